@@ -4,6 +4,7 @@ use crate::columns::{self, Column};
 use crate::{text, words};
 use std::fmt::Write;
 use wirelap_correlate::snapshot::{Group, Snapshot};
+use wirelap_report::words as report_words;
 
 /// How many segments are named for each row.
 const TOP_SEGMENTS: usize = 4;
@@ -75,14 +76,15 @@ fn table(out: &mut String, snapshot: &Snapshot, width: u16) {
         push(out, &row(&name, &|column| columns::cell(column, group, reliability)), width);
         for doubt in group.doubts(&snapshot.trust) {
             let lead = format!("  {}", doubt.reliability.mark());
-            let text = format!("{}: {}", doubt.reliability.name(), doubt.text);
+            let text =
+                format!("{}: {}", doubt.reliability.name(), report_words::doubt(&doubt.reason));
             push_wrapped(out, &lead, &text, width);
         }
         if let Some(time) = top_segments(group) {
             push_wrapped(out, "  ", &time, width);
         }
-        for note in &group.notes {
-            push_wrapped(out, "  - ", note, width);
+        for note in report_words::group_notes(group) {
+            push_wrapped(out, "  - ", &note, width);
         }
     }
 }

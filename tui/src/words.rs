@@ -4,6 +4,7 @@ use crate::{columns, text, verdicts};
 use wirelap_correlate::Reliability;
 use wirelap_correlate::snapshot::{Snapshot, Trust};
 use wirelap_events::Nanos;
+use wirelap_report::words::snapshot_notes;
 
 /// Whether this is the empty snapshot from before the probes were attached. Its trust has no meaning yet.
 fn is_blank(snapshot: &Snapshot) -> bool {
@@ -121,7 +122,7 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
             text::exact(trust.evicted)
         ));
     }
-    out.extend(snapshot.notes.iter().map(|note| text::clean(note)));
+    out.extend(snapshot_notes(snapshot).iter().map(|note| text::clean(note)));
     out
 }
 
@@ -210,7 +211,7 @@ mod tests {
             place: Whereabouts::BrokerQueue,
             leg: 1,
             process: None,
-            doing: None,
+            activity: None,
         }];
         snapshot.groups.push(group);
         let said = warnings(&snapshot)[0].replace('\u{a0}', " ");

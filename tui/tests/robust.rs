@@ -9,12 +9,12 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::sync::Arc;
 use wirelap_correlate::snapshot::{
-    Cause, Cost, Counts, Detail, Framed, Group, HistoryPoint, HolderShare, Holes, Overdue,
-    Overhead, Part, Period, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, Snapshot,
-    Summary, Tail, TailRow, Trust, UnixClients, Unseen, Verdict, VerdictKind, Whereabouts, Why,
-    WorstMessage,
+    Cause, Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint, HolderShare, Holes,
+    Overdue, Overhead, Part, Period, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity,
+    Snapshot, SnapshotNote, Summary, Tail, TailRow, Trust, UnixClients, Unknown, UnknownTraffic,
+    Unseen, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
-use wirelap_correlate::{Circumstance, Clause, CpuHolders, Remedy};
+use wirelap_correlate::{Circumstance, Clause, CpuHolders, ForeignName, Remedy};
 use wirelap_events::{
     Circumstances, Comm, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, MessageId, Nanos,
     NetNs, Pid, Probe, Segment, Stage, StageTimes, TaskId, Tid, Transport,
@@ -146,7 +146,7 @@ prop_compose! {
             slow_messages, slow: times[0], slow_share: shares[1],
             period: period.map(|(began, ended, times)| Period { began, ended, times }),
             open: open.map(|(messages, oldest)| Overdue {
-                messages, oldest, place: Whereabouts::Broker, leg: 1, process, doing: None,
+                messages, oldest, place: Whereabouts::Broker, leg: 1, process, activity: None,
             }),
         }
     }
@@ -225,6 +225,41 @@ prop_compose! {
     }
 }
 
+fn group_note() -> impl Strategy<Value = GroupNote> {
+    prop_oneof![
+        count().prop_map(|legs| GroupNote::PacketNotSeen { legs }),
+        (count(), count()).prop_map(|(to_broker, from_broker)| GroupNote::UnreadBatches {
+            to_broker,
+            from_broker,
+        }),
+        any::<u32>().prop_map(|domain| GroupNote::Domain { domain }),
+    ]
+}
+
+prop_compose! {
+    /// Names of servers and processes are whatever a stranger chose.
+    fn traffic()(
+        is_named in any::<bool>(), names in prop::array::uniform4(any::<String>()), counts in prop::array::uniform3(count()),
+        endpoint in prop::option::of(any::<std::net::SocketAddr>()), flags in prop::array::uniform3(any::<bool>()),
+        bit_per_s in float(),
+    ) -> UnknownTraffic {
+        let [server_name, inside, server, client] = names;
+        let protocol = is_named.then(|| ForeignName {
+            protocol: "TLS",
+            server_name: Some(server_name.into()),
+            inside: Some(inside.into()),
+            is_encrypted: flags[0],
+            ..ForeignName::default()
+        });
+        let [connections, bytes_to_server, bytes_from_server] = counts;
+        UnknownTraffic {
+            protocol, endpoint, connections, bytes_to_server, bytes_from_server, bit_per_s,
+            is_udp: flags[1], joined_late: flags[2], server: Some(server), clients: vec![client],
+            ..UnknownTraffic::default()
+        }
+    }
+}
+
 prop_compose! {
     fn group()(
         id in 0u32..6, middleware in any::<String>(), broker in prop::option::of(".{0,60}"),
@@ -235,7 +270,7 @@ prop_compose! {
         segments in prop::collection::vec(segment(), 0..30),
         processes in prop::collection::vec(process(), 0..4),
         history in prop::collection::vec(point(), 0..130),
-        notes in prop::collection::vec(".{0,200}", 0..3), why in why(),
+        notes in prop::collection::vec(group_note(), 0..3), why in why(),
         fixed in Just((id, middleware, broker, endpoint, counts, rates)),
     ) -> Group {
         let (id, middleware, broker, endpoint, counts, rates) = fixed;
@@ -264,7 +299,7 @@ prop_compose! {
     fn snapshot()(
         at in nanos(), since in nanos(), groups in prop::collection::vec(group(), 0..6),
         coverage in float(), window_share in float(), lost in count(), bytes in count(),
-        notes in prop::collection::vec(any::<String>(), 0..3),
+        unknown_sockets in prop::option::of(count()), traffic in prop::collection::vec(traffic(), 0..7),
     ) -> Snapshot {
         let trust = Trust {
             coverage, window_share, events: bytes, uncaptured_bytes: bytes, undecoded_bytes: lost,
@@ -272,7 +307,9 @@ prop_compose! {
             unseen_sent: Unseen { packets: lost, bytes }, unseen_received: Unseen { packets: bytes, bytes: lost },
             ..Trust::default()
         };
-        Snapshot { at, since, groups, trust, notes, ..Snapshot::default() }
+        let notes = unknown_sockets.map(|events| SnapshotNote::UnknownSockets { events });
+        let unknown = Unknown { rows: traffic, other_connections: lost, other_bytes: bytes };
+        Snapshot { at, since, groups, trust, notes: notes.into_iter().collect(), unknown }
     }
 }
 

@@ -54,9 +54,10 @@ pub use rows::Counts;
 pub use stats::Distribution as Histogram;
 pub use stats::{HistoryPoint, Rate, SegmentStat, Summary};
 pub use threads::{QuotaSeen, Scheduling};
-pub use trust::{Doubt, DoubtKind, Reliability, TrustFacts};
+pub use trust::{Doubt, DoubtReason, Reliability, TrustFacts};
 pub use view::{
-    Group, ProbeLoss, Process, Snapshot, TracerCost, Trust, UnixClients, snapshot, trust,
+    Group, GroupNote, ProbeLoss, Process, Snapshot, SnapshotNote, TracerCost, Trust, UnixClients,
+    snapshot, trust,
 };
 pub use why::{
     BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause, ENOUGH,
@@ -64,3 +65,4 @@ pub use why::{
     Tail, TailRow, Throttled, TimeSpent, TimeSpentRow, TypicalRow, Verdict, VerdictKind,
     Whereabouts, Why, WorkloadCounts, WorstMessage, blame,
 };
+pub use wirelap_protocols::foreign::ForeignName;

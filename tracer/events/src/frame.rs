@@ -13,11 +13,11 @@ pub struct Frame<'a> {
     /// The name in the protocol's specification, e.g. `PUBLISH`.
     pub name: &'static str,
     /// The purpose of the frame.
-    pub class: Class,
+    pub class: FrameClass,
     /// How many of its bytes are application payload. The others are protocol overhead.
     pub payload_bytes: u64,
     /// The application message that this frame completes, if it does.
-    pub data: Option<Data<'a>>,
+    pub data: Option<DecodedMessage<'a>>,
 }
 
 impl Frame<'_> {
@@ -26,7 +26,7 @@ impl Frame<'_> {
         self.name.ends_with("(shm)")
     }
 
-    /// Whether a [`Class::Session`] frame closes a session, and does not open one. The name of the frame tells that:
+    /// Whether a [`FrameClass::Session`] frame closes a session, and does not open one. The name of the frame tells that:
     /// `DISCONNECT`, `Close`, `CLO`, `CloseSessionRequest`, `DELETE`.
     pub fn closes_session(&self) -> bool {
         const CLOSING: [&str; 4] = ["DISCONNECT", "Close", "CLO", "DELETE"];
@@ -48,7 +48,7 @@ impl Frame<'_> {
 
 /// The purpose of a frame. Each is a row of the overhead ledger.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Class {
+pub enum FrameClass {
     /// Carries application data or a part of it, or encloses it (batch headers, timestamps).
     Data,
     /// Opens or closes a session.
@@ -67,25 +67,25 @@ pub enum Class {
     Other,
 }
 
-impl Class {
+impl FrameClass {
     /// The name in tables and JSON.
     pub const fn name(self) -> &'static str {
         match self {
-            Class::Data => "data",
-            Class::Session => "session",
-            Class::Subscribe => "subscribe",
-            Class::Ack => "ack",
-            Class::KeepAlive => "keepalive",
-            Class::Discovery => "discovery",
-            Class::Opaque => "opaque",
-            Class::Other => "other",
+            FrameClass::Data => "data",
+            FrameClass::Session => "session",
+            FrameClass::Subscribe => "subscribe",
+            FrameClass::Ack => "ack",
+            FrameClass::KeepAlive => "keepalive",
+            FrameClass::Discovery => "discovery",
+            FrameClass::Opaque => "opaque",
+            FrameClass::Other => "other",
         }
     }
 }
 
 /// One complete application message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Data<'a> {
+pub struct DecodedMessage<'a> {
     /// The bytes from the first byte of its first frame to the last byte of its last. Equals the range of the frame unless the
     /// message was fragmented.
     pub extent: ByteRange,
@@ -118,9 +118,9 @@ pub struct GlobalKey {
 
 /// A permission to pass a message on, which a receiver that has the message must wait for (MQTT PUBREL).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Permit {
+pub struct Release {
     /// When the permission was sent; if that was not seen, when it was read.
-    pub given: Nanos,
+    pub sent: Nanos,
     /// How long the threads that led to sending it had waited for a CPU.
     pub waited: Nanos,
     /// When the permission was read.

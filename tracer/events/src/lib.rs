@@ -35,12 +35,12 @@ pub use delivery::{
     MessageId, OffCpu, SegmentSpan, TopicId,
 };
 pub use event::{
-    Body, CGROUP_NAME, Comm, Doing, DropCause, DroppedPacket, Event, Holder, Lost, Nagle, OTHERS,
-    OffCpuReason, Origin, Packet, PacketHook, PacketId, Portion, Probe, Quota, ReadCall, ReadKind,
-    Ready, ReadyKind, Recovery, Retransmit, SendCall, SendKind, Sleep, Socket, TaskId, TcpFields,
-    ThreadState, TxState, Wake, tcp_flags,
+    Body, CGROUP_NAME, Comm, DropCause, DroppedPacket, Event, Holder, LostEvents, Nagle, OTHERS,
+    OffCpuReason, Packet, PacketHook, PacketId, PacketKind, Probe, Quota, ReadCall, ReadKind,
+    Ready, ReadyKind, Recovery, Retransmit, SendCall, SendKind, SleepCall, Socket, SocketOrigin,
+    TaskId, TcpFields, ThreadActivity, ThreadState, TxState, Wake, tcp_flags,
 };
-pub use frame::{Class, Data, Frame, GlobalKey, Permit, RequestLimits};
+pub use frame::{DecodedMessage, Frame, FrameClass, GlobalKey, Release, RequestLimits};
 pub use net::{FlowKey, NetNs, SocketId, Transport};
 pub use range::{ByteRange, FlowId, FlowRange, Offset, Seq};
 pub use saturate::{Saturate, Total};

@@ -2,7 +2,7 @@
 
 use crate::remedies::Remedies;
 use crate::{Memory, SignatureMatch};
-use wirelap_events::{ByteRange, Class, Frame, GlobalKey, Offset, RequestLimits, Transport};
+use wirelap_events::{ByteRange, Frame, FrameClass, GlobalKey, Offset, RequestLimits, Transport};
 
 /// Bytes that are kept of a PDU that is spread over several packets; further bytes are counted, not stored.
 pub const KEPT_BYTES: usize = 256 * 1024;
@@ -189,7 +189,7 @@ pub struct Fragments {
 pub(crate) fn frame_without_data(
     range: ByteRange,
     name: &'static str,
-    class: Class,
+    class: FrameClass,
 ) -> Frame<'static> {
     Frame { range, name, class, payload_bytes: 0, data: None }
 }

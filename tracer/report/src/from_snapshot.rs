@@ -2,6 +2,7 @@
 
 use crate::run::RUN_SCHEMA;
 use crate::why::{Why, host};
+use crate::words;
 use crate::{
     Environment, Latency, Messages, Pacing, Process, RunKind, RunReport, RunResult, Scenario,
     Scheduling, SegmentRow, Throughput, TracerCost, Trust, UnixClients,
@@ -38,7 +39,7 @@ pub fn run_report(snapshot: &Snapshot) -> RunReport {
         results: results(snapshot),
         hooks: vec![],
         skipped: vec![],
-        notes: snapshot.notes.clone(),
+        notes: words::snapshot_notes(snapshot),
         saturation_msg_per_s: vec![],
         unknown: (&snapshot.unknown).into(),
     }
@@ -74,7 +75,7 @@ fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
             read_twice: group.read_twice,
             ..trust.into()
         },
-        notes: group.notes.clone(),
+        notes: words::group_notes(group),
         ..RunResult::default()
     };
     result.judge();

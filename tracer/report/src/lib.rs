@@ -16,14 +16,13 @@
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
 //! | [`unknown`] | traffic that is not decoded |
-//! | [`words`] | verdicts in words: headings, what they stand on, what helps |
+//! | [`words`] | the words of verdicts, doubts, notes and traffic that is not decoded |
 //! | [`write`] | writing JSON to a file |
 
 // Numbers from a file or a packet may have any value, so plain arithmetic could overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
 pub mod bytes_table;
-mod clients_table;
 mod clocks;
 pub mod distribution;
 pub mod doctor;

@@ -1,6 +1,6 @@
 //! Whether a result can be used, and why not.
 
-use crate::RunResult;
+use crate::{RunResult, words};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate as correlate;
@@ -100,9 +100,9 @@ impl RunResult {
         self.trust.reasons = doubts
             .into_iter()
             .map(|doubt| TrustReason {
-                kind: doubt.kind.name().to_owned(),
+                kind: doubt.reason.name().to_owned(),
                 verdict: doubt.reliability.into(),
-                text: doubt.text,
+                text: words::doubt(&doubt.reason),
             })
             .collect();
     }

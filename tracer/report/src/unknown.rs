@@ -1,5 +1,6 @@
 //! Traffic that is not decoded.
 
+use crate::words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate::snapshot;
@@ -67,12 +68,13 @@ impl From<&snapshot::Unknown> for Unknown {
 
 impl From<&snapshot::UnknownTraffic> for UnknownTraffic {
     fn from(row: &snapshot::UnknownTraffic) -> UnknownTraffic {
+        let name = row.protocol.as_ref();
         UnknownTraffic {
-            protocol: row.protocol.clone(),
-            version: row.version.clone(),
-            server_name: row.server_name.clone(),
-            inside: row.inside.clone(),
-            encrypted: row.is_encrypted,
+            protocol: name.map(|name| name.protocol.to_owned()),
+            version: name.and_then(|name| name.version).map(str::to_owned),
+            server_name: name.and_then(|name| name.server_name.as_deref()).map(str::to_owned),
+            inside: name.and_then(|name| name.inside.as_deref()).map(str::to_owned),
+            encrypted: name.is_some_and(|name| name.is_encrypted),
             transport: if row.is_udp { "udp" } else { "tcp" }.to_owned(),
             endpoint: row.endpoint.map(|endpoint| endpoint.to_string()),
             server: row.server.clone(),
@@ -82,7 +84,7 @@ impl From<&snapshot::UnknownTraffic> for UnknownTraffic {
             to_server_bytes: row.bytes_to_server,
             from_server_bytes: row.bytes_from_server,
             bit_per_s: row.bit_per_s,
-            sentence: row.sentence(),
+            sentence: words::traffic(row),
         }
     }
 }

@@ -4,7 +4,7 @@ use procfs::{Current, WithCurrentSystemInfo};
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
-use wirelap_events::{Doing, Nanos, Pid, TaskId, ThreadState, Tid};
+use wirelap_events::{Nanos, Pid, TaskId, ThreadActivity, ThreadState, Tid};
 
 /// The number of logical CPUs; at least 1.
 pub fn cpus() -> usize {
@@ -86,15 +86,15 @@ pub fn thread_states(pid: Pid) -> Vec<ThreadState> {
     let tasks = process.and_then(|process| process.tasks().ok());
     let stats = tasks.into_iter().flatten().filter_map(|task| task.ok()?.stat().ok());
     let state = |stat: procfs::process::Stat| {
-        let doing = match stat.state {
-            'T' | 't' => Doing::Stopped,
-            'D' => Doing::Blocked,
-            'R' => Doing::Running,
-            'S' | 'I' => Doing::Asleep,
+        let activity = match stat.state {
+            'T' | 't' => ThreadActivity::Stopped,
+            'D' => ThreadActivity::Blocked,
+            'R' => ThreadActivity::Running,
+            'S' | 'I' => ThreadActivity::Asleep,
             _ => return None,
         };
         let tid = Tid(u32::try_from(stat.pid).ok()?);
-        Some(ThreadState { task: TaskId { pid, tid }, doing })
+        Some(ThreadState { task: TaskId { pid, tid }, activity })
     };
     stats.filter_map(state).take(MAX_THREADS).collect()
 }

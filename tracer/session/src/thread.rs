@@ -66,9 +66,6 @@ pub struct SessionThread<S> {
     pub meters: HashMap<u32, Meter>,
     pub unix: UnixServers,
     pub windows: Option<SamplingWindows>,
-    /// Events came faster than they were taken since the sampling window opened or closed. Such a window is not made longer:
-    /// the ring buffer would overflow.
-    pub fell_behind: bool,
     pub alternation: Option<Alternation>,
     pub drain: bool,
     pub publish: bool,
@@ -150,14 +147,12 @@ impl<S: DeliverySink> SessionThread<S> {
                 Err(TryRecvError::Empty) => break,
             }
         }
-        let (correlator, fell_behind) = (&self.correlator, self.fell_behind);
+        let correlator = &self.correlator;
         let change = |windows: &mut SamplingWindows| {
-            let are_waited_for = |from, to| !fell_behind && correlator.are_waited_for(from, to);
-            windows.change(machine::now(), are_waited_for)
+            windows.change(machine::now(), |from, to| correlator.are_waited_for(from, to))
         };
         if let Some(open) = self.windows.as_mut().and_then(change) {
             self.capture.set_window(open)?;
-            self.fell_behind = false;
         }
         self.alternate()?;
         Ok(false)
@@ -193,7 +188,7 @@ impl<S: DeliverySink> SessionThread<S> {
         let windows = &mut self.windows;
         let count = self.capture.poll(WAIT, &mut |event| {
             last = last.max(event.at);
-            let cut = windows.as_mut().map(|w| w.cut(event, || correlator.is_nearly_full()));
+            let cut = windows.as_mut().map(|w| w.cut(event, || correlator.has_room()));
             let closed;
             let event = match cut.unwrap_or_default() {
                 WindowCut::None => event,
@@ -207,9 +202,12 @@ impl<S: DeliverySink> SessionThread<S> {
             recorder.event(event);
             annotator.event(event, correlator, sink, recorder);
         })?;
-        self.fell_behind |= count >= MAX_BATCH;
+        let is_empty = count < MAX_BATCH;
+        if let Some(windows) = &mut self.windows {
+            windows.taken(if is_empty { Nanos(0) } else { machine::now() - last });
+        }
         // A ring buffer that is empty now had all events from before the call. Otherwise the last event is the limit.
-        Ok((count, if count < MAX_BATCH { before } else { last.min(before) }))
+        Ok((count, if is_empty { before } else { last.min(before) }))
     }
 
     /// Takes the events from before this call that are still in the ring buffer; on a busy machine these are many.

@@ -68,7 +68,6 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             unix: UnixServers::default(),
             meters: HashMap::new(),
             windows: None,
-            fell_behind: false,
             alternation: None,
             drain: settings.drain,
             publish: settings.publish,

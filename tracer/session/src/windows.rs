@@ -21,8 +21,14 @@ const CHECK: Nanos = Nanos::from_millis(10);
 ///
 /// A window is open for at least `open`. It stays open until the messages that were found in that time have arrived: where
 /// a message takes longer than the window, none would be followed to its end otherwise. The pause is longer in the same
-/// proportion, so that the probes see for the same share of the time. Where the room for messages runs out, a window is cut
-/// short ([`SamplingWindows::cut`]).
+/// proportion, so that the probes see for the same share of the time.
+///
+/// One rule bounds a window: there is room for what it brings. There are two rooms, and the window ends where one of them runs
+/// out, however long it was open. Messages that are on their way have room in the correlator. It fills with the events that
+/// are taken, so the window ends at the event that fills it ([`SamplingWindows::cut`]), and no message need be given up.
+/// Events have room in the ring buffer. It fills while events come faster than they are taken, and has to hold the events
+/// of a shortest window in any case, so the window ends once the taken events are older than that
+/// ([`SamplingWindows::taken`]). For the same reason the next window does not open before.
 #[derive(Debug)]
 pub struct SamplingWindows {
     open: Nanos,
@@ -30,6 +36,8 @@ pub struct SamplingWindows {
     state: State,
     /// The rest of this window is left out.
     is_cut: bool,
+    /// How much older than the clock the events are that were taken last.
+    behind: Nanos,
 }
 
 /// What becomes of an event in a sampling window.
@@ -62,12 +70,19 @@ impl SamplingWindows {
     pub fn new(open: Duration, every: Duration, now: Nanos) -> SamplingWindows {
         let nanos = |time: Duration| Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         let state = State::Open { since: now, checked: now };
-        SamplingWindows { open: nanos(open), every: nanos(every), state, is_cut: false }
+        SamplingWindows {
+            open: nanos(open),
+            every: nanos(every),
+            state,
+            is_cut: false,
+            behind: Nanos(0),
+        }
     }
 
-    /// Whether an event is left out because its window was cut short: where the room for messages runs out, it is as if the
-    /// probes had been closed, so that messages need not be given up.
-    pub fn cut(&mut self, event: &Event<'_>, is_full: impl FnOnce() -> bool) -> WindowCut {
+    /// Whether an event is left out because its window has ended: where the room for messages runs out, it is as if the
+    /// probes had been closed. `has_room` says whether
+    /// there is some.
+    pub fn cut(&mut self, event: &Event<'_>, has_room: impl FnOnce() -> bool) -> WindowCut {
         match event.body {
             Body::Window(open) => {
                 self.is_cut &= !open;
@@ -76,12 +91,22 @@ impl SamplingWindows {
             // What was lost is counted in any case.
             Body::Lost(_) => WindowCut::None,
             _ if self.is_cut => WindowCut::Before,
-            _ if is_full() => {
+            _ if !has_room() => {
                 self.is_cut = true;
                 WindowCut::Here
             }
             _ => WindowCut::None,
         }
+    }
+
+    /// How much older than the clock the events are that were taken last; zero if the ring buffer is empty.
+    pub fn taken(&mut self, behind: Nanos) {
+        self.behind = behind;
+    }
+
+    /// Whether there is room for what an open window brings.
+    fn has_room(&self) -> bool {
+        !self.is_cut && self.behind <= self.open
     }
 
     /// The state to change to, if it is time. `are_waited_for` says whether messages that were found between two times have
@@ -91,6 +116,7 @@ impl SamplingWindows {
         now: Nanos,
         are_waited_for: impl FnOnce(Nanos, Nanos) -> bool,
     ) -> Option<bool> {
+        let has_room = self.has_room();
         match &mut self.state {
             State::Open { .. } if self.open == Nanos(0) => {
                 self.state = State::Never;
@@ -98,10 +124,10 @@ impl SamplingWindows {
             }
             State::Open { since, checked } => {
                 let age = now - *since;
-                if age < self.open && !self.is_cut {
+                if has_room && age < self.open {
                     return None;
                 }
-                if !self.is_cut && age.0 < self.open.0.saturating_mul(LONGEST) {
+                if has_room && age.0 < self.open.0.saturating_mul(LONGEST) {
                     if now - *checked < CHECK {
                         return None;
                     }
@@ -113,7 +139,7 @@ impl SamplingWindows {
                 self.state = State::Paused { until: now + self.pause_after(age) };
                 Some(false)
             }
-            State::Paused { until } if now >= *until => {
+            State::Paused { until } if now >= *until && self.behind <= self.open => {
                 self.state = State::Open { since: now, checked: now };
                 Some(true)
             }
@@ -133,7 +159,7 @@ impl SamplingWindows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{Cpu, Lost, Probe, SocketId};
+    use wirelap_events::{Cpu, LostEvents, Probe, SocketId};
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -171,20 +197,32 @@ mod tests {
         let mut windows = SamplingWindows::new(SECOND, 10 * SECOND, Nanos(0));
         let event = |body| Event { at: Nanos(0), cpu: Cpu(0), body };
         let any = || event(Body::Closed(SocketId(1)));
-        assert_eq!(windows.cut(&any(), || false), WindowCut::None);
+        assert_eq!(windows.cut(&any(), || true), WindowCut::None);
         assert_eq!(changes(&mut windows, &[(300, true)]), [None]);
-        assert_eq!(windows.cut(&any(), || true), WindowCut::Here);
+        assert_eq!(windows.cut(&any(), || false), WindowCut::Here);
         // Even where there is room again before the probes are closed.
-        assert_eq!(windows.cut(&any(), || false), WindowCut::Before);
-        let lost = Lost { probe: Probe::Read, count: 1 };
-        assert_eq!(windows.cut(&event(Body::Lost(lost)), || false), WindowCut::None);
+        assert_eq!(windows.cut(&any(), || true), WindowCut::Before);
+        let lost = LostEvents { probe: Probe::Read, count: 1 };
+        assert_eq!(windows.cut(&event(Body::Lost(lost)), || true), WindowCut::None);
         assert_eq!(changes(&mut windows, &[(400, true)]), [Some(false)]);
-        assert_eq!(windows.cut(&event(Body::Window(false)), || false), WindowCut::None);
-        assert_eq!(windows.cut(&any(), || false), WindowCut::Before);
+        assert_eq!(windows.cut(&event(Body::Window(false)), || true), WindowCut::None);
+        assert_eq!(windows.cut(&any(), || true), WindowCut::Before);
         // The pause is shorter in the same proportion.
         assert_eq!(changes(&mut windows, &[(3_900, true), (4_100, true)]), [None, Some(true)]);
-        assert_eq!(windows.cut(&event(Body::Window(true)), || false), WindowCut::None);
-        assert_eq!(windows.cut(&any(), || false), WindowCut::None);
+        assert_eq!(windows.cut(&event(Body::Window(true)), || true), WindowCut::None);
+        assert_eq!(windows.cut(&any(), || true), WindowCut::None);
+    }
+
+    #[test]
+    fn a_window_ends_and_none_opens_while_events_come_faster_than_they_are_taken() {
+        let mut windows = SamplingWindows::new(SECOND, 2 * SECOND, Nanos(0));
+        // The ring buffer holds what came in a shortest window, whether that is many batches or few.
+        windows.taken(Nanos::from_millis(1_000));
+        assert_eq!(changes(&mut windows, &[(1_100, true)]), [None]);
+        windows.taken(Nanos::from_millis(1_001));
+        assert_eq!(changes(&mut windows, &[(1_200, true), (2_500, true)]), [Some(false), None]);
+        windows.taken(Nanos(0));
+        assert_eq!(changes(&mut windows, &[(2_500, true)]), [Some(true)]);
     }
 
     #[test]

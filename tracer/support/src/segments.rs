@@ -1,7 +1,7 @@
 //! Feeds a [`Stream`] anything: gaps, overlaps, repeated and missing bytes, and a decoder that says
 //! the worst that the traits allow.
 
-use wirelap_events::{ByteRange, Class, Frame, Offset};
+use wirelap_events::{ByteRange, Frame, FrameClass, Offset};
 use wirelap_protocols::connection::KEPT_BYTES;
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
@@ -35,7 +35,7 @@ impl Connection for Worst {
     fn pdu(&mut self, _: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         assert!(pdu.bytes.len() as u64 <= pdu.range.len() && !pdu.range.is_empty());
         assert!(pdu.bytes.len() <= KEPT_BYTES.max(usize::from(u8::MAX)) || !pdu.is_truncated());
-        let (range, name, class) = (pdu.range, "PDU", Class::Other);
+        let (range, name, class) = (pdu.range, "PDU", FrameClass::Other);
         out.frame(&Frame { range, name, class, payload_bytes: 0, data: None });
         self.open = match (self.open, pdu.bytes) {
             (0, [9, ..]) => 100,

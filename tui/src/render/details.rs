@@ -22,6 +22,7 @@ use ratatui::text::{Line, Span};
 use wirelap_correlate::snapshot::{
     Group, Process, Scheduling, SegmentStat, Summary, Trust, UnixClients,
 };
+use wirelap_report::words;
 
 /// Width of the segment table with its margin, in columns.
 const SEGMENTS_WIDTH: u16 = 44;
@@ -84,7 +85,7 @@ fn facts(group: &Group, trust: &Trust, width: u16, theme: Theme) -> Vec<Line<'st
     let mut lines = history(group, width, theme);
     let mut add = |label: &str, value: &str| lines.extend(fact(label, value, width, theme));
     for doubt in group.doubts(trust) {
-        add(doubt.reliability.name(), &doubt.text);
+        add(doubt.reliability.name(), &words::doubt(&doubt.reason));
     }
     for open in &group.why.open {
         add("open", &verdicts::overdue(open));
@@ -110,8 +111,8 @@ fn facts(group: &Group, trust: &Trust, width: u16, theme: Theme) -> Vec<Line<'st
     for (index, process) in group.processes.iter().enumerate() {
         add(if index == 0 { "processes" } else { "" }, &self::process(process));
     }
-    for note in &group.notes {
-        add("note", note);
+    for note in words::group_notes(group) {
+        add("note", &note);
     }
     lines
 }

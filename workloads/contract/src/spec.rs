@@ -222,7 +222,7 @@ impl Spec {
     /// The spec of one of the clients of a process.
     #[must_use]
     pub fn of_client(&self, client: u32, topic: String) -> Spec {
-        Spec { client, topic, ..self.clone() }
+        Spec { topic, client, ..self.clone() }
     }
 
     /// The arguments that give this spec when they are parsed.

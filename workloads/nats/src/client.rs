@@ -153,9 +153,10 @@ async fn subscribe(
         );
         Incoming::Stored(Box::new(stream.consume(&subject).await?))
     } else {
-        let made = match topics.shared {
-            true => client.queue_subscribe(subject, QUEUE_GROUP.into()).await,
-            false => client.subscribe(subject).await,
+        let made = if topics.shared {
+            client.queue_subscribe(subject, QUEUE_GROUP.into()).await
+        } else {
+            client.subscribe(subject).await
         };
         Incoming::Plain(made.map_err(|error| anyhow!("--topic {topic}: {error}"))?)
     };

@@ -33,6 +33,8 @@ pub(super) fn run(run: &Run<'_>) -> Result<()> {
         thread::park_timeout(POLL.min(whole.saturating_sub(began.elapsed())));
     }
     run.control.check()?;
-    open.into_iter().for_each(|link| link.close());
+    for link in open {
+        link.close();
+    }
     Ok(())
 }

@@ -39,7 +39,7 @@ pub(super) fn run(run: &Run<'_>, handles: Handles) -> Result<()> {
         sent = sent.and(outcome);
     }
     run.control.check()?;
-    let flushed: Result<()> = links.iter().map(|link| lock(link).flush(FLUSH)).collect();
+    let flushed = links.iter().fold(Ok(()), |all, link| all.and(lock(link).flush(FLUSH)));
     for link in links {
         if let Some(link) = Arc::into_inner(link) {
             link.into_inner().unwrap_or_else(PoisonError::into_inner).close();

@@ -15,8 +15,10 @@ pub(super) fn run(run: &Run<'_>) -> Result<()> {
     let sent = send(run, &links);
     run.control.check()?;
     // What was sent before a stop or an error was still published.
-    let flushed: Result<()> = links.iter_mut().map(|link| link.flush(FLUSH)).collect();
-    links.into_iter().for_each(|link| link.close());
+    let flushed = links.iter_mut().fold(Ok(()), |all, link| all.and(link.flush(FLUSH)));
+    for link in links {
+        link.close();
+    }
     sent.and(flushed)
 }
 

@@ -58,7 +58,9 @@ fn poll(control: &Control, mut links: Vec<Opened>, complete: &Arc<AtomicBool>) -
         return Ok(());
     }
     control.check()?;
-    links.into_iter().for_each(|link| link.close());
+    for link in links {
+        link.close();
+    }
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use super::maps::map_error;
 use crate::{CaptureError, clock};
 use aya::maps::PerCpuArray;
 use std::time::{Duration, Instant};
-use wirelap_events::{Body, Cpu, Event, Lost, Probe};
+use wirelap_events::{Body, Cpu, Event, LostEvents, Probe};
 
 /// How often the counters of lost events are read.
 const LOSS_CHECK: Duration = Duration::from_millis(20);
@@ -54,7 +54,7 @@ impl Capture {
             let more = lost.saturating_sub(*reported);
             if more > 0 {
                 *reported = lost;
-                let body = Body::Lost(Lost { probe, count: more });
+                let body = Body::Lost(LostEvents { probe, count: more });
                 sink(&Event { at: clock::now(), cpu: Cpu(0), body });
                 count += 1;
             }

@@ -13,9 +13,9 @@ pub use unix::{UnixConnection, unix_connections};
 use record::Record;
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head};
 use wirelap_events::{
-    Body, Comm, Cpu, DropCause, DroppedPacket, Event, IfIndex, Nagle, Nanos, Origin, Packet,
-    PacketHook, PacketId, Portion, Probe, ReadCall, ReadKind, Ready, ReadyKind, Recovery,
-    Retransmit, SendCall, SendKind, Seq, Socket, TcpFields, Transport, TxState,
+    Body, Comm, Cpu, DropCause, DroppedPacket, Event, IfIndex, Nagle, Nanos, Packet, PacketHook,
+    PacketId, PacketKind, Probe, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
+    SendCall, SendKind, Seq, Socket, SocketOrigin, TcpFields, Transport, TxState,
 };
 
 /// Makes an event of one record.
@@ -105,10 +105,10 @@ fn socket(r: Record<'_>) -> Result<Socket, Malformed> {
     let flow = r.flow(f::FLOW)?;
     let seq = |at| Some(Seq(r.u32(at))).filter(|_| r.flag(l::WL_HAS_SEQ));
     let origin = match r.u32(f::ORIGIN) {
-        l::WL_ORIGIN_EXISTING => Origin::Existing,
-        l::WL_ORIGIN_CONNECTED => Origin::Connected,
-        l::WL_ORIGIN_ACCEPTED => Origin::Accepted,
-        l::WL_ORIGIN_FIRST_SEEN => Origin::FirstSeen,
+        l::WL_ORIGIN_EXISTING => SocketOrigin::Existing,
+        l::WL_ORIGIN_CONNECTED => SocketOrigin::Connected,
+        l::WL_ORIGIN_ACCEPTED => SocketOrigin::Accepted,
+        l::WL_ORIGIN_FIRST_SEEN => SocketOrigin::FirstSeen,
         value => return Err(r.impossible("origin", value)),
     };
     Ok(Socket {
@@ -211,7 +211,7 @@ fn packet<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<Packet<'a>, Malformed> {
         payload_len,
         segments: r.u16(f::SEGMENTS),
         deferred: r.flag(l::WL_DEFERRED),
-        portion: portion(r),
+        kind: kind_of(r),
         tcp: (flow.transport == Transport::Tcp).then(|| TcpFields {
             seq: Seq(r.u32(f::SEQ)),
             ack: Seq(r.u32(f::ACK)),
@@ -222,14 +222,14 @@ fn packet<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<Packet<'a>, Malformed> {
     })
 }
 
-fn portion(r: Record<'_>) -> Portion {
+fn kind_of(r: Record<'_>) -> PacketKind {
     use l::wl_packet as f;
     if r.flag(l::WL_REFUSED) {
-        Portion::Refusal
+        PacketKind::IcmpError
     } else if r.flag(l::WL_FRAGMENT) {
-        Portion::Fragment { start: r.u16(f::WINDOW).into(), of: r.u32(f::ACK) }
+        PacketKind::Fragment { start: r.u16(f::WINDOW).into(), of: r.u32(f::ACK) }
     } else {
-        Portion::Whole
+        PacketKind::Whole
     }
 }
 

@@ -5,7 +5,7 @@ use super::record::Record;
 use arrayvec::ArrayString;
 use wirelap_ebpf::layout::{self as l, wl_head};
 use wirelap_events::{
-    CGROUP_NAME, CgroupId, Comm, Holder, Nanos, OffCpuReason, Quota, Sleep, Wake,
+    CGROUP_NAME, CgroupId, Comm, Holder, Nanos, OffCpuReason, Quota, SleepCall, Wake,
 };
 
 /// How long at most the thread that preempted another one counts as the holder of its CPU, if the preempted thread runs again on
@@ -78,16 +78,16 @@ fn held(time: u64, left: Nanos) -> Nanos {
 }
 
 /// What a thread slept on. `call` is the number of a system call on this machine.
-fn sleep(rest: OffCpuReason, call: u32) -> Sleep {
+fn sleep(rest: OffCpuReason, call: u32) -> SleepCall {
     /// `futex_waitv`, on every architecture (`include/uapi/asm-generic/unistd.h`).
     const FUTEX_WAITV: libc::c_long = 449;
     if rest == OffCpuReason::Preempted || call == u32::MAX {
-        return Sleep::Unknown;
+        return SleepCall::Unknown;
     }
     match libc::c_long::from(call) {
-        libc::SYS_futex | FUTEX_WAITV => Sleep::Lock,
-        libc::SYS_nanosleep | libc::SYS_clock_nanosleep => Sleep::Timer,
-        _ => Sleep::Call,
+        libc::SYS_futex | FUTEX_WAITV => SleepCall::Lock,
+        libc::SYS_nanosleep | libc::SYS_clock_nanosleep => SleepCall::Timer,
+        _ => SleepCall::Call,
     }
 }
 

@@ -12,7 +12,7 @@ use std::net::{Ipv4Addr, TcpListener, TcpStream, UdpSocket};
 use std::sync::mpsc;
 use std::thread;
 use wirelap_capture::{Capture, Config};
-use wirelap_events::{IfIndex, PacketHook, Portion};
+use wirelap_events::{IfIndex, PacketHook, PacketKind};
 
 /// A device's received and sent bytes and packets, of this thread's namespace.
 fn counters(device: &str) -> [u64; 4] {
@@ -311,8 +311,8 @@ fn fragments_belong_to_their_datagram() {
                 let mut bytes = Vec::new();
                 let mut next = 0;
                 for (packet, payload) in packets {
-                    let whole = Portion::Fragment { start: next, of: 5000 };
-                    assert_eq!(packet.portion, whole, "{address}");
+                    let whole = PacketKind::Fragment { start: next, of: 5000 };
+                    assert_eq!(packet.kind, whole, "{address}");
                     assert_eq!(packet.flow.src, a.local_addr().unwrap());
                     next += packet.payload_len;
                     bytes.extend_from_slice(payload);
@@ -338,7 +338,7 @@ fn an_icmp_error_belongs_to_the_flow_that_would_have_answered() {
             let socket = UdpSocket::bind((address, 0)).unwrap();
             socket.send_to(&pattern(300), nobody).unwrap();
             let refused = |seen: &Seen| {
-                seen.packets(PacketHook::Rx).any(|(packet, _)| packet.portion == Portion::Refusal)
+                seen.packets(PacketHook::Rx).any(|(packet, _)| packet.kind == PacketKind::IcmpError)
             };
             seen.collect(&mut capture, "an ICMP error", refused);
             let after = counters("lo");
@@ -346,7 +346,7 @@ fn an_icmp_error_belongs_to_the_flow_that_would_have_answered() {
             assert_eq!(counted(&seen, IfIndex(1)), delta, "{address}");
             assert_adds_up(&seen);
             let (packet, payload) = seen.packets(PacketHook::Xmit).last().unwrap();
-            assert_eq!(packet.portion, Portion::Refusal);
+            assert_eq!(packet.kind, PacketKind::IcmpError);
             assert_eq!((packet.flow.src, packet.flow.dst), (nobody, socket.local_addr().unwrap()));
             assert!(payload.is_empty());
         }

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Shutdown};
 use std::sync::Arc;
 use std::thread;
 use wirelap_capture::Capture;
-use wirelap_events::{Body, Origin, PacketHook, ReadyKind, Transport};
+use wirelap_events::{Body, PacketHook, ReadyKind, SocketOrigin, Transport};
 
 const MESSAGES: usize = 23;
 const BYTES: usize = 64;
@@ -32,7 +32,7 @@ fn conversation(address: IpAddr) {
         seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
 
         let (near, far) = (seen.socket_at(near_port), seen.socket_at(far_port));
-        assert_eq!((near.origin, far.origin), (Origin::Connected, Origin::Accepted));
+        assert_eq!((near.origin, far.origin), (SocketOrigin::Connected, SocketOrigin::Accepted));
         assert_eq!((near.transport, near.local.ip()), (Transport::Tcp, address));
         assert_eq!((near.remote, far.remote), (Some(far.local), Some(near.local)));
         assert_eq!((near.tx_next, near.rx_next), (far.rx_next, far.tx_next));
@@ -319,7 +319,7 @@ fn a_connection_from_before_is_announced_with_its_place_in_the_stream() {
         seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
 
         let (near, far) = (seen.socket_at(near_port), seen.socket_at(far_port));
-        assert_eq!((near.origin, far.origin), (Origin::Existing, Origin::Existing));
+        assert_eq!((near.origin, far.origin), (SocketOrigin::Existing, SocketOrigin::Existing));
         assert_eq!(near.task.pid.0, std::process::id());
         // 700 bytes were on the way.
         assert_eq!(near.tx_next.unwrap().distance_from(far.rx_next.unwrap()), 700);

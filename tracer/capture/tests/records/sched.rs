@@ -2,7 +2,7 @@
 
 use crate::support::{Record, TASK};
 use wirelap_ebpf::layout::{self as l, wl_head, wl_task};
-use wirelap_events::{Body, CgroupId, Nanos, OffCpuReason, Pid, Sleep, TaskId, Tid};
+use wirelap_events::{Body, CgroupId, Nanos, OffCpuReason, Pid, SleepCall, TaskId, Tid};
 
 #[test]
 fn a_wakeup() {
@@ -26,10 +26,10 @@ fn a_wakeup() {
     assert_eq!(wake.holder.held, Nanos(0));
 
     for (call, sleep) in [
-        (libc::SYS_futex, Sleep::Lock),
-        (libc::SYS_clock_nanosleep, Sleep::Timer),
-        (libc::SYS_epoll_wait, Sleep::Call),
-        (0xFFFF_FFFF, Sleep::Unknown),
+        (libc::SYS_futex, SleepCall::Lock),
+        (libc::SYS_clock_nanosleep, SleepCall::Timer),
+        (libc::SYS_epoll_wait, SleepCall::Call),
+        (0xFFFF_FFFF, SleepCall::Unknown),
     ] {
         record.u32(f::CALL, u32::try_from(call).unwrap());
         let Body::Wake(wake) = record.body() else { panic!() };

@@ -3,8 +3,8 @@
 use crate::support::{Record, TASK, addresses, socket};
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head};
 use wirelap_events::{
-    Body, Nagle, Nanos, NetNs, Origin, PacketId, ReadKind, ReadyKind, SendKind, Seq, SocketId,
-    TxState,
+    Body, Nagle, Nanos, NetNs, PacketId, ReadKind, ReadyKind, SendKind, Seq, SocketId,
+    SocketOrigin, TxState,
 };
 
 #[test]
@@ -14,7 +14,7 @@ fn a_socket() {
     let (local, remote) = addresses();
     assert_eq!((socket.id, socket.netns, socket.task), (SocketId(42), NetNs(9), TASK));
     assert_eq!((socket.local, socket.remote), (local, Some(remote)));
-    assert_eq!((socket.comm.as_str(), socket.origin), ("mosquitto", Origin::Accepted));
+    assert_eq!((socket.comm.as_str(), socket.origin), ("mosquitto", SocketOrigin::Accepted));
     assert_eq!((socket.tx_next, socket.rx_next), (Some(Seq(7)), Some(Seq(8))));
 }
 

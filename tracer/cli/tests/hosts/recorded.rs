@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use wirelap_events::{
-    Body, Comm, Event, FlowKey, Nanos, NetNs, Origin, PacketHook, Pid, ReadKind, Ready, ReadyKind,
-    SendCall, SendKind, Socket, SocketId, TaskId, Tid, Transport, Wake,
+    Body, Comm, Event, FlowKey, Nanos, NetNs, PacketHook, Pid, ReadKind, Ready, ReadyKind,
+    SendCall, SendKind, Socket, SocketId, SocketOrigin, TaskId, Tid, Transport, Wake,
 };
 use wirelap_recording::{Encoder, Note, Recording, Section, Settings};
 
@@ -44,7 +44,7 @@ pub fn recorded(capture: &Path, host: [u8; 4], serves: bool, payload: bool) -> V
                     remote: Some(sent.dst),
                     task,
                     comm: Comm::from_name(if serves { "the-broker" } else { "a-client" }),
-                    origin: if serves { Origin::Accepted } else { Origin::Connected },
+                    origin: if serves { SocketOrigin::Accepted } else { SocketOrigin::Connected },
                     tx_next: None,
                     rx_next: None,
                 }),

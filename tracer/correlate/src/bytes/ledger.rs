@@ -6,7 +6,7 @@
 use super::framing::{Framed, framed};
 use super::overhead::{Cost, Operation, Overhead};
 use super::parts::{Part, Parts};
-use wirelap_events::{Class, Frame, Packet, Portion, Saturate, tcp_flags};
+use wirelap_events::{Frame, FrameClass, Packet, PacketKind, Saturate, tcp_flags};
 use wirelap_protocols::Side;
 
 /// One conversation's bytes.
@@ -106,7 +106,7 @@ impl Lane {
 /// connection. An empty datagram is data.
 fn bare(packet: &Packet<'_>) -> Option<Part> {
     const TURNS: u8 = tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST;
-    if packet.portion == Portion::Refusal {
+    if packet.kind == PacketKind::IcmpError {
         return Some(Part::Connection);
     }
     let tcp = packet.tcp.as_ref().filter(|_| packet.payload_len == 0)?;
@@ -136,18 +136,18 @@ impl Ledger {
         let lane = &mut self.lanes[side as usize];
         let bytes = frame.range.len();
         let mut rest = bytes;
-        if frame.class == Class::Data {
+        if frame.class == FrameClass::Data {
             lane.attribute(Part::Payload, frame.payload_bytes.min(bytes));
             rest = frame.header_bytes();
         }
         let taken = lane.attribute(Part::of(frame.class), rest);
         let (operation, begins) = match frame.class {
-            Class::Data => (Operation::Publish, frame.data.is_some()),
-            Class::Session => self.session(frame),
-            Class::Subscribe => (Operation::Declare, true),
-            Class::Ack => (Operation::Acknowledge, true),
-            Class::KeepAlive => (Operation::KeepAlive, true),
-            Class::Discovery | Class::Opaque | Class::Other => return,
+            FrameClass::Data => (Operation::Publish, frame.data.is_some()),
+            FrameClass::Session => self.session(frame),
+            FrameClass::Subscribe => (Operation::Declare, true),
+            FrameClass::Ack => (Operation::Acknowledge, true),
+            FrameClass::KeepAlive => (Operation::KeepAlive, true),
+            FrameClass::Discovery | FrameClass::Opaque | FrameClass::Other => return,
         };
         let cost = &mut self.operations[operation as usize];
         cost.count.grow(u64::from(begins));

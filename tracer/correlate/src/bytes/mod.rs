@@ -14,4 +14,4 @@ pub use ledger::Ledger;
 pub use overhead::{Cost, Detail, Operation, Overhead};
 pub use parts::{Part, Parts};
 pub use probe_connections::ProbeConnections;
-pub use unattributed::{EndedUnknown, Unknown, UnknownKey, UnknownTraffic, sentences};
+pub use unattributed::{EndedUnknown, Unknown, UnknownKey, UnknownTraffic};

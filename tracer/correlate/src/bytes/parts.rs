@@ -1,7 +1,7 @@
 //! Bytes on the device by what they were for.
 
 use std::ops::{AddAssign, Index, IndexMut};
-use wirelap_events::{Class, Saturate, Total};
+use wirelap_events::{FrameClass, Saturate, Total};
 
 /// What a byte on the device was for. Every byte is in exactly one part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -11,7 +11,7 @@ pub enum Part {
     Payload,
     /// Application payload of the second and every later delivery of one message: fan-out.
     Copies,
-    /// Application payload that the protocol, not TCP, sent again on the same way.
+    /// Application payload that the protocol, not TCP, sent again in the same direction.
     Repeats,
     /// Protocol headers of frames that carry data.
     Header,
@@ -94,16 +94,16 @@ impl Part {
     }
 
     /// Where the bytes of a frame go that are no payload.
-    pub(crate) const fn of(class: Class) -> Part {
+    pub(crate) const fn of(class: FrameClass) -> Part {
         match class {
-            Class::Data => Part::Header,
-            Class::Session => Part::Session,
-            Class::Subscribe => Part::Subscribe,
-            Class::Ack => Part::Ack,
-            Class::KeepAlive => Part::KeepAlive,
-            Class::Discovery => Part::Discovery,
-            Class::Opaque => Part::Opaque,
-            Class::Other => Part::Other,
+            FrameClass::Data => Part::Header,
+            FrameClass::Session => Part::Session,
+            FrameClass::Subscribe => Part::Subscribe,
+            FrameClass::Ack => Part::Ack,
+            FrameClass::KeepAlive => Part::KeepAlive,
+            FrameClass::Discovery => Part::Discovery,
+            FrameClass::Opaque => Part::Opaque,
+            FrameClass::Other => Part::Other,
         }
     }
 }

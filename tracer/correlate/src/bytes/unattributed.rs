@@ -2,21 +2,14 @@
 
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
-use wirelap_events::human::{one_or, traffic_bytes, traffic_rate};
 use wirelap_events::{Nanos, NetNs, Saturate, Transport};
+use wirelap_protocols::foreign::ForeignName;
 
 /// Rows of conversations that ended which are kept; more are summed.
 const KEPT: usize = 256;
 
 /// Rows in a snapshot; the rest is summed.
 const SHOWN: usize = 8;
-
-/// Rows that get a sentence of their own among the notes.
-const SENTENCES: usize = 4;
-
-/// Datagrams in no known protocol that are less than this together get no sentence: a program that announces itself or
-/// looks whether a port answers.
-const NOTEWORTHY_BYTES: u64 = 64;
 
 /// Names of clients in a row.
 const CLIENTS: usize = 3;
@@ -35,18 +28,8 @@ pub struct Unknown {
 /// Connections to one server that speak the same.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTraffic {
-    /// What it is, in words: `TLS 1.3 (SNI broker.example)`; empty if nothing told.
-    pub name: String,
-    /// The protocol: `TLS`, `HTTP/2`, `Redis` …
-    pub protocol: Option<String>,
-    /// Its version.
-    pub version: Option<String>,
-    /// The server's name that the client asked for.
-    pub server_name: Option<String>,
-    /// What travels inside, as the client or the server said.
-    pub inside: Option<String>,
-    /// Whether nobody in between can read it.
-    pub is_encrypted: bool,
+    /// What its bytes show it to be; `None` if nothing told.
+    pub protocol: Option<ForeignName>,
     /// Over UDP rather than TCP.
     pub is_udp: bool,
     /// The server's address.
@@ -79,7 +62,7 @@ impl UnknownTraffic {
 }
 
 /// What makes conversations one row: the server, and what they speak.
-pub type UnknownKey = (SocketAddr, NetNs, Transport, String);
+pub type UnknownKey = (SocketAddr, NetNs, Transport, Option<ForeignName>);
 
 /// Conversations that are no longer kept.
 #[derive(Debug, Default)]
@@ -118,7 +101,7 @@ impl EndedUnknown {
         rows.sort_by(|a, b| {
             b.bytes()
                 .cmp(&a.bytes())
-                .then_with(|| (a.endpoint, &a.name).cmp(&(b.endpoint, &b.name)))
+                .then_with(|| (a.endpoint, &a.protocol).cmp(&(b.endpoint, &b.protocol)))
         });
         let rest = rows.split_off(rows.len().min(SHOWN));
         let (mut other_connections, mut other_bytes) = self.others;
@@ -146,96 +129,5 @@ fn merge(row: &mut UnknownTraffic, other: UnknownTraffic) {
         if row.clients.len() < CLIENTS && !row.clients.contains(&client) {
             row.clients.push(client);
         }
-    }
-}
-
-/// One sentence for each of the largest rows, and one for the rest.
-pub fn sentences(unknown: &Unknown) -> Vec<String> {
-    let mut rows = unknown.rows.iter().filter(|row| row.is_noteworthy());
-    let mut all: Vec<String> =
-        rows.by_ref().take(SENTENCES).map(UnknownTraffic::sentence).collect();
-    let (connections, count) =
-        rows.fold((unknown.other_connections, unknown.other_bytes), |(connections, count), row| {
-            (connections.saturating_add(row.connections), count.saturating_add(row.bytes()))
-        });
-    if connections > 0 {
-        all.push(format!(
-            "{connections} more connections that wirelap does not decode carried {}.",
-            traffic_bytes(count)
-        ));
-    }
-    all
-}
-
-impl UnknownTraffic {
-    fn is_noteworthy(&self) -> bool {
-        !self.is_udp || self.protocol.is_some() || self.bytes() >= NOTEWORTHY_BYTES
-    }
-
-    /// What it is, where, how much, and what of it is seen.
-    pub fn sentence(&self) -> String {
-        let row = self;
-        let transport = if row.is_udp { "UDP port" } else { "port" };
-        let port = row.endpoint.map_or(0, |endpoint| endpoint.port());
-        let address = row.endpoint.map_or(String::new(), |endpoint| endpoint.to_string());
-        let server = row.server.as_ref().map_or(String::new(), |name| format!(", {name}"));
-        let place = format!("on {transport} {port} ({address}{server})");
-        let amount = amount(row);
-        if row.protocol.is_none() {
-            let what = if row.joined_late {
-                "joined in mid-stream, and no message of a protocol that wirelap knows was found in it yet; \
-                 --decode PORT=PROTOCOL names it"
-            } else {
-                "in no protocol that wirelap knows"
-            };
-            return format!("Traffic {place}: {amount}, {what}.");
-        }
-        let name = &row.name;
-        if row.is_encrypted {
-            format!(
-                "{name} {place}: {amount}; encrypted: wirelap sees bytes and timing, not messages."
-            )
-        } else {
-            format!(
-                "{name} {place}: {amount}; wirelap does not decode it: it sees bytes and timing, not messages."
-            )
-        }
-    }
-}
-
-fn amount(row: &UnknownTraffic) -> String {
-    let noun = if row.is_udp {
-        one_or(row.connections, "conversation", "conversations")
-    } else {
-        one_or(row.connections, "connection", "connections")
-    };
-    let (bytes, rate) = (traffic_bytes(row.bytes()), traffic_rate(row.bit_per_s));
-    format!("{} {noun}, {bytes}, {rate}", row.connections)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_datagram_that_announces_a_program_gets_no_sentence() {
-        let row = |is_udp, bytes_to_server| UnknownTraffic {
-            is_udp,
-            bytes_to_server,
-            connections: 1,
-            ..UnknownTraffic::default()
-        };
-        let said = |rows: &[UnknownTraffic]| {
-            sentences(&Unknown { rows: rows.to_vec(), ..Unknown::default() }).len()
-        };
-        assert_eq!(said(&[row(true, 16)]), 0);
-        assert_eq!(said(&[row(true, 64)]), 1);
-        assert_eq!(said(&[row(false, 16)]), 1);
-        let named = UnknownTraffic { protocol: Some("DNS".into()), ..row(true, 16) };
-        assert_eq!(said(&[named]), 1);
-        // Nor does it count among those that share one.
-        let mut rows = vec![row(false, 1_000); SENTENCES];
-        rows.push(row(true, 16));
-        assert_eq!(said(&rows), SENTENCES);
     }
 }

@@ -8,7 +8,7 @@ use super::host::HostState;
 use super::picture::{Picture, broker_of};
 use super::sink::DeliverySink;
 use crate::config::{Config, Label};
-use crate::ids::Way;
+use crate::ids::Direction;
 use crate::view::Snapshot;
 use crate::why::{Evidence, Overdue};
 use std::sync::Arc;
@@ -86,10 +86,10 @@ impl Correlator {
             }
             Body::Packet(packet) => {
                 let (messages, accounts) = (self.deliveries.messages_mut(), &mut self.accounts);
-                let way = self.conversations.packet(at, packet, messages, accounts);
-                self.take_found(at, way);
-                if let Some(way) = way {
-                    self.conversations.weigh(way, &mut self.accounts);
+                let direction = self.conversations.packet(at, packet, messages, accounts);
+                self.take_found(at, direction);
+                if let Some(direction) = direction {
+                    self.conversations.weigh(direction, &mut self.accounts);
                 }
             }
             Body::Wake(wake) => self.wake(at, wake),
@@ -119,11 +119,11 @@ impl Correlator {
         }
     }
 
-    /// Takes in what decoders may have found on a way.
-    fn take_found(&mut self, at: Nanos, way: Option<Way>) {
-        let Some(way) = way else { return };
+    /// Takes in what decoders may have found in a direction.
+    fn take_found(&mut self, at: Nanos, direction: Option<Direction>) {
+        let Some(direction) = direction else { return };
         let (deliveries, mut context) = self.split();
-        deliveries.take_found(at, way, &mut context);
+        deliveries.take_found(at, direction, &mut context);
     }
 
     /// Takes one event in, and ticks by the events' own clock. For a source that hands over many at
@@ -136,10 +136,10 @@ impl Correlator {
         self.event(event);
     }
 
-    /// Whether nearly all of the room for messages is taken by what is waited for. Where more are found before these arrive, some
-    /// have to be given up.
-    pub fn is_nearly_full(&self) -> bool {
-        self.deliveries.is_nearly_full()
+    /// Whether there is room for the messages of one more event. Where there is none, a message that was found since the
+    /// observation went on last has to be given up for a new one, though it is still on its way.
+    pub fn has_room(&mut self) -> bool {
+        self.deliveries.has_room(self.coverage.cut())
     }
 
     /// Whether messages that were found between two times are still on their way.

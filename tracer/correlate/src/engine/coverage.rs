@@ -1,6 +1,6 @@
 //! What was reported of the time that is looked at: since when, and what is missing of it.
 
-use wirelap_events::{Lost, Nanos, Probe, Saturate, Total};
+use wirelap_events::{LostEvents, Nanos, Probe, Saturate, Total};
 
 /// Since when events are reported, and what of them is missing: lost, or left out on purpose.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl Coverage {
     }
 
     /// A probe had to throw events away.
-    pub fn lose(&mut self, at: Nanos, lost: &Lost) {
+    pub fn lose(&mut self, at: Nanos, lost: &LostEvents) {
         self.lost[lost.probe as usize].grow(lost.count);
         self.certain = at;
     }

@@ -1,7 +1,7 @@
 //! Sockets and the processes that own them.
 
 use super::coverage::Reported;
-use crate::ids::Way;
+use crate::ids::Direction;
 use crate::marks::Sending;
 use crate::threads::Chain;
 use arrayvec::ArrayVec;
@@ -39,7 +39,7 @@ pub struct UnresolvedRead {
 /// A datagram on its way out.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
-    pub way: Way,
+    pub direction: Direction,
     pub number: u64,
     pub tid: Tid,
     /// When it was queued, or else handed to the device.
@@ -71,7 +71,7 @@ pub struct Entry {
     /// How often another process has taken it over.
     handed: u8,
     /// What it sends, when it has one peer.
-    pub tx: Option<Way>,
+    pub tx: Option<Direction>,
     /// UDP: its port, and what was sent and came in there.
     udp: Option<Box<Datagrams>>,
     /// When it was closed.
@@ -95,7 +95,7 @@ impl Entry {
 pub struct Datagrams {
     port: u16,
     /// Those that came for it and were not seen to be read.
-    pub inbox: VecDeque<(Way, u64)>,
+    pub inbox: VecDeque<(Direction, u64)>,
     /// Those that no send call was found for yet.
     pub outbox: VecDeque<Outgoing>,
     /// The last send calls.
@@ -111,8 +111,8 @@ pub struct Datagrams {
 }
 
 impl Datagrams {
-    pub fn put_in(&mut self, way: Way, number: u64) {
-        if self.inbox.iter().rev().take(NEWEST).any(|&known| known == (way, number)) {
+    pub fn put_in(&mut self, direction: Direction, number: u64) {
+        if self.inbox.iter().rev().take(NEWEST).any(|&known| known == (direction, number)) {
             return;
         }
         if self.inbox.len() >= DATAGRAMS {
@@ -120,7 +120,7 @@ impl Datagrams {
             // It may be what is read next.
             self.complete = None;
         }
-        self.inbox.push_back((way, number));
+        self.inbox.push_back((direction, number));
     }
 
     pub fn put_out(&mut self, outgoing: Outgoing) {
@@ -158,7 +158,7 @@ pub struct Sockets {
 const LIMIT: usize = 262_144;
 
 impl Sockets {
-    pub fn add(&mut self, socket: &Socket, tx: Option<Way>) {
+    pub fn add(&mut self, socket: &Socket, tx: Option<Direction>) {
         if self.entries.len() >= LIMIT {
             self.sweep(Nanos(u64::MAX));
         }
@@ -247,7 +247,7 @@ impl Sockets {
     }
 
     /// A socket is closed. Returns what it sends.
-    pub fn close(&mut self, id: SocketId, at: Nanos) -> Option<Way> {
+    pub fn close(&mut self, id: SocketId, at: Nanos) -> Option<Direction> {
         let is_alone = self.has_port_alone(id);
         let entry = self.entries.get_mut(&id)?;
         if let Some(udp) = &mut entry.udp {

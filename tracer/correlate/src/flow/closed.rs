@@ -1,6 +1,6 @@
 //! Connections that were closed, and whether their protocol's farewell had been said.
 
-use crate::ids::Way;
+use crate::ids::Direction;
 use std::collections::VecDeque;
 use wirelap_events::Pid;
 
@@ -21,12 +21,12 @@ pub struct ClosedConnection {
 pub struct ClosedConnections(VecDeque<(usize, u64, bool)>);
 
 impl ClosedConnections {
-    /// The conversation of `way` ends.
-    pub fn note(&mut self, way: Way, is_abrupt: bool) {
+    /// The conversation of `direction` ends.
+    pub fn note(&mut self, direction: Direction, is_abrupt: bool) {
         if self.0.len() >= LIMIT {
             self.0.pop_front();
         }
-        self.0.push_back((way.index, way.serial, is_abrupt));
+        self.0.push_back((direction.index, direction.serial, is_abrupt));
     }
 
     pub fn is_empty(&self) -> bool {
@@ -34,9 +34,10 @@ impl ClosedConnections {
     }
 
     /// How the connection that a process read from was closed; `None` if it was not, or too long ago.
-    pub fn of(&self, (way, pid): (Way, Option<Pid>)) -> Option<ClosedConnection> {
+    pub fn of(&self, (direction, pid): (Direction, Option<Pid>)) -> Option<ClosedConnection> {
         let mut last = self.0.iter().rev();
-        let found = last.find(|(index, serial, _)| (*index, *serial) == (way.index, way.serial));
+        let found = last
+            .find(|(index, serial, _)| (*index, *serial) == (direction.index, direction.serial));
         found.map(|&(_, _, is_abrupt)| ClosedConnection { pid, is_abrupt })
     }
 }
@@ -48,13 +49,13 @@ mod tests {
 
     #[test]
     fn a_connection_is_found_by_either_way() {
-        let way = |serial, side| Way { index: 1, serial, side };
+        let direction = |serial, side| Direction { index: 1, serial, side };
         let mut closed = ClosedConnections::default();
         let connection = ClosedConnection { pid: Some(Pid(7)), is_abrupt: true };
-        closed.note(way(3, Side::A), true);
-        assert_eq!(closed.of((way(3, Side::B), Some(Pid(7)))), Some(connection));
-        assert_eq!(closed.of((way(4, Side::A), None)), None);
-        (10..1_000).for_each(|serial| closed.note(way(serial, Side::A), false));
-        assert_eq!((closed.of((way(3, Side::B), None)), closed.0.len()), (None, LIMIT));
+        closed.note(direction(3, Side::A), true);
+        assert_eq!(closed.of((direction(3, Side::B), Some(Pid(7)))), Some(connection));
+        assert_eq!(closed.of((direction(4, Side::A), None)), None);
+        (10..1_000).for_each(|serial| closed.note(direction(serial, Side::A), false));
+        assert_eq!((closed.of((direction(3, Side::B), None)), closed.0.len()), (None, LIMIT));
     }
 }

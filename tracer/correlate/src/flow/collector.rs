@@ -5,7 +5,7 @@ use super::identity::{content, identify};
 use super::output::DecoderOutput;
 use super::requests::Released;
 use crate::bytes::Ledger;
-use wirelap_events::{Class, Frame, Offset, RequestLimits};
+use wirelap_events::{Frame, FrameClass, Offset, RequestLimits};
 use wirelap_protocols::{Fragments, FrameSink, Protocol, Side};
 
 /// Kinds of frames that bear on messages and are none.
@@ -75,7 +75,7 @@ impl FrameSink for Collector<'_> {
             let (side, at) = (self.side, frame.range.start);
             self.found.fragments.push(FoundFragments { side, at, fragments });
         }
-        self.control.upkeep |= matches!(frame.class, Class::KeepAlive | Class::Discovery);
+        self.control.upkeep |= matches!(frame.class, FrameClass::KeepAlive | FrameClass::Discovery);
         if let Some(message) = self.releases.take() {
             self.found.released.push(Released { side: self.side, message, end: frame.range.end });
         }

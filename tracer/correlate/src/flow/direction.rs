@@ -8,19 +8,19 @@ use super::head::FirstBytes;
 use super::output::DecoderOutput;
 use super::pieces::Pieces;
 use super::reassembly::Reassembly;
-use super::requests::{RELEASES, REQUESTS, Release, Request};
+use super::requests::{PendingRelease, RELEASES, REQUESTS, Request};
 use super::seen_bytes::SeenBytes;
 use super::unwrap::Unwrap;
 use super::window::Window;
 use crate::bytes::Unseen;
 use crate::config::Config;
-use crate::ids::{AssemblyId, Way};
+use crate::ids::{AssemblyId, Direction};
 use crate::marks::Marks;
 use crate::stats::Ring;
 use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 use wirelap_events::{
-    ByteRange, Credit, FlowKey, Nanos, Offset, PacketHook, Permit, Seq, SocketId, TcpFields,
+    ByteRange, Credit, FlowKey, Nanos, Offset, PacketHook, Release, Seq, SocketId, TcpFields,
     tcp_flags,
 };
 use wirelap_protocols::stream::Stream;
@@ -70,7 +70,7 @@ pub struct Flow {
     /// The last times that it asked for messages; most flows never do.
     pub requests: Option<Box<Ring<Request, REQUESTS>>>,
     /// The last permissions to pass messages on; most flows have none.
-    pub releases: Option<VecDeque<Release>>,
+    pub releases: Option<VecDeque<PendingRelease>>,
     /// The last time that its receiver may send more messages again.
     pub room: Option<Credit>,
     /// TCP: bytes that no packet brought, from the end of a PDU on.
@@ -85,7 +85,7 @@ pub struct Flow {
     pub forwarded: u64,
     pub forwarded_to: Nanos,
     /// Where that one went on.
-    pub forwarded_by: Option<Way>,
+    pub forwarded_by: Option<Direction>,
     /// Cuts PDUs, once the protocol is known (TCP).
     pub stream: Option<Stream>,
 }
@@ -178,7 +178,7 @@ impl Flow {
     }
 
     /// It lets its receiver pass a message on.
-    pub fn lets_go(&mut self, release: Release) {
+    pub fn lets_go(&mut self, release: PendingRelease) {
         let releases = self.releases.get_or_insert_default();
         if releases.len() == RELEASES {
             releases.pop_front();
@@ -187,22 +187,22 @@ impl Flow {
     }
 
     /// When the receiver was allowed to pass on the message that begins at `message`, if it had to wait for that.
-    pub fn permit_for(&self, message: Offset) -> Option<Permit> {
+    pub fn release_for(&self, message: Offset) -> Option<Release> {
         let releases = self.releases.as_ref()?;
-        releases.iter().rev().find(|release| release.of.message == message)?.permit
+        releases.iter().rev().find(|release| release.of.message == message)?.read
     }
 
     /// All bytes before `end` were read at `at`: the last request and permissions may be among them.
     pub fn read_up_to(&mut self, end: Offset, at: Nanos) {
         if let Some(releases) = &mut self.releases {
-            let unread = releases.iter_mut().rev().take_while(|release| release.permit.is_none());
+            let unread = releases.iter_mut().rev().take_while(|release| release.read.is_none());
             for release in unread.filter(|release| release.of.end <= end) {
                 let seen = self.marks.path(last_before(release.of.end), 0);
-                let (given, harm) = (seen.send.unwrap_or(at), seen.circumstances);
+                let (sent, harm) = (seen.send.unwrap_or(at), seen.circumstances);
                 let (resent, after_loss) = (harm.resent || harm.behind_loss, release.after_loss);
                 let waits = seen.sending.iter().map(|hop| hop.running - hop.woken);
                 let waited = waits.fold(Nanos(0), |sum, wait| sum + wait);
-                release.permit = Some(Permit { given, waited, read: at, resent, after_loss });
+                release.read = Some(Release { sent, waited, read: at, resent, after_loss });
             }
         }
         let Some(requests) = &mut self.requests else { return };

@@ -3,7 +3,7 @@
 use super::found::{Content, Found, Identity, TopicHash};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
-use wirelap_events::{Data, GlobalKey, Stamp};
+use wirelap_events::{DecodedMessage, GlobalKey, Stamp};
 use wirelap_protocols::Side;
 
 /// Bytes of a payload that tell it from others.
@@ -20,7 +20,7 @@ pub fn identity_of(key: GlobalKey) -> Identity {
 }
 
 /// A message's identity: our workloads' stamp, the protocol's own key, or a digest of its content.
-pub fn identify(side: Side, data: &Data<'_>) -> Found {
+pub fn identify(side: Side, data: &DecodedMessage<'_>) -> Found {
     let stamp = Stamp::decode(data.payload);
     let mut subject = FxHasher::default();
     data.topic.hash(&mut subject);
@@ -57,7 +57,11 @@ pub fn identify(side: Side, data: &Data<'_>) -> Found {
 }
 
 /// What a message is found by whose topic, or the start of whose payload, may not be known everywhere.
-pub fn content(stamp: Option<Stamp>, data: &Data<'_>, is_unsure: bool) -> Option<Content> {
+pub fn content(
+    stamp: Option<Stamp>,
+    data: &DecodedMessage<'_>,
+    is_unsure: bool,
+) -> Option<Content> {
     let zeros = data.payload.iter().take(DIGESTED).take_while(|byte| **byte == 0).count();
     let len = data.payload_len.saturating_sub(zeros as u64);
     if data.key.is_some() || len < TELLING {

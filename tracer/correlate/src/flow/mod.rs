@@ -36,7 +36,7 @@ pub use found::{Content, Found, Identity, TopicHash};
 pub use identity::identity_of;
 pub use output::DecoderOutput;
 pub use reassembly::{Piece, Reassembly};
-pub use requests::{Release, Request};
+pub use requests::{PendingRelease, Request};
 pub use table::FlowTable;
 pub use topics::Topics;
 pub use translation::{COMPARED, RecentPackets};

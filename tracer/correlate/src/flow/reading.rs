@@ -4,7 +4,7 @@ use super::collector::Collector;
 use super::conversation::{Conversation, State};
 use super::output::DecoderOutput;
 use super::reassembly::{Piece, Reassembly};
-use wirelap_events::{ByteRange, Nanos, Offset, Packet, Portion, Saturate};
+use wirelap_events::{ByteRange, Nanos, Offset, Packet, PacketKind, Saturate};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Pdu, Side};
 
@@ -109,7 +109,7 @@ impl Conversation {
         found: &mut DecoderOutput,
     ) {
         let pieces = &mut self.flow_mut(side).pieces;
-        let Portion::Fragment { start, .. } = packet.portion else {
+        let PacketKind::Fragment { start, .. } = packet.kind else {
             if !pieces.is_empty() {
                 self.put_together(side, found);
             }

@@ -1,6 +1,6 @@
 //! What the ends of a conversation ask of each other, and allow each other.
 
-use wirelap_events::{Nanos, Offset, Permit, RequestLimits};
+use wirelap_events::{Nanos, Offset, Release, RequestLimits};
 use wirelap_protocols::Side;
 
 /// A sender lets its receiver pass a message on.
@@ -41,10 +41,10 @@ pub const RELEASES: usize = 128;
 
 /// A permission to pass a message on.
 #[derive(Clone, Copy, Debug)]
-pub struct Release {
+pub struct PendingRelease {
     pub of: Released,
     /// TCP had to send again what the sender waited for before it gave this.
     pub after_loss: bool,
     /// Once it was read.
-    pub permit: Option<Permit>,
+    pub read: Option<Release>,
 }

@@ -5,7 +5,7 @@ use super::direction::Flow;
 use super::server_protocols::ServerProtocols;
 use super::window::Claim;
 use crate::config::Config;
-use crate::ids::{Way, ends, scope_of};
+use crate::ids::{Direction, ends, scope_of};
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::net::{IpAddr, SocketAddr};
@@ -25,9 +25,9 @@ const TWINS: usize = 64;
 #[derive(Default)]
 pub struct FlowTable {
     slab: Slab<Conversation>,
-    by_key: FxHashMap<FlowKey, Way>,
+    by_key: FxHashMap<FlowKey, Direction>,
     /// Older ones between the same addresses that may go on in other namespaces, the newest last.
-    twins: FxHashMap<FlowKey, Vec<Way>>,
+    twins: FxHashMap<FlowKey, Vec<Direction>>,
     /// Conversations at each address: the address of many is a server's.
     endpoints: FxHashMap<(SocketAddr, NetNs), u32>,
     overrides: Vec<(u16, &'static dyn Protocol)>,
@@ -79,8 +79,8 @@ impl FlowTable {
     }
 
     /// Looks at how much memory a conversation holds on to. Returns what all of them do.
-    pub fn weigh(&mut self, way: Way) -> usize {
-        if let Some(conversation) = self.get_mut(way) {
+    pub fn weigh(&mut self, direction: Direction) -> usize {
+        if let Some(conversation) = self.get_mut(direction) {
             let now = conversation.held_bytes();
             let before = std::mem::replace(&mut conversation.held, now);
             self.held.shrink(before);
@@ -98,24 +98,24 @@ impl FlowTable {
         self.memories.forgotten()
     }
 
-    pub fn get(&self, way: Way) -> Option<&Conversation> {
-        self.slab.get(way.index).filter(|found| found.serial == way.serial)
+    pub fn get(&self, direction: Direction) -> Option<&Conversation> {
+        self.slab.get(direction.index).filter(|found| found.serial == direction.serial)
     }
 
-    pub fn get_mut(&mut self, way: Way) -> Option<&mut Conversation> {
-        self.slab.get_mut(way.index).filter(|found| found.serial == way.serial)
+    pub fn get_mut(&mut self, direction: Direction) -> Option<&mut Conversation> {
+        self.slab.get_mut(direction.index).filter(|found| found.serial == direction.serial)
     }
 
-    pub fn flow(&self, way: Way) -> Option<&Flow> {
-        Some(self.get(way)?.flow(way.side))
+    pub fn flow(&self, direction: Direction) -> Option<&Flow> {
+        Some(self.get(direction)?.flow(direction.side))
     }
 
-    pub fn flow_mut(&mut self, way: Way) -> Option<&mut Flow> {
-        Some(self.get_mut(way)?.flow_mut(way.side))
+    pub fn flow_mut(&mut self, direction: Direction) -> Option<&mut Flow> {
+        Some(self.get_mut(direction)?.flow_mut(direction.side))
     }
 
-    pub fn iter(&self) -> impl Iterator<Item = (Way, &Conversation)> {
-        self.slab.iter().map(|(index, conversation)| (way_of(index, conversation), conversation))
+    pub fn iter(&self) -> impl Iterator<Item = (Direction, &Conversation)> {
+        self.slab.iter().map(|(index, one)| (direction_of(index, one), one))
     }
 
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Conversation> {
@@ -123,13 +123,18 @@ impl FlowTable {
     }
 
     /// The newest conversation between these addresses, wherever it is.
-    pub fn find(&self, key: FlowKey) -> Option<Way> {
+    pub fn find(&self, key: FlowKey) -> Option<Direction> {
         self.by_key.get(&key).copied()
     }
 
     /// The conversation that a packet in a namespace is of. Addresses may be the same in two namespaces that nothing
     /// joins: what is seen in another one is the same conversation if its numbers say so.
-    pub fn find_in(&mut self, key: FlowKey, netns: NetNs, tcp: Option<&TcpFields>) -> Option<Way> {
+    pub fn find_in(
+        &mut self,
+        key: FlowKey,
+        netns: NetNs,
+        tcp: Option<&TcpFields>,
+    ) -> Option<Direction> {
         let newest = self.find(key)?;
         let is_only = self.twins.is_empty() || !self.twins.contains_key(&key);
         if (is_only || tcp.is_none()) && self.get(newest)?.namespaces.has(netns) {
@@ -140,9 +145,9 @@ impl FlowTable {
             return Some(newest);
         };
         let back = (tcp.flags & tcp_flags::ACK != 0).then_some(tcp.ack);
-        let way = self.nearest(key, netns, tcp.seq, back, |_| true)?;
-        self.get_mut(way)?.namespaces.add(netns);
-        Some(way)
+        let direction = self.nearest(key, netns, tcp.seq, back, |_| true)?;
+        self.get_mut(direction)?.namespaces.add(netns);
+        Some(direction)
     }
 
     /// Of the conversations between the same addresses that of a namespace whose next numbers these are. One elsewhere is
@@ -154,14 +159,14 @@ impl FlowTable {
         netns: NetNs,
         next: Seq,
         back: Option<Seq>,
-        can_be: impl Fn(Way) -> bool,
-    ) -> Option<Way> {
+        can_be: impl Fn(Direction) -> bool,
+    ) -> Option<Direction> {
         let newest = self.find(key).into_iter();
-        let all = newest.chain(self.older(key)).filter(|&way| can_be(way));
-        let rank = |way: Way| {
-            let conversation = self.get(way)?;
+        let all = newest.chain(self.older(key)).filter(|&direction| can_be(direction));
+        let rank = |direction: Direction| {
+            let conversation = self.get(direction)?;
             let is_here = conversation.namespaces.has(netns);
-            let distance = conversation.distance(way.side, next, back);
+            let distance = conversation.distance(direction.side, next, back);
             let is_near = distance.is_some_and(|distance| distance <= self.near);
             // Best: here, and it goes on here. One elsewhere with other numbers is another one.
             let class = match (is_near, is_here, distance) {
@@ -173,27 +178,27 @@ impl FlowTable {
             };
             Some((class, distance.unwrap_or_default()))
         };
-        all.filter_map(|way| Some((rank(way)?, way)))
+        all.filter_map(|direction| Some((rank(direction)?, direction)))
             .min_by_key(|(rank, _)| *rank)
-            .map(|(_, way)| way)
+            .map(|(_, direction)| direction)
     }
 
     /// Those between the same addresses that newer ones have replaced, the newest first.
-    pub fn older(&self, key: FlowKey) -> impl Iterator<Item = Way> + '_ {
+    pub fn older(&self, key: FlowKey) -> impl Iterator<Item = Direction> + '_ {
         self.twins.get(&key).into_iter().flat_map(|all| all.iter().rev().copied())
     }
 
     /// Packets with these addresses are of a conversation that has others, too.
-    pub fn add_alias(&mut self, key: FlowKey, way: Way) {
-        let (key, way) = match way.side {
-            Side::A => (key, way),
-            Side::B => (key.reversed(), way.back()),
+    pub fn add_alias(&mut self, key: FlowKey, direction: Direction) {
+        let (key, direction) = match direction.side {
+            Side::A => (key, direction),
+            Side::B => (key.reversed(), direction.back()),
         };
-        let known = self.find(key).filter(|known| known.serial != way.serial);
+        let known = self.find(key).filter(|known| known.serial != direction.serial);
         if known.and_then(|known| self.get(known)).is_some_and(Conversation::is_held) {
             return;
         }
-        let Some(conversation) = self.get_mut(way) else { return };
+        let Some(conversation) = self.get_mut(direction) else { return };
         if conversation.flows[0].key == key || conversation.flows[1].key == key {
             return;
         }
@@ -201,34 +206,34 @@ impl FlowTable {
         if !aliases.contains(&key) && aliases.try_push(key).is_err() {
             return;
         }
-        self.place_first(key, way);
-        self.place_first(key.reversed(), way.back());
+        self.place_first(key, direction);
+        self.place_first(key.reversed(), direction.back());
     }
 
     /// Packets with these addresses are of this one, unless their numbers go on in an older one.
-    fn place_first(&mut self, key: FlowKey, way: Way) {
-        if let Some(older) = self.by_key.insert(key, way)
-            && older.serial != way.serial
+    fn place_first(&mut self, key: FlowKey, direction: Direction) {
+        if let Some(older) = self.by_key.insert(key, direction)
+            && older.serial != direction.serial
         {
             self.place_behind(key, older);
         }
     }
 
     /// Packets with these addresses are of this one if their numbers go on there.
-    fn place_behind(&mut self, key: FlowKey, way: Way) {
-        if self.get(way).is_none_or(|conversation| conversation.closed) {
+    fn place_behind(&mut self, key: FlowKey, direction: Direction) {
+        if self.get(direction).is_none_or(|conversation| conversation.closed) {
             return;
         }
         let twins = self.twins.entry(key).or_default();
         if twins.len() < TWINS {
-            twins.push(way);
+            twins.push(direction);
         }
     }
 
     /// A new conversation, in place of any older one between the same addresses: that one keeps the
     /// sockets that are bound to it, and the packets whose numbers go on there. One that sockets of this host have open stays
     /// in its place.
-    pub fn add(&mut self, key: FlowKey, netns: NetNs, now: Nanos, config: &Config) -> Way {
+    pub fn add(&mut self, key: FlowKey, netns: NetNs, now: Nanos, config: &Config) -> Direction {
         self.serial.grow(1);
         let mut conversation = Conversation::new(
             self.serial,
@@ -251,44 +256,47 @@ impl FlowTable {
         }) {
             conversation.decide(*protocol);
         }
-        let way = Way { index: self.slab.insert(conversation), serial: self.serial, side: Side::A };
-        for (key, way) in [(key, way), (key.reversed(), way.back())] {
+        let direction =
+            Direction { index: self.slab.insert(conversation), serial: self.serial, side: Side::A };
+        for (key, direction) in [(key, direction), (key.reversed(), direction.back())] {
             if is_held {
-                self.place_behind(key, way);
+                self.place_behind(key, direction);
             } else {
-                self.place_first(key, way);
+                self.place_first(key, direction);
             }
         }
         for end in ends(key) {
             self.endpoints.entry(end).or_default().grow(1);
         }
-        way
+        direction
     }
 
     /// The conversation that a SYN belongs to: one that it is a copy of, or that nothing was carried in yet. An answer tells
     /// whose SYN it answers.
-    pub fn opened_by(&mut self, key: FlowKey, netns: NetNs, tcp: &TcpFields) -> Option<Way> {
+    pub fn opened_by(&mut self, key: FlowKey, netns: NetNs, tcp: &TcpFields) -> Option<Direction> {
         let newest = self.find(key)?;
         let is_answer = tcp.flags & tcp_flags::ACK != 0;
-        let is_copy = |way: &Way| self.flow(*way).is_some_and(|flow| flow.isn == Some(tcp.seq));
-        let is_next = |way: &Way| {
-            let Some(conversation) = self.get(*way) else { return false };
-            let asked = conversation.flow(way.side.other()).isn;
+        let is_copy = |direction: &Direction| {
+            self.flow(*direction).is_some_and(|flow| flow.isn == Some(tcp.seq))
+        };
+        let is_next = |direction: &Direction| {
+            let Some(conversation) = self.get(*direction) else { return false };
+            let asked = conversation.flow(direction.side.other()).isn;
             let answers =
                 is_answer && (tcp.ack.0 == 0 || asked.is_none_or(|isn| isn.plus(1) == tcp.ack));
             let is_here = conversation.namespaces.has(netns) || conversation.namespaces.is_empty();
-            let flow = conversation.flow(way.side);
+            let flow = conversation.flow(direction.side);
             flow.is_fresh() && flow.fits(tcp.seq) && (answers || (!is_answer && is_here))
         };
         let all = || std::iter::once(newest).chain(self.older(key));
-        let way = all().find(is_copy).or_else(|| all().find(is_next))?;
-        self.get_mut(way)?.namespaces.add(netns);
-        Some(way)
+        let direction = all().find(is_copy).or_else(|| all().find(is_next))?;
+        self.get_mut(direction)?.namespaces.add(netns);
+        Some(direction)
     }
 
-    pub fn remove(&mut self, way: Way) -> Option<Conversation> {
-        self.get(way)?;
-        let gone = self.slab.try_remove(way.index)?;
+    pub fn remove(&mut self, direction: Direction) -> Option<Conversation> {
+        self.get(direction)?;
+        let gone = self.slab.try_remove(direction.index)?;
         self.held.shrink(gone.held);
         let key = gone.flows[0].key;
         for key in gone.aliases().iter().copied().chain([key]).flat_map(|key| [key, key.reversed()])
@@ -314,7 +322,7 @@ impl FlowTable {
                 self.twins.remove(&key);
             }
         }
-        if self.by_key.get(&key).is_some_and(|way| way.serial == serial) {
+        if self.by_key.get(&key).is_some_and(|direction| direction.serial == serial) {
             match self.twins.get_mut(&key).and_then(Vec::pop) {
                 Some(older) => self.by_key.insert(key, older),
                 None => self.by_key.remove(&key),
@@ -325,8 +333,8 @@ impl FlowTable {
     /// The end that serves: the one that accepted the conversation; else the one that its frames tell; else the one at a
     /// port that a program listens on, or that the user or the protocol names; else the one that talks to several; else the
     /// one at the lower port.
-    pub fn server(&self, way: Way) -> Option<Side> {
-        let conversation = self.get(way)?;
+    pub fn server(&self, direction: Direction) -> Option<Side> {
+        let conversation = self.get(direction)?;
         if conversation.server.is_some() {
             return conversation.server;
         }
@@ -368,16 +376,16 @@ impl FlowTable {
     }
 
     /// Of some conversations those longest without an event: an eighth of all, at least one.
-    pub fn idlest(&self, of: impl Fn(Way, &Conversation) -> bool) -> Vec<Way> {
-        let some = self.iter().filter(|(way, conversation)| of(*way, conversation));
-        let mut all: Vec<_> = some.map(|(way, conv)| (rank_idle(conv), way)).collect();
+    pub fn idlest(&self, of: impl Fn(Direction, &Conversation) -> bool) -> Vec<Direction> {
+        let some = self.iter().filter(|(direction, conversation)| of(*direction, conversation));
+        let mut all: Vec<_> = some.map(|(direction, conv)| (rank_idle(conv), direction)).collect();
         let count = (all.len() / 8).max(1).min(all.len());
         if count < all.len() {
-            all.select_nth_unstable_by_key(count, |(seen, way)| (*seen, way.serial));
+            all.select_nth_unstable_by_key(count, |(seen, direction)| (*seen, direction.serial));
         }
         all.truncate(count);
-        all.sort_unstable_by_key(|(seen, way)| (*seen, way.serial));
-        all.into_iter().map(|(_, way)| way).collect()
+        all.sort_unstable_by_key(|(seen, direction)| (*seen, direction.serial));
+        all.into_iter().map(|(_, direction)| direction).collect()
     }
 }
 
@@ -387,6 +395,6 @@ fn rank_idle(conversation: &Conversation) -> (bool, bool, Nanos) {
     (conversation.claim == Claim::Possible, is_read, conversation.seen)
 }
 
-fn way_of(index: usize, conversation: &Conversation) -> Way {
-    Way { index, serial: conversation.serial, side: Side::A }
+fn direction_of(index: usize, conversation: &Conversation) -> Direction {
+    Direction { index, serial: conversation.serial, side: Side::A }
 }

@@ -7,7 +7,7 @@
 //! A translation changes addresses and ports, and leaves TCP's numbers as they are (RFC 3022 §4.1): 64 bits of sequence and
 //! acknowledgement number, which two connections do not share within a moment.
 
-use crate::ids::Way;
+use crate::ids::Direction;
 use arrayvec::ArrayVec;
 use std::hash::{Hash, Hasher};
 use std::net::SocketAddr;
@@ -38,7 +38,7 @@ pub struct Translation {
 struct Slot {
     token: u64,
     at: Nanos,
-    way: Way,
+    direction: Direction,
     key: FlowKey,
 }
 
@@ -60,8 +60,8 @@ impl RecentPackets {
         at: Nanos,
         packet: &Packet<'_>,
         tcp: &TcpFields,
-        way: Way,
-    ) -> Option<(Way, FlowKey)> {
+        direction: Direction,
+    ) -> Option<(Direction, FlowKey)> {
         // An opening SYN has 32 bits alone; what answers it has both.
         let acknowledges = tcp.flags & tcp_flags::ACK != 0 && tcp.ack.0 != 0;
         if !acknowledges || tcp.flags & tcp_flags::RST != 0 {
@@ -71,9 +71,10 @@ impl RecentPackets {
         let index =
             usize::try_from(token.checked_rem(SLOTS as u64).unwrap_or(0)).unwrap_or_default();
         let slot = self.0.get_mut(index)?;
-        let before = slot.replace(Slot { token, at, way, key: packet.flow })?;
+        let before = slot.replace(Slot { token, at, direction, key: packet.flow })?;
         let is_same = before.token == token && at - before.at <= AT_ONCE;
-        (is_same && before.way.serial != way.serial).then_some((before.way, before.key))
+        (is_same && before.direction.serial != direction.serial)
+            .then_some((before.direction, before.key))
     }
 }
 

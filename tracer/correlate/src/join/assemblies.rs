@@ -13,7 +13,7 @@ use super::assembly::{Assembly, Carrier, Taker};
 use super::order::DeliveryOrder;
 use super::sent::Sent;
 use super::source_time::kept_since;
-use crate::ids::{AssemblyId, LegKey, Way};
+use crate::ids::{AssemblyId, Direction, LegKey};
 use crate::marks::Sending;
 use crate::threads::Threads;
 use rustc_hash::FxHashMap;
@@ -36,16 +36,16 @@ const MAX_WORDS: usize = 8 << 20;
 const SPARE: usize = 1024;
 const SPARE_CARRIERS: usize = 64;
 
-/// Senders on ways whose order is remembered; beyond, those of whom nothing is under way go.
+/// Senders in directions whose order is remembered; beyond, those of whom nothing is under way go.
 const MAX_ORDERS: usize = 65_536;
 
 /// Every message in fragments that is open.
 #[derive(Debug, Default)]
 pub struct Assemblies {
     open: Slab<Assembly>,
-    by_way: FxHashMap<(Way, GlobalKey), usize>,
+    by_direction: FxHashMap<(Direction, GlobalKey), usize>,
     orders: Slab<DeliveryOrder>,
-    by_sender: FxHashMap<(Way, [u8; 16]), usize>,
+    by_sender: FxHashMap<(Direction, [u8; 16]), usize>,
     /// Those that were sent to a multicast group: what is sent again goes to single readers.
     multicast: FxHashMap<GlobalKey, usize>,
     /// Those to be looked at once slower layers had time to report, and since when.
@@ -76,27 +76,28 @@ impl Assemblies {
         self.open.get_mut(id.0).filter(|assembly| assembly.serial == id.1)
     }
 
-    pub fn find(&self, way: Way, message: GlobalKey) -> Option<AssemblyId> {
-        let index = *self.by_way.get(&(way, message))?;
+    pub fn find(&self, direction: Direction, message: GlobalKey) -> Option<AssemblyId> {
+        let index = *self.by_direction.get(&(direction, message))?;
         Some((index, self.open.get(index)?.serial))
     }
 
     /// A datagram was sent that carries these fragments. `lost` is how many events were lost so far.
     pub fn carry(
         &mut self,
-        (way, number): (Way, u64),
+        (direction, number): (Direction, u64),
         fragments: &Fragments,
         is_multicast: bool,
         at: Nanos,
         lost: u64,
     ) -> AssemblyId {
-        let known = self.by_way.get(&(way, fragments.message)).copied();
+        let known = self.by_direction.get(&(direction, fragments.message)).copied();
         let repaired = || {
             let may = fragments.is_global && !is_multicast;
             self.multicast.get(&fragments.message).copied().filter(|_| may)
         };
         let index = known.or_else(repaired);
-        let index = index.unwrap_or_else(|| self.begin(way, fragments, is_multicast, at, lost));
+        let index =
+            index.unwrap_or_else(|| self.begin(direction, fragments, is_multicast, at, lost));
         let assembly = &mut self.open[index];
         assembly.of = assembly.of.or(fragments.of);
         assembly.payload_len = assembly.payload_len.max(fragments.payload_len);
@@ -105,9 +106,9 @@ impl Assemblies {
             let given = fragments.source_timestamp.zip(self.wall);
             assembly.given = given.and_then(|(at, wall)| at.checked_sub_signed(wall)).map(Nanos);
         }
-        let carrier = Carrier { way, number, first: fragments.first, count: fragments.count };
+        let carrier = Carrier { direction, number, first: fragments.first, count: fragments.count };
         let follows = |last: &Carrier| {
-            (last.way, last.number) == (way, number)
+            (last.direction, last.number) == (direction, number)
                 && last.first.checked_add(last.count) == Some(carrier.first)
         };
         if let Some(last) = assembly.carriers.last_mut().filter(|last| follows(last)) {
@@ -124,7 +125,7 @@ impl Assemblies {
     pub fn sent(
         &mut self,
         id: AssemblyId,
-        (way, number): (Way, u64),
+        (direction, number): (Direction, u64),
         by: Sending,
         threads: &Threads,
     ) {
@@ -134,7 +135,7 @@ impl Assemblies {
         let is_first = assembly
             .carriers
             .first()
-            .is_some_and(|first| (first.way, first.number) == (way, number));
+            .is_some_and(|first| (first.direction, first.number) == (direction, number));
         if let Some(given) = assembly.given.filter(|_| is_first && !assembly.is_late)
             && let Some(entered) = by.entered
             && let Some(order) = self.orders.get_mut(assembly.order)
@@ -146,17 +147,17 @@ impl Assemblies {
 
     fn begin(
         &mut self,
-        way: Way,
+        direction: Direction,
         fragments: &Fragments,
         is_multicast: bool,
         at: Nanos,
         lost: u64,
     ) -> usize {
         self.serial.grow(1);
-        let mut assembly = self.spare.pop().unwrap_or_else(|| Assembly::new(way, fragments));
-        assembly.start(self.serial, way, fragments, (at, lost));
+        let mut assembly = self.spare.pop().unwrap_or_else(|| Assembly::new(direction, fragments));
+        assembly.start(self.serial, direction, fragments, (at, lost));
         assembly.is_known = fragments.is_global && self.sent.again(fragments.message);
-        assembly.order = self.order_of(way, fragments.message.origin);
+        assembly.order = self.order_of(direction, fragments.message.origin);
         let index = self.open.insert(assembly);
         // What came before anyone looked is waited for by nobody who is known.
         if !fragments.is_late
@@ -164,7 +165,7 @@ impl Assemblies {
         {
             order.begin(fragments.message.seq, (index, self.serial));
         }
-        self.by_way.insert((way, fragments.message), index);
+        self.by_direction.insert((direction, fragments.message), index);
         if is_multicast && fragments.is_global {
             self.multicast.insert(fragments.message, index);
         }
@@ -189,8 +190,8 @@ impl Assemblies {
         }
     }
 
-    fn order_of(&mut self, way: Way, origin: [u8; 16]) -> usize {
-        if let Some(&index) = self.by_sender.get(&(way, origin)) {
+    fn order_of(&mut self, direction: Direction, origin: [u8; 16]) -> usize {
+        if let Some(&index) = self.by_sender.get(&(direction, origin)) {
             return index;
         }
         if self.orders.len() >= MAX_ORDERS {
@@ -204,14 +205,14 @@ impl Assemblies {
             });
         }
         let index = self.orders.insert(DeliveryOrder::default());
-        self.by_sender.insert((way, origin), index);
+        self.by_sender.insert((direction, origin), index);
         index
     }
 
-    /// Readers get what this sender sends on this way in the order of its numbers, and nothing before `first`
+    /// Readers get what this sender sends in this direction in the order of its numbers, and nothing before `first`
     /// is sent again.
-    pub fn keep_order(&mut self, way: Way, origin: [u8; 16], first: u64, at: Nanos) {
-        let index = self.order_of(way, origin);
+    pub fn keep_order(&mut self, direction: Direction, origin: [u8; 16], first: u64, at: Nanos) {
+        let index = self.order_of(direction, origin);
         let Some(order) = self.orders.get_mut(index) else { return };
         order.is_kept = true;
         if order.skip(first) {
@@ -230,7 +231,7 @@ impl Assemblies {
         self.words.grow(assembly.words().saturating_sub(before));
         let (order, number) = (assembly.order, assembly.message.seq);
         let Some(order) = self.orders.get_mut(order) else { return };
-        if carrier.way == assembly.way {
+        if carrier.direction == assembly.direction {
             order.see(by);
         }
         if !is_whole {
@@ -305,15 +306,17 @@ impl Assemblies {
         assembly.readers.iter().any(|reader| reader.got.is_some() && !reader.told)
     }
 
-    /// Whether this message was sent before on another way, to a group.
-    pub fn is_known_elsewhere(&self, way: Way, message: GlobalKey) -> bool {
+    /// Whether this message was sent before in another direction, to a group.
+    pub fn is_known_elsewhere(&self, direction: Direction, message: GlobalKey) -> bool {
         let first = self.multicast.get(&message).and_then(|index| self.open.get(*index));
-        first.is_some_and(|first| first.way != way)
+        first.is_some_and(|first| first.direction != direction)
     }
 
-    /// Whether this message was sent before on some way, however long ago.
-    pub fn was_sent(&self, way: Way, message: GlobalKey) -> bool {
-        self.find(way, message).and_then(|id| self.get(id)).is_some_and(|found| found.is_known)
+    /// Whether this message was sent before in some direction, however long ago.
+    pub fn was_sent(&self, direction: Direction, message: GlobalKey) -> bool {
+        self.find(direction, message)
+            .and_then(|id| self.get(id))
+            .is_some_and(|found| found.is_known)
     }
 
     /// Whether everybody who is known to read there has it, and got it.
@@ -362,7 +365,7 @@ impl Assemblies {
         let mut gone = self.open.remove(id.0);
         self.carriers.shrink(gone.carriers.len());
         self.words.shrink(gone.words());
-        self.by_way.remove(&(gone.way, gone.message));
+        self.by_direction.remove(&(gone.direction, gone.message));
         if self.multicast.get(&gone.message) == Some(&id.0) {
             self.multicast.remove(&gone.message);
         }

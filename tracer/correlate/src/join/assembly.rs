@@ -1,6 +1,6 @@
 //! A message in fragments, and what each of its readers has of it.
 
-use crate::ids::{LegKey, Way};
+use crate::ids::{Direction, LegKey};
 use wirelap_events::{GlobalKey, Nanos, Pid, Saturate, SocketId, Total};
 use wirelap_protocols::Fragments;
 
@@ -10,8 +10,8 @@ const MAX_FRAGMENTS: u32 = 1 << 20;
 /// What one datagram has of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carrier {
-    pub way: Way,
-    /// The datagram's number on that way.
+    pub direction: Direction,
+    /// The datagram's number in that direction.
     pub number: u64,
     /// The first fragment in it, from 0.
     pub first: u32,
@@ -38,7 +38,7 @@ pub struct Taker {
 /// The datagram that brought a reader its last missing fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Last {
-    pub way: Way,
+    pub direction: Direction,
     pub number: u64,
     pub fragment: u32,
     /// The socket that took it.
@@ -62,16 +62,16 @@ pub struct Reader {
     pub told: bool,
 }
 
-/// A message in fragments, on the way on which it was sent first.
+/// A message in fragments, in the direction in which it was sent first.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "facts that do not depend on each other")]
 pub struct Assembly {
     pub(super) serial: u64,
     pub message: GlobalKey,
-    pub way: Way,
+    pub direction: Direction,
     pub is_global: bool,
     pub is_late: bool,
-    /// It was sent before on some way.
+    /// It was sent before in some direction.
     pub(super) is_known: bool,
     pub(super) of: Option<u32>,
     pub payload_len: u64,
@@ -85,7 +85,7 @@ pub struct Assembly {
     pub began: Nanos,
     /// When something of it was last sent or taken.
     pub touched: Nanos,
-    /// Those of the same sender on the same way.
+    /// Those of the same sender in the same direction.
     pub(super) order: usize,
     /// Events lost before it began.
     pub lost: u64,
@@ -96,11 +96,11 @@ pub struct Assembly {
 }
 
 impl Assembly {
-    pub(super) fn new(way: Way, fragments: &Fragments) -> Assembly {
+    pub(super) fn new(direction: Direction, fragments: &Fragments) -> Assembly {
         Assembly {
             serial: 0,
             message: fragments.message,
-            way,
+            direction,
             is_global: false,
             is_late: false,
             is_known: false,
@@ -122,13 +122,13 @@ impl Assembly {
     pub(super) fn start(
         &mut self,
         serial: u64,
-        way: Way,
+        direction: Direction,
         fragments: &Fragments,
         (at, lost): (Nanos, u64),
     ) {
         self.serial = serial;
         self.message = fragments.message;
-        self.way = way;
+        self.direction = direction;
         self.is_global = fragments.is_global;
         self.is_late = fragments.is_late;
         self.of = fragments.of;
@@ -146,8 +146,8 @@ impl Assembly {
         if let Some(reader) = self.readers.iter_mut().find(|reader| reader.socket == by.socket) {
             return reader.take(carrier, by.socket, of);
         }
-        // What is sent again on another way is for a process that lacks it, whichever socket takes it.
-        if carrier.way != self.way && by.pid.is_some() {
+        // What is sent again in another direction is for a process that lacks it, whichever socket takes it.
+        if carrier.direction != self.direction && by.pid.is_some() {
             let of_process = self.readers.iter_mut().filter(|reader| reader.pid == by.pid);
             let taken = of_process.map(|reader| reader.take(carrier, by.socket, of));
             if let Some(any) = taken.reduce(|a, b| a || b) {
@@ -168,9 +168,12 @@ impl Assembly {
         self.carriers.iter().find(|carrier| carrier.has(fragment))
     }
 
-    /// The oldest datagram of a way that is asked for.
-    pub fn oldest_on(&self, way: Way) -> Option<u64> {
-        self.carriers.iter().find(|carrier| carrier.way == way).map(|carrier| carrier.number)
+    /// The oldest datagram of a direction that is asked for.
+    pub fn oldest_on(&self, direction: Direction) -> Option<u64> {
+        self.carriers
+            .iter()
+            .find(|carrier| carrier.direction == direction)
+            .map(|carrier| carrier.number)
     }
 
     /// Whether it is one datagram's.
@@ -238,8 +241,8 @@ impl Reader {
             *word |= bit;
             self.have.grow(u32::from(is_new));
             if is_new && Some(self.have) == of {
-                let Carrier { way, number, .. } = carrier;
-                self.last = Some(Last { way, number, fragment, socket });
+                let Carrier { direction, number, .. } = carrier;
+                self.last = Some(Last { direction, number, fragment, socket });
                 return true;
             }
         }

@@ -1,7 +1,7 @@
 //! Finds messages by identity.
 
 use crate::flow::Identity;
-use crate::ids::Way;
+use crate::ids::Direction;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -14,9 +14,9 @@ pub type Listed = (u64, usize);
 pub enum Added {
     /// Nothing.
     Alone,
-    /// One, whose ways were not kept: they, and those of the new one, are to be told now.
+    /// One, whose directions were not kept: they, and those of the new one, are to be told now.
     Second(Listed),
-    /// Some, whose ways are kept.
+    /// Some, whose directions are kept.
     More,
 }
 
@@ -25,36 +25,39 @@ pub enum Added {
 pub enum Known {
     /// No message.
     Nothing,
-    /// One, of few legs: they tell its ways.
+    /// One, of few legs: they tell its directions.
     One(Listed),
-    /// Their ways are in the index.
+    /// Their directions are in the index.
     Many,
 }
 
 /// The messages of one identity. Almost always one; a content that is sent again and again has many.
 #[derive(Debug)]
 enum Line {
-    /// Its ways are not in the index: to look at its few legs costs less.
+    /// Its directions are not in the index: to look at its few legs costs less.
     One(Listed),
     Many(VecDeque<Listed>),
 }
 
-/// An identity and a way, in two words: each message is looked up by it several times.
+/// An identity and a direction, in two words: each message is looked up by it several times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct OnWay(u64, u64);
 
 impl OnWay {
-    fn new(identity: Identity, way: Way) -> OnWay {
-        OnWay(identity.hash, way.serial << 2 | (way.side as u64) << 1 | u64::from(identity.exact))
+    fn new(identity: Identity, direction: Direction) -> OnWay {
+        OnWay(
+            identity.hash,
+            direction.serial << 2 | (direction.side as u64) << 1 | u64::from(identity.exact),
+        )
     }
 }
 
-/// Messages by identity, and by identity and way.
+/// Messages by identity, and by identity and direction.
 #[derive(Debug, Default)]
 pub struct Index {
     lines: FxHashMap<Identity, Line>,
-    /// The newest message of an identity that has a leg on a way, where ways are kept.
-    on_way: FxHashMap<OnWay, Listed>,
+    /// The newest message of an identity that has a leg in a direction, where directions are kept.
+    on_direction: FxHashMap<OnWay, Listed>,
 }
 
 impl Index {
@@ -79,8 +82,8 @@ impl Index {
         }
     }
 
-    /// From now on the ways of this identity's messages are told.
-    pub fn keep_ways(&mut self, identity: Identity) {
+    /// From now on the directions of this identity's messages are told.
+    pub fn keep_directions(&mut self, identity: Identity) {
         if let Some(line) = self.lines.get_mut(&identity)
             && let Line::One(only) = *line
         {
@@ -96,12 +99,12 @@ impl Index {
         }
     }
 
-    pub fn add_way(&mut self, identity: Identity, way: Way, message: Listed) {
-        self.on_way.insert(OnWay::new(identity, way), message);
+    pub fn add_direction(&mut self, identity: Identity, direction: Direction, message: Listed) {
+        self.on_direction.insert(OnWay::new(identity, direction), message);
     }
 
-    pub fn on_way(&self, identity: Identity, way: Way) -> Option<Listed> {
-        self.on_way.get(&OnWay::new(identity, way)).copied()
+    pub fn on_direction(&self, identity: Identity, direction: Direction) -> Option<Listed> {
+        self.on_direction.get(&OnWay::new(identity, direction)).copied()
     }
 
     /// The messages of an identity that came after `carried` (all, for `None`), oldest first: those
@@ -144,8 +147,8 @@ impl Index {
         }
     }
 
-    pub fn remove_way(&mut self, identity: Identity, way: Way, message: Listed) {
-        if let Entry::Occupied(newest) = self.on_way.entry(OnWay::new(identity, way))
+    pub fn remove_direction(&mut self, identity: Identity, direction: Direction, message: Listed) {
+        if let Entry::Occupied(newest) = self.on_direction.entry(OnWay::new(identity, direction))
             && *newest.get() == message
         {
             newest.remove();

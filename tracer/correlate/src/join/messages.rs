@@ -11,10 +11,10 @@ use super::contents::Contents;
 use super::forwarders::Forwarders;
 use super::index::Index;
 use super::open::{LegState, Message, NewLeg};
-use crate::ids::{LegKey, Node, Way};
+use crate::ids::{Direction, LegKey, Node};
 use slab::Slab;
 use std::collections::VecDeque;
-use wirelap_events::{GroupId, Leg, MessageId, Nanos, Permit, Pid, Saturate, Stamp};
+use wirelap_events::{GroupId, Leg, MessageId, Nanos, Pid, Release, Saturate, Stamp};
 use wirelap_protocols::Topology;
 
 /// The most legs' room that is kept for others.
@@ -49,17 +49,28 @@ impl Messages {
     }
 
     pub fn is_full(&self) -> bool {
-        self.open.len() >= self.limit || self.legs.len() >= self.limit.saturating_mul(2)
+        self.is_short_of(0)
+    }
+
+    /// Whether there is no room for so many messages.
+    fn is_short_of(&self, messages: usize) -> bool {
+        let room = self.limit.saturating_sub(messages);
+        self.open.len() >= room || self.legs.len() >= room.saturating_mul(2)
+    }
+
+    /// Whether the messages of one more event have room without one being given up that was found after `since` and is still
+    /// waited for.
+    pub fn has_room(&mut self, since: Nanos) -> bool {
+        // One event can carry thousands of messages.
+        !self.is_short_of(self.limit / 16)
+            || self
+                .least()
+                .is_none_or(|least| self.open[least].at < since || !self.is_waited_for(least))
     }
 
     /// Whether most of the room is taken by what is waited for. What is only remembered makes room.
     pub fn is_pressed(&self) -> bool {
         self.waiting >= (self.limit / 4).saturating_mul(3)
-    }
-
-    /// Whether nearly all of the room is taken by what is waited for.
-    pub fn is_nearly_full(&self) -> bool {
-        self.waiting >= (self.limit / 16).saturating_mul(15)
     }
 
     pub fn leg(&self, key: LegKey) -> Option<&LegState> {
@@ -96,16 +107,16 @@ impl Messages {
     }
 
     /// The sender of a leg had to wait until it was allowed to pass the message on.
-    pub fn permit(&mut self, key: LegKey, permit: Permit) {
+    pub fn release(&mut self, key: LegKey, release: Release) {
         if let Some(leg) = self.legs.get_mut(key.0).filter(|leg| leg.serial == key.1) {
-            leg.permit = Some(permit);
+            leg.release = Some(release);
         }
     }
 
-    /// A leg is on another way, or between others, than was known when it was found: two conversations were one.
-    pub fn goes(&mut self, key: LegKey, way: Way, sender: Node, receiver: Node) {
+    /// A leg is in another direction, or between others, than was known when it was found: two conversations were one.
+    pub fn goes(&mut self, key: LegKey, direction: Direction, sender: Node, receiver: Node) {
         if let Some(leg) = self.legs.get_mut(key.0).filter(|leg| leg.serial == key.1) {
-            (leg.way, leg.sender, leg.receiver) = (way, sender, receiver);
+            (leg.direction, leg.sender, leg.receiver) = (direction, sender, receiver);
         }
     }
 
@@ -155,13 +166,17 @@ impl Messages {
         self.forwarders.is_relay(pid)
     }
 
-    /// The way between a client and a proxy, and the way between the proxy and the server, of a leg that goes on at a proxy.
-    pub fn relayed(&self, key: LegKey, new: &NewLeg) -> Option<(Way, Way)> {
+    /// The direction between a client and a proxy, and the direction between the proxy and the server, of a leg that goes on at a proxy.
+    pub fn relayed(&self, key: LegKey, new: &NewLeg) -> Option<(Direction, Direction)> {
         let pid = new.sender.pid.filter(|&pid| self.is_relay(pid))?;
         let parent = self.legs.get(self.leg(key)?.parent?)?;
         match (parent.to_server, new.to_server) {
-            (true, true) if parent.receiver.pid == Some(pid) => Some((parent.way, new.way)),
-            (false, false) if parent.receiver.pid == Some(pid) => Some((new.way, parent.way)),
+            (true, true) if parent.receiver.pid == Some(pid) => {
+                Some((parent.direction, new.direction))
+            }
+            (false, false) if parent.receiver.pid == Some(pid) => {
+                Some((new.direction, parent.direction))
+            }
             _ => None,
         }
     }

@@ -1,9 +1,9 @@
 //! Messages and legs that are open.
 
 use crate::flow::{Content, Identity};
-use crate::ids::{LegKey, Node, Way};
+use crate::ids::{Direction, LegKey, Node};
 use wirelap_events::{
-    ByteRange, Credit, GroupId, Leg, MessageId, Nanos, Permit, Stage, Stamp, TopicId, Transport,
+    ByteRange, Credit, GroupId, Leg, MessageId, Nanos, Release, Stage, Stamp, TopicId, Transport,
 };
 use wirelap_protocols::Topology;
 
@@ -11,7 +11,7 @@ use wirelap_protocols::Topology;
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct NewLeg {
-    pub way: Way,
+    pub direction: Direction,
     /// From its first byte to the last that its reader must have to use it.
     pub extent: ByteRange,
     /// Its own bytes.
@@ -56,7 +56,7 @@ pub enum Joined {
     Leg,
     /// One more copy on a leg that another reader has, too.
     Copy,
-    /// Sent again on the same way.
+    /// Sent again in the same direction.
     Again,
 }
 
@@ -70,7 +70,7 @@ pub struct LegState {
     pub(super) next: Option<usize>,
     /// The leg that this one repeats.
     pub(super) again: Option<usize>,
-    pub way: Way,
+    pub direction: Direction,
     /// From its first byte to the last that its reader must have to use it.
     pub extent: ByteRange,
     /// Its own bytes.
@@ -79,7 +79,7 @@ pub struct LegState {
     pub asked: Option<Nanos>,
     pub room: Option<Credit>,
     /// Since when its sender was allowed to pass the message on, if it had to wait for that.
-    pub permit: Option<Permit>,
+    pub release: Option<Release>,
     pub transport: Transport,
     pub sender: Node,
     pub receiver: Node,
@@ -123,8 +123,8 @@ pub struct Message {
     pub(super) legs: u32,
     pub(super) open: u32,
     pub(super) is_orphan: bool,
-    /// The index keeps its ways.
-    pub(super) keeps_ways: bool,
+    /// The index keeps its directions.
+    pub(super) keeps_directions: bool,
     /// It counts as a duplicate.
     pub(super) repeats: bool,
     pub(super) overdue: bool,

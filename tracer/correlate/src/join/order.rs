@@ -10,13 +10,13 @@ use slab::Slab;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Pid, SocketId};
 
-/// Readers of one way that are remembered; a multicast group rarely has more on one host.
+/// Readers of one direction that are remembered; a multicast group rarely has more on one host.
 const MAX_TAKERS: usize = 64;
 
 /// A reader that has taken nothing for so long while others did is not waited for.
 const SILENT: Nanos = Nanos::from_millis(1_000);
 
-/// The messages of one sender on one way.
+/// The messages of one sender in one direction.
 #[derive(Debug, Default)]
 pub struct DeliveryOrder {
     /// Readers get them in the order of their numbers.
@@ -79,7 +79,7 @@ impl DeliveryOrder {
         });
     }
 
-    /// A reader takes something of a message that went this way.
+    /// A reader takes something of a message that went in this direction.
     pub fn see(&mut self, by: Taker) {
         if let Some(seen) = self.takers.iter_mut().find(|seen| seen.socket == by.socket) {
             seen.last = by.at;

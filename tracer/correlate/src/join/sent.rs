@@ -1,4 +1,4 @@
-//! Which messages of a sender were seen to be sent, on whatever way: who joins late is sent old ones again, when they
+//! Which messages of a sender were seen to be sent, in whatever direction: who joins late is sent old ones again, when they
 //! themselves are long forgotten.
 
 use rustc_hash::FxHashMap;

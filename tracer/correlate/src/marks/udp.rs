@@ -3,7 +3,7 @@
 mod queue;
 mod way;
 
-use crate::ids::{AssemblyId, Way};
+use crate::ids::{AssemblyId, Direction};
 use crate::threads::Chain;
 use std::collections::VecDeque;
 use wirelap_events::{
@@ -28,7 +28,7 @@ pub enum MemoryUse {
     /// For this datagram, which was first seen then.
     This(Nanos),
     /// For an earlier one, if that is known.
-    Earlier(Option<(Way, u64)>),
+    Earlier(Option<(Direction, u64)>),
 }
 
 /// One datagram.
@@ -39,7 +39,7 @@ pub struct Datagram {
     /// When it was seen for the first time.
     since: Nanos,
     /// The datagram that had its memory before it.
-    before: Option<(Way, u64)>,
+    before: Option<(Direction, u64)>,
     first: HookPoint,
     last: HookPoint,
     pub queued: Option<Nanos>,
@@ -144,7 +144,7 @@ impl UdpMarks {
         &mut self,
         packet: &Packet<'_>,
         at: Nanos,
-        before: Option<(Way, u64)>,
+        before: Option<(Direction, u64)>,
     ) -> (u64, ByteRange) {
         let place = (packet.hook, packet.netns, packet.device);
         let range = ByteRange::new(self.next, u64::from(packet.datagram_len()));

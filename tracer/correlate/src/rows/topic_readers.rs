@@ -4,7 +4,7 @@
 //! who does cannot be seen or be read, or not in the same words. It was lost if somebody got a message of the same topic
 //! that was sent before it, and, on the same connection, one that was sent after it.
 
-use crate::ids::Way;
+use crate::ids::Direction;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use wirelap_events::{Nanos, Pid};
@@ -18,7 +18,7 @@ const WAYS: usize = 4;
 /// One connection that a topic's messages come to: when the first and the last were sent of those that came.
 #[derive(Clone, Copy, Debug)]
 struct Reader {
-    way: Way,
+    direction: Direction,
     /// The process that reads from it.
     pid: Option<Pid>,
     first: Nanos,
@@ -40,13 +40,13 @@ impl TopicReaders {
         }
     }
 
-    /// A message of a topic that was sent at `at` came to its end on `way`.
-    pub fn note(&mut self, subject: u64, (way, pid): (Way, Option<Pid>), at: Nanos) {
+    /// A message of a topic that was sent at `at` came to its end in `direction`.
+    pub fn note(&mut self, subject: u64, (direction, pid): (Direction, Option<Pid>), at: Nanos) {
         if self.0.len() >= TOPICS && !self.0.contains_key(&subject) {
             return;
         }
         let readers = self.0.entry(subject).or_default();
-        if let Some(reader) = readers.iter_mut().find(|reader| reader.way == way) {
+        if let Some(reader) = readers.iter_mut().find(|reader| reader.direction == direction) {
             reader.first = reader.first.min(at);
             reader.last = reader.last.max(at);
             reader.pid = reader.pid.or(pid);
@@ -59,15 +59,15 @@ impl TopicReaders {
                 readers.swap_remove(index);
             }
         }
-        readers.push(Reader { way, pid, first: at, last: at });
+        readers.push(Reader { direction, pid, first: at, last: at });
     }
 
     /// The connection that a message that was sent at `at` would have come to: of those that got earlier ones, and none
     /// since, the last; and who read from it.
-    pub fn before(&self, subject: u64, at: Nanos) -> Option<(Way, Option<Pid>)> {
+    pub fn before(&self, subject: u64, at: Nanos) -> Option<(Direction, Option<Pid>)> {
         let readers = self.0.get(&subject).into_iter().flatten();
         let before = readers.filter(|reader| reader.last < at);
-        before.max_by_key(|reader| reader.last).map(|reader| (reader.way, reader.pid))
+        before.max_by_key(|reader| reader.last).map(|reader| (reader.direction, reader.pid))
     }
 
     /// Whether somebody got what was sent before and what was sent after `at`.
@@ -82,12 +82,12 @@ mod tests {
     use super::*;
     use wirelap_protocols::Side;
 
-    fn way(serial: u64) -> Way {
-        Way { index: 0, serial, side: Side::B }
+    fn direction(serial: u64) -> Direction {
+        Direction { index: 0, serial, side: Side::B }
     }
 
-    fn by(serial: u64) -> (Way, Option<Pid>) {
-        (way(serial), Some(Pid(7)))
+    fn by(serial: u64) -> (Direction, Option<Pid>) {
+        (direction(serial), Some(Pid(7)))
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! left, neighbours among the older ones are put together: the further back, the coarser, and what lies
 //! within a coarse stretch is shared out evenly.
 
-use wirelap_events::{Holder, Nanos, OffCpu, OffCpuReason, Saturate, Sleep, Wake};
+use wirelap_events::{Holder, Nanos, OffCpu, OffCpuReason, Saturate, SleepCall, Wake};
 
 /// Stretches that are kept of a thread, unless more of them are new.
 const KEPT: usize = 64;
@@ -60,7 +60,7 @@ impl History {
         let asleep = woken - left;
         let looked = left - last.running <= LOOKED;
         let timed_out =
-            wake.reason == OffCpuReason::Asleep && wake.sleep == Sleep::Lock && wake.from_irq;
+            wake.reason == OffCpuReason::Asleep && wake.sleep == SleepCall::Lock && wake.from_irq;
         let waker = awaited(wake).or(self.passer_at(at).filter(|_| timed_out));
         let mut own = OffCpu {
             asleep,
@@ -241,7 +241,7 @@ impl History {
 fn is_deaf(wake: &Wake) -> bool {
     match wake.reason {
         OffCpuReason::Stopped | OffCpuReason::Blocked => true,
-        OffCpuReason::Asleep => wake.sleep == Sleep::Timer,
+        OffCpuReason::Asleep => wake.sleep == SleepCall::Timer,
         OffCpuReason::Preempted => false,
     }
 }
@@ -252,9 +252,9 @@ fn awaited(wake: &Wake) -> Option<Holder> {
     let by_thread = wake.reason == OffCpuReason::Asleep && !wake.from_irq && wake.waker.tid.0 != 0;
     let is_other = wake.waker.pid != wake.task.pid;
     let awaits = match wake.sleep {
-        Sleep::Lock => wake.waker.tid != wake.task.tid,
-        Sleep::Call => is_other,
-        Sleep::Timer | Sleep::Unknown => false,
+        SleepCall::Lock => wake.waker.tid != wake.task.tid,
+        SleepCall::Call => is_other,
+        SleepCall::Timer | SleepCall::Unknown => false,
     };
     let waker = Holder { task: wake.waker, comm: wake.waker_comm, held: Nanos(0) };
     (by_thread && awaits).then_some(waker)

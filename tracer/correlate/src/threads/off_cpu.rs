@@ -3,7 +3,7 @@
 use super::scheduling::Processes;
 use super::wakeups::Threads;
 use wirelap_events::{
-    Delivery, Hop, Leg, LegOffCpu, Nanos, OffCpu, Sleep, Stage, TaskId, Transport,
+    Delivery, Hop, Leg, LegOffCpu, Nanos, OffCpu, SleepCall, Stage, TaskId, Transport,
 };
 
 /// Shorter waits of a sender are not looked into.
@@ -170,5 +170,7 @@ struct ForwarderRead {
 /// Whether this is the forwarder's thread that had read the message, and slept on a lock after that: it was held up,
 /// rather than handed something.
 pub fn has_slept(hop: &Hop, read: Nanos, by: Option<TaskId>) -> bool {
-    hop.sleep == Sleep::Lock && Some(hop.task) == by && hop.left.is_some_and(|left| left >= read)
+    hop.sleep == SleepCall::Lock
+        && Some(hop.task) == by
+        && hop.left.is_some_and(|left| left >= read)
 }

@@ -1,7 +1,7 @@
 //! What processes were doing when they were looked at last.
 
 use rustc_hash::FxHashMap;
-use wirelap_events::{Doing, Nanos, Pid, ThreadState};
+use wirelap_events::{Nanos, Pid, ThreadActivity, ThreadState};
 
 /// A look that is older tells nothing about now.
 const FRESH: Nanos = Nanos::from_millis(2_000);
@@ -11,7 +11,7 @@ const PROCESSES: usize = 1024;
 
 /// What processes were doing when they were looked at last.
 #[derive(Debug, Default)]
-pub struct ProcessStates(FxHashMap<Pid, (Nanos, Doing)>);
+pub struct ProcessStates(FxHashMap<Pid, (Nanos, ThreadActivity)>);
 
 impl ProcessStates {
     /// A thread was looked at. Looks at the threads of one process have one time.
@@ -19,17 +19,17 @@ impl ProcessStates {
         if self.0.len() >= PROCESSES && !self.0.contains_key(&seen.task.pid) {
             self.0.clear();
         }
-        let known = self.0.entry(seen.task.pid).or_insert((at, seen.doing));
-        *known = if known.0 == at { (at, known.1.max(seen.doing)) } else { (at, seen.doing) };
+        let known = self.0.entry(seen.task.pid).or_insert((at, seen.activity));
+        *known = if known.0 == at { (at, known.1.max(seen.activity)) } else { (at, seen.activity) };
     }
 
-    pub fn of(&self, pid: Pid, now: Nanos) -> Option<Doing> {
-        self.0.get(&pid).filter(|(at, _)| *at + FRESH >= now).map(|(_, doing)| *doing)
+    pub fn of(&self, pid: Pid, now: Nanos) -> Option<ThreadActivity> {
+        self.0.get(&pid).filter(|(at, _)| *at + FRESH >= now).map(|(_, activity)| *activity)
     }
 
     /// Whether it was just seen not to run.
     pub fn is_off(&self, pid: Option<Pid>, now: Nanos) -> bool {
-        let doing = pid.and_then(|pid| self.of(pid, now));
-        matches!(doing, Some(Doing::Stopped | Doing::Blocked))
+        let activity = pid.and_then(|pid| self.of(pid, now));
+        matches!(activity, Some(ThreadActivity::Stopped | ThreadActivity::Blocked))
     }
 }

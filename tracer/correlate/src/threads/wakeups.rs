@@ -5,7 +5,7 @@ use crate::stats::Ring;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use wirelap_events::{
-    Hop, MAX_HOPS, Nanos, OffCpu, OffCpuReason, Saturate, Sleep, TaskId, Tid, Wake,
+    Hop, MAX_HOPS, Nanos, OffCpu, OffCpuReason, Saturate, SleepCall, TaskId, Tid, Wake,
 };
 
 /// Threads woken one by the other, the last one last.
@@ -194,7 +194,7 @@ pub fn set_off(chain: &[Hop], since: Nanos) -> Option<(Nanos, &[Hop])> {
 /// Whether its sleep was ended by a timer that no data ends: then it did something else, and let go of what the next thread
 /// waited for.
 fn woke_by_clock(hop: &Hop) -> bool {
-    hop.sleep == Sleep::Timer || hop.from_irq && hop.sleep == Sleep::Lock
+    hop.sleep == SleepCall::Timer || hop.from_irq && hop.sleep == SleepCall::Lock
 }
 
 #[cfg(test)]
@@ -269,7 +269,7 @@ mod tests {
         let threads = threads(&[(1, 60, 65, None), (2, 70, 75, Some(1))]);
         let mut chain = threads.chain(task(2), Nanos(99));
         assert_eq!(tids(set_off(&chain, Nanos(50)).unwrap().1), [1, 2]);
-        chain[0].sleep = Sleep::Timer;
+        chain[0].sleep = SleepCall::Timer;
         let (wakeup, hops) = set_off(&chain, Nanos(50)).unwrap();
         assert_eq!((wakeup, tids(hops)), (Nanos(70), vec![2]));
     }
@@ -309,7 +309,7 @@ mod tests {
             woken: Nanos(1_000),
             waker: task(2),
             left: Some(Nanos(100)),
-            sleep: Sleep::Lock,
+            sleep: SleepCall::Lock,
             ..Wake::default()
         };
         threads.wake(Nanos(1_010), &woken);

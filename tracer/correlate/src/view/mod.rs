@@ -1,7 +1,9 @@
 //! The immutable picture that the terminal, the JSON and the HTML are all drawn from, and how far it can be trusted.
 
 mod checked;
+mod notes;
 pub mod snapshot;
 pub mod trust;
 
+pub use notes::{GroupNote, SnapshotNote};
 pub use snapshot::{Group, ProbeLoss, Process, Snapshot, TracerCost, Trust, UnixClients};

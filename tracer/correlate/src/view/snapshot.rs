@@ -1,5 +1,6 @@
 //! The immutable picture that the terminal, the JSON and the HTML are all drawn from.
 
+pub use super::notes::{GroupNote, SnapshotNote};
 pub use crate::bytes::{
     Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
 };
@@ -24,8 +25,8 @@ pub struct Snapshot {
     pub groups: Vec<Group>,
     /// How far the figures can be trusted.
     pub trust: Trust,
-    /// What the user should know beside the figures, one sentence each.
-    pub notes: Vec<String>,
+    /// What the user should know beside the figures.
+    pub notes: Vec<SnapshotNote>,
     /// Traffic that is not decoded.
     pub unknown: Unknown,
 }
@@ -76,8 +77,8 @@ pub struct Group {
     /// Messages that were sent to two readers, as what the first of them read was given to the other: which of them
     /// handled such a message is not known.
     pub read_twice: u64,
-    /// What the user should know about this row, one sentence each.
-    pub notes: Vec<String>,
+    /// What the user should know about this row.
+    pub notes: Vec<GroupNote>,
 }
 
 /// A process that took part in a group's messages.

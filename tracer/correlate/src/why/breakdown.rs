@@ -6,7 +6,7 @@
 
 use super::explanation::Cause;
 use super::kind::VerdictKind;
-use super::sums::{Class, Excess, Hits, Sums, Upkeep};
+use super::sums::{Excess, Hits, LatencyClass, Sums, Upkeep};
 use wirelap_events::{MAX_LEGS, Nanos, Saturate, Segment};
 
 /// Fewer messages than this are no tail.
@@ -50,7 +50,7 @@ impl Cell {
 /// Where the time went, by how long the messages took.
 #[derive(Clone, Debug, Default)]
 pub struct Breakdown {
-    classes: Vec<Option<Box<Class>>>,
+    classes: Vec<Option<Box<LatencyClass>>>,
     /// The slot of each cell that was ever used, plus one; 0: none. Empty before the first message.
     slots: Vec<u16>,
     /// The cell of each slot.
@@ -167,7 +167,7 @@ impl Breakdown {
         Excess { messages: slow.messages, time: latency, latency }
     }
 
-    fn class(&mut self, latency: Nanos) -> &mut Class {
+    fn class(&mut self, latency: Nanos) -> &mut LatencyClass {
         let index = class_of(latency);
         if self.classes.len() <= index {
             self.classes.resize(index.saturating_add(1), None);
@@ -209,7 +209,7 @@ impl Breakdown {
         self.messages.grow(other.messages);
     }
 
-    fn classes(&self) -> impl DoubleEndedIterator<Item = &Class> {
+    fn classes(&self) -> impl DoubleEndedIterator<Item = &LatencyClass> {
         self.classes.iter().flatten().map(|class| &**class)
     }
 

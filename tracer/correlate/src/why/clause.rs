@@ -3,8 +3,8 @@
 use super::kind::VerdictKind;
 use super::whereabouts::Overdue;
 use wirelap_events::{
-    Comm, Doing, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery, RequestLimits,
-    Segment, Sleep, Tid, TxState,
+    Comm, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery, RequestLimits, Segment,
+    SleepCall, ThreadActivity, Tid, TxState,
 };
 
 /// A process, and its name as far as it is known.
@@ -83,7 +83,7 @@ pub enum Clause {
     /// The publisher's threads waited so long for a CPU before that.
     ReleaseWaitedForCpu(Nanos),
     /// How a thread was off the CPU.
-    OffCpu(OffCpuReason, Sleep),
+    OffCpu(OffCpuReason, SleepCall),
     /// It is the same at so many processes.
     AlikeAt(usize),
     /// So much time, and nothing that was seen says why, or who had the CPU.
@@ -125,7 +125,7 @@ pub enum Clause {
     /// Messages that ought to have arrived by now.
     Overdue(Overdue),
     /// What the process that has them was doing.
-    Doing(Doing),
+    Activity(ThreadActivity),
     /// The first messages of connections, what they and later ones took in the mean.
     FirstMessages { messages: f64, mean: Nanos, later: Nanos },
     /// Where the first messages spent most of it, what for, and what later ones spend there.

@@ -180,7 +180,7 @@ fn is_window(finding: &Finding) -> bool {
 }
 
 fn released(finding: &Finding) -> Vec<Clause> {
-    let waited = finding.circumstances.permit.map_or(Nanos(0), |permit| permit.waited);
+    let waited = finding.circumstances.release.map_or(Nanos(0), |release| release.waited);
     let for_cpu = (waited >= NOTICED).then_some(Clause::ReleaseWaitedForCpu(waited));
     std::iter::once(Clause::NotReleased).chain(for_cpu).collect()
 }

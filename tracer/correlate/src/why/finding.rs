@@ -6,7 +6,7 @@ use super::timeline::Timeline;
 use crate::stats::Distribution;
 use wirelap_events::{
     CgroupId, Circumstances, DropCause, Holder, Nanos, OffCpuReason, Pid, Recovery, Saturate,
-    Segment, Sleep, TaskId,
+    Segment, SleepCall, TaskId,
 };
 
 /// A kind of cause on a leg, at one process.
@@ -37,11 +37,11 @@ pub struct Finding {
     pub late_requests: u64,
     pub holder: Option<Holder>,
     /// What it lost to the network, by message.
-    pub lost: Lost,
+    pub lost: LossWaits,
     /// The thread that it was for.
     pub reader: Option<TaskId>,
     /// How its thread rested, and what it slept on.
-    pub rest: Option<(OffCpuReason, Sleep)>,
+    pub rest: Option<(OffCpuReason, SleepCall)>,
     /// Whose CPU quota was used up.
     pub cgroup: CgroupId,
     pub circumstances: Circumstances,
@@ -54,7 +54,7 @@ pub type FindingKey = (usize, VerdictKind, Pid);
 
 /// Messages that waited for what was lost on the way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lost {
+pub struct LossWaits {
     pub messages: u64,
     /// Bytes of their own were lost; the others waited for what was sent before them.
     pub own: u64,
@@ -64,7 +64,7 @@ pub struct Lost {
     pub drops: [u64; DropCause::ALL.len()],
 }
 
-impl Lost {
+impl LossWaits {
     pub fn message(&mut self, seen: &Circumstances) {
         self.messages.grow(1);
         self.own.grow(u64::from(seen.resent));
@@ -76,7 +76,7 @@ impl Lost {
         }
     }
 
-    fn merge(&mut self, other: &Lost) {
+    fn merge(&mut self, other: &LossWaits) {
         self.messages.grow(other.messages);
         self.own.grow(other.own);
         self.recoveries.iter_mut().zip(other.recoveries).for_each(|(sum, more)| sum.grow(more));
@@ -106,7 +106,7 @@ impl Default for Finding {
             at_broker: false,
             late_requests: 0,
             holder: None,
-            lost: Lost::default(),
+            lost: LossWaits::default(),
             reader: None,
             rest: None,
             cgroup: CgroupId(0),

@@ -7,7 +7,7 @@ use super::rules::sort;
 use super::setting::Setting;
 use super::timeline::Period;
 use super::whereabouts::{Overdue, Whereabouts};
-use wirelap_events::{Doing, Nanos, OffCpuReason, Segment};
+use wirelap_events::{Nanos, OffCpuReason, Segment, ThreadActivity};
 
 impl Why {
     /// Takes in what is open at `now`, and names who holds it up.
@@ -44,15 +44,15 @@ impl Why {
 fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
     let (kind, segment) = kind(open)?;
     let at_broker = matches!(open.place, Whereabouts::BrokerQueue | Whereabouts::Broker);
-    let rest = match open.doing {
-        Some(Doing::Stopped) => Some(OffCpuReason::Stopped),
-        Some(Doing::Blocked) => Some(OffCpuReason::Blocked),
-        Some(Doing::Asleep) => Some(OffCpuReason::Asleep),
-        Some(Doing::Running) | None => None,
+    let rest = match open.activity {
+        Some(ThreadActivity::Stopped) => Some(OffCpuReason::Stopped),
+        Some(ThreadActivity::Blocked) => Some(OffCpuReason::Blocked),
+        Some(ThreadActivity::Asleep) => Some(OffCpuReason::Asleep),
+        Some(ThreadActivity::Running) | None => None,
     };
-    let doing = open.doing.filter(|_| open.place != Whereabouts::Network);
+    let activity = open.activity.filter(|_| open.place != Whereabouts::Network);
     let evidence =
-        std::iter::once(Clause::Overdue(*open)).chain(doing.map(Clause::Doing)).collect();
+        std::iter::once(Clause::Overdue(*open)).chain(activity.map(Clause::Activity)).collect();
     let began = setting.since.map(|since| now - open.oldest - since);
     Some(Verdict {
         leg: Some(open.leg),
@@ -69,8 +69,8 @@ fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
 /// Whose doing it is, as far as what the process does tells. `None` where that is not known: a broker that sleeps may have
 /// done with what it read.
 fn kind(open: &Overdue) -> Option<(VerdictKind, Segment)> {
-    let runs = open.doing == Some(Doing::Running);
-    let is_off = matches!(open.doing, Some(Doing::Stopped | Doing::Blocked));
+    let runs = open.activity == Some(ThreadActivity::Running);
+    let is_off = matches!(open.activity, Some(ThreadActivity::Stopped | ThreadActivity::Blocked));
     Some(match open.place {
         // What left one socket of this host and is not in the other was lost, and TCP sends it again.
         Whereabouts::Network => (VerdictKind::Retransmission, Segment::StackRx),

@@ -12,7 +12,7 @@ use super::weigh::hit_cell;
 use crate::stats::read_at;
 use wirelap_events::{
     CgroupId, Circumstances, Delivery, Hop, Leg, Nanos, OffCpu, OffCpuReason, Pid, Saturate,
-    Segment, Sleep, Stage,
+    Segment, SleepCall, Stage,
 };
 
 /// Puts the parts of one message where they belong.
@@ -114,7 +114,7 @@ fn was_asked_late(delivery: &Delivery, leg: usize) -> bool {
 }
 
 /// How the thread rested that the leg waited for: the longest rest, where there were several.
-fn rest_of(leg: &Leg, segment: Segment) -> Option<(OffCpuReason, Sleep)> {
+fn rest_of(leg: &Leg, segment: Segment) -> Option<(OffCpuReason, SleepCall)> {
     if is_in_socket(segment) {
         return None;
     }

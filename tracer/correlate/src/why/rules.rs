@@ -13,7 +13,7 @@ use super::limits::{Rule, note, rule};
 use super::timeline::Period;
 use super::weigh::{Cost, Measured, ratio};
 use super::{facts, losses, quotas};
-use wirelap_events::{Comm, MAX_LEGS, Nanos, OffCpuReason, Pid, Segment, Sleep, TaskId, Total};
+use wirelap_events::{Comm, MAX_LEGS, Nanos, OffCpuReason, Pid, Segment, SleepCall, TaskId, Total};
 
 /// A thread that is on a CPU so much of the time has no room left.
 const SATURATED: f64 = 0.8;
@@ -191,9 +191,11 @@ impl TimeVerdicts<'_> {
             VerdictKind::LockWait => {
                 finding.holder.is_some_and(|holder| holder.held.0 <= finding.longest.0 / AT_WORK)
             }
-            VerdictKind::BrokerStalled | VerdictKind::ClientStalled => finding
-                .rest
-                .is_some_and(|(rest, sleep)| rest == OffCpuReason::Asleep && sleep != Sleep::Timer),
+            VerdictKind::BrokerStalled | VerdictKind::ClientStalled => {
+                finding.rest.is_some_and(|(rest, sleep)| {
+                    rest == OffCpuReason::Asleep && sleep != SleepCall::Timer
+                })
+            }
             _ => false,
         };
         let Some(task) = finding.task.filter(|_| is_for_others) else { return false };

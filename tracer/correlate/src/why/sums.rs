@@ -57,7 +57,7 @@ impl Episodes {
 
 /// Messages of about the same latency.
 #[derive(Clone, Debug, Default)]
-pub struct Class {
+pub struct LatencyClass {
     pub messages: u64,
     /// Of these, with a keep-alive or discovery beside them.
     pub beside_upkeep: u64,
@@ -86,7 +86,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    pub fn add(&mut self, class: &Class, part: f64) {
+    pub fn add(&mut self, class: &LatencyClass, part: f64) {
         self.messages += class.messages as f64 * part;
         self.beside_upkeep += class.beside_upkeep as f64 * part;
         self.upkeep_before += class.upkeep_before as f64 * part;

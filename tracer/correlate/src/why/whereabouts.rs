@@ -1,6 +1,6 @@
 //! Where messages are that ought to have arrived by now.
 
-use wirelap_events::{Comm, Doing, Nanos, TaskId};
+use wirelap_events::{Comm, Nanos, TaskId, ThreadActivity};
 
 /// Where messages are that have not arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -53,5 +53,5 @@ pub struct Overdue {
     /// The process that has them, or that sent them where they are on the network; `None` if it is not known.
     pub process: Option<(TaskId, Comm)>,
     /// What that process was doing a moment ago; `None` if nobody looked.
-    pub doing: Option<Doing>,
+    pub activity: Option<ThreadActivity>,
 }

@@ -2,7 +2,7 @@
 
 use crate::played::{Played, seen};
 use wirelap_correlate::{Config, Label};
-use wirelap_events::{Nanos, Permit, Pid, Segment, Stage, Stamp};
+use wirelap_events::{Nanos, Pid, Release, Segment, Stage, Stamp};
 use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish, publish_with};
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::world::{Connection, STEP, World, process};
@@ -77,11 +77,11 @@ fn a_broker_may_pass_on_qos_2_once_it_has_read_the_pubrel() {
     world.message(&mut publisher.up, &bytes);
     world.message(&mut subscribers[0].down, &bytes);
     let played = Played::of(&world);
-    let permits: Vec<_> =
-        played.deliveries.iter().map(|all| all.legs[1].circumstances.permit).collect();
-    let waited = permits[0].map_or(Nanos(0), |permit| permit.waited);
-    let permit = Permit { given, waited, read, resent: false, after_loss: false };
-    assert_eq!(permits, [Some(permit), None]);
+    let releases: Vec<_> =
+        played.deliveries.iter().map(|all| all.legs[1].circumstances.release).collect();
+    let waited = releases[0].map_or(Nanos(0), |release| release.waited);
+    let release = Release { sent: given, waited, read, resent: false, after_loss: false };
+    assert_eq!(releases, [Some(release), None]);
 }
 
 /// Of as many messages as ever were under way one is acknowledged: the broker may have waited for that.

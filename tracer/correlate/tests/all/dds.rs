@@ -1,6 +1,7 @@
 //! What discovery tells on one conversation, known on another.
 
 use crate::played::Played;
+use wirelap_correlate::GroupNote;
 use wirelap_test_support::compose::rtps::{Message, PREFIX, PUBLICATIONS_WRITER};
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::world::udp::{ALL, End, datagram, end, flow};
@@ -103,7 +104,7 @@ fn what_a_participant_says_at_any_port_belongs_to_its_domain() {
     let played = Played::of(&world);
     let groups = &played.snapshot.groups;
     assert_eq!(groups.len(), 1);
-    assert!(groups[0].notes.iter().any(|note| note.starts_with("Domain 0")));
+    assert!(groups[0].notes.contains(&GroupNote::Domain { domain: 0 }));
     assert_eq!(groups[0].messages.delivered, 5);
     assert_eq!(groups[0].messages.sent, 5);
 }

@@ -3,11 +3,11 @@
 use crate::played::Played;
 use crate::properties::traffic;
 use wirelap_correlate::Config;
-use wirelap_events::{Body, Cpu, Event, Lost, Nanos, Probe, SendKind};
+use wirelap_events::{Body, Cpu, Event, LostEvents, Nanos, Probe, SendKind};
 use wirelap_test_support::event::OwnedEvent;
 
 fn lost(count: u64) -> OwnedEvent {
-    let body = Body::Lost(Lost { probe: Probe::Send, count });
+    let body = Body::Lost(LostEvents { probe: Probe::Send, count });
     OwnedEvent { event: Event { at: Nanos(1_000_000_000), cpu: Cpu(0), body }, payload: Vec::new() }
 }
 

@@ -3,7 +3,7 @@
 use crate::played::Played;
 use proptest::prelude::*;
 use wirelap_correlate::Part;
-use wirelap_events::{Body, PacketHook, PacketId, Portion, Stage};
+use wirelap_events::{Body, PacketHook, PacketId, PacketKind, Stage};
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::event::OwnedEvent;
 use wirelap_test_support::world::udp::{ALL, End, datagram, end, flow};
@@ -33,7 +33,7 @@ fn cut(told: &OwnedEvent) -> Vec<OwnedEvent> {
             packet.payload_len = u32::try_from(len).unwrap();
             packet.transport_header = header;
             packet.wire_bytes = u32::from(LINK + IP + header) + packet.payload_len;
-            packet.portion = Portion::Fragment { start: u32::try_from(start).unwrap(), of };
+            packet.kind = PacketKind::Fragment { start: u32::try_from(start).unwrap(), of };
         }
         piece.event.at.0 += pieces.len() as u64 * 10;
         pieces.push(piece);
@@ -95,7 +95,7 @@ fn an_icmp_error_is_counted_whole_to_its_conversation() {
         _ => None,
     });
     if let Some(packet) = &mut error {
-        packet.portion = Portion::Refusal;
+        packet.kind = PacketKind::IcmpError;
         packet.flow = packet.flow.reversed();
         packet.payload_len = 128;
         packet.wire_bytes = u32::from(LINK + IP + UDP) + 128;

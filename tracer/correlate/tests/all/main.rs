@@ -24,6 +24,7 @@ mod played;
 mod properties;
 mod reassembly;
 mod repairs;
+mod room;
 mod span;
 mod taken;
 mod udp;

@@ -3,7 +3,7 @@
 use crate::brokered::house;
 use crate::words::{clauses, words};
 use wirelap_correlate::{Config, Correlator, Group, Severity, Verdict, VerdictKind, Whereabouts};
-use wirelap_events::{Body, Delivery, Doing, Nanos, Pid, ThreadState};
+use wirelap_events::{Body, Delivery, Nanos, Pid, ThreadActivity, ThreadState};
 use wirelap_test_support::compose::mqtt::publish;
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::world::{Way, World, process};
@@ -53,8 +53,8 @@ fn problems(group: &Group) -> Vec<&Verdict> {
     group.why.verdicts.iter().filter(|verdict| verdict.severity == Severity::Problem).collect()
 }
 
-fn doing(world: &mut World, pid: u32, doing: Doing) {
-    world.tell(Body::State(ThreadState { task: process(pid, "").task, doing }), &[]);
+fn doing(world: &mut World, pid: u32, activity: ThreadActivity) {
+    world.tell(Body::State(ThreadState { task: process(pid, "").task, activity }), &[]);
 }
 
 #[test]
@@ -76,7 +76,7 @@ fn a_stopped_broker_is_named_while_it_is_stopped() {
     // Longer than a message is waited for that may be lost.
     watch.take(&mut world, 20_000);
     assert_eq!(watch.correlator.holding(Nanos(world.now)), [Pid(10)]);
-    doing(&mut world, 10, Doing::Stopped);
+    doing(&mut world, 10, ThreadActivity::Stopped);
     watch.take(&mut world, 100);
     let group = watch.group(&world);
     let [open] = &group.why.open[..] else { panic!("{:?}", group.why.open) };
@@ -120,7 +120,7 @@ fn a_reader_that_hangs_is_named_and_the_broker_is_not() {
         watch.take(&mut world, 10);
     }
     watch.take(&mut world, 1_500);
-    doing(&mut world, 31, Doing::Asleep);
+    doing(&mut world, 31, ThreadActivity::Asleep);
     watch.take(&mut world, 100);
     let group = watch.group(&world);
     let [open] = &group.why.open[..] else { panic!("{:?}", group.why.open) };
@@ -170,7 +170,7 @@ fn what_a_broker_keeps_that_passed_on_everything_before_is_open() {
     assert_eq!(open, [(2, Whereabouts::Broker)]);
     // A broker that sleeps may have done with them.
     assert_eq!(problems(&group), Vec::<&Verdict>::new());
-    doing(&mut world, 10, Doing::Stopped);
+    doing(&mut world, 10, ThreadActivity::Stopped);
     watch.take(&mut world, 100);
     assert_eq!(problems(&watch.group(&world))[0].kind, VerdictKind::BrokerStalled);
 }

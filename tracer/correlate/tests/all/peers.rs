@@ -1,6 +1,7 @@
 //! Straight from the publisher to the subscriber.
 
 use crate::played::{Played, seen};
+use wirelap_correlate::GroupNote;
 use wirelap_events::{Hop, Nanos, Pid, Segment, Stage, Stamp, TaskId, Tid};
 use wirelap_test_support::compose::{plain, stamp};
 use wirelap_test_support::world::{Connection, STEP, World, process};
@@ -36,7 +37,7 @@ fn a_payload_in_shared_memory_is_told() {
     let played = Played::of(&world);
     assert_eq!(played.counts(), [1, 1, 1, 0]);
     let notes = &played.group().notes;
-    assert!(notes.iter().any(|note| note.contains("in shared memory")), "{notes:?}");
+    assert!(notes.contains(&GroupNote::SharedMemory { legs: 1 }), "{notes:?}");
 }
 
 #[test]

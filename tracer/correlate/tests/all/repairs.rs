@@ -2,7 +2,7 @@
 
 use crate::played::Played;
 use wirelap_correlate::{Config, VerdictKind};
-use wirelap_events::{Body, DropCause, DroppedPacket, FlowKey, Lost, Nanos, Probe, Stage};
+use wirelap_events::{Body, DropCause, DroppedPacket, FlowKey, LostEvents, Nanos, Probe, Stage};
 use wirelap_test_support::world::udp::{ALL, End, datagram, end, flow};
 use wirelap_test_support::world::{World, process};
 
@@ -290,7 +290,7 @@ fn what_lost_events_may_have_hidden_is_not_said_to_be_lost() {
     let to = net.reader(2, 7413);
     for number in 1..=10 {
         net.sample(way(7413), to, number, &[2]);
-        net.world.tell(Body::Lost(Lost { probe: Probe::Read, count: 1 }), &[]);
+        net.world.tell(Body::Lost(LostEvents { probe: Probe::Read, count: 1 }), &[]);
     }
     let played = net.play();
     let counts = played.group().messages;

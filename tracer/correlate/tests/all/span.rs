@@ -2,10 +2,10 @@
 
 use wirelap_correlate::{Config, Correlator};
 use wirelap_events::{
-    Body, Comm, Cpu, Event, Nanos, NetNs, Origin, Socket, SocketId, TaskId, Transport,
+    Body, Comm, Cpu, Event, Nanos, NetNs, Socket, SocketId, SocketOrigin, TaskId, Transport,
 };
 
-fn socket(at: Nanos, origin: Origin) -> Event<'static> {
+fn socket(at: Nanos, origin: SocketOrigin) -> Event<'static> {
     let socket = Socket {
         id: SocketId(at.0),
         netns: NetNs(1),
@@ -26,7 +26,7 @@ fn socket(at: Nanos, origin: Origin) -> Event<'static> {
 fn sockets_that_come_into_view_while_attaching_begin_no_time() {
     let mut correlator = Correlator::new(Config::default());
     let now = Nanos::from_millis(4_000);
-    for (at, origin) in [(1_000, Origin::Existing), (1_200, Origin::Connected)] {
+    for (at, origin) in [(1_000, SocketOrigin::Existing), (1_200, SocketOrigin::Connected)] {
         correlator.event(&socket(Nanos::from_millis(at), origin));
         assert_eq!(correlator.snapshot(now).since, now);
     }

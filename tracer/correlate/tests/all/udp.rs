@@ -1,7 +1,7 @@
 //! Datagrams.
 
 use crate::played::Played;
-use wirelap_correlate::{Config, Label};
+use wirelap_correlate::{Config, GroupNote, Label};
 use wirelap_events::{
     Body, Cpu, Event, IfIndex, Nanos, NetNs, PacketHook, PacketId, Pid, ReadCall, ReadKind, Ready,
     ReadyKind, SendCall, SendKind, Stage, Stamp, TaskId, Tid, Wake,
@@ -59,7 +59,7 @@ fn without_the_entry_of_sends_the_latency_starts_at_the_queue() {
     let delivery = &played.deliveries[0];
     assert_eq!(delivery.one_way(), read[0].since(entered + Nanos(STEP / 2)));
     assert_eq!(delivery.legs[0].sender, Some(a.owner.task));
-    assert!(played.group().notes[0].contains("send call was not seen"));
+    assert_eq!(played.group().notes[0], GroupNote::SendNotSeen { deliveries: 1 });
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The facts about a leg in addition to its times.
 
-use crate::{DropCause, Nanos, Permit, Recovery, RequestLimits, TxState};
+use crate::{DropCause, Nanos, Recovery, Release, RequestLimits, TxState};
 
 /// Facts about a leg in addition to its times, from which verdicts are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -54,7 +54,7 @@ pub struct Circumstances {
     /// Whether the message is part of a transaction and its receiver takes only committed messages.
     pub awaits_commit: bool,
     /// The permission to pass the message on, if the sender had to wait for it after it had read the message.
-    pub permit: Option<Permit>,
+    pub release: Option<Release>,
     /// The last acknowledgement that may have been needed before the sender could send more to this receiver.
     pub credit: Option<Credit>,
     /// Whether a keep-alive or discovery frame was on the same connection while the message was under way.

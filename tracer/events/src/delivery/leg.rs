@@ -2,7 +2,7 @@
 
 use super::circumstances::Circumstances;
 use crate::{
-    FlowKey, FlowRange, Holder, Nanos, OffCpuReason, Segment, Segments, Sleep, SocketId, Stage,
+    FlowKey, FlowRange, Holder, Nanos, OffCpuReason, Segment, Segments, SleepCall, SocketId, Stage,
     StageTimes, TaskId,
 };
 
@@ -29,7 +29,7 @@ pub struct Hop {
     /// The thread that had the CPU the longest while this one waited for it.
     pub holder: Holder,
     /// What the thread slept on, if it slept.
-    pub sleep: Sleep,
+    pub sleep: SleepCall,
 }
 
 /// An interval of a leg.

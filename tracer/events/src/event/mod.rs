@@ -11,13 +11,15 @@ mod task;
 
 pub use call::{Nagle, ReadCall, ReadKind, Ready, ReadyKind, SendCall, SendKind, TxState};
 pub use packet::{
-    DropCause, DroppedPacket, Packet, PacketHook, PacketId, Portion, Recovery, Retransmit,
+    DropCause, DroppedPacket, Packet, PacketHook, PacketId, PacketKind, Recovery, Retransmit,
     TcpFields, tcp_flags,
 };
-pub use probe::{Lost, Probe};
+pub use probe::{LostEvents, Probe};
 pub use quota::{CGROUP_NAME, Quota};
-pub use socket::{Origin, Socket};
-pub use task::{Comm, Doing, Holder, OTHERS, OffCpuReason, Sleep, TaskId, ThreadState, Wake};
+pub use socket::{Socket, SocketOrigin};
+pub use task::{
+    Comm, Holder, OTHERS, OffCpuReason, SleepCall, TaskId, ThreadActivity, ThreadState, Wake,
+};
 
 use crate::{Cpu, Nanos, SocketId};
 
@@ -62,7 +64,7 @@ pub enum Body<'a> {
     /// The CPU quota of a cgroup was used up, and one of its threads runs again. The event's `at` is the switch to it.
     Quota(Quota),
     /// A probe has lost events.
-    Lost(Lost),
+    Lost(LostEvents),
     /// Sampling: `true` when the probes start to report events, `false` when they pause.
     Window(bool),
 }

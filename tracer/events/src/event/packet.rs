@@ -19,7 +19,7 @@ pub enum PacketHook {
 
 /// Whether a packet is complete, a fragment or an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum Portion {
+pub enum PacketKind {
     /// A TCP packet or a complete datagram.
     #[default]
     Whole,
@@ -33,7 +33,7 @@ pub enum Portion {
     },
     /// An ICMP error (RFC 792, RFC 4443) that answers a packet of the other direction: nobody listens there, or the packet was too
     /// large. The quoted packet counts as its payload and is not captured.
-    Refusal,
+    IcmpError,
 }
 
 /// A packet passed a hook. The event's `at` is that time.
@@ -72,7 +72,7 @@ pub struct Packet<'a> {
     /// Rx only: whether the packet waited until `ksoftirqd` was scheduled, because the time budget of the interrupt was used up.
     pub deferred: bool,
     /// Whether it is complete, a fragment or an error.
-    pub portion: Portion,
+    pub kind: PacketKind,
     /// The fields of the TCP header; `None` for UDP.
     pub tcp: Option<TcpFields>,
     /// The first bytes of the payload, as many as were captured.
@@ -87,9 +87,9 @@ impl Packet<'_> {
 
     /// The payload bytes of the complete datagram, also for a fragment of it.
     pub fn datagram_len(&self) -> u32 {
-        match self.portion {
-            Portion::Fragment { of, .. } => of,
-            Portion::Whole | Portion::Refusal => self.payload_len,
+        match self.kind {
+            PacketKind::Fragment { of, .. } => of,
+            PacketKind::Whole | PacketKind::IcmpError => self.payload_len,
         }
     }
 }

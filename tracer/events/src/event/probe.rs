@@ -2,7 +2,7 @@
 
 /// A probe has lost events because the ring buffer was full. The event's `at` is the time when that was noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lost {
+pub struct LostEvents {
     /// The probe.
     pub probe: Probe,
     /// The number of events lost since the last report.

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 
 /// How a socket was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Origin {
+pub enum SocketOrigin {
     /// The socket was open before wirelap attached.
     Existing,
     /// The socket made an active open: `connect`.
@@ -35,7 +35,7 @@ pub struct Socket {
     /// The name of that thread's process.
     pub comm: Comm,
     /// How the socket was found.
-    pub origin: Origin,
+    pub origin: SocketOrigin,
     /// TCP: the sequence number that the next byte to be sent will have (`tcp_sock.write_seq`).
     pub tx_next: Option<Seq>,
     /// TCP: the sequence number that the next byte to be read has (`tcp_sock.copied_seq`).

@@ -72,7 +72,7 @@ pub struct Wake {
     /// The cgroup that had no quota left; 0 if `throttled` is 0.
     pub cgroup: CgroupId,
     /// What the thread slept on, if it slept.
-    pub sleep: Sleep,
+    pub sleep: SleepCall,
     /// The name of the waker; empty if it is not known.
     pub waker_comm: Comm,
 }
@@ -82,7 +82,7 @@ pub const OTHERS: usize = 3;
 
 /// The system call in which a thread slept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Sleep {
+pub enum SleepCall {
     /// The system call is not known.
     #[default]
     Unknown,
@@ -114,12 +114,12 @@ pub struct ThreadState {
     /// The thread.
     pub task: TaskId,
     /// What the thread was doing.
-    pub doing: Doing,
+    pub activity: ThreadActivity,
 }
 
 /// What a thread is doing. The variants are in order of activity: a process does what its most active thread does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Doing {
+pub enum ThreadActivity {
     /// The thread is stopped or traced.
     #[default]
     Stopped,

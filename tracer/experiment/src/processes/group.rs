@@ -89,7 +89,8 @@ impl<'a> ProcessGroup<'a> {
     /// # Errors
     /// The process ends or takes too long, or the user stops the run.
     pub fn wait_ready(&mut self, number: usize) -> Result<(), TrialStopped> {
-        let limit = START + EACH_CLIENT.saturating_mul(self.children[number].clients);
+        let clients = self.children[number].clients;
+        let limit = START.saturating_add(EACH_CLIENT.saturating_mul(clients));
         let deadline = Instant::now() + limit;
         while self.children[number].ready.is_none() {
             if Instant::now() > deadline {

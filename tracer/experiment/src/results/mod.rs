@@ -24,6 +24,7 @@ use wirelap_contract::{Role, WorkloadKind};
 use wirelap_correlate::Overhead as Ledger;
 use wirelap_events::Nanos;
 use wirelap_events::{Saturate, Total};
+use wirelap_report::words::{group_notes, snapshot_notes};
 use wirelap_report::{
     GroundTruth, Latency, Messages, Process, Repetition, RunResult, Samples, Throughput, Trust,
 };
@@ -318,11 +319,11 @@ fn notes(all: &[&Outcome]) -> Vec<String> {
         notes.push("the broker was running before: its version and settings are not known".into());
     }
     let traced = all.iter().flat_map(|outcome| {
-        groups(outcome).flat_map(|group| &group.notes).chain(&outcome.snapshot.notes)
+        groups(outcome).flat_map(group_notes).chain(snapshot_notes(&outcome.snapshot))
     });
     for note in traced {
-        if !notes.contains(note) {
-            notes.push(note.clone());
+        if !notes.contains(&note) {
+            notes.push(note);
         }
     }
     notes

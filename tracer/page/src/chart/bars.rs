@@ -9,15 +9,15 @@
 //! ```
 
 use super::axis::Axis;
-use super::frame::{Caption, WIDTH, svg};
+use super::frame::{Caption, WIDTH};
 use super::look::Look;
 use super::number::{coordinate, cut};
+use super::over_axis::over_axis;
 use maud::{Markup, html};
 
 /// The left and the right end of the bars.
 pub const ENDS: (f64, f64) = (6.0, WIDTH - 14.0);
 
-const TOP: f64 = 4.0;
 const ROW: f64 = 44.0;
 const BAR: f64 = 22.0;
 /// Width of a letter of the size in bars.
@@ -47,12 +47,7 @@ pub struct Bar {
 
 /// The bars of a chart as SVG. The axis begins at 0, and goes from the first to the second of [`ENDS`].
 pub fn stacked(caption: &Caption, axis: &Axis, bars: &[Bar]) -> Markup {
-    let bottom = TOP + bars.len() as f64 * ROW + 2.0;
-    let content = html! {
-        (axis.horizontal(TOP, bottom, ENDS))
-        @for (row, bar) in bars.iter().enumerate() { (draw(bar, axis, TOP + row as f64 * ROW)) }
-    };
-    svg(caption, bottom + 40.0, &content)
+    over_axis(caption, axis, ENDS, ROW, bars, |bar, top| draw(bar, axis, top))
 }
 
 fn draw(bar: &Bar, axis: &Axis, top: f64) -> Markup {

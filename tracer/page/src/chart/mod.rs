@@ -7,6 +7,7 @@
 //! | [`axis`] | axes with ticks, labels and titles |
 //! | [`look`] | colours, dash patterns and markers |
 //! | [`frame`] | the SVG and the figure around a chart |
+//! | `over_axis` | items one below the other over one axis: what bars and rows have in common |
 //! | [`plot`] | lines and steps over two axes |
 //! | [`bars`] | stacked horizontal bars |
 //! | [`rows`] | points over one axis |
@@ -19,6 +20,7 @@ pub mod columns;
 pub mod frame;
 pub mod look;
 pub mod number;
+mod over_axis;
 pub mod plot;
 pub mod rows;
 pub mod scale;

@@ -8,15 +8,15 @@
 //! ```
 
 use super::axis::Axis;
-use super::frame::{Caption, WIDTH, svg};
+use super::frame::{Caption, WIDTH};
 use super::look::{Look, diamond, dot};
 use super::number::{coordinate, cut};
+use super::over_axis::over_axis;
 use maud::{Markup, html};
 
 /// The left and the right end of the axis.
 pub const ENDS: (f64, f64) = (16.0, WIDTH - 24.0);
 
-const TOP: f64 = 4.0;
 const ROW: f64 = 38.0;
 
 /// How a point is drawn.
@@ -42,12 +42,7 @@ pub struct Row {
 
 /// Rows as SVG. The axis goes from the first to the second of [`ENDS`].
 pub fn rows(caption: &Caption, axis: &Axis, rows: &[Row]) -> Markup {
-    let bottom = TOP + rows.len() as f64 * ROW + 2.0;
-    let content = html! {
-        (axis.horizontal(TOP, bottom, ENDS))
-        @for (number, row) in rows.iter().enumerate() { (draw(row, axis, TOP + number as f64 * ROW)) }
-    };
-    svg(caption, bottom + 40.0, &content)
+    over_axis(caption, axis, ENDS, ROW, rows, |row, top| draw(row, axis, top))
 }
 
 fn draw(row: &Row, axis: &Axis, top: f64) -> Markup {

@@ -7,7 +7,7 @@ pub(super) const HTTP: &str = "HTTP";
 pub(super) const WEBSOCKET: &str = "WebSocket";
 
 /// The name of a protocol that is not decoded, and what is known about the conversation.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ForeignName {
     /// The protocol: `TLS`, `HTTP/2`, `Redis` …
     pub protocol: &'static str,

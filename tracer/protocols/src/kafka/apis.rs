@@ -1,7 +1,7 @@
 //! Kafka's APIs (protocol guide, "Api Keys"): names, versions, headers and purposes.
 
-use wirelap_events::Class;
-use wirelap_events::Class::{Ack, Discovery, KeepAlive, Opaque, Other, Session, Subscribe};
+use wirelap_events::FrameClass;
+use wirelap_events::FrameClass::{Ack, Discovery, KeepAlive, Opaque, Other, Session, Subscribe};
 
 /// The key of Produce.
 pub(super) const PRODUCE: i16 = 0;
@@ -29,7 +29,7 @@ pub(super) struct Api {
     /// The first version with flexible headers and bodies (KIP-482).
     pub flexible: i16,
     /// The class of its frames; for a request or response that may carry records, the class without records.
-    pub class: Class,
+    pub class: FrameClass,
 }
 
 /// The value of [`Api::flexible`] if no version is flexible.

@@ -15,7 +15,7 @@ use super::unpack::DecompressBuffer;
 use crate::connection::{KEPT_BYTES, frame_without_data};
 use crate::{Connection, FrameSink, Pdu, PduLen, Side};
 use std::sync::Arc;
-use wirelap_events::{ByteRange, Class};
+use wirelap_events::{ByteRange, FrameClass};
 
 /// PDUs up to this length are decoded as a whole. The records of a longer PDU are decoded as they arrive, so that a response
 /// of 50 MB needs little memory.
@@ -146,7 +146,8 @@ impl KafkaConnection {
                 );
             }
         }
-        let (name, class) = head.map_or(("PDU", Class::Opaque), |head| (head.name, head.class));
+        let (name, class) =
+            head.map_or(("PDU", FrameClass::Opaque), |head| (head.name, head.class));
         let len = range.len().min(total);
         out.frame(&frame_without_data(ByteRange::new(range.start, len), name, class));
         self.ends[side as usize].open =

@@ -6,7 +6,7 @@ use super::fields::{Fields, KafkaFieldError, Parsed};
 use super::header::{RequestHeader, SIZE_BYTES};
 use super::produce::produces;
 use super::walk::{BodyLayout, BodyWalk};
-use wirelap_events::Class;
+use wirelap_events::FrameClass;
 
 /// The head of a PDU.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub(super) struct PduHead<'a> {
     /// The name of its frame.
     pub name: &'static str,
     /// The class of its frames without records.
-    pub class: Class,
+    pub class: FrameClass,
     pub correlation_id: i32,
     /// `None` for a response whose request was not captured.
     pub call: Option<Call>,
@@ -62,8 +62,8 @@ impl<'a> PduHead<'a> {
     fn request(header: &RequestHeader<'a>, body: Fields<'a>) -> PduHead<'a> {
         let layout = if header.call.key == PRODUCE { BodyLayout::of(header.call) } else { None };
         let class = match header.call.key {
-            PRODUCE if layout.is_some() => Class::Other,
-            PRODUCE => Class::Opaque,
+            PRODUCE if layout.is_some() => FrameClass::Other,
+            PRODUCE => FrameClass::Opaque,
             _ => header.api.class,
         };
         PduHead {
@@ -91,7 +91,7 @@ impl<'a> PduHead<'a> {
         let unknown = PduHead {
             is_request: false,
             name: "Response",
-            class: Class::Opaque,
+            class: FrameClass::Opaque,
             correlation_id,
             call: None,
             body: fields,
@@ -127,8 +127,8 @@ fn is_request(header: &RequestHeader<'_>, body: Fields<'_>) -> Parsed<bool> {
     }
 }
 
-fn class_without_records(call: Call, api: &Api, layout: Option<BodyLayout>) -> Class {
-    if call.key == FETCH && layout.is_none() { Class::Opaque } else { api.class }
+fn class_without_records(call: Call, api: &Api, layout: Option<BodyLayout>) -> FrameClass {
+    if call.key == FETCH && layout.is_none() { FrameClass::Opaque } else { api.class }
 }
 
 /// Skips the rest of a response's header, after the correlation ID, and returns its body.

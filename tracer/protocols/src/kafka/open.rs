@@ -11,14 +11,14 @@ use super::walk::{Block, BodyPart, BodyWalk};
 use crate::connection::frame_without_data;
 use crate::{FrameSink, PduLen};
 use wirelap_events::Saturate;
-use wirelap_events::{ByteRange, Class, Frame};
+use wirelap_events::{ByteRange, Frame, FrameClass};
 
 /// A PDU that has not arrived completely.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenPdu {
     name: &'static str,
     /// The class of its frames without records.
-    class: Class,
+    class: FrameClass,
     /// Remaining bytes.
     pub left: u64,
     /// Walks its body; `None` if it cannot be decoded from here on.
@@ -53,7 +53,7 @@ impl OpenPdu {
 
     /// The rest of a PDU that cannot be decoded.
     pub fn unread(left: u64) -> OpenPdu {
-        OpenPdu { name: "PDU", class: Class::Opaque, left, walk: None, has_data: false, id: 0 }
+        OpenPdu { name: "PDU", class: FrameClass::Opaque, left, walk: None, has_data: false, id: 0 }
     }
 
     /// Whether the next part is a compressed batch, which can be decompressed only as a whole.
@@ -145,7 +145,7 @@ impl OpenPdu {
                         out.awaits_commit();
                     }
                 }
-                let class = class.map(|class| if at.internal { Class::Other } else { class });
+                let class = class.map(|class| if at.internal { FrameClass::Other } else { class });
                 out.frame(&self.between(range, before, class));
             }
         }
@@ -164,7 +164,7 @@ impl OpenPdu {
         let records = self.walk.take().map_or(0, |walk| walk.records_left());
         self.left.shrink(len);
         let name = if before == 0 { "PartitionData" } else { self.name };
-        out.frame(&frame_without_data(ByteRange::new(range.start, len), name, Class::Opaque));
+        out.frame(&frame_without_data(ByteRange::new(range.start, len), name, FrameClass::Opaque));
         if records > 0 && !is_internal {
             out.unread_messages(records.into());
         }
@@ -172,14 +172,19 @@ impl OpenPdu {
     }
 
     /// The frame of the bytes between records; `class` is the class of what follows.
-    fn between(&mut self, range: ByteRange, before: u64, class: Option<Class>) -> Frame<'static> {
-        self.has_data |= class == Some(Class::Data);
+    fn between(
+        &mut self,
+        range: ByteRange,
+        before: u64,
+        class: Option<FrameClass>,
+    ) -> Frame<'static> {
+        self.has_data |= class == Some(FrameClass::Data);
         let name = match (before, class) {
             (0, Some(_)) => "RecordBatch",
             (0, None) => "PartitionData",
             _ => self.name,
         };
-        let without = if self.has_data { Class::Data } else { self.class };
+        let without = if self.has_data { FrameClass::Data } else { self.class };
         frame_without_data(range, name, class.unwrap_or(without))
     }
 }
@@ -217,13 +222,17 @@ fn compressed(
     let opened = opened.and_then(|bytes| Some((bytes, values_in(bytes, header.records)?)));
     let Some((bytes, values)) = opened else {
         let (name, class) = Block::Compressed.frame();
-        out.frame(&frame_without_data(range, name, if at.internal { Class::Other } else { class }));
+        out.frame(&frame_without_data(
+            range,
+            name,
+            if at.internal { FrameClass::Other } else { class },
+        ));
         if !is_internal {
             out.unread_messages(header.records.into());
         }
         return unpacked.trim();
     };
-    let class = if at.internal { Class::Other } else { Class::Data };
+    let class = if at.internal { FrameClass::Other } else { FrameClass::Data };
     let is_aborted = is_discarded(at, is_fetched, positions);
     let all = bytes.len() as u64;
     // The share of payload in the compressed bytes is taken to be that in the decompressed bytes.

@@ -11,7 +11,7 @@ use super::topic_name::hash;
 use super::topics::{KafkaTopics, TopicPartition};
 use crate::FrameSink;
 use crate::connection::frame_without_data;
-use wirelap_events::{ByteRange, Class, Data, Frame, GlobalKey};
+use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, GlobalKey};
 
 /// How many bytes of keys and values are hashed.
 const COMPARED: usize = 64;
@@ -36,7 +36,7 @@ pub(super) fn report_record(
     let range = position.frame;
     let record = batch::record_bytes(&mut fields).and_then(|_| batch::record(fields));
     let Ok(record) = record else {
-        return out.frame(&frame_without_data(range, "Record", Class::Opaque));
+        return out.frame(&frame_without_data(range, "Record", FrameClass::Opaque));
     };
     let content = content(at, &record);
     if std::mem::take(&mut at.is_first) && !at.internal {
@@ -44,14 +44,14 @@ pub(super) fn report_record(
     }
     let meaning = meaning(at, record.offset);
     if meaning == RecordStatus::Skipped {
-        return out.frame(&frame_without_data(range, "Record", Class::Other));
+        return out.frame(&frame_without_data(range, "Record", FrameClass::Other));
     }
     out.frame(&Frame {
         range,
         name: "Record",
-        class: Class::Data,
+        class: FrameClass::Data,
         payload_bytes: record.len.min(range.len()),
-        data: Some(Data {
+        data: Some(DecodedMessage {
             extent: position.extent,
             topic: at.text(),
             payload_len: record.len,

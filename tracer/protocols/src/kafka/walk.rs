@@ -24,7 +24,7 @@ use super::apis::{Call, FETCH, PRODUCE};
 use super::batch::{self, BatchBody, BatchHeader, RecordsStart};
 use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
 use super::topic_name::{Topic, is_name};
-use wirelap_events::Class;
+use wirelap_events::FrameClass;
 use wirelap_events::Saturate;
 
 /// A part between records ends with the first structure that ends after this many bytes.
@@ -131,21 +131,21 @@ pub(super) enum Block {
 
 impl Block {
     /// The frame's name and class. A partial batch is not data, because the consumer drops it.
-    pub fn frame(self) -> (&'static str, Class) {
+    pub fn frame(self) -> (&'static str, FrameClass) {
         match self {
             // The class is `Data` once the batch is decompressed.
-            Block::Compressed => ("CompressedRecords", Class::Opaque),
-            Block::Control => ("ControlRecords", Class::Other),
-            Block::Partial => ("PartialRecordBatch", Class::Other),
-            Block::MessageSet => ("MessageSet", Class::Opaque),
+            Block::Compressed => ("CompressedRecords", FrameClass::Opaque),
+            Block::Control => ("ControlRecords", FrameClass::Other),
+            Block::Partial => ("PartialRecordBatch", FrameClass::Other),
+            Block::MessageSet => ("MessageSet", FrameClass::Opaque),
         }
     }
 
     /// The class of the part before the block.
-    fn class(self) -> Class {
+    fn class(self) -> FrameClass {
         match self {
-            Block::Compressed | Block::MessageSet => Class::Data,
-            Block::Control | Block::Partial => Class::Other,
+            Block::Compressed | Block::MessageSet => FrameClass::Data,
+            Block::Control | Block::Partial => FrameClass::Other,
         }
     }
 }
@@ -162,7 +162,7 @@ pub(super) enum BodyPart<'a> {
         partition: Option<i32>,
         /// The array of that partition's aborted transactions.
         aborted: Option<Fields<'a>>,
-        class: Option<Class>,
+        class: Option<FrameClass>,
     },
 }
 
@@ -323,7 +323,7 @@ impl BodyWalk {
             }
         }
         let class = match self.place {
-            WalkState::Records { .. } => Some(Class::Data),
+            WalkState::Records { .. } => Some(FrameClass::Data),
             WalkState::Block(block, _) => Some(block.class()),
             _ => None,
         };

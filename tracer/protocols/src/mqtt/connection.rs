@@ -11,7 +11,7 @@ use super::recognition;
 use super::version::KnownVersion;
 use crate::{Connection, FrameSink, Pdu, PduLen, Side};
 use wirelap_events::Total;
-use wirelap_events::{ByteRange, Class, Data, Frame};
+use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass};
 
 /// The decoder of one connection.
 #[derive(Debug)]
@@ -48,7 +48,7 @@ impl MqttConnection {
     ) {
         let version = self.version.version_of(header, fields);
         let Ok(publish) = Publish::read(header, version, fields) else {
-            return out.frame(&control(header, Class::Opaque, range));
+            return out.frame(&control(header, FrameClass::Opaque, range));
         };
         if let Some(id) = publish.packet_id {
             self.in_flight[side as usize].sent(id);
@@ -74,7 +74,7 @@ impl MqttConnection {
             name: header.name,
             class: header.class,
             payload_bytes: payload_len,
-            data: Some(Data {
+            data: Some(DecodedMessage {
                 extent: range,
                 topic,
                 payload_len,
@@ -139,13 +139,13 @@ impl MqttConnection {
                 header.class
             }
             Err(FieldError::Short) => header.class,
-            Err(FieldError::Malformed) => Class::Opaque,
+            Err(FieldError::Malformed) => FrameClass::Opaque,
         };
         out.frame(&control(header, class, range));
     }
 }
 
-fn control(header: &FixedHeader, class: Class, range: ByteRange) -> Frame<'static> {
+fn control(header: &FixedHeader, class: FrameClass, range: ByteRange) -> Frame<'static> {
     Frame { range, name: header.name, class, payload_bytes: 0, data: None }
 }
 
@@ -175,7 +175,7 @@ impl Connection for MqttConnection {
             Err(_) => out.frame(&Frame {
                 range: pdu.range,
                 name: "packet",
-                class: Class::Opaque,
+                class: FrameClass::Opaque,
                 payload_bytes: 0,
                 data: None,
             }),

@@ -10,7 +10,7 @@
 //! ```
 
 use crate::{PduLen, Reader};
-use wirelap_events::Class;
+use wirelap_events::FrameClass;
 
 /// The control packet types (MQTT 5.0 §2.1.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,22 +33,22 @@ pub(super) enum PacketType {
     Auth,
 }
 
-const KINDS: [(PacketType, &str, Class); 15] = [
-    (PacketType::Connect, "CONNECT", Class::Session),
-    (PacketType::Connack, "CONNACK", Class::Session),
-    (PacketType::Publish, "PUBLISH", Class::Data),
-    (PacketType::Puback, "PUBACK", Class::Ack),
-    (PacketType::Pubrec, "PUBREC", Class::Ack),
-    (PacketType::Pubrel, "PUBREL", Class::Ack),
-    (PacketType::Pubcomp, "PUBCOMP", Class::Ack),
-    (PacketType::Subscribe, "SUBSCRIBE", Class::Subscribe),
-    (PacketType::Suback, "SUBACK", Class::Subscribe),
-    (PacketType::Unsubscribe, "UNSUBSCRIBE", Class::Subscribe),
-    (PacketType::Unsuback, "UNSUBACK", Class::Subscribe),
-    (PacketType::Pingreq, "PINGREQ", Class::KeepAlive),
-    (PacketType::Pingresp, "PINGRESP", Class::KeepAlive),
-    (PacketType::Disconnect, "DISCONNECT", Class::Session),
-    (PacketType::Auth, "AUTH", Class::Session),
+const KINDS: [(PacketType, &str, FrameClass); 15] = [
+    (PacketType::Connect, "CONNECT", FrameClass::Session),
+    (PacketType::Connack, "CONNACK", FrameClass::Session),
+    (PacketType::Publish, "PUBLISH", FrameClass::Data),
+    (PacketType::Puback, "PUBACK", FrameClass::Ack),
+    (PacketType::Pubrec, "PUBREC", FrameClass::Ack),
+    (PacketType::Pubrel, "PUBREL", FrameClass::Ack),
+    (PacketType::Pubcomp, "PUBCOMP", FrameClass::Ack),
+    (PacketType::Subscribe, "SUBSCRIBE", FrameClass::Subscribe),
+    (PacketType::Suback, "SUBACK", FrameClass::Subscribe),
+    (PacketType::Unsubscribe, "UNSUBSCRIBE", FrameClass::Subscribe),
+    (PacketType::Unsuback, "UNSUBACK", FrameClass::Subscribe),
+    (PacketType::Pingreq, "PINGREQ", FrameClass::KeepAlive),
+    (PacketType::Pingresp, "PINGRESP", FrameClass::KeepAlive),
+    (PacketType::Disconnect, "DISCONNECT", FrameClass::Session),
+    (PacketType::Auth, "AUTH", FrameClass::Session),
 ];
 
 /// A packet's fixed header.
@@ -56,7 +56,7 @@ const KINDS: [(PacketType, &str, Class); 15] = [
 pub(super) struct FixedHeader {
     pub kind: PacketType,
     pub name: &'static str,
-    pub class: Class,
+    pub class: FrameClass,
     flags: u8,
     /// Bytes of the packet after the fixed header.
     pub remaining: u32,

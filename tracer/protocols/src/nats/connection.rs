@@ -5,7 +5,7 @@ use super::line::{ControlLine, MessageLine, Operation};
 use super::message::{self, MessageBody, is_strict, is_strict_control};
 use crate::connection::frame_without_data;
 use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
-use wirelap_events::{Class, Data, Frame};
+use wirelap_events::{DecodedMessage, Frame, FrameClass};
 
 /// The decoder of one connection.
 #[derive(Debug, Default)]
@@ -27,7 +27,7 @@ impl NatsConnection {
         kind: Operation,
         message: &MessageLine<'_>,
         parts: &MessageBody<'_>,
-    ) -> Option<Class> {
+    ) -> Option<FrameClass> {
         if let Some(class) = jetstream::class_of_subject(message.subject) {
             let asks = matches!(kind, Operation::Publish { .. })
                 && jetstream::is_confirmed_ack(message, parts.payload);
@@ -43,7 +43,7 @@ impl NatsConnection {
         }
         if parts.payload_len == 0 {
             self.confirmed_acks = self.confirmed_acks.checked_sub(1)?;
-            return Some(Class::Ack);
+            return Some(FrameClass::Ack);
         }
         jetstream::class_of_answer(parts.payload, parts.payload_len)
     }
@@ -53,7 +53,7 @@ impl NatsConnection {
         let parts = MessageLine::read(line)
             .and_then(|message| Some((message, MessageBody::read(line, &message, pdu.bytes)?)));
         let Some((message, parts)) = parts else {
-            return out.frame(&frame_without_data(pdu.range, name, Class::Opaque));
+            return out.frame(&frame_without_data(pdu.range, name, FrameClass::Opaque));
         };
         if let Some(class) = self.control_class(line.verb.kind, &message, &parts) {
             return out.frame(&frame_without_data(pdu.range, name, class));
@@ -62,9 +62,9 @@ impl NatsConnection {
         out.frame(&Frame {
             range: pdu.range,
             name,
-            class: Class::Data,
+            class: FrameClass::Data,
             payload_bytes: payload_len,
-            data: Some(Data {
+            data: Some(DecodedMessage {
                 extent: pdu.range,
                 topic: message.subject,
                 payload_len,
@@ -118,7 +118,7 @@ impl Connection for NatsConnection {
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         let Ok(line) = ControlLine::read(pdu.bytes) else {
             self.is_encrypted |= tls_record(pdu.bytes).is_some();
-            return out.frame(&frame_without_data(pdu.range, "record", Class::Opaque));
+            return out.frame(&frame_without_data(pdu.range, "record", FrameClass::Opaque));
         };
         match line.verb.kind {
             Operation::Publish { .. } => self.server = Some(side.other()),
@@ -131,10 +131,10 @@ impl Connection for NatsConnection {
                 self.message(&line, pdu, out);
             }
             Operation::Control(class) | Operation::Internal(class) => {
-                let class = if is_strict_control(&line) { class } else { Class::Opaque };
+                let class = if is_strict_control(&line) { class } else { FrameClass::Opaque };
                 out.frame(&frame_without_data(pdu.range, line.verb.name, class));
             }
-            _ => out.frame(&frame_without_data(pdu.range, line.verb.name, Class::Other)),
+            _ => out.frame(&frame_without_data(pdu.range, line.verb.name, FrameClass::Other)),
         }
     }
 

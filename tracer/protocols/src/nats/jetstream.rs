@@ -17,18 +17,18 @@
 //! in `$JS.ACK.>` has the number of deliveries.
 
 use super::line::MessageLine;
-use wirelap_events::Class;
+use wirelap_events::FrameClass;
 
 /// The longest JSON answer of the server to a publisher or consumer.
 const LONGEST_ANSWER: usize = 4096;
 
 /// The class of a message whose subject shows that it is `JetStream`'s or the server's own.
-pub(super) fn class_of_subject(subject: &[u8]) -> Option<Class> {
+pub(super) fn class_of_subject(subject: &[u8]) -> Option<FrameClass> {
     let rest = subject.strip_prefix(b"$")?;
     if rest.starts_with(b"JS.ACK.") || rest.starts_with(b"JS.FC.") {
-        Some(Class::Ack)
+        Some(FrameClass::Ack)
     } else if rest.starts_with(b"JS.") || rest.starts_with(b"SYS.") {
-        Some(Class::Other)
+        Some(FrameClass::Other)
     } else {
         None
     }
@@ -48,24 +48,24 @@ pub(super) fn is_inbox(subject: &[u8]) -> bool {
 }
 
 /// The class of a message without payload whose header is a status, e.g. `NATS/1.0 404 No Messages`.
-pub(super) fn class_of_status(header: &[u8]) -> Option<Class> {
+pub(super) fn class_of_status(header: &[u8]) -> Option<FrameClass> {
     let rest = header.strip_prefix(b"NATS/1.0")?;
     let line = rest.split(|&b| b == b'\r').next()?.trim_ascii();
     let (code, text) = line.split_first_chunk::<3>()?;
     code.iter().all(u8::is_ascii_digit).then_some(())?;
     let text = text.trim_ascii();
     Some(match (code, text) {
-        (b"100", b"FlowControl Request") => Class::Ack,
-        (b"100", _) => Class::KeepAlive,
-        _ => Class::Other,
+        (b"100", b"FlowControl Request") => FrameClass::Ack,
+        (b"100", _) => FrameClass::KeepAlive,
+        _ => FrameClass::Other,
     })
 }
 
 /// The class of an answer on an inbox, if it is `JetStream`'s. `payload` is the captured part of it.
-pub(super) fn class_of_answer(payload: &[u8], len: usize) -> Option<Class> {
+pub(super) fn class_of_answer(payload: &[u8], len: usize) -> Option<FrameClass> {
     let rest = payload.strip_prefix(b"{\"")?;
     if rest.starts_with(b"type\":\"io.nats.jetstream.") {
-        return Some(Class::Other);
+        return Some(FrameClass::Other);
     }
     if len > LONGEST_ANSWER {
         return None;
@@ -73,7 +73,7 @@ pub(super) fn class_of_answer(payload: &[u8], len: usize) -> Option<Class> {
     // The answer to a publish has the stream and the sequence number, or an error with NATS's own error code.
     let is_ack = (rest.starts_with(b"stream\":\"") && has(rest, b"\"seq\":"))
         || (rest.starts_with(b"error\":{") && has(rest, b"\"err_code\":"));
-    is_ack.then_some(Class::Ack)
+    is_ack.then_some(FrameClass::Ack)
 }
 
 /// Whether a header is that of a message read back from a stream.
@@ -108,11 +108,11 @@ mod tests {
     #[test]
     fn subjects() {
         for (subject, class) in [
-            (&b"$JS.ACK.S.C.1.2.3.4.5"[..], Some(Class::Ack)),
-            (b"$JS.FC.S.C.x", Some(Class::Ack)),
-            (b"$JS.API.STREAM.CREATE.S", Some(Class::Other)),
-            (b"$JS.EVENT.ADVISORY.x", Some(Class::Other)),
-            (b"$SYS.REQ.USER.INFO", Some(Class::Other)),
+            (&b"$JS.ACK.S.C.1.2.3.4.5"[..], Some(FrameClass::Ack)),
+            (b"$JS.FC.S.C.x", Some(FrameClass::Ack)),
+            (b"$JS.API.STREAM.CREATE.S", Some(FrameClass::Other)),
+            (b"$JS.EVENT.ADVISORY.x", Some(FrameClass::Other)),
+            (b"$SYS.REQ.USER.INFO", Some(FrameClass::Other)),
             (b"$KV.bucket.key", None),
             (b"$JSON", None),
             (b"JS.ACK.S", None),
@@ -127,10 +127,10 @@ mod tests {
         for (header, class) in [
             (
                 &b"NATS/1.0 100 Idle Heartbeat\r\nNats-Last-Consumer: 1\r\n\r\n"[..],
-                Some(Class::KeepAlive),
+                Some(FrameClass::KeepAlive),
             ),
-            (b"NATS/1.0 100 FlowControl Request\r\n\r\n", Some(Class::Ack)),
-            (b"NATS/1.0 503\r\n\r\n", Some(Class::Other)),
+            (b"NATS/1.0 100 FlowControl Request\r\n\r\n", Some(FrameClass::Ack)),
+            (b"NATS/1.0 503\r\n\r\n", Some(FrameClass::Other)),
             (b"NATS/1.0\r\n100: 1\r\n\r\n", None),
             (b"NATS/1.0 OK\r\n\r\n", None),
         ] {
@@ -141,18 +141,18 @@ mod tests {
     #[test]
     fn answers() {
         let class = |payload: &[u8]| class_of_answer(payload, payload.len());
-        assert_eq!(class(br#"{"stream":"S", "seq":12}"#), Some(Class::Ack));
+        assert_eq!(class(br#"{"stream":"S", "seq":12}"#), Some(FrameClass::Ack));
         assert_eq!(
             class(br#"{"stream":"S","domain":"d","seq":1,"duplicate":true}"#),
-            Some(Class::Ack)
+            Some(FrameClass::Ack)
         );
         assert_eq!(
             class(br#"{"error":{"code":400,"err_code":10060,"description":"x"},"stream":"S","seq":0}"#),
-            Some(Class::Ack)
+            Some(FrameClass::Ack)
         );
         assert_eq!(
             class(br#"{"type":"io.nats.jetstream.api.v1.stream_create_response"}"#),
-            Some(Class::Other)
+            Some(FrameClass::Other)
         );
         assert_eq!(class(br#"{"stream":"mine"}"#), None);
         assert_eq!(class(br#"{"error":{"code":404}}"#), None);

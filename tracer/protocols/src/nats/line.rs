@@ -13,7 +13,7 @@
 //! Numbers are decimal; `#total` counts header and payload without the last CR LF.
 
 use crate::PduLen;
-use wirelap_events::Class;
+use wirelap_events::FrameClass;
 use wirelap_events::Saturate;
 
 /// A longer line is considered invalid. Servers accept control lines of 4 KiB by default; the list of servers in `INFO` can
@@ -39,9 +39,9 @@ pub(super) enum Operation {
     /// A message between servers.
     Forward,
     /// A line without payload.
-    Control(Class),
+    Control(FrameClass),
     /// A line without payload that only servers send to each other.
-    Internal(Class),
+    Internal(FrameClass),
 }
 
 /// A verb.
@@ -58,22 +58,22 @@ static VERBS: [Verb; 20] = [
     verb("PUB", Operation::Publish { header: false }),
     verb("HMSG", Operation::Deliver { header: true }),
     verb("HPUB", Operation::Publish { header: true }),
-    verb("+OK", Operation::Control(Class::Ack)),
-    verb("PING", Operation::Control(Class::KeepAlive)),
-    verb("PONG", Operation::Control(Class::KeepAlive)),
-    verb("SUB", Operation::Control(Class::Subscribe)),
-    verb("UNSUB", Operation::Control(Class::Subscribe)),
-    verb("INFO", Operation::Control(Class::Session)),
-    verb("CONNECT", Operation::Control(Class::Session)),
-    verb("-ERR", Operation::Control(Class::Other)),
+    verb("+OK", Operation::Control(FrameClass::Ack)),
+    verb("PING", Operation::Control(FrameClass::KeepAlive)),
+    verb("PONG", Operation::Control(FrameClass::KeepAlive)),
+    verb("SUB", Operation::Control(FrameClass::Subscribe)),
+    verb("UNSUB", Operation::Control(FrameClass::Subscribe)),
+    verb("INFO", Operation::Control(FrameClass::Session)),
+    verb("CONNECT", Operation::Control(FrameClass::Session)),
+    verb("-ERR", Operation::Control(FrameClass::Other)),
     verb("RMSG", Operation::Forward),
     verb("LMSG", Operation::Forward),
-    verb("RS+", Operation::Internal(Class::Subscribe)),
-    verb("RS-", Operation::Internal(Class::Subscribe)),
-    verb("LS+", Operation::Internal(Class::Subscribe)),
-    verb("LS-", Operation::Internal(Class::Subscribe)),
-    verb("A+", Operation::Internal(Class::Subscribe)),
-    verb("A-", Operation::Internal(Class::Subscribe)),
+    verb("RS+", Operation::Internal(FrameClass::Subscribe)),
+    verb("RS-", Operation::Internal(FrameClass::Subscribe)),
+    verb("LS+", Operation::Internal(FrameClass::Subscribe)),
+    verb("LS-", Operation::Internal(FrameClass::Subscribe)),
+    verb("A+", Operation::Internal(FrameClass::Subscribe)),
+    verb("A-", Operation::Internal(FrameClass::Subscribe)),
 ];
 
 const fn verb(name: &'static str, kind: Operation) -> Verb {

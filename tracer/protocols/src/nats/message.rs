@@ -2,7 +2,7 @@
 
 use super::line::{ControlLine, MessageLine, Operation, is_word};
 use crate::Reader;
-use wirelap_events::Class;
+use wirelap_events::FrameClass;
 
 /// After a gap, a larger message is considered invalid; servers cannot be configured to accept more than 64 MiB.
 const PLAUSIBLE_BYTES: usize = 64 << 20;
@@ -56,9 +56,9 @@ pub(super) fn is_strict_control(line: &ControlLine<'_>) -> bool {
         (1..=most).contains(&line.arguments().count()) && line.arguments().all(is_word)
     };
     match line.verb.kind {
-        Operation::Control(Class::Session) => args.starts_with(b"{") && args.ends_with(b"}"),
-        Operation::Control(Class::Subscribe) => words(3),
-        Operation::Control(Class::Other) => args.starts_with(b"'") && args.ends_with(b"'"),
+        Operation::Control(FrameClass::Session) => args.starts_with(b"{") && args.ends_with(b"}"),
+        Operation::Control(FrameClass::Subscribe) => words(3),
+        Operation::Control(FrameClass::Other) => args.starts_with(b"'") && args.ends_with(b"'"),
         Operation::Control(_) => args.is_empty(),
         _ => words(4),
     }

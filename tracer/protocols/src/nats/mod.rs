@@ -19,7 +19,7 @@ mod remedies;
 use crate::remedies::Remedies;
 use crate::{Connection, PduLen, PduSignature, Protocol, Recognition, SignatureMatch, Topology};
 use line::{ControlLine, Operation};
-use wirelap_events::{Class, Transport};
+use wirelap_events::{FrameClass, Transport};
 
 /// The protocol NATS.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ fn middle(head: &[u8]) -> Recognition {
         if !message::is_strict(&line, rest) {
             return Recognition::No;
         }
-        if !matches!(line.verb.kind, Operation::Control(Class::KeepAlive | Class::Ack)) {
+        if !matches!(line.verb.kind, Operation::Control(FrameClass::KeepAlive | FrameClass::Ack)) {
             found = Recognition::Yes;
         }
         let len = usize::try_from(line.pdu_len().unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
@@ -129,7 +129,7 @@ fn match_signature(head: &[u8]) -> SignatureMatch {
             PduSignature::new(len, MESSAGE_BITS)
         }
         // Redis has `PING` and `+OK`, too.
-        Operation::Control(Class::KeepAlive | Class::Ack) => {
+        Operation::Control(FrameClass::KeepAlive | FrameClass::Ack) => {
             PduSignature::new(len, WORD_BITS).weak()
         }
         Operation::Control(_) | Operation::Internal(_) => PduSignature::new(len, LINE_BITS),

@@ -9,7 +9,7 @@ use super::value::ValueContent;
 use super::walk::ServiceEntry;
 use crate::{FrameSink, Side};
 use wirelap_events::Saturate;
-use wirelap_events::{ByteRange, Class, Data, Frame, Offset};
+use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Offset};
 
 /// One chunk of a message that is not encrypted.
 #[derive(Clone, Copy)]
@@ -144,9 +144,9 @@ impl Chunk {
         out.frame(&Frame {
             range,
             name: progress.service.name,
-            class: Class::Data,
+            class: FrameClass::Data,
             payload_bytes: self.overlap((content.start, content.end())).min(range.len()),
-            data: Some(Data {
+            data: Some(DecodedMessage {
                 extent: ByteRange { start: since, end },
                 topic,
                 payload_len: content.len,
@@ -169,9 +169,9 @@ impl Chunk {
         let range = ByteRange { start: at, end: self.range.end };
         let payload_bytes = progress.open.map_or(0, |open| self.overlap(open)).min(range.len());
         let class = match fault {
-            _ if progress.values > 0 || progress.open.is_some() => Class::Data,
-            Some(FieldError::Malformed) => Class::Opaque,
-            Some(FieldError::Short) if self.last => Class::Opaque,
+            _ if progress.values > 0 || progress.open.is_some() => FrameClass::Data,
+            Some(FieldError::Malformed) => FrameClass::Opaque,
+            Some(FieldError::Short) if self.last => FrameClass::Opaque,
             _ => progress.purpose(),
         };
         let name = progress.service.name;
@@ -199,10 +199,10 @@ struct CapturedBody<'a> {
 
 impl DecodeProgress {
     /// The class of a message without values.
-    fn purpose(&self) -> Class {
+    fn purpose(&self) -> FrameClass {
         let is_idle = self.walk.is_done() && self.walk.notifications == 0;
         match self.service.id() {
-            PUBLISH_RESPONSE if is_idle => Class::KeepAlive,
+            PUBLISH_RESPONSE if is_idle => FrameClass::KeepAlive,
             _ => self.service.class,
         }
     }

@@ -10,7 +10,7 @@ use super::service::{READ_REQUEST, Service};
 use super::walk::ServiceWalk;
 use crate::connection::frame_without_data;
 use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
-use wirelap_events::Class;
+use wirelap_events::FrameClass;
 use wirelap_events::Total;
 
 /// The frame name of an encrypted message.
@@ -57,10 +57,10 @@ impl Connection for OpcUaConnection {
             }
             Ok(ChunkHeader { kind: MessageType::Open, .. }) => {
                 self.open(pdu);
-                (MessageType::Open.name(), Class::Session)
+                (MessageType::Open.name(), FrameClass::Session)
             }
-            Ok(header) => (header.kind.name(), Class::Session),
-            Err(_) => ("chunk", Class::Opaque),
+            Ok(header) => (header.kind.name(), FrameClass::Session),
+            Err(_) => ("chunk", FrameClass::Opaque),
         };
         out.frame(&frame_without_data(pdu.range, name, class));
     }
@@ -87,7 +87,7 @@ impl OpcUaConnection {
             return out.frame(&frame_without_data(
                 pdu.range,
                 MessageType::Message.name(),
-                Class::Opaque,
+                FrameClass::Opaque,
             ));
         };
         let part = half.assembly.chunk(
@@ -106,10 +106,10 @@ impl OpcUaConnection {
             chunk.read(&mut half.assembly, progress, body, &mut self.names, out);
         } else {
             let (name, class) = match (end, self.policy, half.progress) {
-                (_, _, Some(progress)) => (progress.service.name, Class::Other),
-                (ChunkType::Abort, ..) => (MessageType::Message.name(), Class::Other),
-                (_, Policy::Secured(_), _) => (ENCRYPTED, Class::Opaque),
-                _ => (MessageType::Message.name(), Class::Opaque),
+                (_, _, Some(progress)) => (progress.service.name, FrameClass::Other),
+                (ChunkType::Abort, ..) => (MessageType::Message.name(), FrameClass::Other),
+                (_, Policy::Secured(_), _) => (ENCRYPTED, FrameClass::Opaque),
+                _ => (MessageType::Message.name(), FrameClass::Opaque),
             };
             out.frame(&frame_without_data(pdu.range, name, class));
         }

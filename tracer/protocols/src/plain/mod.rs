@@ -12,7 +12,7 @@ use crate::{
     SignatureMatch, Topology,
 };
 use wirelap_events::stamp::STAMP_BYTES;
-use wirelap_events::{Class, Data, Frame, Stamp, Transport};
+use wirelap_events::{DecodedMessage, Frame, FrameClass, Stamp, Transport};
 
 /// The workloads' length-prefixed messages over TCP.
 #[derive(Debug)]
@@ -146,9 +146,9 @@ impl Connection for PlainConnection {
         out.frame(&Frame {
             range: pdu.range,
             name: self.name,
-            class: Class::Data,
+            class: FrameClass::Data,
             payload_bytes: payload_len,
-            data: Some(Data {
+            data: Some(DecodedMessage {
                 extent: pdu.range,
                 topic: &[],
                 payload_len,

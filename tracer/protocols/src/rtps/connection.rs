@@ -13,7 +13,7 @@ use super::writers::Writers;
 use crate::connection::frame_without_data;
 use crate::{Connection, Fragments, FrameSink, Pdu, PduLen, Reader, Side};
 use std::sync::Arc;
-use wirelap_events::{ByteRange, Class, Data, Frame, GlobalKey};
+use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, GlobalKey};
 
 /// The frame name of the part of a datagram that was not captured.
 const TRUNCATED: &str = "TRUNCATED";
@@ -54,7 +54,7 @@ impl Connection for RtpsConnection {
         }
         let Some(message) = RtpsMessage::read(pdu.bytes, pdu.range.len()) else {
             let name = if pdu.is_truncated() { TRUNCATED } else { MALFORMED };
-            return out.frame(&frame_without_data(pdu.range, name, Class::Opaque));
+            return out.frame(&frame_without_data(pdu.range, name, FrameClass::Opaque));
         };
         let header = ByteRange::new(pdu.range.start, HEADER_BYTES as u64);
         let (class, framed) = FramingClasses::new(message);
@@ -72,10 +72,18 @@ impl Connection for RtpsConnection {
                     self.submessage(&mut datagram, &submessage, out);
                 }
                 RtpsStep::Truncated { at } => {
-                    out.frame(&frame_without_data(datagram.from(at), TRUNCATED, Class::Opaque));
+                    out.frame(&frame_without_data(
+                        datagram.from(at),
+                        TRUNCATED,
+                        FrameClass::Opaque,
+                    ));
                 }
                 RtpsStep::Malformed { at } => {
-                    out.frame(&frame_without_data(datagram.from(at), MALFORMED, Class::Opaque));
+                    out.frame(&frame_without_data(
+                        datagram.from(at),
+                        MALFORMED,
+                        FrameClass::Opaque,
+                    ));
                 }
             }
         }
@@ -92,7 +100,7 @@ impl RtpsConnection {
         out: &mut dyn FrameSink,
     ) {
         let range = datagram.range_of(submessage);
-        let mut frame = frame_without_data(range, submessage.kind.name(), Class::Other);
+        let mut frame = frame_without_data(range, submessage.kind.name(), FrameClass::Other);
         match SubmessageContent::of(submessage) {
             SubmessageContent::Framing => {
                 match submessage.kind {
@@ -108,7 +116,7 @@ impl RtpsConnection {
             SubmessageContent::Control(class) => {
                 frame.class = class;
                 // HEARTBEATs are sent to reliable readers only, which deliver samples in order.
-                if class == Class::Ack
+                if class == FrameClass::Ack
                     && submessage.kind == SubmessageKind::Heartbeat
                     && let Some((writer, first)) = heartbeat(submessage)
                 {
@@ -116,7 +124,7 @@ impl RtpsConnection {
                 }
             }
             SubmessageContent::Publication(sample) => {
-                frame.class = Class::Discovery;
+                frame.class = FrameClass::Discovery;
                 self.publication(&sample);
             }
             SubmessageContent::Sample(sample) => return self.sample(datagram, &sample, frame, out),
@@ -150,7 +158,7 @@ impl RtpsConnection {
             Some(ApplicationBytes::everything(serialized.len))
         };
         let Some(application) = application else {
-            frame.class = Class::Opaque;
+            frame.class = FrameClass::Opaque;
             return out.frame(&frame);
         };
         let duplicate = writer.has_seen(sample.number);
@@ -169,9 +177,9 @@ impl RtpsConnection {
             is_late,
             source_timestamp: datagram.source_timestamp,
         });
-        frame.class = Class::Data;
+        frame.class = FrameClass::Data;
         frame.payload_bytes = application.len;
-        frame.data = Some(Data {
+        frame.data = Some(DecodedMessage {
             extent: frame.range,
             topic: writer.topic(&self.topics),
             payload_len: application.len,
@@ -191,7 +199,7 @@ impl RtpsConnection {
         out: &mut dyn FrameSink,
     ) {
         let mut frame: Frame = frame;
-        frame.class = Class::Data;
+        frame.class = FrameClass::Data;
         let guid = fragment.writer.of(datagram.prefix);
         let writer = self.writers.of(guid);
         let number = fragment.number;
@@ -212,7 +220,7 @@ impl RtpsConnection {
             FragmentOutcome::Untracked { payload_bytes } => frame.payload_bytes = payload_bytes,
             FragmentOutcome::Headless => {
                 out.fragments(&carried);
-                frame.class = Class::Opaque;
+                frame.class = FrameClass::Opaque;
             }
             FragmentOutcome::Part { payload_bytes } => {
                 carried.repeated_bytes = if payload_bytes > 0 { 0 } else { carried.repeated_bytes };
@@ -225,7 +233,7 @@ impl RtpsConnection {
                 carried.payload_len = sample.payload_len;
                 out.fragments(&carried);
                 frame.payload_bytes = payload_bytes;
-                frame.data = Some(Data {
+                frame.data = Some(DecodedMessage {
                     extent: sample.extent,
                     topic: writer.topic(&self.topics),
                     payload_len: sample.payload_len,
@@ -285,26 +293,27 @@ struct FramingClasses<'a> {
     message: RtpsMessage<'a>,
     /// `class` is valid for framing before this position in the datagram.
     until: u64,
-    class: Class,
+    class: FrameClass,
 }
 
 impl<'a> FramingClasses<'a> {
     /// The class of the whole message, which is data if it has any data, or else that of its first submessage; and the class
     /// of framing at its start.
-    fn new(message: RtpsMessage<'a>) -> (Class, FramingClasses<'a>) {
+    fn new(message: RtpsMessage<'a>) -> (FrameClass, FramingClasses<'a>) {
         let mut classes = classes(&message, HEADER_BYTES as u64);
-        let (until, class) = classes.next().unwrap_or((message.len, Class::Other));
-        let is_data = class == Class::Data || classes.any(|(_, class)| class == Class::Data);
-        let whole = if is_data { Class::Data } else { class };
+        let (until, class) = classes.next().unwrap_or((message.len, FrameClass::Other));
+        let is_data =
+            class == FrameClass::Data || classes.any(|(_, class)| class == FrameClass::Data);
+        let whole = if is_data { FrameClass::Data } else { class };
         (whole, FramingClasses { message, until, class })
     }
 
     /// The class of the first submessage after this one that is not framing.
-    fn class_after(&mut self, submessage: &RtpsSubmessage) -> Class {
+    fn class_after(&mut self, submessage: &RtpsSubmessage) -> FrameClass {
         let from = submessage.at.saturating_add(submessage.len);
         if from > self.until {
             let next = classes(&self.message, from).next();
-            (self.until, self.class) = next.unwrap_or((self.message.len, Class::Other));
+            (self.until, self.class) = next.unwrap_or((self.message.len, FrameClass::Other));
         }
         self.class
     }
@@ -312,11 +321,11 @@ impl<'a> FramingClasses<'a> {
 
 /// The positions of the submessages that are not framing, from a position on, and the class of framing before each. If a
 /// submessage is opaque, its framing is of class other, because the framing itself can be decoded.
-fn classes(message: &RtpsMessage, from: u64) -> impl Iterator<Item = (u64, Class)> {
+fn classes(message: &RtpsMessage, from: u64) -> impl Iterator<Item = (u64, FrameClass)> {
     message.steps_from(from).filter_map(|step| {
         let RtpsStep::Submessage(submessage) = step else { return None };
         let class = match SubmessageContent::of(&submessage).class()? {
-            Class::Opaque => Class::Other,
+            FrameClass::Opaque => FrameClass::Other,
             class => class,
         };
         Some((submessage.at, class))

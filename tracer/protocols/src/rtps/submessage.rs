@@ -4,7 +4,7 @@ use super::data::{DataFrag, DataSample, WrittenHeader};
 use super::entity::{EntityId, WriterPurpose};
 use super::message::RtpsSubmessage;
 use super::submessage_kind::SubmessageKind;
-use wirelap_events::Class;
+use wirelap_events::FrameClass;
 
 /// The content of a submessage.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub(super) enum SubmessageContent<'a> {
     /// The description of a publication (SEDP).
     Publication(DataSample<'a>),
     /// Anything else without application data.
-    Control(Class),
+    Control(FrameClass),
 }
 
 impl<'a> SubmessageContent<'a> {
@@ -44,36 +44,36 @@ impl<'a> SubmessageContent<'a> {
             | SubmessageKind::SecPrefix
             | SubmessageKind::SecPostfix
             | SubmessageKind::SrtpsPrefix
-            | SubmessageKind::SrtpsPostfix => SubmessageContent::Control(Class::Opaque),
+            | SubmessageKind::SrtpsPostfix => SubmessageContent::Control(FrameClass::Opaque),
             SubmessageKind::Reserved | SubmessageKind::Vendor => {
-                SubmessageContent::Control(Class::Other)
+                SubmessageContent::Control(FrameClass::Other)
             }
         }
     }
 
     /// The class of its frame; `None` for framing, which has the class of the next submessage.
-    pub fn class(&self) -> Option<Class> {
+    pub fn class(&self) -> Option<FrameClass> {
         match self {
             SubmessageContent::Framing => None,
-            SubmessageContent::Sample(_) | SubmessageContent::Fragment(_) => Some(Class::Data),
-            SubmessageContent::Publication(_) => Some(Class::Discovery),
+            SubmessageContent::Sample(_) | SubmessageContent::Fragment(_) => Some(FrameClass::Data),
+            SubmessageContent::Publication(_) => Some(FrameClass::Discovery),
             SubmessageContent::Control(class) => Some(*class),
         }
     }
 
     fn data(submessage: &RtpsSubmessage<'a>) -> SubmessageContent<'a> {
         let Some(written) = WrittenHeader::read(submessage) else {
-            return SubmessageContent::Control(Class::Opaque);
+            return SubmessageContent::Control(FrameClass::Opaque);
         };
         match written.writer.purpose() {
             WriterPurpose::User => match written.sample(submessage) {
                 Some(sample) if sample.is_data => SubmessageContent::Sample(sample),
-                Some(_) => SubmessageContent::Control(Class::Other),
-                None => SubmessageContent::Control(Class::Opaque),
+                Some(_) => SubmessageContent::Control(FrameClass::Other),
+                None => SubmessageContent::Control(FrameClass::Opaque),
             },
             WriterPurpose::Publications => match written.sample(submessage) {
                 Some(sample) if sample.is_data => SubmessageContent::Publication(sample),
-                _ => SubmessageContent::Control(Class::Discovery),
+                _ => SubmessageContent::Control(FrameClass::Discovery),
             },
             purpose => SubmessageContent::Control(class_of(purpose)),
         }
@@ -81,13 +81,13 @@ impl<'a> SubmessageContent<'a> {
 
     fn data_frag(submessage: &RtpsSubmessage<'a>) -> SubmessageContent<'a> {
         let Some(written) = WrittenHeader::read(submessage) else {
-            return SubmessageContent::Control(Class::Opaque);
+            return SubmessageContent::Control(FrameClass::Opaque);
         };
         match written.writer.purpose() {
             WriterPurpose::User => match written.fragment(submessage) {
                 Some(fragment) if fragment.is_data => SubmessageContent::Fragment(fragment),
-                Some(_) => SubmessageContent::Control(Class::Other),
-                None => SubmessageContent::Control(Class::Opaque),
+                Some(_) => SubmessageContent::Control(FrameClass::Other),
+                None => SubmessageContent::Control(FrameClass::Opaque),
             },
             purpose => SubmessageContent::Control(class_of(purpose)),
         }
@@ -95,12 +95,12 @@ impl<'a> SubmessageContent<'a> {
 }
 
 /// The class of data from a writer with this purpose.
-fn class_of(purpose: WriterPurpose) -> Class {
+fn class_of(purpose: WriterPurpose) -> FrameClass {
     match purpose {
-        WriterPurpose::User => Class::Data,
-        WriterPurpose::Publications | WriterPurpose::Discovery => Class::Discovery,
-        WriterPurpose::Liveliness => Class::KeepAlive,
-        WriterPurpose::Vendor => Class::Other,
+        WriterPurpose::User => FrameClass::Data,
+        WriterPurpose::Publications | WriterPurpose::Discovery => FrameClass::Discovery,
+        WriterPurpose::Liveliness => FrameClass::KeepAlive,
+        WriterPurpose::Vendor => FrameClass::Other,
     }
 }
 
@@ -133,13 +133,13 @@ pub(super) fn timestamp(submessage: &RtpsSubmessage) -> Option<u64> {
 }
 
 /// The class of a submessage of the reliable protocol. All five kinds start with reader and writer.
-fn acknowledgement(submessage: &RtpsSubmessage) -> Class {
+fn acknowledgement(submessage: &RtpsSubmessage) -> FrameClass {
     match writer_of(submessage).map(EntityId::purpose) {
-        None => Class::Opaque,
-        Some(WriterPurpose::User) => Class::Ack,
-        Some(WriterPurpose::Vendor) => Class::Other,
+        None => FrameClass::Opaque,
+        Some(WriterPurpose::User) => FrameClass::Ack,
+        Some(WriterPurpose::Vendor) => FrameClass::Other,
         Some(
             WriterPurpose::Publications | WriterPurpose::Discovery | WriterPurpose::Liveliness,
-        ) => Class::Discovery,
+        ) => FrameClass::Discovery,
     }
 }

@@ -10,7 +10,7 @@ use super::streams::{StreamKey, XrceFragment, XrceStreams};
 use super::survey;
 use crate::connection::frame_without_data;
 use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
-use wirelap_events::{ByteRange, Class, Data, Frame};
+use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass};
 
 /// The bit of a FRAGMENT's flags that marks the last one.
 const LAST_FRAGMENT: u8 = 0x02;
@@ -97,7 +97,7 @@ impl Connection for XrceConnection {
             .and_then(|()| MessageHeader::read(&mut reader))
             .filter(|header| prefix.saturating_add(header.len) < pdu.range.len());
         let Some(header) = header else {
-            return out.frame(&frame_without_data(pdu.range, "message", Class::Opaque));
+            return out.frame(&frame_without_data(pdu.range, "message", FrameClass::Opaque));
         };
         let message = XrceMessage { side, header, range: pdu.range, prefix, again: false };
         let steps =
@@ -109,7 +109,7 @@ impl Connection for XrceConnection {
             match step {
                 XrceStep::Submessage(submessage) => self.submessage(&message, &submessage, out),
                 XrceStep::Truncated { at } | XrceStep::Malformed { at } => {
-                    out.frame(&frame_without_data(message.from(at), "message", Class::Opaque));
+                    out.frame(&frame_without_data(message.from(at), "message", FrameClass::Opaque));
                 }
             }
         }
@@ -167,13 +167,13 @@ impl XrceConnection {
     ) {
         let XrceSubmessage { id, flags, body, len, .. } = *submessage;
         let Some(payload) = SamplePayload::read(body, len, flags, id == WRITE_DATA) else {
-            return out.frame(&Frame { class: Class::Opaque, ..frame });
+            return out.frame(&Frame { class: FrameClass::Opaque, ..frame });
         };
         let hex = payload.object.hex();
         let topic = self.objects.name(message.header.session, payload.object).unwrap_or(&hex);
         out.frame(&Frame {
             payload_bytes: payload.len,
-            data: Some(Data {
+            data: Some(DecodedMessage {
                 extent: frame.range,
                 topic,
                 payload_len: payload.len,
@@ -223,7 +223,7 @@ impl XrceConnection {
         let hex = payload.object.hex();
         let topic = self.objects.name(message.header.session, payload.object).unwrap_or(&hex);
         out.frame(&Frame {
-            data: Some(Data {
+            data: Some(DecodedMessage {
                 extent: whole.extent,
                 topic,
                 payload_len: payload.len,
@@ -264,27 +264,29 @@ impl<'a> InnerSubmessage<'a> {
 }
 
 /// The class of a message: data if it has any data, or else that of its first submessage.
-fn purpose(steps: XrceSteps<'_>) -> Class {
+fn purpose(steps: XrceSteps<'_>) -> FrameClass {
     let mut classes = steps.filter_map(|step| match step {
         XrceStep::Submessage(submessage) => Some(class(&submessage)),
         _ => None,
     });
     match classes.next() {
-        None => Class::Other,
-        Some(first) if classes.any(|class| class == Class::Data) => first.min(Class::Data),
+        None => FrameClass::Other,
+        Some(first) if classes.any(|class| class == FrameClass::Data) => {
+            first.min(FrameClass::Data)
+        }
         Some(first) => first,
     }
 }
 
-fn class(submessage: &XrceSubmessage<'_>) -> Class {
+fn class(submessage: &XrceSubmessage<'_>) -> FrameClass {
     match submessage.id {
-        WRITE_DATA | DATA | FRAGMENT => Class::Data,
-        3 if submessage.body.get(2..4) == Some(&CLIENT_OBJECT) => Class::Session,
-        CREATE | 3 | 8 => Class::Subscribe,
-        CREATE_CLIENT | 4 | 12 => Class::Session,
-        2 | 6 => Class::Discovery,
-        5 | 10 | 11 => Class::Ack,
-        _ => Class::Other,
+        WRITE_DATA | DATA | FRAGMENT => FrameClass::Data,
+        3 if submessage.body.get(2..4) == Some(&CLIENT_OBJECT) => FrameClass::Session,
+        CREATE | 3 | 8 => FrameClass::Subscribe,
+        CREATE_CLIENT | 4 | 12 => FrameClass::Session,
+        2 | 6 => FrameClass::Discovery,
+        5 | 10 | 11 => FrameClass::Ack,
+        _ => FrameClass::Other,
     }
 }
 

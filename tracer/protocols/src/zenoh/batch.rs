@@ -8,7 +8,7 @@ use super::session::{ZenohSession, ZenohSide};
 use super::transport::{FragmentHeader, TransportMessage};
 use super::wire::{Cursor, Parsed};
 use crate::{Fragments, FrameSink, Pdu, Side};
-use wirelap_events::{ByteRange, Class, Data, Frame, Offset};
+use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Offset};
 
 /// The frame name of a compressed batch.
 const COMPRESSED: &str = "BATCH (compressed)";
@@ -43,7 +43,7 @@ impl<'s> BatchReader<'s> {
         let mut at = Cursor::new(pdu.bytes, pdu.range.len());
         let result = at.skip(prefix).and_then(|()| self.walk(&mut at));
         if result.is_err() || self.done < pdu.range.len() {
-            self.emit(pdu.range.len(), UNREAD, Class::Opaque);
+            self.emit(pdu.range.len(), UNREAD, FrameClass::Opaque);
         }
     }
 
@@ -54,7 +54,7 @@ impl<'s> BatchReader<'s> {
     }
 
     /// Passes a frame without data that ends at position `end` to the sink.
-    fn emit(&mut self, end: u64, name: &'static str, class: Class) {
+    fn emit(&mut self, end: u64, name: &'static str, class: FrameClass) {
         let range = self.range_to(end);
         if !range.is_empty() {
             self.out.frame(&Frame { range, name, class, payload_bytes: 0, data: None });
@@ -64,7 +64,7 @@ impl<'s> BatchReader<'s> {
     fn walk(&mut self, at: &mut Cursor<'_>) -> Parsed<()> {
         if self.session.is_compressed(at)? {
             at.skip(at.remaining())?;
-            self.emit(at.position(), COMPRESSED, Class::Opaque);
+            self.emit(at.position(), COMPRESSED, FrameClass::Opaque);
             return Ok(());
         }
         if !self.session.stream {
@@ -113,7 +113,7 @@ impl<'s> BatchReader<'s> {
         let mut next = *at;
         let mut first = NetworkMessage::unread();
         if first.read(&mut next).is_err() {
-            return self.emit(header_end, "FRAME", Class::Data);
+            return self.emit(header_end, "FRAME", FrameClass::Data);
         }
         self.emit(header_end, "FRAME", first.class);
         self.message(next.position(), &first);
@@ -191,12 +191,16 @@ struct KeyTables<'s> {
 
 impl<'s> KeyTables<'s> {
     /// Applies a message's declaration, and returns the data that the message carries.
-    fn data<'m: 's>(self, extent: ByteRange, message: &NetworkMessage<'m>) -> Option<Data<'s>> {
+    fn data<'m: 's>(
+        self,
+        extent: ByteRange,
+        message: &NetworkMessage<'m>,
+    ) -> Option<DecodedMessage<'s>> {
         if let Some(mapping) = message.mapping {
             follow(mapping, self.sender, self.receiver, self.scratch);
         }
         let payload = message.payload?;
-        Some(Data {
+        Some(DecodedMessage {
             extent,
             topic: resolve(message.expr, (self.sender, self.receiver), self.scratch),
             payload_len: payload.len,

@@ -23,7 +23,7 @@
 
 use super::message::{NetworkMessage, PayloadRange};
 use super::wire::{Cursor, CursorError, ExtBody, FLAG_Z, Parsed, id};
-use wirelap_events::{Class, GlobalKey};
+use wirelap_events::{FrameClass, GlobalKey};
 
 const FLAG_5: u8 = 0x20;
 const FLAG_6: u8 = 0x40;
@@ -108,7 +108,7 @@ fn payload<'a>(
         }
         Ok(())
     })?;
-    message.is(names[usize::from(shared)], Class::Data);
+    message.is(names[usize::from(shared)], FrameClass::Data);
     if shared {
         return slices(at, message);
     }
@@ -158,7 +158,7 @@ fn del(
         Ok(())
     })?;
     message.payload = Some(PayloadRange { start: at.position(), len: 0, head: &[] });
-    message.is(name, Class::Data);
+    message.is(name, FrameClass::Data);
     Ok(())
 }
 
@@ -168,7 +168,7 @@ pub fn query<'a>(at: &mut Cursor<'a>, message: &mut NetworkMessage<'a>) -> Parse
     if id(header) != 3 {
         return Err(CursorError::Malformed);
     }
-    message.is(QUERY[0], Class::Other);
+    message.is(QUERY[0], FrameClass::Other);
     if header & FLAG_5 != 0 {
         at.z64()?;
     }
@@ -197,7 +197,7 @@ fn query_ext<'a>(
     if shared && header & 0x6F == BODY {
         at.z32()?;
         at.encoding()?;
-        message.is(QUERY[1], Class::Data);
+        message.is(QUERY[1], FrameClass::Data);
         slices(at, message)?;
         return Ok(false);
     }
@@ -206,7 +206,7 @@ fn query_ext<'a>(
         (1, ExtBody::Buf(info)) => message.key = Some(source(info)?),
         (3, ExtBody::Buf(mut value)) => {
             value.encoding()?;
-            message.is(QUERY[0], Class::Data);
+            message.is(QUERY[0], FrameClass::Data);
             let len = value.remaining();
             carries(&mut value, len, message)?;
         }

@@ -7,7 +7,7 @@ use super::message::{NetworkMessage, PayloadRange};
 use super::transport::{FragmentHeader, Lane};
 use super::wire::Cursor;
 use wirelap_events::Total;
-use wirelap_events::{Class, Offset};
+use wirelap_events::{FrameClass, Offset};
 
 /// How many bytes are kept of a message once its header was read.
 const HEAD_BYTES: usize = 4 << 10;
@@ -51,7 +51,7 @@ struct OpenMessage {
 /// What the message's header says.
 #[derive(Clone, Copy, Debug)]
 struct MessageShape {
-    class: Class,
+    class: FrameClass,
     payload: (u64, u64),
 }
 
@@ -59,7 +59,7 @@ struct MessageShape {
 #[derive(Debug)]
 pub struct AddedFragment<'f> {
     /// The message's class, or `Opaque` if its start is missing.
-    pub class: Class,
+    pub class: FrameClass,
     /// Number of payload bytes in the fragment.
     pub payload_bytes: u64,
     /// The sequence number of the message's first fragment, and the number of fragments before this one; `None` if the
@@ -154,7 +154,7 @@ impl LaneState {
     fn take(&mut self, captured: &[u8], len: u64, more: bool) -> AddedFragment<'_> {
         let Some(mut open) = self.open.take() else {
             return AddedFragment {
-                class: Class::Opaque,
+                class: FrameClass::Opaque,
                 payload_bytes: 0,
                 place: None,
                 complete: None,
@@ -165,7 +165,7 @@ impl LaneState {
         let from = open.total;
         open.total = from.saturating_add(len);
         self.keep(&mut open, captured, len);
-        let class = open.shape.map_or(Class::Data, |shape| shape.class);
+        let class = open.shape.map_or(FrameClass::Data, |shape| shape.class);
         let payload_bytes = open.shape.map_or(0, |shape| {
             let (start, bytes) = shape.payload;
             let end = start.saturating_add(bytes).min(open.total);

@@ -1,7 +1,7 @@
 //! A network message, as far as it was decoded.
 
 use super::wire::WireExpr;
-use wirelap_events::{Class, GlobalKey};
+use wirelap_events::{FrameClass, GlobalKey};
 
 /// The position of a message's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct NetworkMessage<'a> {
     /// The frame's name; that of the body if the message has one.
     pub name: &'static str,
     /// The class of the frame.
-    pub class: Class,
+    pub class: FrameClass,
     /// The message's key expression.
     pub expr: WireExpr<'a>,
     /// The application's payload; empty for a deletion, `None` for a message without payload.
@@ -45,7 +45,7 @@ impl<'a> NetworkMessage<'a> {
     pub fn unread() -> NetworkMessage<'a> {
         NetworkMessage {
             name: "",
-            class: Class::Other,
+            class: FrameClass::Other,
             expr: WireExpr::default(),
             payload: None,
             key: None,
@@ -54,7 +54,7 @@ impl<'a> NetworkMessage<'a> {
     }
 
     /// Sets the frame's name and class.
-    pub(super) fn is(&mut self, name: &'static str, class: Class) {
+    pub(super) fn is(&mut self, name: &'static str, class: FrameClass) {
         self.name = name;
         self.class = class;
     }

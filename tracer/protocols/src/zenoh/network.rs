@@ -25,7 +25,7 @@ use super::body;
 use super::message::{KeyExprMapping, NetworkMessage};
 use super::transport::read_oam;
 use super::wire::{Cursor, CursorError, Parsed, id};
-use wirelap_events::Class;
+use wirelap_events::FrameClass;
 
 const FLAG_5: u8 = 0x20;
 const FLAG_6: u8 = 0x40;
@@ -62,15 +62,15 @@ impl<'a> NetworkMessage<'a> {
             0x1A => {
                 at.z32()?;
                 at.exts(header, |_| Ok(()))?;
-                self.is("ResponseFinal", Class::Other);
+                self.is("ResponseFinal", FrameClass::Other);
                 Ok(())
             }
             0x1E => self.declare(at, header),
             0x19 => self.interest(at, header),
             0x1F => {
                 let class = match read_oam(at, header)? {
-                    OAM_LINK_STATE => Class::Discovery,
-                    _ => Class::Other,
+                    OAM_LINK_STATE => FrameClass::Discovery,
+                    _ => FrameClass::Other,
                 };
                 self.is("OAM", class);
                 Ok(())
@@ -95,7 +95,7 @@ impl<'a> NetworkMessage<'a> {
             }
         }
         at.exts(header, |_| Ok(()))?;
-        self.is("Interest", Class::Subscribe);
+        self.is("Interest", FrameClass::Subscribe);
         Ok(())
     }
 
@@ -132,7 +132,7 @@ impl<'a> NetworkMessage<'a> {
             _ => return Err(CursorError::Malformed),
         };
         at.exts(header, |_| Ok(()))?;
-        self.is(name, Class::Subscribe);
+        self.is(name, FrameClass::Subscribe);
         Ok(())
     }
 }

@@ -25,7 +25,7 @@
 //! `src/transport` of each.
 
 use super::wire::{Cursor, CursorError, ExtBody, Parsed, id};
-use wirelap_events::{Class, GlobalKey};
+use wirelap_events::{FrameClass, GlobalKey};
 
 /// The protocol version of Zenoh 1.x.
 pub const VERSION: u8 = 9;
@@ -147,16 +147,16 @@ impl TransportMessage {
     }
 
     /// The class of the message's frame.
-    pub fn class(self) -> Class {
+    pub fn class(self) -> FrameClass {
         match self {
             TransportMessage::Init { .. }
             | TransportMessage::Open { .. }
             | TransportMessage::Close
-            | TransportMessage::Join { .. } => Class::Session,
-            TransportMessage::KeepAlive => Class::KeepAlive,
-            TransportMessage::Frame { .. } | TransportMessage::Fragment(_) => Class::Data,
-            TransportMessage::Oam => Class::Other,
-            TransportMessage::Scout | TransportMessage::Hello => Class::Discovery,
+            | TransportMessage::Join { .. } => FrameClass::Session,
+            TransportMessage::KeepAlive => FrameClass::KeepAlive,
+            TransportMessage::Frame { .. } | TransportMessage::Fragment(_) => FrameClass::Data,
+            TransportMessage::Oam => FrameClass::Other,
+            TransportMessage::Scout | TransportMessage::Hello => FrameClass::Discovery,
         }
     }
 

@@ -9,28 +9,28 @@
 //! ```
 
 use crate::Reader;
-use wirelap_events::Class;
+use wirelap_events::FrameClass;
 
 /// Commands and their classes.
-const COMMANDS: [(&str, Class); 12] = [
-    ("READY", Class::Session),
-    ("ERROR", Class::Session),
-    ("HELLO", Class::Session),
-    ("WELCOME", Class::Session),
-    ("INITIATE", Class::Session),
-    ("SUBSCRIBE", Class::Subscribe),
-    ("CANCEL", Class::Subscribe),
-    ("JOIN", Class::Subscribe),
-    ("LEAVE", Class::Subscribe),
-    ("PING", Class::KeepAlive),
-    ("PONG", Class::KeepAlive),
+const COMMANDS: [(&str, FrameClass); 12] = [
+    ("READY", FrameClass::Session),
+    ("ERROR", FrameClass::Session),
+    ("HELLO", FrameClass::Session),
+    ("WELCOME", FrameClass::Session),
+    ("INITIATE", FrameClass::Session),
+    ("SUBSCRIBE", FrameClass::Subscribe),
+    ("CANCEL", FrameClass::Subscribe),
+    ("JOIN", FrameClass::Subscribe),
+    ("LEAVE", FrameClass::Subscribe),
+    ("PING", FrameClass::KeepAlive),
+    ("PONG", FrameClass::KeepAlive),
     // MESSAGE is an encrypted message.
-    ("MESSAGE", Class::Opaque),
+    ("MESSAGE", FrameClass::Opaque),
 ];
 
 /// The name and class of the command in a frame's body, and the bytes after its name. An unknown command has the name
 /// `command`.
-pub(super) fn read(body: &[u8]) -> (&'static str, Class, &[u8]) {
+pub(super) fn read(body: &[u8]) -> (&'static str, FrameClass, &[u8]) {
     let known = || {
         let mut reader = Reader::new(body);
         let len = reader.u8()?;
@@ -38,7 +38,7 @@ pub(super) fn read(body: &[u8]) -> (&'static str, Class, &[u8]) {
         let (name, class) = COMMANDS.iter().find(|(known, _)| known.as_bytes() == name)?;
         Some((*name, *class, reader.rest()))
     };
-    known().unwrap_or(("command", Class::Other, &[]))
+    known().unwrap_or(("command", FrameClass::Other, &[]))
 }
 
 /// Whether a body of `len` bytes, of which `body` was captured, is a known command.
@@ -122,8 +122,8 @@ mod tests {
 
     #[test]
     fn commands_by_name() {
-        assert_eq!(read(b"\x04PING\0\x0actx"), ("PING", Class::KeepAlive, &b"\0\x0actx"[..]));
-        assert_eq!(read(b"\x04PONX"), ("command", Class::Other, &b""[..]));
+        assert_eq!(read(b"\x04PING\0\x0actx"), ("PING", FrameClass::KeepAlive, &b"\0\x0actx"[..]));
+        assert_eq!(read(b"\x04PONX"), ("command", FrameClass::Other, &b""[..]));
         assert!(
             is_known(b"\x05READY", 6) && !is_known(b"\x05READY", 5) && !is_known(b"\x05REA", 6)
         );

@@ -6,7 +6,7 @@ use super::greeting::{self, Greeting};
 use super::message::{MessagePart, MessagePattern, MultipartAssembly};
 use crate::connection::frame_without_data;
 use crate::{Connection, FrameSink, Pdu, PduLen, Side};
-use wirelap_events::{ByteRange, Class, Frame};
+use wirelap_events::{ByteRange, Frame, FrameClass};
 
 /// The decoder of one connection.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl ZmtpConnection {
         let is_joined = self.sockets == [None; 2];
         self.is_secure |= is_joined && command::is_encrypted(part.body);
         if self.is_secure {
-            return out.frame(&frame_without_data(part.range, name, Class::Opaque));
+            return out.frame(&frame_without_data(part.range, name, FrameClass::Opaque));
         }
         let sender = self.sockets[side as usize];
         let receiver = self.sockets[1_usize.saturating_sub(side as usize)];
@@ -48,11 +48,11 @@ impl ZmtpConnection {
         if assembly.is_between()
             && let Some(name) = subscription(sender, receiver, &part)
         {
-            return out.frame(&frame_without_data(part.range, name, Class::Subscribe));
+            return out.frame(&frame_without_data(part.range, name, FrameClass::Subscribe));
         }
         let range = part.range;
         let (payload_bytes, data) = assembly.part(MessagePattern::of(sender, receiver), part);
-        out.frame(&Frame { range, name, class: Class::Data, payload_bytes, data });
+        out.frame(&Frame { range, name, class: FrameClass::Data, payload_bytes, data });
     }
 }
 
@@ -98,10 +98,10 @@ impl Connection for ZmtpConnection {
         let range = pdu.range;
         if greeting::starts_with(pdu.bytes) {
             self.greeting(side, pdu.bytes);
-            return out.frame(&frame_without_data(range, "greeting", Class::Session));
+            return out.frame(&frame_without_data(range, "greeting", FrameClass::Session));
         }
         let Ok(header) = FrameHeader::read(pdu.bytes) else {
-            return out.frame(&frame_without_data(range, "frame", Class::Opaque));
+            return out.frame(&frame_without_data(range, "frame", FrameClass::Opaque));
         };
         let body = pdu.bytes.get(header.bytes..).unwrap_or_default();
         if header.is_command() {

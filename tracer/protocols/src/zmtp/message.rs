@@ -14,7 +14,7 @@
 
 use super::command::SocketType;
 use wirelap_events::Saturate;
-use wirelap_events::{ByteRange, Data, Offset};
+use wirelap_events::{ByteRange, DecodedMessage, Offset};
 
 /// How many bytes are kept of the payload of a message in several parts: enough to distinguish messages.
 const KEPT_PAYLOAD: usize = 256;
@@ -132,7 +132,7 @@ impl MultipartAssembly {
         &'s mut self,
         pattern: MessagePattern,
         part: MessagePart<'s>,
-    ) -> (u64, Option<Data<'s>>) {
+    ) -> (u64, Option<DecodedMessage<'s>>) {
         if self.state == MultipartState::Torn {
             if !part.has_more {
                 self.state = MultipartState::Between;
@@ -212,10 +212,10 @@ impl MultipartAssembly {
     }
 
     /// The message that ends with `last`.
-    fn finish<'s>(&'s mut self, last: MessagePart<'s>) -> Option<Data<'s>> {
+    fn finish<'s>(&'s mut self, last: MessagePart<'s>) -> Option<DecodedMessage<'s>> {
         let MultipartState::Open(start) = std::mem::take(&mut self.state) else { return None };
         let is_alone = self.payload_len == last.len;
-        Some(Data {
+        Some(DecodedMessage {
             extent: ByteRange { start, end: last.range.end },
             topic: &self.topic,
             payload_len: self.payload_len,

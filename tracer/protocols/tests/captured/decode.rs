@@ -1,7 +1,7 @@
 //! Reads captures, and plays them to a decoder.
 
 use std::collections::BTreeMap;
-use wirelap_events::{Class, Frame, Offset, Transport};
+use wirelap_events::{Frame, FrameClass, Offset, Transport};
 use wirelap_protocols::recognise::{ProtocolChoice, choose};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Protocol, Side};
@@ -16,7 +16,7 @@ pub struct Seen {
     /// The end that opened the connection sent it.
     pub from_client: bool,
     pub name: &'static str,
-    pub class: Class,
+    pub class: FrameClass,
     /// Its bytes.
     pub bytes: Vec<u8>,
     pub payload_bytes: u64,

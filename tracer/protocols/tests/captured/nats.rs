@@ -2,7 +2,7 @@
 
 use crate::decode::{Message, Ports, Seen, decode};
 use std::collections::BTreeMap;
-use wirelap_events::Class;
+use wirelap_events::FrameClass;
 use wirelap_protocols::by_name;
 
 /// A connection as the server's monitoring shows it.
@@ -95,7 +95,7 @@ fn streams_deliver_what_was_published_and_the_rest_is_control() {
     assert_eq!(again.len(), 1, "one was refused once");
     assert_eq!(messages(reader, true), []);
     let acks = |frames: &[Seen], name: &str| {
-        frames.iter().filter(|seen| (seen.name, seen.class) == (name, Class::Ack)).count()
+        frames.iter().filter(|seen| (seen.name, seen.class) == (name, FrameClass::Ack)).count()
     };
     assert_eq!(acks(publisher, "MSG"), 10);
     // Five acks with an answer, five without, one refusal.

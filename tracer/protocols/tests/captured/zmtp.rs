@@ -2,7 +2,7 @@
 
 use crate::decode::decode;
 use std::collections::BTreeMap;
-use wirelap_events::Class;
+use wirelap_events::FrameClass;
 use wirelap_protocols::by_name;
 
 /// Port, direction, topic, payload bytes.
@@ -51,12 +51,12 @@ fn everything_else_is_control() {
             (5551..=5559).contains(&port)
         });
     assert_eq!(connections.len(), 7);
-    let mut names = BTreeMap::<(&str, Class), u64>::new();
-    for seen in connections.values().flatten().filter(|seen| seen.class != Class::Data) {
+    let mut names = BTreeMap::<(&str, FrameClass), u64>::new();
+    for seen in connections.values().flatten().filter(|seen| seen.class != FrameClass::Data) {
         *names.entry((seen.name, seen.class)).or_default() += 1;
     }
     // However fast the machine was.
-    let beats = ["PING", "PONG"].map(|name| names.remove(&(name, Class::KeepAlive)));
+    let beats = ["PING", "PONG"].map(|name| names.remove(&(name, FrameClass::KeepAlive)));
     assert!(beats.iter().all(Option::is_some), "{beats:?}");
     let names: Vec<_> = names.into_iter().map(|((name, _), count)| (name, count)).collect();
     assert_eq!(names, [("READY", 14), ("SUBSCRIBE", 1), ("greeting", 14)]);

@@ -1,7 +1,7 @@
 //! What our decoders say of a capture.
 
 use std::collections::BTreeMap;
-use wirelap_events::{ByteRange, Class, Frame, Offset, Transport};
+use wirelap_events::{ByteRange, Frame, FrameClass, Offset, Transport};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Pdu, Side, by_name};
 use wirelap_test_support::messages::{Carried, Message, Messages};
@@ -45,7 +45,7 @@ fn conversation(packets: &[Packet], protocol: &str, transport: Transport, messag
 }
 
 fn message(frame: &Frame<'_>) -> Message {
-    assert!(frame.class != Class::Opaque, "{frame:?}");
+    assert!(frame.class != FrameClass::Opaque, "{frame:?}");
     let carried = frame.data.map(|data| Carried {
         topic: String::from_utf8(data.topic.to_vec()).unwrap(),
         payload_len: data.payload_len,

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use wirelap_events::{Class, Frame, Offset, Transport};
+use wirelap_events::{Frame, FrameClass, Offset, Transport};
 use wirelap_protocols::kafka::PROTOCOL;
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, FrameSink, Memory, Protocol, Side};
@@ -106,7 +106,7 @@ fn take(frame: &Frame<'_>, lines: &mut Vec<Line>) {
         let Some(Line::Pdu { bytes, .. }) = pdu else { panic!("{frame:?} is in no PDU") };
         *bytes += frame.range.len();
     } else {
-        assert_ne!(frame.class, Class::Opaque, "{frame:?}");
+        assert_ne!(frame.class, FrameClass::Opaque, "{frame:?}");
         lines.push(Line::Pdu { name: frame.name.to_owned(), bytes: frame.range.len() });
     }
     match (frame.name, frame.data) {
@@ -122,7 +122,7 @@ fn take(frame: &Frame<'_>, lines: &mut Vec<Line>) {
             lines.push(Line::Record { topic, value: data.payload_len });
         }
         // Of a transaction that was aborted, or before what was asked for.
-        ("Record", None) => assert_eq!(frame.class, Class::Other, "{frame:?}"),
+        ("Record", None) => assert_eq!(frame.class, FrameClass::Other, "{frame:?}"),
         (_, None) => {}
     }
 }

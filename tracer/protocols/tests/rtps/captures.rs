@@ -7,7 +7,7 @@ use crate::watch::{Conversation, Seen};
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddrV4;
 use std::path::Path;
-use wirelap_events::Class;
+use wirelap_events::FrameClass;
 use wirelap_protocols::rtps::PROTOCOL;
 use wirelap_protocols::{Protocol, Side};
 use wirelap_test_support::pcap::{Packet, packets};
@@ -72,14 +72,14 @@ impl Expected {
         self.sample.is_some() && self.writer.is_some_and(|writer| writer & 0xc0 == 0)
     }
 
-    fn class(&self) -> Option<Class> {
+    fn class(&self) -> Option<FrameClass> {
         let writer = self.writer?;
         Some(match (self.id, writer & 0xc0) {
-            (0x15 | 0x16, 0) if self.sample.is_some() => Class::Data,
-            (0x15 | 0x16, 0) => Class::Other,
-            (0x15, 0xc0) if writer == 0x0002_00c2 => Class::KeepAlive,
-            (_, 0) => Class::Ack,
-            _ => Class::Discovery,
+            (0x15 | 0x16, 0) if self.sample.is_some() => FrameClass::Data,
+            (0x15 | 0x16, 0) => FrameClass::Other,
+            (0x15, 0xc0) if writer == 0x0002_00c2 => FrameClass::KeepAlive,
+            (_, 0) => FrameClass::Ack,
+            _ => FrameClass::Discovery,
         })
     }
 }
@@ -165,11 +165,11 @@ fn check_datagram(
     let packet = datagram.number;
     assert_eq!((seen[0].name, seen[0].len), ("RTPS", 20));
     let user = expected.iter().any(Expected::is_user_data);
-    assert!(!user || seen[0].class == Class::Data, "packet {packet}");
+    assert!(!user || seen[0].class == FrameClass::Data, "packet {packet}");
     for (index, expected) in expected.iter().enumerate() {
         tally.submessages += 1;
         let seen = &seen[(index + 1).min(seen.len() - 1)];
-        if seen.class == Class::Opaque {
+        if seen.class == FrameClass::Opaque {
             assert!(seen.start + seen.len > datagram.payload.len() as u64, "packet {packet}");
             tally.cut += 1;
             continue;

@@ -2,7 +2,7 @@
 
 use crate::watch::{Conversation, Seen};
 use proptest::prelude::*;
-use wirelap_events::{Class, GlobalKey, Stamp};
+use wirelap_events::{FrameClass, GlobalKey, Stamp};
 use wirelap_protocols::Side;
 use wirelap_test_support::compose::rtps::{
     Cut, DATA, Message, SPDP_WRITER, USER_WRITER, sequence, structure, user_guid,
@@ -71,7 +71,7 @@ fn a_sample_is_complete_with_its_last_fragment() {
         let mut payload = 0;
         for index in 0..parts.submessages() {
             let seen = part(&mut conversation, &parts.datagram(7, index));
-            assert_eq!((seen.name, seen.class), ("DATA_FRAG", Class::Data));
+            assert_eq!((seen.name, seen.class), ("DATA_FRAG", FrameClass::Data));
             payload += seen.payload_bytes;
             assert_eq!(seen.data.is_some(), index + 1 == parts.submessages());
             let Some(data) = seen.data else { continue };
@@ -105,14 +105,14 @@ fn a_repeated_fragment_brings_nothing_new() {
     for index in 0..parts.submessages() {
         let first = part(&mut conversation, &parts.datagram(1, index));
         let again = part(&mut conversation, &parts.datagram(1, index));
-        assert_eq!((again.class, again.payload_bytes, again.data), (Class::Data, 0, None));
+        assert_eq!((again.class, again.payload_bytes, again.data), (FrameClass::Data, 0, None));
         payload += first.payload_bytes;
     }
     assert_eq!(payload, 300);
     // The whole sample once more, as a late reader asks for it.
     for index in 0..parts.submessages() {
         let again = part(&mut conversation, &parts.datagram(1, index));
-        assert_eq!((again.class, again.payload_bytes, again.data), (Class::Data, 0, None));
+        assert_eq!((again.class, again.payload_bytes, again.data), (FrameClass::Data, 0, None));
     }
     // And in one piece.
     let whole = Message::new(true).data(USER_WRITER, 1, &parts.serialized);
@@ -199,7 +199,7 @@ fn a_sample_of_too_many_fragments_is_counted_but_never_complete() {
     for (cut, payload) in [(cut(1, sample), 28), (cut(7, sample), 32), (cut(1 << 16, sample), 32)] {
         let message = Message::new(true).data_frag(USER_WRITER, 1, cut, &structure(true, &[9; 28]));
         let seen = part(&mut conversation, &message.bytes);
-        assert_eq!((seen.class, seen.payload_bytes, seen.data), (Class::Data, payload, None));
+        assert_eq!((seen.class, seen.payload_bytes, seen.data), (FrameClass::Data, payload, None));
     }
 }
 
@@ -222,9 +222,9 @@ fn fragments_cut_by_the_snap_length_still_count() {
     // Without its first bytes it cannot be told where the payload starts.
     let datagram = parts.datagram(2, 0);
     let seen = conversation.send_cut(Side::A, &datagram[..header + 7], datagram.len());
-    assert_eq!((seen[1].class, seen[1].payload_bytes), (Class::Opaque, 0));
+    assert_eq!((seen[1].class, seen[1].payload_bytes), (FrameClass::Opaque, 0));
     let seen = conversation.send_cut(Side::A, &datagram[..header - 1], datagram.len());
-    assert_eq!(seen[1].class, Class::Opaque);
+    assert_eq!(seen[1].class, FrameClass::Opaque);
 }
 
 #[test]
@@ -235,14 +235,14 @@ fn numbers_that_disagree_are_opaque() {
         let message = Message::new(true).data_frag(USER_WRITER, 1, cut, part);
         part_class(&message)
     };
-    assert_eq!(class(good, &body), Class::Data);
-    assert_eq!(class(Cut { first: 0, ..good }, &body), Class::Opaque);
-    assert_eq!(class(Cut { first: 4, ..good }, &body), Class::Opaque, "past the end");
-    assert_eq!(class(Cut { first: u32::MAX, ..good }, &body), Class::Opaque);
-    assert_eq!(class(Cut { count: 0, ..good }, &body), Class::Opaque);
-    assert_eq!(class(Cut { each: 0, ..good }, &body), Class::Opaque);
-    assert_eq!(class(Cut { sample: 0, ..good }, &body), Class::Opaque);
-    assert_eq!(class(good, &body[..63]), Class::Opaque, "fewer bytes than fragments");
+    assert_eq!(class(good, &body), FrameClass::Data);
+    assert_eq!(class(Cut { first: 0, ..good }, &body), FrameClass::Opaque);
+    assert_eq!(class(Cut { first: 4, ..good }, &body), FrameClass::Opaque, "past the end");
+    assert_eq!(class(Cut { first: u32::MAX, ..good }, &body), FrameClass::Opaque);
+    assert_eq!(class(Cut { count: 0, ..good }, &body), FrameClass::Opaque);
+    assert_eq!(class(Cut { each: 0, ..good }, &body), FrameClass::Opaque);
+    assert_eq!(class(Cut { sample: 0, ..good }, &body), FrameClass::Opaque);
+    assert_eq!(class(good, &body[..63]), FrameClass::Opaque, "fewer bytes than fragments");
 }
 
 #[test]
@@ -250,16 +250,16 @@ fn fragments_of_discovery_and_of_keys_are_no_data() {
     let cut = Cut { first: 1, count: 2, each: 32, sample: 64 };
     let body = structure(true, &[9; 60]);
     let message = Message::new(true).data_frag(SPDP_WRITER, 1, cut, &body);
-    assert_eq!(part_class(&message), Class::Discovery);
+    assert_eq!(part_class(&message), FrameClass::Discovery);
     let mut key = Message::new(true).data_frag(USER_WRITER, 1, cut, &body);
     key.bytes[21] |= 0x04;
-    assert_eq!(part_class(&key), Class::Other);
+    assert_eq!(part_class(&key), FrameClass::Other);
 }
 
-fn part_class(message: &Message) -> Class {
+fn part_class(message: &Message) -> FrameClass {
     let seen = Conversation::new().send(&message.bytes);
     assert_eq!((seen.len(), seen[1].data.as_ref()), (2, None));
-    assert!(seen[1].class == Class::Data || seen[1].payload_bytes == 0);
+    assert!(seen[1].class == FrameClass::Data || seen[1].payload_bytes == 0);
     seen[1].class
 }
 

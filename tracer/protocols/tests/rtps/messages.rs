@@ -1,7 +1,7 @@
 //! One datagram at a time.
 
 use crate::watch::{Conversation, Seen, SeenData};
-use wirelap_events::{Class, GlobalKey, Stamp};
+use wirelap_events::{FrameClass, GlobalKey, Stamp};
 use wirelap_protocols::rtps::PROTOCOL;
 use wirelap_protocols::{Protocol, Side};
 use wirelap_test_support::compose::rtps::{
@@ -15,7 +15,7 @@ fn frames(message: &Message) -> Vec<Seen> {
     Conversation::new().send(&message.bytes)
 }
 
-fn briefs(message: &Message) -> Vec<(&'static str, Class, u64)> {
+fn briefs(message: &Message) -> Vec<(&'static str, FrameClass, u64)> {
     frames(message).iter().map(Seen::brief).collect()
 }
 
@@ -42,10 +42,10 @@ fn the_bytes_of_a_cyclone_message() {
     let seen = Conversation::new().send(&bytes);
     let briefs: Vec<_> = seen.iter().map(Seen::brief).collect();
     let expected = [
-        ("RTPS", Class::Data, 20),
-        ("INFO_TS", Class::Data, 12),
-        ("DATA", Class::Data, 40),
-        ("HEARTBEAT", Class::Ack, 32),
+        ("RTPS", FrameClass::Data, 20),
+        ("INFO_TS", FrameClass::Data, 12),
+        ("DATA", FrameClass::Data, 40),
+        ("HEARTBEAT", FrameClass::Ack, 32),
     ];
     assert_eq!(briefs, expected);
     let origin = [1, 0x10, 0x9d, 0x5a, 7, 0x84, 0xaf, 2, 0xa1, 0xed, 0xcb, 0x25, 0, 0, 0x0b, 2];
@@ -90,7 +90,7 @@ fn every_submessage_has_its_name_and_class() {
     let others = [(0x02, "RESERVED"), (0x7f, "RESERVED"), (0x80, "VENDOR"), (0xff, "VENDOR")];
     for little in [false, true] {
         let check = |id, writer: u32, name, class| {
-            let header = if class == Class::Opaque { Class::Other } else { class };
+            let header = if class == FrameClass::Opaque { FrameClass::Other } else { class };
             let mut body = vec![0; 4];
             body.extend(writer.to_be_bytes());
             body.extend([0; 16]);
@@ -99,20 +99,20 @@ fn every_submessage_has_its_name_and_class() {
             assert_eq!(briefs(&message), expected);
         };
         for (id, name) in acks {
-            check(id, USER_WRITER, name, Class::Ack);
-            check(id, SPDP_WRITER, name, Class::Discovery);
-            check(id, PUBLICATIONS_WRITER, name, Class::Discovery);
-            check(id, LIVELINESS_WRITER, name, Class::Discovery);
-            check(id, 0x0000_0142, name, Class::Other);
+            check(id, USER_WRITER, name, FrameClass::Ack);
+            check(id, SPDP_WRITER, name, FrameClass::Discovery);
+            check(id, PUBLICATIONS_WRITER, name, FrameClass::Discovery);
+            check(id, LIVELINESS_WRITER, name, FrameClass::Discovery);
+            check(id, 0x0000_0142, name, FrameClass::Other);
         }
         for (id, name) in framing {
-            check(id, 0, name, Class::Other);
+            check(id, 0, name, FrameClass::Other);
         }
         for (id, name) in opaque {
-            check(id, 0, name, Class::Opaque);
+            check(id, 0, name, FrameClass::Opaque);
         }
         for (id, name) in others {
-            check(id, 0, name, Class::Other);
+            check(id, 0, name, FrameClass::Other);
         }
     }
 }
@@ -132,23 +132,23 @@ fn framing_goes_with_what_it_frames() {
             .data(LIVELINESS_WRITER, 1, &structure(little, &[9; 12]))
             .sub(0x01, 0, &[]);
         let expected = [
-            ("RTPS", Class::Data, 20),
-            ("INFO_DST", Class::Discovery, 16),
-            ("HEARTBEAT", Class::Discovery, 32),
-            ("INFO_DST", Class::Data, 16),
-            ("INFO_TS", Class::Data, 12),
-            ("DATA", Class::Data, 40),
-            ("INFO_DST", Class::Ack, 16),
-            ("HEARTBEAT", Class::Ack, 32),
-            ("INFO_TS", Class::KeepAlive, 12),
-            ("DATA", Class::KeepAlive, 40),
-            ("PAD", Class::Other, 4),
+            ("RTPS", FrameClass::Data, 20),
+            ("INFO_DST", FrameClass::Discovery, 16),
+            ("HEARTBEAT", FrameClass::Discovery, 32),
+            ("INFO_DST", FrameClass::Data, 16),
+            ("INFO_TS", FrameClass::Data, 12),
+            ("DATA", FrameClass::Data, 40),
+            ("INFO_DST", FrameClass::Ack, 16),
+            ("HEARTBEAT", FrameClass::Ack, 32),
+            ("INFO_TS", FrameClass::KeepAlive, 12),
+            ("DATA", FrameClass::KeepAlive, 40),
+            ("PAD", FrameClass::Other, 4),
         ];
         assert_eq!(briefs(&message), expected);
     }
     let control = Message::new(true).info_dst().heartbeat(USER_WRITER).heartbeat(SPDP_WRITER);
-    assert_eq!(briefs(&control)[0], ("RTPS", Class::Ack, 20));
-    assert_eq!(briefs(&Message::new(true)), [("RTPS", Class::Other, 20)]);
+    assert_eq!(briefs(&control)[0], ("RTPS", FrameClass::Ack, 20));
+    assert_eq!(briefs(&Message::new(true)), [("RTPS", FrameClass::Other, 20)]);
 }
 
 #[test]
@@ -158,10 +158,10 @@ fn no_length_is_to_the_end_except_where_nothing_is_allowed() {
     body.extend(sequence(true, &[1; 9]));
     let message = message.sub_of_len(0x15, DATA, 0, &body);
     let expected = [
-        ("RTPS", Class::Data, 20),
-        ("INFO_TS", Class::Data, 4),
-        ("PAD", Class::Data, 4),
-        ("DATA", Class::Data, 4 + 20 + 8 + 9),
+        ("RTPS", FrameClass::Data, 20),
+        ("INFO_TS", FrameClass::Data, 4),
+        ("PAD", FrameClass::Data, 4),
+        ("DATA", FrameClass::Data, 4 + 20 + 8 + 9),
     ];
     assert_eq!(briefs(&message), expected);
     assert_eq!(data(&message).payload, [1; 9]);
@@ -227,7 +227,10 @@ fn an_instance_disposed_of_is_no_data() {
         .data_with(INLINE_QOS, USER_WRITER, 2, &qos)
         .data_with(DATA | KEY, USER_WRITER, 3, &key);
     let seen = frames(&message);
-    assert!(seen.iter().all(|seen| seen.class == Class::Other && seen.data.is_none()), "{seen:?}");
+    assert!(
+        seen.iter().all(|seen| seen.class == FrameClass::Other && seen.data.is_none()),
+        "{seen:?}"
+    );
     assert!(seen.iter().all(|seen| seen.payload_bytes == 0));
 }
 
@@ -279,7 +282,7 @@ fn a_topic_is_learned_in_another_conversation() {
         assert_eq!(topic(&mut user, USER_WRITER), "");
         let message = Message::new(little).publication(user_guid(), "rt/chatter");
         let seen = discovery.send(&message.bytes);
-        assert!(seen.iter().all(|seen| seen.class == Class::Discovery && seen.data.is_none()));
+        assert!(seen.iter().all(|seen| seen.class == FrameClass::Discovery && seen.data.is_none()));
         assert_eq!(topic(&mut user, USER_WRITER), "rt/chatter");
         assert_eq!(topic(&mut user, 0x0000_0c03), "", "another writer's");
         let message = Message::new(little).publication(guid(0x0000_0c03), "rt/other");
@@ -294,12 +297,15 @@ fn a_topic_is_learned_in_another_conversation() {
 fn lies_about_lengths_are_opaque() {
     let whole = Message::new(true).heartbeat(USER_WRITER);
     let past_the_end = whole.clone().sub_of_len(0x15, DATA, 200, &[0; 24]);
-    let expected =
-        [("RTPS", Class::Ack, 20), ("HEARTBEAT", Class::Ack, 32), ("MALFORMED", Class::Opaque, 28)];
+    let expected = [
+        ("RTPS", FrameClass::Ack, 20),
+        ("HEARTBEAT", FrameClass::Ack, 32),
+        ("MALFORMED", FrameClass::Opaque, 28),
+    ];
     assert_eq!(briefs(&past_the_end), expected);
     let mut stray = whole.clone();
     stray.bytes.extend([0; 3]);
-    assert_eq!(briefs(&stray)[2], ("MALFORMED", Class::Opaque, 3));
+    assert_eq!(briefs(&stray)[2], ("MALFORMED", FrameClass::Opaque, 3));
 
     // Bodies too short for their fields, a number that no sample has, fields before the fields.
     let sample = structure(true, &[9; 12]);
@@ -318,7 +324,7 @@ fn lies_about_lengths_are_opaque() {
         Message::new(true).data_with(DATA | INLINE_QOS, USER_WRITER, 1, &[0x70, 0, 200, 0]),
     ] {
         let seen = frames(&message);
-        assert_eq!((seen[1].class, seen[1].data.as_ref()), (Class::Opaque, None), "{seen:?}");
+        assert_eq!((seen[1].class, seen[1].data.as_ref()), (FrameClass::Opaque, None), "{seen:?}");
     }
 }
 
@@ -329,13 +335,13 @@ fn other_datagrams_are_opaque() {
     {
         let seen = Conversation::new().send(bytes);
         assert_eq!(seen.len(), 1);
-        assert_eq!(seen[0].brief(), ("MALFORMED", Class::Opaque, bytes.len() as u64));
+        assert_eq!(seen[0].brief(), ("MALFORMED", FrameClass::Opaque, bytes.len() as u64));
     }
     assert_eq!(Conversation::new().send(b""), []);
     let cut = Conversation::new().send_cut(Side::A, b"RTPS\x02\x05", 900);
     assert_eq!(
         cut.iter().map(Seen::brief).collect::<Vec<_>>(),
-        [("TRUNCATED", Class::Opaque, 900)]
+        [("TRUNCATED", FrameClass::Opaque, 900)]
     );
 }
 
@@ -365,10 +371,11 @@ fn a_datagram_cut_anywhere_keeps_what_was_captured() {
                 assert_eq!(data.payload_len, 8);
                 let captured = (cut - payload_from).min(8);
                 assert_eq!(data.payload, STAMP.encode()[..captured]);
-                assert_eq!(seen[0].class, Class::Data);
+                assert_eq!(seen[0].class, FrameClass::Data);
             }
             let last = seen.last().unwrap();
-            let opaque = last.class == Class::Opaque && last.len + last.start == bytes.len() as u64;
+            let opaque =
+                last.class == FrameClass::Opaque && last.len + last.start == bytes.len() as u64;
             let heartbeat_known = cut >= bytes.len() - 32 + 4 + 8;
             assert_eq!(opaque, !heartbeat_known, "cut at {cut}: {last:?}");
         }

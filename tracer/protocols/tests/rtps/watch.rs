@@ -1,6 +1,6 @@
 //! Plays datagrams to a decoder and keeps what it finds.
 
-use wirelap_events::{ByteRange, Class, Frame, GlobalKey, Offset, Transport};
+use wirelap_events::{ByteRange, Frame, FrameClass, GlobalKey, Offset, Transport};
 use wirelap_protocols::rtps::PROTOCOL;
 use wirelap_protocols::{Connection, Memory, Pdu, Protocol, Side};
 
@@ -10,7 +10,7 @@ pub struct Seen {
     pub start: u64,
     pub len: u64,
     pub name: &'static str,
-    pub class: Class,
+    pub class: FrameClass,
     pub payload_bytes: u64,
     pub data: Option<SeenData>,
 }
@@ -28,7 +28,7 @@ pub struct SeenData {
 
 impl Seen {
     /// Name, class and bytes.
-    pub fn brief(&self) -> (&'static str, Class, u64) {
+    pub fn brief(&self) -> (&'static str, FrameClass, u64) {
         (self.name, self.class, self.len)
     }
 }
@@ -80,7 +80,7 @@ impl Conversation {
 
 fn kept(frame: &Frame<'_>, start: Offset) -> Seen {
     let data = frame.data.map(|data| {
-        assert_eq!(frame.class, Class::Data);
+        assert_eq!(frame.class, FrameClass::Data);
         assert!(data.payload.len() as u64 <= data.payload_len);
         assert!(data.extent.start <= frame.range.start && data.extent.end == frame.range.end);
         assert!(!data.retained);

@@ -7,7 +7,7 @@ mod handshake;
 
 use messages::{Carried, Case, any_data, any_message};
 use proptest::prelude::*;
-use wirelap_events::{ByteRange, Class, Frame, Offset, Transport};
+use wirelap_events::{ByteRange, Frame, FrameClass, Offset, Transport};
 use wirelap_protocols::{Connection, Pdu, PduLen, Protocol, Recognition, Side, zenoh::PROTOCOL};
 use zenoh_protocol::core::{Priority, Reliability};
 use zenoh_protocol::transport::{self, FragmentHeader, FrameHeader};
@@ -16,7 +16,7 @@ use zenoh_protocol::transport::{self, FragmentHeader, FrameHeader};
 #[derive(Debug)]
 struct Found {
     name: &'static str,
-    class: Class,
+    class: FrameClass,
     len: u64,
     payload_bytes: u64,
     data: Option<(Carried, u64)>,
@@ -74,7 +74,7 @@ fn check(found: &Found, case: &Case, len: usize) {
     assert_eq!((found.name, found.len), (case.name, len as u64), "{case:?}");
     let payload_len = case.carried.as_ref().map_or(0, |carried| carried.payload.len() as u64);
     assert_eq!(found.payload_bytes, payload_len);
-    assert_eq!(found.class == Class::Data, case.carried.is_some());
+    assert_eq!(found.class == FrameClass::Data, case.carried.is_some());
     assert_eq!(found.data, case.carried.clone().map(|carried| (carried, payload_len)));
 }
 
@@ -179,11 +179,11 @@ proptest! {
             let found = decode(&mut *conn, 0, &bytes[..kept], bytes.len() as u64);
             // What is found is what is there, except that payloads may be shorter.
             let names: Vec<_> = cases.iter().map(|case| case.name).collect();
-            let messages = found.iter().filter(|f| f.class != Class::Opaque && f.name != "FRAME");
+            let messages = found.iter().filter(|f| f.class != FrameClass::Opaque && f.name != "FRAME");
             for ((found, name), bytes) in messages.zip(names).zip(&encoded) {
                 prop_assert_eq!((found.name, found.len), (name, bytes.len() as u64));
             }
-            prop_assert!(found.iter().filter(|found| found.class == Class::Opaque).count() <= 1);
+            prop_assert!(found.iter().filter(|found| found.class == FrameClass::Opaque).count() <= 1);
         }
     }
 

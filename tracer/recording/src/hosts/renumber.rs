@@ -1,7 +1,7 @@
 //! The numbers of another host's events, as none of the first host's are.
 
 use wirelap_events::{
-    Body, CgroupId, Cpu, DroppedPacket, Event, FlowKey, Holder, Lost, NetNs, PacketId, Quota,
+    Body, CgroupId, Cpu, DroppedPacket, Event, FlowKey, Holder, LostEvents, NetNs, PacketId, Quota,
     ReadCall, ReadKind, Ready, ReadyKind, Retransmit, SendCall, Socket, SocketId, TaskId,
     ThreadState, Wake,
 };
@@ -69,7 +69,7 @@ impl Renumbering {
                 self.namespace(netns);
                 self.thread(task);
             }
-            Body::State(ThreadState { task, doing: _ }) => self.thread(task),
+            Body::State(ThreadState { task, activity: _ }) => self.thread(task),
             Body::Closed(id)
             | Body::Retransmit(Retransmit { socket: id, start: _, len: _, recovery: _ }) => {
                 self.socket(id);
@@ -153,7 +153,7 @@ impl Renumbering {
                 queued: _,
                 tcp: _,
             }) => self.flow(key),
-            Body::Lost(Lost { probe: _, count: _ }) | Body::Window(_) => {}
+            Body::Lost(LostEvents { probe: _, count: _ }) | Body::Window(_) => {}
         }
     }
 

@@ -1,7 +1,7 @@
 //! What makes a packet the same in two captures.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
-use wirelap_events::{Packet, Portion, tcp_flags};
+use wirelap_events::{Packet, PacketKind, tcp_flags};
 
 /// How much of a datagram's payload is looked at. It must be in both captures, whatever their snap lengths.
 const PREFIX: usize = 64;
@@ -14,7 +14,7 @@ const PREFIX: usize = 64;
 pub fn token(packet: &Packet<'_>) -> Option<u64> {
     let flow = packet.flow;
     let [src, dst] = [flow.src.ip(), flow.dst.ip()];
-    if src == dst || src.is_loopback() || dst.is_loopback() || packet.portion != Portion::Whole {
+    if src == dst || src.is_loopback() || dst.is_loopback() || packet.kind != PacketKind::Whole {
         return None;
     }
     let mut hasher = DefaultHasher::new();

@@ -9,13 +9,13 @@
 
 use super::protocol::{IPV4_HEADER, IPV6_HEADER, TCP, UDP};
 use std::net::{IpAddr, SocketAddr};
-use wirelap_events::{Packet, Portion, Transport, tcp_flags};
+use wirelap_events::{Packet, PacketKind, Transport, tcp_flags};
 use wirelap_events::{Saturate, Total};
 
 /// Appends the headers of a packet. False, and nothing is appended, if no headers can be what the packet says.
 pub fn build(packet: &Packet<'_>, out: &mut Vec<u8>) -> bool {
     let start = out.len();
-    let built = packet.portion == Portion::Whole
+    let built = packet.kind == PacketKind::Whole
         && ip(packet, out).is_some()
         && transport(packet, out).is_some();
     if !built {

@@ -2,7 +2,7 @@
 
 use crate::wire::{Bytes, Signed, Wire, fields, put_unsigned};
 use wirelap_events::{
-    FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId, Portion, SocketId, TaskId,
+    FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId, PacketKind, SocketId, TaskId,
     TcpFields,
 };
 
@@ -47,13 +47,13 @@ pub struct PacketMetadata {
     pub link_header: u16,
     pub segments: u16,
     pub deferred: bool,
-    pub portion: Portion,
+    pub kind: PacketKind,
 }
 
 fields! {
     PacketHeaders { hook, flow, netns, device, ip_header, transport_header, payload_len, tcp }
     PacketMetadata {
-        id, socket, task, waited, queue, wire_bytes, link_header, segments, deferred, portion
+        id, socket, task, waited, queue, wire_bytes, link_header, segments, deferred, kind
     }
 }
 
@@ -90,7 +90,7 @@ impl PacketHeaders {
             payload_len: self.payload_len,
             segments: metadata.segments,
             deferred: metadata.deferred,
-            portion: metadata.portion,
+            kind: metadata.kind,
             tcp: self.tcp,
             payload: &[],
         }
@@ -111,7 +111,7 @@ impl PacketMetadata {
             link_header: packet.link_header,
             segments: packet.segments,
             deferred: packet.deferred,
-            portion: packet.portion,
+            kind: packet.kind,
         }
     }
 

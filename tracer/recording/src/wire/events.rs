@@ -6,9 +6,10 @@ use super::Wire;
 use super::bytes::Bytes;
 use super::value::{fields, variants};
 use wirelap_events::{
-    Doing, DropCause, DroppedPacket, FlowKey, Holder, Lost, Nagle, OffCpuReason, Origin,
-    PacketHook, Portion, Probe, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
-    SendCall, SendKind, Sleep, Socket, TaskId, TcpFields, ThreadState, Transport, TxState,
+    DropCause, DroppedPacket, FlowKey, Holder, LostEvents, Nagle, OffCpuReason, PacketHook,
+    PacketKind, Probe, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall,
+    SendKind, SleepCall, Socket, SocketOrigin, TaskId, TcpFields, ThreadActivity, ThreadState,
+    Transport, TxState,
 };
 
 fields! {
@@ -22,23 +23,23 @@ fields! {
     Retransmit { socket, start, len; recovery }
     DroppedPacket { flow, cause, reason, len; outward, queued, tcp }
     Holder { task, comm, held }
-    Lost { probe, count }
-    ThreadState { task, doing }
+    LostEvents { probe, count }
+    ThreadState { task, activity }
     FlowKey { transport, src, dst, scope }
 }
 
 variants! {
     Transport { 6 => Tcp, 17 => Udp }
-    Origin { 0 => Existing, 1 => Connected, 2 => Accepted, 3 => FirstSeen }
+    SocketOrigin { 0 => Existing, 1 => Connected, 2 => Accepted, 3 => FirstSeen }
     SendKind { 0 => Stream { start, len, state }, 1 => Datagram { len, entered } }
     Nagle { 0 => On, 1 => Off, 2 => Corked }
     PacketHook { 0 => Xmit, 1 => Rx }
-    Doing { 0 => Stopped, 1 => Asleep, 2 => Blocked, 3 => Running }
+    ThreadActivity { 0 => Stopped, 1 => Asleep, 2 => Blocked, 3 => Running }
     OffCpuReason { 0 => Asleep, 1 => Blocked, 2 => Stopped, 3 => Preempted }
-    Sleep { 0 => Unknown, 1 => Lock, 2 => Timer, 3 => Call }
+    SleepCall { 0 => Unknown, 1 => Lock, 2 => Timer, 3 => Call }
     DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other, 4 => Filter, 5 => Duplicate }
     Recovery { 0 => Timeout, 1 => Fast, 2 => TailProbe, 3 => Retry }
-    Portion { 0 => Whole, 1 => Fragment { start, of }, 2 => Refusal }
+    PacketKind { 0 => Whole, 1 => Fragment { start, of }, 2 => IcmpError }
     Probe {
         0 => Socket, 1 => Send, 2 => Read, 3 => Ready, 4 => Xmit, 5 => Rx, 6 => Sched,
         7 => Retransmit, 8 => Drop

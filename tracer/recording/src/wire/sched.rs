@@ -72,7 +72,7 @@ fields! {
 mod tests {
     use super::*;
     use arrayvec::ArrayString;
-    use wirelap_events::{CgroupId, Comm, Nanos, OTHERS, Pid, Sleep, TaskId, Tid};
+    use wirelap_events::{CgroupId, Comm, Nanos, OTHERS, Pid, SleepCall, TaskId, Tid};
 
     fn wake() -> Wake {
         let task = TaskId { pid: Pid(7), tid: Tid(8) };
@@ -82,7 +82,7 @@ mod tests {
         Wake {
             throttled: Nanos(60_000_000),
             cgroup: CgroupId(4711),
-            sleep: Sleep::Lock,
+            sleep: SleepCall::Lock,
             waker_comm: Comm::from_name("python3"),
             others,
             ..Wake::default()

@@ -5,10 +5,11 @@ use proptest::option;
 use proptest::prelude::*;
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
-    Body, CgroupId, Comm, Cpu, Doing, DropCause, DroppedPacket, Event, FlowKey, Holder, IfIndex,
-    Lost, Nagle, Nanos, NetNs, OffCpuReason, Origin, Packet, PacketHook, PacketId, Pid, Portion,
+    Body, CgroupId, Comm, Cpu, DropCause, DroppedPacket, Event, FlowKey, Holder, IfIndex,
+    LostEvents, Nagle, Nanos, NetNs, OffCpuReason, Packet, PacketHook, PacketId, PacketKind, Pid,
     Probe, Quota, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall, SendKind,
-    Seq, Sleep, Socket, SocketId, TaskId, TcpFields, ThreadState, Tid, Transport, TxState, Wake,
+    Seq, SleepCall, Socket, SocketId, SocketOrigin, TaskId, TcpFields, ThreadActivity, ThreadState,
+    Tid, Transport, TxState, Wake,
 };
 use wirelap_test_support::event::OwnedEvent;
 
@@ -24,10 +25,15 @@ pub fn told() -> impl Strategy<Value = OwnedEvent> {
         quota().prop_map(Body::Quota),
         retransmit().prop_map(Body::Retransmit),
         drops().prop_map(Body::Drop),
-        (probe(), any::<u64>()).prop_map(|(probe, count)| Body::Lost(Lost { probe, count })),
+        (probe(), any::<u64>()).prop_map(|(probe, count)| Body::Lost(LostEvents { probe, count })),
         (task(), 0usize..4).prop_map(|(task, doing)| {
-            let all = [Doing::Stopped, Doing::Asleep, Doing::Blocked, Doing::Running];
-            Body::State(ThreadState { task, doing: all[doing] })
+            let all = [
+                ThreadActivity::Stopped,
+                ThreadActivity::Asleep,
+                ThreadActivity::Blocked,
+                ThreadActivity::Running,
+            ];
+            Body::State(ThreadState { task, activity: all[doing] })
         }),
         any::<bool>().prop_map(Body::Window),
     ];
@@ -81,10 +87,10 @@ fn seq() -> impl Strategy<Value = Seq> {
 
 fn socket() -> impl Strategy<Value = Socket> {
     let origin = prop_oneof![
-        Just(Origin::Existing),
-        Just(Origin::Connected),
-        Just(Origin::Accepted),
-        Just(Origin::FirstSeen),
+        Just(SocketOrigin::Existing),
+        Just(SocketOrigin::Connected),
+        Just(SocketOrigin::Accepted),
+        Just(SocketOrigin::FirstSeen),
     ];
     let known = (any::<u64>(), any::<u32>(), transport(), addresses(), any::<bool>());
     (known, task(), comm(), origin, option::of(seq()), option::of(seq())).prop_map(
@@ -186,7 +192,7 @@ fn wake() -> impl Strategy<Value = Wake> {
             others: [holder, Holder::NOBODY, Holder::NOBODY],
             throttled: holder.held,
             cgroup: CgroupId(woken),
-            sleep: if from_irq { Sleep::Timer } else { Sleep::Lock },
+            sleep: if from_irq { SleepCall::Timer } else { SleepCall::Lock },
             waker_comm: holder.comm,
         },
     )
@@ -266,10 +272,10 @@ fn packet() -> impl Strategy<Value = Packet<'static>> {
                 payload_len: sizes.4,
                 segments: sizes.5,
                 deferred: odd.0,
-                portion: match (odd, is_tcp) {
-                    ((true, false), false) => Portion::Fragment { start: sizes.4, of: tcp.0 },
-                    ((false, true), _) => Portion::Refusal,
-                    _ => Portion::Whole,
+                kind: match (odd, is_tcp) {
+                    ((true, false), false) => PacketKind::Fragment { start: sizes.4, of: tcp.0 },
+                    ((false, true), _) => PacketKind::IcmpError,
+                    _ => PacketKind::Whole,
                 },
                 tcp: is_tcp.then_some(TcpFields {
                     seq: Seq(tcp.0),

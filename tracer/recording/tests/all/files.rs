@@ -6,7 +6,8 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 use wirelap_events::{
-    Body, Comm, Cpu, Event, Nanos, NetNs, Origin, PacketHook, Socket, SocketId, TaskId, Transport,
+    Body, Comm, Cpu, Event, Nanos, NetNs, PacketHook, Socket, SocketId, SocketOrigin, TaskId,
+    Transport,
 };
 use wirelap_recording::{Limits, Note, Recorder, Rotation, Settings, open, uncompressed};
 
@@ -22,7 +23,7 @@ fn socket(id: u64) -> Event<'static> {
         remote: None,
         task: TaskId::default(),
         comm: Comm::from_name("broker"),
-        origin: Origin::Existing,
+        origin: SocketOrigin::Existing,
         tx_next: None,
         rx_next: None,
     };

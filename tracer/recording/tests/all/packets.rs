@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 use wirelap_events::{
-    Body, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId, Portion, Seq,
-    TaskId, TcpFields, Transport,
+    Body, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId, PacketKind,
+    Seq, TaskId, TcpFields, Transport,
 };
 use wirelap_test_support::event::OwnedEvent;
 
@@ -28,7 +28,7 @@ pub fn told(hook: PacketHook, at: u64, seq: u32, payload: &[u8]) -> OwnedEvent {
         payload_len: len,
         segments: 1,
         deferred: false,
-        portion: Portion::Whole,
+        kind: PacketKind::Whole,
         tcp: Some(TcpFields { seq: Seq(seq), ack: Seq(1), flags: 0x18, window: 512 }),
         payload: &[],
     };

@@ -8,8 +8,9 @@ use super::{CpuHolder, Culprit, Overdue, Severity, Tail, TailRow, Task, TypicalR
 use crate::{Process, words};
 use wirelap_correlate as correlate;
 use wirelap_events::{
-    Circumstances, Comm, Delivery, Doing, Holder as SeenHolder, Hop as SeenHop, Leg, LegOffCpu,
-    Nagle, Nanos, OffCpu, OffCpuReason, Pid, Segment, Segments, Stage, StageTimes, TaskId, TxState,
+    Circumstances, Comm, Delivery, Holder as SeenHolder, Hop as SeenHop, Leg, LegOffCpu, Nagle,
+    Nanos, OffCpu, OffCpuReason, Pid, Segment, Segments, Stage, StageTimes, TaskId, ThreadActivity,
+    TxState,
 };
 
 impl From<&correlate::Why> for Why {
@@ -104,12 +105,12 @@ fn verdict(verdict: &correlate::Verdict, why: &correlate::Why) -> Verdict {
     }
 }
 
-const fn doing_name(doing: Doing) -> &'static str {
-    match doing {
-        Doing::Stopped => "stopped",
-        Doing::Asleep => "asleep",
-        Doing::Blocked => "blocked",
-        Doing::Running => "running",
+const fn activity_name(activity: ThreadActivity) -> &'static str {
+    match activity {
+        ThreadActivity::Stopped => "stopped",
+        ThreadActivity::Asleep => "asleep",
+        ThreadActivity::Blocked => "blocked",
+        ThreadActivity::Running => "running",
     }
 }
 
@@ -120,7 +121,7 @@ impl From<&correlate::Overdue> for Overdue {
             oldest_ns: open.oldest.0,
             place: open.place.name().to_owned(),
             process: open.process.map(|(id, comm)| task(id, comm)),
-            doing: open.doing.map(|doing| doing_name(doing).to_owned()),
+            doing: open.activity.map(|activity| activity_name(activity).to_owned()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What threads and CPUs did, in words.
 
 use wirelap_correlate::{Clause, CpuHolders, Named};
-use wirelap_events::{Doing, OffCpuReason, Quota, Sleep, Tid};
+use wirelap_events::{OffCpuReason, Quota, SleepCall, ThreadActivity, Tid};
 
 /// Who had the CPU for which part of the waits.
 pub fn who_had_the_cpu(
@@ -42,12 +42,12 @@ pub fn busy(tid: Tid, share: f64) -> String {
 }
 
 /// How a thread was off the CPU.
-pub const fn off_cpu(reason: OffCpuReason, sleep: Sleep) -> &'static str {
+pub const fn off_cpu(reason: OffCpuReason, sleep: SleepCall) -> &'static str {
     match (reason, sleep) {
-        (OffCpuReason::Asleep, Sleep::Timer) => {
+        (OffCpuReason::Asleep, SleepCall::Timer) => {
             "the thread slept for a time of its own choice (sleep, nanosleep)"
         }
-        (OffCpuReason::Asleep, Sleep::Lock) => {
+        (OffCpuReason::Asleep, SleepCall::Lock) => {
             "the thread slept on a lock or a condition variable, and no thread was seen to let go"
         }
         (OffCpuReason::Stopped, _) => "the thread was stopped (SIGSTOP, or a debugger)",
@@ -62,14 +62,14 @@ pub const fn off_cpu(reason: OffCpuReason, sleep: Sleep) -> &'static str {
 }
 
 /// What the process was doing that has messages which ought to have arrived.
-pub const fn doing(doing: Doing) -> &'static str {
-    match doing {
-        Doing::Stopped => "its threads are stopped (SIGSTOP, a debugger)",
-        Doing::Blocked => {
+pub const fn activity(activity: ThreadActivity) -> &'static str {
+    match activity {
+        ThreadActivity::Stopped => "its threads are stopped (SIGSTOP, a debugger)",
+        ThreadActivity::Blocked => {
             "a thread of it is blocked in the kernel without taking signals, as for a disk"
         }
-        Doing::Asleep => "its threads sleep, though there is something to do",
-        Doing::Running => "a thread of it is running, at something else",
+        ThreadActivity::Asleep => "its threads sleep, though there is something to do",
+        ThreadActivity::Running => "a thread of it is running, at something else",
     }
 }
 

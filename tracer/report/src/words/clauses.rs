@@ -1,6 +1,6 @@
 //! One number, or fact, that a verdict stands on, as a clause without a full stop.
 
-use super::causes::{busy, doing, off_cpu, quota, request, who_had_the_cpu};
+use super::causes::{activity, busy, off_cpu, quota, request, who_had_the_cpu};
 use super::losses;
 use super::titles::{place, title};
 use wirelap_correlate::{Clause, Overdue};
@@ -62,7 +62,7 @@ pub fn clause(clause: &Clause) -> String {
             "{median} from publish to the send call in the median, {p99} at the 99th percentile, before {under_way} on the way"
         ),
         Clause::Overdue(open) => overdue(open),
-        Clause::Doing(state) => doing(*state).into(),
+        Clause::Activity(state) => activity(*state).into(),
         Clause::FirstMessages { messages, mean, later } => format!(
             "the first {messages:.0} messages of their connections took {mean} in the mean, later ones {later}"
         ),

@@ -1,11 +1,17 @@
-//! The words of verdicts: what `correlate` gives as codes and numbers, in sentences.
+//! What `correlate` gives as codes and numbers, in sentences: verdicts, doubts, notes, traffic that is not decoded.
 
 mod causes;
 mod clauses;
+mod doubts;
 mod losses;
+mod notes;
 mod remedies;
 mod titles;
+mod traffic;
 
 pub use clauses::clause;
+pub use doubts::doubt;
+pub use notes::{group_notes, snapshot_notes};
 pub use remedies::remedy;
 pub use titles::{place, title, title_in};
+pub use traffic::traffic;

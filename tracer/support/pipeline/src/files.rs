@@ -8,7 +8,7 @@ use wirelap_events::{Delivery, Nanos, Offset};
 use wirelap_recording::{Encoder, Entry, Recording, Section, Settings, Shown};
 use wirelap_report::explain::{Options, pages};
 use wirelap_report::trace::{TraceMetadata, TraceWriter};
-use wirelap_report::{RunReport, from_snapshot, table};
+use wirelap_report::{RunReport, from_snapshot, table, words};
 use wirelap_test_support::random::Random;
 
 /// What holds of each delivery.
@@ -25,7 +25,7 @@ fn tell(snapshot: &Snapshot) {
     let report = RunReport {
         schema: wirelap_report::run::RUN_SCHEMA.to_owned(),
         results: from_snapshot::results(snapshot),
-        notes: snapshot.notes.clone(),
+        notes: words::snapshot_notes(snapshot),
         unknown: (&snapshot.unknown).into(),
         ..serde_json::from_str(EMPTY).expect("a report")
     };

@@ -8,9 +8,9 @@ use crate::compose::mqtt;
 use crate::event::OwnedEvent;
 use std::net::SocketAddr;
 use wirelap_events::{
-    Body, Comm, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Origin, Packet, PacketHook, PacketId,
-    Pid, Portion, ReadCall, ReadKind, Ready, ReadyKind, SendCall, SendKind, Seq, Socket, SocketId,
-    TaskId, TcpFields, Tid, Transport, TxState, Wake, tcp_flags,
+    Body, Comm, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId,
+    PacketKind, Pid, ReadCall, ReadKind, Ready, ReadyKind, SendCall, SendKind, Seq, Socket,
+    SocketId, SocketOrigin, TaskId, TcpFields, Tid, Transport, TxState, Wake, tcp_flags,
 };
 
 /// Between two events.
@@ -121,7 +121,7 @@ impl World {
         to: &str,
     ) -> Connection {
         let mut connection = self.wires(client, from, server, to, Seq(0xFFFF_FF00));
-        self.sockets_of(&mut connection, Origin::Existing, Origin::Existing);
+        self.sockets_of(&mut connection, SocketOrigin::Existing, SocketOrigin::Existing);
         connection
     }
 
@@ -156,7 +156,7 @@ impl World {
                 self.tell(Body::Packet(packet), &[]);
             }
         }
-        self.sockets_of(&mut connection, Origin::Connected, Origin::Accepted);
+        self.sockets_of(&mut connection, SocketOrigin::Connected, SocketOrigin::Accepted);
         connection
     }
 
@@ -190,7 +190,12 @@ impl World {
         }
     }
 
-    fn sockets_of(&mut self, connection: &mut Connection, client: Origin, server: Origin) {
+    fn sockets_of(
+        &mut self,
+        connection: &mut Connection,
+        client: SocketOrigin,
+        server: SocketOrigin,
+    ) {
         let Connection { up, down } = *connection;
         for (tx, rx, origin) in [(up, down, client), (down, up, server)] {
             self.tell(
@@ -239,7 +244,7 @@ impl World {
             wire_bytes: u32::from(LINK + IP + TCP) + len,
             link_header: LINK,
             deferred: false,
-            portion: Portion::Whole,
+            kind: PacketKind::Whole,
             ip_header: IP,
             transport_header: TCP,
             payload_len: len,

@@ -2,8 +2,8 @@
 
 use super::{IP, LINK, LO, Process, STEP, UDP, World, addr};
 use wirelap_events::{
-    Body, FlowKey, Nanos, Origin, Packet, PacketHook, PacketId, Portion, ReadCall, ReadKind, Ready,
-    ReadyKind, SendCall, SendKind, Socket, SocketId, Transport,
+    Body, FlowKey, Nanos, Packet, PacketHook, PacketId, PacketKind, ReadCall, ReadKind, Ready,
+    ReadyKind, SendCall, SendKind, Socket, SocketId, SocketOrigin, Transport,
 };
 
 /// A UDP socket and its owner.
@@ -27,7 +27,7 @@ pub fn end(world: &mut World, owner: Process, local: &str) -> End {
             remote: None,
             task: owner.task,
             comm: owner.comm,
-            origin: Origin::FirstSeen,
+            origin: SocketOrigin::FirstSeen,
             tx_next: None,
             rx_next: None,
         }),
@@ -63,7 +63,7 @@ pub fn packet(
         wire_bytes: u32::from(LINK + IP + UDP) + len,
         link_header: LINK,
         deferred: false,
-        portion: Portion::Whole,
+        kind: PacketKind::Whole,
         ip_header: IP,
         transport_header: UDP,
         payload_len: len,

@@ -5,8 +5,8 @@ use std::fs::File;
 use std::net::SocketAddr;
 use std::path::Path;
 use wirelap_events::{
-    Body, ByteRange, Class, Event, Frame, Offset, Packet, PacketHook, Portion, Seq, Transport,
-    tcp_flags,
+    Body, ByteRange, Event, Frame, FrameClass, Offset, Packet, PacketHook, PacketKind, Seq,
+    Transport, tcp_flags,
 };
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, Memory, Pdu, Protocol, Side, by_name};
@@ -49,7 +49,7 @@ pub fn read(recording: &Path, protocol: &str, take: Take) -> Found {
     while let Some(entry) = recording.next() {
         let Entry::Event(Event { body: Body::Packet(packet), .. }) = entry else { continue };
         // Each is seen twice on the loopback device, once with its bytes; an ICMP error is no datagram.
-        if packet.hook != PacketHook::Xmit || packet.portion != Portion::Whole {
+        if packet.hook != PacketHook::Xmit || packet.kind != PacketKind::Whole {
             continue;
         }
         let [src, dst] = [packet.flow.src, packet.flow.dst];
@@ -144,7 +144,7 @@ impl Conversation {
 
 /// A frame as a message.
 pub fn message(frame: &Frame<'_>) -> Message {
-    assert!(frame.class != Class::Opaque, "{frame:?}");
+    assert!(frame.class != FrameClass::Opaque, "{frame:?}");
     let carried = frame.data.map(|data| Carried {
         topic: String::from_utf8(data.topic.to_vec()).unwrap(),
         payload_len: data.payload_len,

@@ -7,13 +7,13 @@ use super::super::totals::Totals;
 use super::Conversations;
 use super::reads::ReadOutput;
 use crate::flow::Claim;
-use crate::ids::Way;
+use crate::ids::Direction;
 use crate::join::Assemblies;
 use crate::marks::{Marks, Sending};
 use crate::threads::Threads;
 use wirelap_events::{
-    ByteRange, FlowKey, Nanos, Offset, Origin, PacketHook, Probe, ReadCall, ReadKind, Ready,
-    ReadyKind, Saturate, SendCall, SendKind, Socket, SocketId, Transport, TxState,
+    ByteRange, FlowKey, Nanos, Offset, PacketHook, Probe, ReadCall, ReadKind, Ready, ReadyKind,
+    Saturate, SendCall, SendKind, Socket, SocketId, SocketOrigin, Transport, TxState,
 };
 use wirelap_protocols::{Protocol, Side};
 
@@ -21,15 +21,15 @@ impl Conversations {
     pub fn socket(&mut self, at: Nanos, socket: &Socket, accounts: &mut Accounts) {
         let tx = match (socket.transport, socket.tx_flow()) {
             (Transport::Tcp, Some(key)) => {
-                let way = self.conversation_of(key, socket).unwrap_or_else(|| {
+                let direction = self.conversation_of(key, socket).unwrap_or_else(|| {
                     self.make_room(accounts);
                     self.flows.add(key, socket.netns, at, &self.config)
                 });
-                if let Some(conversation) = self.flows.get_mut(way) {
+                if let Some(conversation) = self.flows.get_mut(direction) {
                     conversation.namespaces.add(socket.netns);
                 }
-                self.bind(at, way, socket);
-                Some(way)
+                self.bind(at, direction, socket);
+                Some(direction)
             }
             _ => None,
         };
@@ -38,35 +38,37 @@ impl Conversations {
 
     /// The conversation of a socket: one whose numbers are the socket's, or that is in its namespace, or of which neither is
     /// known.
-    fn conversation_of(&self, key: FlowKey, socket: &Socket) -> Option<Way> {
-        let takes = |way| self.takes(way, socket.id);
+    fn conversation_of(&self, key: FlowKey, socket: &Socket) -> Option<Direction> {
+        let takes = |direction| self.takes(direction, socket.id);
         match socket.tx_next {
             Some(next) => self.flows.nearest(key, socket.netns, next, socket.rx_next, takes),
-            None => self.flows.find(key).filter(|&way| takes(way)),
+            None => self.flows.find(key).filter(|&direction| takes(direction)),
         }
     }
 
-    /// Whether `socket` can be the sender on `way`: no other socket is.
-    fn takes(&self, way: Way, socket: SocketId) -> bool {
-        self.flows.flow(way).is_some_and(|flow| flow.sender.is_none_or(|sender| sender == socket))
+    /// Whether `socket` can be the sender in `direction`: no other socket is.
+    fn takes(&self, direction: Direction, socket: SocketId) -> bool {
+        self.flows
+            .flow(direction)
+            .is_some_and(|flow| flow.sender.is_none_or(|sender| sender == socket))
     }
 
-    fn bind(&mut self, at: Nanos, way: Way, socket: &Socket) {
-        let Some(conversation) = self.flows.get_mut(way) else {
+    fn bind(&mut self, at: Nanos, direction: Direction, socket: &Socket) {
+        let Some(conversation) = self.flows.get_mut(direction) else {
             return;
         };
-        let other = way.back().side;
+        let other = direction.back().side;
         conversation.claim = Claim::Possible;
         conversation.flow_mut(other).receiver = Some(socket.id);
-        if matches!(socket.origin, Origin::Connected | Origin::Accepted) {
+        if matches!(socket.origin, SocketOrigin::Connected | SocketOrigin::Accepted) {
             conversation.opened.get_or_insert(at);
         }
         match socket.origin {
-            Origin::Connected => conversation.server = Some(other),
-            Origin::Accepted => conversation.server = Some(way.side),
-            Origin::Existing | Origin::FirstSeen => {}
+            SocketOrigin::Connected => conversation.server = Some(other),
+            SocketOrigin::Accepted => conversation.server = Some(direction.side),
+            SocketOrigin::Existing | SocketOrigin::FirstSeen => {}
         }
-        let flow = conversation.flow_mut(way.side);
+        let flow = conversation.flow_mut(direction.side);
         flow.sender = Some(socket.id);
         if flow.is_fresh()
             && !flow.unwrap.is_based()
@@ -80,26 +82,26 @@ impl Conversations {
     }
 
     pub fn closed(&mut self, at: Nanos, id: SocketId) {
-        if let Some(way) = self.sockets.close(id, at) {
-            self.ends(way);
+        if let Some(direction) = self.sockets.close(id, at) {
+            self.ends(direction);
         }
     }
 
     /// One end of a conversation is gone.
-    pub fn ends(&mut self, way: Way) {
-        if let Some(conversation) = self.flows.get_mut(way)
+    pub fn ends(&mut self, direction: Direction) {
+        if let Some(conversation) = self.flows.get_mut(direction)
             && !conversation.closed
         {
             conversation.close();
             let has_farewell = conversation.protocol().is_some_and(Protocol::announces_close);
             let is_abrupt = has_farewell && !conversation.ledger.is_closing();
-            self.closed.note(way, is_abrupt);
-            self.closing.push_back(Way { side: Side::A, ..way });
+            self.closed.note(direction, is_abrupt);
+            self.closing.push_back(Direction { side: Side::A, ..direction });
         }
     }
 
-    /// The way that a TCP socket sends on.
-    fn tx_way(&self, id: SocketId, totals: &mut Totals) -> Option<Way> {
+    /// The direction that a TCP socket sends on.
+    fn tx_way(&self, id: SocketId, totals: &mut Totals) -> Option<Direction> {
         let entry = self.sockets.get(id);
         if entry.is_none() {
             totals.unknown_sockets.grow(1);
@@ -118,10 +120,10 @@ impl Conversations {
         self.sockets.used_by(send.socket, send.task);
         match send.kind {
             SendKind::Stream { start, len, state } => {
-                let Some(way) = self.tx_way(send.socket, totals) else {
+                let Some(direction) = self.tx_way(send.socket, totals) else {
                     return;
                 };
-                let Some(flow) = self.flows.flow_mut(way) else {
+                let Some(flow) = self.flows.flow_mut(direction) else {
                     return;
                 };
                 let Some(start) = flow.unwrap.offset(start) else {
@@ -142,7 +144,7 @@ impl Conversations {
                     marks.led(range, threads.chain(send.task, at));
                 }
                 if let Some(state) = state {
-                    self.heard(way, start, state);
+                    self.heard(direction, start, state);
                 }
             }
             SendKind::Datagram { entered, .. } => {
@@ -153,18 +155,18 @@ impl Conversations {
     }
 
     /// What TCP knew at a send tells which bytes had been acknowledged: all before `snd_una`.
-    fn heard(&mut self, way: Way, write_seq: Offset, state: TxState) {
+    fn heard(&mut self, direction: Direction, write_seq: Offset, state: TxState) {
         let waiting = u64::from(state.in_flight).saturating_add(u64::from(state.unsent));
         let acked = Offset(write_seq.0.saturating_sub(waiting));
-        let Some(conversation) = self.flows.get_mut(way) else {
+        let Some(conversation) = self.flows.get_mut(direction) else {
             return;
         };
-        conversation.flow_mut(way.side).proven(acked);
+        conversation.flow_mut(direction.side).proven(acked);
         for hook in [PacketHook::Xmit, PacketHook::Rx] {
-            let answers = conversation.flow_mut(way.back().side).seen_by(hook);
+            let answers = conversation.flow_mut(direction.back().side).seen_by(hook);
             let carried = answers.unseen_with_data();
-            if conversation.flow_mut(way.side).seen_by(hook).heard(acked, carried) {
-                conversation.flow_mut(way.back().side).seen_by(hook).missed_bare();
+            if conversation.flow_mut(direction.side).seen_by(hook).heard(acked, carried) {
+                conversation.flow_mut(direction.back().side).seen_by(hook).missed_bare();
             }
         }
     }
@@ -188,11 +190,11 @@ impl Conversations {
             let is_it = outgoing.tid == send.task.tid
                 && outgoing.left <= at
                 && entered.is_none_or(|entered| outgoing.left >= entered);
-            if is_it && let Some(flow) = flows.flow_mut(outgoing.way) {
+            if is_it && let Some(flow) = flows.flow_mut(outgoing.direction) {
                 flow.has_sends |= entered.is_some();
                 if let Marks::Udp(marks) = &mut flow.marks {
                     marks.sent(outgoing.number, sending, &led);
-                    let datagram = (outgoing.way, outgoing.number);
+                    let datagram = (outgoing.direction, outgoing.number);
                     for (id, ..) in marks.carried(outgoing.number) {
                         assemblies.sent(id, datagram, sending, threads);
                     }
@@ -205,66 +207,66 @@ impl Conversations {
         Some(())
     }
 
-    /// A socket has data. Returns the way on which messages may have been found by that.
+    /// A socket has data. Returns the direction in which messages may have been found by that.
     pub fn ready(
         &mut self,
         at: Nanos,
         ready: &Ready,
         coverage: &Coverage,
         totals: &mut Totals,
-    ) -> Option<Way> {
+    ) -> Option<Direction> {
         match ready.kind {
             ReadyKind::Stream(next) => {
-                let way = self.tx_way(ready.socket, totals)?.back();
+                let direction = self.tx_way(ready.socket, totals)?.back();
                 let losses = coverage.lost_by(Probe::Ready);
-                let flow = self.flows.flow_mut(way)?;
+                let flow = self.flows.flow_mut(direction)?;
                 let end = flow.counter(next)?;
                 flow.proven(end);
                 let certain = std::mem::replace(&mut flow.ready_losses, losses) == losses;
                 if let Marks::Tcp(marks) = &mut flow.marks {
                     marks.ready(end, at, certain);
                 }
-                self.has_passed(way, end)
+                self.has_passed(direction, end)
             }
             ReadyKind::Datagram { packet, seen } => {
                 let found =
                     packet.and_then(|packet| self.datagram_in(packet, seen, coverage.certain()));
-                let (way, number) = found?;
-                let flow = self.flows.flow_mut(way)?;
+                let (direction, number) = found?;
+                let flow = self.flows.flow_mut(direction)?;
                 flow.receiver = Some(ready.socket);
                 if let Marks::Udp(marks) = &mut flow.marks {
                     marks.ready(number, ready.socket, at);
                 }
                 if let Some(entry) = self.sockets.get_mut(ready.socket) {
-                    entry.datagrams().put_in(way, number);
+                    entry.datagrams().put_in(direction, number);
                 }
                 None
             }
         }
     }
 
-    /// The receiver has everything before `end`. Returns the way if messages may have been found by that.
-    fn has_passed(&mut self, way: Way, end: Offset) -> Option<Way> {
-        if !self.flows.flow(way).is_some_and(|flow| flow.bytes.is_waiting()) {
+    /// The receiver has everything before `end`. Returns the direction if messages may have been found by that.
+    fn has_passed(&mut self, direction: Direction, end: Offset) -> Option<Direction> {
+        if !self.flows.flow(direction).is_some_and(|flow| flow.bytes.is_waiting()) {
             return None;
         }
-        self.passed(way, end);
-        Some(way)
+        self.passed(direction, end);
+        Some(direction)
     }
 
-    /// Data is read from a socket. Returns the way on which messages may have been found by that.
+    /// Data is read from a socket. Returns the direction in which messages may have been found by that.
     pub fn read(
         &mut self,
         at: Nanos,
         read: &ReadCall,
         threads: &Threads,
         out: &mut ReadOutput<'_>,
-    ) -> Option<Way> {
+    ) -> Option<Direction> {
         self.sockets.used_by(read.socket, read.task);
         match read.kind {
             ReadKind::Stream { end, len } => {
-                let way = self.tx_way(read.socket, &mut out.accounts.totals)?.back();
-                let flow = self.flows.flow_mut(way)?;
+                let direction = self.tx_way(read.socket, &mut out.accounts.totals)?.back();
+                let flow = self.flows.flow_mut(direction)?;
                 let end = flow.counter(end)?;
                 let start = Offset(end.0.saturating_sub(u64::from(len)));
                 flow.proven(end);
@@ -275,7 +277,7 @@ impl Conversations {
                     marks.read(ByteRange { start, end }, at, read.task, led);
                 }
                 flow.read_up_to(end, at);
-                self.has_passed(way, end)
+                self.has_passed(direction, end)
             }
             ReadKind::Datagram { .. } => {
                 self.datagram_read(at, read, threads, out);

@@ -1,7 +1,7 @@
 //! Packets that this host threw away, and segments that TCP sent again.
 
 use super::Conversations;
-use crate::ids::Way;
+use crate::ids::Direction;
 use crate::marks::Marks;
 use crate::rows::Rows;
 use wirelap_events::{
@@ -12,16 +12,16 @@ impl Conversations {
     /// A packet was thrown away. That a datagram's message is lost is recognised by its never being read. What TCP
     /// sends is never lost: it comes again.
     pub fn dropped(&mut self, at: Nanos, drop: &DroppedPacket, rows: &mut Rows) {
-        let Some(way) = self.flows.find(drop.flow) else {
+        let Some(direction) = self.flows.find(drop.flow) else {
             return;
         };
         let is_lost = match (drop.flow.transport, &drop.tcp) {
             (Transport::Udp, _) => drop.len > 0,
-            (Transport::Tcp, Some(tcp)) => self.segment_dropped(at, way, drop, tcp),
+            (Transport::Tcp, Some(tcp)) => self.segment_dropped(at, direction, drop, tcp),
             (Transport::Tcp, None) => false,
         };
-        if is_lost && let Some(row) = self.row_of(way, rows) {
-            let reader = self.receiver_of(way);
+        if is_lost && let Some(row) = self.row_of(direction, rows) {
+            let reader = self.receiver_of(direction);
             let Some(row) = rows.get_mut(row) else { return };
             match drop.flow.transport {
                 Transport::Udp => row.evidence.dropped(drop.cause, reader),
@@ -34,7 +34,7 @@ impl Conversations {
     fn segment_dropped(
         &mut self,
         at: Nanos,
-        way: Way,
+        direction: Direction,
         drop: &DroppedPacket,
         tcp: &TcpFields,
     ) -> bool {
@@ -44,9 +44,9 @@ impl Conversations {
         // A socket that is full, or has the bytes already, has heard the acknowledgement.
         let is_heard = matches!(drop.cause, DropCause::SocketBuffer | DropCause::Duplicate);
         if !is_heard && tcp.flags & tcp_flags::ACK != 0 {
-            self.acknowledgement_dropped(at, way.back(), drop.cause, tcp);
+            self.acknowledgement_dropped(at, direction.back(), drop.cause, tcp);
         }
-        let Some(flow) = self.flows.flow_mut(way) else {
+        let Some(flow) = self.flows.flow_mut(direction) else {
             return false;
         };
         // What nobody may ever have sent must not move what is known of the flow.
@@ -62,8 +62,15 @@ impl Conversations {
             && marks.dropped(range, at, drop.cause, drop.outward, drop.queued)
     }
 
-    fn acknowledgement_dropped(&mut self, at: Nanos, way: Way, cause: DropCause, tcp: &TcpFields) {
-        let Some(flow) = self.flows.flow_mut(way).filter(|flow| flow.unwrap.is_based()) else {
+    fn acknowledgement_dropped(
+        &mut self,
+        at: Nanos,
+        direction: Direction,
+        cause: DropCause,
+        tcp: &TcpFields,
+    ) {
+        let Some(flow) = self.flows.flow_mut(direction).filter(|flow| flow.unwrap.is_based())
+        else {
             return;
         };
         let Some(upto) = flow.counter(tcp.ack) else {
@@ -76,14 +83,14 @@ impl Conversations {
 
     /// TCP sends a segment again.
     pub fn retransmit(&mut self, at: Nanos, retransmit: &Retransmit) {
-        let Some(way) = self.sockets.get(retransmit.socket).and_then(|entry| entry.tx) else {
+        let Some(direction) = self.sockets.get(retransmit.socket).and_then(|entry| entry.tx) else {
             return;
         };
-        let Some(conversation) = self.flows.get_mut(way) else {
+        let Some(conversation) = self.flows.get_mut(direction) else {
             return;
         };
         conversation.ledger.resent();
-        let flow = conversation.flow_mut(way.side);
+        let flow = conversation.flow_mut(direction.side);
         if let Some(start) = flow.unwrap.offset(retransmit.start)
             && let Marks::Tcp(marks) = &mut flow.marks
         {

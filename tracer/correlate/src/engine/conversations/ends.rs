@@ -1,53 +1,53 @@
 //! Who is at the ends of a conversation, and which row it belongs to.
 
 use super::Conversations;
-use crate::ids::{Node, Way};
+use crate::ids::{Direction, Node};
 use crate::rows::{Rows, Server};
 use arrayvec::ArrayVec;
 use std::net::SocketAddr;
 use wirelap_events::{GroupId, NetNs, Pid};
 
 impl Conversations {
-    /// The process that sends on a way.
-    pub fn sender_of(&self, way: Way) -> Option<Pid> {
-        let back = self.flows.flow(way.back()).and_then(|flow| flow.receiver);
-        let sender = self.flows.flow(way).and_then(|flow| flow.sender);
+    /// The process that sends in a direction.
+    pub fn sender_of(&self, direction: Direction) -> Option<Pid> {
+        let back = self.flows.flow(direction.back()).and_then(|flow| flow.receiver);
+        let sender = self.flows.flow(direction).and_then(|flow| flow.sender);
         self.sockets.pid(sender.or(back))
     }
 
-    /// The namespace of the socket that sends on a way.
-    pub fn netns_of(&self, way: Way) -> Option<NetNs> {
-        let back = self.flows.flow(way.back()).and_then(|flow| flow.receiver);
-        let sender = self.flows.flow(way).and_then(|flow| flow.sender);
+    /// The namespace of the socket that sends in a direction.
+    pub fn netns_of(&self, direction: Direction) -> Option<NetNs> {
+        let back = self.flows.flow(direction.back()).and_then(|flow| flow.receiver);
+        let sender = self.flows.flow(direction).and_then(|flow| flow.sender);
         Some(self.sockets.get(sender.or(back)?)?.netns)
     }
 
-    /// The process that receives on a way.
-    pub fn receiver_of(&self, way: Way) -> Option<Pid> {
-        let back = self.flows.flow(way.back()).and_then(|flow| flow.sender);
-        let receiver = self.flows.flow(way).and_then(|flow| flow.receiver);
+    /// The process that receives in a direction.
+    pub fn receiver_of(&self, direction: Direction) -> Option<Pid> {
+        let back = self.flows.flow(direction.back()).and_then(|flow| flow.sender);
+        let receiver = self.flows.flow(direction).and_then(|flow| flow.receiver);
         self.sockets.pid(receiver.or(back))
     }
 
     /// The address that serves in a conversation.
-    pub fn server_address(&self, way: Way) -> Option<SocketAddr> {
-        let server = self.flows.server(way)?;
-        Some(self.flows.get(way)?.end(server))
+    pub fn server_address(&self, direction: Direction) -> Option<SocketAddr> {
+        let server = self.flows.server(direction)?;
+        Some(self.flows.get(direction)?.end(server))
     }
 
-    /// Who sends on a way.
-    pub fn node(&self, way: Way) -> Option<Node> {
-        let conversation = self.flows.get(way)?;
-        let key = conversation.flow(way.side).key;
-        let (addr, scope) = self.flows.place(conversation.end(way.side), key.scope);
-        Some(Node { pid: self.sender_of(way), addr, scope, netns: self.netns_of(way) })
+    /// Who sends in a direction.
+    pub fn node(&self, direction: Direction) -> Option<Node> {
+        let conversation = self.flows.get(direction)?;
+        let key = conversation.flow(direction.side).key;
+        let (addr, scope) = self.flows.place(conversation.end(direction.side), key.scope);
+        Some(Node { pid: self.sender_of(direction), addr, scope, netns: self.netns_of(direction) })
     }
 
     /// The row of a conversation, once its protocol is known.
-    pub fn row_of(&mut self, way: Way, rows: &mut Rows) -> Option<GroupId> {
-        let conversation = self.flows.get(way)?;
+    pub fn row_of(&mut self, direction: Direction, rows: &mut Rows) -> Option<GroupId> {
+        let conversation = self.flows.get(direction)?;
         let Some(protocol) = conversation.protocol() else {
-            return self.labelled_row(way, rows);
+            return self.labelled_row(direction, rows);
         };
         let told = u64::from(conversation.tells_server());
         let state = self.sockets.learned.saturating_add(rows.version()) << 1 | told;
@@ -57,9 +57,9 @@ impl Conversations {
             return Some(row);
         }
         let key = conversation.flows[0].key;
-        let pids = self.pids_of(way);
-        let serves = Way { side: self.flows.server(way)?, ..way };
-        let (addr, scope) = self.flows.place(self.server_address(way)?, key.scope);
+        let pids = self.pids_of(direction);
+        let serves = Direction { side: self.flows.server(direction)?, ..direction };
+        let (addr, scope) = self.flows.place(self.server_address(direction)?, key.scope);
         let server =
             Server { addr, scope, pid: self.sender_of(serves), netns: self.netns_of(serves) };
         let row = rows.row_of(protocol, key, server, &pids);
@@ -68,17 +68,17 @@ impl Conversations {
             row.server = row.server.or(pid);
         }
         let state = self.sockets.learned.saturating_add(rows.version()) << 1 | told;
-        self.flows.get_mut(way)?.row = Some((row, state));
+        self.flows.get_mut(direction)?.row = Some((row, state));
         Some(row)
     }
 
     /// The row of a conversation in no known protocol: what a process says that the caller has named
     /// belongs to that name, if something else has made its row.
-    pub fn labelled_row(&self, way: Way, rows: &Rows) -> Option<GroupId> {
-        rows.labelled(&self.pids_of(way))
+    pub fn labelled_row(&self, direction: Direction, rows: &Rows) -> Option<GroupId> {
+        rows.labelled(&self.pids_of(direction))
     }
 
-    fn pids_of(&self, way: Way) -> ArrayVec<Pid, 2> {
-        [self.sender_of(way), self.receiver_of(way)].into_iter().flatten().collect()
+    fn pids_of(&self, direction: Direction) -> ArrayVec<Pid, 2> {
+        [self.sender_of(direction), self.receiver_of(direction)].into_iter().flatten().collect()
     }
 }

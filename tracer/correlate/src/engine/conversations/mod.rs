@@ -16,7 +16,7 @@ pub use reads::ReadOutput;
 use super::sockets::Sockets;
 use crate::config::Config;
 use crate::flow::{ClosedConnections, DecoderOutput, FlowTable, RecentPackets, Topics};
-use crate::ids::Way;
+use crate::ids::Direction;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,13 +30,13 @@ pub struct Conversations {
     /// The last packets of new conversations, which may be others' with translated addresses.
     recent_packets: RecentPackets,
     /// UDP: the datagram that is in this packet's memory.
-    datagrams: FxHashMap<PacketId, (Way, u64)>,
+    datagrams: FxHashMap<PacketId, (Direction, u64)>,
     /// UDP: sockets with reads of which it is not known yet what they took.
     unresolved_sockets: Vec<SocketId>,
     /// Those with legs or bytes that wait.
-    active: Vec<Way>,
+    active: Vec<Direction>,
     /// Those that end.
-    closing: VecDeque<Way>,
+    closing: VecDeque<Direction>,
     /// Those that have ended.
     closed: ClosedConnections,
     /// When what is closed was looked at last.
@@ -123,22 +123,22 @@ impl Conversations {
     }
 
     /// A conversation has something that waits.
-    pub fn activate(&mut self, way: Way) {
-        if let Some(conversation) = self.flows.get_mut(way)
+    pub fn activate(&mut self, direction: Direction) {
+        if let Some(conversation) = self.flows.get_mut(direction)
             && !std::mem::replace(&mut conversation.active, true)
         {
-            self.active.push(way);
+            self.active.push(direction);
         }
     }
 
     /// Takes out the conversations with something that waits; those that still have are given back with
     /// [`Conversations::put_back`].
-    pub fn take_active(&mut self) -> Vec<Way> {
+    pub fn take_active(&mut self) -> Vec<Direction> {
         std::mem::take(&mut self.active)
     }
 
     /// Gives back the conversations that still have something that waits, before those that have something since.
-    pub fn put_back(&mut self, mut active: Vec<Way>) {
+    pub fn put_back(&mut self, mut active: Vec<Direction>) {
         active.append(&mut self.active);
         self.active = active;
     }

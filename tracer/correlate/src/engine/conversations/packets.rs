@@ -2,12 +2,12 @@
 
 use super::super::accounts::Accounts;
 use super::Conversations;
-use crate::ids::Way;
+use crate::ids::Direction;
 use crate::join::Messages;
-use wirelap_events::{Nanos, Packet, Portion, Saturate, Transport};
+use wirelap_events::{Nanos, Packet, PacketKind, Saturate, Transport};
 
 impl Conversations {
-    /// Takes a packet in. Returns the way that it goes, on which messages may have been found. Legs of `messages` are moved
+    /// Takes a packet in. Returns the direction that it goes, on which messages may have been found. Legs of `messages` are moved
     /// where two conversations turn out to be one.
     pub fn packet(
         &mut self,
@@ -15,8 +15,8 @@ impl Conversations {
         packet: &Packet<'_>,
         messages: &mut Messages,
         accounts: &mut Accounts,
-    ) -> Option<Way> {
-        if packet.portion == Portion::Refusal {
+    ) -> Option<Direction> {
+        if packet.kind == PacketKind::IcmpError {
             self.refused(packet);
             return None;
         }
@@ -30,35 +30,36 @@ impl Conversations {
         }
     }
 
-    /// The way of a packet. A conversation of which only the `last` packet is seen ends with it.
-    pub(super) fn way_of(
+    /// The direction of a packet. A conversation of which only the `last` packet is seen ends with it.
+    pub(super) fn direction_of(
         &mut self,
         at: Nanos,
         packet: &Packet<'_>,
         last: bool,
         accounts: &mut Accounts,
-    ) -> Way {
-        if let Some(way) = self.flows.find_in(packet.flow, packet.netns, packet.tcp.as_ref()) {
-            return way;
+    ) -> Direction {
+        if let Some(direction) = self.flows.find_in(packet.flow, packet.netns, packet.tcp.as_ref())
+        {
+            return direction;
         }
         self.make_room(accounts);
-        let way = self.flows.add(packet.flow, packet.netns, at, &self.config);
+        let direction = self.flows.add(packet.flow, packet.netns, at, &self.config);
         if last {
-            self.ends(way);
+            self.ends(direction);
         }
-        way
+        direction
     }
 
     /// Somebody answers a packet of the other direction with an error: bytes of that conversation.
     fn refused(&mut self, packet: &Packet<'_>) {
-        let Some(way) = self.flows.find(packet.flow) else {
+        let Some(direction) = self.flows.find(packet.flow) else {
             return;
         };
-        let Some(conversation) = self.flows.get_mut(way) else {
+        let Some(conversation) = self.flows.get_mut(direction) else {
             return;
         };
-        if conversation.flow_mut(way.side).devices.counts(packet, false) {
-            conversation.ledger.packet(way.side, packet, 0);
+        if conversation.flow_mut(direction.side).devices.counts(packet, false) {
+            conversation.ledger.packet(direction.side, packet, 0);
         }
     }
 }

@@ -8,7 +8,7 @@ use super::super::accounts::Accounts;
 use super::super::coverage::Coverage;
 use super::super::sockets::{Datagrams, UnresolvedRead};
 use super::Conversations;
-use crate::ids::Way;
+use crate::ids::Direction;
 use crate::join::{Assemblies, Carrier, Taker};
 use crate::marks::{Marks, MemoryUse};
 use crate::threads::{Chain, Threads};
@@ -53,7 +53,7 @@ impl Conversations {
         packet: PacketId,
         seen: Option<Nanos>,
         certain: Nanos,
-    ) -> Option<(Way, u64)> {
+    ) -> Option<(Direction, u64)> {
         let mut found = self.datagrams.get(&packet).copied()?;
         let Some(seen) = seen else { return Some(found) };
         for _ in 0..USES {
@@ -71,12 +71,12 @@ impl Conversations {
 
     /// A datagram comes in, or leaves for this host, for the only socket at its port: its coming in may not be seen
     /// (docs/results/0010).
-    pub(super) fn comes_in(&mut self, packet: &Packet<'_>, way: Way, number: u64) {
+    pub(super) fn comes_in(&mut self, packet: &Packet<'_>, direction: Direction, number: u64) {
         let port = packet.flow.dst.port();
         if let Some(socket) = self.sockets.only_at(packet.netns, port)
             && let Some(entry) = self.sockets.get_mut(socket)
         {
-            entry.datagrams().put_in(way, number);
+            entry.datagrams().put_in(direction, number);
         }
     }
 
@@ -113,8 +113,13 @@ impl Conversations {
         }
     }
 
-    fn can_be_read(&self, (way, number): (Way, u64), socket: SocketId, len: u32) -> bool {
-        self.flows.flow(way).is_some_and(|flow| match &flow.marks {
+    fn can_be_read(
+        &self,
+        (direction, number): (Direction, u64),
+        socket: SocketId,
+        len: u32,
+    ) -> bool {
+        self.flows.flow(direction).is_some_and(|flow| match &flow.marks {
             Marks::Udp(marks) => marks.can_be_read(number, socket, len),
             Marks::Tcp(_) => false,
         })
@@ -122,12 +127,12 @@ impl Conversations {
 
     fn taken(
         &mut self,
-        (way, number): (Way, u64),
+        (direction, number): (Direction, u64),
         socket: SocketId,
         taking: DatagramRead,
         out: &mut ReadOutput<'_>,
     ) {
-        let Some(flow) = self.flows.flow_mut(way) else {
+        let Some(flow) = self.flows.flow_mut(direction) else {
             return;
         };
         flow.receiver = Some(socket);
@@ -138,18 +143,18 @@ impl Conversations {
         marks.read(number, socket, at, task, led);
         let by = Taker { socket, pid: Some(task.pid), at, lost: out.coverage.lost() };
         for (assembly, first, count) in marks.carried(number) {
-            out.assemblies.take(assembly, Carrier { way, number, first, count }, by);
+            out.assemblies.take(assembly, Carrier { direction, number, first, count }, by);
         }
     }
 
     /// A socket has read a datagram that is known: what it reads later came later, and was reported.
     fn is_covered_from(
         &mut self,
-        (way, number): (Way, u64),
+        (direction, number): (Direction, u64),
         socket: SocketId,
         coverage: &Coverage,
     ) {
-        let came = self.flows.flow(way).and_then(|flow| flow.marks.came_at(number));
+        let came = self.flows.flow(direction).and_then(|flow| flow.marks.came_at(number));
         if let Some(entry) = self.sockets.get_mut(socket)
             && came.is_some_and(|came| came > coverage.certain())
         {
@@ -158,17 +163,17 @@ impl Conversations {
     }
 
     /// Forgets what was in a socket's queue before a datagram that it has read, and that datagram.
-    fn forget_read(&mut self, (way, number): (Way, u64), socket: SocketId) {
+    fn forget_read(&mut self, (direction, number): (Direction, u64), socket: SocketId) {
         let flows = &self.flows;
-        let came = flows.flow(way).and_then(|flow| flow.marks.came_at(number));
+        let came = flows.flow(direction).and_then(|flow| flow.marks.came_at(number));
         let Some(entry) = self.sockets.get_mut(socket) else {
             return;
         };
         let entry = entry.datagrams();
         // What a read took of which that is not known must stay.
         let came = came.filter(|_| entry.unresolved.is_empty());
-        while let Some(&(way, number)) = entry.inbox.front() {
-            let is_over = match flows.flow(way).map(|flow| &flow.marks) {
+        while let Some(&(direction, number)) = entry.inbox.front() {
+            let is_over = match flows.flow(direction).map(|flow| &flow.marks) {
                 Some(Marks::Udp(marks)) => marks.is_over(number, socket, came, IN_QUEUE),
                 _ => true,
             };
@@ -265,7 +270,7 @@ impl Conversations {
         socket: SocketId,
         all: bool,
         coverage: &Coverage,
-    ) -> Option<((Way, u64), DatagramRead)> {
+    ) -> Option<((Direction, u64), DatagramRead)> {
         let now = coverage.now();
         let own = self.unresolved_of(socket, coverage)?;
         let ordered = |read: &&UnresolvedRead| all || read.at + ORDERED <= now;
@@ -285,7 +290,7 @@ impl Conversations {
         socket: SocketId,
         all: bool,
         coverage: &Coverage,
-    ) -> Option<((Way, u64), DatagramRead)> {
+    ) -> Option<((Direction, u64), DatagramRead)> {
         let now = coverage.now();
         let own = self.unresolved_of(socket, coverage)?;
         let oldest = own.unresolved.front().filter(|oldest| all || oldest.at + PATIENCE <= now)?;
@@ -293,8 +298,8 @@ impl Conversations {
         if oldest.since == Nanos(0) || others.any(|read| read.task.tid != oldest.task.tid) {
             return None;
         }
-        let earlier = |first: (Way, u64), (way, number): (Way, u64)| {
-            (way == first.0).then_some((way, number.min(first.1)))
+        let earlier = |first: (Direction, u64), (direction, number): (Direction, u64)| {
+            (direction == first.0).then_some((direction, number.min(first.1)))
         };
         let found = {
             let mut left = self.can_have_taken(own, socket, oldest);
@@ -317,9 +322,9 @@ impl Conversations {
         own: &'c Datagrams,
         socket: SocketId,
         read: &'c UnresolvedRead,
-    ) -> impl Iterator<Item = (Way, u64)> + 'c {
-        own.inbox.iter().copied().filter(move |&(way, number)| {
-            self.flows.flow(way).is_some_and(|flow| match &flow.marks {
+    ) -> impl Iterator<Item = (Direction, u64)> + 'c {
+        own.inbox.iter().copied().filter(move |&(direction, number)| {
+            self.flows.flow(direction).is_some_and(|flow| match &flow.marks {
                 Marks::Udp(marks) => {
                     marks.came_at(number).is_some_and(|came| came <= read.at)
                         && marks.can_be_read(number, socket, read.len)
@@ -334,8 +339,8 @@ impl Conversations {
         &mut self,
         socket: SocketId,
         index: usize,
-        found: (Way, u64),
-    ) -> Option<((Way, u64), DatagramRead)> {
+        found: (Direction, u64),
+    ) -> Option<((Direction, u64), DatagramRead)> {
         let own = self.sockets.get_mut(socket)?.datagrams();
         let UnresolvedRead { at, task, led, .. } = own.unresolved.remove(index)?;
         Some((found, DatagramRead { at, task, led }))
@@ -346,13 +351,13 @@ impl Conversations {
     ///
     /// A call lets go of a packet before it ends: its memory may be another's by then, sent already, and ready. Only where
     /// reads or what came before them were not reported is a packet in the same memory the one that was read.
-    fn datagram_of(&mut self, read: &ReadCall, coverage: &Coverage) -> Option<(Way, u64)> {
+    fn datagram_of(&mut self, read: &ReadCall, coverage: &Coverage) -> Option<(Direction, u64)> {
         let ReadKind::Datagram { packet, flow, .. } = read.kind else {
             return None;
         };
         let flows = &self.flows;
-        let fits = |&(way, number): &(Way, u64)| {
-            let Some(found) = flows.flow(way) else {
+        let fits = |&(direction, number): &(Direction, u64)| {
+            let Some(found) = flows.flow(direction) else {
                 return false;
             };
             let Marks::Udp(marks) = &found.marks else {
@@ -367,8 +372,8 @@ impl Conversations {
             }
         };
         let known = packet.and_then(|packet| self.datagrams.get(&packet).copied());
-        let known = known.filter(|&(way, _)| {
-            flow.is_none_or(|key| flows.flow(way).is_some_and(|found| found.key == key))
+        let known = known.filter(|&(direction, _)| {
+            flow.is_none_or(|key| flows.flow(direction).is_some_and(|found| found.key == key))
         });
         let whole = [Probe::Read, Probe::Ready].iter().all(|probe| coverage.lost_by(*probe) == 0)
             && !coverage.has_paused();

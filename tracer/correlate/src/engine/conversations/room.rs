@@ -3,7 +3,7 @@
 use super::super::accounts::Accounts;
 use super::Conversations;
 use crate::flow::Conversation;
-use crate::ids::Way;
+use crate::ids::Direction;
 use wirelap_events::{Nanos, Saturate, SocketId};
 
 /// How often what is closed is looked at.
@@ -15,39 +15,41 @@ impl Conversations {
         if self.flows.len() < self.config.max_flows {
             return;
         }
-        for way in self.flows.idlest(|_, _| true) {
-            self.give_up(way, accounts);
+        for direction in self.flows.idlest(|_, _| true) {
+            self.give_up(direction, accounts);
         }
     }
 
-    fn give_up(&mut self, way: Way, accounts: &mut Accounts) {
+    fn give_up(&mut self, direction: Direction, accounts: &mut Accounts) {
         // Nothing is lost with one that has ended.
-        let is_over = self.flows.get(way).is_some_and(|c| c.closed && !c.active);
+        let is_over = self.flows.get(direction).is_some_and(|c| c.closed && !c.active);
         accounts.totals.evicted.grow(u64::from(!is_over));
-        self.forget(way, accounts);
+        self.forget(direction, accounts);
     }
 
     /// Forgets the conversations that matter least when all together hold on to too much memory. The one at hand stays.
-    pub fn weigh(&mut self, current: Way, accounts: &mut Accounts) {
+    pub fn weigh(&mut self, current: Direction, accounts: &mut Accounts) {
         if self.flows.weigh(current) <= self.config.max_bytes {
             return;
         }
-        let others = |way: Way, one: &Conversation| one.held > 0 && way.serial != current.serial;
-        for way in self.flows.idlest(others) {
-            self.give_up(way, accounts);
+        let others = |direction: Direction, one: &Conversation| {
+            one.held > 0 && direction.serial != current.serial
+        };
+        for direction in self.flows.idlest(others) {
+            self.give_up(direction, accounts);
         }
     }
 
     /// Gives up the holes of a flow behind which packets have waited since before `limit`; all, without one. Whether anything
     /// waited: then messages may have been found.
-    pub fn give_up_holes(&mut self, way: Way, limit: Option<Nanos>) -> bool {
-        let Some(conversation) = self.flows.get_mut(way) else {
+    pub fn give_up_holes(&mut self, direction: Direction, limit: Option<Nanos>) -> bool {
+        let Some(conversation) = self.flows.get_mut(direction) else {
             return false;
         };
-        if !conversation.flow(way.side).bytes.is_waiting() {
+        if !conversation.flow(direction.side).bytes.is_waiting() {
             return false;
         }
-        conversation.reassemble(way.side, &mut self.found, |flow, out| match limit {
+        conversation.reassemble(direction.side, &mut self.found, |flow, out| match limit {
             Some(limit) => flow.give_up(limit, out),
             None => flow.interrupt(out),
         });
@@ -62,16 +64,16 @@ impl Conversations {
         }
         self.swept = now;
         for _ in 0..self.closing.len() {
-            let Some(way) = self.closing.pop_front() else {
+            let Some(direction) = self.closing.pop_front() else {
                 break;
             };
-            let Some(conversation) = self.flows.get(way) else {
+            let Some(conversation) = self.flows.get(direction) else {
                 continue;
             };
             if self.is_over(conversation, now) {
-                self.forget(way, accounts);
+                self.forget(direction, accounts);
             } else {
-                self.closing.push_back(way);
+                self.closing.push_back(direction);
             }
         }
         self.sockets.sweep(now - self.config.patience);
@@ -90,12 +92,12 @@ impl Conversations {
     }
 
     /// Forgets a conversation; what it added up to stays.
-    fn forget(&mut self, way: Way, accounts: &mut Accounts) {
-        let row = self.row_of(way, &mut accounts.rows);
-        if let Some((key, unknown)) = self.unknown_of(way, &accounts.rows) {
+    fn forget(&mut self, direction: Direction, accounts: &mut Accounts) {
+        let row = self.row_of(direction, &mut accounts.rows);
+        if let Some((key, unknown)) = self.unknown_of(direction, &accounts.rows) {
             accounts.keep_unknown(key, unknown);
         }
-        if let Some(gone) = self.flows.remove(way) {
+        if let Some(gone) = self.flows.remove(direction) {
             accounts.keep(row, gone);
         }
     }

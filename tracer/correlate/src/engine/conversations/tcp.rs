@@ -3,7 +3,7 @@
 use super::super::accounts::Accounts;
 use super::Conversations;
 use crate::flow::{Claim, Flow, Request, State};
-use crate::ids::Way;
+use crate::ids::Direction;
 use crate::join::Messages;
 use crate::marks::Marks;
 use crate::rows::Rows;
@@ -22,53 +22,57 @@ impl Conversations {
         tcp: &TcpFields,
         messages: &mut Messages,
         accounts: &mut Accounts,
-    ) -> Option<Way> {
-        let way = if tcp.flags & tcp_flags::SYN == 0 {
+    ) -> Option<Direction> {
+        let direction = if tcp.flags & tcp_flags::SYN == 0 {
             let last = tcp.flags & tcp_flags::FIN != 0;
-            self.way_of(at, packet, last, accounts)
+            self.direction_of(at, packet, last, accounts)
         } else {
             self.syn(at, packet, tcp, accounts)
         };
-        if self.flows.get(way).is_some_and(|conversation| conversation.claim == Claim::Refused) {
+        if self
+            .flows
+            .get(direction)
+            .is_some_and(|conversation| conversation.claim == Claim::Refused)
+        {
             accounts.totals.anomalies.grow(1);
             return None;
         }
-        let way = self.same_elsewhere(at, packet, tcp, way, messages);
-        let conversation = self.flows.get_mut(way)?;
-        if !conversation.accepts(way.side, packet, tcp) {
+        let direction = self.same_elsewhere(at, packet, tcp, direction, messages);
+        let conversation = self.flows.get_mut(direction)?;
+        if !conversation.accepts(direction.side, packet, tcp) {
             accounts.totals.anomalies.grow(1);
             return None;
         }
         let since = at - conversation.seen;
         conversation.seen = conversation.seen.max(at);
         if tcp.flags & tcp_flags::RST != 0 {
-            self.ends(way);
+            self.ends(direction);
         }
-        let conversation = self.flows.get_mut(way)?;
+        let conversation = self.flows.get_mut(direction)?;
         if !matches!(conversation.state, State::Decoding(..)) {
-            conversation.count_unread(way.side, packet, tcp, at);
+            conversation.count_unread(direction.side, packet, tcp, at);
             if packet.payload_len > 0 && since > PAUSE {
                 conversation.look_again();
             }
         }
         if matches!(conversation.state, State::Ignored) {
             let missing = u64::from(packet.payload_len).saturating_sub(packet.payload.len() as u64);
-            conversation.watch(way.side, packet.payload, missing);
+            conversation.watch(direction.side, packet.payload, missing);
             return None;
         }
-        let flow = conversation.flow_mut(way.side);
+        let flow = conversation.flow_mut(direction.side);
         let Some(range) = flow.payload_range(tcp, packet.payload_len) else {
             accounts.totals.anomalies.grow(1);
             if flow.devices.counts(packet, false) {
-                conversation.ledger.packet(way.side, packet, 0);
+                conversation.ledger.packet(direction.side, packet, 0);
             }
             return None;
         };
         let repeated = mark(flow, packet, range, at);
-        self.carried = (!range.is_empty()).then_some(FlowRange { flow: way.id(), range });
+        self.carried = (!range.is_empty()).then_some(FlowRange { flow: direction.id(), range });
         let sent_here = flow.devices.is_sent_here();
         if let Some(repeated) = repeated {
-            conversation.ledger.packet(way.side, packet, repeated);
+            conversation.ledger.packet(direction.side, packet, repeated);
         }
         // The copy of a packet at its receiver, or on its way through a router, usually comes without its bytes.
         let is_copy = match packet.hook {
@@ -77,36 +81,36 @@ impl Conversations {
         };
         let tells_nothing = packet.payload.is_empty() && is_copy;
         if !range.is_empty() && !tells_nothing {
-            conversation.packet(way.side, range, packet.payload, at, &mut self.found);
-            self.note_control_frames(at, way, &mut accounts.rows);
+            conversation.packet(direction.side, range, packet.payload, at, &mut self.found);
+            self.note_control_frames(at, direction, &mut accounts.rows);
         }
         if tcp.flags & tcp_flags::ACK != 0 {
-            self.acknowledged(at, way.back(), packet.hook, tcp);
+            self.acknowledged(at, direction.back(), packet.hook, tcp);
         }
-        self.activate(way);
-        Some(way)
+        self.activate(direction);
+        Some(direction)
     }
 
     /// Notes when there were frames that bear on messages and are none.
-    pub(super) fn note_control_frames(&mut self, at: Nanos, way: Way, rows: &mut Rows) {
-        let Some(conversation) = self.flows.get_mut(way) else {
+    pub(super) fn note_control_frames(&mut self, at: Nanos, direction: Direction, rows: &mut Rows) {
+        let Some(conversation) = self.flows.get_mut(direction) else {
             return;
         };
         let control = std::mem::take(&mut conversation.control);
         if let Some(end) = control.asked {
-            let after_loss = conversation.flow(way.back().side).came_late();
+            let after_loss = conversation.flow(direction.back().side).came_late();
             let ask = control.ask;
-            let free_since = conversation.flow(way.back().side).last_arrived();
+            let free_since = conversation.flow(direction.back().side).last_arrived();
             let request = Request { at, end, free_since, after_loss, ask, ..Request::default() };
-            conversation.flow_mut(way.side).asks(request);
+            conversation.flow_mut(direction.side).asks(request);
         }
         if control.room {
-            let arrived = conversation.flow(way.back().side).last_arrived();
-            let before = conversation.flow(way.side).room.map(|room| room.at);
-            conversation.flow_mut(way.side).room = Some(made_room(at, arrived, before));
+            let arrived = conversation.flow(direction.back().side).last_arrived();
+            let before = conversation.flow(direction.side).room.map(|room| room.at);
+            conversation.flow_mut(direction.side).room = Some(made_room(at, arrived, before));
         }
         if control.committed {
-            conversation.flow_mut(way.back().side).answered_at_commit();
+            conversation.flow_mut(direction.back().side).answered_at_commit();
         }
         if control.upkeep
             && let Some((row, _)) = conversation.row
@@ -122,27 +126,29 @@ impl Conversations {
         packet: &Packet<'_>,
         tcp: &TcpFields,
         accounts: &mut Accounts,
-    ) -> Way {
-        let way = self.flows.opened_by(packet.flow, packet.netns, tcp).unwrap_or_else(|| {
+    ) -> Direction {
+        let direction = self.flows.opened_by(packet.flow, packet.netns, tcp).unwrap_or_else(|| {
             self.make_room(accounts);
             self.flows.add(packet.flow, packet.netns, at, &self.config)
         });
-        if let Some(conversation) = self.flows.get_mut(way) {
-            let flow = conversation.flow_mut(way.side);
+        if let Some(conversation) = self.flows.get_mut(direction) {
+            let flow = conversation.flow_mut(direction.side);
             if flow.isn.is_none() {
                 flow.open(tcp.seq);
             }
             conversation.opened.get_or_insert(at);
             let is_reply = tcp.flags & tcp_flags::ACK != 0;
-            conversation.server = Some(if is_reply { way.side } else { way.back().side });
+            conversation.server =
+                Some(if is_reply { direction.side } else { direction.back().side });
         }
-        way
+        direction
     }
 
     /// What the receiver has acknowledged and no packet was seen of will not be seen.
-    fn acknowledged(&mut self, at: Nanos, way: Way, hook: PacketHook, tcp: &TcpFields) {
+    fn acknowledged(&mut self, at: Nanos, direction: Direction, hook: PacketHook, tcp: &TcpFields) {
         let packets_only = self.config.packets_only;
-        let Some(flow) = self.flows.flow_mut(way).filter(|flow| flow.unwrap.is_based()) else {
+        let Some(flow) = self.flows.flow_mut(direction).filter(|flow| flow.unwrap.is_based())
+        else {
             return;
         };
         let Some(upto) = flow.counter(tcp.ack) else {
@@ -159,14 +165,15 @@ impl Conversations {
             marks.acknowledged(upto, at);
         }
         if flow.bytes.is_waiting() {
-            self.passed(way, upto);
+            self.passed(direction, upto);
         }
     }
 
     /// The receiver has everything before `upto`.
-    pub(super) fn passed(&mut self, way: Way, upto: Offset) {
-        if let Some(conversation) = self.flows.get_mut(way) {
-            conversation.reassemble(way.side, &mut self.found, |flow, out| flow.passed(upto, out));
+    pub(super) fn passed(&mut self, direction: Direction, upto: Offset) {
+        if let Some(conversation) = self.flows.get_mut(direction) {
+            conversation
+                .reassemble(direction.side, &mut self.found, |flow, out| flow.passed(upto, out));
         }
     }
 }

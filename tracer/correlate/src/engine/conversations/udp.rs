@@ -5,10 +5,10 @@ use super::super::sockets::Outgoing;
 use super::super::totals::Totals;
 use super::Conversations;
 use crate::flow::State;
-use crate::ids::Way;
+use crate::ids::Direction;
 use crate::join::Messages;
 use crate::marks::{Marks, UdpMarks};
-use wirelap_events::{FlowRange, Nanos, Packet, PacketHook, Portion, Saturate, SocketId};
+use wirelap_events::{FlowRange, Nanos, Packet, PacketHook, PacketKind, Saturate, SocketId};
 
 /// Packets in memory that are remembered; when there are more, those of flows that are gone go.
 const PACKETS: usize = 262_144;
@@ -20,61 +20,62 @@ impl Conversations {
         packet: &Packet<'_>,
         messages: &mut Messages,
         accounts: &mut Accounts,
-    ) -> Option<Way> {
+    ) -> Option<Direction> {
         let known = self.datagrams.get(&packet.id).copied();
-        if matches!(packet.portion, Portion::Fragment { start, .. } if start > 0) {
+        if matches!(packet.kind, PacketKind::Fragment { start, .. } if start > 0) {
             return self.later_fragment(at, packet, known);
         }
-        let way = self.way_of(at, packet, false, accounts);
-        let way = known.map_or(way, |known| self.same_datagram(packet, known, way, messages));
-        let conversation = self.flows.get_mut(way)?;
+        let direction = self.direction_of(at, packet, false, accounts);
+        let direction =
+            known.map_or(direction, |known| self.same_datagram(packet, known, direction, messages));
+        let conversation = self.flows.get_mut(direction)?;
         conversation.seen = conversation.seen.max(at);
         if matches!(conversation.state, State::Ignored) {
-            conversation.count_datagram(way.side, packet, at);
+            conversation.count_datagram(direction.side, packet, at);
             return None;
         }
-        let flow = conversation.flow_mut(way.side);
+        let flow = conversation.flow_mut(direction.side);
         let is_sent_here = flow.devices.is_sent_here();
         let Marks::Udp(marks) = &mut flow.marks else {
             return None;
         };
-        let same = again(marks, known.filter(|&(w, _)| w == way), packet, at, is_sent_here);
+        let same = again(marks, known.filter(|&(w, _)| w == direction), packet, at, is_sent_here);
         let number = if let Some(number) = same {
             number
         } else {
             let (number, range) = marks.add(packet, at, known);
             flow.devices.counts(packet, packet.hook == PacketHook::Xmit);
-            conversation.ledger.packet(way.side, packet, 0);
-            conversation.unread.count(way.side, u64::from(packet.payload_len), at);
-            conversation.datagram_packet(way.side, range, packet, &mut self.found);
-            self.note_control_frames(at, way, &mut accounts.rows);
-            self.remember(packet, way, number, &mut accounts.totals);
+            conversation.ledger.packet(direction.side, packet, 0);
+            conversation.unread.count(direction.side, u64::from(packet.payload_len), at);
+            conversation.datagram_packet(direction.side, range, packet, &mut self.found);
+            self.note_control_frames(at, direction, &mut accounts.rows);
+            self.remember(packet, direction, number, &mut accounts.totals);
             number
         };
-        self.carries(way, number);
+        self.carries(direction, number);
         // Only loopback counts no link header.
         if packet.hook == PacketHook::Xmit && packet.link_header == 0 {
-            self.comes_in(packet, way, number);
+            self.comes_in(packet, direction, number);
         }
         match (packet.hook, packet.socket) {
-            (PacketHook::Rx, _) => self.comes_in(packet, way, number),
+            (PacketHook::Rx, _) => self.comes_in(packet, direction, number),
             (PacketHook::Xmit, Some(socket)) if same.is_none() => {
-                self.leaves(at, packet, socket, way, number);
+                self.leaves(at, packet, socket, direction, number);
             }
             (PacketHook::Xmit, _) => {}
         }
-        self.activate(way);
-        Some(way)
+        self.activate(direction);
+        Some(direction)
     }
 
     /// The packet at hand is this datagram's.
-    fn carries(&mut self, way: Way, number: u64) {
-        let flow = self.flows.flow(way);
+    fn carries(&mut self, direction: Direction, number: u64) {
+        let flow = self.flows.flow(direction);
         let datagram = flow.and_then(|flow| match &flow.marks {
             Marks::Udp(marks) => marks.get(number),
             Marks::Tcp(_) => None,
         });
-        self.carried = datagram.map(|sent| FlowRange { flow: way.id(), range: sent.range });
+        self.carried = datagram.map(|sent| FlowRange { flow: direction.id(), range: sent.range });
     }
 
     /// A fragment without ports: what is known of the first one's datagram holds for it. One whose
@@ -83,42 +84,48 @@ impl Conversations {
         &mut self,
         at: Nanos,
         packet: &Packet<'_>,
-        known: Option<(Way, u64)>,
-    ) -> Option<Way> {
-        let way = self.flows.find(packet.flow)?;
-        let conversation = self.flows.get_mut(way)?;
+        known: Option<(Direction, u64)>,
+    ) -> Option<Direction> {
+        let direction = self.flows.find(packet.flow)?;
+        let conversation = self.flows.get_mut(direction)?;
         conversation.seen = conversation.seen.max(at);
         if matches!(conversation.state, State::Ignored) {
-            conversation.count_datagram(way.side, packet, at);
+            conversation.count_datagram(direction.side, packet, at);
             return None;
         }
-        let flow = conversation.flow_mut(way.side);
+        let flow = conversation.flow_mut(direction.side);
         let Marks::Udp(marks) = &mut flow.marks else {
             return None;
         };
-        let number = known.filter(|&(of, _)| of == way).map(|(_, number)| number);
+        let number = known.filter(|&(of, _)| of == direction).map(|(_, number)| number);
         let Some(number) = number.filter(|&number| marks.get(number).is_some()) else {
             if flow.devices.counts(packet, false) {
-                conversation.ledger.packet(way.side, packet, 0);
+                conversation.ledger.packet(direction.side, packet, 0);
             }
             return None;
         };
         if let Some(range) = marks.fragment(number, packet, at) {
-            conversation.ledger.packet(way.side, packet, 0);
-            conversation.datagram_packet(way.side, range, packet, &mut self.found);
+            conversation.ledger.packet(direction.side, packet, 0);
+            conversation.datagram_packet(direction.side, range, packet, &mut self.found);
         }
         if packet.hook == PacketHook::Rx {
-            self.comes_in(packet, way, number);
+            self.comes_in(packet, direction, number);
         }
-        self.activate(way);
-        Some(way)
+        self.activate(direction);
+        Some(direction)
     }
 
-    fn remember(&mut self, packet: &Packet<'_>, way: Way, number: u64, totals: &mut Totals) {
+    fn remember(
+        &mut self,
+        packet: &Packet<'_>,
+        direction: Direction,
+        number: u64,
+        totals: &mut Totals,
+    ) {
         if self.datagrams.len() >= PACKETS && !self.datagrams.contains_key(&packet.id) {
             let flows = &self.flows;
-            self.datagrams.retain(|_, (way, number)| {
-                flows.flow(*way).is_some_and(
+            self.datagrams.retain(|_, (direction, number)| {
+                flows.flow(*direction).is_some_and(
                     |flow| matches!(&flow.marks, Marks::Udp(marks) if marks.get(*number).is_some()),
                 )
             });
@@ -127,13 +134,20 @@ impl Conversations {
                 totals.evicted.grow(1);
             }
         }
-        self.datagrams.insert(packet.id, (way, number));
+        self.datagrams.insert(packet.id, (direction, number));
     }
 
     /// A datagram leaves `socket`: its send call is reported later, or was before if a qdisc held it.
-    fn leaves(&mut self, at: Nanos, packet: &Packet<'_>, socket: SocketId, way: Way, number: u64) {
+    fn leaves(
+        &mut self,
+        at: Nanos,
+        packet: &Packet<'_>,
+        socket: SocketId,
+        direction: Direction,
+        number: u64,
+    ) {
         let left = packet.queued.unwrap_or(at);
-        let Some(flow) = self.flows.flow_mut(way) else {
+        let Some(flow) = self.flows.flow_mut(direction) else {
             return;
         };
         flow.sender = Some(socket);
@@ -145,7 +159,7 @@ impl Conversations {
         if let (Some(call), Marks::Udp(marks)) = (call, &mut flow.marks) {
             marks.sent(number, call.sending, &call.led);
         } else {
-            own.put_out(Outgoing { way, number, tid: packet.task.tid, left });
+            own.put_out(Outgoing { direction, number, tid: packet.task.tid, left });
         }
     }
 }
@@ -154,7 +168,7 @@ impl Conversations {
 /// copied on its way, by its place in the order of its flow.
 fn again(
     marks: &mut UdpMarks,
-    known: Option<(Way, u64)>,
+    known: Option<(Direction, u64)>,
     packet: &Packet<'_>,
     at: Nanos,
     is_sent_here: bool,

@@ -2,7 +2,7 @@
 
 use super::Conversations;
 use crate::flow::{COMPARED, Conversation};
-use crate::ids::Way;
+use crate::ids::Direction;
 use crate::join::Messages;
 use crate::marks::Marks;
 use wirelap_events::{FlowKey, Nanos, Packet, PacketHook, Saturate, TcpFields};
@@ -14,22 +14,22 @@ impl Conversations {
         at: Nanos,
         packet: &Packet<'_>,
         tcp: &TcpFields,
-        way: Way,
+        direction: Direction,
         messages: &mut Messages,
-    ) -> Way {
-        let Some(conversation) = self.flows.get_mut(way) else {
-            return way;
+    ) -> Direction {
+        let Some(conversation) = self.flows.get_mut(direction) else {
+            return direction;
         };
         if conversation.compared >= COMPARED {
-            return way;
+            return direction;
         }
         conversation.compared.grow(1);
-        let seen = self.recent_packets.see(at, packet, tcp, way);
-        match self.socket_of(packet, way).or(seen) {
+        let seen = self.recent_packets.see(at, packet, tcp, direction);
+        match self.socket_of(packet, direction).or(seen) {
             Some((before, key)) if self.flows.get(before).is_some() => {
-                self.unite((before, key), (way, packet.flow), messages)
+                self.unite((before, key), (direction, packet.flow), messages)
             }
-            _ => way,
+            _ => direction,
         }
     }
 
@@ -38,15 +38,15 @@ impl Conversations {
     pub(super) fn same_datagram(
         &mut self,
         packet: &Packet<'_>,
-        (before, number): (Way, u64),
-        way: Way,
+        (before, number): (Direction, u64),
+        direction: Direction,
         messages: &mut Messages,
-    ) -> Way {
-        if before.serial == way.serial {
-            return way;
+    ) -> Direction {
+        if before.serial == direction.serial {
+            return direction;
         }
         let Some(flow) = self.flows.flow(before) else {
-            return way;
+            return direction;
         };
         let key = flow.key;
         let goes_on = match &flow.marks {
@@ -58,33 +58,33 @@ impl Conversations {
             }
             Marks::Tcp(_) => false,
         };
-        let Some(conversation) = self.flows.get_mut(way).filter(|_| goes_on) else {
-            return way;
+        let Some(conversation) = self.flows.get_mut(direction).filter(|_| goes_on) else {
+            return direction;
         };
         if conversation.compared >= COMPARED {
-            return way;
+            return direction;
         }
         conversation.compared.grow(1);
-        self.unite((before, key), (way, packet.flow), messages)
+        self.unite((before, key), (direction, packet.flow), messages)
     }
 
     /// The conversation that the sending socket of a packet has, if it has other addresses than the packet.
-    fn socket_of(&self, packet: &Packet<'_>, way: Way) -> Option<(Way, FlowKey)> {
+    fn socket_of(&self, packet: &Packet<'_>, direction: Direction) -> Option<(Direction, FlowKey)> {
         let socket = packet.socket.filter(|_| packet.hook == PacketHook::Xmit)?;
-        let of = self.sockets.get(socket)?.tx.filter(|of| of.serial != way.serial)?;
+        let of = self.sockets.get(socket)?.tx.filter(|of| of.serial != direction.serial)?;
         let key = self.flows.flow(of)?.key;
         // The addresses of one that was replaced by a newer one are the same.
         (key != packet.flow).then_some((of, key))
     }
 
-    /// Makes one of two. A packet was on the first way with the first addresses, and then on the second with the second.
+    /// Makes one of two. A packet was in the first direction with the first addresses, and then on the second with the second.
     fn unite(
         &mut self,
-        first: (Way, FlowKey),
-        second: (Way, FlowKey),
+        first: (Direction, FlowKey),
+        second: (Direction, FlowKey),
         messages: &mut Messages,
-    ) -> Way {
-        let carried = |way| self.flows.get(way).map_or(0, Conversation::carried);
+    ) -> Direction {
+        let carried = |direction| self.flows.get(direction).map_or(0, Conversation::carried);
         let is_second = carried(second.0) > carried(first.0);
         let (keep, gone) = if is_second { (second.0, first.0) } else { (first.0, second.0) };
         let Some(mut other) = self.flows.remove(gone) else {
@@ -101,11 +101,14 @@ impl Conversations {
         known.ends[keep.side as usize] = first.1.src;
         known.ends[keep.back().side as usize] = second.1.dst;
         conversation.row = None;
-        for way in [keep, keep.back()] {
-            let legs = self.flows.flow(way).map(|flow| flow.pending.clone()).unwrap_or_default();
-            if let (Some(sender), Some(receiver)) = (self.node(way), self.node(way.back())) {
+        for direction in [keep, keep.back()] {
+            let legs =
+                self.flows.flow(direction).map(|flow| flow.pending.clone()).unwrap_or_default();
+            if let (Some(sender), Some(receiver)) =
+                (self.node(direction), self.node(direction.back()))
+            {
                 for leg in legs {
-                    messages.goes(leg, way, sender, receiver);
+                    messages.goes(leg, direction, sender, receiver);
                 }
             }
         }
@@ -119,8 +122,8 @@ impl Conversations {
         keep
     }
 
-    /// The sockets of one direction send and receive on another way now.
-    fn take_sockets(&mut self, keep: Way, gone: Way, other: &Conversation) {
+    /// The sockets of one direction send and receive in another direction now.
+    fn take_sockets(&mut self, keep: Direction, gone: Direction, other: &Conversation) {
         let theirs = other.flow(gone.side);
         let Some(flow) = self.flows.flow_mut(keep) else {
             return;

@@ -3,47 +3,45 @@
 use super::Conversations;
 use crate::bytes::{UnknownKey, UnknownTraffic};
 use crate::flow::{Conversation, State};
-use crate::ids::{Way, normal};
+use crate::ids::{Direction, normal};
 use crate::rows::Rows;
 use wirelap_events::Transport;
 use wirelap_protocols::Side;
 
 impl Conversations {
     /// One conversation as a row; `None` if it is decoded, carried nothing, or belongs to a row that the caller has named.
-    pub fn unknown_of(&self, way: Way, rows: &Rows) -> Option<(UnknownKey, UnknownTraffic)> {
-        let conversation = self.flows.get(way)?;
+    pub fn unknown_of(
+        &self,
+        direction: Direction,
+        rows: &Rows,
+    ) -> Option<(UnknownKey, UnknownTraffic)> {
+        let conversation = self.flows.get(direction)?;
         if matches!(conversation.state, State::Decoding(..))
             || conversation.unread.total() == 0
-            || self.labelled_row(way, rows).is_some()
+            || self.labelled_row(direction, rows).is_some()
         {
             return None;
         }
-        let serves = self.flows.server(way)?;
+        let serves = self.flows.server(direction)?;
         let key = conversation.flow(serves).key;
-        let row = self.row_of_unknown(conversation, way, serves);
+        let row = self.row_of_unknown(conversation, direction, serves);
         let (addr, scope) = self.flows.place(key.src, key.scope);
-        Some(((normal(addr), scope, key.transport, row.name.clone()), row))
+        Some(((normal(addr), scope, key.transport, row.protocol.clone()), row))
     }
 
     fn row_of_unknown(
         &self,
         conversation: &Conversation,
-        way: Way,
+        direction: Direction,
         serves: Side,
     ) -> UnknownTraffic {
         let key = conversation.flow(serves).key;
-        let down = Way { side: serves, ..way };
-        let process = |way| Some(self.sockets.name(self.sender_of(way)?)?.to_owned());
+        let down = Direction { side: serves, ..direction };
+        let process = |direction| Some(self.sockets.name(self.sender_of(direction)?)?.to_owned());
         let [from_server, to_server] =
-            [down, down.back()].map(|way| conversation.unread.bytes[way.side as usize]);
-        let name = conversation.foreign_name();
+            [down, down.back()].map(|direction| conversation.unread.bytes[direction.side as usize]);
         UnknownTraffic {
-            name: name.map(ToString::to_string).unwrap_or_default(),
-            protocol: name.map(|name| name.protocol.to_owned()),
-            version: name.and_then(|name| name.version).map(str::to_owned),
-            server_name: name.and_then(|name| name.server_name.as_deref()).map(str::to_owned),
-            inside: name.and_then(|name| name.inside.as_deref()).map(str::to_owned),
-            is_encrypted: name.is_some_and(|name| name.is_encrypted),
+            protocol: conversation.foreign_name().cloned(),
             is_udp: key.transport == Transport::Udp,
             endpoint: Some(key.src),
             server: process(down),

@@ -4,7 +4,7 @@ use super::super::sink::DeliverySink;
 use super::hand_out::nothing;
 use super::{Context, Deliveries};
 use crate::flow::{FlowTable, Found, TopicHash, identity_of};
-use crate::ids::{AssemblyId, LegKey, Way};
+use crate::ids::{AssemblyId, Direction, LegKey};
 use crate::join::{Assembly, Carrier, Last, leg};
 use crate::marks::{Arrival, Datagram, Marks, Path, ReadBy, UdpMarks};
 use arrayvec::ArrayVec;
@@ -14,12 +14,12 @@ use wirelap_events::{
 
 impl Deliveries {
     /// Takes in the fragments that the decoder of a conversation has just found.
-    pub(super) fn carry_found(&mut self, at: Nanos, way: Way, c: &mut Context<'_>) {
+    pub(super) fn carry_found(&mut self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
         let mut carried = std::mem::take(&mut c.conversations.found_mut().fragments);
         let lost = c.coverage.lost();
         for found in carried.drain(..) {
-            let way = Way { side: found.side, ..way };
-            let Some(flow) = c.conversations.flows_mut().flow_mut(way) else {
+            let direction = Direction { side: found.side, ..direction };
+            let Some(flow) = c.conversations.flows_mut().flow_mut(direction) else {
                 continue;
             };
             let Marks::Udp(marks) = &mut flow.marks else {
@@ -30,10 +30,10 @@ impl Deliveries {
             };
             let is_multicast = flow.key.dst.ip().is_multicast();
             let fragments = &found.fragments;
-            let id = self.assemblies.carry((way, number), fragments, is_multicast, at, lost);
+            let id = self.assemblies.carry((direction, number), fragments, is_multicast, at, lost);
             marks.carries(number, id, fragments.first, fragments.count);
             if let Some(sending) = marks.get(number).and_then(|datagram| datagram.sending) {
-                self.assemblies.sent(id, (way, number), sending, c.host.threads());
+                self.assemblies.sent(id, (direction, number), sending, c.host.threads());
             }
             if flow.assembling.back() != Some(&id) {
                 flow.assembling.push_back(id);
@@ -41,7 +41,7 @@ impl Deliveries {
         }
         c.conversations.found_mut().fragments = carried;
         for (side, origin, first) in c.conversations.found_mut().ordered.drain(..) {
-            self.assemblies.keep_order(Way { side, ..way }, origin, first, at);
+            self.assemblies.keep_order(Direction { side, ..direction }, origin, first, at);
         }
         while let Some(id) = self.assemblies.surplus() {
             c.accounts.totals.evicted.grow(u64::from(self.assemblies.get(id).is_some()));
@@ -53,11 +53,11 @@ impl Deliveries {
     pub fn is_assembled(
         &mut self,
         at: Nanos,
-        way: Way,
+        direction: Direction,
         message: Option<GlobalKey>,
         leg: LegKey,
     ) -> bool {
-        let id = message.and_then(|message| self.assemblies.find(way, message));
+        let id = message.and_then(|message| self.assemblies.find(direction, message));
         let is_open = |id| self.assemblies.get(id).is_some_and(|assembly| assembly.leg.is_none());
         let Some(id) = id.filter(|&id| is_open(id)) else {
             return false;
@@ -67,12 +67,12 @@ impl Deliveries {
     }
 
     /// Whether a message is one that was sent before; and if so, whether somebody may lack it.
-    pub fn repairs(&self, way: Way, found: &Found) -> Option<bool> {
+    pub fn repairs(&self, direction: Direction, found: &Found) -> Option<bool> {
         let message = found.assembly?;
-        let known = self.assemblies.find(way, message).and_then(|id| self.assemblies.get(id));
+        let known = self.assemblies.find(direction, message).and_then(|id| self.assemblies.get(id));
         // What a reader had of it before anyone looked is not known.
         let began_unseen = known.is_some_and(|known| known.is_late && !known.is_single());
-        let elsewhere = self.assemblies.is_known_elsewhere(way, message);
+        let elsewhere = self.assemblies.is_known_elsewhere(direction, message);
         let nobody_has_it = known.is_some_and(|known| known.readers.is_empty());
         (began_unseen || found.duplicate || elsewhere).then_some(elsewhere || nobody_has_it)
     }
@@ -110,7 +110,7 @@ impl Deliveries {
         let Some(assembly) = self.assemblies.get(id) else {
             return;
         };
-        let way = assembly.way;
+        let direction = assembly.direction;
         let is_taken = assembly.readers.iter().any(|reader| reader.got.is_some());
         if !is_taken {
             // Nobody here is seen to take anything: it ends at another host, or is known by its packets.
@@ -119,7 +119,7 @@ impl Deliveries {
                 self.config.packets_only
                     || c.conversations
                         .flows()
-                        .flow(way)
+                        .flow(direction)
                         .is_some_and(|flow| flow.ends_unseen(extent))
             });
             if is_remote && assembly.readers.is_empty() {
@@ -130,12 +130,15 @@ impl Deliveries {
         let Some(key) = self.leg_of(id, c) else {
             return;
         };
-        self.settle_row(key, way, c);
+        self.settle_row(key, direction, c);
         let legs = self.legs_of(id, key, c);
         self.hand_out_copies(id, key, legs, out, c);
         // Other readers of a group may still lack something.
-        let is_group =
-            c.conversations.flows().flow(way).is_some_and(|flow| flow.key.dst.ip().is_multicast());
+        let is_group = c
+            .conversations
+            .flows()
+            .flow(direction)
+            .is_some_and(|flow| flow.key.dst.ip().is_multicast());
         if !is_group && self.assemblies.is_over(id) {
             self.assemblies.forget(id);
         }
@@ -201,7 +204,7 @@ impl Deliveries {
         let Some(assembly) = self.assemblies.get(id) else {
             return legs;
         };
-        let Some(flow) = c.conversations.flows().flow(assembly.way) else {
+        let Some(flow) = c.conversations.flows().flow(assembly.direction) else {
             return legs;
         };
         let Some(extent) = self.messages.leg(key).map(|leg| leg.extent) else {
@@ -217,7 +220,7 @@ impl Deliveries {
             }
             let (from, to) = (flow.sender, Some(with.socket));
             let (mut leg, backwards) = leg::build(flow.key, from, to, &path, spare);
-            leg.flow_range = FlowRange { flow: assembly.way.id(), range: extent };
+            leg.flow_range = FlowRange { flow: assembly.direction.id(), range: extent };
             if is_unsure || assembly.is_late {
                 // It was delivered; how long it took is not known.
                 leg.times.clear(Stage::Publish);
@@ -247,11 +250,12 @@ impl Deliveries {
         let first = begins.and_then(|carrier| datagram(flows, *carrier));
         let departs = leaves.and_then(|carrier| datagram(flows, *carrier));
         let arrives = arrival(flows, last);
-        let Last { way, number, fragment, .. } = last;
-        let came = datagram(flows, Carrier { way, number, first: fragment, count: 1 });
+        let Last { direction, number, fragment, .. } = last;
+        let came = datagram(flows, Carrier { direction, number, first: fragment, count: 1 });
         let ends = arrival(flows, with);
         let sending = first.and_then(|datagram| datagram.sending);
-        let resent = leaves.is_some_and(|c| (c.way, c.number) != (last.way, last.number));
+        let resent =
+            leaves.is_some_and(|c| (c.direction, c.number) != (last.direction, last.number));
         let read = ends.and_then(|arrival| arrival.read);
         Path {
             publish: assembly.kept_since,
@@ -284,14 +288,14 @@ impl Deliveries {
         if assembly.leg.is_some() || assembly.is_late || !assembly.is_global {
             return assembly.leg;
         }
-        let (way, began, message) = (assembly.way, assembly.began, assembly.message);
+        let (direction, began, message) = (assembly.direction, assembly.began, assembly.message);
         let payload_len = assembly.payload_len;
         let extent = self.extent_of(id, c.conversations.flows())?;
         self.take_message(
             began,
-            way,
+            direction,
             &Found {
-                side: way.side,
+                side: direction.side,
                 extent,
                 identity: identity_of(message),
                 content: None,
@@ -313,12 +317,13 @@ impl Deliveries {
         self.assemblies.get(id)?.leg
     }
 
-    /// From the first to the last of the bytes that a message took on its first way.
+    /// From the first to the last of the bytes that a message took in its first direction.
     fn extent_of(&self, id: AssemblyId, flows: &FlowTable) -> Option<ByteRange> {
         let assembly = self.assemblies.get(id)?;
-        let marks = udp_marks(flows, assembly.way)?;
-        let on_way = assembly.carriers.iter().filter(|carrier| carrier.way == assembly.way);
-        let ranges = on_way.filter_map(|carrier| Some(marks.get(carrier.number)?.range));
+        let marks = udp_marks(flows, assembly.direction)?;
+        let on_direction =
+            assembly.carriers.iter().filter(|carrier| carrier.direction == assembly.direction);
+        let ranges = on_direction.filter_map(|carrier| Some(marks.get(carrier.number)?.range));
         ranges.reduce(|a, b| ByteRange { start: a.start.min(b.start), end: a.end.max(b.end) })
     }
 
@@ -344,16 +349,16 @@ impl Deliveries {
         let Some(assembly) = self.assemblies.get(id) else {
             return;
         };
-        let (way, told) = (assembly.way, assembly.told);
+        let (direction, told) = (assembly.direction, assembly.told);
         let lacking = self.assemblies.lacking(id) as u64;
         if let Some(key) = key.filter(|_| !told) {
-            self.settle_row(key, way, c);
+            self.settle_row(key, direction, c);
             let unread = self.unread_leg(id, key, c.conversations.flows());
             if let Some(unread) = unread {
                 self.completed(key, (unread, Vec::new()), out, c);
             }
         } else if told
-            && let Some(row) = c.row_of(way)
+            && let Some(row) = c.row_of(direction)
             && let Some(row) = c.accounts.rows.get_mut(row)
         {
             row.counts.uncovered.grow(lacking);
@@ -366,7 +371,7 @@ impl Deliveries {
     fn unread_leg(&self, id: AssemblyId, key: LegKey, flows: &FlowTable) -> Option<Box<Leg>> {
         let extent = self.messages.leg(key)?.extent;
         let assembly = self.assemblies.get(id)?;
-        let flow = flows.flow(assembly.way)?;
+        let flow = flows.flow(assembly.direction)?;
         let first = assembly.carriers.first();
         let datagram = first.and_then(|carrier| datagram(flows, *carrier));
         let sending = datagram.and_then(|datagram| datagram.sending);
@@ -377,26 +382,26 @@ impl Deliveries {
             ..Path::default()
         };
         let (mut leg, _) = leg::build(flow.key, flow.sender, flow.receiver, &path, None);
-        leg.flow_range = FlowRange { flow: assembly.way.id(), range: extent };
+        leg.flow_range = FlowRange { flow: assembly.direction.id(), range: extent };
         Some(leg)
     }
 }
 
-fn udp_marks(flows: &FlowTable, way: Way) -> Option<&UdpMarks> {
-    match &flows.flow(way)?.marks {
+fn udp_marks(flows: &FlowTable, direction: Direction) -> Option<&UdpMarks> {
+    match &flows.flow(direction)?.marks {
         Marks::Udp(marks) => Some(marks),
         Marks::Tcp(_) => None,
     }
 }
 
 fn datagram(flows: &FlowTable, carrier: Carrier) -> Option<&Datagram> {
-    udp_marks(flows, carrier.way)?.get(carrier.number)
+    udp_marks(flows, carrier.direction)?.get(carrier.number)
 }
 
 fn arrival(flows: &FlowTable, last: Last) -> Option<Arrival<'_>> {
-    udp_marks(flows, last.way)?.arrival(last.number, last.socket)
+    udp_marks(flows, last.direction)?.arrival(last.number, last.socket)
 }
 
 fn led(flows: &FlowTable, carrier: Carrier) -> &[Hop] {
-    udp_marks(flows, carrier.way).map_or(&[], |marks| marks.led(carrier.number))
+    udp_marks(flows, carrier.direction).map_or(&[], |marks| marks.led(carrier.number))
 }

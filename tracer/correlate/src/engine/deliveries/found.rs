@@ -3,8 +3,8 @@
 use super::new_leg::new_leg;
 use super::{Context, Deliveries};
 use crate::bytes::Part;
-use crate::flow::{Flow, FlowTable, Found, Release};
-use crate::ids::{LegKey, Way};
+use crate::flow::{Flow, FlowTable, Found, PendingRelease};
+use crate::ids::{Direction, LegKey};
 use crate::join::{Joined, NewLeg};
 use crate::rows::{Counts, Rows};
 use wirelap_events::{Nanos, Saturate};
@@ -12,21 +12,21 @@ use wirelap_protocols::Topology;
 
 impl Deliveries {
     /// Takes in the messages that the decoder of a conversation has just found.
-    pub fn take_found(&mut self, at: Nanos, way: Way, c: &mut Context<'_>) {
+    pub fn take_found(&mut self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
         let found = c.conversations.found_mut();
         if !found.fragments.is_empty() || !found.ordered.is_empty() {
-            self.carry_found(at, way, c);
+            self.carry_found(at, direction, c);
         }
-        note_unread(way, c);
-        note_readers_own(way, c);
-        note_released(way, c);
+        note_unread(direction, c);
+        note_readers_own(direction, c);
+        note_released(direction, c);
         if c.conversations.found_mut().all.is_empty() {
             return;
         }
         let mut found = std::mem::take(&mut c.conversations.found_mut().all);
         for found in found.drain(..) {
             // What was held back by a hole, or kept for recognition, may belong to either side.
-            self.take_message(at, Way { side: found.side, ..way }, &found, c);
+            self.take_message(at, Direction { side: found.side, ..direction }, &found, c);
         }
         c.conversations.found_mut().all = found;
     }
@@ -36,26 +36,32 @@ impl Deliveries {
         let Some(before) = self.messages.before(key) else {
             return;
         };
-        let flow = flows.flow(before.way);
-        if let Some(permit) = flow.and_then(|flow| flow.permit_for(before.own.start)) {
-            self.messages.permit(key, permit);
+        let flow = flows.flow(before.direction);
+        if let Some(release) = flow.and_then(|flow| flow.release_for(before.own.start)) {
+            self.messages.release(key, release);
         }
     }
 
-    /// Joins a message that was found on a way to those that are open, and counts it.
-    pub(super) fn take_message(&mut self, at: Nanos, way: Way, found: &Found, c: &mut Context<'_>) {
-        let Some(row) = c.row_of(way) else { return };
-        if let Some(is_needed) = self.repairs(way, found) {
+    /// Joins a message that was found in a direction to those that are open, and counts it.
+    pub(super) fn take_message(
+        &mut self,
+        at: Nanos,
+        direction: Direction,
+        found: &Found,
+        c: &mut Context<'_>,
+    ) {
+        let Some(row) = c.row_of(direction) else { return };
+        if let Some(is_needed) = self.repairs(direction, found) {
             if let Some(row) = c.accounts.rows.get_mut(row) {
                 row.counts.duplicates.grow(u64::from(!is_needed));
             }
-            if let Some(conversation) = c.conversations.flows_mut().get_mut(way) {
-                conversation.ledger.again(way.side, Part::Repeats, found.payload_len);
+            if let Some(conversation) = c.conversations.flows_mut().get_mut(direction) {
+                conversation.ledger.again(direction.side, Part::Repeats, found.payload_len);
             }
             return;
         }
         let is_warmup = found.stamp.is_some_and(|stamp| stamp.warmup);
-        let Some(new) = new_leg(at, way, found, row, c) else {
+        let Some(new) = new_leg(at, direction, found, row, c) else {
             return;
         };
         if found.framed && found.stamp.is_none() && new.topology != Topology::PeerToPeer {
@@ -76,21 +82,21 @@ impl Deliveries {
             c.accounts.count_leftover(&gone);
         }
         let flows = c.conversations.flows();
-        let left = || flows.flow(way)?.marks.left_at(found.extent);
+        let left = || flows.flow(direction)?.marks.left_at(found.extent);
         let (key, joined) = self.messages.join(new, left);
         if let Some((proxy, server)) = self.messages.relayed(key, &new)
             && let (Some(proxy), Some(server)) = (c.row_of(proxy), c.row_of(server))
         {
             c.accounts.rows.join(proxy, server);
         }
-        if !self.is_assembled(at, way, found.assembly, key)
-            && let Some(flow) = c.conversations.flows_mut().flow_mut(way)
+        if !self.is_assembled(at, direction, found.assembly, key)
+            && let Some(flow) = c.conversations.flows_mut().flow_mut(direction)
         {
             flow.pending.push_back(key);
             flow.messages.grow(1);
             flow.first_message.get_or_insert(at);
         }
-        let was_sent = found.assembly.is_some_and(|name| self.assemblies.was_sent(way, name));
+        let was_sent = found.assembly.is_some_and(|name| self.assemblies.was_sent(direction, name));
         self.note_forwarded(key, joined, c.conversations.flows_mut());
         self.enter(&new, key, joined, c.conversations.flows_mut());
         self.note_answer(&new, key, c.conversations.flows_mut());
@@ -123,9 +129,9 @@ impl Deliveries {
         let Some(before) = self.messages.path(key.0).nth(1) else {
             return;
         };
-        let (way, extent) = (before.way, before.extent);
-        let read = flows.flow(way).and_then(|flow| flow.marks.read_at(extent));
-        if let (Some(read), Some(flow)) = (read, flows.flow_mut(new.way.back())) {
+        let (direction, extent) = (before.direction, before.extent);
+        let read = flows.flow(direction).and_then(|flow| flow.marks.read_at(extent));
+        if let (Some(read), Some(flow)) = (read, flows.flow_mut(new.direction.back())) {
             flow.answered_with(read);
         }
     }
@@ -135,10 +141,10 @@ impl Deliveries {
         if joined != Joined::Leg {
             return;
         }
-        let by = self.messages.leg(key).map(|leg| leg.way);
-        let before = self.messages.before(key).map(|leg| (leg.way, leg.at));
-        if let Some((way, at)) = before
-            && let Some(flow) = flows.flow_mut(way)
+        let by = self.messages.leg(key).map(|leg| leg.direction);
+        let before = self.messages.before(key).map(|leg| (leg.direction, leg.at));
+        if let Some((direction, at)) = before
+            && let Some(flow) = flows.flow_mut(direction)
         {
             flow.forwarded.grow(1);
             flow.forwarded_to = flow.forwarded_to.max(at);
@@ -148,11 +154,11 @@ impl Deliveries {
 
     /// Tells the ledger which leg a message is on, and whether its payload was carried there before.
     fn enter(&self, new: &NewLeg, key: LegKey, joined: Joined, flows: &mut FlowTable) {
-        let side = new.way.side;
+        let side = new.direction.side;
         // From a broker there is a leg before, seen or not.
         let least = if is_from_broker(new) { 2 } else { 1 };
         let leg = self.messages.depth(key.0).max(least);
-        let Some(conversation) = flows.get_mut(new.way) else {
+        let Some(conversation) = flows.get_mut(new.direction) else {
             return;
         };
         let ledger = &mut conversation.ledger;
@@ -175,7 +181,7 @@ impl Deliveries {
         if found.retained && is_stored {
             return Some(|counts| &mut counts.retained);
         }
-        let is_known = || self.messages.repeated(found.identity, new.way).is_some();
+        let is_known = || self.messages.repeated(found.identity, new.direction).is_some();
         if found.duplicate && !new.to_server && !is_known() {
             return Some(|counts| &mut counts.duplicates);
         }
@@ -184,15 +190,15 @@ impl Deliveries {
 }
 
 /// Takes in what is there and cannot be read.
-fn note_unread(way: Way, c: &mut Context<'_>) {
+fn note_unread(direction: Direction, c: &mut Context<'_>) {
     if c.conversations.found_mut().unread == [0; 2] {
         return;
     }
     let unread = std::mem::take(&mut c.conversations.found_mut().unread);
-    let Some(server) = c.conversations.flows().server(way) else {
+    let Some(server) = c.conversations.flows().server(direction) else {
         return;
     };
-    let Some(row) = c.row_of(way).and_then(|row| c.accounts.rows.get_mut(row)) else {
+    let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row)) else {
         return;
     };
     row.unread[0].grow(unread[server.other() as usize]);
@@ -200,11 +206,11 @@ fn note_unread(way: Way, c: &mut Context<'_>) {
 }
 
 /// Takes in what readers throw away, or may.
-fn note_readers_own(way: Way, c: &mut Context<'_>) {
+fn note_readers_own(direction: Direction, c: &mut Context<'_>) {
     let thrown_away = std::mem::take(&mut c.conversations.found_mut().thrown_away);
     let read_twice = std::mem::take(&mut c.conversations.found_mut().read_twice);
     if thrown_away.max(read_twice) > 0
-        && let Some(row) = c.row_of(way).and_then(|row| c.accounts.rows.get_mut(row))
+        && let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row))
     {
         let losses = &mut row.evidence.losses;
         losses.thrown_away = losses.thrown_away.saturating_add(thrown_away);
@@ -213,16 +219,17 @@ fn note_readers_own(way: Way, c: &mut Context<'_>) {
 }
 
 /// Takes in which messages may be passed on from now on.
-fn note_released(way: Way, c: &mut Context<'_>) {
+fn note_released(direction: Direction, c: &mut Context<'_>) {
     if c.conversations.found_mut().released.is_empty() {
         return;
     }
     let mut released = std::mem::take(&mut c.conversations.found_mut().released);
     for released in released.drain(..) {
-        let way = Way { side: released.side, ..way };
-        let after_loss = c.conversations.flows().flow(way.back()).is_some_and(Flow::came_late);
-        let release = Release { of: released, after_loss, permit: None };
-        if let Some(flow) = c.conversations.flows_mut().flow_mut(way) {
+        let direction = Direction { side: released.side, ..direction };
+        let after_loss =
+            c.conversations.flows().flow(direction.back()).is_some_and(Flow::came_late);
+        let release = PendingRelease { of: released, after_loss, read: None };
+        if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
             flow.lets_go(release);
         }
     }

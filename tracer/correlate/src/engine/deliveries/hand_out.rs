@@ -38,7 +38,7 @@ impl Deliveries {
         else {
             return;
         };
-        let (reader, message) = ((last.way, last.receiver.pid), last.message);
+        let (reader, message) = ((last.direction, last.receiver.pid), last.message);
         let Some(message) = self.messages.message(message) else {
             return;
         };

@@ -14,7 +14,7 @@ use super::conversations::Conversations;
 use super::coverage::Coverage;
 use super::host::HostState;
 use crate::config::Config;
-use crate::ids::Way;
+use crate::ids::Direction;
 use crate::join::{Assemblies, Messages};
 use crate::rows::Rows;
 use std::sync::Arc;
@@ -58,8 +58,8 @@ impl Context<'_> {
     }
 
     /// The row of a conversation, once its protocol is known.
-    fn row_of(&mut self, way: Way) -> Option<GroupId> {
-        self.conversations.row_of(way, &mut self.accounts.rows)
+    fn row_of(&mut self, direction: Direction) -> Option<GroupId> {
+        self.conversations.row_of(direction, &mut self.accounts.rows)
     }
 }
 
@@ -79,9 +79,9 @@ impl Deliveries {
         self.messages.is_pressed()
     }
 
-    /// Whether nearly all of the room for messages is taken by what is waited for.
-    pub fn is_nearly_full(&self) -> bool {
-        self.messages.is_nearly_full()
+    /// Whether the messages of one more event have room without one being given up that was found after `since`.
+    pub fn has_room(&mut self, since: Nanos) -> bool {
+        self.messages.has_room(since)
     }
 
     /// Whether messages that were found between two times are still on their way.

@@ -2,7 +2,7 @@
 
 use super::Context;
 use crate::flow::Found;
-use crate::ids::Way;
+use crate::ids::Direction;
 use crate::join::NewLeg;
 use wirelap_events::{ByteRange, GroupId, Nanos};
 use wirelap_protocols::Topology;
@@ -16,32 +16,32 @@ const START_UP: Nanos = Nanos::from_millis(1_000);
 /// The first messages of a connection are those of its start-up, however late they come.
 const FIRST_MESSAGES: u64 = 3;
 
-/// The leg of a message that was found on a way; `None` if its conversation, or an end of it, is not known.
+/// The leg of a message that was found in a direction; `None` if its conversation, or an end of it, is not known.
 pub fn new_leg(
     at: Nanos,
-    way: Way,
+    direction: Direction,
     found: &Found,
     row: GroupId,
     c: &Context<'_>,
 ) -> Option<NewLeg> {
-    let conversation = c.conversations.flows().get(way)?;
-    let key = conversation.flow(way.side).key;
+    let conversation = c.conversations.flows().get(direction)?;
+    let key = conversation.flow(direction.side).key;
     let topology = conversation.protocol()?.topology();
     let own = found.extent;
     Some(NewLeg {
-        way,
+        direction,
         extent: ByteRange { end: found.usable_at.unwrap_or(own.end), ..own },
         own,
         at,
         transport: key.transport,
-        asked: conversation.flow(way.back().side).request().map(|request| request.at),
-        room: conversation.flow(way.back().side).room,
-        sender: c.conversations.node(way)?,
-        receiver: c.conversations.node(way.back())?,
+        asked: conversation.flow(direction.back().side).request().map(|request| request.at),
+        room: conversation.flow(direction.back().side).room,
+        sender: c.conversations.node(direction)?,
+        receiver: c.conversations.node(direction.back())?,
         to_server: topology == Topology::Brokered
-            && c.conversations.flows().server(way)? != way.side,
+            && c.conversations.flows().server(direction)? != direction.side,
         topology,
-        may_copy: conversation.makes_copies(way.side),
+        may_copy: conversation.makes_copies(direction.side),
         identity: found.identity,
         content: found.content,
         stamp: found.stamp,
@@ -51,16 +51,16 @@ pub fn new_leg(
         topic: found.topic,
         subject: found.subject,
         wire_payload: found.wire_payload,
-        start_up: is_start_up(at, way, c),
+        start_up: is_start_up(at, direction, c),
     })
 }
 
 /// Whether a message found at `at` is one of the first of its connection.
-fn is_start_up(at: Nanos, way: Way, c: &Context<'_>) -> bool {
-    let Some(conversation) = c.conversations.flows().get(way) else {
+fn is_start_up(at: Nanos, direction: Direction, c: &Context<'_>) -> bool {
+    let Some(conversation) = c.conversations.flows().get(direction) else {
         return false;
     };
-    let flow = conversation.flow(way.side);
+    let flow = conversation.flow(direction.side);
     // What carried no message since the observation began starts anew, whenever it was opened; datagrams have no opening.
     let first = flow.first_message.unwrap_or(at);
     let is_new = first > c.coverage.since().unwrap_or_default() + SILENT;

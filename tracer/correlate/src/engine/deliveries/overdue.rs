@@ -75,7 +75,7 @@ impl Deliveries {
                 place,
                 leg: u8::try_from(leg).unwrap_or(u8::MAX),
                 process: (pid != Pid(0)).then(named),
-                doing: seen.host.states().of(pid, now),
+                activity: seen.host.states().of(pid, now),
             };
             (row, overdue)
         });
@@ -116,7 +116,7 @@ impl Deliveries {
         lies: Lies,
         seen: Observed<'_>,
     ) -> Option<(Whereabouts, Pid)> {
-        let flow = seen.conversations.flows().flow(leg.way)?;
+        let flow = seen.conversations.flows().flow(leg.direction)?;
         let receiver = leg.receiver.pid.unwrap_or_default();
         if leg.was_read() {
             let goes_on = self.messages.goes_on(message, leg)

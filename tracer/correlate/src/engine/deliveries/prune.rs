@@ -2,7 +2,7 @@
 
 use super::Deliveries;
 use crate::flow::FlowTable;
-use crate::ids::{AssemblyId, Way};
+use crate::ids::{AssemblyId, Direction};
 use crate::join::Assemblies;
 use crate::marks::{Marks, UdpMarks};
 use std::collections::VecDeque;
@@ -11,12 +11,12 @@ use wirelap_protocols::stream::Stream;
 
 impl Deliveries {
     /// Forgets the marks that nobody will ask for.
-    pub(super) fn prune(&self, way: Way, now: Nanos, flows: &mut FlowTable) {
+    pub(super) fn prune(&self, direction: Direction, now: Nanos, flows: &mut FlowTable) {
         let patience = now - Nanos(self.config.hold.0.saturating_mul(10));
         let long_ago = now - Nanos(self.config.patience.0.saturating_mul(4));
-        let first = flows.flow(way).and_then(|flow| flow.pending.front()).copied();
+        let first = flows.flow(direction).and_then(|flow| flow.pending.front()).copied();
         let first = first.and_then(|key| self.messages.leg(key)).map(|leg| leg.extent.start);
-        let Some(flow) = flows.flow_mut(way) else {
+        let Some(flow) = flows.flow_mut(direction) else {
             return;
         };
         match &mut flow.marks {
@@ -29,22 +29,22 @@ impl Deliveries {
             Marks::Udp(marks) => {
                 let next = marks.next();
                 let first = first.map_or(next, |first| first.min(next));
-                let open = begins(&self.assemblies, &mut flow.assembling, marks, way);
+                let open = begins(&self.assemblies, &mut flow.assembling, marks, direction);
                 marks.prune(open.map_or(first, |open| open.min(first)), patience);
             }
         }
     }
 }
 
-/// Where the oldest message in fragments begins on a way that is open. Forgets the others before it.
+/// Where the oldest message in fragments begins in a direction that is open. Forgets the others before it.
 fn begins(
     assemblies: &Assemblies,
     assembling: &mut VecDeque<AssemblyId>,
     marks: &UdpMarks,
-    way: Way,
+    direction: Direction,
 ) -> Option<Offset> {
     while let Some(&oldest) = assembling.front() {
-        let number = assemblies.get(oldest).and_then(|assembly| assembly.oldest_on(way));
+        let number = assemblies.get(oldest).and_then(|assembly| assembly.oldest_on(direction));
         if let Some(datagram) = number.and_then(|number| marks.get(number)) {
             return Some(datagram.range.start);
         }

@@ -4,7 +4,7 @@ use super::super::sink::DeliverySink;
 use super::hand_out::nothing;
 use super::{Context, Deliveries, Observed};
 use crate::flow::{Flow, FlowTable};
-use crate::ids::{LegKey, Way};
+use crate::ids::{Direction, LegKey};
 use crate::join::{LONGEST, LegState, leg};
 use crate::marks::{Marks, overlap};
 use arrayvec::ArrayVec;
@@ -16,13 +16,13 @@ impl Deliveries {
     /// Completes the legs whose time has come, and hands out the deliveries that end with them.
     pub fn settle(&mut self, out: &mut dyn DeliverySink, all: bool, c: &mut Context<'_>) {
         let mut active = c.conversations.take_active();
-        active.retain(|&way| {
-            for way in [way, way.back()] {
-                self.settle_flow(way, out, all, c);
+        active.retain(|&direction| {
+            for direction in [direction, direction.back()] {
+                self.settle_flow(direction, out, all, c);
             }
             // One that carries no message is part of its row's bytes, too.
-            c.row_of(way);
-            let Some(conversation) = c.conversations.flows_mut().get_mut(way) else {
+            c.row_of(direction);
+            let Some(conversation) = c.conversations.flows_mut().get_mut(direction) else {
                 return false;
             };
             c.accounts.totals.hide(conversation.take_hidden());
@@ -37,17 +37,18 @@ impl Deliveries {
 
     fn settle_flow(
         &mut self,
-        way: Way,
+        direction: Direction,
         out: &mut dyn DeliverySink,
         all: bool,
         c: &mut Context<'_>,
     ) {
         let now = c.coverage.now();
         let limit = (!all).then_some(now - self.config.patience);
-        if c.conversations.give_up_holes(way, limit) {
-            self.take_found(now, way, c);
+        if c.conversations.give_up_holes(direction, limit) {
+            self.take_found(now, direction, c);
         }
-        let first = |c: &Context<'_>| c.conversations.flows().flow(way)?.pending.front().copied();
+        let first =
+            |c: &Context<'_>| c.conversations.flows().flow(direction)?.pending.front().copied();
         while let Some(key) = first(c) {
             if let Some(leg) = self.messages.leg(key)
                 && !all
@@ -55,12 +56,12 @@ impl Deliveries {
             {
                 break;
             }
-            if let Some(flow) = c.conversations.flows_mut().flow_mut(way) {
+            if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
                 flow.pending.pop_front();
             }
             self.complete(key, out, c);
         }
-        self.prune(way, now, c.conversations.flows_mut());
+        self.prune(direction, now, c.conversations.flows_mut());
     }
 
     /// How long slower layers get to report: less when the room for messages runs out, as a message
@@ -73,7 +74,7 @@ impl Deliveries {
     fn is_settled(&self, leg: &LegState, seen: Observed<'_>) -> bool {
         let hold = self.hold();
         let held = |since: Nanos| since + hold <= seen.coverage.now();
-        let Some(flow) = seen.conversations.flows().flow(leg.way) else {
+        let Some(flow) = seen.conversations.flows().flow(leg.direction) else {
             return true;
         };
         if let Some(read) = flow.marks.read_at(leg.extent) {
@@ -119,9 +120,9 @@ impl Deliveries {
         let Some(state) = self.messages.leg(key) else {
             return;
         };
-        let (way, extent, own) = (state.way, state.extent, state.own);
-        self.settle_row(key, way, c);
-        let Some(flow) = c.conversations.flows().flow(way) else {
+        let (direction, extent, own) = (state.direction, state.extent, state.own);
+        self.settle_row(key, direction, c);
+        let Some(flow) = c.conversations.flows().flow(direction) else {
             return;
         };
         let packets_only = self.config.packets_only;
@@ -131,7 +132,7 @@ impl Deliveries {
         let mut legs = (0..flow.marks.readers(extent).max(1)).map(|reader| {
             let path = flow.marks.path(extent, reader);
             let (mut leg, backwards) = leg::build(flow_key, from, to, &path, messages.spare());
-            leg.flow_range = FlowRange { flow: way.id(), range: own };
+            leg.flow_range = FlowRange { flow: direction.id(), range: own };
             dropped.grow(backwards);
             if packets_only {
                 leg::end(&mut leg);
@@ -161,13 +162,16 @@ impl Deliveries {
         let Some(state) = self.messages.leg(key) else {
             return;
         };
-        let (way, extent, message) = (state.way, state.extent, state.message);
-        let (asked, permit, start_up) = (state.asked, state.permit, state.start_up);
+        let (direction, extent, message) = (state.direction, state.extent, state.message);
+        let (asked, release, start_up) = (state.asked, state.release, state.start_up);
         first.circumstances.credit = state.room;
         let siblings = self.siblings(state, c.conversations.flows());
         if let Some(asked) = asked {
-            let request =
-                c.conversations.flows().flow(way.back()).and_then(|flow| flow.request_at(asked));
+            let request = c
+                .conversations
+                .flows()
+                .flow(direction.back())
+                .and_then(|flow| flow.request_at(asked));
             first.circumstances.requested = Some(asked);
             let read = request.and_then(|request| request.read);
             first.circumstances.request_read = read.map(|(at, _)| at);
@@ -179,10 +183,10 @@ impl Deliveries {
             first.circumstances.filled = request.and_then(|request| request.filled);
         }
         first.circumstances.start_up = start_up;
-        first.circumstances.permit = permit;
+        first.circumstances.release = release;
         let missing = missing_before(
             c.conversations.flows(),
-            way,
+            direction,
             self.had_since(key, c.conversations.flows()),
             &first,
         );
@@ -190,7 +194,7 @@ impl Deliveries {
         first.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
             (first.sender.is_some() && first.sender == sender).then_some(fan_out)
         });
-        let Some(flow) = c.conversations.flows().flow(way) else {
+        let Some(flow) = c.conversations.flows().flow(direction) else {
             return;
         };
         let is_remote = !self.config.packets_only && flow.ends_unseen(extent);
@@ -229,7 +233,7 @@ impl Deliveries {
         let (sender, sent) = if let Some(leg) = &first.leg {
             (leg.sender, leg.times.get(Stage::Send))
         } else {
-            let path = flows.flow(first.way)?.marks.path(first.extent, 0);
+            let path = flows.flow(first.direction)?.marks.path(first.extent, 0);
             (path.sender, path.send)
         };
         Some((sender, FanOut { position, readers, first_sent: sent? }))
@@ -238,13 +242,13 @@ impl Deliveries {
     /// When the sender of a leg had read its message.
     fn had_since(&self, key: LegKey, flows: &FlowTable) -> Option<Nanos> {
         let before = self.messages.path(key.0).nth(1)?;
-        flows.flow(before.way)?.marks.read_at(before.extent)
+        flows.flow(before.direction)?.marks.read_at(before.extent)
     }
 
     /// A conversation's first message may be found before it is known whose sockets carry it. It
     /// belongs to the row that the conversation is in when the message is complete.
-    pub(super) fn settle_row(&mut self, key: LegKey, way: Way, c: &mut Context<'_>) {
-        let Some(row) = c.row_of(way) else { return };
+    pub(super) fn settle_row(&mut self, key: LegKey, direction: Direction, c: &mut Context<'_>) {
+        let Some(row) = c.row_of(direction) else { return };
         let Some((before, stamp)) = self.messages.move_to(key, row) else {
             return;
         };
@@ -267,16 +271,16 @@ impl Deliveries {
 /// When bytes of a leg's connection were missing before its send: the longest time since some moment, or the last.
 fn missing_before(
     flows: &FlowTable,
-    way: Way,
+    direction: Direction,
     since: Option<Nanos>,
     leg: &Leg,
 ) -> Option<(Nanos, Nanos)> {
     let send = leg.times.get(Stage::Send)?;
     let since = since.map_or(send, |since| since.min(send));
-    let of = |way: Way| match &flows.flow(way)?.marks {
+    let of = |direction: Direction| match &flows.flow(direction)?.marks {
         Marks::Tcp(marks) => marks.missing_between(since, send),
         Marks::Udp(_) => None,
     };
-    let both = [of(way), of(way.back())].into_iter().flatten();
+    let both = [of(direction), of(direction.back())].into_iter().flatten();
     both.max_by_key(|&missing| overlap(missing, since))
 }

@@ -2,7 +2,7 @@
 
 use super::super::sockets::Sockets;
 use super::Picture;
-use super::notes::notes_of;
+use super::notes::{notes_of, notes_of_all};
 use crate::bytes::{Holes, Overhead, Unseen};
 use crate::rows::Row;
 use crate::view::{Group, ProbeLoss, Process, Snapshot, TracerCost, Trust};
@@ -32,24 +32,23 @@ impl Picture<'_> {
         let mut groups: Vec<Group> = groups.collect();
         self.tell_brokers_apart(&mut groups);
         self.note_encrypted(&mut groups);
-        let unknown = self.unknown(now);
         Snapshot {
             at: now,
             since,
             trust: self.trust(&groups, since, now),
-            notes: self.notes(&unknown),
+            notes: notes_of_all(&self.accounts.totals),
             groups,
-            unknown,
+            unknown: self.unknown(now),
         }
     }
 
     pub(super) fn overheads(&self) -> Vec<Overhead> {
         let mut all: Vec<Overhead> = self.accounts.rows.iter().map(|(_, row)| row.past).collect();
         let mut open = Vec::new();
-        for (way, conversation) in self.seen.conversations.flows().iter() {
+        for (direction, conversation) in self.seen.conversations.flows().iter() {
             let row = conversation.row.map(|(row, _)| self.accounts.rows.root(row));
-            let row =
-                row.or_else(|| self.seen.conversations.labelled_row(way, &self.accounts.rows));
+            let row = row
+                .or_else(|| self.seen.conversations.labelled_row(direction, &self.accounts.rows));
             if let Some(sum) = row.and_then(|row| all.get_mut(row.0 as usize)) {
                 conversation.ledger.add_to(sum);
             } else {

@@ -1,75 +1,32 @@
 //! What the user should know beside the figures.
 
-use super::Picture;
-use crate::bytes::{Unknown, sentences};
+use super::super::totals::Totals;
 use crate::rows::Row;
+use crate::view::{GroupNote, SnapshotNote};
 
-impl Picture<'_> {
-    pub(super) fn notes(&self, unknown: &Unknown) -> Vec<String> {
-        let totals = &self.accounts.totals;
-        let mut notes = sentences(unknown);
-        let mut note = |count: u64, text: &str| {
-            if count > 0 {
-                notes.push(text.replace("{}", &count.to_string()));
-            }
-        };
-        note(
-            totals.unknown_sockets,
-            "{} events were of sockets that had not come into view, and were left out.",
-        );
-        note(
-            totals.unknown_reads,
-            "{} reads of UDP sockets took datagrams of which it is not known which they were: as many that \
-             were delivered may be said not to be.",
-        );
-        note(
-            totals.anomalies,
-            "{} times contradicted others (clocks of two CPUs) and were left out.",
-        );
-        notes
-    }
+/// What the counters over everything say beside the figures of a snapshot.
+pub fn notes_of_all(totals: &Totals) -> Vec<SnapshotNote> {
+    let all = [
+        (totals.unknown_sockets, SnapshotNote::UnknownSockets { events: totals.unknown_sockets }),
+        (totals.unknown_reads, SnapshotNote::UnknownDatagrams { reads: totals.unknown_reads }),
+        (totals.anomalies, SnapshotNote::ContradictoryTimes { times: totals.anomalies }),
+    ];
+    all.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note).collect()
 }
 
-pub fn notes_of(row: &Row) -> Vec<String> {
-    let mut notes = Vec::new();
-    if row.without_send > 0 {
-        notes.push(format!(
-            "The send call was not seen on this kernel or host for {} deliveries: their one-way \
-             latency starts at the first stage that was.",
-            row.without_send
-        ));
-    }
-    if row.to_remote > 0 {
-        notes.push(format!(
-            "{} legs end at another host, or at a process that a filter leaves out: whether and when they were read there is not \
-             known here.",
-            row.to_remote
-        ));
-    }
-    if row.shared > 0 {
-        notes.push(format!(
-            "{} times a message's payload was in shared memory: only where it lies travelled, and the \
-             bytes and sizes here are of that.",
-            row.shared
-        ));
-    }
-    if let [to, from] = row.unread
-        && to.saturating_add(from) > 0
-    {
-        notes.push(format!(
-            "Batches that say that they have {to} messages on the way to the broker, and {from} from it, could not be \
-             opened (not captured whole, or compressed in an unknown way): these messages are in no count here."
-        ));
-    }
-    if row.framed > 0 {
-        notes.push(format!(
-            "{} times no probe saw the packet of a message: its send and read are known by their sequence numbers, its length by its \
-             neighbours, and what it says is not.",
-            row.framed
-        ));
-    }
-    if let Some(domain) = row.domain {
-        notes.push(format!("Domain {domain}, told from its port numbers."));
-    }
-    notes
+/// What a row's counters say beside its figures.
+pub fn notes_of(row: &Row) -> Vec<GroupNote> {
+    let [to_broker, from_broker] = row.unread;
+    let all = [
+        (row.without_send, GroupNote::SendNotSeen { deliveries: row.without_send }),
+        (row.to_remote, GroupNote::ReaderNotSeen { legs: row.to_remote }),
+        (row.shared, GroupNote::SharedMemory { legs: row.shared }),
+        (
+            to_broker.saturating_add(from_broker),
+            GroupNote::UnreadBatches { to_broker, from_broker },
+        ),
+        (row.framed, GroupNote::PacketNotSeen { legs: row.framed }),
+    ];
+    let counted = all.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note);
+    counted.chain(row.domain.map(|domain| GroupNote::Domain { domain })).collect()
 }

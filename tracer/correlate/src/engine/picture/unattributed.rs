@@ -3,7 +3,7 @@
 use super::Picture;
 use crate::bytes::Unknown;
 use crate::flow::Conversation;
-use crate::view::Group;
+use crate::view::{Group, GroupNote};
 use wirelap_events::Nanos;
 
 impl Picture<'_> {
@@ -12,11 +12,11 @@ impl Picture<'_> {
         let conversations = self.seen.conversations;
         let open = conversations.flows().iter().filter(|(_, one)| one.unread.total() > 0);
         let rows = &self.accounts.rows;
-        let open = open.filter_map(|(way, _)| conversations.unknown_of(way, rows));
+        let open = open.filter_map(|(direction, _)| conversations.unknown_of(direction, rows));
         self.accounts.unknown(open, now)
     }
 
-    /// Says of each row how many of its conversations hide their messages.
+    /// Notes for each row how many of its conversations hide their messages.
     pub fn note_encrypted(&self, groups: &mut [Group]) {
         for group in groups {
             let is_hidden = |conversation: &Conversation| {
@@ -33,9 +33,8 @@ impl Picture<'_> {
                 .filter(|(_, conversation)| is_hidden(conversation))
                 .count();
             if count > 0 {
-                group.notes.push(format!(
-                    "Encrypted connections: {count}. wirelap sees their bytes and timing; their messages are in no figure."
-                ));
+                let conversations = count as u64;
+                group.notes.push(GroupNote::Encrypted { conversations });
             }
         }
     }

@@ -7,7 +7,7 @@ use crate::ids::LegKey;
 use wirelap_events::{Nanos, Saturate};
 use wirelap_protocols::Topology;
 
-/// The most legs of a message, alone with its content, that are looked at for a way.
+/// The most legs of a message, alone with its content, that are looked at for a direction.
 const FEW_LEGS: u32 = 4;
 
 /// A message whose every leg is delivered is remembered for this many holds, for copies of it.
@@ -35,7 +35,7 @@ impl Messages {
             legs: 0,
             open: 0,
             is_orphan,
-            keeps_ways: false,
+            keeps_directions: false,
             repeats: new.repeats,
             overdue: false,
         });
@@ -48,10 +48,10 @@ impl Messages {
                 }
             }
             Added::Second((_, first)) => {
-                self.tell_ways(first);
-                self.open[index].keeps_ways = true;
+                self.tell_directions(first);
+                self.open[index].keeps_directions = true;
             }
-            Added::More => self.open[index].keeps_ways = true,
+            Added::More => self.open[index].keeps_directions = true,
         }
         let key = self.add_leg(index, new, None);
         (key, if is_orphan { Joined::Orphan } else { Joined::New })
@@ -76,13 +76,13 @@ impl Messages {
             parent,
             next: None,
             again: None,
-            way: new.way,
+            direction: new.direction,
             extent: new.extent,
             own: new.own,
             at: new.at,
             asked: new.asked,
             room: new.room,
-            permit: None,
+            release: None,
             transport: new.transport,
             sender: new.sender,
             receiver: new.receiver,
@@ -111,31 +111,31 @@ impl Messages {
         entry.topic = entry.topic.or(new.topic);
         entry.open.grow(1);
         self.waiting.grow(1);
-        if entry.keeps_ways {
-            self.index.add_way(new.identity, new.way, (entry.serial, message));
+        if entry.keeps_directions {
+            self.index.add_direction(new.identity, new.direction, (entry.serial, message));
         } else if entry.legs > FEW_LEGS {
-            self.index.keep_ways(new.identity);
-            self.tell_ways(message);
+            self.index.keep_directions(new.identity);
+            self.tell_directions(message);
         }
         (index, serial)
     }
 
-    /// Tells the index which ways a message has gone so far.
-    fn tell_ways(&mut self, message: usize) {
+    /// Tells the index which directions a message has taken so far.
+    fn tell_directions(&mut self, message: usize) {
         let Some(entry) = self.open.get_mut(message) else { return };
-        entry.keeps_ways = true;
+        entry.keeps_directions = true;
         let mut next = Some(entry.first);
         while let Some(leg) = next.and_then(|leg| self.legs.get(leg)) {
-            self.index.add_way(entry.identity, leg.way, (entry.serial, message));
+            self.index.add_direction(entry.identity, leg.direction, (entry.serial, message));
             next = leg.next;
         }
     }
 
-    /// The same message on the same way: its read may be the one that counts.
+    /// The same message in the same direction: its read may be the one that counts.
     pub(super) fn add_again(&mut self, message: usize, new: &NewLeg) -> LegKey {
-        let original = self
-            .legs_of(&self.open[message])
-            .find(|&leg| self.legs[leg].way == new.way && self.legs[leg].again.is_none());
+        let original = self.legs_of(&self.open[message]).find(|&leg| {
+            self.legs[leg].direction == new.direction && self.legs[leg].again.is_none()
+        });
         let parent = original.and_then(|leg| self.legs[leg].parent);
         let key = self.add_leg(message, new, None);
         let leg = &mut self.legs[key.0];

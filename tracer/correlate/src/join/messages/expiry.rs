@@ -81,18 +81,21 @@ impl Messages {
         })
     }
 
-    /// Whether more than one in twenty of the messages that were found between two times is not delivered yet. Messages
-    /// that are forgotten by now count as neither. False where a quarter of the room for messages is taken: to wait would
-    /// take the rest.
+    /// Whether a message is on its way, as far as is known. One of which only later legs were seen is complete without
+    /// being delivered.
+    pub(super) fn is_waited_for(&self, index: usize) -> bool {
+        let message = &self.open[index];
+        message.open > 0 || (!message.is_orphan && self.left_of(index).next().is_some())
+    }
+
+    /// Whether more than one in twenty of the messages that were found between two times is still waited for. Messages
+    /// that are forgotten by now count as neither.
     pub fn are_waited_for(&self, from: Nanos, to: Nanos) -> bool {
-        if self.open.len() > self.limit / 4 {
-            return false;
-        }
         let (mut found, mut waiting) = (0_u64, 0_u64);
         for (index, message) in &self.open {
             if message.at >= from && message.at < to {
                 found.grow(1);
-                waiting.grow(u64::from(self.left_of(index).next().is_some()));
+                waiting.grow(u64::from(self.is_waited_for(index)));
             }
         }
         waiting.saturating_mul(20) > found
@@ -121,13 +124,13 @@ impl Messages {
         }
         let (identity, row, entry) = (message.identity, message.row, (message.serial, index));
         let (subject, at) = (message.subject, message.at);
-        let (keeps_ways, content) = (message.keeps_ways, message.content);
+        let (keeps_directions, content) = (message.keeps_directions, message.content);
         self.waiting.shrink(message.open as usize);
         let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
         let mut next = Some(message.first);
         while let Some(leg) = next.and_then(|leg| self.legs.try_remove(leg)) {
-            if keeps_ways {
-                self.index.remove_way(identity, leg.way, entry);
+            if keeps_directions {
+                self.index.remove_direction(identity, leg.direction, entry);
             }
             next = leg.next;
             self.forget(leg.leg);

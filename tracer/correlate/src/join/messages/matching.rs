@@ -4,7 +4,7 @@ use super::super::index::{Known, Listed};
 use super::super::open::{Joined, Message, NewLeg};
 use super::Messages;
 use crate::flow::Identity;
-use crate::ids::{LegKey, Way};
+use crate::ids::{Direction, LegKey};
 use wirelap_events::{MAX_LEGS, Nanos};
 use wirelap_protocols::Topology;
 
@@ -23,21 +23,23 @@ enum Relation {
 }
 
 impl Messages {
-    /// The message that one on `way` is a repetition of, if the identity can tell.
-    pub fn repeated(&self, identity: Identity, way: Way) -> Option<usize> {
-        let (_, message) = self.carried(identity, way).filter(|_| identity.exact)?;
+    /// The message that one in `direction` is a repetition of, if the identity can tell.
+    pub fn repeated(&self, identity: Identity, direction: Direction) -> Option<usize> {
+        let (_, message) = self.carried(identity, direction).filter(|_| identity.exact)?;
         Some(message)
     }
 
-    /// The newest message of this identity that has a leg on this way.
-    fn carried(&self, identity: Identity, way: Way) -> Option<Listed> {
+    /// The newest message of this identity that has a leg in this direction.
+    fn carried(&self, identity: Identity, direction: Direction) -> Option<Listed> {
         match self.index.known(identity) {
             Known::Nothing => None,
             Known::One(only) => {
                 let message = self.open.get(only.1)?;
-                self.legs_of(message).any(|leg| self.legs[leg].way == way).then_some(only)
+                self.legs_of(message)
+                    .any(|leg| self.legs[leg].direction == direction)
+                    .then_some(only)
             }
-            Known::Many => self.index.on_way(identity, way),
+            Known::Many => self.index.on_direction(identity, direction),
         }
     }
 
@@ -51,7 +53,7 @@ impl Messages {
         if let Some(identity) = self.other_identity(&new) {
             new.identity = identity;
         }
-        let carried = self.carried(new.identity, new.way);
+        let carried = self.carried(new.identity, new.direction);
         if let Some((_, message)) = carried.filter(|_| new.identity.exact) {
             return (self.add_again(message, &new), Joined::Again);
         }
@@ -81,14 +83,14 @@ impl Messages {
     fn other_identity(&self, new: &NewLeg) -> Option<Identity> {
         let identity = self.contents.other(new.content?, new.identity)?;
         let known = NewLeg { identity, ..*new };
-        let carried = self.carried(identity, new.way);
+        let carried = self.carried(identity, new.direction);
         let joins = || self.candidate(&known, carried).is_some();
         ((identity.exact && carried.is_some()) || joins()).then_some(identity)
     }
 
     /// The message that a new leg belongs to. Of several with the same content, the oldest that is not
-    /// stale and that this way has not carried yet, after the last that it has `carried`: messages do not overtake each
-    /// other on a way.
+    /// stale and that this direction has not carried yet, after the last that it has `carried`: messages do not overtake each
+    /// other in a direction.
     fn candidate(&self, new: &NewLeg, carried: Option<Listed>) -> Option<(usize, Relation)> {
         let is_stale = |index: usize| {
             self.open.get(index).is_none_or(|message| message.at + self.hold < new.at)
@@ -110,7 +112,8 @@ impl Messages {
             let mut parent = None;
             for index in self.legs_of(message).take(SEARCHED_LEGS) {
                 let leg = &self.legs[index];
-                let is_echo = leg.way.serial == new.way.serial && new.topology == Topology::Either;
+                let is_echo = leg.direction.serial == new.direction.serial
+                    && new.topology == Topology::Either;
                 if leg.reaches(&new.sender)
                     && leg.again.is_none()
                     && !is_echo
@@ -135,7 +138,7 @@ impl Messages {
         if message.is_orphan && first.sender.is(&new.receiver) {
             return Some(Relation::Parent);
         }
-        let elsewhere = first.way.serial != new.way.serial;
+        let elsewhere = first.direction.serial != new.direction.serial;
         let is_straight = new.topology != Topology::Brokered || message.is_orphan;
         let may_copy = new.may_copy && is_straight;
         (may_copy && elsewhere && first.sender.is(&new.sender)).then_some(Relation::Copy)

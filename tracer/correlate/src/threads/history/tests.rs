@@ -16,7 +16,7 @@ fn locked(left: u64, woken: u64, running: u64, pid: u32, by: u32) -> (Nanos, Wak
     let (at, wake) = wake(left, woken, running);
     let waker = TaskId { pid: Pid(pid), tid: Tid(by) };
     let waker_comm = Comm::from_name("hog");
-    (at, Wake { sleep: Sleep::Lock, waker, waker_comm, from_irq: by == 0, ..wake })
+    (at, Wake { sleep: SleepCall::Lock, waker, waker_comm, from_irq: by == 0, ..wake })
 }
 
 fn history(wakes: &[(Nanos, Wake)]) -> History {
@@ -174,12 +174,12 @@ fn another_process_is_waited_for_and_a_thread_that_hands_on_is_not() {
         let history = history(&[(at, Wake { sleep, from_irq, ..wake })]);
         history.between(Nanos(100), Nanos(6_000)).unwrap().locked.0
     };
-    assert_eq!(of(Sleep::Call, 9, false), 4_900);
-    assert_eq!(of(Sleep::Lock, 9, false), 4_900);
-    assert_eq!(of(Sleep::Call, 7, false), 0);
-    assert_eq!(of(Sleep::Call, 9, true), 0);
-    assert_eq!(of(Sleep::Timer, 9, false), 0);
-    assert_eq!(of(Sleep::Unknown, 9, false), 0);
+    assert_eq!(of(SleepCall::Call, 9, false), 4_900);
+    assert_eq!(of(SleepCall::Lock, 9, false), 4_900);
+    assert_eq!(of(SleepCall::Call, 7, false), 0);
+    assert_eq!(of(SleepCall::Call, 9, true), 0);
+    assert_eq!(of(SleepCall::Timer, 9, false), 0);
+    assert_eq!(of(SleepCall::Unknown, 9, false), 0);
 }
 
 #[test]
@@ -189,8 +189,8 @@ fn who_is_stopped_or_sleeps_by_the_clock_hears_nothing() {
         let history = history(&[(at, Wake { reason: rest, sleep, ..awake })]);
         history.between(Nanos(1_000), Nanos(6_000)).unwrap().deaf.0
     };
-    assert_eq!(of(OffCpuReason::Stopped, Sleep::Unknown), 4_000);
-    assert_eq!(of(OffCpuReason::Blocked, Sleep::Call), 4_000);
-    assert_eq!(of(OffCpuReason::Asleep, Sleep::Timer), 4_000);
-    assert_eq!(of(OffCpuReason::Asleep, Sleep::Call), 0);
+    assert_eq!(of(OffCpuReason::Stopped, SleepCall::Unknown), 4_000);
+    assert_eq!(of(OffCpuReason::Blocked, SleepCall::Call), 4_000);
+    assert_eq!(of(OffCpuReason::Asleep, SleepCall::Timer), 4_000);
+    assert_eq!(of(OffCpuReason::Asleep, SleepCall::Call), 0);
 }

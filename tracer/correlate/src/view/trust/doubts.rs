@@ -4,11 +4,11 @@ use super::super::snapshot::{Group, Trust};
 use super::facts::TrustFacts;
 use super::limits::{
     CLOCKS, CONTRADICTED, EVENTS_LOST, EVENTS_LOST_SAMPLED, GIVEN_UP, Limits, NOT_FOLLOWED,
-    NOT_FOLLOWED_SAMPLED, READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN, TOO_MANY, UNDECODED,
-    UNDELIVERED, UNREAD, UNSEEN,
+    NOT_FOLLOWED_SAMPLED, ONE_IS_TOO_MANY, READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN, TOO_MANY,
+    UNDECODED, UNDELIVERED, UNREAD, UNSEEN,
 };
-use super::reliability::{Doubt, DoubtKind, Reliability};
-use wirelap_events::human::{counted, counted_as, exact};
+use super::reliability::{Doubt, DoubtReason, Reliability};
+use wirelap_events::Nanos;
 
 /// Every reason to doubt, the gravest first.
 pub fn doubts(facts: &TrustFacts) -> Vec<Doubt> {
@@ -34,18 +34,14 @@ struct Found(Vec<Doubt>);
 
 impl Found {
     /// Adds a reason if `count` of `whole` passes a limit.
-    fn add(
-        &mut self,
-        kind: DoubtKind,
-        limits: Limits,
-        count: u64,
-        whole: u64,
-        text: &dyn Fn() -> String,
-    ) {
-        if count == 0 {
-            return;
+    fn add(&mut self, reason: DoubtReason, limits: Limits, count: u64, whole: u64) {
+        if count > 0 {
+            self.add_share(reason, limits, count as f64 / whole.max(count).max(1) as f64);
         }
-        let share = count as f64 / whole.max(count).max(1) as f64;
+    }
+
+    /// Adds a reason if `share` passes a limit.
+    fn add_share(&mut self, reason: DoubtReason, limits: Limits, share: f64) {
         let reliability = if share >= limits.unusable {
             Reliability::Unusable
         } else if share >= limits.reduced {
@@ -53,76 +49,38 @@ impl Found {
         } else {
             return;
         };
-        self.0.push(Doubt { kind, reliability, text: text() });
+        self.0.push(Doubt { reason, reliability });
     }
 
     fn events(&mut self, facts: &TrustFacts) {
-        let (lost, all) = (facts.events_lost, facts.events_lost.saturating_add(facts.events));
+        let (lost, events) = (facts.events_lost, facts.events_lost.saturating_add(facts.events));
         let limits = if facts.is_sampled { EVENTS_LOST_SAMPLED } else { EVENTS_LOST };
-        self.add(DoubtKind::EventsLost, limits, lost, all, &|| {
-            let counts = if facts.own_counts.is_some() { "" } else { "counts are too low, and " };
-            format!(
-                "{} of {} were lost because the ring buffer was full: {counts}the times are of what was left; a larger \
-                 --ring-size, a filter or --sample helps",
-                exact(lost),
-                counted(all, "event")
-            )
-        });
+        let counts_are_traced = facts.own_counts.is_none();
+        let reason = DoubtReason::EventsLost { lost, events, counts_are_traced };
+        self.add(reason, limits, lost, events);
         let messages = facts.deliveries.max(facts.packets / 2);
-        self.add(DoubtKind::GivenUp, GIVEN_UP, facts.evicted, messages, &|| {
-            format!(
-                "{} given up to keep memory bounded: their messages are in no figure",
-                counted_as(facts.evicted, "flow or message", "flows or messages")
-            )
-        });
+        let entries = facts.evicted;
+        self.add(DoubtReason::GivenUp { entries }, GIVEN_UP, entries, messages);
     }
 
     fn followed(&mut self, facts: &TrustFacts) {
         let limits = if facts.is_sampled { NOT_FOLLOWED_SAMPLED } else { NOT_FOLLOWED };
-        let missing = facts.deliveries.saturating_sub(facts.matched);
-        self.add(DoubtKind::NotFollowed, limits, missing, facts.deliveries, &|| match facts.matched {
-            0 => format!(
-                "none of {} was followed from its first send to its last read: no time is known",
-                counted(facts.deliveries, "delivery")
-            ),
-            matched => format!(
-                "only {} of {} were followed from the first send to the last read: the times are of those",
-                exact(matched),
-                counted(facts.deliveries, "delivery")
-            ),
-        });
-        let elsewhere = facts.to_unseen_readers;
-        let legs = elsewhere.saturating_add(facts.deliveries);
-        self.add(DoubtKind::ReaderNotSeen, READER_NOT_SEEN, elsewhere, legs, &|| {
-            format!(
-                "the readers of {} are on another host, or left out by a filter: whether and when they read is not known here",
-                counted_as(elsewhere, "leg", "legs")
-            )
-        });
-        let twice = facts.read_twice;
-        self.add(DoubtKind::ReadTwice, READ_TWICE, twice, facts.deliveries, &|| {
-            format!(
-                "{} sent to two consumers of a group, as a partition was given from one to the other: which of them \
-                 handled them is not known, and both deliveries are counted",
-                counted_as(twice, "message was", "messages were")
-            )
-        });
+        let (followed, deliveries) = (facts.matched, facts.deliveries);
+        let missing = deliveries.saturating_sub(followed);
+        let reason = DoubtReason::NotFollowed { followed, deliveries };
+        self.add(reason, limits, missing, deliveries);
+        let legs = facts.to_unseen_readers;
+        let all = legs.saturating_add(deliveries);
+        self.add(DoubtReason::ReaderNotSeen { legs }, READER_NOT_SEEN, legs, all);
+        let messages = facts.read_twice;
+        self.add(DoubtReason::ReadTwice { messages }, READ_TWICE, messages, deliveries);
         let without = facts.without_send;
-        self.add(DoubtKind::SendNotSeen, SEND_NOT_SEEN, without, facts.matched, &|| {
-            format!(
-                "the send call of {} was not seen: their time begins at the first stage that was, and is too short",
-                counted(without, "delivery")
-            )
-        });
+        let reason = DoubtReason::SendNotSeen { deliveries: without };
+        self.add(reason, SEND_NOT_SEEN, without, followed);
         if !facts.is_sampled {
-            let more = facts.matched.saturating_sub(facts.deliveries);
-            self.add(DoubtKind::TooMany, TOO_MANY, more, facts.matched, &|| {
-                format!(
-                    "{} followed, and the programs counted {}",
-                    counted_as(facts.matched, "delivery was", "deliveries were"),
-                    exact(facts.deliveries)
-                )
-            });
+            let more = followed.saturating_sub(deliveries);
+            let reason = DoubtReason::TooMany { followed, counted: deliveries };
+            self.add(reason, TOO_MANY, more, followed);
         }
     }
 
@@ -131,102 +89,51 @@ impl Found {
         let packets = sent.packets.saturating_add(received.packets);
         // Lost events leave the same holes, and have been named.
         if facts.events_lost == 0 {
-            self.add(DoubtKind::Unseen, UNSEEN, packets, facts.packets, &|| if facts.packets_only {
-                let bytes = exact(sent.bytes.saturating_add(received.bytes));
-                format!(
-                    "at least {} acknowledged and not in the capture ({bytes} B): messages in them are in no count",
-                    counted_as(packets, "packet was", "packets were")
-                )
+            let reason = if facts.packets_only {
+                let bytes = sent.bytes.saturating_add(received.bytes);
+                DoubtReason::UncapturedPackets { packets, bytes }
             } else {
-                format!(
-                    "at least {} passed that no probe saw, by the sequence numbers of the sockets ({} B not seen when sent, \
-                     {} B when received): messages in them are in no count",
-                    counted(packets, "packet"),
-                    exact(sent.bytes),
-                    exact(received.bytes)
-                )
-            });
+                let (sent_bytes, received_bytes) = (sent.bytes, received.bytes);
+                DoubtReason::UnseenPackets { packets, sent_bytes, received_bytes }
+            };
+            self.add(reason, UNSEEN, packets, facts.packets);
         }
-        let (uncaptured, never) = (facts.uncaptured_bytes, Limits { reduced: 0.0, unusable: 0.0 });
         if facts.messages == 0 {
-            self.add(DoubtKind::Uncaptured, never, uncaptured, facts.payload_bytes, &|| {
-                format!(
-                    "no message was found: {} not captured; a longer snap length (--snap, tcpdump -s 0) helps",
-                    counted_as(uncaptured, "payload byte was", "payload bytes were")
-                )
-            });
+            let bytes = facts.uncaptured_bytes;
+            let reason = DoubtReason::Uncaptured { bytes };
+            self.add(reason, ONE_IS_TOO_MANY, bytes, facts.payload_bytes);
         }
-        let unread = facts.unread_messages;
-        let all = unread.saturating_add(facts.deliveries);
-        self.add(DoubtKind::Unread, UNREAD, unread, all, &|| {
-            format!(
-                "{} in batches that could not be opened: they are in no count",
-                counted_as(unread, "message was", "messages were")
-            )
-        });
+        let messages = facts.unread_messages;
+        let all = messages.saturating_add(facts.deliveries);
+        self.add(DoubtReason::Unread { messages }, UNREAD, messages, all);
         // Between two windows everything passes undecoded.
         if !facts.is_sampled {
             let undecoded = facts.undecoded_bytes;
-            let all = facts.payload_bytes.saturating_add(sent.bytes).max(undecoded);
-            self.add(DoubtKind::Undecoded, UNDECODED, undecoded, all, &|| {
-                format!(
-                    "{} of {} in no frame that was found: messages in them are in no count",
-                    exact(undecoded),
-                    counted_as(all, "byte was", "bytes were")
-                )
-            });
+            let bytes = facts.payload_bytes.saturating_add(sent.bytes).max(undecoded);
+            self.add(DoubtReason::Undecoded { undecoded, bytes }, UNDECODED, undecoded, bytes);
         }
     }
 
     fn records(&mut self, facts: &TrustFacts) {
-        let (compared, wrong) = facts.compared;
-        self.add(DoubtKind::Contradicted, CONTRADICTED, wrong, compared, &|| {
-            format!(
-                "the programs' own records contradict the trace on {} of {} compared",
-                exact(wrong),
-                counted(compared, "message")
-            )
-        });
-        let never = Limits { reduced: 0.0, unusable: 0.0 };
-        self.add(DoubtKind::Contradicted, never, facts.unknown, compared, &|| {
-            format!(
-                "the trace has {} that the subscriber did not get",
-                counted(facts.unknown, "delivery")
-            )
-        });
-        let violations = facts.telescoping_violations;
-        self.add(DoubtKind::NotTelescoping, never, violations, facts.matched, &|| {
-            format!(
-                "the segments of {} do not add up to the latency",
-                counted(violations, "message")
-            )
-        });
+        let (compared, messages) = facts.compared;
+        let reason = DoubtReason::Contradicted { messages, compared };
+        self.add(reason, CONTRADICTED, messages, compared);
+        let deliveries = facts.unknown;
+        let reason = DoubtReason::UnknownDeliveries { deliveries };
+        self.add(reason, ONE_IS_TOO_MANY, deliveries, compared);
+        let messages = facts.telescoping_violations;
+        let reason = DoubtReason::NotTelescoping { messages };
+        self.add(reason, ONE_IS_TOO_MANY, messages, facts.matched);
         if let Some((apart, median)) = facts.clocks_ns.filter(|&(_, median)| median > 0) {
-            let share = apart as f64 / median as f64;
-            let reliability = match share {
-                s if s >= CLOCKS.unusable => Reliability::Unusable,
-                s if s >= CLOCKS.reduced => Reliability::Reduced,
-                _ => return,
-            };
-            let text = format!(
-                "the clocks of the two hosts may differ by {}, and the median message took {}",
-                wirelap_events::Nanos(apart),
-                wirelap_events::Nanos(median)
-            );
-            self.0.push(Doubt { kind: DoubtKind::Clocks, reliability, text });
+            let reason = DoubtReason::Clocks { apart: Nanos(apart), median: Nanos(median) };
+            self.add_share(reason, CLOCKS, apart as f64 / median as f64);
         }
     }
 
     fn delivered(&mut self, facts: &TrustFacts) {
         let Some((sent, delivered)) = facts.own_counts else { return };
         let missing = sent.saturating_sub(delivered);
-        self.add(DoubtKind::Undelivered, UNDELIVERED, missing, sent, &|| {
-            format!(
-                "{} of {} were never delivered, by the programs' own counts: all figures are of the rest",
-                exact(missing),
-                counted(sent, "message")
-            )
-        });
+        self.add(DoubtReason::Undelivered { missing, sent }, UNDELIVERED, missing, sent);
     }
 }
 
@@ -251,11 +158,11 @@ mod tests {
         }
     }
 
-    fn verdict(change: impl FnOnce(&mut TrustFacts)) -> (Reliability, Vec<DoubtKind>) {
+    fn verdict(change: impl FnOnce(&mut TrustFacts)) -> (Reliability, Vec<&'static str>) {
         let mut facts = healthy();
         change(&mut facts);
         let doubts = doubts(&facts);
-        (reliability(&doubts), doubts.iter().map(|doubt| doubt.kind).collect())
+        (reliability(&doubts), doubts.iter().map(|doubt| doubt.reason.name()).collect())
     }
 
     use Reliability::{Good, Reduced, Unusable};
@@ -276,13 +183,13 @@ mod tests {
 
     #[test]
     fn lost_events_reduce_and_then_spoil() {
-        assert_eq!(verdict(|facts| facts.events_lost = 10), (Reduced, vec![DoubtKind::EventsLost]));
+        assert_eq!(verdict(|facts| facts.events_lost = 10), (Reduced, vec!["events_lost"]));
         let (grave, kinds) = verdict(|facts| {
             facts.events_lost = 13_000;
             facts.matched = 700;
             facts.unseen_sent = Unseen { packets: 400, bytes: 9_000 };
         });
-        assert_eq!((grave, kinds), (Unusable, vec![DoubtKind::EventsLost, DoubtKind::NotFollowed]));
+        assert_eq!((grave, kinds), (Unusable, vec!["events_lost", "not_followed"]));
     }
 
     #[test]
@@ -309,7 +216,7 @@ mod tests {
         assert_eq!(verdict(|facts| facts.compared.1 = 1).0, Reduced);
         assert_eq!(verdict(|facts| facts.compared.1 = 20).0, Unusable);
         assert_eq!(verdict(|facts| facts.unknown = 1).0, Unusable);
-        assert_eq!(verdict(|facts| facts.matched = 2_001), (Reduced, vec![DoubtKind::TooMany]));
+        assert_eq!(verdict(|facts| facts.matched = 2_001), (Reduced, vec!["too_many"]));
         assert_eq!(verdict(|facts| facts.telescoping_violations = 1).0, Unusable);
     }
 
@@ -319,7 +226,7 @@ mod tests {
             facts.own_counts = Some((2_000, 1_000));
             (facts.deliveries, facts.matched) = (1_000, 1_000);
         });
-        assert_eq!(half, (Reduced, vec![DoubtKind::Undelivered]));
+        assert_eq!(half, (Reduced, vec!["undelivered"]));
     }
 
     #[test]
@@ -327,7 +234,7 @@ mod tests {
         let cut = |messages| {
             verdict(|facts| (facts.messages, facts.uncaptured_bytes) = (messages, 9_000))
         };
-        assert_eq!(cut(0), (Unusable, vec![DoubtKind::Uncaptured]));
+        assert_eq!(cut(0), (Unusable, vec!["uncaptured"]));
         assert_eq!(cut(10), (Good, vec![]), "heads suffice");
     }
 
@@ -335,16 +242,5 @@ mod tests {
     fn clocks_matter_beside_the_latency() {
         let apart = |ns| verdict(|facts| facts.clocks_ns = Some((ns, 100_000))).0;
         assert_eq!([9_999, 10_000, 100_000].map(apart), [Good, Reduced, Unusable]);
-    }
-
-    #[test]
-    fn reasons_are_sentences_with_their_numbers() {
-        let mut facts = healthy();
-        facts.events_lost = 13_402;
-        facts.own_counts = None;
-        facts.matched = 0;
-        let texts: Vec<String> = doubts(&facts).into_iter().map(|doubt| doubt.text).collect();
-        assert!(texts[0].starts_with("13,402 of 43,402 events were lost because"), "{texts:?}");
-        assert!(texts[1].starts_with("none of 2,000 deliveries was followed"), "{texts:?}");
     }
 }

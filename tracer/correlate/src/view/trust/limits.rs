@@ -10,6 +10,9 @@ pub struct Limits {
 /// Never.
 pub const NEVER: f64 = f64::INFINITY;
 
+/// A single one makes the row unusable.
+pub const ONE_IS_TOO_MANY: Limits = Limits { reduced: 0.0, unusable: 0.0 };
+
 pub const EVENTS_LOST: Limits = Limits { reduced: 0.000_1, unusable: 0.02 };
 
 /// What is left of a sample is a smaller one; the counts are the programs' own.

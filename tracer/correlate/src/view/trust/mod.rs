@@ -9,4 +9,4 @@ mod reliability;
 
 pub use doubts::doubts;
 pub use facts::{TrustFacts, WHOLE_TIME};
-pub use reliability::{Doubt, DoubtKind, Reliability, reliability};
+pub use reliability::{Doubt, DoubtReason, Reliability, reliability};

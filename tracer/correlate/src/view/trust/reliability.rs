@@ -1,5 +1,7 @@
 //! How far a row's figures can be trusted, and why not further.
 
+use wirelap_events::Nanos;
+
 /// Whether a row's figures can be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reliability {
@@ -32,73 +34,150 @@ impl Reliability {
     }
 }
 
-/// Why a row's figures are not simply good.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum DoubtKind {
+/// Why a row's figures are not simply good, with the numbers that it stands on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DoubtReason {
     /// Probes had to throw events away.
-    EventsLost,
-    /// Deliveries were not followed from the first send to the last read.
-    NotFollowed,
-    /// Packets passed that no probe saw.
-    Unseen,
-    /// Bytes were in no frame that was found.
-    Undecoded,
-    /// Payload was not captured, and no message was found in the rest.
-    Uncaptured,
-    /// Messages were in batches that could not be opened.
-    Unread,
+    EventsLost {
+        /// Events thrown away.
+        lost: u64,
+        /// All events.
+        events: u64,
+        /// Counts are of the trace, and so too low; otherwise they are the programs' own.
+        counts_are_traced: bool,
+    },
     /// Flows or messages were given up to keep memory bounded.
-    GivenUp,
-    /// Two readers of a group were sent the same messages.
-    ReadTwice,
+    GivenUp {
+        /// Flows and messages.
+        entries: u64,
+    },
+    /// Deliveries were not followed from the first send to the last read.
+    NotFollowed {
+        /// Deliveries that were followed.
+        followed: u64,
+        /// All deliveries.
+        deliveries: u64,
+    },
     /// Readers are on another host, or left out by a filter.
-    ReaderNotSeen,
+    ReaderNotSeen {
+        /// Legs to them.
+        legs: u64,
+    },
+    /// Two readers of a group were sent the same messages.
+    ReadTwice {
+        /// Those messages.
+        messages: u64,
+    },
     /// Latencies begin after the send call.
-    SendNotSeen,
+    SendNotSeen {
+        /// Deliveries with such a latency.
+        deliveries: u64,
+    },
     /// More was followed than the programs delivered.
-    TooMany,
+    TooMany {
+        /// Deliveries that were followed.
+        followed: u64,
+        /// Deliveries that the programs counted.
+        counted: u64,
+    },
+    /// Packets passed that no probe saw, by the sequence numbers of the sockets.
+    UnseenPackets {
+        /// At least so many packets.
+        packets: u64,
+        /// Bytes that were not seen when sent.
+        sent_bytes: u64,
+        /// Bytes that were not seen when received.
+        received_bytes: u64,
+    },
+    /// Packets were acknowledged that are not in the capture.
+    UncapturedPackets {
+        /// At least so many packets.
+        packets: u64,
+        /// Their payload bytes.
+        bytes: u64,
+    },
+    /// Payload was not captured, and no message was found in the rest.
+    Uncaptured {
+        /// Payload bytes that were not captured.
+        bytes: u64,
+    },
+    /// Messages were in batches that could not be opened.
+    Unread {
+        /// Those messages.
+        messages: u64,
+    },
+    /// Bytes were in no frame that was found.
+    Undecoded {
+        /// Those bytes.
+        undecoded: u64,
+        /// All bytes.
+        bytes: u64,
+    },
     /// The programs' own records contradict the trace.
-    Contradicted,
+    Contradicted {
+        /// Messages on which they do.
+        messages: u64,
+        /// Messages that were compared.
+        compared: u64,
+    },
+    /// The trace has deliveries that the subscriber did not get.
+    UnknownDeliveries {
+        /// Those deliveries.
+        deliveries: u64,
+    },
     /// Segments do not add up to the latency.
-    NotTelescoping,
+    NotTelescoping {
+        /// Messages whose segments do not.
+        messages: u64,
+    },
     /// The clocks of two hosts differ by too much.
-    Clocks,
+    Clocks {
+        /// By how much they may differ.
+        apart: Nanos,
+        /// The median latency.
+        median: Nanos,
+    },
     /// The programs did not get what was sent. The figures are right, and of the rest.
-    Undelivered,
+    Undelivered {
+        /// Messages that were not delivered, by the programs' own counts.
+        missing: u64,
+        /// Messages that were sent.
+        sent: u64,
+    },
 }
 
-impl DoubtKind {
+impl DoubtReason {
     /// The name in JSON.
-    pub const fn name(self) -> &'static str {
+    pub const fn name(&self) -> &'static str {
         match self {
-            DoubtKind::EventsLost => "events_lost",
-            DoubtKind::NotFollowed => "not_followed",
-            DoubtKind::Unseen => "unseen",
-            DoubtKind::Undecoded => "undecoded",
-            DoubtKind::Uncaptured => "uncaptured",
-            DoubtKind::Unread => "unread",
-            DoubtKind::GivenUp => "given_up",
-            DoubtKind::ReadTwice => "read_twice",
-            DoubtKind::ReaderNotSeen => "reader_not_seen",
-            DoubtKind::SendNotSeen => "send_not_seen",
-            DoubtKind::TooMany => "too_many",
-            DoubtKind::Contradicted => "contradicted",
-            DoubtKind::NotTelescoping => "not_telescoping",
-            DoubtKind::Clocks => "clocks",
-            DoubtKind::Undelivered => "undelivered",
+            DoubtReason::EventsLost { .. } => "events_lost",
+            DoubtReason::NotFollowed { .. } => "not_followed",
+            DoubtReason::UnseenPackets { .. } | DoubtReason::UncapturedPackets { .. } => "unseen",
+            DoubtReason::Undecoded { .. } => "undecoded",
+            DoubtReason::Uncaptured { .. } => "uncaptured",
+            DoubtReason::Unread { .. } => "unread",
+            DoubtReason::GivenUp { .. } => "given_up",
+            DoubtReason::ReadTwice { .. } => "read_twice",
+            DoubtReason::ReaderNotSeen { .. } => "reader_not_seen",
+            DoubtReason::SendNotSeen { .. } => "send_not_seen",
+            DoubtReason::TooMany { .. } => "too_many",
+            DoubtReason::Contradicted { .. } | DoubtReason::UnknownDeliveries { .. } => {
+                "contradicted"
+            }
+            DoubtReason::NotTelescoping { .. } => "not_telescoping",
+            DoubtReason::Clocks { .. } => "clocks",
+            DoubtReason::Undelivered { .. } => "undelivered",
         }
     }
 }
 
-/// A reason, with the numbers that it stands on.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A reason, and what it makes of the row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Doubt {
-    /// What.
-    pub kind: DoubtKind,
+    /// Why.
+    pub reason: DoubtReason,
     /// What it makes of the row.
     pub reliability: Reliability,
-    /// One sentence without a full stop.
-    pub text: String,
 }
 
 /// The gravest of them.

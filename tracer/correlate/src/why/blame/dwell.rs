@@ -4,7 +4,7 @@ use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
 use super::{LegParts, SHORT_SLEEP};
 use crate::threads::has_slept;
-use wirelap_events::{Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, Sleep};
+use wirelap_events::{Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, SleepCall};
 
 /// A broker's timers may be so late: they are looked at only now and then, and hand on to other threads.
 const TIMERS: Nanos = Nanos::from_millis(5);
@@ -90,20 +90,20 @@ impl LegParts<'_> {
     /// the permission once that was there is its own matter.
     fn released(&mut self, rest: &mut Span) -> Nanos {
         let begin = rest.from;
-        let permit = self.leg.circumstances.permit;
-        let Some(permit) =
-            permit.filter(|permit| permit.read > rest.from && permit.read <= rest.to)
+        let release = self.leg.circumstances.release;
+        let Some(release) =
+            release.filter(|release| release.read > rest.from && release.read <= rest.to)
         else {
             return Nanos(0);
         };
         let kind =
-            if permit.after_loss { VerdictKind::Retransmission } else { VerdictKind::ReleaseWait };
-        self.put_of(Segment::BrokerDwell, kind, rest.advance(permit.given));
-        if permit.resent {
+            if release.after_loss { VerdictKind::Retransmission } else { VerdictKind::ReleaseWait };
+        self.put_of(Segment::BrokerDwell, kind, rest.advance(release.sent));
+        if release.resent {
             self.put_of(
                 Segment::BrokerDwell,
                 VerdictKind::Retransmission,
-                rest.advance(permit.read),
+                rest.advance(release.read),
             );
         }
         rest.from - begin
@@ -224,7 +224,7 @@ impl LegParts<'_> {
         let from = rest.from;
         let asleep = rest.advance(hop.woken);
         // Who sleeps for a time of its own choice waits for no request's end.
-        let is_awaited = is_awaited && hop.sleep != Sleep::Timer;
+        let is_awaited = is_awaited && hop.sleep != SleepCall::Timer;
         let cause = match hop.reason {
             OffCpuReason::Asleep if is_awaited => Cause::Of(VerdictKind::FetchWait),
             OffCpuReason::Asleep => self.slept(asleep),

@@ -21,7 +21,7 @@ struct Made {
     holder: u32,
     reader: u32,
     /// What it slept on, where it is known.
-    slept_on: Option<Sleep>,
+    slept_on: Option<SleepCall>,
     circumstances: Circumstances,
     upkeep: Upkeep,
 }
@@ -36,7 +36,7 @@ fn take(evidence: &mut Evidence, made: &Made) {
 }
 
 /// A thread that sleeps when a message is sent, and has a CPU at once when it is woken.
-fn slept(reader: u32, sent: u64, sleep: Sleep) -> Hop {
+fn slept(reader: u32, sent: u64, sleep: SleepCall) -> Hop {
     let woken = Nanos(sent + 60_000);
     Hop {
         task: task(reader),
@@ -130,7 +130,7 @@ fn ten_causes_are_ten_lines_in_order() {
 
 #[test]
 fn who_waits_for_threads_that_have_no_cpu_is_not_stalled() {
-    let stalled = |asleep_us: u64, slept_on: Sleep| {
+    let stalled = |asleep_us: u64, slept_on: SleepCall| {
         let why = explained((0..1_000).map(|n| Made {
             at_ms: n * 100,
             waited_us: u64::from(n % 10 == 3) * 10_000,
@@ -147,10 +147,14 @@ fn who_waits_for_threads_that_have_no_cpu_is_not_stalled() {
             why.verdicts.iter().find(|verdict| verdict.kind == VerdictKind::ClientStalled);
         stalled.map(|verdict| verdict.severity)
     };
-    assert_eq!(stalled(8_000, Sleep::Lock), Some(Severity::Note));
-    assert_eq!(stalled(8_000, Sleep::Call), Some(Severity::Note));
-    assert_eq!(stalled(8_000, Sleep::Timer), Some(Severity::Problem));
-    assert_eq!(stalled(30_000, Sleep::Lock), Some(Severity::Problem), "it takes more than that");
+    assert_eq!(stalled(8_000, SleepCall::Lock), Some(Severity::Note));
+    assert_eq!(stalled(8_000, SleepCall::Call), Some(Severity::Note));
+    assert_eq!(stalled(8_000, SleepCall::Timer), Some(Severity::Problem));
+    assert_eq!(
+        stalled(30_000, SleepCall::Lock),
+        Some(Severity::Problem),
+        "it takes more than that"
+    );
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Numbers of one host stay together, and apart from those of others.
 
 use super::*;
-use wirelap_events::{Comm, IfIndex, Nanos, Packet, PacketHook, Pid, Portion, Seq, Tid, Transport};
+use wirelap_events::{
+    Comm, IfIndex, Nanos, Packet, PacketHook, PacketKind, Pid, Seq, Tid, Transport,
+};
 
 fn at(body: Body<'_>) -> Event<'_> {
     Event { at: Nanos(100), cpu: Cpu(1), body }
@@ -91,7 +93,7 @@ fn a_socket_has_its_packets() {
         remote: None,
         task: TASK,
         comm: Comm::default(),
-        origin: wirelap_events::Origin::FirstSeen,
+        origin: wirelap_events::SocketOrigin::FirstSeen,
         tx_next: None,
         rx_next: None,
     }));
@@ -112,7 +114,7 @@ fn a_socket_has_its_packets() {
         payload_len: 8,
         segments: 1,
         deferred: false,
-        portion: Portion::Whole,
+        kind: PacketKind::Whole,
         tcp: None,
         payload: &[],
     }));

@@ -5,8 +5,9 @@
 mod why;
 
 use wirelap_correlate::snapshot::{
-    Cost, Counts, Detail, Framed, Group, HistoryPoint, Operation, Overhead, Part, ProbeLoss,
-    Process, Rate, Scheduling, SegmentStat, Snapshot, Summary, TracerCost, Trust, Why,
+    Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint, Operation, Overhead, Part,
+    ProbeLoss, Process, Rate, Scheduling, SegmentStat, Snapshot, SnapshotNote, Summary, TracerCost,
+    Trust, Why,
 };
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
 
@@ -100,12 +101,12 @@ pub fn degraded() -> Snapshot {
     ];
     snapshot.trust.window_share = 0.1;
     snapshot.trust.uncaptured_bytes = 5 << 20;
-    snapshot.notes = vec!["2 connections were open before wirelap attached.".into()];
+    snapshot.notes = vec![SnapshotNote::UnknownSockets { events: 12 }];
     let mqtt = &mut snapshot.groups[2];
     mqtt.coverage = 0.931;
     mqtt.messages.uncovered = 11_454;
     mqtt.messages.matched = mqtt.messages.delivered.saturating_sub(11_454);
-    mqtt.notes = vec!["Joined in mid-stream: the first 12 packets could not be decoded.".into()];
+    mqtt.notes = vec![GroupNote::PacketNotSeen { legs: 3 }];
     let dds = &mut snapshot.groups[4].messages;
     (dds.matched, dds.uncovered) = (0, dds.delivered);
     snapshot.groups[4].one_way = Summary::default();

@@ -3,8 +3,8 @@
 use super::super::{Cause, VerdictKind};
 use super::{RESTED, blamed, blamed_with, held_up, hop, leg, of};
 use wirelap_events::{
-    Hop, Leg, LegOffCpu, Nanos, OffCpu, Permit, Pid, RequestLimits, Segment, Sleep, Stage, TaskId,
-    Tid,
+    Hop, Leg, LegOffCpu, Nanos, OffCpu, Pid, Release, RequestLimits, Segment, SleepCall, Stage,
+    TaskId, Tid,
 };
 
 /// A request that is on its way again keeps a broker waiting that would have answered.
@@ -35,10 +35,10 @@ fn a_broker_that_has_the_message_and_sleeps_on_a_lock_does_not_work() {
         let locked = parts.into_iter().filter(|part| part.2 == of(VerdictKind::LockWait));
         locked.map(|part| part.3).sum::<u64>()
     };
-    assert_eq!(dwell(Sleep::Lock, own), 5_000_000);
+    assert_eq!(dwell(SleepCall::Lock, own), 5_000_000);
     // Another thread than the one that read it was handed it.
-    assert_eq!(dwell(Sleep::Lock, TaskId { pid: Pid(3), tid: Tid(4) }), 0);
-    assert_eq!(dwell(Sleep::Call, own), 0);
+    assert_eq!(dwell(SleepCall::Lock, TaskId { pid: Pid(3), tid: Tid(4) }), 0);
+    assert_eq!(dwell(SleepCall::Call, own), 0);
 }
 
 /// A broker that read at 100 µs and sent at 1100 µs.
@@ -131,8 +131,8 @@ fn a_broker_that_sleeps_for_a_time_of_its_own_choice_waits_for_no_request() {
         });
         parts[0].0
     };
-    assert_eq!(slept(Sleep::Call), of(VerdictKind::FetchWait));
-    assert_eq!(slept(Sleep::Timer), of(VerdictKind::BrokerStalled));
+    assert_eq!(slept(SleepCall::Call), of(VerdictKind::FetchWait));
+    assert_eq!(slept(SleepCall::Timer), of(VerdictKind::BrokerStalled));
 }
 
 /// As a server of OPC UA, whose publishing interval is its own affair.
@@ -159,30 +159,30 @@ fn who_is_asked_without_a_limit_may_sleep_until_something_comes() {
 
 #[test]
 fn a_broker_waits_until_the_publisher_lets_the_message_go() {
-    let permit = |given: u64, read: u64| {
-        let (given, read) = (Nanos(given * 1000), Nanos(read * 1000));
-        Some(Permit { given, waited: Nanos(0), read, resent: false, after_loss: false })
+    let release = |sent: u64, read: u64| {
+        let (sent, read) = (Nanos(sent * 1000), Nanos(read * 1000));
+        Some(Release { sent, waited: Nanos(0), read, resent: false, after_loss: false })
     };
-    let slept = |permit| {
+    let slept = |release| {
         dwell(move |leg: &mut Leg| {
             leg.before.push(hop(200, 900, 900, 0));
-            leg.circumstances.permit = permit;
+            leg.circumstances.release = release;
         })
     };
     let of_time = |parts: &[(Cause, u64)], kind| -> u64 {
         parts.iter().filter(|part| part.0 == of(kind)).map(|part| part.1).sum()
     };
-    let late = slept(permit(850, 900));
+    let late = slept(release(850, 900));
     assert_eq!(of_time(&late, VerdictKind::ReleaseWait), 750, "{late:?}");
     assert_eq!(of_time(&late, VerdictKind::BrokerStalled), 0, "{late:?}");
     // It came soon, and the broker did not read it for long.
-    let unread = slept(permit(210, 900));
+    let unread = slept(release(210, 900));
     assert_eq!(of_time(&unread, VerdictKind::ReleaseWait), 110, "{unread:?}");
     assert_eq!(of_time(&unread, VerdictKind::BrokerStalled), 690, "{unread:?}");
     // It came only after the message was passed on.
-    let needless = slept(permit(2_000, 2_100));
+    let needless = slept(release(2_000, 2_100));
     assert_eq!(of_time(&needless, VerdictKind::ReleaseWait), 0, "{needless:?}");
-    let lost = slept(permit(300, 900).map(|permit| Permit { resent: true, ..permit }));
+    let lost = slept(release(300, 900).map(|release| Release { resent: true, ..release }));
     assert_eq!(of_time(&lost, VerdictKind::ReleaseWait), 200, "{lost:?}");
     assert_eq!(of_time(&lost, VerdictKind::Retransmission), 600, "{lost:?}");
 }

@@ -1,8 +1,8 @@
-//! The text of results with several clients: the table of connections, and what their broker used.
+//! The table of a run that opens connections, and what the broker of several clients used.
 
 use crate::grid::Align;
 use crate::{ProcessUse, RunReport, RunResult, UsageAt};
-use wirelap_events::human;
+use wirelap_events::{Total, human};
 
 /// The headings of the table of connections.
 pub const HEADINGS: [(&str, Align); 9] = [
@@ -85,7 +85,7 @@ impl BrokerUse {
         let points = || all.iter().flat_map(|process| &process.over_time);
         let first: &UsageAt = points().next()?;
         Some(BrokerUse {
-            cpu_share: shares.iter().sum::<f64>() / shares.len().max(1) as f64,
+            cpu_share: shares.iter().total::<f64>() / shares.len().max(1) as f64,
             most_cpu: points().map(|point| point.cpu_share).fold(0.0, f64::max),
             first_rss: first.rss_bytes,
             most_rss: points().map(|point| point.rss_bytes).max()?,
@@ -137,8 +137,17 @@ mod tests {
     fn connections_have_a_table_of_their_own() {
         let report = report();
         let cells = cells(&report);
-        let expected =
-            ["mqtt", "1,024", "600.0 µs", "1.2 ms", "4.0 ms", "900 B", "0.25", "30.0 MiB", "20.0 KiB"];
+        let expected = [
+            "mqtt",
+            "1,024",
+            "600.0 µs",
+            "1.2 ms",
+            "4.0 ms",
+            "900 B",
+            "0.25",
+            "30.0 MiB",
+            "20.0 KiB",
+        ];
         assert_eq!(cells[1], expected);
         assert_eq!(cells[0].len(), HEADINGS.len());
     }

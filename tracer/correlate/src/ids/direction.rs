@@ -5,17 +5,17 @@ use wirelap_protocols::Side;
 
 /// One direction of one conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Way {
+pub struct Direction {
     pub index: usize,
     /// The conversation's serial number: an index may be used again.
     pub serial: u64,
     pub side: Side,
 }
 
-impl Way {
+impl Direction {
     /// The other direction.
-    pub fn back(self) -> Way {
-        Way { side: self.side.other(), ..self }
+    pub fn back(self) -> Direction {
+        Direction { side: self.side.other(), ..self }
     }
 
     /// Its name outside of here.

@@ -1,0 +1,63 @@
+//! What the user should know beside the figures, as codes with their numbers. `wirelap-report` has the words.
+
+/// What the user should know beside the figures of a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SnapshotNote {
+    /// Events of sockets that never came into view were left out.
+    UnknownSockets {
+        /// Those events.
+        events: u64,
+    },
+    /// It is not known which datagrams some reads of UDP sockets took.
+    UnknownDatagrams {
+        /// Those reads.
+        reads: u64,
+    },
+    /// Times of events that contradict others were left out.
+    ContradictoryTimes {
+        /// Those times.
+        times: u64,
+    },
+}
+
+/// What the user should know beside the figures of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupNote {
+    /// The send call was not seen: latencies begin at the first stage that was.
+    SendNotSeen {
+        /// Those deliveries.
+        deliveries: u64,
+    },
+    /// Legs end at another host, or at a process that a filter leaves out.
+    ReaderNotSeen {
+        /// Those legs.
+        legs: u64,
+    },
+    /// The payload was in shared memory, and only its place travelled.
+    SharedMemory {
+        /// Legs of such messages.
+        legs: u64,
+    },
+    /// Batches that could not be opened have messages, by their own account.
+    UnreadBatches {
+        /// Messages on the way to the broker.
+        to_broker: u64,
+        /// Messages on the way from it.
+        from_broker: u64,
+    },
+    /// No probe saw the packet of a message, which is known by the sequence numbers of its sockets.
+    PacketNotSeen {
+        /// Legs of such messages.
+        legs: u64,
+    },
+    /// The DDS domain, as far as the port numbers tell.
+    Domain {
+        /// Its number.
+        domain: u32,
+    },
+    /// Conversations of the row are encrypted: their messages are in no figure.
+    Encrypted {
+        /// Those conversations.
+        conversations: u64,
+    },
+}

@@ -1,0 +1,62 @@
+//! The lines on one result below the table.
+
+use super::connections;
+use super::trust_line::trust_line;
+use crate::grid::hang;
+use crate::{Pacing, Reliability, RunResult};
+use crate::{bytes_table, explain, human};
+
+/// How far a result can be trusted, where its time and its bytes went, why, and notes.
+pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> String {
+    let head = match result.rate_msg_per_s.filter(|_| with_rate) {
+        Some(rate) => format!("{} at {} msg/s: ", result.label(), human::count(rate)),
+        None => format!("{}: ", result.label()),
+    };
+    let mut out = hang(&head, &trust_line(result));
+    out.push_str(&reasons(result));
+    if let Some(reached) = result.missed_rate() {
+        out.push_str(&hang("  ! ", &human::rate_not_reached(reached)));
+    }
+    if let Some(line) = segments_line(result) {
+        out.push_str(&hang("  time: ", &line));
+    }
+    for (head, line) in bytes_table::lines(&result.overhead) {
+        out.push_str(&hang(head, &line));
+    }
+    if let Some(line) = connections::broker_line(result) {
+        out.push_str(&hang("  broker: ", &line));
+    }
+    if let Some(why) = explain::in_short(result, pacing) {
+        out.push_str(&hang("  why: ", &why));
+    }
+    if let Some(error) = &result.error {
+        out.push_str(&hang("  failed: ", error));
+    }
+    for note in &result.notes {
+        out.push_str(&hang("  note: ", note));
+    }
+    out
+}
+
+/// The reasons why a result is reduced or unusable, one line each, the most serious first.
+fn reasons(result: &RunResult) -> String {
+    let head = |verdict| match verdict {
+        Reliability::Unusable => "  ✗ unusable: ",
+        Reliability::Reduced | Reliability::Good => "  ! use with care: ",
+    };
+    let reasons = result.trust.reasons.iter();
+    reasons.map(|reason| hang(head(reason.verdict), &explain::clean(&reason.text))).collect()
+}
+
+/// The segments that take one percent of the time or more, the longest first.
+fn segments_line(result: &RunResult) -> Option<String> {
+    let legs = result.segments.iter().map(|row| row.leg).max()?;
+    let mut rows: Vec<_> = result.segments.iter().filter(|row| row.share >= 0.01).collect();
+    rows.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let shown = rows.iter().take(6).map(|row| {
+        let leg = if legs > 1 { format!("{}.", row.leg) } else { String::new() };
+        format!("{leg}{} {:.0} %", row.segment, row.share * 100.0)
+    });
+    let line = shown.collect::<Vec<_>>().join(" · ");
+    (!line.is_empty()).then_some(line)
+}

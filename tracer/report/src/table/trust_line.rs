@@ -1,0 +1,123 @@
+//! How far a result can be trusted, in one line.
+
+use crate::human;
+use crate::{GroundTruth, RunResult, Unseen};
+use wirelap_events::human::{counted, exact};
+
+/// How far a result can be trusted, in one sentence.
+pub fn trust_line(result: &RunResult) -> String {
+    let messages = &result.messages;
+    let trust = &result.trust;
+    if let Some(connections) = &result.connections {
+        return format!(
+            "{} of {} opened, by the client's own count",
+            exact(connections.opened),
+            counted(connections.wanted, "connection")
+        );
+    }
+    if result.untraced {
+        return match messages.sent {
+            0 => "not traced".into(),
+            sent => format!("{sent} sent, {} answered · not traced", messages.delivered),
+        };
+    }
+    let mut parts = vec![if messages.delivered == 0 && trust.to_unseen_readers > 0 {
+        format!("{} sent, reads not observable on this host", messages.sent)
+    } else {
+        let expected = messages.expected.map(|all| format!(" of {all}")).unwrap_or_default();
+        format!(
+            "{} sent, {}{expected} delivered, {} followed end to end",
+            messages.sent, messages.delivered, messages.matched
+        )
+    }];
+    let unseen = unseen(result);
+    match trust.lost() {
+        0 if unseen.is_none() => parts.push("no event lost".into()),
+        0 => {}
+        lost => parts.push(format!("{lost} events lost ({})", losses(result))),
+    }
+    parts.extend(unseen);
+    if trust.window_share < 0.999 {
+        parts.push(format!("sampled {:.0} % of the time", trust.window_share * 100.0));
+    }
+    let mut add = |count: u64, one: &str, several: &str| {
+        if count > 0 {
+            parts.push(format!("{count} {}", human::one_or(count, one, several)));
+        }
+    };
+    add(messages.duplicates, "duplicate", "duplicates");
+    add(messages.retained, "retained", "retained");
+    add(trust.uncaptured_bytes, "payload byte not captured", "payload bytes not captured");
+    // With sampling, all bytes between two windows are undecoded: the sampling itself is listed instead.
+    let undecoded = if trust.window_share < 0.999 { 0 } else { trust.undecoded_bytes };
+    add(undecoded, "byte not decoded", "bytes not decoded");
+    let batches = "in batches that could not be decoded";
+    add(trust.unread_messages, &format!("message {batches}"), &format!("messages {batches}"));
+    add(trust.evicted, "flow or message evicted", "flows or messages evicted");
+    add(
+        trust.telescoping_violations,
+        "message whose segments do not add up",
+        "messages whose segments do not add up",
+    );
+    if let Some(truth) = &result.ground_truth {
+        parts.push(truth_part(truth));
+    }
+    if let Some((within, at_most)) = trust.between_hosts() {
+        let (within, at_most) = (human::time_ns(Some(within)), human::time_ns(Some(at_most)));
+        let hosts = match trust.hosts.len() {
+            0 | 1 => "two".to_owned(),
+            others => others.saturating_add(1).to_string(),
+        };
+        parts.push(format!("clocks of {hosts} hosts within {within}, at most {at_most}"));
+    }
+    // A file that others captured has no figures about wirelap's own cost.
+    if trust.tracer.rss_bytes > 0 || !trust.packets_only {
+        parts.push(format!(
+            "tracer {:.2} cores, {}",
+            trust.tracer.cpu_share,
+            human::bytes(trust.tracer.rss_bytes as f64)
+        ));
+    }
+    parts.extend(trust.tracer.slowdown.as_ref().map(human::slowdown));
+    parts.join(" · ")
+}
+
+/// The packets that were not captured; `None` if there are none.
+fn unseen(result: &RunResult) -> Option<String> {
+    let (sent, received) = (result.trust.unseen_sent, result.trust.unseen_received);
+    if result.trust.packets_only {
+        let all = sent.plus(received);
+        let (packets, bytes) = (all.packets, human::bytes(all.bytes as f64));
+        return (packets > 0).then(|| {
+            format!("packets acknowledged and not captured: {packets} or more ({bytes})")
+        });
+    }
+    let way = |unseen: Unseen, when: &str| {
+        let packets = human::one_or(unseen.packets, "packet", "packets");
+        let bytes = human::bytes(unseen.bytes as f64);
+        (unseen.packets > 0).then(|| format!("{} {packets} when {when} ({bytes})", unseen.packets))
+    };
+    let ways: Vec<String> =
+        [way(sent, "sent"), way(received, "received")].into_iter().flatten().collect();
+    (!ways.is_empty()).then(|| format!("no probe saw at least {}", ways.join(" and ")))
+}
+
+fn losses(result: &RunResult) -> String {
+    let lost = result.trust.events_lost.iter().filter(|(_, count)| **count > 0);
+    lost.map(|(probe, count)| format!("{probe} {count}")).collect::<Vec<_>>().join(", ")
+}
+
+fn truth_part(truth: &GroundTruth) -> String {
+    match truth.violations.saturating_add(truth.order_violations).saturating_add(truth.unknown) {
+        0 => format!("agrees with the workloads on all {} compared", truth.compared),
+        _ => format!(
+            "DISAGREES with the workloads: of {} compared, {} longer than publish → deliver (worst by {}), \
+             {} out of order, {} unknown",
+            truth.compared,
+            truth.violations,
+            human::time_ns(Some(truth.worst_violation_ns)),
+            truth.order_violations,
+            truth.unknown
+        ),
+    }
+}

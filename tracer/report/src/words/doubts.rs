@@ -1,0 +1,122 @@
+//! Why a row's figures are not simply good.
+
+use wirelap_correlate::DoubtReason;
+use wirelap_events::human::{counted, counted_as, exact};
+
+/// A reason in one sentence without a full stop.
+pub fn doubt(reason: &DoubtReason) -> String {
+    match *reason {
+        DoubtReason::EventsLost { lost, events, counts_are_traced } => {
+            let counts = if counts_are_traced { "counts are too low, and " } else { "" };
+            format!(
+                "{} of {} were lost because the ring buffer was full: {counts}the times are of what was left; a larger \
+                 --ring-size, a filter or --sample helps",
+                exact(lost),
+                counted(events, "event")
+            )
+        }
+        DoubtReason::GivenUp { entries } => format!(
+            "{} given up to keep memory bounded: their messages are in no figure",
+            counted_as(entries, "flow or message", "flows or messages")
+        ),
+        DoubtReason::NotFollowed { followed: 0, deliveries } => format!(
+            "none of {} was followed from its first send to its last read: no time is known",
+            counted(deliveries, "delivery")
+        ),
+        DoubtReason::NotFollowed { followed, deliveries } => format!(
+            "only {} of {} were followed from the first send to the last read: the times are of those",
+            exact(followed),
+            counted(deliveries, "delivery")
+        ),
+        DoubtReason::ReaderNotSeen { legs } => format!(
+            "the readers of {} are on another host, or left out by a filter: whether and when they read is not known here",
+            counted(legs, "leg")
+        ),
+        DoubtReason::ReadTwice { messages } => format!(
+            "{} sent to two consumers of a group, as a partition was given from one to the other: which of them \
+             handled them is not known, and both deliveries are counted",
+            counted_as(messages, "message was", "messages were")
+        ),
+        DoubtReason::SendNotSeen { deliveries } => format!(
+            "the send call of {} was not seen: their time begins at the first stage that was, and is too short",
+            counted(deliveries, "delivery")
+        ),
+        DoubtReason::TooMany { followed, counted } => format!(
+            "{} followed, and the programs counted {}",
+            counted_as(followed, "delivery was", "deliveries were"),
+            exact(counted)
+        ),
+        DoubtReason::UnseenPackets { packets, sent_bytes, received_bytes } => format!(
+            "at least {} passed that no probe saw, by the sequence numbers of the sockets ({} B not seen when sent, \
+             {} B when received): messages in them are in no count",
+            counted(packets, "packet"),
+            exact(sent_bytes),
+            exact(received_bytes)
+        ),
+        DoubtReason::UncapturedPackets { packets, bytes } => format!(
+            "at least {} acknowledged and not in the capture ({} B): messages in them are in no count",
+            counted_as(packets, "packet was", "packets were"),
+            exact(bytes)
+        ),
+        DoubtReason::Uncaptured { bytes } => format!(
+            "no message was found: {} not captured; a longer snap length (--snap, tcpdump -s 0) helps",
+            counted_as(bytes, "payload byte was", "payload bytes were")
+        ),
+        DoubtReason::Unread { messages } => format!(
+            "{} in batches that could not be opened: they are in no count",
+            counted_as(messages, "message was", "messages were")
+        ),
+        DoubtReason::Undecoded { undecoded, bytes } => format!(
+            "{} of {} in no frame that was found: messages in them are in no count",
+            exact(undecoded),
+            counted_as(bytes, "byte was", "bytes were")
+        ),
+        DoubtReason::Contradicted { messages, compared } => format!(
+            "the programs' own records contradict the trace on {} of {} compared",
+            exact(messages),
+            counted(compared, "message")
+        ),
+        DoubtReason::UnknownDeliveries { deliveries } => format!(
+            "the trace has {} that the subscriber did not get",
+            counted(deliveries, "delivery")
+        ),
+        DoubtReason::NotTelescoping { messages } => {
+            format!("the segments of {} do not add up to the latency", counted(messages, "message"))
+        }
+        DoubtReason::Clocks { apart, median } => format!(
+            "the clocks of the two hosts may differ by {apart}, and the median message took {median}"
+        ),
+        DoubtReason::Undelivered { missing, sent } => format!(
+            "{} of {} were never delivered, by the programs' own counts: all figures are of the rest",
+            exact(missing),
+            counted(sent, "message")
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_are_sentences_with_their_numbers() {
+        let lost = |counts_are_traced| {
+            doubt(&DoubtReason::EventsLost { lost: 13_402, events: 43_402, counts_are_traced })
+        };
+        assert!(lost(true).starts_with("13,402 of 43,402 events were lost because"));
+        assert!(lost(true).contains("counts are too low"));
+        assert!(!lost(false).contains("counts are too low"));
+        assert_eq!(
+            doubt(&DoubtReason::NotFollowed { followed: 0, deliveries: 2_000 }),
+            "none of 2,000 deliveries was followed from its first send to its last read: no time is known"
+        );
+        assert_eq!(
+            doubt(&DoubtReason::NotFollowed { followed: 7, deliveries: 2_000 }),
+            "only 7 of 2,000 deliveries were followed from the first send to the last read: the times are of those"
+        );
+        assert_eq!(
+            doubt(&DoubtReason::UncapturedPackets { packets: 1, bytes: 1_448 }),
+            "at least 1 packet was acknowledged and not in the capture (1,448 B): messages in them are in no count"
+        );
+    }
+}

@@ -1,0 +1,62 @@
+//! What the user should know beside the figures.
+
+use super::traffic::traffic_notes;
+use wirelap_correlate::{Group, GroupNote, Snapshot, SnapshotNote};
+
+/// What the user should know beside the figures of a snapshot, one sentence each: first what was not decoded.
+pub fn snapshot_notes(snapshot: &Snapshot) -> Vec<String> {
+    let mut notes = traffic_notes(&snapshot.unknown);
+    notes.extend(snapshot.notes.iter().map(snapshot_note));
+    notes
+}
+
+/// What the user should know about a row, one sentence each.
+pub fn group_notes(group: &Group) -> Vec<String> {
+    group.notes.iter().map(group_note).collect()
+}
+
+fn snapshot_note(note: &SnapshotNote) -> String {
+    match note {
+        SnapshotNote::UnknownSockets { events } => {
+            format!(
+                "{events} events were of sockets that had not come into view, and were left out."
+            )
+        }
+        SnapshotNote::UnknownDatagrams { reads } => format!(
+            "{reads} reads of UDP sockets took datagrams of which it is not known which they were: as many that \
+             were delivered may be said not to be."
+        ),
+        SnapshotNote::ContradictoryTimes { times } => {
+            format!("{times} times contradicted others (clocks of two CPUs) and were left out.")
+        }
+    }
+}
+
+fn group_note(note: &GroupNote) -> String {
+    match note {
+        GroupNote::SendNotSeen { deliveries } => format!(
+            "The send call was not seen on this kernel or host for {deliveries} deliveries: their one-way \
+             latency starts at the first stage that was."
+        ),
+        GroupNote::ReaderNotSeen { legs } => format!(
+            "{legs} legs end at another host, or at a process that a filter leaves out: whether and when they were read there is not \
+             known here."
+        ),
+        GroupNote::SharedMemory { legs } => format!(
+            "{legs} times a message's payload was in shared memory: only where it lies travelled, and the \
+             bytes and sizes here are of that."
+        ),
+        GroupNote::UnreadBatches { to_broker, from_broker } => format!(
+            "Batches that say that they have {to_broker} messages on the way to the broker, and {from_broker} from it, could not be \
+             opened (not captured whole, or compressed in an unknown way): these messages are in no count here."
+        ),
+        GroupNote::PacketNotSeen { legs } => format!(
+            "{legs} times no probe saw the packet of a message: its send and read are known by their sequence numbers, its length by its \
+             neighbours, and what it says is not."
+        ),
+        GroupNote::Domain { domain } => format!("Domain {domain}, told from its port numbers."),
+        GroupNote::Encrypted { conversations } => format!(
+            "Encrypted connections: {conversations}. wirelap sees their bytes and timing; their messages are in no figure."
+        ),
+    }
+}
