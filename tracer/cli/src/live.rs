@@ -207,10 +207,12 @@ fn trials(
     Ok((chosen.into_iter().map(|choice| trial(args, options, choice)).collect(), skipped))
 }
 
-fn trial(args: &LiveArgs, options: &WorkloadOptions, Choice { about, broker }: Choice) -> Trial {
+fn trial(args: &LiveArgs, options: &WorkloadOptions, choice: Choice) -> Trial {
+    let Choice { about, broker, running } = choice;
     Trial {
         about,
         broker,
+        running_broker: running,
         variant: None,
         payload: args.payload,
         repetition: 1,

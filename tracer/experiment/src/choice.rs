@@ -4,10 +4,12 @@
 use crate::catalogue::{ALL, Catalogue};
 use crate::pacing::Pacing;
 use crate::request::WorkloadOptions;
+use std::net::ToSocketAddrs;
 use std::sync::Arc;
 use wirelap_contract::{About, Availability, Role, Topology};
 use wirelap_process::Failure;
 use wirelap_report::Skipped;
+use wirelap_session::listening;
 
 /// The broker of a trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +28,14 @@ impl Broker {
             Broker::Running(address) => address,
         }
     }
+
+    /// The process that runs already. It is looked for before tracing begins: later, wirelap may not see the sockets of others.
+    fn process(&self) -> Option<u32> {
+        match self {
+            Broker::Own(_) => None,
+            Broker::Running(address) => listening::process(address.to_socket_addrs().ok()?.next()?),
+        }
+    }
 }
 
 /// A middleware, and the broker between its publisher and its subscriber if it has one.
@@ -35,6 +45,8 @@ pub struct Choice {
     pub about: Arc<About>,
     /// The broker; `None` if the middleware uses none.
     pub broker: Option<Broker>,
+    /// The process of a broker that was running before; `None` if it is not on this machine.
+    pub running: Option<u32>,
 }
 
 /// The wanted middlewares: those that can be run, and those that cannot.
@@ -138,7 +150,10 @@ fn add(
                 let obstacle = Obstacle::missing(broker.name(), remedy);
                 leave_out(choices, about, Some(broker.name()), obstacle, all || every)?;
             }
-            _ => choices.chosen.push(Choice { about: Arc::clone(about), broker }),
+            _ => {
+                let running = broker.as_ref().and_then(Broker::process);
+                choices.chosen.push(Choice { about: Arc::clone(about), broker, running });
+            }
         }
     }
     Ok(())

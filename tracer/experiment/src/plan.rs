@@ -125,7 +125,7 @@ fn trial(case: &Case<'_>, repetition: u32, random: &mut fastrand::Rng) -> Trial 
     let windows =
         Sampling::Windows { open: Duration::from_millis(50), every: Duration::from_millis(500) };
     let one_way = pacing == Pacing::BackToBack;
-    let Choice { about, broker } = case.choice.clone();
+    let Choice { about, broker, running } = case.choice.clone();
     let stamped = about.kind == WorkloadKind::Stamped;
     let untraced = about.kind == WorkloadKind::Untraced;
     // Tracing a program without messages to follow would slow it down for nothing.
@@ -133,6 +133,7 @@ fn trial(case: &Case<'_>, repetition: u32, random: &mut fastrand::Rng) -> Trial 
     Trial {
         about,
         broker,
+        running_broker: running,
         variant: case.variant,
         payload: case.payload,
         repetition,

@@ -16,6 +16,8 @@ pub struct Trial {
     pub about: Arc<About>,
     /// Its broker, if it has one.
     pub broker: Option<Broker>,
+    /// The process of a broker that was running before; `None` if it is not on this machine.
+    pub running_broker: Option<u32>,
     /// The variant under comparison, if any.
     pub variant: Option<Variant>,
     /// The payload bytes of each message.

@@ -10,7 +10,6 @@ use wirelap_contract::{Done, Role};
 use wirelap_correlate::Label;
 use wirelap_events::Pid;
 use wirelap_session::Commands;
-use wirelap_session::listening;
 use wirelap_session::machine;
 use wirelap_session::meter::Meter;
 
@@ -151,7 +150,7 @@ impl<'a> WorkloadProcesses<'a> {
             }
             Some(Broker::Running(address)) => {
                 self.follow(address);
-                self.running_broker = running(address);
+                self.running_broker = self.trial.running_broker.and_then(running);
                 Ok(Some(address.clone()))
             }
         }
@@ -201,11 +200,9 @@ impl<'a> WorkloadProcesses<'a> {
     }
 }
 
-/// The process of a broker that was running before; `None` if it is not on this machine.
-fn running(address: &str) -> Option<RoleProcess> {
-    let address = address.to_socket_addrs().ok()?.next()?;
-    let pid = listening::process(address)?;
-    let (name, meter) = (machine::name(pid), Meter::start(pid));
+/// A broker that was running before; `None` if it has ended.
+fn running(pid: u32) -> Option<RoleProcess> {
+    let (name, meter) = (machine::name(pid), Some(Meter::start(pid)?));
     Some(RoleProcess { role: Role::Broker, pid, name, meter, done: None })
 }
 
