@@ -15,6 +15,8 @@ pub fn report() -> RunReport {
     RunReport {
         schema: wirelap_report::run::RUN_SCHEMA.into(),
         partial: true,
+        incomplete: None,
+        machine_key: None,
         environment: Environment {
             kernel: "6.18.0".into(),
             cpu_model: "A processor".into(),
@@ -25,6 +27,8 @@ pub fn report() -> RunReport {
             ..Environment::default()
         },
         scenario: Scenario {
+            name: None,
+            settings: std::collections::BTreeMap::default(),
             kind: RunKind::Latency,
             pacing: Pacing::PingPong,
             middlewares: vec!["tcp".into(), "mqtt".into()],
