@@ -100,7 +100,9 @@ fn time(level: f64, rng: &mut Rng) -> u64 {
 
 fn encode(times: &[u64]) -> Option<String> {
     let mut histogram = Histogram::new(3);
-    times.iter().for_each(|&time| histogram.add(time));
+    for &time in times {
+        histogram.add(time);
+    }
     histogram.encode()
 }
 

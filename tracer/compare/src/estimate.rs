@@ -88,7 +88,9 @@ pub fn estimates(sides: &Sides, draws: usize, seed: u64) -> Vec<Estimate> {
     let one = |metric, of: fn(&Figures) -> Option<&f64>| estimate([metric], sides, of, draws, seed);
     let mut found = estimate(LATENCIES, sides, |one| one.latency.as_ref(), draws, seed);
     let messages = messages(sides);
-    found.iter_mut().for_each(|latency| latency.messages = messages);
+    for latency in &mut found {
+        latency.messages = messages;
+    }
     found.extend(one(Metric::RttHalfP50Ns, |one| one.rtt_half.as_ref()));
     found.extend(one(Metric::ThroughputMsgPerS, |one| one.throughput.as_ref()));
     found.extend(bytes(sides));

@@ -103,8 +103,7 @@ impl Earlier {
         let titles: Vec<String> = plan.trials.iter().map(Trial::title).collect();
         let known = |title: &String| titles.contains(title);
         let mut rest = titles.iter();
-        let in_order =
-            self.report.scenario.order.iter().filter(|title| known(title) || !is_search);
+        let in_order = self.report.scenario.order.iter().filter(|title| known(title) || !is_search);
         let is_prefix = in_order.clone().all(|title| rest.any(|planned| planned == title));
         let are_missing = incomplete.missing.iter().all(|title| known(title) || is_search);
         let as_many = is_search || incomplete.planned == titles.len() as u64;
@@ -162,9 +161,7 @@ impl Earlier {
         };
         for (name, is) in &record.versions {
             if let Some(was) = known.get(name).filter(|was| *was != is) {
-                return Err(self.refused(&format!(
-                    "the version of {name} was {was} and is {is}"
-                )));
+                return Err(self.refused(&format!("the version of {name} was {was} and is {is}")));
             }
         }
         Ok(())

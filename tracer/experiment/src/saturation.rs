@@ -73,8 +73,7 @@ fn points(records: &[TrialRecord]) -> BTreeMap<Subject, (&Trial, Vec<Point>)> {
     }
     let points = rates.into_iter().filter_map(|(subject, rates)| {
         let trial = &rates.values().next()?.first()?.trial;
-        let measured =
-            rates.iter().map(|(rate, all)| (f64::from_bits(*rate), at_rate(all)));
+        let measured = rates.iter().map(|(rate, all)| (f64::from_bits(*rate), at_rate(all)));
         Some((subject, (trial, judged(measured.collect()))))
     });
     points.collect()

@@ -234,9 +234,11 @@ impl Series<'_> {
 
     /// Counts the trials, and lists those that are missing.
     fn update(&mut self) {
-        let stopped = self.measured.records.iter().filter(|record| {
-            record.repetition.interrupted.is_some() || record.ends_run
-        });
+        let stopped = self
+            .measured
+            .records
+            .iter()
+            .filter(|record| record.repetition.interrupted.is_some() || record.ends_run);
         let stopped = stopped.map(|record| record.trial.title());
         self.measured.missing = stopped.chain(self.queue.waiting().map(Trial::title)).collect();
         self.measured.planned = self.queue.total();

@@ -33,7 +33,8 @@ pub fn report(
     let hooks = || records.iter().map(|record| &record.hooks).filter(|hooks| !hooks.is_empty());
     let mut notes = notes(plan, measured, &environment);
     if hooks().any(|other| Some(other) != hooks().next()) {
-        notes.push("after the run was resumed, some observations were made with other hooks".into());
+        notes
+            .push("after the run was resumed, some observations were made with other hooks".into());
     }
     RunReport {
         schema: wirelap_report::run::RUN_SCHEMA.to_owned(),

@@ -59,10 +59,10 @@ pub use repetition::{
     Histograms, ProcessUse, SegmentHistogram, SentAtRate, TimeSpent, TimeSpentRow,
 };
 pub use run::{
-    EthernetBytes, GroundTruth, Hook, Incomplete, Latency, LegBytes, Messages, OperationBytes, Overhead,
-    PartsBytes, PerMessageBytes, Process, Reliability, Repetition, RttHalf, RunReport, RunResult,
-    Saturation, Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust,
-    TrustReason, UnixClients, Unseen,
+    EthernetBytes, GroundTruth, Hook, Incomplete, Latency, LegBytes, Messages, OperationBytes,
+    Overhead, PartsBytes, PerMessageBytes, Process, Reliability, Repetition, RttHalf, RunReport,
+    RunResult, Saturation, Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost,
+    Trust, TrustReason, UnixClients, Unseen,
 };
 pub use scenario::{Pacing, RunKind, Scenario};
 pub use unknown::{Unknown, UnknownTraffic};

@@ -23,8 +23,7 @@ pub fn side(side: &Side) -> String {
         version => format!("wirelap {version}"),
     };
     let scenario = side.scenario.as_ref().map(|name| format!("scenario {name}"));
-    let parts =
-        [side.name.clone(), scenario.unwrap_or_default(), side.started_at.clone(), version];
+    let parts = [side.name.clone(), scenario.unwrap_or_default(), side.started_at.clone(), version];
     let known: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     known.join(" · ")
 }

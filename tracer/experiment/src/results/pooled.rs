@@ -129,8 +129,7 @@ fn mean_throughput(all: &[&Repetition]) -> Throughput {
 fn latency(pacing: Pacing, all: &[&Repetition]) -> Latency {
     let one_way_ns = merged(all, |one| Some(one.one_way_ns), |of| of.one_way_ns.as_ref());
     let some = |distribution: Distribution| (distribution.count > 0).then_some(distribution);
-    let requests =
-        merged(all, |one| one.request_one_way_ns, |of| of.request_one_way_ns.as_ref());
+    let requests = merged(all, |one| one.request_one_way_ns, |of| of.request_one_way_ns.as_ref());
     let replies = merged(all, |one| one.reply_one_way_ns, |of| of.reply_one_way_ns.as_ref());
     let actual =
         merged(all, |one| one.publish_to_deliver_ns, |of| of.publish_to_deliver_ns.as_ref());

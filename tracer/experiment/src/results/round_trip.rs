@@ -43,10 +43,12 @@ pub fn pooled(all: &[&Repetition]) -> Option<RttHalf> {
         of(&half).clamp(each().min().unwrap_or(0), each().max().unwrap_or(u64::MAX))
     };
     Some(RttHalf {
+        min: known().map(|one| one.min).min()?,
         p50: within(|half| half.p50),
         p90: within(|half| half.p90),
         p99: within(|half| half.p99),
         p999: within(|half| half.p999),
+        max: known().map(|one| one.max).max()?,
         trimmed_p50: within(|half| half.trimmed_p50),
         ..half
     })

@@ -27,7 +27,7 @@ fn outcome(trial: &Trial, salt: u64) -> Outcome {
     let mut records = Records::default();
     for seq in 0..100_u32 {
         for reply in [false, true] {
-            let at = u64::from(seq) * 100_000 + 1;
+            let at = u64::from(seq) * 100_000 + 1_000;
             let took = 9_000 + salt * 777 + u64::from(seq) * 131 + u64::from(reply) * 2_500;
             let stages = [
                 (Stage::Send, at),
@@ -155,7 +155,10 @@ fn a_run_that_was_cut_in_two_has_the_figures_of_the_whole() {
                 let all = result.repetitions.len();
                 assert!(result.why_repetitions.len() < all);
                 let is_mixed = !result.why_repetitions.is_empty();
-                assert_eq!(result.notes.iter().any(|note| note.contains("cannot be added")), is_mixed);
+                assert_eq!(
+                    result.notes.iter().any(|note| note.contains("cannot be added")),
+                    is_mixed
+                );
                 result.why_repetitions.clear();
                 result.notes.retain(|note| !note.contains("cannot be added"));
                 assert_eq!(result, of_whole, "{words} after {after}");
@@ -194,12 +197,8 @@ fn what_a_signal_stopped_is_run_again() {
     report.incomplete.as_mut().unwrap().missing.insert(0, run.plan.trials[1].title());
     let earlier = Earlier::new("out.json".into(), report).unwrap();
     let mut results = Results::default();
-    let taken: Vec<bool> = run
-        .plan
-        .trials
-        .iter()
-        .map(|trial| earlier.record(trial, &mut results).is_some())
-        .collect();
+    let taken: Vec<bool> =
+        run.plan.trials.iter().map(|trial| earlier.record(trial, &mut results).is_some()).collect();
     assert_eq!(taken, [true, false, false]);
 }
 

@@ -18,19 +18,14 @@ pub struct Causes {
 }
 
 /// The causes of latency over all repetitions. `earlier` is the same result in the file of a run that was resumed.
-pub fn causes(
-    all: &[&TrialRecord],
-    processes: &[Process],
-    earlier: Option<&RunResult>,
-) -> Causes {
+pub fn causes(all: &[&TrialRecord], processes: &[Process], earlier: Option<&RunResult>) -> Causes {
     let since = examined(all);
     let before: Vec<u32> = earlier.map(repetitions_of).unwrap_or_default();
     let messages = |is_of: &dyn Fn(&TrialRecord) -> bool| -> u64 {
         all.iter().filter(|one| is_of(one)).map(|one| one.repetition.messages.matched).total()
     };
-    let is_before = |one: &TrialRecord| {
-        one.evidence.is_none() && before.contains(&one.repetition.number)
-    };
+    let is_before =
+        |one: &TrialRecord| one.evidence.is_none() && before.contains(&one.repetition.number);
     let is_since = |one: &TrialRecord| since.contains(&one.repetition.number);
     let (why, repetitions) = match earlier {
         Some(earlier) if messages(&is_before) > messages(&is_since) => {
