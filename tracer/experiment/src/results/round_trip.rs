@@ -114,7 +114,9 @@ mod tests {
 
     fn repetition(times: &[(u64, u64)]) -> Repetition {
         let mut samples = Samples::new();
-        times.iter().for_each(|&(time, count)| samples.add_many(Nanos(time), count));
+        for &(time, count) in times {
+            samples.add_many(Nanos(time), count);
+        }
         Repetition {
             rtt_half_ns: half_of(times),
             histograms: Histograms { rtt_half_ns: samples.histogram(), ..Histograms::default() },

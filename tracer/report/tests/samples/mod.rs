@@ -2,7 +2,7 @@
 
 pub mod why;
 
-use wirelap_report::{
+use wirelap_report::{LayersBytes,
     Distribution, Environment, EthernetBytes, GroundTruth, Latency, Messages, OperationBytes,
     Overhead, Pacing, PartsBytes, PerMessageBytes, Process, RttHalf, RunKind, RunReport, RunResult,
     Scenario, Scheduling, SegmentRow, Slowdown, Throughput, TracerCost, Trust,
@@ -130,6 +130,14 @@ pub fn tcp() -> RunResult {
             total_bytes: 268_000,
             packets: 2000,
             deliveries: 2000,
+            layers_bytes: LayersBytes {
+                payload: 128_000,
+                protocol: 8_000,
+                transport: 64_000,
+                network: 40_000,
+                link: 28_000,
+                ..LayersBytes::default()
+            },
             parts_bytes: PartsBytes {
                 payload: 128_000,
                 header: 8_000,
