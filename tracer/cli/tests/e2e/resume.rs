@@ -101,7 +101,7 @@ fn other_settings_are_refused_and_leave_the_file_as_it_is() {
     assert_eq!(bench.report(), before);
 }
 
-/// Each trial adds some 80 KB to the report, so that a small disk is full after a few of them.
+/// Each trial adds some 35 KB to the report, so that a small disk is full after a few of them.
 #[test]
 fn a_full_disk_is_told_once_and_keeps_what_was_written_before() {
     let _alone = lock();

@@ -2,10 +2,11 @@
 
 pub mod why;
 
-use wirelap_report::{LayersBytes,
-    Distribution, Environment, EthernetBytes, GroundTruth, Latency, Messages, OperationBytes,
-    Overhead, Pacing, PartsBytes, PerMessageBytes, Process, RttHalf, RunKind, RunReport, RunResult,
-    Scenario, Scheduling, SegmentRow, Slowdown, Throughput, TracerCost, Trust,
+use wirelap_report::{
+    Distribution, Environment, EthernetBytes, GroundTruth, Latency, LayersBytes, Messages,
+    OperationBytes, Overhead, Pacing, PartsBytes, PerMessageBytes, Process, RttHalf, RunKind,
+    RunReport, RunResult, Scenario, Scheduling, SegmentRow, Slowdown, Throughput, TracerCost,
+    Trust,
 };
 
 /// Two middlewares, ping-pong; the second lost events and disagrees with the workloads.
