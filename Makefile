@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build live test truth faults soak bench fuzz fmt lint deny kernels wiresharks screenshot dissectors
+.PHONY: help setup setup-build build live test truth faults false-alarms soak bench fuzz fmt lint deny kernels wiresharks screenshot dissectors
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/target
@@ -14,6 +14,10 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo -E)
 LIVE ?= tcp,udp,mqtt,kafka,zenoh-p2p,zenoh-brokered,dds,zeromq,opcua
 # Seconds for each fuzz target.
 FUZZ_SECONDS ?= 60
+
+# Pairs of runs without a difference, and what each run measures.
+PAIRS ?= 20
+ALARM_RUN ?= latency --on tcp,mqtt --messages 1000 --warmup 200 --repeat 6 --measure-cost=false
 
 # Kernels that the probes are tried on.
 KERNELS ?= 6.1 6.12
@@ -58,6 +62,9 @@ faults: setup build ## what is killed, stopped, full, gone: in every phase
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
 	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --test e2e --no-fail-fast -- --include-ignored \
 		faults:: failures:: limits:: rights:: terminal::
+
+false-alarms: setup build ## how often `wirelap compare` finds a difference between two equal runs: PAIRS=20 ALARM_RUN='latency --on tcp,mqtt …'
+	$(SUDO) .ci/false-alarms $(PAIRS) "$(CARGO_TARGET_DIR)/debug/wirelap" $(ALARM_RUN)
 
 soak: setup build ## two hours of traffic: memory, latency and counts stay (WIRELAP_SOAK_SECONDS)
 	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --test e2e -- --ignored --nocapture soak::

@@ -16,6 +16,8 @@ pub enum Purpose {
     Compare,
     /// `wirelap report`.
     Draw,
+    /// `wirelap run --resume`.
+    Resume,
 }
 
 impl Purpose {
@@ -24,6 +26,7 @@ impl Purpose {
             Purpose::Explain => "explain",
             Purpose::Compare => "compare",
             Purpose::Draw => "draw",
+            Purpose::Resume => "resume",
         }
     }
 
@@ -32,6 +35,7 @@ impl Purpose {
             Purpose::Explain => "explained",
             Purpose::Compare => "compared",
             Purpose::Draw => "drawn",
+            Purpose::Resume => "resumed",
         }
     }
 }

@@ -3,9 +3,11 @@
 use crate::common::TracedWorkloadArgs;
 use crate::json::Json;
 use crate::quantity;
+use crate::report_file::{self, Purpose};
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{Args, ValueEnum};
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -15,8 +17,8 @@ use wirelap_compare::{Options, compare_ab};
 use wirelap_contract::{Handles, Subscription};
 use wirelap_experiment::scenario::{self, ScenarioSettings, ScenarioSource, built_in};
 use wirelap_experiment::{
-    Catalogue, FinishedRun, MAX_SEED, Payload, Request, WorkloadInstallation, WorkloadOptions,
-    plan, run as run_all,
+    Catalogue, Earlier, FinishedRun, MAX_SEED, Payload, Request, RunMeans, WorkloadInstallation,
+    WorkloadOptions, plan, run as run_all, seeded,
 };
 use wirelap_process::steward::{Steward, StewardRole};
 use wirelap_process::{Failure, Outputs, catch_signals, rights};
@@ -175,9 +177,15 @@ pub struct RunArgs {
     #[arg(long, num_args = 2, value_names = ["SETTINGS A", "SETTINGS B"])]
     pub ab: Vec<String>,
 
-    /// Write JSON (schema wirelap/run/1) to this file; - for stdout
+    /// Write JSON (schema wirelap/run/1) to this file; - for stdout. The file is written anew after each
+    /// trial, so that a run that is interrupted loses no more than one
     #[arg(long, value_name = "FILE|-")]
     pub json: Option<PathBuf>,
+
+    /// Go on with the run that this file of --json is of: its trials are not run again, and the others are added to it. Give
+    /// the same scenario and options; the file is replaced, unless --json names another
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
 
     /// Explain each result on a page, in place of the lines below the table
     #[arg(long)]
@@ -264,6 +272,7 @@ fn request(args: &RunArgs) -> Result<Request, Failure> {
     }
     // What scenarios cannot say.
     let rest = Request {
+        chosen: chosen(args),
         measure_cost: args.measure_cost,
         recording: args.pcapng.clone(),
         workloads: WorkloadOptions::from(&args.traced.workload),
@@ -278,28 +287,75 @@ fn request(args: &RunArgs) -> Result<Request, Failure> {
     }
 }
 
+/// The options that scenarios cannot have, as text by name, if they are not the defaults.
+fn chosen(args: &RunArgs) -> BTreeMap<String, String> {
+    let (workload, tracer) = (&args.traced.workload, &args.traced.tracer);
+    let all = [
+        ("measure_cost", (!args.measure_cost).then(|| "false".to_owned())),
+        ("port", (workload.port != 0).then(|| workload.port.to_string())),
+        ("domain", workload.domain.map(|domain| domain.to_string())),
+        ("interface", (workload.interface != "lo").then(|| workload.interface.clone())),
+        ("snap", (tracer.snap != 64 << 10).then(|| tracer.snap.to_string())),
+        ("ring_size", (tracer.ring_size != 64 << 20).then(|| tracer.ring_size.to_string())),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
+}
+
+/// The run in the file of `--resume`.
+///
+/// # Errors
+/// The file cannot be read, or is not the report of a run that was interrupted.
+fn earlier(args: &RunArgs) -> Result<Option<Earlier>, Failure> {
+    let Some(path) = &args.resume else { return Ok(None) };
+    let (name, report) = report_file::load(path, Purpose::Resume)?;
+    Earlier::new(name, report).map(Some)
+}
+
+/// Opens the file of `--json` or, if a run is resumed, its own file.
+fn open<'a>(args: &'a RunArgs, outputs: &Outputs) -> Result<Json<'a>, Failure> {
+    match (&args.json, &args.resume) {
+        (None, Some(resumed)) => Json::open_continued(resumed, outputs),
+        (Some(json), Some(resumed)) if json == resumed => Json::open_continued(resumed, outputs),
+        (json, _) => Json::open(json.as_deref(), outputs),
+    }
+}
+
 /// Runs all trials and writes the report.
 ///
 /// # Errors
 /// Nothing could be measured, or the results could not be written.
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
-    let request = request(args)?;
+    let earlier = earlier(args)?;
+    let request = seeded(request(args)?, earlier.as_ref());
     let steward = Steward::start(StewardRole::Workloads)?;
     let outputs = Outputs::new(args.traced.force, Some(Arc::clone(&steward)));
-    let json = Json::open(args.json.as_deref(), &outputs)?;
+    let mut json = open(args, &outputs)?;
     preflight()?;
     let installation =
         WorkloadInstallation::open(steward, &args.traced.workload.programs.variables())?;
     let plan = plan(&request, &Catalogue::read(&installation)?)?;
     if let Some(path) = &args.pcapng {
-        outputs.allow(path, plan.trials.len() > 1 || request.saturation)?;
+        let numbered = plan.trials.len() > 1 || request.saturation;
+        match earlier {
+            Some(_) => outputs.allow_continued(path, numbered)?,
+            None => outputs.allow(path, numbered)?,
+        }
     }
     outputs.seal()?;
     rights::confine_tracer();
     let signals = catch_signals()?;
     let environment = environment::describe(plan.seed);
-    let FinishedRun { report, failures } =
-        run_all(&request, &plan, &installation, &outputs, &signals, environment)?;
+    let means = RunMeans {
+        installation: &installation,
+        outputs: &outputs,
+        signals: &signals,
+        earlier: earlier.as_ref(),
+    };
+    let FinishedRun { report, failures } = {
+        let mut save = json.replaceable().map(|file| |report: &RunReport| file.save(report));
+        let save = save.as_mut().map(|save| save as &mut dyn FnMut(&RunReport));
+        run_all(&request, &plan, means, environment, save)?
+    };
     let written = json.write(&report, &text_of(&report, args.explain));
     let failures = failures.into_iter().chain(written.err());
     Failure::all(failures).map_or(Ok(ExitCode::SUCCESS), Err)

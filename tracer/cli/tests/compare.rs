@@ -96,6 +96,25 @@ fn a_slower_run_is_found_and_fails_a_criterion() {
 }
 
 #[test]
+fn a_criterion_on_a_percentile_of_too_few_messages_is_not_judged() {
+    let bench = Bench::new();
+    bench.run("a.json", 100, |_| {});
+    bench.run("b.json", 200, |_| {});
+    let output = bench.wirelap("compare a.json b.json --fail-if p99.9>5% --json c.json");
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    let text = stdout(&output);
+    let is_untold =
+        |line: &str| line.starts_with("p99.9") && line.contains("cannot tell (messages)");
+    assert!(text.lines().any(is_untold), "{text}");
+    let json: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(bench.path("c.json")).unwrap()).unwrap();
+    let criterion = &json["criteria"][0];
+    assert_eq!(criterion["outcome"], "not_judged");
+    let why = "p99.9 needs 10,000 messages in each repetition, and these have 500";
+    assert_eq!(criterion["text"], why);
+}
+
+#[test]
 fn a_run_is_neither_slower_nor_faster_than_itself() {
     let bench = Bench::new();
     bench.run("a.json", 100, |_| {});
@@ -139,6 +158,7 @@ fn two_variants_of_one_run_are_compared() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert!(text.contains("slower") && text.contains("signed-rank"), "{text}");
     assert!(text.starts_with("A: broker=mosquitto"), "{text}");
+    assert!(text.contains("differs: setting broker: mosquitto → rumqttd"), "{text}");
 }
 
 #[test]

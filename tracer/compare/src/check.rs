@@ -39,7 +39,8 @@ fn of_result(result: &PairedResult, judged: bool, criterion: &Criterion) -> (Out
     let Some(cell) = result.cells.iter().find(|cell| cell.metric == criterion.metric) else {
         return (Outcome::NotJudged, "a side does not have this metric".into());
     };
-    let Some(interval) = interval(cell) else {
+    let enough = cell.messages_needed.is_none();
+    let Some(interval) = interval(cell).filter(|_| enough) else {
         let text = cell.reason.clone().unwrap_or_else(|| "there is no interval".into());
         return (Outcome::NotJudged, text);
     };

@@ -52,12 +52,14 @@ pub fn compare_variants(report: &RunReport, a: &str, b: &str, options: &Options)
     let (a, b) = (results(a), results(b));
     let (pairs, unpaired) = pair(&a, &b, Varied::between(&a, &b));
     let not_comparable = if pairs.is_empty() { vec![nothing_in_common()] } else { Vec::new() };
+    let compared: Vec<_> = pairs.iter().map(|(a, b)| (a.result, b.result)).collect();
+    let differences = differences::of_variants(&report.scenario, &compared);
     let circumstances = Circumstances {
         runs: [report, report],
         design: Design::SideBySide,
         not_comparable,
         unpaired,
-        differences: Vec::new(),
+        differences,
     };
     assemble(circumstances, pairs, options)
 }
@@ -72,7 +74,7 @@ pub fn compare_ab(report: &RunReport, options: &Options) -> Option<Comparison> {
 fn nothing_in_common() -> Obstacle {
     let text =
         "no result of one side has the same middleware, broker and payload as one of the other";
-    Obstacle { kind: ObstacleKind::NothingInCommon, text: text.into() }
+    Obstacle { kind: ObstacleKind::NothingInCommon, text: text.into(), bucket: None }
 }
 
 fn side<'a>(
@@ -120,7 +122,11 @@ fn assemble(of: Circumstances, pairs: Vec<(Rated, Rated)>, options: &Options) ->
         tests,
         anyway: options.anyway,
         not_comparable: of.not_comparable,
-        notes: left_out(&results).into_iter().chain(too_few).collect(),
+        notes: left_out(&results)
+            .into_iter()
+            .chain(too_few)
+            .chain(too_few_messages(&results))
+            .collect(),
         results,
         unpaired: of.unpaired,
         differences: of.differences,
@@ -148,9 +154,24 @@ fn judged(
     (tests, results.collect(), too_few)
 }
 
+/// A sentence on each percentile of too few messages.
+fn too_few_messages(results: &[PairedResult]) -> Vec<String> {
+    let cells = results.iter().flat_map(|result| &result.cells);
+    let lacking = cells.filter(|cell| cell.messages_needed.is_some());
+    let mut sentences: Vec<String> = Vec::new();
+    for reason in lacking.filter_map(|cell| cell.reason.as_ref()) {
+        let sentence = format!("{reason}: use a larger --messages or --duration.");
+        if !sentences.contains(&sentence) {
+            sentences.push(sentence);
+        }
+    }
+    sentences
+}
+
 fn named(name: &str, run: &RunReport) -> Side {
     Side {
         name: name.to_owned(),
+        scenario: run.scenario.name.clone(),
         started_at: run.environment.started_at.clone(),
         wirelap_version: run.environment.wirelap_version.clone(),
     }

@@ -3,6 +3,7 @@
 use crate::metric::{Answer, Metric};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wirelap_report::Bucket;
 
 /// The value of [`Comparison::schema`].
 pub const COMPARE_SCHEMA: &str = "wirelap/compare/1";
@@ -61,6 +62,9 @@ impl Comparison {
 pub struct Side {
     /// The file, or the variant.
     pub name: String,
+    /// The scenario's name; absent if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
     /// When the run began: RFC 3339, UTC.
     pub started_at: String,
     /// The version of wirelap that measured it.
@@ -151,6 +155,9 @@ pub struct Cell {
     /// About how many more repetitions of each side would decide, by the width of the interval; absent unless that is what is
     /// missing.
     pub repetitions_needed: Option<u32>,
+    /// How many messages each repetition needs for this percentile; absent if all have as many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub messages_needed: Option<u64>,
 }
 
 /// The ends of an interval.
@@ -223,6 +230,9 @@ pub struct Obstacle {
     pub kind: ObstacleKind,
     /// The reason as a sentence.
     pub text: String,
+    /// The bucket of the machine's key (`machine_key` of a run) that differs; absent if it is something else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bucket: Option<Bucket>,
 }
 
 /// The kinds of reasons why the sides are not comparable.

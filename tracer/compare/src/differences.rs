@@ -2,7 +2,7 @@
 
 use crate::comparison::Difference;
 use std::collections::{BTreeMap, BTreeSet};
-use wirelap_report::{Environment, RunReport, Scenario};
+use wirelap_report::{Environment, RunReport, RunResult, Scenario};
 
 /// Versions and settings of each middleware.
 type Named = BTreeMap<String, BTreeMap<String, String>>;
@@ -13,6 +13,37 @@ pub fn of_runs(a: &RunReport, b: &RunReport) -> Vec<Difference> {
     found.extend(named("version of", &a.environment.versions, &b.environment.versions));
     found.extend(named("setting of", &a.environment.settings, &b.environment.settings));
     found.extend(scenario(&a.scenario, &b.scenario));
+    found
+}
+
+/// The settings in which the variants of one run differ: those that were chosen, and those that the processes of results which
+/// are compared reported.
+pub fn of_variants(scenario: &Scenario, pairs: &[(&RunResult, &RunResult)]) -> Vec<Difference> {
+    let Some([a, b]) = &scenario.ab else { return Vec::new() };
+    let chosen = |text: &str| -> BTreeMap<String, String> {
+        let pairs = text.split_whitespace().filter_map(|word| word.split_once('='));
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    };
+    let (a, b) = (chosen(a), chosen(b));
+    let names: BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+    // What one side says nothing about is that of the whole run.
+    let value = |side: &BTreeMap<String, String>, name: &String| {
+        side.get(name).or_else(|| scenario.settings.get(name)).cloned()
+    };
+    let each = names.into_iter();
+    let mut found: Vec<Difference> = each
+        .filter_map(|name| differ(&format!("setting {name}"), value(&a, name), value(&b, name)))
+        .collect();
+    for (a, b) in pairs {
+        let of = |result: &RunResult| -> Named {
+            [(result.middleware.clone(), result.settings.clone())].into()
+        };
+        for difference in named("setting of", &of(a), &of(b)) {
+            if !found.contains(&difference) {
+                found.push(difference);
+            }
+        }
+    }
     found
 }
 
@@ -64,6 +95,35 @@ fn scenario(a: &Scenario, b: &Scenario) -> Vec<Difference> {
 mod tests {
     use super::*;
     use crate::samples;
+
+    #[test]
+    fn variants_differ_in_what_was_chosen_and_in_what_their_processes_reported() {
+        let mut run = samples::report(3, |_, _| {});
+        assert!(of_variants(&run.scenario, &[]).is_empty(), "it has no variants");
+        run.scenario.ab = Some(["qos=1 set:keep.alive=9".into(), "broker=rumqttd".into()]);
+        run.scenario.settings = [("broker".to_owned(), "mosquitto".to_owned())].into();
+        let settings = |qos: &str| {
+            let of = [("pub.qos", qos), ("sub.qos", "1"), ("pub.nodelay", "true")];
+            of.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+        };
+        let mut a = run.results[0].clone();
+        let mut b = a.clone();
+        (a.settings, b.settings) = (settings("1"), settings("0"));
+        let found = of_variants(&run.scenario, &[(&a, &b), (&a, &b)]);
+        let shown: Vec<String> = found
+            .iter()
+            .map(|one| format!("{}: {:?} {:?}", one.what, one.a.as_deref(), one.b.as_deref()))
+            .collect();
+        assert_eq!(
+            shown,
+            [
+                "setting broker: Some(\"mosquitto\") Some(\"rumqttd\")",
+                "setting qos: Some(\"1\") None",
+                "setting set:keep.alive: Some(\"9\") None",
+                "setting of mqtt: pub.qos: Some(\"1\") Some(\"0\")",
+            ]
+        );
+    }
 
     #[test]
     fn versions_settings_and_lengths_are_listed() {

@@ -37,6 +37,8 @@ pub struct Estimate {
     pub uncertainty: Option<Uncertainty>,
     /// How the repetitions belong together.
     pub drawing: Drawing,
+    /// The fewest and the most messages of a repetition; `None` if the metric is not of messages.
+    pub messages: Option<(u64, u64)>,
 }
 
 /// What several repetitions tell of a ratio.
@@ -59,6 +61,18 @@ impl Estimate {
     pub fn difference(&self) -> f64 {
         self.b - self.a
     }
+
+    /// How many messages each repetition needs for this metric; `None` if all have as many.
+    pub fn messages_needed(&self) -> Option<u64> {
+        let (fewest, _) = self.messages?;
+        let needed = self.metric.least_messages();
+        (fewest < needed).then_some(needed)
+    }
+
+    /// What is tested: `None` if there are too few messages or repetitions, and for bytes.
+    pub fn tested(&self) -> Option<Uncertainty> {
+        self.uncertainty.filter(|_| self.messages_needed().is_none())
+    }
 }
 
 /// The smallest p-value that so many repetitions can have.
@@ -73,11 +87,22 @@ pub fn smallest_p((a, b): (usize, usize), drawing: Drawing) -> f64 {
 pub fn estimates(sides: &Sides, draws: usize, seed: u64) -> Vec<Estimate> {
     let one = |metric, of: fn(&Figures) -> Option<&f64>| estimate([metric], sides, of, draws, seed);
     let mut found = estimate(LATENCIES, sides, |one| one.latency.as_ref(), draws, seed);
+    let messages = messages(sides);
+    for latency in &mut found {
+        latency.messages = messages;
+    }
     found.extend(one(Metric::RttHalfP50Ns, |one| one.rtt_half.as_ref()));
     found.extend(one(Metric::ThroughputMsgPerS, |one| one.throughput.as_ref()));
     found.extend(bytes(sides));
     found.extend(one(Metric::CpuNsPerMessage, |one| one.cpu.as_ref()));
     found
+}
+
+/// The fewest and the most messages of a repetition whose latency is compared.
+fn messages(sides: &Sides) -> Option<(u64, u64)> {
+    let (a, b) = with_figure(sides, |one| one.latency.as_ref());
+    let counts = || a.iter().chain(&b).map(|latency| latency.messages);
+    counts().min().zip(counts().max())
 }
 
 /// Bytes are those of the protocol and do not vary by chance: they are compared as they are.
@@ -94,6 +119,7 @@ fn bytes(sides: &Sides) -> Option<Estimate> {
         repetitions: (sides.a.len(), sides.b.len()),
         uncertainty: None,
         drawing: sides.drawing,
+        messages: None,
     })
 }
 
@@ -124,6 +150,7 @@ fn estimate<'a, const K: usize, R: Redraw<K> + 'a>(
             repetitions: (a.len(), b.len()),
             uncertainty: several.then(|| uncertainty(&a, &b, &draws, sides.drawing)),
             drawing: sides.drawing,
+            messages: None,
         }
     });
     estimates.collect()

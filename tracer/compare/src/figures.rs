@@ -44,6 +44,8 @@ impl Figures {
 /// Quantiles of one-way latency, as logarithms, and the blocks to draw others from.
 #[derive(Clone, Debug)]
 pub struct Latencies {
+    /// Messages that the quantiles are of.
+    pub messages: u64,
     quantiles: [f64; QUANTILES.len()],
     blocks: Option<Blocks>,
 }
@@ -51,12 +53,15 @@ pub struct Latencies {
 impl Latencies {
     fn of(repetition: &Repetition) -> Option<Latencies> {
         let histograms = &repetition.histograms;
-        let ns = match decode(histograms.one_way_ns.as_ref()) {
-            Some(histogram) => QUANTILES.map(|quantile| histogram.quantile(quantile)),
-            None => of_distribution(&repetition.one_way_ns)?,
+        let (messages, ns) = match decode(histograms.one_way_ns.as_ref()) {
+            Some(histogram) => {
+                (histogram.count(), QUANTILES.map(|quantile| histogram.quantile(quantile)))
+            }
+            None => (repetition.one_way_ns.count, of_distribution(&repetition.one_way_ns)?),
         };
         let quantiles = ns.map(|ns| (ns.max(1) as f64).ln());
-        Some(Latencies { quantiles, blocks: Blocks::decode(&histograms.one_way_blocks_ns) })
+        let blocks = Blocks::decode(&histograms.one_way_blocks_ns);
+        Some(Latencies { messages, quantiles, blocks })
     }
 }
 

@@ -6,6 +6,7 @@ use crate::metric::{Answer, Metric};
 use crate::statistics::bootstrap::Drawing;
 use crate::statistics::holm;
 use crate::statistics::interval::Interval;
+use wirelap_events::human::exact;
 
 /// A test is significant at this p-value after Holm's correction.
 const SIGNIFICANT: f64 = 0.05;
@@ -33,7 +34,7 @@ pub fn drawing(design: Design) -> Drawing {
 /// The cells of all results, and the number of tests. What is not comparable has no test.
 pub fn cells(results: &[(&[Estimate], bool)], margin: f64) -> (usize, Vec<Vec<Cell>>) {
     let compared = results.iter().filter(|(_, comparable)| *comparable);
-    let p_of = |estimate: &Estimate| estimate.uncertainty.map(|uncertainty| uncertainty.p);
+    let p_of = |estimate: &Estimate| estimate.tested().map(|uncertainty| uncertainty.p);
     let p: Vec<f64> =
         compared.flat_map(|(estimates, _)| estimates.iter().filter_map(p_of)).collect();
     let standard = Standard { margin: margin.max(0.0).ln_1p(), tests: p.len() };
@@ -42,7 +43,7 @@ pub fn cells(results: &[(&[Estimate], bool)], margin: f64) -> (usize, Vec<Vec<Ce
         let each = estimates.iter().map(|estimate| match comparable {
             false => not_comparable(estimate),
             true => {
-                let p_holm = estimate.uncertainty.and_then(|_| adjusted.next());
+                let p_holm = estimate.tested().and_then(|_| adjusted.next());
                 cell(estimate, p_holm, standard)
             }
         });
@@ -53,6 +54,13 @@ pub fn cells(results: &[(&[Estimate], bool)], margin: f64) -> (usize, Vec<Vec<Ce
 
 /// A cell with its answer.
 fn cell(estimate: &Estimate, p_holm: Option<f64>, standard: Standard) -> Cell {
+    if let (Some(needed), Some(messages)) = (estimate.messages_needed(), estimate.messages) {
+        return Cell {
+            reason: Some(too_few_messages(estimate.metric, needed, messages)),
+            messages_needed: Some(needed),
+            ..figures(estimate)
+        };
+    }
     let answer = answer(estimate, p_holm, standard);
     let undecided = answer == Answer::CannotTell;
     Cell {
@@ -64,6 +72,16 @@ fn cell(estimate: &Estimate, p_holm: Option<f64>, standard: Standard) -> Cell {
         repetitions_needed: undecided.then(|| repetitions_needed(estimate, standard)),
         ..figures(estimate)
     }
+}
+
+/// `p99.9 needs 10,000 messages in each repetition, and these have 800 to 900`.
+fn too_few_messages(metric: Metric, needed: u64, (fewest, most): (u64, u64)) -> String {
+    let have = match (exact(fewest), exact(most)) {
+        (fewest, most) if fewest == most => fewest,
+        (fewest, most) => format!("{fewest} to {most}"),
+    };
+    let (metric, needed) = (metric.short(), exact(needed));
+    format!("{metric} needs {needed} messages in each repetition, and these have {have}")
 }
 
 /// A cell without an answer, because the sides are not comparable.
@@ -93,6 +111,7 @@ fn figures(estimate: &Estimate) -> Cell {
         answer_in_words: estimate.metric.word(Answer::CannotTell).to_owned(),
         reason: None,
         repetitions_needed: None,
+        messages_needed: None,
     }
 }
 
@@ -168,7 +187,7 @@ fn repetitions_to_be_significant(drawing: Drawing, tests: usize) -> u32 {
 
 /// A sentence for each number of repetitions with which even the most extreme ranks could not be significant.
 pub fn too_few(estimates: &[&Estimate], tests: usize) -> Vec<String> {
-    let tested = estimates.iter().filter(|estimate| estimate.uncertainty.is_some());
+    let tested = estimates.iter().filter(|estimate| estimate.tested().is_some());
     let mut counts: Vec<_> = tested.map(|one| (one.repetitions, one.drawing)).collect();
     counts.sort_by_key(|(repetitions, _)| *repetitions);
     counts.dedup();
@@ -208,7 +227,31 @@ mod tests {
                 p: 0.01,
             }),
             drawing: Drawing::Independent,
+            messages: None,
         }
+    }
+
+    #[test]
+    fn a_percentile_of_too_few_messages_has_no_answer_and_no_test() {
+        let of = |metric, messages| Estimate {
+            messages: Some(messages),
+            ..estimate(metric, 1.0, 0.1, 10)
+        };
+        let (p50, p99, p999) = (Metric::OneWayP50Ns, Metric::OneWayP99Ns, Metric::OneWayP999Ns);
+        for (metric, messages) in [(p50, 19), (p99, 999), (p999, 9_999)] {
+            let few = of(metric, (messages, messages));
+            let (tests, cells) = cells(&[(std::slice::from_ref(&few), true)], 0.05);
+            assert_eq!((tests, cells[0][0].answer), (0, Answer::CannotTell));
+            assert_eq!(cells[0][0].repetitions_needed, None, "more repetitions do not help");
+            assert_eq!(cells[0][0].messages_needed, Some(messages + 1));
+            let enough = of(metric, (messages + 1, u64::MAX));
+            assert_eq!(cell(&enough, Some(0.01), FIVE_PERCENT).answer, Answer::Slower);
+        }
+        let cell = cell(&of(p999, (800, 9_000)), None, FIVE_PERCENT);
+        assert_eq!(
+            cell.reason.unwrap(),
+            "p99.9 needs 10,000 messages in each repetition, and these have 800 to 9,000"
+        );
     }
 
     fn answers(difference: f64, half: f64, p: f64) -> [Answer; 2] {

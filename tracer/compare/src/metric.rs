@@ -102,6 +102,18 @@ impl Metric {
         }
     }
 
+    /// How many messages a repetition needs for this metric. A percentile of few messages is one of the slowest few, or the
+    /// slowest itself, and says nothing of the others: at least ten messages must be slower than it, which are 1 in 100 of
+    /// 1,000 and 1 in 1,000 of 10,000. 0 for metrics that are no percentiles of messages.
+    pub const fn least_messages(self) -> u64 {
+        match self {
+            Metric::OneWayP50Ns => 20,
+            Metric::OneWayP99Ns => 1_000,
+            Metric::OneWayP999Ns => 10_000,
+            _ => 0,
+        }
+    }
+
     /// What it means that B has more of it.
     pub const fn if_more(self) -> Answer {
         match self {

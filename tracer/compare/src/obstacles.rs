@@ -1,14 +1,17 @@
 //! Reasons why two runs, or two of their results, are not comparable.
 
 use crate::comparison::{Obstacle, ObstacleKind};
-use wirelap_report::{Environment, Pacing, Reliability, RunKind, RunReport, RunResult, Scenario};
+use wirelap_report::{
+    Bucket, BucketDifference, MachineKey, Pacing, Reliability, RunKind, RunReport, RunResult,
+    Scenario,
+};
 
 /// Coverages may differ by this much.
 const COVERAGE: f64 = 0.05;
 
 /// Why nothing of two runs can be compared.
 pub fn of_runs(a: &RunReport, b: &RunReport) -> Vec<Obstacle> {
-    let mut found = machine(&a.environment, &b.environment);
+    let mut found = machine(&a.machine_key(), &b.machine_key());
     found.extend(scenario(&a.scenario, &b.scenario));
     found
 }
@@ -37,59 +40,31 @@ pub fn of_results(a: &RunResult, b: &RunResult) -> Vec<Obstacle> {
 }
 
 fn obstacle(kind: ObstacleKind, text: String) -> Obstacle {
-    Obstacle { kind, text }
+    Obstacle { kind, text, bucket: None }
 }
 
 fn differ(kind: ObstacleKind, what: &str, a: &str, b: &str) -> Option<Obstacle> {
     (a != b).then(|| obstacle(kind, format!("{what}: {a} and {b}")))
 }
 
-/// What is not known on one side does not count as a difference.
-fn machine(a: &Environment, b: &Environment) -> Vec<Obstacle> {
-    let known = |what: &str, a: &str, b: &str| {
-        if a.is_empty() || b.is_empty() {
-            return None;
-        }
-        differ(ObstacleKind::Machine, what, a, b)
-    };
-    let governor = |side: &Environment| side.governor.clone().unwrap_or_else(|| "none".into());
-    let mut found: Vec<Obstacle> = [
-        known("other CPU models", &a.cpu_model, &b.cpu_model),
-        known("other kernels", series(&a.kernel), series(&b.kernel)),
-        known("other numbers of CPUs", &a.cores.to_string(), &b.cores.to_string()),
-        known("other frequency governors", &governor(a), &governor(b)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    if !a.mitigations.is_empty() && !b.mitigations.is_empty() {
-        let names = a
-            .mitigations
-            .keys()
-            .chain(b.mitigations.keys().filter(|name| !a.mitigations.contains_key(*name)));
-        found.extend(names.filter_map(|name| {
-            let of = |side: &Environment| {
-                side.mitigations.get(name).cloned().unwrap_or_else(|| "not known".into())
-            };
-            known(&format!("other mitigations of {name}"), &of(a), &of(b))
-        }));
-    }
-    found
-}
-
-/// Major and minor number of a kernel: `6.18` of `6.18.5-amd64`.
-fn series(kernel: &str) -> &str {
-    let end = kernel.match_indices(['.', '-', '+']).nth(1).map(|(at, _)| at);
-    end.and_then(|end| kernel.get(..end)).unwrap_or(kernel)
+/// The buckets of the machines' keys that differ.
+fn machine(a: &MachineKey, b: &MachineKey) -> Vec<Obstacle> {
+    let each = a.differences(b).into_iter().map(|BucketDifference { bucket, of, a, b }| {
+        let (kind, what) = match bucket {
+            Bucket::CpuModel => (ObstacleKind::Machine, "other CPU models"),
+            Bucket::Cpus => (ObstacleKind::Machine, "other numbers of CPUs"),
+            Bucket::KernelSeries => (ObstacleKind::Machine, "other kernels"),
+            Bucket::Governor => (ObstacleKind::Machine, "other frequency governors"),
+            Bucket::Mitigations => (ObstacleKind::Machine, "other mitigations"),
+            Bucket::Pinning => (ObstacleKind::Pinning, "other pinning"),
+        };
+        let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
+        Obstacle { kind, text: format!("{what}{of}: {a} and {b}"), bucket: Some(bucket) }
+    });
+    each.collect()
 }
 
 fn scenario(a: &Scenario, b: &Scenario) -> Vec<Obstacle> {
-    let pin = |side: &Scenario| {
-        let mut pin: Vec<String> =
-            side.pin.iter().map(|(role, cpu)| format!("{role} on {cpu}")).collect();
-        pin.sort_unstable();
-        if pin.is_empty() { "none".into() } else { pin.join(", ") }
-    };
     let common = a.payload_bytes.iter().any(|bytes| b.payload_bytes.contains(bytes));
     let payloads = a.payload_bytes.is_empty() || b.payload_bytes.is_empty() || common;
     let found = [
@@ -105,7 +80,6 @@ fn scenario(a: &Scenario, b: &Scenario) -> Vec<Obstacle> {
             );
             obstacle(ObstacleKind::Payload, text)
         }),
-        differ(ObstacleKind::Pinning, "other pinning", &pin(a), &pin(b)),
         differ(
             ObstacleKind::WarmUp,
             "other numbers of messages for warming up",
@@ -175,14 +149,6 @@ mod tests {
     }
 
     #[test]
-    fn a_series_of_kernels_is_two_numbers() {
-        assert_eq!(
-            ["6.18.5-amd64", "6.18", "6.18-rc1", "6", ""].map(series),
-            ["6.18", "6.18", "6.18", "6", ""]
-        );
-    }
-
-    #[test]
     fn each_circumstance_is_an_obstacle() {
         use ObstacleKind::{Kind, Machine, Pacing as PacingKind, Payload, Pinning, WarmUp};
         type Change = (fn(&mut RunReport), &'static [ObstacleKind]);
@@ -211,6 +177,9 @@ mod tests {
             change(&mut b);
             assert_eq!(kinds(&of_runs(&a, &b)), want, "change {index}");
         }
+        let mut b = a.clone();
+        b.environment.governor = Some("powersave".into());
+        assert_eq!(of_runs(&a, &b)[0].bucket, Some(Bucket::Governor));
     }
 
     #[test]

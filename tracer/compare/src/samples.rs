@@ -52,6 +52,8 @@ pub fn simulated(simulation: Simulation) -> RunReport {
     RunReport {
         schema: wirelap_report::run::RUN_SCHEMA.into(),
         partial: false,
+        incomplete: None,
+        machine_key: None,
         environment: Environment {
             kernel: "6.18.0".into(),
             cpu_model: "A processor".into(),
@@ -61,6 +63,8 @@ pub fn simulated(simulation: Simulation) -> RunReport {
             ..Environment::default()
         },
         scenario: Scenario {
+            name: None,
+            settings: std::collections::BTreeMap::default(),
             kind: RunKind::Latency,
             pacing: Pacing::PingPong,
             middlewares: vec!["mqtt".into()],

@@ -5,14 +5,14 @@
 //! this run are in no other figure.
 
 use crate::ground_truth::Records;
-use crate::measure::{self, Context, Outcome};
+use crate::measure::{self, Context};
 use crate::pacing::Pacing;
 use crate::trial::Trial;
 use std::time::Duration;
 use wirelap_contract::WorkloadKind;
 use wirelap_events::Total;
 use wirelap_process::Failure;
-use wirelap_report::Slowdown;
+use wirelap_report::{Repetition, Slowdown};
 use wirelap_session::Sampling;
 use wirelap_session::{AttachLater, SessionSettings, TracingPhase};
 
@@ -22,7 +22,7 @@ const PHASE: Duration = Duration::from_millis(60);
 /// About how many phases there are, with and without probes together.
 const PHASES: u32 = 30;
 
-/// The mean round trip in nanoseconds from which on the cost, which is microseconds, cannot be measured.
+/// The median round trip in nanoseconds from which on the cost, which is microseconds, cannot be measured.
 const SLOW_NS: u64 = 5_000_000;
 
 /// How long messages are sent.
@@ -37,20 +37,23 @@ const LEAST_PAIRS: usize = 8;
 /// How many samples are drawn for the confidence interval (bootstrap).
 const DRAWS: usize = 2_000;
 
-/// Measures the cost of tracing for the workload of a trial that was run; `None` if it cannot be measured. `later` tells whether
-/// probes are attached again after this.
+/// Measures the cost of tracing for the workload of a trial; `None` if it cannot be measured. `later` tells whether probes are
+/// attached again after this.
 ///
 /// # Errors
-/// The probes cannot be attached, or a program cannot be started.
+/// The probes cannot be attached, a program cannot be started, or the user has stopped the run.
 pub fn measure(
     context: &Context<'_>,
-    ran: &Outcome,
+    trial: &Trial,
     later: AttachLater,
 ) -> Result<Option<Slowdown>, Failure> {
-    let Some(trial) = trial(ran) else { return Ok(None) };
     let settings = SessionSettings { later, ..context.settings.clone() };
     let context = Context { phase: Some(PHASE), recording: None, settings, ..context.clone() };
-    let outcome = measure::run(&context, &trial)?;
+    let outcome = measure::run(&context, trial)?;
+    if let Some(signal) = outcome.interrupted {
+        let text = format!("stopped by {signal} while the cost of tracing was measured");
+        return Err(Failure::Measured(text));
+    }
     if let Some(failure @ Failure::Machine(_)) = outcome.error {
         return Err(failure);
     }
@@ -60,19 +63,13 @@ pub fn measure(
 
 /// The trial with the same workload that lasts as long as the phases, whatever number of messages that is. `None` for a trial
 /// whose cost cannot be measured.
-fn trial(ran: &Outcome) -> Option<Trial> {
-    let trial = &ran.trial;
+pub fn repeated(trial: &Trial, ran: &Repetition) -> Option<Trial> {
     let is_whole = ran.error.is_none() && ran.interrupted.is_none();
     if trial.about.kind != WorkloadKind::Stamped || !trial.truth || !is_whole {
         return None;
     }
     let is_quick = match trial.pacing {
-        Pacing::PingPong => {
-            let trips = &ran.records.as_ref()?.round_trips;
-            let mean =
-                (trips.iter().total::<u64>()).checked_div((trips.len() as u64).max(1)).unwrap_or(0);
-            (1..SLOW_NS).contains(&mean)
-        }
+        Pacing::PingPong => (1..SLOW_NS).contains(&ran.rtt_half_ns?.p50.saturating_mul(2)),
         Pacing::Rate(rate) => rate * PHASE.as_secs_f64() >= LEAST_MESSAGES as f64,
         Pacing::BackToBack => false,
     };

@@ -12,8 +12,9 @@
 //! | [`WorkloadProcesses`] | the processes of one middleware |
 //! | `measure`, `cost` | runs a trial, and measures what tracing costs its workload |
 //! | `tally`, `ground_truth` | sums of a trial's deliveries, and their comparison with the workloads' records |
-//! | `results` | the pooled outcomes of trials |
+//! | `results` | the records of trials, and the results that they are pooled to |
 //! | [`run()`], `series`, `queue` | runs a plan, its trials in order, and knows which of them are left |
+//! | [`Earlier`] | a run that was interrupted, and whether a run can go on with it |
 //! | `saturation` | the search for the highest rate that is reached |
 //! | [`Payload`], [`quantity`] | payload sizes, and the parsers of quantities |
 //! | [`scenario`] | scenarios: built in, and in files |
@@ -42,6 +43,7 @@ pub mod quantity;
 mod queue;
 mod request;
 mod results;
+mod resume;
 mod run;
 mod saturation;
 pub mod scenario;
@@ -59,6 +61,7 @@ pub use payload::Payload;
 pub use plan::{MAX_SEED, Plan, plan, random_domain};
 pub use processes::{TrialStopped, WorkloadInstallation};
 pub use request::{Comparison, Measure, Request, TruthCheck, WorkloadOptions};
-pub use run::{FinishedRun, run};
+pub use resume::{Earlier, seeded};
+pub use run::{FinishedRun, RunMeans, run};
 pub use trial::Trial;
 pub use workload_processes::WorkloadProcesses;

@@ -40,6 +40,17 @@ impl Queue {
         }
     }
 
+    /// Puts the trial that was taken last back to the front.
+    pub fn put_back(&mut self, trial: &Trial) {
+        self.passed = self.passed.saturating_sub(1);
+        self.waiting.push_front(trial.clone());
+    }
+
+    /// The trials that will be run.
+    pub fn waiting(&self) -> impl Iterator<Item = &Trial> {
+        self.waiting.iter().filter(|trial| !self.is_given_up(&trial.subject()))
+    }
+
     /// Adds trials at the end.
     pub fn extend(&mut self, trials: Vec<Trial>) {
         self.waiting.extend(trials);
@@ -58,7 +69,7 @@ impl Queue {
 
     /// Whether no trial is left that will be run, unless more are added.
     pub fn is_empty(&self) -> bool {
-        self.waiting.iter().all(|trial| self.is_given_up(&trial.subject()))
+        self.waiting().next().is_none()
     }
 
     /// The number of the trial that was taken last, 1 for the first.

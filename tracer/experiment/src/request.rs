@@ -2,6 +2,7 @@
 
 use crate::pacing::Pacing;
 use crate::payload::Payload;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use wirelap_contract::{LinkReliability, LinkTransport, Topology};
@@ -63,6 +64,10 @@ pub struct WorkloadOptions {
 /// The request for a run.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
+    /// The scenario's name, if it has one.
+    pub name: Option<String>,
+    /// The settings that the user has chosen, as text by name, for the report.
+    pub chosen: BTreeMap<String, String>,
     /// What to measure.
     pub measure: Measure,
     /// The names of the middlewares, or `all`.

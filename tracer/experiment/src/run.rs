@@ -3,10 +3,12 @@
 use crate::plan::Plan;
 use crate::processes::WorkloadInstallation;
 use crate::request::Request;
+use crate::results::Results;
+use crate::resume::{self, Earlier};
 use crate::series::{self, Means};
 use crate::summary;
 use wirelap_process::{Failure, Outputs, Signals};
-use wirelap_report::{Environment, RunReport};
+use wirelap_report::{Environment, MachineKey, RunReport};
 
 /// The report of a run that has ended, and its failures.
 #[derive(Debug)]
@@ -17,26 +19,54 @@ pub struct FinishedRun {
     pub failures: Vec<Failure>,
 }
 
-/// Runs the trials of a plan until the last one, or until no further one can be measured.
+/// What a run needs.
+#[derive(Clone, Copy)]
+pub struct RunMeans<'a> {
+    /// The workloads' program and folder.
+    pub installation: &'a WorkloadInstallation,
+    /// Creates the recordings.
+    pub outputs: &'a Outputs,
+    /// The signals by which the user stops a run.
+    pub signals: &'a Signals,
+    /// The run that is resumed, if one is.
+    pub earlier: Option<&'a Earlier>,
+}
+
+/// Takes the report of what has been measured so far.
+pub type Save<'a> = dyn FnMut(&RunReport) + 'a;
+
+/// Runs the trials of a plan until the last one, or until no further one can be measured. `save` gets the report after each
+/// trial, before the next one begins.
 ///
 /// # Errors
-/// No trial could be run.
+/// No trial could be run, or the run that was to be resumed is another.
 pub fn run(
     request: &Request,
     plan: &Plan,
-    installation: &WorkloadInstallation,
-    outputs: &Outputs,
-    signals: &Signals,
+    means: RunMeans<'_>,
     environment: Environment,
+    mut save: Option<&mut Save<'_>>,
 ) -> Result<FinishedRun, Failure> {
-    let means = Means { installation, outputs, signals, environment: &environment };
-    let measured = series::measure(request, plan, means);
-    if measured.outcomes.is_empty()
+    let RunMeans { installation, outputs, signals, earlier } = means;
+    let scenario = summary::scenario(request, plan, &[]);
+    let key = MachineKey::of(&environment, &scenario.pin);
+    if let Some(earlier) = earlier {
+        earlier.check(plan, (&scenario, &key), &environment)?;
+    }
+    let environment = resume::environment(earlier, environment);
+    let means = Means { installation, outputs, signals, earlier, environment: &environment };
+    let mut results = Results::default();
+    let measured = series::measure(request, plan, means, &mut results, &mut |measured, results| {
+        if let Some(save) = &mut save {
+            save(&summary::report(request, plan, (&environment, &key), measured, results));
+        }
+    });
+    if measured.records.is_empty()
         && let Some(failure) = measured.failure
     {
         return Err(failure);
     }
-    let report = summary::report(request, plan, environment, &measured);
+    let report = summary::report(request, plan, (&environment, &key), &measured, &mut results);
     let failures = summary::failures(&measured, &report);
     Ok(FinishedRun { report, failures })
 }

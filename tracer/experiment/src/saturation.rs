@@ -1,9 +1,8 @@
 //! The search for the highest rate that a middleware reaches: further trials between the highest rate that was reached and the
 //! lowest that was missed.
 
-use crate::measure::Outcome;
 use crate::pacing::Pacing;
-use crate::results::{self, AtRate};
+use crate::results::{AtRate, TrialRecord, at_rate};
 use crate::trial::Trial;
 use std::collections::BTreeMap;
 use wirelap_report::Saturation;
@@ -29,9 +28,9 @@ pub struct Search {
 
 impl Search {
     /// The next trials, at most one for each subject; empty at the end of the search.
-    pub fn further(&mut self, outcomes: &[Outcome]) -> Vec<Trial> {
+    pub fn further(&mut self, records: &[TrialRecord]) -> Vec<Trial> {
         let mut trials = Vec::new();
-        for (subject, (trial, points)) in points(outcomes) {
+        for (subject, (trial, points)) in points(records) {
             let steps = self.steps.entry(subject).or_default();
             let next = Bracket::of(&points).next();
             if let Some(rate) = next.filter(|_| *steps < STEPS) {
@@ -45,8 +44,8 @@ impl Search {
 }
 
 /// What the search has found.
-pub fn found(outcomes: &[Outcome]) -> Vec<Saturation> {
-    let found = points(outcomes).into_values().map(|(trial, points)| {
+pub fn found(records: &[TrialRecord]) -> Vec<Saturation> {
+    let found = points(records).into_values().map(|(trial, points)| {
         let Bracket { highest_reached, lowest_missed } = Bracket::of(&points);
         Saturation {
             middleware: trial.name().to_owned(),
@@ -64,18 +63,17 @@ pub fn found(outcomes: &[Outcome]) -> Vec<Saturation> {
 type Point = (f64, bool);
 
 /// A trial of each subject, and the subject's points, the lowest rate first.
-fn points(outcomes: &[Outcome]) -> BTreeMap<Subject, (&Trial, Vec<Point>)> {
-    let mut rates: BTreeMap<Subject, BTreeMap<u64, Vec<&Outcome>>> = BTreeMap::new();
-    for outcome in outcomes {
-        let Pacing::Rate(rate) = outcome.trial.pacing else { continue };
-        let subject = (outcome.trial.subject(), outcome.trial.payload);
+fn points(records: &[TrialRecord]) -> BTreeMap<Subject, (&Trial, Vec<Point>)> {
+    let mut rates: BTreeMap<Subject, BTreeMap<u64, Vec<&TrialRecord>>> = BTreeMap::new();
+    for record in records {
+        let Pacing::Rate(rate) = record.trial.pacing else { continue };
+        let subject = (record.trial.subject(), record.trial.payload);
         // The bits of numbers above 0 are in the order of the numbers.
-        rates.entry(subject).or_default().entry(rate.to_bits()).or_default().push(outcome);
+        rates.entry(subject).or_default().entry(rate.to_bits()).or_default().push(record);
     }
     let points = rates.into_iter().filter_map(|(subject, rates)| {
         let trial = &rates.values().next()?.first()?.trial;
-        let measured =
-            rates.iter().map(|(rate, all)| (f64::from_bits(*rate), results::at_rate(all)));
+        let measured = rates.iter().map(|(rate, all)| (f64::from_bits(*rate), at_rate(all)));
         Some((subject, (trial, judged(measured.collect()))))
     });
     points.collect()

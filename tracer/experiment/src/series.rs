@@ -2,12 +2,14 @@
 //! attached and a recording that cannot be written end the series.
 
 use crate::cost;
-use crate::measure::{self, Context, Outcome};
+use crate::measure::{self, Context};
 use crate::plan::Plan;
 use crate::processes::WorkloadInstallation;
 use crate::progress::Progress;
 use crate::queue::Queue;
 use crate::request::Request;
+use crate::results::{Results, TrialRecord};
+use crate::resume::Earlier;
 use crate::saturation::{self, Search};
 use crate::trial::Trial;
 use std::ops::ControlFlow;
@@ -28,18 +30,24 @@ pub struct Means<'a> {
     pub outputs: &'a Outputs,
     /// The signals by which the user stops a run.
     pub signals: &'a Signals,
+    /// The run that is resumed, if one is.
+    pub earlier: Option<&'a Earlier>,
     /// The description of the machine, for the recordings.
     pub environment: &'a Environment,
 }
 
-/// The outcomes of the trials that were run.
+/// The records of the trials that were run.
 #[derive(Debug, Default)]
 pub struct Measured {
-    /// The outcomes, failed ones included, in the order of the trials.
-    pub outcomes: Vec<Outcome>,
+    /// The records, those of failed trials included, in the order of the trials.
+    pub records: Vec<TrialRecord>,
     /// How many trials there are, with those that were not run.
     pub planned: usize,
-    /// The failure that ended the series early, unless it is the last outcome's.
+    /// The titles of the trials that were not run, were stopped by a signal, or ended the series.
+    pub missing: Vec<String>,
+    /// Whether the series came to its end.
+    pub is_complete: bool,
+    /// The failure that ended the series early, unless it is the last record's.
     pub failure: Option<Failure>,
     /// The highest rates that were reached, if they were searched for.
     pub saturation: Vec<Saturation>,
@@ -47,8 +55,17 @@ pub struct Measured {
     pub notes: Vec<String>,
 }
 
-/// Runs the trials of a plan.
-pub fn measure(request: &Request, plan: &Plan, means: Means<'_>) -> Measured {
+/// Takes what has been measured so far.
+pub type Save<'a> = dyn FnMut(&Measured, &mut Results) + 'a;
+
+/// Runs the trials of a plan. `save` is called after each of them.
+pub fn measure(
+    request: &Request,
+    plan: &Plan,
+    means: Means<'_>,
+    results: &mut Results,
+    save: &mut Save<'_>,
+) -> Measured {
     let progress = Progress::new();
     let mut series = Series {
         request,
@@ -57,22 +74,18 @@ pub fn measure(request: &Request, plan: &Plan, means: Means<'_>) -> Measured {
         progress: &progress,
         queue: Queue::new(&plan.trials),
         measured: Measured::default(),
+        results,
+        save,
     };
-    let mut search = request.saturation.then(Search::default);
-    while let Some(trial) = series.next(search.as_mut()) {
-        if series.run(&trial).is_break() {
-            break;
-        }
-    }
+    let flow = series.run_all();
+    series.update();
     // A trial that was to be the last but one may have been the last.
     rights::give_up();
-    let Series { queue, mut measured, .. } = series;
-    measured.planned = queue.total();
-    measured.notes.extend(queue.notes());
+    series.measured.is_complete = flow.is_continue();
     if request.saturation {
-        measured.saturation = saturation::found(&measured.outcomes);
+        series.measured.saturation = saturation::found(&series.measured.records);
     }
-    measured
+    series.measured
 }
 
 /// A series of trials that is being run.
@@ -84,46 +97,152 @@ struct Series<'a> {
     progress: &'a Progress,
     queue: Queue,
     measured: Measured,
+    results: &'a mut Results,
+    save: &'a mut Save<'a>,
 }
 
 impl Series<'_> {
+    /// Runs all trials, and tells whether the series came to its end.
+    fn run_all(&mut self) -> ControlFlow<()> {
+        let mut search = self.request.saturation.then(Search::default);
+        while let Some(trial) = self.next(search.as_mut()) {
+            match self.taken_over(&trial) {
+                Some(record) => self.push(record),
+                None => self.run(&trial)?,
+            }
+        }
+        self.costs_of_variants()
+    }
+
     /// The next trial: of the plan, and then of the search.
     fn next(&mut self, search: Option<&mut Search>) -> Option<Trial> {
         self.queue.next().or_else(|| {
-            self.queue.extend(search?.further(&self.measured.outcomes));
+            self.queue.extend(search?.further(&self.measured.records));
             self.queue.next()
         })
+    }
+
+    /// The record of a trial that was run before the run was resumed.
+    fn taken_over(&mut self, trial: &Trial) -> Option<TrialRecord> {
+        let mut record = self.means.earlier?.record(trial, self.results)?;
+        record.repetition.position = self.position();
+        Some(record)
+    }
+
+    /// The position of the next record in the order of the run, from 1.
+    fn position(&self) -> u32 {
+        let before = u32::try_from(self.measured.records.len()).unwrap_or(u32::MAX);
+        before.saturating_add(1)
+    }
+
+    fn push(&mut self, record: TrialRecord) {
+        self.queue.record(&record.trial, record.error.is_some());
+        self.measured.records.push(record);
     }
 
     /// Runs one trial, and tells whether the series ends with it.
     fn run(&mut self, trial: &Trial) -> ControlFlow<()> {
         self.progress.begin(self.queue.number(), self.queue.total(), &trial.title());
         let is_planned = self.queue.number() <= self.planned;
-        let costs = self.request.measure_cost && trial.repetition == 1 && is_planned;
-        let after = if self.queue.is_empty() && !self.request.saturation {
+        let wanted = self.request.measure_cost && trial.repetition == 1 && is_planned;
+        let costs = wanted && self.request.ab.is_none();
+        let costs_follow = self.request.measure_cost && self.request.ab.is_some();
+        let after = if self.queue.is_empty() && !self.request.saturation && !costs_follow {
             AttachLater::Nothing
         } else {
             AttachLater::AnotherSession
         };
         let context = self.context(trial, if costs { AttachLater::AnotherSession } else { after });
-        let mut outcome = match measure::run(&context, trial) {
+        let outcome = match measure::run(&context, trial) {
             Ok(outcome) => outcome,
-            Err(failure) => {
-                self.measured.failure = Some(failure);
-                return ControlFlow::Break(());
-            }
+            Err(failure) => return self.end_before(trial, failure),
         };
-        if costs && !outcome.ends_run {
-            match cost::measure(&context, &outcome, after) {
-                Ok(slowdown) => outcome.slowdown = slowdown,
-                Err(failure) => self.measured.failure = Some(failure),
+        let mut record = TrialRecord::of(self.position(), outcome);
+        if let Some(Err(failure)) = self.means.earlier.map(|run| run.check_versions(&record)) {
+            return self.end_before(trial, failure);
+        }
+        let mut flow = ControlFlow::Continue(());
+        if let Some(again) = cost::repeated(trial, &record.repetition)
+            && costs
+            && !record.ends_run
+        {
+            match cost::measure(&context, &again, after) {
+                Ok(slowdown) => record.repetition.trust.tracer.slowdown = slowdown,
+                Err(failure) => {
+                    self.measured.failure = Some(failure);
+                    flow = ControlFlow::Break(());
+                }
             }
         }
-        self.queue.record(trial, outcome.error.is_some());
-        let stop =
-            outcome.interrupted.is_some() || outcome.ends_run || self.measured.failure.is_some();
-        self.measured.outcomes.push(outcome);
-        if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if record.repetition.interrupted.is_some() || record.ends_run {
+            flow = ControlFlow::Break(());
+        }
+        self.push(record);
+        // The report of a run that ends is written anyway.
+        if flow.is_continue() && after != AttachLater::Nothing {
+            self.save();
+        }
+        flow
+    }
+
+    /// Measures what tracing costs each side of a comparison. Between the trials of a block A B B A, that would disturb their
+    /// balance, so it comes after all of them.
+    fn costs_of_variants(&mut self) -> ControlFlow<()> {
+        if !self.request.measure_cost || self.request.ab.is_none() {
+            return ControlFlow::Continue(());
+        }
+        let records = self.measured.records.iter().take(self.planned).enumerate();
+        let mut costs: Vec<(usize, Trial)> = records
+            .filter(|(_, record)| record.repetition.trust.tracer.slowdown.is_none())
+            .filter(|(_, record)| record.trial.repetition == 1)
+            .filter_map(|(at, one)| Some((at, cost::repeated(&one.trial, &one.repetition)?)))
+            .collect();
+        costs.reverse();
+        while let Some((at, trial)) = costs.pop() {
+            let (number, all) = (self.queue.number(), self.queue.total());
+            self.progress.begin(number, all, &format!("{}: cost of tracing", trial.title()));
+            let later =
+                if costs.is_empty() { AttachLater::Nothing } else { AttachLater::AnotherSession };
+            let slowdown = match cost::measure(&self.context(&trial, later), &trial, later) {
+                Ok(slowdown) => slowdown,
+                Err(failure) => return self.end(failure),
+            };
+            if let Some(record) = self.measured.records.get_mut(at) {
+                record.repetition.trust.tracer.slowdown = slowdown;
+            }
+            self.save();
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Ends the series with a trial that has no record.
+    fn end_before(&mut self, trial: &Trial, failure: Failure) -> ControlFlow<()> {
+        self.queue.put_back(trial);
+        self.end(failure)
+    }
+
+    fn end(&mut self, failure: Failure) -> ControlFlow<()> {
+        self.measured.failure = Some(failure);
+        ControlFlow::Break(())
+    }
+
+    /// Hands on what has been measured so far.
+    fn save(&mut self) {
+        self.update();
+        (self.save)(&self.measured, self.results);
+    }
+
+    /// Counts the trials, and lists those that are missing.
+    fn update(&mut self) {
+        let stopped = self
+            .measured
+            .records
+            .iter()
+            .filter(|record| record.repetition.interrupted.is_some() || record.ends_run);
+        let stopped = stopped.map(|record| record.trial.title());
+        self.measured.missing = stopped.chain(self.queue.waiting().map(Trial::title)).collect();
+        self.measured.planned = self.queue.total();
+        self.measured.notes = self.queue.notes().collect();
     }
 
     fn context(&self, trial: &Trial, later: AttachLater) -> Context<'_> {

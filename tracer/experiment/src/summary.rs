@@ -1,47 +1,63 @@
 //! The report of a run, and its failures in words.
 
-use crate::measure::Outcome;
 use crate::pacing::Pacing;
 use crate::plan::Plan;
 use crate::request::{Measure, Request};
-use crate::results;
+use crate::results::{Order, Results, TrialRecord};
 use crate::series::Measured;
 use crate::trial::Trial;
 use wirelap_process::Failure;
-use wirelap_report::{Environment, Reliability, RunKind, RunReport, RunResult, Scenario};
+use wirelap_report::{
+    Environment, Incomplete, MachineKey, Reliability, RunKind, RunReport, RunResult, Scenario,
+};
 
-/// The report of a run.
+/// The report of a run that has ended, or that goes on.
 pub fn report(
     request: &Request,
     plan: &Plan,
-    mut environment: Environment,
+    (environment, key): (&Environment, &MachineKey),
     measured: &Measured,
+    results: &mut Results,
 ) -> RunReport {
-    let outcomes = measured.outcomes.as_slice();
-    for outcome in outcomes {
-        let name = outcome.trial.name();
+    let records = measured.records.as_slice();
+    let mut environment = environment.clone();
+    for record in records {
+        let name = record.trial.name();
         let versions = environment.versions.entry(name.to_owned()).or_default();
-        versions.extend(outcome.versions.clone());
+        versions.extend(record.versions.clone());
         let settings = environment.settings.entry(name.to_owned()).or_default();
-        settings.extend(outcome.settings.clone());
+        settings.extend(record.settings.clone());
     }
-    let done = outcomes.iter().filter(|outcome| !results::is_partial(outcome)).count();
-    let results = results::pool(outcomes, &plan.middlewares, &plan.payloads);
+    let done = records.iter().filter(|record| !record.is_partial()).count();
+    let order = Order { middlewares: &plan.middlewares, payloads: &plan.payloads };
+    let results = results.pool(records, order);
+    let hooks = || records.iter().map(|record| &record.hooks).filter(|hooks| !hooks.is_empty());
+    let mut notes = notes(plan, measured, &environment);
+    if hooks().any(|other| Some(other) != hooks().next()) {
+        notes
+            .push("after the run was resumed, some observations were made with other hooks".into());
+    }
     RunReport {
         schema: wirelap_report::run::RUN_SCHEMA.to_owned(),
         partial: done < measured.planned || results.iter().any(|result| result.partial),
+        incomplete: (!measured.is_complete).then(|| Incomplete {
+            planned: measured.planned as u64,
+            missing: measured.missing.clone(),
+        }),
+        machine_key: Some(key.clone()),
         environment,
-        scenario: scenario(request, plan, outcomes),
+        scenario: scenario(request, plan, records),
         results,
-        hooks: outcomes.first().map(|outcome| outcome.hooks.clone()).unwrap_or_default(),
+        hooks: hooks().next().cloned().unwrap_or_default(),
         skipped: plan.skipped.clone(),
-        notes: notes(plan, measured),
+        notes,
         saturation_msg_per_s: measured.saturation.clone(),
         unknown: wirelap_report::Unknown::default(),
     }
 }
 
-fn scenario(request: &Request, plan: &Plan, outcomes: &[Outcome]) -> Scenario {
+/// The settings of a run, with the order of the trials that were run.
+pub fn scenario(request: &Request, plan: &Plan, records: &[TrialRecord]) -> Scenario {
     let first = &plan.trials[0];
     let rates = rates(plan);
     let several_rates = rates.len() > 1;
@@ -51,6 +67,8 @@ fn scenario(request: &Request, plan: &Plan, outcomes: &[Outcome]) -> Scenario {
         cpus => roles.iter().zip(cpus).map(|(role, cpu)| ((*role).to_owned(), *cpu)).collect(),
     };
     Scenario {
+        name: request.name.clone(),
+        settings: request.chosen.clone(),
         kind: match request.measure {
             Measure::Latency => RunKind::Latency,
             Measure::Throughput => RunKind::Throughput,
@@ -72,7 +90,7 @@ fn scenario(request: &Request, plan: &Plan, outcomes: &[Outcome]) -> Scenario {
         topology: same_topology(plan),
         ab: request.ab.as_ref().map(|comparison| comparison.settings.clone()),
         pin,
-        order: outcomes.iter().map(|outcome| outcome.trial.title()).collect(),
+        order: records.iter().map(|record| record.trial.title()).collect(),
     }
 }
 
@@ -98,17 +116,29 @@ fn rates(plan: &Plan) -> Vec<f64> {
     rates
 }
 
-fn notes(plan: &Plan, measured: &Measured) -> Vec<String> {
-    let Measured { outcomes, planned, failure, notes, .. } = measured;
+fn notes(plan: &Plan, measured: &Measured, environment: &Environment) -> Vec<String> {
+    let Measured { records, planned, failure, notes, .. } = measured;
     let mut notes = [plan.notes.as_slice(), notes].concat();
-    let ran = outcomes.len();
-    if let Some(signal) = outcomes.iter().find_map(|outcome| outcome.interrupted) {
+    if !environment.resumed_at.is_empty() {
+        notes.push(format!(
+            "the run was interrupted, and resumed at {}: the machine may have changed in between",
+            environment.resumed_at.join(" and ")
+        ));
+    }
+    let ran = records.len();
+    if let Some(signal) = records.iter().find_map(|one| one.repetition.interrupted.as_ref()) {
         notes.push(format!("stopped by {signal} in trial {ran} of {planned}"));
     }
-    let last = outcomes.last().filter(|outcome| outcome.ends_run);
+    let last = records.last().filter(|record| record.ends_run);
     let failure = failure.as_ref().or_else(|| last?.error.as_ref());
     if let Some(failure) = failure.filter(|_| ran < *planned) {
         notes.push(format!("ended after {ran} of {planned} trials: {failure}"));
+    }
+    if !measured.is_complete {
+        let missing = measured.missing.len();
+        notes.push(format!(
+            "{missing} of {planned} trials are missing: the same command with `--resume` and the file of `--json` runs them"
+        ));
     }
     notes
 }
@@ -116,13 +146,13 @@ fn notes(plan: &Plan, measured: &Measured) -> Vec<String> {
 /// Why a run ended early, which of its trials failed, and which of its results cannot be used.
 pub fn failures(measured: &Measured, report: &RunReport) -> Vec<Failure> {
     let unusable = || unusable_results(report).map(Failure::Measured);
-    let problem = trial_failure(&measured.outcomes, measured.planned).or_else(unusable);
+    let problem = trial_failure(&measured.records, measured.planned).or_else(unusable);
     measured.failure.clone().into_iter().chain(problem).collect()
 }
 
 /// Which trials failed or were stopped, in one sentence; `None` if all were complete.
-fn trial_failure(outcomes: &[Outcome], planned: usize) -> Option<Failure> {
-    let failed = || outcomes.iter().filter_map(|one| Some((&one.trial, one.error.as_ref()?)));
+fn trial_failure(records: &[TrialRecord], planned: usize) -> Option<Failure> {
+    let failed = || records.iter().filter_map(|one| Some((&one.trial, one.error.as_ref()?)));
     if let Some((trial, error)) = failed().next() {
         let also = match failed().count() {
             1 => String::new(),
@@ -135,7 +165,7 @@ fn trial_failure(outcomes: &[Outcome], planned: usize) -> Option<Failure> {
             Failure::Machine(_) => Failure::Machine(text),
         });
     }
-    let signal = outcomes.iter().find_map(|outcome| outcome.interrupted)?;
+    let signal = records.iter().find_map(|one| one.repetition.interrupted.as_ref())?;
     Some(Failure::Measured(format!("stopped by {signal}; the results are partial")))
 }
 

@@ -41,12 +41,10 @@ impl SegmentTimes {
         }
     }
 
-    /// Adds all times of another value.
-    pub fn merge(&mut self, other: &SegmentTimes) {
-        for (mine, theirs) in self.0.iter_mut().flatten().zip(other.0.iter().flatten()) {
-            if let Some(theirs) = theirs {
-                mine.get_or_insert_default().merge(theirs);
-            }
+    /// Adds the times of many messages.
+    pub fn add_all(&mut self, leg: usize, segment: Segment, times: &Samples) {
+        if let Some(legs) = self.0.get_mut(leg) {
+            legs[segment as usize].get_or_insert_default().merge(times);
         }
     }
 

@@ -119,6 +119,25 @@ impl Samples {
         self.histogram.encode()
     }
 
+    /// Samples from their encoded histogram, and from their exact extremes and sum, which are not in it; `None` if the text is
+    /// no histogram.
+    pub fn decode(text: &str, (min, max): (u64, u64), sum: u64) -> Option<Samples> {
+        let mut samples = Samples::new();
+        let decoded = Histogram::decode(text).filter(|histogram| histogram.count() > 0)?;
+        samples.histogram.merge(&decoded);
+        Some(Samples { sum, min, max, ..samples })
+    }
+
+    /// The exact minimum and maximum; `None` without samples.
+    pub fn extremes(&self) -> Option<(u64, u64)> {
+        (self.histogram.count() > 0).then_some((self.min, self.max))
+    }
+
+    /// Each time that occurs and how often, the smallest first, rounded as quantiles are and inside the exact extremes.
+    pub fn times(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.histogram.values().map(|(time, count)| (time.clamp(self.min, self.max), count))
+    }
+
     /// Count, extremes and quantiles of the samples.
     pub fn distribution(&self) -> Distribution {
         if self.histogram.count() == 0 {
@@ -162,6 +181,16 @@ mod tests {
         merged.merge(&samples([1, 900]));
         assert_eq!(merged.distribution(), samples([5, 7, 1, 900]).distribution());
         assert_eq!(merged.sum(), Nanos(913));
+    }
+
+    #[test]
+    fn decoded_samples_are_what_they_were() {
+        let own = samples((1..=5_000).map(|n| n * n + 3));
+        let encoded = own.histogram().unwrap();
+        let decoded = Samples::decode(&encoded, own.extremes().unwrap(), own.sum().0).unwrap();
+        assert_eq!((decoded.distribution(), decoded.sum()), (own.distribution(), own.sum()));
+        assert_eq!(decoded.histogram(), Some(encoded));
+        assert!(Samples::decode("x", (0, 0), 0).is_none());
     }
 
     #[test]

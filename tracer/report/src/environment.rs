@@ -37,4 +37,7 @@ pub struct Environment {
     pub command_line: Vec<String>,
     /// When the run began: RFC 3339, UTC.
     pub started_at: String,
+    /// When it was resumed, each time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resumed_at: Vec<String>,
 }

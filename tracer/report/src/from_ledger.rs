@@ -1,7 +1,9 @@
 //! Conversions from the correlator's overhead ledger.
 
-use crate::{EthernetBytes, LegBytes, OperationBytes, Overhead, PartsBytes, PerMessageBytes};
-use wirelap_correlate::{Detail, Framed, Operation, Overhead as Ledger, Part, Parts};
+use crate::{
+    EthernetBytes, LayersBytes, LegBytes, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
+};
+use wirelap_correlate::{Cost, Detail, Framed, Operation, Overhead as Ledger, Part, Parts};
 
 impl From<&Ledger> for Overhead {
     fn from(ledger: &Ledger) -> Overhead {
@@ -24,12 +26,58 @@ impl From<&Ledger> for Overhead {
             total_bytes: ledger.total(),
             packets: ledger.packets,
             deliveries: ledger.deliveries,
+            layers_bytes: LayersBytes {
+                payload: ledger.payload,
+                protocol: ledger.protocol,
+                control: ledger.control,
+                transport: ledger.transport,
+                network: ledger.network,
+                link: ledger.link,
+                retransmitted: ledger.retransmitted,
+                opaque: ledger.opaque,
+            },
             parts_bytes: (&ledger.detail.parts()).into(),
             legs: legs(&ledger.detail),
             operations: operations(&ledger.detail),
             ethernet: ledger.detail.framed.into(),
             retransmissions: ledger.detail.retransmissions,
         }
+    }
+}
+
+/// The ledger that a report was made of, so that those of several repetitions can be added.
+impl From<&Overhead> for Ledger {
+    fn from(overhead: &Overhead) -> Ledger {
+        let layers = &overhead.layers_bytes;
+        let mut ledger = Ledger {
+            payload: layers.payload,
+            protocol: layers.protocol,
+            control: layers.control,
+            opaque: layers.opaque,
+            transport: layers.transport,
+            network: layers.network,
+            link: layers.link,
+            retransmitted: layers.retransmitted,
+            deliveries: overhead.deliveries,
+            packets: overhead.packets,
+            detail: Detail::default(),
+        };
+        let detail = &mut ledger.detail;
+        for leg in &overhead.legs {
+            if let Some(parts) = detail.legs.get_mut(usize::from(leg.leg)) {
+                *parts = (&leg.parts_bytes).into();
+            }
+        }
+        for (operation, cost) in Operation::ALL.into_iter().zip(&mut detail.operations) {
+            let named = |one: &&OperationBytes| one.operation == operation.name();
+            if let Some(one) = overhead.operations.iter().find(named) {
+                *cost = Cost { count: one.count, bytes: one.total_bytes };
+            }
+        }
+        let EthernetBytes { frames, frame_bytes, .. } = overhead.ethernet;
+        detail.framed = Framed { frames, bytes: frame_bytes };
+        detail.retransmissions = overhead.retransmissions;
+        ledger
     }
 }
 
@@ -81,6 +129,17 @@ impl From<&Parts> for PartsBytes {
     }
 }
 
+impl From<&PartsBytes> for Parts {
+    fn from(bytes: &PartsBytes) -> Parts {
+        let mut parts = Parts::default();
+        // Both lists go from the payload outwards to the link.
+        for (part, (_, bytes)) in Part::ALL.into_iter().zip(bytes.named()) {
+            parts[part] = bytes;
+        }
+        parts
+    }
+}
+
 impl From<Framed> for EthernetBytes {
     fn from(framed: Framed) -> EthernetBytes {
         EthernetBytes {
@@ -109,6 +168,36 @@ mod tests {
         let legs: Vec<_> = overhead.legs.iter().map(|leg| (leg.leg, leg.total_bytes)).collect();
         assert_eq!(legs, [(0, each), (1, each * 2), (2, each * 4)]);
         assert!(overhead.legs.iter().all(|leg| leg.parts_bytes.total() == leg.total_bytes));
+    }
+
+    #[test]
+    fn a_ledger_can_be_made_of_its_report() {
+        let mut ledger = Ledger { deliveries: 7, packets: 9, ..Ledger::default() };
+        let layers = [
+            &mut ledger.payload,
+            &mut ledger.protocol,
+            &mut ledger.control,
+            &mut ledger.opaque,
+            &mut ledger.transport,
+            &mut ledger.network,
+            &mut ledger.link,
+            &mut ledger.retransmitted,
+        ];
+        layers.into_iter().zip(1..).for_each(|(layer, bytes)| *layer = bytes);
+        for (leg, parts) in ledger.detail.legs.iter_mut().enumerate() {
+            for (place, part) in Part::ALL.into_iter().enumerate() {
+                parts[part] = 1 << (place + leg);
+            }
+        }
+        for (cost, bytes) in ledger.detail.operations.iter_mut().zip(10..) {
+            *cost = Cost { count: bytes / 2, bytes };
+        }
+        ledger.detail.framed = Framed { frames: 3, bytes: 900 };
+        ledger.detail.retransmissions = 2;
+        let report = Overhead::from(&ledger);
+        assert_eq!(Ledger::from(&report), ledger);
+        let text = serde_json::to_string(&report).unwrap();
+        assert_eq!(serde_json::from_str::<Overhead>(&text).unwrap(), report);
     }
 
     #[test]

@@ -19,8 +19,12 @@ pub fn run_report(snapshot: &Snapshot) -> RunReport {
     RunReport {
         schema: RUN_SCHEMA.to_owned(),
         partial: false,
+        incomplete: None,
+        machine_key: None,
         environment: Environment::default(),
         scenario: Scenario {
+            name: None,
+            settings: std::collections::BTreeMap::default(),
             kind: RunKind::Live,
             pacing: Pacing::Foreign,
             middlewares: vec![],

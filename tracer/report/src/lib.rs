@@ -33,6 +33,7 @@ mod from_ledger;
 pub mod from_snapshot;
 pub mod grid;
 pub mod human;
+pub mod machine_key;
 pub mod overhead;
 mod process;
 mod reliability;
@@ -43,6 +44,7 @@ pub mod schema;
 pub mod table;
 mod topology;
 pub mod trace;
+mod trust;
 pub mod unknown;
 pub mod why;
 pub mod words;
@@ -52,12 +54,16 @@ pub use clocks::{ClockOffset, HostClock};
 pub use distribution::{Distribution, Samples};
 pub use doctor::{Capability, DoctorReport, Observation};
 pub use environment::Environment;
-pub use repetition::{Histograms, ProcessUse, SegmentHistogram, TimeSpent, TimeSpentRow, UsageAt};
+pub use machine_key::{Bucket, BucketDifference, MachineKey};
+pub use overhead::LayersBytes;
+pub use repetition::{
+    Histograms, ProcessUse, SegmentHistogram, SentAtRate, TimeSpent, TimeSpentRow, UsageAt,
+};
 pub use run::{
-    EthernetBytes, GroundTruth, Hook, Latency, LegBytes, Messages, OperationBytes, Overhead,
-    PartsBytes, PerMessageBytes, Process, Reliability, Repetition, RttHalf, RunReport, RunResult,
-    Saturation, Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust,
-    TrustReason, UnixClients, Unseen,
+    EthernetBytes, GroundTruth, Hook, Incomplete, Latency, LegBytes, Messages, OperationBytes,
+    Overhead, PartsBytes, PerMessageBytes, Process, Reliability, Repetition, RttHalf, RunReport,
+    RunResult, Saturation, Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost,
+    Trust, TrustReason, UnixClients, Unseen,
 };
 pub use scenario::{Pacing, RunKind, Scenario};
 pub use topology::{Connections, Topology};

@@ -18,6 +18,9 @@ pub struct Overhead {
     pub packets: u64,
     /// Deliveries that these bytes belong to, including those of the warm-up.
     pub deliveries: u64,
+    /// All bytes by layer. They add up to `total_bytes` exactly.
+    #[serde(default)]
+    pub layers_bytes: LayersBytes,
     /// All bytes by purpose. They add up to `total_bytes` exactly.
     #[serde(default)]
     pub parts_bytes: PartsBytes,
@@ -69,6 +72,27 @@ impl PerMessageBytes {
             + self.retransmitted
             + self.opaque
     }
+}
+
+/// Bytes on the device by layer: what `per_message_bytes` are the means of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LayersBytes {
+    /// Application payload, counted on each leg and in each copy.
+    pub payload: u64,
+    /// Protocol headers of frames that carry data.
+    pub protocol: u64,
+    /// Frames without data, as a whole.
+    pub control: u64,
+    /// TCP and UDP headers, including those of packets without data.
+    pub transport: u64,
+    /// IP headers, including those of packets without data.
+    pub network: u64,
+    /// Link headers, including those of packets without data.
+    pub link: u64,
+    /// Retransmitted packets.
+    pub retransmitted: u64,
+    /// Frames that could not be decoded.
+    pub opaque: u64,
 }
 
 /// Bytes on the device by purpose; each byte is in exactly one field.

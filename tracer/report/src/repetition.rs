@@ -1,13 +1,16 @@
 //! One repetition of a result, with what a later comparison needs: its own distributions, where its time went, its bytes and
 //! its processes.
 
-use crate::{Connections, Distribution, Messages, RttHalf, Throughput};
+use crate::{
+    Connections, Distribution, GroundTruth, Messages, Overhead, RttHalf, Scheduling, Throughput,
+    Trust, UnixClients,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate as correlate;
 use wirelap_correlate::Cause;
 
-/// One repetition.
+/// One repetition. A result's figures are made of those of its repetitions, so that a run that was interrupted can be resumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Repetition {
     /// 1 for the first.
@@ -16,10 +19,22 @@ pub struct Repetition {
     pub position: u32,
     /// Whether it ended early, something in it failed, or less than half of the sent messages were delivered.
     pub partial: bool,
+    /// Why it failed, in one sentence; absent if it did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// The signal that stopped it; absent if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interrupted: Option<String>,
     /// Numbers of messages: sent, delivered, matched and so on.
     pub messages: Messages,
     /// Delivered messages per second.
     pub throughput: Throughput,
+    /// What was sent of what the requested rate wants; absent unless pacing is a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<SentAtRate>,
+    /// Payload bytes of the matched messages.
+    #[serde(default)]
+    pub payload_bytes: u64,
     /// One-way latency on the wire.
     pub one_way_ns: Distribution,
     /// Half the round trip; absent unless pacing is ping-pong.
@@ -27,6 +42,21 @@ pub struct Repetition {
     /// Connections that were opened; absent unless that was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connections: Option<Connections>,
+    /// One-way latency of the pings only; absent unless pacing is ping-pong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_one_way_ns: Option<Distribution>,
+    /// One-way latency of the replies only; absent unless pacing is ping-pong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_one_way_ns: Option<Distribution>,
+    /// From the application's publish to the application's callback; absent without the workloads' records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub publish_to_deliver_ns: Option<Distribution>,
+    /// From the intended send time to the application's callback; absent unless pacing is a rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intended_to_deliver_ns: Option<Distribution>,
+    /// The time from data being ready until its reader runs, over all legs of a message.
+    #[serde(default)]
+    pub sched_gap_ns: Distribution,
     /// The whole distributions of its times.
     #[serde(default)]
     pub histograms: Histograms,
@@ -39,9 +69,30 @@ pub struct Repetition {
     /// Bytes on the device of these deliveries, with all headers, acknowledgements and retransmissions.
     #[serde(default)]
     pub wire_bytes: u64,
+    /// Where its bytes went.
+    #[serde(default)]
+    pub overhead: Overhead,
     /// What its processes used.
     #[serde(default)]
     pub processes: Vec<ProcessUse>,
+    /// How far its figures can be trusted. The verdict and its reasons are given for the whole result only.
+    #[serde(default)]
+    pub trust: Trust,
+    /// The comparison of the trace with the workloads' own records; absent if they kept none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ground_truth: Option<GroundTruth>,
+    /// Further facts that matter for its figures, one sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// What was sent of what a rate wants. Both are sums, so that those of several repetitions can be added.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SentAtRate {
+    /// Messages that were sent.
+    pub sent: u64,
+    /// Messages that the rate wants in the same time.
+    pub wanted: f64,
 }
 
 /// Distributions of times in nanoseconds, each a histogram in the exchange format of `HdrHistogram` (V2, compressed with
@@ -55,6 +106,18 @@ pub struct Histograms {
     pub one_way_blocks_ns: Vec<String>,
     /// Half the round trip by the pinging application's clock.
     pub rtt_half_ns: Option<String>,
+    /// The time of connections that were opened, by the client's clock.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connect_ns: Option<String>,
+    /// One-way latency of the pings only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_one_way_ns: Option<String>,
+    /// One-way latency of the replies only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reply_one_way_ns: Option<String>,
+    /// The time from data being ready until its reader runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sched_gap_ns: Option<String>,
     /// From the application's publish to the application's callback.
     pub publish_to_deliver_ns: Option<String>,
     /// From the intended send time to the application's callback.
@@ -72,6 +135,12 @@ pub struct SegmentHistogram {
     pub segment: String,
     /// The exact sum of all messages' time in this segment.
     pub total_ns: u64,
+    /// The exact minimum.
+    #[serde(default)]
+    pub min_ns: u64,
+    /// The exact maximum.
+    #[serde(default)]
+    pub max_ns: u64,
     /// The histogram.
     pub histogram: String,
 }
@@ -109,6 +178,9 @@ pub struct TimeSpentRow {
 pub struct ProcessUse {
     /// `pub`, `sub`, `ping`, `pong` or `broker`.
     pub role: String,
+    /// Its process ID.
+    #[serde(default)]
+    pub pid: u32,
     /// Its name.
     pub name: String,
     /// CPU time over wall time, 1.0 = one core.
@@ -120,6 +192,12 @@ pub struct ProcessUse {
     /// How both changed while messages were sent, at most 120 points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub over_time: Vec<UsageAt>,
+    /// How its threads were scheduled; absent if that was not traced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduling: Option<Scheduling>,
+    /// The Unix socket that it served clients on as well; absent where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unix_clients: Option<UnixClients>,
 }
 
 /// What a process used in one part of a repetition.

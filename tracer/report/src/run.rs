@@ -9,14 +9,12 @@ pub use crate::overhead::{
 pub use crate::process::{Process, Scheduling, UnixClients};
 pub use crate::reliability::{Reliability, TrustReason, Unseen};
 pub use crate::repetition::Repetition;
+pub use crate::trust::{GroundTruth, Slowdown, TracerCost, Trust};
 use crate::why::Why;
-use crate::{
-    ClockOffset, Connections, Distribution, Environment, HostClock, Scenario, Topology, Unknown,
-};
+use crate::{Connections, Distribution, Environment, MachineKey, Scenario, Topology, Unknown};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use wirelap_events::Total;
 
 /// The value of [`RunReport::schema`].
 pub const RUN_SCHEMA: &str = "wirelap/run/1";
@@ -28,8 +26,14 @@ pub struct RunReport {
     pub schema: String,
     /// Whether the run ended before everything was measured, something in it failed, or a result is partial.
     pub partial: bool,
+    /// What is still to be measured; absent if nothing is. `wirelap run … --resume FILE` goes on with such a run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incomplete: Option<Incomplete>,
     /// The machine, the versions and the settings.
     pub environment: Environment,
+    /// What must be the same in another run for `wirelap compare`; absent in reports of recordings and of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine_key: Option<MachineKey>,
     /// The settings that the run was started with.
     pub scenario: Scenario,
     /// One for each middleware, broker, variant, payload size and rate, over all repetitions.
@@ -47,6 +51,15 @@ pub struct RunReport {
     /// Traffic that is not decoded: it is encrypted, or in a protocol that wirelap only names or does not know.
     #[serde(default)]
     pub unknown: Unknown,
+}
+
+/// What a run that ended early, or that is still running, has not measured yet.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Incomplete {
+    /// Trials of the whole run; a search for the highest rate may add some.
+    pub planned: u64,
+    /// The trials that were not run, and those that a signal stopped, as in `scenario.order`.
+    pub missing: Vec<String>,
 }
 
 /// A middleware, or one of its brokers, that was requested and could not be run.
@@ -108,6 +121,10 @@ pub struct RunResult {
     /// The clients; absent for one publisher and one subscriber on one topic.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub topology: Option<Topology>,
+    /// Library settings that its processes reported, by the library's own names with the role as a prefix. Of the variants of
+    /// `--ab` only: otherwise they are in `environment.settings`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// Whether there are no messages that can be traced (ICMP echo, iperf3). Messages, throughput and round trips are then
     /// the program's own figures, and everything else is empty.
     #[serde(default)]
@@ -139,6 +156,9 @@ pub struct RunResult {
     /// Why the messages took so long; absent if none was examined.
     #[serde(default)]
     pub why: Option<Why>,
+    /// The repetitions that `why` is of, by number, if it is not of all: after a run was resumed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why_repetitions: Vec<u32>,
     /// The processes that took part.
     pub processes: Vec<Process>,
     /// How far the figures can be trusted.
@@ -152,6 +172,12 @@ pub struct RunResult {
 }
 
 impl RunReport {
+    /// The key of the machine; for a report that has none, that of its environment and scenario.
+    pub fn machine_key(&self) -> MachineKey {
+        let own = self.machine_key.clone();
+        own.unwrap_or_else(|| MachineKey::of(&self.environment, &self.scenario.pin))
+    }
+
     /// Whether the results are of several rates, so that their names need the rate.
     pub fn has_several_rates(&self) -> bool {
         let mut rates = self.results.iter().map(|result| result.rate_msg_per_s);
@@ -294,129 +320,4 @@ pub struct SegmentRow {
     pub total_ns: Option<u64>,
     /// Messages that have this segment.
     pub count: u64,
-}
-
-/// How far the figures can be trusted.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Trust {
-    /// Whether the figures can be used: `good`, `reduced` or `unusable`.
-    #[serde(default)]
-    pub verdict: Reliability,
-    /// Why the verdict is not `good`, the most serious reason first; empty if it is.
-    #[serde(default)]
-    pub reasons: Vec<TrustReason>,
-    /// Matched over delivered, 0..=1; 1 if nothing was delivered. When sampling, only deliveries in traced windows count.
-    pub coverage: f64,
-    /// Lost events by probe; probes that lost none are listed with 0.
-    pub events_lost: BTreeMap<String, u64>,
-    /// Events received from the probes.
-    pub events: u64,
-    /// Payload bytes on the wire that were not captured.
-    pub uncaptured_bytes: u64,
-    /// Bytes in which no frame was found.
-    pub undecoded_bytes: u64,
-    /// Messages in batches that could not be decoded (their headers say how many). They are not in any other count.
-    #[serde(default)]
-    pub unread_messages: u64,
-    /// Packets that were not captured when sent, by the sockets' sequence numbers. Messages in them are not counted.
-    #[serde(default)]
-    pub unseen_sent: Unseen,
-    /// Packets that were not captured when received, by the sockets' sequence numbers.
-    #[serde(default)]
-    pub unseen_received: Unseen,
-    /// Legs whose reader is on another host or excluded by a filter: whether it has read them is not known.
-    #[serde(default)]
-    pub to_unseen_readers: u64,
-    /// Messages that were sent to two consumers of a group because a partition moved from one to the other. Which of them
-    /// handled a message is not known, and both deliveries are counted.
-    #[serde(default)]
-    pub read_twice: u64,
-    /// Matched deliveries whose send call was not traced: their latency begins at a later stage.
-    #[serde(default)]
-    pub without_send: u64,
-    /// Flows and messages that were evicted to limit the memory used.
-    pub evicted: u64,
-    /// Share of the time during which events were reported; below 1 when sampling.
-    pub window_share: f64,
-    /// Messages whose segments do not add up exactly to their one-way latency: always 0.
-    pub telescoping_violations: u64,
-    /// What the tracer itself used.
-    pub tracer: TracerCost,
-    /// The clock offset between two hosts; absent for captures of one host, or of more than two (see `hosts`).
-    #[serde(default)]
-    pub clocks: Option<ClockOffset>,
-    /// The clock offsets of all hosts but the first; empty for captures of one host.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hosts: Vec<HostClock>,
-    /// Whether the input had only packets that other programs captured: no system calls, no threads, and timestamps by the
-    /// capturing program.
-    #[serde(default)]
-    pub packets_only: bool,
-}
-
-impl Trust {
-    /// The largest possible error of times between hosts, in nanoseconds: first if the minimum delay is the same in both
-    /// directions, second in any case. `None` for one host.
-    pub fn between_hosts(&self) -> Option<(u64, u64)> {
-        let clocks = self.hosts.iter().map(|host| &host.clock).chain(&self.clocks);
-        clocks
-            .map(|clock| (clock.within_ns, clock.at_most_ns))
-            .reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)))
-    }
-
-    /// Lost events of all probes.
-    pub fn lost(&self) -> u64 {
-        self.events_lost.values().total()
-    }
-}
-
-/// What the tracer itself used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct TracerCost {
-    /// CPU time over wall time of wirelap's own process, 1.0 = one core.
-    pub cpu_share: f64,
-    /// Resident memory of wirelap's own process.
-    pub rss_bytes: u64,
-    /// How much tracing slowed down the traced processes; absent if that was not measured (`--measure-cost false`,
-    /// back-to-back runs, programs that `run` did not start, messages that take milliseconds).
-    #[serde(default)]
-    pub slowdown: Option<Slowdown>,
-}
-
-/// How much tracing slowed down the traced processes: they ran in turns, alternately with and without probes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Slowdown {
-    /// Publish to deliver with the probes attached, as the workloads recorded it: median of the turns' medians.
-    pub traced_p50_ns: u64,
-    /// Publish to deliver with the probes detached: median of the turns' medians.
-    pub untraced_p50_ns: u64,
-    /// Traced over untraced for each pair of neighbouring turns: median of the pairs.
-    pub ratio: f64,
-    /// Lower end of the ratio's 95 % confidence interval, bootstrapped from the pairs.
-    pub ratio_low: f64,
-    /// Upper end of the ratio's 95 % confidence interval.
-    pub ratio_high: f64,
-    /// Turns with enough messages, with and without probes.
-    pub turns: u32,
-    /// Messages in these turns.
-    pub messages: u64,
-}
-
-/// The comparison of the trace with the workloads' own records.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct GroundTruth {
-    /// Messages that publishers recorded as published.
-    pub published: u64,
-    /// Messages that subscribers recorded as received.
-    pub delivered: u64,
-    /// Matched messages of which both ends have a record.
-    pub compared: u64,
-    /// Compared messages whose one-way latency on the wire is longer than publish to deliver.
-    pub violations: u64,
-    /// Compared messages that were sent before they were published, or delivered before they were read.
-    pub order_violations: u64,
-    /// Messages that the trace shows as delivered and the subscriber did not receive: always 0.
-    pub unknown: u64,
-    /// By how much the worst violation is longer, in nanoseconds.
-    pub worst_violation_ns: u64,
 }

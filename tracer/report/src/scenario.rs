@@ -3,6 +3,7 @@
 use crate::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What a run measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -48,6 +49,13 @@ pub enum Pacing {
 /// The settings that a run was started with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scenario {
+    /// Its name; absent if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The settings that were chosen, by their names in scenario files and on the command line; without those of the variants of
+    /// `--ab`, and without the seed.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub settings: BTreeMap<String, String>,
     /// Latency, throughput or live.
     pub kind: RunKind,
     /// When the next message is sent.

@@ -22,5 +22,6 @@ pub fn describe(seed: u64) -> Environment {
         seed,
         command_line: std::env::args_os().map(|a| a.to_string_lossy().into_owned()).collect(),
         started_at: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+        resumed_at: Vec::new(),
     }
 }

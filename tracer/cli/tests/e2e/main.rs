@@ -13,6 +13,7 @@ mod hosts;
 mod limits;
 mod mqtt;
 mod offline;
+mod resume;
 mod rights;
 mod soak;
 mod terminal;

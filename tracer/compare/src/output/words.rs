@@ -22,7 +22,8 @@ pub fn side(side: &Side) -> String {
         "" => String::new(),
         version => format!("wirelap {version}"),
     };
-    let parts = [side.name.clone(), side.started_at.clone(), version];
+    let scenario = side.scenario.as_ref().map(|name| format!("scenario {name}"));
+    let parts = [side.name.clone(), scenario.unwrap_or_default(), side.started_at.clone(), version];
     let known: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
     known.join(" · ")
 }
@@ -82,9 +83,10 @@ fn ratio(ratio: f64) -> String {
     }
 }
 
-/// `slower`; `cannot tell (12 more)`.
+/// `slower`; `cannot tell (12 more)`; `cannot tell (messages)`.
 fn answer(cell: &Cell) -> String {
     match cell.repetitions_needed {
+        _ if cell.messages_needed.is_some() => format!("{} (messages)", cell.answer_in_words),
         Some(more) => format!("{} ({more} more)", cell.answer_in_words),
         None => cell.answer_in_words.clone(),
     }

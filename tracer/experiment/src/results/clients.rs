@@ -1,11 +1,12 @@
 //! The clients of a result, and the connections that it opened.
 
-use super::outcome::{self, done};
+use super::outcome::done;
+use super::pooled::merged;
 use crate::measure::Outcome;
 use wirelap_contract::topology::name;
 use wirelap_contract::{Role, Topology};
 use wirelap_events::{Nanos, Saturate};
-use wirelap_report::{Connections, Samples};
+use wirelap_report::{Connections, Repetition, Samples};
 
 /// The clients; `None` for one publisher and one subscriber.
 pub fn topology(topology: Topology) -> Option<wirelap_report::Topology> {
@@ -20,18 +21,36 @@ pub fn topology(topology: Topology) -> Option<wirelap_report::Topology> {
     })
 }
 
-/// The connections that were opened in all repetitions; `None` if none was to be opened.
-pub fn connections(all: &[&Outcome]) -> Option<Connections> {
-    let mut sum = Connections::default();
+/// The connections that a trial opened; `None` if it was to open none.
+pub fn connections(outcome: &Outcome) -> Option<Connections> {
+    let wanted = outcome.trial.workloads.topology.connections;
+    let opened = done(outcome, Role::Connect).and_then(|done| done.sent).unwrap_or_default();
+    outcome.trial.connects().then(|| Connections {
+        wanted: wanted.into(),
+        opened,
+        connect_ns: times(outcome).distribution(),
+    })
+}
+
+/// How long the connections took that a trial opened.
+pub fn times(outcome: &Outcome) -> Samples {
     let mut times = Samples::new();
-    for outcome in all {
-        let one = outcome::connections(outcome)?;
+    let counted = done(outcome, Role::Connect).and_then(|done| done.rtt.as_ref());
+    for &(time, count) in counted.into_iter().flat_map(|rtt| &rtt.times_ns) {
+        times.add_many(Nanos(time), count);
+    }
+    times
+}
+
+/// The connections that were opened in all repetitions; `None` if none was to be opened.
+pub fn pooled(all: &[&Repetition]) -> Option<Connections> {
+    let mut sum = Connections::default();
+    for one in all {
+        let one = one.connections?;
         sum.wanted.grow(one.wanted);
         sum.opened.grow(one.opened);
-        let counted = done(outcome, Role::Connect).and_then(|done| done.rtt.as_ref());
-        for &(time, count) in counted.into_iter().flat_map(|rtt| &rtt.times_ns) {
-            times.add_many(Nanos(time), count);
-        }
     }
-    Some(Connections { connect_ns: times.distribution(), ..sum })
+    let own = |one: &Repetition| one.connections.map(|one| one.connect_ns);
+    let connect_ns = merged(all, own, |of| of.connect_ns.as_ref());
+    Some(Connections { connect_ns, ..sum })
 }

@@ -2,10 +2,11 @@
 
 use crate::measure::Outcome;
 use crate::pacing::Pacing;
+use crate::trial::Trial;
 use wirelap_contract::{Done, Role, WorkloadKind};
 use wirelap_correlate::{Group, Overhead as Ledger};
 use wirelap_events::{Nanos, Total};
-use wirelap_report::{Connections, Messages, Throughput};
+use wirelap_report::{Messages, Throughput};
 use wirelap_session::Sampling;
 
 /// Whether the measurement did not reach its end.
@@ -70,18 +71,6 @@ fn expected(outcome: &Outcome, sent: u64) -> Option<u64> {
     (!topology.is_pair()).then(|| topology.deliveries(sent)).filter(|&expected| expected != sent)
 }
 
-/// The connections that a trial opened; `None` if it was to open none.
-pub fn connections(outcome: &Outcome) -> Option<Connections> {
-    let wanted = outcome.trial.workloads.topology.connections;
-    let done = done(outcome, Role::Connect);
-    let opened = done.and_then(|done| done.sent).unwrap_or_default();
-    outcome.trial.connects().then(|| Connections {
-        wanted: wanted.into(),
-        opened,
-        ..Connections::default()
-    })
-}
-
 /// The number of warm-up messages: stamped ones are counted by the correlator, others by the tally.
 fn warmup(outcome: &Outcome) -> u64 {
     let stamped: u64 = groups(outcome).map(|group| group.messages.warmup).total();
@@ -94,18 +83,26 @@ pub fn groups(outcome: &Outcome) -> impl Iterator<Item = &Group> {
     outcome.snapshot.groups.iter().filter(move |group| group.middleware == name)
 }
 
-/// The payload size of a result. The programs of other projects may not use the wanted size: for them, it is the mean of the traced
-/// messages.
-pub fn payload_bytes(all: &[&Outcome], wanted: u64) -> u64 {
-    let foreign = all.iter().filter(|outcome| outcome.trial.about.kind == WorkloadKind::Foreign);
-    let sum = |(bytes, matched): (u64, u64), outcome: &&Outcome| {
-        (
-            bytes.saturating_add(outcome.tally.payload_bytes),
-            matched.saturating_add(outcome.tally.matched),
-        )
-    };
-    let (bytes, matched) = foreign.fold((0, 0), sum);
-    bytes.checked_div(matched).unwrap_or(wanted)
+/// A process as the trace saw it.
+pub fn traced(outcome: &Outcome, pid: u32) -> Option<&wirelap_correlate::Process> {
+    let mut processes = groups(outcome).flat_map(|group| &group.processes);
+    processes.find(|process| process.pid.0 == pid)
+}
+
+/// The wanted rate of a trial.
+pub fn rate(trial: &Trial) -> Option<f64> {
+    match trial.pacing {
+        Pacing::Rate(rate) => Some(rate),
+        Pacing::PingPong | Pacing::BackToBack => None,
+    }
+}
+
+/// The payload size of a trial's messages. The programs of other projects may not use the wanted size: for them, it is the mean
+/// of the traced messages, whose payload bytes and number these are.
+pub fn payload_bytes(trial: &Trial, (bytes, matched): (u64, u64)) -> u64 {
+    let wanted = trial.payload as u64;
+    let is_foreign = trial.about.kind == WorkloadKind::Foreign;
+    bytes.checked_div(matched).filter(|_| is_foreign).unwrap_or(wanted)
 }
 
 /// The throughput from the receiver's first to its last message.
@@ -115,11 +112,12 @@ pub fn throughput(outcome: &Outcome, delivered: u64) -> Throughput {
         Pacing::Rate(_) | Pacing::BackToBack => Role::Sub,
     };
     let reported = done(outcome, by).map(|done| (done.first_ns, done.last_ns));
-    let traced = outcome.tally.span.map(|(first, last)| (first.0, last.0));
-    let (first, last) = reported.filter(|(first, _)| *first > 0).or(traced).unwrap_or_default();
+    let spanned = outcome.tally.span.map(|(first, last)| (first.0, last.0));
+    let (first, last) = reported.filter(|(first, _)| *first > 0).or(spanned).unwrap_or_default();
     let seconds = Nanos(last.saturating_sub(first)).as_secs_f64();
     let msg_per_s = if seconds > 0.0 { delivered.saturating_sub(1) as f64 / seconds } else { 0.0 };
-    let bits = payload_bytes(&[outcome], outcome.trial.payload as u64) as f64 * 8.0;
+    let traced = (outcome.tally.payload_bytes, outcome.tally.matched);
+    let bits = payload_bytes(&outcome.trial, traced) as f64 * 8.0;
     let measured = done(outcome, by).and_then(|done| done.payload_bit_per_s);
     Throughput {
         // A sampled trace has not counted all messages of a program that reports nothing but its rate.

@@ -1,50 +1,99 @@
-//! One repetition, with what a later comparison needs.
+//! One repetition, with all that a result and a later comparison need of it.
 
 use super::clients;
-use super::outcome::{is_partial, ledger, messages, throughput};
-use super::round_trip::{self, rtt_half};
+use super::notes;
+use super::outcome::{
+    done, groups, is_partial, is_untraced, ledger, messages, rate, throughput, traced,
+};
+use super::round_trip;
 use crate::ground_truth::Records;
 use crate::measure::Outcome;
 use crate::pacing::Pacing;
 use crate::workload_processes::RoleProcess;
+use wirelap_contract::Role;
+use wirelap_events::{Nanos, Total};
 use wirelap_report::{
-    Histograms, ProcessUse, Repetition, Samples, SegmentHistogram, TimeSpent, UsageAt,
+    Distribution, Histograms, Messages, ProcessUse, Repetition, Samples, Scheduling,
+    SegmentHistogram, SentAtRate, TimeSpent, Trust, UnixClients, UsageAt,
 };
+use wirelap_session::Sampling;
 use wirelap_session::meter::{Meter, UsagePoint};
 
 /// A repetition at its `position` in the order of the run.
 pub fn of(position: u32, outcome: &Outcome) -> Repetition {
     let messages = messages(outcome);
     let ledger = ledger(outcome);
+    let tally = &outcome.tally;
+    let own = OwnTimes::of(outcome);
     Repetition {
         number: outcome.trial.repetition,
         position,
         partial: is_partial(outcome) || messages.delivered < messages.expected().div_ceil(2),
+        error: outcome.error.as_ref().map(ToString::to_string),
+        interrupted: outcome.interrupted.map(str::to_owned),
         messages,
         throughput: throughput(outcome, messages.delivered),
-        one_way_ns: outcome.tally.one_way.distribution(),
-        rtt_half_ns: rtt_half(&[outcome]),
-        connections: clients::connections(&[outcome]),
-        histograms: histograms(outcome),
+        rate: sent_at_rate(outcome),
+        payload_bytes: tally.payload_bytes,
+        one_way_ns: tally.one_way.distribution(),
+        rtt_half_ns: round_trip::rtt_half(outcome),
+        connections: clients::connections(outcome),
+        request_one_way_ns: requests(outcome).and_then(some),
+        reply_one_way_ns: some(&tally.replies),
+        publish_to_deliver_ns: some(&own.actual),
+        intended_to_deliver_ns: some(&own.intended),
+        sched_gap_ns: tally.gap.distribution(),
+        histograms: histograms(outcome, &own),
         time_spent: TimeSpent::from(&outcome.evidence.time_spent()),
         byte_deliveries: ledger.deliveries,
         wire_bytes: ledger.total(),
+        overhead: (&ledger).into(),
         processes: outcome
             .processes
             .iter()
-            .map(|process| process_use(process, messages.delivered))
+            .map(|process| process_use(outcome, process, messages.delivered))
             .collect(),
+        trust: trust(outcome, messages),
+        ground_truth: outcome.truth.clone(),
+        notes: notes::of(outcome),
     }
 }
 
-fn histograms(outcome: &Outcome) -> Histograms {
+fn some(samples: &Samples) -> Option<Distribution> {
+    (samples.count() > 0).then(|| samples.distribution())
+}
+
+/// The latencies by the workloads' own records.
+struct OwnTimes {
+    /// From publish to deliver.
+    actual: Samples,
+    /// From the intended time of sending to deliver; empty unless pacing is a rate.
+    intended: Samples,
+}
+
+impl OwnTimes {
+    fn of(outcome: &Outcome) -> OwnTimes {
+        let (actual, intended) = outcome.records.as_ref().map(Records::times).unwrap_or_default();
+        let is_rate = matches!(outcome.trial.pacing, Pacing::Rate(_));
+        OwnTimes { actual, intended: if is_rate { intended } else { Samples::new() } }
+    }
+}
+
+/// The latencies of the pings; `None` unless pacing is ping-pong.
+fn requests(outcome: &Outcome) -> Option<&Samples> {
+    (outcome.trial.pacing == Pacing::PingPong).then_some(&outcome.tally.requests)
+}
+
+fn histograms(outcome: &Outcome, own: &OwnTimes) -> Histograms {
     let tally = &outcome.tally;
-    let (actual, intended) = outcome.records.as_ref().map(Records::times).unwrap_or_default();
     let segments = tally.segments.iter().filter_map(|(leg, segment, samples)| {
+        let (min_ns, max_ns) = samples.extremes()?;
         Some(SegmentHistogram {
             leg,
             segment: segment.name().to_owned(),
             total_ns: samples.sum().0,
+            min_ns,
+            max_ns,
             histogram: samples.histogram()?,
         })
     });
@@ -52,24 +101,43 @@ fn histograms(outcome: &Outcome) -> Histograms {
         one_way_ns: tally.one_way.histogram(),
         one_way_blocks_ns: tally.blocks.iter().filter_map(Samples::histogram).collect(),
         rtt_half_ns: round_trip::histogram(outcome),
-        publish_to_deliver_ns: actual.histogram(),
-        intended_to_deliver_ns: intended
-            .histogram()
-            .filter(|_| matches!(outcome.trial.pacing, Pacing::Rate(_))),
+        connect_ns: clients::times(outcome).histogram(),
+        request_one_way_ns: requests(outcome).and_then(Samples::histogram),
+        reply_one_way_ns: tally.replies.histogram(),
+        sched_gap_ns: tally.gap.histogram(),
+        publish_to_deliver_ns: own.actual.histogram(),
+        intended_to_deliver_ns: own.intended.histogram(),
         segments: segments.collect(),
     }
 }
 
-fn process_use(process: &RoleProcess, delivered: u64) -> ProcessUse {
+/// The messages that the sender sent, and those that the rate wants in the same time.
+fn sent_at_rate(outcome: &Outcome) -> Option<SentAtRate> {
+    let trial = &outcome.trial;
+    let rate = rate(trial)?;
+    let done = done(outcome, Role::Pub)?;
+    let sent = done.sent.filter(|&sent| sent > 0)?;
+    let took = Nanos(done.last_ns.saturating_sub(done.first_ns)).as_secs_f64() + 1.0 / rate;
+    // A trial that was ended by its time has lasted that long, even if its last message was sent earlier.
+    let by_time = trial.messages.is_none_or(|messages| sent < messages) && !is_partial(outcome);
+    let whole = trial.duration.filter(|_| by_time).map_or(0.0, |time| time.as_secs_f64());
+    Some(SentAtRate { sent, wanted: took.max(whole) * rate })
+}
+
+fn process_use(outcome: &Outcome, process: &RoleProcess, delivered: u64) -> ProcessUse {
     let meter = process.meter.as_ref();
     let per_message = |ns: f64| (delivered > 0).then(|| ns / delivered as f64);
+    let seen = traced(outcome, process.pid);
     ProcessUse {
         role: process.role.name().to_owned(),
+        pid: process.pid,
         name: process.name.clone(),
         cpu_share: meter.map(Meter::cpu_share),
         cpu_ns_per_message: meter.and_then(|meter| per_message(meter.cpu().as_nanos() as f64)),
         rss_bytes: meter.map(Meter::peak_rss),
         over_time: meter.map(over_time).unwrap_or_default(),
+        scheduling: seen.and_then(|process| Scheduling::of(process.scheduling)),
+        unix_clients: seen.and_then(|process| process.unix.clone()).map(UnixClients::from),
     }
 }
 
@@ -80,4 +148,26 @@ fn over_time(meter: &Meter) -> Vec<UsageAt> {
         rss_bytes: point.rss_bytes,
     };
     meter.series().iter().map(point).collect()
+}
+
+fn trust(outcome: &Outcome, messages: Messages) -> Trust {
+    let mut trust = Trust::from(&outcome.snapshot.trust);
+    trust.to_unseen_readers = groups(outcome).map(|group| group.to_unseen_readers).total();
+    trust.read_twice = groups(outcome).map(|group| group.read_twice).total();
+    trust.without_send = groups(outcome).map(|group| group.without_send).total();
+    trust.telescoping_violations = outcome.tally.telescoping_violations;
+    trust.tracer.slowdown = outcome.slowdown;
+    let is_sampled = outcome.trial.sampling != Sampling::Off;
+    trust.coverage = coverage(messages, is_sampled || is_untraced(outcome));
+    trust
+}
+
+/// The matched share of the delivered messages or, of a sampled trace, of those that it saw; 1 if there are none.
+pub fn coverage(messages: Messages, is_sampled: bool) -> f64 {
+    let whole = if is_sampled {
+        messages.matched.saturating_add(messages.uncovered)
+    } else {
+        messages.delivered
+    };
+    if whole > 0 { messages.matched as f64 / whole as f64 } else { 1.0 }
 }

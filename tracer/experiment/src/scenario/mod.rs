@@ -6,6 +6,7 @@ mod described;
 mod parse;
 mod schema;
 mod settings;
+mod shown;
 mod values;
 
 pub use built_in::{BuiltIn, ScenarioSource, built_in};

@@ -1,6 +1,7 @@
 //! The settings of a scenario, their names, and the request that they mean.
 
 use super::described::{OneOrMore, Quantity, SettingValue};
+use super::shown::Shown;
 use super::values;
 use crate::payload::Payload;
 use crate::request::{Measure, Request, TruthCheck};
@@ -10,6 +11,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use wirelap_contract::{Handles, LinkReliability, LinkTransport, Subscription, Topology};
 use wirelap_session::Sampling;
+
+/// Settings that do not change what is measured.
+const NOT_CHOSEN: [&str; 3] = ["name", "about", "seed"];
 
 /// Defines the settings with the list of their names, and how some settings replace others.
 macro_rules! settings {
@@ -33,6 +37,13 @@ macro_rules! settings {
                 let settings =
                     ScenarioSettings { $($name: self.$name.or_else(|| base.$name.clone()),)* };
                 ScenarioSettings { set, ..settings }
+            }
+
+            /// The settings that are chosen, as text by name, without the seed and what only describes the scenario.
+            pub fn chosen(&self) -> BTreeMap<String, String> {
+                let all = [$((stringify!($name), self.$name.as_ref().map(Shown::shown))),*];
+                let chosen = all.into_iter().filter(|(name, _)| !NOT_CHOSEN.contains(name));
+                chosen.filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
             }
         }
     };
@@ -155,7 +166,11 @@ impl ScenarioSettings {
     /// The request that these settings mean; what they say nothing about is that of `rest`, or a default.
     pub fn request(&self, rest: &Request) -> Request {
         let own = self.clone();
+        let mut chosen = self.chosen();
+        chosen.extend(rest.chosen.clone());
         let mut request = Request {
+            name: own.name,
+            chosen,
             measure: own.measure.unwrap_or_default(),
             on: own.on.unwrap_or_default(),
             payload: own.payload.unwrap_or_else(|| vec![Payload::Bytes(64)]),

@@ -119,6 +119,7 @@ fn facts(report: &RunReport) -> Vec<(&'static str, String)> {
         ("clock source", environment.clock_source.clone().unwrap_or_default()),
         ("mitigations", join(&mut mitigations.into_iter())),
         ("wirelap", environment.wirelap_version.clone()),
+        ("scenario", scenario.name.clone().unwrap_or_default()),
         ("kind", scenario.kind.name().to_owned()),
         ("payloads", join(&mut sizes.into_iter())),
         ("warm-up", format!("{} messages", scenario.warmup)),

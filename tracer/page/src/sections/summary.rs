@@ -30,7 +30,10 @@ fn ran(report: &RunReport) -> Markup {
     ];
     let machine: Vec<String> = machine.into_iter().filter(|text| !text.is_empty()).collect();
     html! {
-        p class="lead" { (table::title(&report.scenario)) }
+        p class="lead" {
+            @if let Some(name) = &report.scenario.name { "Scenario " (name) ": " }
+            (table::title(&report.scenario))
+        }
         p { (environment.started_at) " · " (machine.join(" · ")) " · wirelap " (environment.wirelap_version) }
         @if report.partial {
             p class="warn" { strong { "Partial: " } "the run ended early, or less than half of the sent messages were delivered." }

@@ -135,7 +135,7 @@ fn repetition(number: u32, samples: &Samples, result: &RunResult) -> Repetition 
         cpu_share: Some(cpu_share),
         cpu_ns_per_message: Some(2_000.0),
         rss_bytes: Some((9 + u64::from(number)) << 20),
-        over_time: Vec::new(),
+        ..ProcessUse::default()
     };
     let rows = result.segments.iter().map(|row| TimeSpentRow {
         leg: row.leg,

@@ -37,7 +37,12 @@ struct AllowedName {
     name: OsString,
     force: bool,
     numbered: bool,
+    /// The file that was kept under this name last: it may be replaced by the next one.
+    kept: Option<Identity>,
 }
+
+/// The device and the inode of a file.
+type Identity = (u64, u64);
 
 /// A file that is being written and does not have its final name yet.
 #[derive(Debug)]
@@ -61,7 +66,8 @@ impl OutputNames {
         force: bool,
         numbered: bool,
     ) -> io::Result<()> {
-        let allowed = AllowedName { path: path.to_owned(), folder, name, force, numbered };
+        let kept = None;
+        let allowed = AllowedName { path: path.to_owned(), folder, name, force, numbered, kept };
         if !force && allowed.is_there()? {
             return Err(Errno::EXIST.into());
         }
@@ -114,18 +120,20 @@ impl OutputNames {
         Ok(handed)
     }
 
-    /// Gives a file of [`OutputNames::begin`] its name.
+    /// Gives a file of [`OutputNames::begin`] its name. It replaces the file that was kept under this name before.
     ///
     /// # Errors
     /// `EEXIST` if another file has the name by now and must not be replaced.
     pub fn keep(&mut self, path: &Path) -> io::Result<()> {
         let count = self.next();
         let (allowed, name) = find(&self.allowed, path)?;
+        let own = allowed.kept.is_some() && allowed.kept == identity_at(&allowed.folder, &name);
+        let force = allowed.force || own;
         let found = self.begun.iter().position(|begun| begun.path == path);
         let begun = self.begun.swap_remove(found.ok_or(Errno::NOENT)?);
         let folder = &allowed.folder;
         let replaced = mode_of(folder, &name)?;
-        let named = match (&begun.name, allowed.force) {
+        let named = match (&begun.name, force) {
             (Some(own), true) => rename_over(folder, own, &name),
             (Some(own), false) => {
                 let renamed = renameat_with(folder, own, folder, &name, RenameFlags::NOREPLACE);
@@ -142,7 +150,13 @@ impl OutputNames {
             }
         };
         named?;
-        give(&begun.file, replaced.unwrap_or(PRIVATE))
+        give(&begun.file, replaced.unwrap_or(PRIVATE))?;
+        write_back(folder);
+        let kept = rustix::fs::fstat(&begun.file).ok().map(|stat| identity(&stat));
+        for allowed in self.allowed.iter_mut().filter(|allowed| allowed.path == path) {
+            allowed.kept = kept;
+        }
+        Ok(())
     }
 
     /// Removes a file whose name is allowed.
@@ -242,6 +256,23 @@ fn mode_of(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<u32>> {
         Ok(stat) => Ok(Some(stat.st_mode & PRIVATE)),
         Err(Errno::NOENT) => Ok(None),
         Err(error) => Err(error.into()),
+    }
+}
+
+fn identity(stat: &rustix::fs::Stat) -> Identity {
+    (stat.st_dev, stat.st_ino)
+}
+
+fn identity_at(folder: &OwnedFd, name: &OsStr) -> Option<Identity> {
+    statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok().map(|stat| identity(&stat))
+}
+
+/// Writes the names in a folder back to the disk, so that a new name outlives a loss of power. A file system that cannot do
+/// that does it later.
+fn write_back(folder: &OwnedFd) {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    if let Ok(readable) = openat(folder, ".", flags, Mode::empty()) {
+        let _ = rustix::fs::fsync(readable);
     }
 }
 

@@ -75,6 +75,18 @@ impl Outputs {
     /// # Errors
     /// The path cannot be written, or a file is there already and `force` is not set.
     pub fn allow(&self, path: &Path, numbered: bool) -> Result<(), Failure> {
+        self.allow_if(path, numbered, self.force)
+    }
+
+    /// As [`Outputs::allow`], for a file that may be there already: the one that is continued.
+    ///
+    /// # Errors
+    /// The path cannot be written.
+    pub fn allow_continued(&self, path: &Path, numbered: bool) -> Result<(), Failure> {
+        self.allow_if(path, numbered, true)
+    }
+
+    fn allow_if(&self, path: &Path, numbered: bool, force: bool) -> Result<(), Failure> {
         if path == Path::new("-") {
             return Ok(());
         }
@@ -100,11 +112,11 @@ impl Outputs {
             }
             Destination::File { folder, name } => match &self.creator {
                 Creator::ThisProcess(names) => {
-                    lock(names).allow(path, folder, name, self.force, numbered)
+                    lock(names).allow(path, folder, name, force, numbered)
                 }
                 Creator::Steward(steward) => {
                     use std::os::fd::AsFd;
-                    steward.allow(path, folder.as_fd(), name, (self.force, numbered))
+                    steward.allow(path, folder.as_fd(), name, (force, numbered))
                 }
             }
             .map_err(failed),
@@ -127,12 +139,17 @@ impl Outputs {
         self.open(path, OutputNames::begin, Steward::begin)
     }
 
-    /// Gives a complete file of [`Outputs::begin`] its name.
+    /// Whether an allowed path leads to a device or a pipe, which can be written only once.
+    pub fn is_special(&self, path: &Path) -> bool {
+        self.special().contains_key(path)
+    }
+
+    /// Gives a complete file of [`Outputs::begin`] its name. It replaces a file that was kept under this name before.
     ///
     /// # Errors
     /// Another file has the name by now and `force` is not set, or the disk is full.
     pub fn keep(&self, path: &Path, file: &File) -> io::Result<()> {
-        if self.special().contains_key(path) {
+        if self.is_special(path) {
             return Ok(());
         }
         // Some file systems report a full disk only when the data is written back.
@@ -171,7 +188,7 @@ impl Store for Outputs {
     }
 
     fn remove(&mut self, path: &Path) {
-        if self.special().contains_key(path) {
+        if self.is_special(path) {
             return;
         }
         // A file that somebody has removed or moved away needs no removal.

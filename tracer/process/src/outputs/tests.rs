@@ -21,6 +21,24 @@ fn a_file_has_its_name_when_it_is_whole() {
 }
 
 #[test]
+fn a_file_replaces_the_one_that_was_kept_before_and_no_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let (outputs, path) = allowed(folder.path(), false, false);
+    for text in ["first", "second", "third"] {
+        let mut file = outputs.begin(&path).unwrap();
+        std::io::Write::write_all(&mut file, text.as_bytes()).unwrap();
+        outputs.keep(&path, &file).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+    fs::write(folder.path().join("theirs"), "theirs").unwrap();
+    fs::rename(folder.path().join("theirs"), &path).unwrap();
+    let file = outputs.begin(&path).unwrap();
+    assert_eq!(outputs.keep(&path, &file).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+    assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
+}
+
+#[test]
 fn a_file_that_came_in_between_is_not_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let (outputs, path) = allowed(folder.path(), false, false);

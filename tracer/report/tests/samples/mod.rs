@@ -3,9 +3,10 @@
 pub mod why;
 
 use wirelap_report::{
-    Distribution, Environment, EthernetBytes, GroundTruth, Latency, Messages, OperationBytes,
-    Overhead, Pacing, PartsBytes, PerMessageBytes, Process, RttHalf, RunKind, RunReport, RunResult,
-    Scenario, Scheduling, SegmentRow, Slowdown, Throughput, TracerCost, Trust,
+    Distribution, Environment, EthernetBytes, GroundTruth, Latency, LayersBytes, Messages,
+    OperationBytes, Overhead, Pacing, PartsBytes, PerMessageBytes, Process, RttHalf, RunKind,
+    RunReport, RunResult, Scenario, Scheduling, SegmentRow, Slowdown, Throughput, TracerCost,
+    Trust,
 };
 
 /// Two middlewares, ping-pong; the second lost events and disagrees with the workloads.
@@ -15,6 +16,8 @@ pub fn report() -> RunReport {
     RunReport {
         schema: wirelap_report::run::RUN_SCHEMA.into(),
         partial: true,
+        incomplete: None,
+        machine_key: None,
         environment: Environment {
             kernel: "6.18.0".into(),
             cpu_model: "A processor".into(),
@@ -25,6 +28,8 @@ pub fn report() -> RunReport {
             ..Environment::default()
         },
         scenario: Scenario {
+            name: None,
+            settings: std::collections::BTreeMap::default(),
             kind: RunKind::Latency,
             pacing: Pacing::PingPong,
             middlewares: vec!["tcp".into(), "mqtt".into()],
@@ -127,6 +132,14 @@ pub fn tcp() -> RunResult {
             total_bytes: 268_000,
             packets: 2000,
             deliveries: 2000,
+            layers_bytes: LayersBytes {
+                payload: 128_000,
+                protocol: 8_000,
+                transport: 64_000,
+                network: 40_000,
+                link: 28_000,
+                ..LayersBytes::default()
+            },
             parts_bytes: PartsBytes {
                 payload: 128_000,
                 header: 8_000,

@@ -1,0 +1,279 @@
+//! The figures of a result over all of its repetitions.
+
+use super::clients;
+use super::outcome::{payload_bytes, rate};
+use super::record::TrialRecord;
+use super::repetition::coverage;
+use super::round_trip;
+use super::why::{Causes, causes};
+use crate::cases::unique;
+use crate::pacing::Pacing;
+use crate::tally::SegmentTimes;
+use std::collections::BTreeMap;
+use wirelap_correlate::Overhead as Ledger;
+use wirelap_events::human::counted;
+use wirelap_events::{Saturate, Segment, Total};
+use wirelap_report::{
+    Distribution, GroundTruth, Histograms, Latency, Messages, Overhead, Process, ProcessUse,
+    Repetition, RunResult, Samples, Throughput, Trust,
+};
+use wirelap_session::Sampling;
+
+/// The result of at least one trial. `earlier` is the same result in the file of a run that was resumed.
+pub fn result(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResult {
+    let trial = &records[0].trial;
+    let all: Vec<&Repetition> = records.iter().map(|record| &record.repetition).collect();
+    let messages = sum_of_messages(&all);
+    let processes = processes(&all);
+    let Causes { why, repetitions: why_repetitions } = causes(records, &processes, earlier);
+    let is_sampled = trial.sampling != Sampling::Off || records[0].is_untraced();
+    let traced = (
+        all.iter().map(|one| one.payload_bytes).total(),
+        all.iter().map(|one| one.messages.matched).total(),
+    );
+    let mut result = RunResult {
+        middleware: trial.name().to_owned(),
+        broker: trial.broker.as_ref().map(|broker| broker.name().to_owned()),
+        variant: trial.variant.map(|variant| variant.to_string()),
+        payload_bytes: payload_bytes(trial, traced),
+        rate_msg_per_s: rate(trial),
+        topology: clients::topology(trial.workloads.topology),
+        settings: settings(records),
+        untraced: records[0].is_untraced(),
+        partial: records.iter().any(|record| record.is_partial()),
+        error: all.iter().find_map(|one| one.error.clone()),
+        messages,
+        throughput: mean_throughput(&all),
+        rate_reached: rate_reached(&all),
+        connections: clients::pooled(&all),
+        latency: latency(trial.pacing, &all),
+        segments: segments(&all).rows(),
+        sched_gap_ns: sched_gap(&all),
+        overhead: overhead(&all),
+        why,
+        why_repetitions,
+        processes,
+        trust: trust(&all, coverage(messages, is_sampled)),
+        ground_truth: ground_truth(&all),
+        repetitions: all.iter().map(|one| (*one).clone()).collect(),
+        notes: Vec::new(),
+    };
+    result.notes = notes(&result);
+    result.partial |= result.is_mostly_undelivered();
+    result.judge();
+    result
+}
+
+/// What was measured at one rate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AtRate {
+    /// The share of the wanted rate at which messages were sent; `None` if that is not known.
+    pub sent_share: Option<f64>,
+    /// The 99th percentile of the latency, from the intended time of sending where that is known; `None` if more than 1 % of the
+    /// messages did not arrive, or if a trial failed.
+    pub p99_ns: Option<u64>,
+}
+
+/// What the trials of one rate have measured.
+pub fn at_rate(records: &[&TrialRecord]) -> AtRate {
+    let all: Vec<&Repetition> = records.iter().map(|record| &record.repetition).collect();
+    let messages = sum_of_messages(&all);
+    let missing = messages.expected().saturating_sub(messages.delivered);
+    let whole = !records.iter().any(|record| record.is_partial());
+    let latency = latency(records[0].trial.pacing, &all);
+    let times = latency.intended_to_deliver_ns.unwrap_or(latency.one_way_ns);
+    AtRate {
+        sent_share: rate_reached(&all),
+        p99_ns: (whole && times.count > 0 && missing <= messages.expected() / 100)
+            .then_some(times.p99),
+    }
+}
+
+fn sum_of_messages(all: &[&Repetition]) -> Messages {
+    all.iter().fold(Messages::default(), |sum, one| {
+        let (a, b) = (sum, one.messages);
+        Messages {
+            sent: a.sent.saturating_add(b.sent),
+            delivered: a.delivered.saturating_add(b.delivered),
+            expected: match (a.expected, b.expected) {
+                (None, None) => None,
+                _ => Some(a.expected().saturating_add(b.expected())),
+            },
+            matched: a.matched.saturating_add(b.matched),
+            uncovered: a.uncovered.saturating_add(b.uncovered),
+            duplicates: a.duplicates.saturating_add(b.duplicates),
+            retained: a.retained.saturating_add(b.retained),
+            warmup: a.warmup.saturating_add(b.warmup),
+        }
+    })
+}
+
+/// The settings that the processes of a variant reported.
+fn settings(records: &[&TrialRecord]) -> BTreeMap<String, String> {
+    let of_variants = records.iter().filter(|record| record.trial.variant.is_some());
+    of_variants.flat_map(|record| record.settings.clone()).collect()
+}
+
+/// The share of the wanted rate at which messages were sent, over all repetitions.
+fn rate_reached(all: &[&Repetition]) -> Option<f64> {
+    let sums = all.iter().filter_map(|one| one.rate);
+    let (sent, wanted) =
+        sums.fold((0.0, 0.0), |sum, one| (sum.0 + one.sent as f64, sum.1 + one.wanted));
+    (wanted > 0.0).then(|| (sent / wanted).min(1.0))
+}
+
+/// The mean of the repetitions, without those that failed before a message arrived.
+fn mean_throughput(all: &[&Repetition]) -> Throughput {
+    let counted = || all.iter().filter(|one| !one.partial || one.throughput.msg_per_s > 0.0);
+    let mean = |of: fn(&Throughput) -> f64| {
+        counted().map(|one| of(&one.throughput)).total::<f64>() / counted().count().max(1) as f64
+    };
+    Throughput {
+        msg_per_s: mean(|one| one.msg_per_s),
+        payload_bit_per_s: mean(|one| one.payload_bit_per_s),
+    }
+}
+
+fn latency(pacing: Pacing, all: &[&Repetition]) -> Latency {
+    let one_way_ns = merged(all, |one| Some(one.one_way_ns), |of| of.one_way_ns.as_ref());
+    let some = |distribution: Distribution| (distribution.count > 0).then_some(distribution);
+    let requests = merged(all, |one| one.request_one_way_ns, |of| of.request_one_way_ns.as_ref());
+    let replies = merged(all, |one| one.reply_one_way_ns, |of| of.reply_one_way_ns.as_ref());
+    let actual =
+        merged(all, |one| one.publish_to_deliver_ns, |of| of.publish_to_deliver_ns.as_ref());
+    let intended =
+        merged(all, |one| one.intended_to_deliver_ns, |of| of.intended_to_deliver_ns.as_ref());
+    Latency {
+        one_way_ns,
+        rtt_half_ns: round_trip::pooled(all),
+        request_one_way_ns: some(requests).filter(|_| pacing == Pacing::PingPong),
+        reply_one_way_ns: some(replies),
+        publish_to_deliver_ns: some(actual),
+        intended_to_deliver_ns: some(intended).filter(|_| matches!(pacing, Pacing::Rate(_))),
+    }
+}
+
+fn sched_gap(all: &[&Repetition]) -> Distribution {
+    merged(all, |one| Some(one.sched_gap_ns), |of| of.sched_gap_ns.as_ref())
+}
+
+/// The distribution of the times of all repetitions, from those of each and their histograms.
+pub fn merged(
+    all: &[&Repetition],
+    own: impl Fn(&Repetition) -> Option<Distribution>,
+    encoded: impl Fn(&Histograms) -> Option<&String>,
+) -> Distribution {
+    let known = || {
+        all.iter().filter_map(|one| {
+            let own = own(one).filter(|own| own.count > 0)?;
+            Some((own, encoded(&one.histograms)))
+        })
+    };
+    if known().count() < 2 {
+        return known().next().map(|(own, _)| own).unwrap_or_default();
+    }
+    let mut sum = Samples::new();
+    for (own, text) in known() {
+        if let Some(one) = text.and_then(|text| Samples::decode(text, (own.min, own.max), 0)) {
+            sum.merge(&one);
+        }
+    }
+    sum.distribution()
+}
+
+fn segments(all: &[&Repetition]) -> SegmentTimes {
+    let mut sum = SegmentTimes::default();
+    for one in all.iter().flat_map(|one| &one.histograms.segments) {
+        let segment = Segment::ALL.into_iter().find(|segment| segment.name() == one.segment);
+        let extremes = (one.min_ns, one.max_ns);
+        let samples = Samples::decode(&one.histogram, extremes, one.total_ns);
+        if let (Some(segment), Some(samples)) = (segment, samples) {
+            sum.add_all(usize::from(one.leg.saturating_sub(1)), segment, &samples);
+        }
+    }
+    sum
+}
+
+fn overhead(all: &[&Repetition]) -> Overhead {
+    let mut sum = Ledger::default();
+    for one in all {
+        sum += &Ledger::from(&one.overhead);
+    }
+    (&sum).into()
+}
+
+fn processes(all: &[&Repetition]) -> Vec<Process> {
+    let of_role = |role: &str| -> Vec<&ProcessUse> {
+        let parts = all.iter().flat_map(|one| &one.processes);
+        parts.filter(|part| part.role == role).collect()
+    };
+    let process = |part: &ProcessUse| {
+        let shares: Vec<f64> =
+            of_role(&part.role).into_iter().filter_map(|part| part.cpu_share).collect();
+        Process {
+            role: part.role.clone(),
+            pid: part.pid,
+            host: None,
+            name: part.name.clone(),
+            cpu_share: (!shares.is_empty())
+                .then(|| shares.iter().total::<f64>() / shares.len() as f64),
+            rss_bytes: of_role(&part.role).into_iter().filter_map(|part| part.rss_bytes).max(),
+            scheduling: part.scheduling,
+            unix_clients: part.unix_clients.clone(),
+        }
+    };
+    all.last().into_iter().flat_map(|last| &last.processes).map(process).collect()
+}
+
+fn trust(all: &[&Repetition], coverage: f64) -> Trust {
+    let mut sum = Trust { coverage, ..Trust::default() };
+    let count = all.len() as f64;
+    for one in all.iter().map(|one| &one.trust) {
+        for (probe, lost) in &one.events_lost {
+            sum.events_lost.entry(probe.clone()).or_default().grow(*lost);
+        }
+        sum.events.grow(one.events);
+        sum.uncaptured_bytes.grow(one.uncaptured_bytes);
+        sum.undecoded_bytes.grow(one.undecoded_bytes);
+        sum.unread_messages.grow(one.unread_messages);
+        sum.unseen_sent = sum.unseen_sent.plus(one.unseen_sent);
+        sum.unseen_received = sum.unseen_received.plus(one.unseen_received);
+        sum.to_unseen_readers.grow(one.to_unseen_readers);
+        sum.read_twice.grow(one.read_twice);
+        sum.without_send.grow(one.without_send);
+        sum.evicted.grow(one.evicted);
+        sum.window_share += one.window_share / count;
+        sum.telescoping_violations.grow(one.telescoping_violations);
+        sum.tracer.slowdown = sum.tracer.slowdown.or(one.tracer.slowdown);
+        sum.tracer.cpu_share += one.tracer.cpu_share / count;
+        sum.tracer.rss_bytes = sum.tracer.rss_bytes.max(one.tracer.rss_bytes);
+    }
+    sum
+}
+
+fn ground_truth(all: &[&Repetition]) -> Option<GroundTruth> {
+    all.iter().filter_map(|one| one.ground_truth.clone()).reduce(|a, b| GroundTruth {
+        published: a.published.saturating_add(b.published),
+        delivered: a.delivered.saturating_add(b.delivered),
+        compared: a.compared.saturating_add(b.compared),
+        violations: a.violations.saturating_add(b.violations),
+        order_violations: a.order_violations.saturating_add(b.order_violations),
+        unknown: a.unknown.saturating_add(b.unknown),
+        worst_violation_ns: a.worst_violation_ns.max(b.worst_violation_ns),
+    })
+}
+
+/// The notes of all repetitions, and one on the causes if they are not of all.
+fn notes(result: &RunResult) -> Vec<String> {
+    let each = result.repetitions.iter().flat_map(|one| one.notes.clone());
+    let mut notes = unique(&each.collect::<Vec<_>>());
+    let (of, all) = (result.why_repetitions.len() as u64, result.repetitions.len() as u64);
+    if of > 0 {
+        notes.push(format!(
+            "the causes and the slowest messages are those of {of} of {}: those of trials that a signal stopped, or that were \
+             measured before or after the run was resumed, cannot be added to them",
+            counted(all, "repetition")
+        ));
+    }
+    notes
+}

@@ -1,0 +1,63 @@
+//! What is kept of a trial that was run: its repetition as in the report, and what the report has of several trials together.
+
+use super::outcome::{is_partial, messages};
+use super::repetition;
+use crate::measure::Outcome;
+use crate::trial::Trial;
+use std::collections::BTreeMap;
+use wirelap_contract::WorkloadKind;
+use wirelap_correlate::{Evidence, WorkloadCounts};
+use wirelap_process::Failure;
+use wirelap_report::{Hook, Messages, Repetition};
+
+/// A trial that was run, now or before the run was resumed.
+#[derive(Debug)]
+pub struct TrialRecord {
+    /// The trial.
+    pub trial: Trial,
+    /// Its figures.
+    pub repetition: Repetition,
+    /// Why it failed; `None` if it did not.
+    pub error: Option<Failure>,
+    /// Whether the failure also concerns all further trials.
+    pub ends_run: bool,
+    /// The evidence for the causes of the messages' latency; `None` for a trial before the run was resumed.
+    pub evidence: Option<Evidence>,
+    /// The hooks that were used.
+    pub hooks: Vec<Hook>,
+    /// Versions of libraries and brokers by name, as the processes reported them.
+    pub versions: BTreeMap<String, String>,
+    /// Settings by `ROLE.NAME`, as the processes reported them.
+    pub settings: BTreeMap<String, String>,
+}
+
+impl TrialRecord {
+    /// The record of an outcome at its `position` in the order of the run, from 1.
+    pub fn of(position: u32, outcome: Outcome) -> TrialRecord {
+        let repetition = repetition::of(position, &outcome);
+        let evidence = evidence(&outcome);
+        let Outcome { trial, error, ends_run, hooks, versions, settings, .. } = outcome;
+        let evidence = Some(evidence);
+        TrialRecord { trial, repetition, error, ends_run, evidence, hooks, versions, settings }
+    }
+
+    /// Whether the trial did not reach its end.
+    pub fn is_partial(&self) -> bool {
+        self.error.is_some() || self.repetition.interrupted.is_some()
+    }
+
+    /// Whether the middleware has no messages that a trace could follow.
+    pub fn is_untraced(&self) -> bool {
+        self.trial.about.kind == WorkloadKind::Untraced
+    }
+}
+
+/// The evidence of a trial, with the counts that the workloads reported.
+fn evidence(outcome: &Outcome) -> Evidence {
+    let mut evidence = outcome.evidence.clone();
+    if outcome.trial.about.kind == WorkloadKind::Stamped && !is_partial(outcome) {
+        let Messages { sent, delivered, .. } = messages(outcome);
+        evidence.tell(WorkloadCounts { sent, due: sent, delivered });
+    }
+    evidence
+}

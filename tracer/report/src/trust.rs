@@ -1,0 +1,133 @@
+//! The JSON of what the figures of a result stand on: coverage, losses, the cost of tracing, the workloads' own records.
+
+use crate::reliability::{Reliability, TrustReason, Unseen};
+use crate::{ClockOffset, HostClock};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use wirelap_events::Total;
+
+/// How far the figures can be trusted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Trust {
+    /// Whether the figures can be used: `good`, `reduced` or `unusable`.
+    #[serde(default)]
+    pub verdict: Reliability,
+    /// Why the verdict is not `good`, the most serious reason first; empty if it is.
+    #[serde(default)]
+    pub reasons: Vec<TrustReason>,
+    /// Matched over delivered, 0..=1; 1 if nothing was delivered. When sampling, only deliveries in traced windows count.
+    pub coverage: f64,
+    /// Lost events by probe; probes that lost none are listed with 0.
+    pub events_lost: BTreeMap<String, u64>,
+    /// Events received from the probes.
+    pub events: u64,
+    /// Payload bytes on the wire that were not captured.
+    pub uncaptured_bytes: u64,
+    /// Bytes in which no frame was found.
+    pub undecoded_bytes: u64,
+    /// Messages in batches that could not be decoded (their headers say how many). They are not in any other count.
+    #[serde(default)]
+    pub unread_messages: u64,
+    /// Packets that were not captured when sent, by the sockets' sequence numbers. Messages in them are not counted.
+    #[serde(default)]
+    pub unseen_sent: Unseen,
+    /// Packets that were not captured when received, by the sockets' sequence numbers.
+    #[serde(default)]
+    pub unseen_received: Unseen,
+    /// Legs whose reader is on another host or excluded by a filter: whether it has read them is not known.
+    #[serde(default)]
+    pub to_unseen_readers: u64,
+    /// Messages that were sent to two consumers of a group because a partition moved from one to the other. Which of them
+    /// handled a message is not known, and both deliveries are counted.
+    #[serde(default)]
+    pub read_twice: u64,
+    /// Matched deliveries whose send call was not traced: their latency begins at a later stage.
+    #[serde(default)]
+    pub without_send: u64,
+    /// Flows and messages that were evicted to limit the memory used.
+    pub evicted: u64,
+    /// Share of the time during which events were reported; below 1 when sampling.
+    pub window_share: f64,
+    /// Messages whose segments do not add up exactly to their one-way latency: always 0.
+    pub telescoping_violations: u64,
+    /// What the tracer itself used.
+    pub tracer: TracerCost,
+    /// The clock offset between two hosts; absent for captures of one host, or of more than two (see `hosts`).
+    #[serde(default)]
+    pub clocks: Option<ClockOffset>,
+    /// The clock offsets of all hosts but the first; empty for captures of one host.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostClock>,
+    /// Whether the input had only packets that other programs captured: no system calls, no threads, and timestamps by the
+    /// capturing program.
+    #[serde(default)]
+    pub packets_only: bool,
+}
+
+impl Trust {
+    /// The largest possible error of times between hosts, in nanoseconds: first if the minimum delay is the same in both
+    /// directions, second in any case. `None` for one host.
+    pub fn between_hosts(&self) -> Option<(u64, u64)> {
+        let clocks = self.hosts.iter().map(|host| &host.clock).chain(&self.clocks);
+        clocks
+            .map(|clock| (clock.within_ns, clock.at_most_ns))
+            .reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)))
+    }
+
+    /// Lost events of all probes.
+    pub fn lost(&self) -> u64 {
+        self.events_lost.values().total()
+    }
+}
+
+/// What the tracer itself used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TracerCost {
+    /// CPU time over wall time of wirelap's own process, 1.0 = one core.
+    pub cpu_share: f64,
+    /// Resident memory of wirelap's own process.
+    pub rss_bytes: u64,
+    /// How much tracing slowed down the traced processes; absent if that was not measured (`--measure-cost false`,
+    /// back-to-back runs, programs that `run` did not start, messages that take milliseconds).
+    #[serde(default)]
+    pub slowdown: Option<Slowdown>,
+}
+
+/// How much tracing slowed down the traced processes: they ran in turns, alternately with and without probes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Slowdown {
+    /// Publish to deliver with the probes attached, as the workloads recorded it: median of the turns' medians.
+    pub traced_p50_ns: u64,
+    /// Publish to deliver with the probes detached: median of the turns' medians.
+    pub untraced_p50_ns: u64,
+    /// Traced over untraced for each pair of neighbouring turns: median of the pairs.
+    pub ratio: f64,
+    /// Lower end of the ratio's 95 % confidence interval, bootstrapped from the pairs.
+    pub ratio_low: f64,
+    /// Upper end of the ratio's 95 % confidence interval.
+    pub ratio_high: f64,
+    /// Turns with enough messages, with and without probes.
+    pub turns: u32,
+    /// Messages in these turns.
+    pub messages: u64,
+}
+
+/// The comparison of the trace with the workloads' own records.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GroundTruth {
+    /// Messages that publishers recorded as published.
+    pub published: u64,
+    /// Messages that subscribers recorded as received.
+    pub delivered: u64,
+    /// Matched messages of which both ends have a record.
+    pub compared: u64,
+    /// Compared messages whose one-way latency on the wire is longer than publish to deliver.
+    pub violations: u64,
+    /// Compared messages that were sent before they were published, or delivered before they were read.
+    pub order_violations: u64,
+    /// Messages that the trace shows as delivered and the subscriber did not receive: always 0.
+    pub unknown: u64,
+    /// By how much the worst violation is longer, in nanoseconds.
+    pub worst_violation_ns: u64,
+}
