@@ -3,7 +3,7 @@
 use crate::pacing::Pacing;
 use crate::plan::Plan;
 use crate::request::{Measure, Request};
-use crate::results::{Order, Results, TrialRecord};
+use crate::results::{self, Order, Results, TrialRecord};
 use crate::series::Measured;
 use crate::trial::Trial;
 use wirelap_process::Failure;
