@@ -102,7 +102,6 @@ impl EntryReader {
     }
 
     /// The next entry of the block at hand, given its bytes and where it is in the file.
-    #[inline]
     pub fn next(
         &mut self,
         block: &[u8],
@@ -112,13 +111,13 @@ impl EntryReader {
         while let Some(records) = &mut self.records {
             let at = records.position();
             match records.next(block) {
-                Some(Ok(entry)) => {
+                Ok(Some(entry)) => {
                     self.counts.records.grow(1);
                     return Some(entry);
                 }
-                None => self.records = None,
-                Some(Err(record::Unreadable::LaterVersion)) => self.counts.unknown_records.grow(1),
-                Some(Err(record::Unreadable::Malformed)) => problems.add(
+                Ok(None) => self.records = None,
+                Err(record::Unreadable::LaterVersion) => self.counts.unknown_records.grow(1),
+                Err(record::Unreadable::Malformed) => problems.add(
                     offset.saturating_add(at as u64),
                     "a record of wirelap's that cannot be read: left out",
                 ),

@@ -110,7 +110,6 @@ impl<R: Read> Recording<R> {
     }
 
     /// The next entry, its bytes still where they are.
-    #[inline]
     pub(super) fn next_located(&mut self) -> Option<LocatedEntry> {
         loop {
             self.pending = None;
@@ -127,7 +126,6 @@ impl<R: Read> Recording<R> {
     }
 
     /// The next entry of the block at hand.
-    #[inline]
     fn entry_of_block(&mut self) -> Option<LocatedEntry> {
         self.entries.next(self.blocks.block(), self.blocks.offset(), &mut self.problems)
     }

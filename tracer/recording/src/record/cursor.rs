@@ -43,27 +43,23 @@ impl RecordCursor {
         self.at
     }
 
-    /// The next record of the block, given all its bytes; `None` at the end.
+    /// The next record of the block, given all its bytes. `Ok(None)` at the end.
     ///
     /// # Errors
     /// The record gives no entry. Nothing behind it can be read if its length is wrong: then the cursor is at the end.
-    #[inline]
-    pub fn next(&mut self, block: &[u8]) -> Option<Result<LocatedEntry, Unreadable>> {
+    pub fn next(&mut self, block: &[u8]) -> Result<Option<LocatedEntry>, Unreadable> {
         let mut rest = Bytes(block.get(self.at..self.end).unwrap_or_default());
         if rest.0.is_empty() {
-            return None;
+            return Ok(None);
         }
         self.at = self.end;
         let len = rest.unsigned().and_then(|len| usize::try_from(len).ok());
-        let Some(record) = len.and_then(|len| rest.take(len)) else {
-            return Some(Err(Unreadable::Malformed));
-        };
+        let record = len.and_then(|len| rest.take(len)).ok_or(Unreadable::Malformed)?;
         self.at = self.end.saturating_sub(rest.0.len());
-        Some(self.read(Bytes(record)))
+        self.read(Bytes(record)).map(Some)
     }
 
     /// Reads a record that ends where the next one begins.
-    #[inline]
     fn read(&mut self, mut from: Bytes<'_>) -> Result<LocatedEntry, Unreadable> {
         let [kind] = from.array().ok_or(Unreadable::Malformed)?;
         match kind {
@@ -82,7 +78,6 @@ impl RecordCursor {
         Some(self.last)
     }
 
-    #[inline]
     fn event(&mut self, kind: u8, mut from: Bytes<'_>, known: bool) -> Option<LocatedEntry> {
         let at = self.time(&mut from)?;
         let cpu = Cpu::take(&mut from)?;
