@@ -188,7 +188,7 @@ impl<S: DeliverySink> SessionThread<S> {
         let windows = &mut self.windows;
         let count = self.capture.poll(WAIT, &mut |event| {
             last = last.max(event.at);
-            let cut = windows.as_mut().map(|w| w.cut(event, || correlator.has_room()));
+            let cut = windows.as_mut().map(|w| w.cut(event, || correlator.make_room()));
             let closed;
             let event = match cut.unwrap_or_default() {
                 WindowCut::None => event,

@@ -136,10 +136,10 @@ impl Correlator {
         self.event(event);
     }
 
-    /// Whether there is room for the messages of one more event. Where there is none, a message that was found since the
-    /// observation went on last has to be given up for a new one, though it is still on its way.
-    pub fn has_room(&mut self) -> bool {
-        self.deliveries.has_room(self.coverage.cut())
+    /// Makes room for the messages of one more event: gives up messages that are only remembered for their copies, or left from
+    /// before the last pause. Returns false where that is not enough: one that is still on its way would have to be given up.
+    pub fn make_room(&mut self) -> bool {
+        self.deliveries.make_room(self.coverage.cut(), &mut self.accounts)
     }
 
     /// Whether messages that were found between two times are still on their way.

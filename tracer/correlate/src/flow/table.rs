@@ -199,7 +199,7 @@ impl FlowTable {
             return;
         }
         let Some(conversation) = self.get_mut(direction) else { return };
-        if conversation.flows[0].key == key || conversation.flows[1].key == key {
+        if conversation.flows.iter().any(|flow| flow.key == key) {
             return;
         }
         let aliases = &mut conversation.translation().aliases;
@@ -256,8 +256,8 @@ impl FlowTable {
         }) {
             conversation.decide(*protocol);
         }
-        let direction =
-            Direction { index: self.slab.insert(conversation), serial: self.serial, side: Side::A };
+        let index = self.slab.insert(conversation);
+        let direction = Direction { index, serial: self.serial, side: Side::A };
         for (key, direction) in [(key, direction), (key.reversed(), direction.back())] {
             if is_held {
                 self.place_behind(key, direction);
@@ -359,8 +359,7 @@ impl FlowTable {
         Some(if rank(a) > rank(b) { Side::A } else { Side::B })
     }
 
-    /// Frees what conversations without an event since `limit` keep for speed: some of all on each
-    /// call.
+    /// Frees what conversations without an event since `limit` keep for speed: some of all on each call.
     pub fn shrink_some(&mut self, limit: Nanos) {
         const AT_ONCE: usize = 1024;
         let end = self.slab.capacity().min(self.shrunk.saturating_add(AT_ONCE));

@@ -58,19 +58,14 @@ impl Messages {
         self.open.len() >= room || self.legs.len() >= room.saturating_mul(2)
     }
 
-    /// Whether the messages of one more event have room without one being given up that was found after `since` and is still
-    /// waited for.
-    pub fn has_room(&mut self, since: Nanos) -> bool {
-        // One event can carry thousands of messages.
-        !self.is_short_of(self.limit / 16)
-            || self
-                .least()
-                .is_none_or(|least| self.open[least].at < since || !self.is_waited_for(least))
-    }
-
     /// Whether most of the room is taken by what is waited for. What is only remembered makes room.
     pub fn is_pressed(&self) -> bool {
         self.waiting >= (self.limit / 4).saturating_mul(3)
+    }
+
+    /// Whether there is too little room for the messages of one more event, which can carry thousands.
+    pub fn is_nearly_full(&self) -> bool {
+        self.is_short_of(self.limit / 16)
     }
 
     pub fn leg(&self, key: LegKey) -> Option<&LegState> {

@@ -17,7 +17,7 @@ fn correlator() -> Correlator {
 /// Takes events in until there is no room. Returns how many, and how many messages were given up until then.
 fn take_while_there_is_room(correlator: &mut Correlator, events: &[OwnedEvent]) -> (usize, u64) {
     let fits = |event: &&OwnedEvent| {
-        let has_room = correlator.has_room();
+        let has_room = correlator.make_room();
         if has_room {
             correlator.take(&event.event(), &mut |_: &Delivery| {});
         }
@@ -87,7 +87,7 @@ fn what_a_window_has_left_behind_takes_no_room_of_the_next() {
     (0..500).for_each(|n| unread(&mut world, &mut pair, n));
     let mut correlator = correlator();
     take_while_there_is_room(&mut correlator, &world.events);
-    assert!(!correlator.has_room());
+    assert!(!correlator.make_room());
     let mut next = World::new();
     next.now = world.now;
     next.tell(Body::Window(false), &[]);
@@ -96,5 +96,5 @@ fn what_a_window_has_left_behind_takes_no_room_of_the_next() {
     for told in &next.events {
         correlator.take(&told.event(), &mut |_: &Delivery| {});
     }
-    assert!(correlator.has_room());
+    assert!(correlator.make_room());
 }

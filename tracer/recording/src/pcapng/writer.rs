@@ -74,6 +74,7 @@ impl Blocks {
 }
 
 /// Appends an option and its padding. What does not fit into one is cut off.
+#[inline]
 pub fn put_option(bytes: &mut Vec<u8>, order: ByteOrder, number: u16, value: &[u8]) {
     let len = u16::try_from(value.len()).unwrap_or(u16::MAX);
     bytes.extend(order.u16_bytes(number));

@@ -58,6 +58,7 @@ fields! {
 }
 
 impl PacketHeaders {
+    #[inline]
     fn of(packet: &Packet<'_>) -> PacketHeaders {
         PacketHeaders {
             hook: packet.hook,
@@ -99,6 +100,7 @@ impl PacketHeaders {
 
 impl PacketMetadata {
     /// The metadata of a packet that was seen at a time.
+    #[inline]
     pub fn of(packet: &Packet<'_>, at: Nanos) -> PacketMetadata {
         let before = |queued: Nanos| Signed(at.0.wrapping_sub(queued.0).cast_signed());
         PacketMetadata {

@@ -1,15 +1,16 @@
 //! Messages in fragments: from datagrams taken to deliveries.
 
 use super::super::sink::DeliverySink;
+use super::datagrams::{arrival, datagram, led, udp_marks};
 use super::hand_out::nothing;
 use super::{Context, Deliveries};
 use crate::flow::{FlowTable, Found, TopicHash, identity_of};
 use crate::ids::{AssemblyId, Direction, LegKey};
 use crate::join::{Assembly, Carrier, Last, leg};
-use crate::marks::{Arrival, Datagram, Marks, Path, ReadBy, UdpMarks};
+use crate::marks::{Marks, Path, ReadBy};
 use arrayvec::ArrayVec;
 use wirelap_events::{
-    ByteRange, Circumstances, Delivery, FlowRange, GlobalKey, Hop, Leg, Nanos, Saturate, Stage,
+    ByteRange, Circumstances, Delivery, FlowRange, GlobalKey, Leg, Nanos, Saturate, Stage,
 };
 
 impl Deliveries {
@@ -385,23 +386,4 @@ impl Deliveries {
         leg.flow_range = FlowRange { flow: assembly.direction.id(), range: extent };
         Some(leg)
     }
-}
-
-fn udp_marks(flows: &FlowTable, direction: Direction) -> Option<&UdpMarks> {
-    match &flows.flow(direction)?.marks {
-        Marks::Udp(marks) => Some(marks),
-        Marks::Tcp(_) => None,
-    }
-}
-
-fn datagram(flows: &FlowTable, carrier: Carrier) -> Option<&Datagram> {
-    udp_marks(flows, carrier.direction)?.get(carrier.number)
-}
-
-fn arrival(flows: &FlowTable, last: Last) -> Option<Arrival<'_>> {
-    udp_marks(flows, last.direction)?.arrival(last.number, last.socket)
-}
-
-fn led(flows: &FlowTable, carrier: Carrier) -> &[Hop] {
-    udp_marks(flows, carrier.direction).map_or(&[], |marks| marks.led(carrier.number))
 }

@@ -77,9 +77,7 @@ impl Deliveries {
         if self.messages.is_full()
             && let Some(least) = self.messages.least()
         {
-            let gone = self.messages.give_up(least);
-            c.accounts.totals.evicted.grow(u64::from(gone.was_open));
-            c.accounts.count_leftover(&gone);
+            self.evict(least, c.accounts);
         }
         let flows = c.conversations.flows();
         let left = || flows.flow(direction)?.marks.left_at(found.extent);

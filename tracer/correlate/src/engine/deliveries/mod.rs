@@ -1,6 +1,7 @@
 //! Messages from the moment that they are found until they are handed out, or given up.
 
 mod assemble;
+mod datagrams;
 mod expire;
 mod found;
 mod hand_out;
@@ -18,7 +19,7 @@ use crate::ids::Direction;
 use crate::join::{Assemblies, Messages};
 use crate::rows::Rows;
 use std::sync::Arc;
-use wirelap_events::{GroupId, Nanos, Pid};
+use wirelap_events::{GroupId, Nanos, Pid, Saturate};
 
 /// The messages that are open, and the deliveries that they become.
 pub struct Deliveries {
@@ -79,9 +80,26 @@ impl Deliveries {
         self.messages.is_pressed()
     }
 
-    /// Whether the messages of one more event have room without one being given up that was found after `since`.
-    pub fn has_room(&mut self, since: Nanos) -> bool {
-        self.messages.has_room(since)
+    /// Makes room for the messages of one more event. Returns false where that takes a message that was found after `since`
+    /// and is still on its way.
+    pub fn make_room(&mut self, since: Nanos, accounts: &mut Accounts) -> bool {
+        while self.messages.is_nearly_full()
+            && let Some(least) = self.messages.least()
+        {
+            let is_recent = self.messages.message(least).is_some_and(|message| message.at >= since);
+            if is_recent && self.messages.is_waited_for(least) {
+                return false;
+            }
+            self.evict(least, accounts);
+        }
+        true
+    }
+
+    /// Gives up a message because there is no room for it.
+    fn evict(&mut self, message: usize, accounts: &mut Accounts) {
+        let gone = self.messages.give_up(message);
+        accounts.totals.evicted.grow(u64::from(gone.was_open));
+        accounts.count_leftover(&gone);
     }
 
     /// Whether messages that were found between two times are still on their way.

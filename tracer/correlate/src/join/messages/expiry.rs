@@ -83,8 +83,8 @@ impl Messages {
 
     /// Whether a message is on its way, as far as is known. One of which only later legs were seen is complete without
     /// being delivered.
-    pub(super) fn is_waited_for(&self, index: usize) -> bool {
-        let message = &self.open[index];
+    pub fn is_waited_for(&self, index: usize) -> bool {
+        let Some(message) = self.open.get(index) else { return false };
         message.open > 0 || (!message.is_orphan && self.left_of(index).next().is_some())
     }
 
