@@ -2,6 +2,7 @@
 //! settings, and which are left out because they cannot be run.
 
 use crate::catalogue::{ALL, Catalogue};
+use crate::hosts;
 use crate::pacing::Pacing;
 use crate::request::WorkloadOptions;
 use std::sync::Arc;
@@ -121,6 +122,16 @@ fn add(
 ) -> Result<(), Failure> {
     let every = options.broker.iter().any(|word| word == ALL);
     for broker in brokers(about, &options.broker) {
+        let confined = match &broker {
+            Some(Broker::Own(name)) => hosts::confined(about, name),
+            Some(Broker::Running(address)) => Some(hosts::running(address)),
+            None => None,
+        };
+        if let (Some(why), Some(broker), Some(_)) = (confined, &broker, options.links) {
+            let obstacle = Obstacle { why, remedy: None };
+            leave_out(choices, about, Some(broker.name()), obstacle, all || every)?;
+            continue;
+        }
         let missing = match &broker {
             Some(Broker::Own(name)) => availability(about, name).and_then(Availability::remedy),
             _ => None,
@@ -250,6 +261,7 @@ pub fn settings(about: &About, set: &[(String, String)]) -> Vec<(String, String)
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use crate::hosts::Links;
     use crate::request::tests::request;
     use wirelap_contract::LinkTransport::{Tcp, Udp};
 
@@ -275,6 +287,7 @@ pub mod tests {
                 .setting("keep.alive", 5, "seconds"),
             About::new("kafka", "Kafka", 1 << 20, &[Tcp])
                 .broker("mock", Availability::BuiltIn)
+                .loopback_only()
                 .setting("acks", 0, "0, 1 or all")
                 .setting("keep.alive", 5, "seconds"),
             About::new("zenoh-p2p", "Zenoh", 1 << 30, &[Tcp, Udp]),
@@ -342,6 +355,21 @@ pub mod tests {
         );
         assert_eq!(why("latency --on z_pub"), "z_pub does not support ping-pong");
         assert_eq!(names(&chosen("throughput --on z_pub").unwrap()), ["z_pub -"]);
+    }
+
+    #[test]
+    fn a_broker_that_no_other_host_reaches_is_left_out_or_refused() {
+        let on_hosts = |words: &str| {
+            let request = request(words);
+            let options = WorkloadOptions { links: Some(Links::default()), ..request.workloads };
+            choose(&world(), &request.on, &options, Pacing::PingPong)
+        };
+        let choices = on_hosts("latency --on all").unwrap();
+        let skipped = |name| choices.skipped.iter().find(|one| one.broker.as_deref() == Some(name));
+        assert!(skipped("mock").is_some() && skipped("rumqttd").is_none());
+        for words in ["latency --on kafka", "latency --on mqtt --broker 127.0.0.1:1883"] {
+            assert!(matches!(on_hosts(words), Err(Failure::Usage(_))), "{words}");
+        }
     }
 
     #[test]

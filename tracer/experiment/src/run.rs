@@ -1,7 +1,7 @@
 //! Runs the trials of a plan one after the other, and reports on them.
 
+use crate::hosts::Installations;
 use crate::plan::Plan;
-use crate::processes::WorkloadInstallation;
 use crate::request::Request;
 use crate::series::{self, Means};
 use crate::summary;
@@ -24,12 +24,12 @@ pub struct FinishedRun {
 pub fn run(
     request: &Request,
     plan: &Plan,
-    installation: &WorkloadInstallation,
+    installations: &Installations,
     outputs: &Outputs,
     signals: &Signals,
     environment: Environment,
 ) -> Result<FinishedRun, Failure> {
-    let means = Means { installation, outputs, signals, environment: &environment };
+    let means = Means { installations, outputs, signals, environment: &environment };
     let measured = series::measure(request, plan, means);
     if measured.outcomes.is_empty()
         && let Some(failure) = measured.failure

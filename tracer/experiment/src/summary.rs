@@ -7,7 +7,9 @@ use crate::request::{Measure, Request};
 use crate::results;
 use crate::series::Measured;
 use wirelap_process::Failure;
-use wirelap_report::{Environment, Reliability, RunKind, RunReport, RunResult, Scenario};
+use wirelap_report::{
+    Environment, HostLinks, Reliability, RunKind, RunReport, RunResult, Scenario,
+};
 
 /// The report of a run.
 pub fn report(
@@ -69,8 +71,16 @@ fn scenario(request: &Request, plan: &Plan, outcomes: &[Outcome]) -> Scenario {
         repeat: plan.trials.iter().map(|trial| trial.repetition).max().unwrap_or(request.repeat),
         ab: request.ab.as_ref().map(|comparison| comparison.settings.clone()),
         pin,
+        links: links(plan),
         order: outcomes.iter().map(|outcome| outcome.trial.title()).collect(),
     }
+}
+
+/// The links of all trials; `None` if they differ, which the settings of `--ab` then say.
+fn links(plan: &Plan) -> Option<HostLinks> {
+    let first = plan.trials.first()?.workloads.links;
+    let is_one = plan.trials.iter().all(|trial| trial.workloads.links == first);
+    first.filter(|_| is_one).map(|links| links.report())
 }
 
 /// The wanted rates, the lowest first.

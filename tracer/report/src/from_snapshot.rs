@@ -32,6 +32,7 @@ pub fn run_report(snapshot: &Snapshot) -> RunReport {
             repeat: 1,
             ab: None,
             pin: vec![],
+            links: None,
             order: vec![],
         },
         results: results(snapshot),

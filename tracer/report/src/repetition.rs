@@ -114,6 +114,20 @@ pub struct ProcessUse {
     pub cpu_ns_per_message: Option<f64>,
     /// The largest resident memory that was measured.
     pub rss_bytes: Option<u64>,
+    /// What it used before the first message, connected and idle; absent unless `idle` was set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleUse>,
+}
+
+/// What a process used while it was connected and nothing was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IdleUse {
+    /// The measured time in seconds.
+    pub seconds: f64,
+    /// CPU time over wall time, 1.0 = one core.
+    pub cpu_share: f64,
+    /// The largest resident memory that was measured.
+    pub rss_bytes: u64,
 }
 
 impl From<&correlate::TimeSpent> for TimeSpent {

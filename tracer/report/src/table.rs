@@ -22,7 +22,7 @@ use crate::{
     Distribution, GroundTruth, Pacing, Reliability, RunReport, RunResult, Saturation, Scenario,
     Skipped, Unseen,
 };
-use crate::{bytes_table, explain, human};
+use crate::{bytes_table, explain, footprint, human};
 
 /// The index of the column with round trips, or with bits per second if messages go one way only.
 const ROUND_TRIP: usize = 4;
@@ -164,6 +164,9 @@ pub fn title(scenario: &Scenario) -> String {
     if let Some(seconds) = scenario.duration_s {
         parts.push(format!("{} s", (seconds * 100.0).round() / 100.0));
     }
+    if let Some(links) = &scenario.links {
+        parts.push(links.to_string());
+    }
     if let Some([a, b]) = &scenario.ab {
         parts.push(format!("{} repetitions each in blocks ABBA", scenario.repeat));
         parts.push(format!("A: {a}, B: {b}"));
@@ -230,6 +233,12 @@ fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> String {
     }
     for (head, line) in bytes_table::lines(&result.overhead) {
         out.push_str(&hang(head, &line));
+    }
+    if let Some(line) = footprint::line(result) {
+        out.push_str(&hang("  processes: ", &line));
+    }
+    if let Some(size) = footprint::size(result) {
+        out.push_str(&hang("  client program: ", &size));
     }
     if let Some(why) = explain::in_short(result, pacing) {
         out.push_str(&hang("  why: ", &why));

@@ -30,6 +30,7 @@ impl Family for Kafka {
             &[LinkTransport::Tcp],
         )
         .broker(MOCK, Availability::BuiltIn)
+        .loopback_only()
         .broker(APACHE, jars::availability());
         settings::describe(about)
     }

@@ -99,6 +99,7 @@ fn result(key: Key, repetitions: &[(u32, &Outcome)]) -> RunResult {
         overhead: (&ledger(&all)).into(),
         why: why::why(&all, &processes),
         processes,
+        client_size: None,
         trust: trust(&all, messages),
         ground_truth: ground_truth(&all),
         repetitions: each,

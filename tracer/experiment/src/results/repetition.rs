@@ -6,7 +6,9 @@ use crate::ground_truth::Records;
 use crate::measure::Outcome;
 use crate::pacing::Pacing;
 use crate::workload_processes::RoleProcess;
-use wirelap_report::{Histograms, ProcessUse, Repetition, Samples, SegmentHistogram, TimeSpent};
+use wirelap_report::{
+    Histograms, IdleUse, ProcessUse, Repetition, Samples, SegmentHistogram, TimeSpent,
+};
 use wirelap_session::machine::Meter;
 
 /// A repetition at its `position` in the order of the run.
@@ -65,5 +67,10 @@ fn process_use(process: &RoleProcess, delivered: u64) -> ProcessUse {
         cpu_share: meter.map(Meter::cpu_share),
         cpu_ns_per_message: meter.and_then(|meter| per_message(meter.cpu().as_nanos() as f64)),
         rss_bytes: meter.map(Meter::peak_rss),
+        idle: process.idle.as_ref().map(|meter| IdleUse {
+            seconds: meter.wall().as_secs_f64(),
+            cpu_share: meter.cpu_share(),
+            rss_bytes: meter.peak_rss(),
+        }),
     }
 }

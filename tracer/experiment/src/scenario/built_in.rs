@@ -11,12 +11,14 @@ use wirelap_process::Failure;
 const MOST: u64 = 1 << 20;
 
 /// The names and texts of the built-in scenarios.
-const TEXTS: [(&str, &str); 5] = [
+const TEXTS: [(&str, &str); 7] = [
     ("latency", include_str!("../../scenarios/latency.toml")),
     ("throughput", include_str!("../../scenarios/throughput.toml")),
     ("throughput-sweep", include_str!("../../scenarios/throughput-sweep.toml")),
     ("rate", include_str!("../../scenarios/rate.toml")),
     ("overhead", include_str!("../../scenarios/overhead.toml")),
+    ("hosts", include_str!("../../scenarios/hosts.toml")),
+    ("footprint", include_str!("../../scenarios/footprint.toml")),
 ];
 
 /// A built-in scenario.
@@ -141,7 +143,12 @@ mod tests {
             assert_eq!(ScenarioSource::of(path), Ok(ScenarioSource::File(path.into())));
         }
         let error = ScenarioSource::of("speed").unwrap_err();
-        assert!(error.contains("latency, throughput, throughput-sweep, rate, overhead"), "{error}");
+        assert!(
+            error.contains(
+                "latency, throughput, throughput-sweep, rate, overhead, hosts, footprint"
+            ),
+            "{error}"
+        );
         let gone = ScenarioSource::of("/nonexistent/x.toml").unwrap().read().unwrap_err();
         assert!(
             gone.to_string()

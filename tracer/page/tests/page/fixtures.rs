@@ -40,6 +40,7 @@ pub fn latency() -> RunReport {
         warmup: 1_000,
         repeat: 3,
         pin: vec![("ping".into(), 0), ("pong".into(), 1)],
+        links: None,
         ..report.scenario
     };
     report.results.iter_mut().for_each(measure);

@@ -37,6 +37,7 @@ pub fn report() -> RunReport {
             repeat: 1,
             ab: None,
             pin: vec![],
+            links: None,
             order: vec!["mqtt 64 B #1".into(), "tcp 64 B #1".into()],
         },
         results,
