@@ -47,9 +47,14 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// CPU share and memory: `0.1 %, 5.2 MiB`.
-fn used(share: Option<f64>, bytes: Option<u64>) -> String {
-    let share = share.map_or_else(|| human::NONE.to_owned(), cpu);
+/// A CPU share in percents, one of less than 1 % with three digits behind the point: an idle process uses little.
+pub fn share(share: f64) -> String {
+    if share < 0.01 { format!("{:.3} %", share * 100.0) } else { cpu(share) }
+}
+
+/// CPU share and memory: `0.042 %, 5.2 MiB`.
+fn used(cpu_share: Option<f64>, bytes: Option<u64>) -> String {
+    let share = cpu_share.map_or_else(|| human::NONE.to_owned(), share);
     let bytes = bytes.map_or_else(|| human::NONE.to_owned(), |bytes| human::bytes(bytes as f64));
     format!("{share}, {bytes}")
 }
@@ -104,7 +109,8 @@ mod tests {
             (1, 4 << 20, Some(8 << 20))
         );
         assert!((found[0].idle_cpu - 0.02).abs() < 1e-9);
-        assert!(line(&result).unwrap().starts_with("sub idle "), "{:?}", line(&result));
+        assert!(line(&result).unwrap().starts_with("sub idle 2.0 %, "), "{:?}", line(&result));
+        assert_eq!(share(0.000_419), "0.042 %");
         result.repetitions.iter_mut().for_each(|one| one.processes[0].idle = None);
         assert_eq!(line(&result), None);
     }

@@ -12,12 +12,12 @@ const LEAST_QUEUE: u64 = 4 << 10;
 /// The least rate, in bits a second: at less, a single frame takes longer than a second.
 const LEAST_RATE: u64 = 16_000;
 
-/// The bytes that a link passes at once: two frames of Ethernet, or at high rates as many as pass in [`BURST_TIME`], because the
+/// The bytes that a link passes at once: two frames of Ethernet, or at high rates as many as pass in [`BURST_MICROS`], because the
 /// kernel's timer cannot release frames one by one.
 const BURST: u64 = 2 * 1514;
 
-/// See [`BURST`].
-const BURST_TIME: Duration = Duration::from_micros(100);
+/// The microseconds of [`BURST`].
+const BURST_MICROS: u64 = 100;
 
 /// The link of each host. Without a rate and a delay, frames pass at the speed of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,8 +68,7 @@ impl Links {
 
     /// The bytes that a link of this rate passes at once.
     pub fn burst_bytes(rate_bit_per_s: u64) -> u64 {
-        let in_time =
-            (rate_bit_per_s / 8).saturating_mul(BURST_TIME.as_micros() as u64) / 1_000_000;
+        let in_time = (rate_bit_per_s / 8).saturating_mul(BURST_MICROS) / 1_000_000;
         in_time.max(BURST)
     }
 

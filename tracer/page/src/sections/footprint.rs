@@ -5,7 +5,6 @@ use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use maud::{Markup, html};
 use wirelap_events::human::NONE;
-use wirelap_events::human::column::cpu;
 use wirelap_report::{ClientSize, footprint, human};
 
 /// The section; `None` unless idle processes or client programs were measured.
@@ -29,9 +28,9 @@ fn processes(subject: &Subject<'_>) -> Option<Markup> {
             vec![
                 one.name,
                 one.role,
-                cpu(one.idle_cpu),
+                footprint::share(one.idle_cpu),
                 bytes(one.idle_rss),
-                one.busy_cpu.map_or_else(|| NONE.to_owned(), cpu),
+                one.busy_cpu.map_or_else(|| NONE.to_owned(), footprint::share),
                 one.busy_rss.map_or_else(|| NONE.to_owned(), bytes),
             ]
         })
