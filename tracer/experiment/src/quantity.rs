@@ -26,15 +26,9 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 pub fn bit_rate(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is not a rate above 0 such as 1Gbit, 100Mbit or 9600");
     let lower = text.to_ascii_lowercase();
-    let (number, unit) = match lower.strip_suffix("bit") {
-        None => (lower.as_str(), 1),
-        Some(number) => match number.chars().last() {
-            Some('k') => (number.trim_end_matches('k'), 1_000),
-            Some('m') => (number.trim_end_matches('m'), 1_000_000),
-            Some('g') => (number.trim_end_matches('g'), 1_000_000_000),
-            _ => (number, 1),
-        },
-    };
+    let units = [("kbit", 1_000), ("mbit", 1_000_000), ("gbit", 1_000_000_000), ("bit", 1)];
+    let with_unit = units.iter().find_map(|(name, unit)| Some((lower.strip_suffix(name)?, *unit)));
+    let (number, unit) = with_unit.unwrap_or((&lower, 1));
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
     let places = u32::try_from(part.len()).ok().and_then(|places| 10_u64.checked_pow(places));
     let digits = format!("{whole}{part}").parse::<u64>().ok().filter(|_| !whole.is_empty());

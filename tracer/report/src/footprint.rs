@@ -49,7 +49,7 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 
 /// A CPU share in percents, one of less than 1 % with three digits behind the point: an idle process uses little.
 pub fn share(share: f64) -> String {
-    if share < 0.01 { format!("{:.3} %", share * 100.0) } else { cpu(share) }
+    if (0.0..0.01).contains(&share) { format!("{:.3} %", share * 100.0) } else { cpu(share) }
 }
 
 /// CPU share and memory: `0.042 %, 5.2 MiB`.
@@ -125,7 +125,7 @@ mod tests {
         let result = RunResult { client_size, ..RunResult::default() };
         assert_eq!(
             size(&result).unwrap(),
-            "3.00 MiB, of which 2.00 MiB are more than without a middleware"
+            "3 MiB, of which 2 MiB are more than without a middleware"
         );
     }
 }

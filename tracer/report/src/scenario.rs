@@ -56,7 +56,7 @@ pub struct HostLinks {
 }
 
 impl fmt::Display for HostLinks {
-    /// `a host each, links of 1.00 Gbit/s with a queue of 256 KiB and a delay of 1.00 ms`.
+    /// `a host each, links of 1.00 Gbit/s with a queue of 256 KiB and a delay of 1 ms`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a host each")?;
         let rate = self.rate_bit_per_s.map(|rate| bit_rate(rate as f64));
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(links(None, None, None), "a host each, links without a limit");
         assert_eq!(
             links(Some(1_000_000_000), Some(262_144), Some(1_500_000)),
-            "a host each, links of 1.00 Gbit/s with a queue of 256 KiB and a delay of 1.50 ms"
+            "a host each, links of 1.00 Gbit/s with a queue of 256 KiB and a delay of 1.5 ms"
         );
     }
 }

@@ -115,7 +115,7 @@ fn refused(command: &str, words: &str) -> String {
         _ if command.contains(" tbf ") => {
             lacks("TBF, which limits the rate of a link", "sch_tbf", "run without --link-rate")
         }
-        _ if command.contains(" bridge ") => lacks("bridges", "bridge", "run without --hosts"),
+        _ if command.contains("type bridge") => lacks("bridges", "bridge", "run without --hosts"),
         _ => lacks("virtual Ethernet links", "veth", "run without --hosts"),
     }
 }

@@ -107,6 +107,5 @@ mod tests {
     fn a_burst_is_two_frames_or_a_tenth_of_a_millisecond() {
         assert_eq!(Links::burst_bytes(10_000_000), 3028);
         assert_eq!(Links::burst_bytes(1_000_000_000), 12_500);
-        assert_eq!(Links::burst_bytes(u64::MAX), 230_584_300_921_369);
     }
 }
