@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build live test truth faults false-alarms soak bench fuzz fmt lint deny kernels wiresharks screenshot dissectors
+.PHONY: help setup setup-build build live test truth faults false-alarms soak bench footprint fuzz fmt lint deny kernels wiresharks screenshot dissectors
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/target
@@ -12,6 +12,9 @@ TOOLS := $(CARGO_TARGET_DIR)/tools
 # Empty when already root, so that no sudo is needed there.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo -E)
 LIVE ?= tcp,udp,mqtt,kafka,zenoh-p2p,zenoh-brokered,dds,zeromq,opcua
+# Where the sizes of client programs are written, and of which features; all if there are none.
+FOOTPRINT ?= $(CARGO_TARGET_DIR)/client-sizes.json
+FOOTPRINT_FEATURES ?=
 # Seconds for each fuzz target.
 FUZZ_SECONDS ?= 60
 
@@ -71,6 +74,9 @@ soak: setup build ## two hours of traffic: memory, latency and counts stay (WIRE
 
 bench: setup build ## benchmarks of the decoders and the pipeline
 	cargo bench $(WORKSPACE) --profile dev --bench '*'
+
+footprint: setup-build ## sizes of client programs with one middleware each, for `wirelap run --client-sizes`: FOOTPRINT=FILE FOOTPRINT_FEATURES="mqtt nats"
+	.ci/footprint "$(FOOTPRINT)" $(FOOTPRINT_FEATURES)
 
 fuzz: setup ## every fuzz target for FUZZ_SECONDS (needs rustup's nightly)
 	@.ci/tool cargo-fuzz "$(TOOLS)"

@@ -1,25 +1,42 @@
-//! The middlewares: one line each.
+//! The middlewares that this program is built with: one line and one cargo feature each.
 
 use anyhow::{Result, anyhow};
 use wirelap_harness::link::Family;
 
 static ALL: &[&dyn Family] = &[
+    #[cfg(feature = "baselines")]
     &baselines::Icmp,
+    #[cfg(feature = "baselines")]
     &baselines::Iperf3,
+    #[cfg(feature = "baselines")]
     &baselines::Tcp,
+    #[cfg(feature = "baselines")]
     &baselines::Udp,
+    #[cfg(feature = "mqtt")]
     &mqtt::Mqtt,
+    #[cfg(feature = "kafka")]
     &kafka::Kafka,
+    #[cfg(feature = "zenoh")]
     &zenoh::Peer,
+    #[cfg(feature = "zenoh")]
     &zenoh::Brokered,
+    #[cfg(feature = "pico")]
     &pico::Pico,
+    #[cfg(feature = "pico")]
     &pico::PicoMulticast,
+    #[cfg(feature = "dds")]
     &dds::Dds,
+    #[cfg(feature = "nats")]
     &nats::Nats,
+    #[cfg(feature = "zeromq")]
     &zeromq::Libzmq,
+    #[cfg(feature = "zeromq-rust")]
     &zeromq::Native,
+    #[cfg(feature = "opcua")]
     &opcua::Brokered,
+    #[cfg(feature = "opcua")]
     &opcua::Direct,
+    #[cfg(feature = "xrce")]
     &xrce::Xrce,
 ];
 

@@ -69,7 +69,7 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=232))]
     pub domain: Option<u32>,
 
-    /// The network interface for DDS
+    /// The network interface for DDS; with --hosts, each host has one
     #[arg(long, value_name = "NAME", default_value = "lo")]
     pub interface: String,
 
@@ -96,6 +96,7 @@ impl From<&WorkloadArgs> for WorkloadOptions {
             port: args.port,
             domain: args.domain,
             interface: args.interface.clone(),
+            links: None,
             pin: args.pin.clone(),
         }
     }

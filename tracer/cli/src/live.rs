@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use wirelap_correlate::Snapshot;
 use wirelap_events::{Delivery, Pid};
 use wirelap_experiment::{
-    Catalogue, Choice, Choices, Pacing, Trial, TrialStopped, WorkloadInstallation, WorkloadOptions,
-    WorkloadProcesses, check_workloads, choose, random_domain, unique,
+    Catalogue, Choice, Choices, Installations, Pacing, Trial, TrialStopped, WorkloadInstallation,
+    WorkloadOptions, WorkloadProcesses, check_workloads, choose, random_domain, unique,
 };
 use wirelap_process::Failure;
 use wirelap_process::Outputs;
@@ -115,11 +115,12 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let recorder = recorder(args, &outputs, &environment)?;
     let tracer = Tracer::start(&settings(args), (|_| {}) as Discard, recorder)?;
     let hooks = tracer.hooks().to_vec();
+    let installations = installation.map(Installations::from);
     let mut workloads = Vec::new();
-    if let Some(installation) = &installation {
+    if let Some(installations) = &installations {
         workloads = trials
             .iter()
-            .map(|trial| WorkloadProcesses::new(trial, installation, &signals, tracer.commands()))
+            .map(|trial| WorkloadProcesses::new(trial, installations, &signals, tracer.commands()))
             .collect();
     }
     let stopped = start(&mut workloads).and_then(|()| {
@@ -223,6 +224,7 @@ fn trial(args: &LiveArgs, options: &WorkloadOptions, choice: Choice) -> Trial {
         duration: None,
         warmup: 0,
         warmup_time: Duration::ZERO,
+        idle: Duration::ZERO,
         sampling: Sampling::Off,
         truth: false,
         workloads: options.clone(),

@@ -20,6 +20,7 @@ mod compare;
 mod doctor;
 mod explain;
 mod export;
+mod hosts;
 mod json;
 mod list;
 mod live;

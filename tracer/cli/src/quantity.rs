@@ -1,6 +1,6 @@
 //! Parsers of quantities on the command line. Each error is the message that the user sees.
 
-pub use wirelap_experiment::quantity::{bytes, payload, payload_size, rate, sampling};
+pub use wirelap_experiment::quantity::{bit_rate, bytes, payload, payload_size, rate, sampling};
 
 /// A number of bytes below 4 GiB.
 pub fn bytes_u32(text: &str) -> Result<u32, String> {

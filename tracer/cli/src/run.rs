@@ -1,6 +1,7 @@
 //! `wirelap run`: runs the trials one after the other, and writes a table and JSON.
 
 use crate::common::TracedWorkloadArgs;
+use crate::hosts::HostArgs;
 use crate::json::Json;
 use crate::quantity;
 use crate::report_file::{self, Purpose};
@@ -17,8 +18,8 @@ use wirelap_compare::{Options, compare_ab};
 use wirelap_contract::{Handles, Subscription};
 use wirelap_experiment::scenario::{self, ScenarioSettings, ScenarioSource, built_in};
 use wirelap_experiment::{
-    Catalogue, Earlier, FinishedRun, MAX_SEED, Payload, Request, RunMeans, WorkloadInstallation,
-    WorkloadOptions, plan, run as run_all, seeded,
+    Catalogue, ClientSizes, Earlier, FinishedRun, Installations, MAX_SEED, Payload, Request,
+    RunMeans, WorkloadInstallation, WorkloadOptions, plan, run as run_all, seeded,
 };
 use wirelap_process::steward::{Steward, StewardRole};
 use wirelap_process::{Failure, Outputs, catch_signals, rights};
@@ -37,12 +38,14 @@ pub enum TruthCheck {
 }
 
 /// The built-in scenarios that do not say which middlewares to measure.
-const NEED_ON: [(&str, &str); 5] = [
+const NEED_ON: [(&str, &str); 7] = [
     ("scenario", "latency"),
     ("scenario", "throughput"),
     ("scenario", "throughput-sweep"),
     ("scenario", "rate"),
     ("scenario", "overhead"),
+    ("scenario", "hosts"),
+    ("scenario", "footprint"),
 ];
 
 /// Parses the name of a built-in scenario or the path of a file. The help lists the names.
@@ -149,6 +152,14 @@ pub struct RunArgs {
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     pub warmup_time: Option<Duration>,
 
+    /// Measure the processes connected and idle for this long, before the first message [default: not at all]
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub idle: Option<Duration>,
+
+    /// Report the sizes of client programs from this file, which `make footprint` writes
+    #[arg(long, value_name = "FILE")]
+    pub client_sizes: Option<PathBuf>,
+
     /// Repetitions, in random order across the middlewares [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub repeat: Option<u32>,
@@ -208,6 +219,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub pcapng: Option<PathBuf>,
 
+    /// Hosts of their own.
+    #[command(flatten, next_help_heading = "Hosts")]
+    pub hosts: HostArgs,
+
     /// The workloads and the tracer.
     #[command(flatten)]
     pub traced: TracedWorkloadArgs,
@@ -222,7 +237,7 @@ fn given<T: Clone>(list: &[T]) -> Option<Vec<T>> {
 impl From<&RunArgs> for ScenarioSettings {
     fn from(args: &RunArgs) -> ScenarioSettings {
         let workload = &args.traced.workload;
-        ScenarioSettings {
+        args.hosts.add_to(ScenarioSettings {
             on: given(&args.on),
             broker: given(&workload.broker),
             payload: given(&args.payload),
@@ -232,6 +247,7 @@ impl From<&RunArgs> for ScenarioSettings {
             duration: args.duration,
             warmup: args.warmup,
             warmup_time: args.warmup_time,
+            idle: args.idle,
             repeat: args.repeat,
             seed: args.seed,
             publishers: args.clients.publishers,
@@ -254,7 +270,7 @@ impl From<&RunArgs> for ScenarioSettings {
                 TruthCheck::Off => wirelap_experiment::TruthCheck::Off,
             }),
             ..ScenarioSettings::default()
-        }
+        })
     }
 }
 
@@ -327,13 +343,15 @@ fn open<'a>(args: &'a RunArgs, outputs: &Outputs) -> Result<Json<'a>, Failure> {
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let earlier = earlier(args)?;
     let request = seeded(request(args)?, earlier.as_ref());
+    let sizes = args.client_sizes.as_deref().map(ClientSizes::read).transpose()?;
     let steward = Steward::start(StewardRole::Workloads)?;
     let outputs = Outputs::new(args.traced.force, Some(Arc::clone(&steward)));
     let mut json = open(args, &outputs)?;
     preflight()?;
-    let installation =
-        WorkloadInstallation::open(steward, &args.traced.workload.programs.variables())?;
-    let plan = plan(&request, &Catalogue::read(&installation)?)?;
+    let programs = args.traced.workload.programs.variables();
+    let installation = WorkloadInstallation::open(steward, &programs)?;
+    let installations = Installations::open(installation, &request, &programs)?;
+    let plan = plan(&request, &Catalogue::read(installations.any())?)?;
     if let Some(path) = &args.pcapng {
         let numbered = plan.trials.len() > 1 || request.saturation;
         match earlier {
@@ -346,16 +364,19 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let signals = catch_signals()?;
     let environment = environment::describe(plan.seed);
     let means = RunMeans {
-        installation: &installation,
+        installations: &installations,
         outputs: &outputs,
         signals: &signals,
         earlier: earlier.as_ref(),
     };
-    let FinishedRun { report, failures } = {
+    let FinishedRun { mut report, failures } = {
         let mut save = json.replaceable().map(|file| |report: &RunReport| file.save(report));
         let save = save.as_mut().map(|save| save as &mut dyn FnMut(&RunReport));
         run_all(&request, &plan, means, environment, save)?
     };
+    if let Some(sizes) = &sizes {
+        sizes.add_to(&mut report);
+    }
     let written = json.write(&report, &text_of(&report, args.explain));
     let failures = failures.into_iter().chain(written.err());
     Failure::all(failures).map_or(Ok(ExitCode::SUCCESS), Err)

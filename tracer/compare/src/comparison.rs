@@ -251,6 +251,8 @@ pub enum ObstacleKind {
     NothingInCommon,
     /// Processes were pinned to other CPUs.
     Pinning,
+    /// The links between the hosts of the processes differ.
+    Links,
     /// Another number of messages was sent before those that are counted.
     WarmUp,
     /// A side cannot be used.

@@ -80,6 +80,7 @@ fn scenario(a: &Scenario, b: &Scenario) -> Vec<Obstacle> {
             );
             obstacle(ObstacleKind::Payload, text)
         }),
+        differ(ObstacleKind::Links, "other links", &links(a), &links(b)),
         differ(
             ObstacleKind::WarmUp,
             "other numbers of messages for warming up",
@@ -88,6 +89,10 @@ fn scenario(a: &Scenario, b: &Scenario) -> Vec<Obstacle> {
         ),
     ];
     found.into_iter().flatten().collect()
+}
+
+fn links(side: &Scenario) -> String {
+    side.links.map_or_else(|| "all processes on one host".into(), |links| links.to_string())
 }
 
 fn kind(a: RunKind, b: RunKind) -> Option<Obstacle> {
@@ -135,7 +140,7 @@ fn tracing_cost(a: &RunResult, b: &RunResult) -> Option<Obstacle> {
 mod tests {
     use super::*;
     use crate::samples;
-    use wirelap_report::Slowdown;
+    use wirelap_report::{HostLinks, Slowdown};
 
     fn kinds(found: &[Obstacle]) -> Vec<ObstacleKind> {
         found.iter().map(|one| one.kind).collect()
@@ -150,9 +155,9 @@ mod tests {
 
     #[test]
     fn each_circumstance_is_an_obstacle() {
-        use ObstacleKind::{Kind, Machine, Pacing as PacingKind, Payload, Pinning, WarmUp};
+        use ObstacleKind::{Kind, Links, Machine, Pacing as PacingKind, Payload, Pinning, WarmUp};
         type Change = (fn(&mut RunReport), &'static [ObstacleKind]);
-        let changes: [Change; 11] = [
+        let changes: [Change; 12] = [
             (|run| run.environment.kernel = "6.18.9".into(), &[]),
             (|run| run.environment.kernel = "6.19.0".into(), &[Machine]),
             (|run| run.environment.cpu_model = "Another".into(), &[Machine]),
@@ -163,6 +168,7 @@ mod tests {
             (|run| run.scenario.pacing = Pacing::BackToBack, &[PacingKind]),
             (|run| run.scenario.rate_msg_per_s = Some(5.0), &[PacingKind]),
             (|run| run.scenario.payload_bytes = vec![9], &[Payload]),
+            (|run| run.scenario.links = Some(HostLinks::default()), &[Links]),
             (
                 |run| {
                     run.scenario.pin = vec![("pub".into(), 1)];

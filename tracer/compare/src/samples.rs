@@ -78,6 +78,7 @@ pub fn simulated(simulation: Simulation) -> RunReport {
             warmup: 100,
             repeat: simulation.repetitions,
             pin: vec![],
+            links: None,
             order: vec![],
         },
         results: vec![result],

@@ -2,6 +2,7 @@
 //! settings, and which are left out because they cannot be run.
 
 use crate::catalogue::{ALL, Catalogue};
+use crate::hosts;
 use crate::pacing::Pacing;
 use crate::request::WorkloadOptions;
 use std::net::ToSocketAddrs;
@@ -141,6 +142,16 @@ fn add(
 ) -> Result<(), Failure> {
     let every = options.broker.iter().any(|word| word == ALL);
     for broker in brokers(about, &options.broker) {
+        let confined = match &broker {
+            Some(Broker::Own(name)) => hosts::confined(about, name),
+            Some(Broker::Running(address)) => Some(hosts::running(address)),
+            None => None,
+        };
+        if let (Some(why), Some(broker), Some(_)) = (confined, &broker, options.links) {
+            let obstacle = Obstacle { why, remedy: None };
+            leave_out(choices, about, Some(broker.name()), obstacle, all || every)?;
+            continue;
+        }
         let missing = match &broker {
             Some(Broker::Own(name)) => availability(about, name).and_then(Availability::remedy),
             _ => None,
@@ -273,7 +284,8 @@ pub fn settings(about: &About, set: &[(String, String)]) -> Vec<(String, String)
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use crate::request::tests::request;
+    use crate::hosts::Links;
+    use crate::request::{Request, tests::request};
     use wirelap_contract::LinkTransport::{Tcp, Udp};
     use wirelap_contract::Scaling;
 
@@ -300,6 +312,7 @@ pub mod tests {
                 .setting("keep.alive", 5, "seconds"),
             About::new("kafka", "Kafka", 1 << 20, &[Tcp])
                 .broker("mock", Availability::BuiltIn)
+                .loopback_only()
                 .setting("acks", 0, "0, 1 or all")
                 .setting("keep.alive", 5, "seconds"),
             About::new("zenoh-p2p", "Zenoh", 1 << 30, &[Tcp, Udp]),
@@ -367,6 +380,20 @@ pub mod tests {
         );
         assert_eq!(why("latency --on z_pub"), "z_pub does not support ping-pong");
         assert_eq!(names(&chosen("throughput --on z_pub").unwrap()), ["z_pub -"]);
+    }
+
+    #[test]
+    fn a_broker_that_no_other_host_reaches_is_left_out_or_refused() {
+        let on_hosts = |words: &str| {
+            let Request { on, workloads, .. } = request(words);
+            let options = WorkloadOptions { links: Some(Links::default()), ..workloads };
+            choose(&world(), &on, &options, Pacing::PingPong)
+        };
+        let skipped = on_hosts("latency --on all").unwrap().skipped;
+        assert!(skipped.iter().any(|one| one.broker.as_deref() == Some("mock")));
+        for words in ["latency --on kafka", "latency --on mqtt --broker 127.0.0.1:1883"] {
+            assert!(matches!(on_hosts(words), Err(Failure::Usage(_))), "{words}");
+        }
     }
 
     #[test]

@@ -74,7 +74,14 @@ pub fn repeated(trial: &Trial, ran: &Repetition) -> Option<Trial> {
         Pacing::BackToBack => false,
     };
     let duration = Some(DURATION);
-    is_quick.then(|| Trial { messages: None, duration, sampling: Sampling::Off, ..trial.clone() })
+    let idle = Duration::ZERO;
+    is_quick.then(|| Trial {
+        messages: None,
+        duration,
+        idle,
+        sampling: Sampling::Off,
+        ..trial.clone()
+    })
 }
 
 /// Compares the times from publish to callback of messages within traced phases and within untraced phases.

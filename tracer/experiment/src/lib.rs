@@ -8,9 +8,11 @@
 //! | `cases` | what a run repeats: middlewares with payload sizes and rates |
 //! | `clients` | how many clients this machine can hold |
 //! | [`Plan`], [`Trial`], [`Pacing`] | the trials of a run in order, one trial, and when it sends |
+//! | [`Links`], [`Installations`] | hosts of their own for the processes, and the links between them |
 //! | `processes` | the process group of a trial, and a single workload process |
 //! | [`WorkloadProcesses`] | the processes of one middleware |
 //! | `measure`, `cost` | runs a trial, and measures what tracing costs its workload |
+//! | [`ClientSizes`] | the sizes of client programs, which `make footprint` measures |
 //! | `tally`, `ground_truth` | sums of a trial's deliveries, and their comparison with the workloads' records |
 //! | `results` | the records of trials, and the results that they are pooled to |
 //! | [`run()`], `series`, `queue` | runs a plan, its trials in order, and knows which of them are left |
@@ -30,9 +32,11 @@ mod ab;
 mod cases;
 mod catalogue;
 mod choice;
+mod client_sizes;
 mod clients;
 mod cost;
 mod ground_truth;
+mod hosts;
 mod measure;
 mod pacing;
 mod payload;
@@ -56,6 +60,8 @@ mod workload_processes;
 pub use cases::{check_workloads, unique};
 pub use catalogue::Catalogue;
 pub use choice::{Choice, Choices, choose};
+pub use client_sizes::ClientSizes;
+pub use hosts::{Installations, Links};
 pub use pacing::Pacing;
 pub use payload::Payload;
 pub use plan::{MAX_SEED, Plan, plan, random_domain};

@@ -1,8 +1,9 @@
 //! Runs one trial: starts its processes, measures, and stops the processes whatever happens.
 
 use crate::ground_truth::{self, Records};
+use crate::hosts::Installations;
 use crate::pacing::Pacing;
-use crate::processes::{TrialStopped, WorkloadInstallation};
+use crate::processes::TrialStopped;
 use crate::progress::Progress;
 use crate::tally::Tally;
 use crate::trial::Trial;
@@ -43,8 +44,8 @@ const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 /// What the trials of a run have in common.
 #[derive(Clone)]
 pub struct Context<'a> {
-    /// The workloads' program and folder.
-    pub installation: &'a WorkloadInstallation,
+    /// Where the workloads are started.
+    pub installations: &'a Installations,
     /// Creates the recordings.
     pub outputs: &'a Outputs,
     /// The signals by which the user stops a run.
@@ -131,7 +132,7 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let tracer = Tracer::start(&settings, tally, recorder)?;
     let hooks = tracer.hooks().to_vec();
     let mut workload_processes =
-        WorkloadProcesses::new(trial, context.installation, context.signals, tracer.commands());
+        WorkloadProcesses::new(trial, context.installations, context.signals, tracer.commands());
     let stopped = drive(context, trial, &tracer, &mut workload_processes, &counted).err();
     workload_processes.sample();
     workload_processes.group.stop();
@@ -161,6 +162,7 @@ fn drive(
     counted: &AtomicU64,
 ) -> Result<(), TrialStopped> {
     workload_processes.assemble()?;
+    workload_processes.stay_idle(trial.idle, SAMPLE_INTERVAL)?;
     tracer.commands().begin(trial.sampling);
     workload_processes.go();
     if let Some(phase) = context.phase {

@@ -143,6 +143,7 @@ fn trial(case: &Case<'_>, repetition: u32, random: &mut fastrand::Rng) -> Trial 
         duration,
         warmup: request.warmup,
         warmup_time: request.warmup_time,
+        idle: request.idle,
         sampling: match request.sample {
             _ if untraced => never,
             Some(sampling) => sampling,

@@ -19,6 +19,26 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     digits.parse::<u64>().ok().and_then(|n| n.checked_mul(unit)).ok_or_else(wrong)
 }
 
+/// A rate of a link in bits a second, with an optional decimal unit: bit, Kbit, Mbit or Gbit.
+///
+/// # Errors
+/// The text is not such a rate, or the rate is 0.
+pub fn bit_rate(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is not a rate above 0 such as 1Gbit, 100Mbit or 9600");
+    let lower = text.to_ascii_lowercase();
+    let units = [("kbit", 1_000), ("mbit", 1_000_000), ("gbit", 1_000_000_000), ("bit", 1)];
+    let with_unit = units.iter().find_map(|(name, unit)| Some((lower.strip_suffix(name)?, *unit)));
+    let (number, unit) = with_unit.unwrap_or((&lower, 1));
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let places = u32::try_from(part.len()).ok().and_then(|places| 10_u64.checked_pow(places));
+    let digits = format!("{whole}{part}").parse::<u64>().ok().filter(|_| !whole.is_empty());
+    digits
+        .zip(places)
+        .and_then(|(digits, places)| digits.checked_mul(unit)?.checked_div(places))
+        .filter(|&rate| rate > 0)
+        .ok_or_else(wrong)
+}
+
 /// The payload size of a message.
 ///
 /// # Errors
@@ -96,6 +116,24 @@ mod tests {
         assert_eq!(bytes("1M"), Ok(1 << 20));
         for wrong in ["", "K", "-1", "1.5K", "20000000000G", "é"] {
             assert!(bytes(wrong).is_err(), "{wrong} was accepted");
+        }
+    }
+
+    #[test]
+    fn units_of_links_are_decimal() {
+        for (text, rate) in [
+            ("9600", 9600),
+            ("64bit", 64),
+            ("16Kbit", 16_000),
+            ("2.5Gbit", 2_500_000_000),
+            ("100mbit", 100_000_000),
+        ] {
+            assert_eq!(bit_rate(text), Ok(rate));
+        }
+        for wrong in
+            ["", "0", "bit", "Mbit", ".5Gbit", "-1", "1M", "1kkbit", "1e9", "99999999999Gbit", "é"]
+        {
+            assert!(bit_rate(wrong).is_err(), "{wrong} was accepted");
         }
     }
 

@@ -1,5 +1,6 @@
 //! The request for a run, independent of the command line.
 
+use crate::hosts::Links;
 use crate::pacing::Pacing;
 use crate::payload::Payload;
 use std::collections::BTreeMap;
@@ -55,8 +56,10 @@ pub struct WorkloadOptions {
     pub port: u16,
     /// The DDS domain.
     pub domain: Option<u32>,
-    /// The network interface for DDS.
+    /// The network interface for DDS. Hosts of their own have one each, which is used then.
     pub interface: String,
+    /// The links between the hosts of the processes; `None` if all processes run on this host.
+    pub links: Option<Links>,
     /// The CPUs of the sender, the receiver and the broker; a single one is for all.
     pub pin: Vec<usize>,
 }
@@ -88,6 +91,8 @@ pub struct Request {
     pub warmup: u64,
     /// The longest time of the warm-up.
     pub warmup_time: Duration,
+    /// How long the processes are measured connected and idle, before the first message.
+    pub idle: Duration,
     /// The number of repetitions.
     pub repeat: u32,
     /// The seed of the order of trials.

@@ -1,7 +1,7 @@
 //! Runs the trials of a plan one after the other, and reports on them.
 
+use crate::hosts::Installations;
 use crate::plan::Plan;
-use crate::processes::WorkloadInstallation;
 use crate::request::Request;
 use crate::results::Results;
 use crate::resume::{self, Earlier};
@@ -47,14 +47,14 @@ pub fn run(
     environment: Environment,
     mut save: Option<&mut Save<'_>>,
 ) -> Result<FinishedRun, Failure> {
-    let RunMeans { installation, outputs, signals, earlier } = means;
+    let RunMeans { installations, outputs, signals, earlier } = means;
     let scenario = summary::scenario(request, plan, &[]);
     let key = MachineKey::of(&environment, &scenario.pin);
     if let Some(earlier) = earlier {
         earlier.check(plan, (&scenario, &key), &environment)?;
     }
     let environment = resume::environment(earlier, environment);
-    let means = Means { installation, outputs, signals, earlier, environment: &environment };
+    let means = Means { installations, outputs, signals, earlier, environment: &environment };
     let mut results = Results::default();
     let measured = series::measure(request, plan, means, &mut results, &mut |measured, results| {
         if let Some(save) = &mut save {

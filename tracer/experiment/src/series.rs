@@ -2,9 +2,9 @@
 //! attached and a recording that cannot be written end the series.
 
 use crate::cost;
+use crate::hosts::Installations;
 use crate::measure::{self, Context};
 use crate::plan::Plan;
-use crate::processes::WorkloadInstallation;
 use crate::progress::Progress;
 use crate::queue::Queue;
 use crate::request::Request;
@@ -24,8 +24,8 @@ use wirelap_session::{AttachLater, SessionSettings, ring_bytes};
 /// What a series of trials needs.
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
-    /// The workloads' program and folder.
-    pub installation: &'a WorkloadInstallation,
+    /// Where the workloads are started.
+    pub installations: &'a Installations,
     /// Creates the recordings.
     pub outputs: &'a Outputs,
     /// The signals by which the user stops a run.
@@ -247,7 +247,7 @@ impl Series<'_> {
 
     fn context(&self, trial: &Trial, later: AttachLater) -> Context<'_> {
         Context {
-            installation: self.means.installation,
+            installations: self.means.installations,
             outputs: self.means.outputs,
             signals: self.means.signals,
             settings: settings(self.request, trial, later),

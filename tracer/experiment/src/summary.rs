@@ -8,7 +8,8 @@ use crate::series::Measured;
 use crate::trial::Trial;
 use wirelap_process::Failure;
 use wirelap_report::{
-    Environment, Incomplete, MachineKey, Reliability, RunKind, RunReport, RunResult, Scenario,
+    Environment, HostLinks, Incomplete, MachineKey, Reliability, RunKind, RunReport, RunResult,
+    Scenario,
 };
 
 /// The report of a run that has ended, or that goes on.
@@ -90,6 +91,7 @@ pub fn scenario(request: &Request, plan: &Plan, records: &[TrialRecord]) -> Scen
         topology: same_topology(plan),
         ab: request.ab.as_ref().map(|comparison| comparison.settings.clone()),
         pin,
+        links: links(plan),
         order: records.iter().map(|record| record.trial.title()).collect(),
     }
 }
@@ -100,6 +102,13 @@ fn same_topology(plan: &Plan) -> Option<wirelap_report::Topology> {
     let first = of(&plan.trials[0]);
     let same = plan.trials.iter().all(|trial| of(trial) == first);
     if same { results::topology(first) } else { None }
+}
+
+/// The links of all trials; `None` if they differ, which the settings of `--ab` then say.
+fn links(plan: &Plan) -> Option<HostLinks> {
+    let first = plan.trials.first()?.workloads.links;
+    let is_one = plan.trials.iter().all(|trial| trial.workloads.links == first);
+    first.filter(|_| is_one).map(|links| links.report())
 }
 
 /// The wanted rates, the lowest first.

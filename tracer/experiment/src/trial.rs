@@ -2,6 +2,7 @@
 
 use crate::ab::Variant;
 use crate::choice::{self, Broker};
+use crate::hosts::HOST_INTERFACE;
 use crate::pacing::Pacing;
 use crate::request::WorkloadOptions;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub struct Trial {
     pub warmup: u64,
     /// The longest time of the warm-up.
     pub warmup_time: Duration,
+    /// How long the processes are measured connected and idle, before the first message.
+    pub idle: Duration,
     /// When the probes report events.
     pub sampling: Sampling,
     /// Whether the workloads write truth files.
@@ -122,7 +125,10 @@ impl Trial {
         spec.nodelay = options.nodelay;
         spec.transport = self.transport();
         spec.reliability = options.reliability;
-        spec.interface.clone_from(&options.interface);
+        match options.links {
+            Some(_) => HOST_INTERFACE.clone_into(&mut spec.interface),
+            None => spec.interface.clone_from(&options.interface),
+        }
         spec.domain = self.domain;
         spec.pin = pin(&options.pin, role);
         spec

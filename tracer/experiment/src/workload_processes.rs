@@ -2,16 +2,21 @@
 //! the process opens a socket.
 
 use crate::choice::Broker;
-use crate::processes::{ProcessGroup, TrialStopped, WorkloadInstallation};
+use crate::hosts::{Host, Installations};
+use crate::processes::{ProcessGroup, TrialStopped};
 use crate::trial::Trial;
 use std::collections::BTreeMap;
-use std::net::ToSocketAddrs;
+use std::net::{Ipv4Addr, ToSocketAddrs};
+use std::time::{Duration, Instant};
 use wirelap_contract::{Done, Role};
 use wirelap_correlate::Label;
 use wirelap_events::Pid;
 use wirelap_session::Commands;
 use wirelap_session::machine;
 use wirelap_session::meter::Meter;
+
+/// How long the processes settle before they count as idle: what a library does after it has connected is its start.
+const AFTER_START: Duration = Duration::from_secs(1);
 
 /// A process of a trial with its role.
 #[derive(Clone, Debug)]
@@ -22,8 +27,10 @@ pub struct RoleProcess {
     pub pid: u32,
     /// The name of the process.
     pub name: String,
-    /// The CPU time and memory that the process uses.
+    /// The CPU time and memory that the process uses while messages are sent.
     pub meter: Option<Meter>,
+    /// The CPU time and memory that it used before, connected and idle, if that was measured.
+    pub idle: Option<Meter>,
     /// The statement `DONE`, if the process made it.
     pub done: Option<Done>,
 }
@@ -47,11 +54,11 @@ impl<'a> WorkloadProcesses<'a> {
     /// No processes yet.
     pub fn new(
         trial: &'a Trial,
-        installation: &'a WorkloadInstallation,
+        installations: &'a Installations,
         signals: &'a wirelap_process::Signals,
         commands: Commands,
     ) -> WorkloadProcesses<'a> {
-        let group = ProcessGroup::new(installation, signals);
+        let group = ProcessGroup::new(installations, trial.workloads.links, signals);
         WorkloadProcesses {
             trial,
             commands,
@@ -70,7 +77,7 @@ impl<'a> WorkloadProcesses<'a> {
     pub fn assemble(&mut self) -> Result<(), TrialStopped> {
         let (sender, receiver) = self.trial.roles();
         let broker = self.start_broker()?;
-        let own = self.own_address();
+        let own = self.own_address(receiver);
         // A middleware without a receiver is answered by something else: ICMP echo by the kernel, for instance.
         if !self.trial.connects() && self.trial.about.can(receiver) {
             self.receiver = Some(self.start(receiver, broker.as_deref().unwrap_or(&own))?);
@@ -80,11 +87,47 @@ impl<'a> WorkloadProcesses<'a> {
         Ok(())
     }
 
-    /// Starts to measure the processes and lets the sender begin.
-    pub fn go(&mut self) {
+    /// Leaves the processes idle for `time` and measures them, with a sample each `interval`. Their start is not measured.
+    ///
+    /// # Errors
+    /// One of the processes ends, or the user stops the run.
+    pub fn stay_idle(&mut self, time: Duration, interval: Duration) -> Result<(), TrialStopped> {
+        if time.is_zero() {
+            return Ok(());
+        }
+        self.wait(AFTER_START, interval)?;
+        self.restart_meters();
+        self.wait(time, interval)?;
+        for process in self.processes.iter_mut().chain(&mut self.running_broker) {
+            process.idle.clone_from(&process.meter);
+        }
+        Ok(())
+    }
+
+    /// Takes samples until a time is over.
+    fn wait(&mut self, time: Duration, interval: Duration) -> Result<(), TrialStopped> {
+        let began = Instant::now();
+        let mut sampled = began;
+        while began.elapsed() < time {
+            self.group.listen()?;
+            if sampled.elapsed() >= interval {
+                sampled = Instant::now();
+                self.sample();
+            }
+        }
+        self.sample();
+        Ok(())
+    }
+
+    fn restart_meters(&mut self) {
         for process in self.processes.iter_mut().chain(&mut self.running_broker) {
             process.meter = Meter::start(process.pid);
         }
+    }
+
+    /// Starts to measure the processes and lets the sender begin.
+    pub fn go(&mut self) {
+        self.restart_meters();
         self.group.go();
     }
 
@@ -144,7 +187,7 @@ impl<'a> WorkloadProcesses<'a> {
         match &self.trial.broker {
             None => Ok(None),
             Some(Broker::Own(_)) => {
-                let own = self.own_address();
+                let own = self.own_address(Role::Broker);
                 let broker = self.start(Role::Broker, &own)?;
                 Ok(Some(self.endpoint(broker)))
             }
@@ -156,8 +199,13 @@ impl<'a> WorkloadProcesses<'a> {
         }
     }
 
-    fn own_address(&self) -> String {
-        format!("127.0.0.1:{}", self.trial.workloads.port)
+    /// Where the process of a role listens.
+    fn own_address(&self, role: Role) -> String {
+        let address = match self.trial.workloads.links {
+            Some(_) => Host::of(role).address(),
+            None => Ipv4Addr::LOCALHOST,
+        };
+        format!("{address}:{}", self.trial.workloads.port)
     }
 
     fn endpoint(&self, number: usize) -> String {
@@ -176,7 +224,7 @@ impl<'a> WorkloadProcesses<'a> {
             self.label(Vec::new(), vec![Pid(pid)]);
         }
         let (name, meter) = (machine::name(pid), Meter::start(pid));
-        self.processes.push(RoleProcess { role, pid, name, meter, done: None });
+        self.processes.push(RoleProcess { role, pid, name, meter, idle: None, done: None });
         if !matches!(role, Role::Ping | Role::Pub | Role::Connect) {
             self.follow(&self.endpoint(number));
         }

@@ -12,6 +12,21 @@ const ONE_MACHINE: &str = "single-machine";
 #[derive(Deserialize)]
 struct Document {
     ntu_zenoh_2023: Study,
+    zenoh_pico_2022: Pico,
+}
+
+#[derive(Deserialize)]
+struct Pico {
+    title: String,
+    flash_bytes: BTreeMap<String, BTreeMap<String, u64>>,
+}
+
+/// Published sizes of programs for microcontrollers.
+pub struct Flash {
+    /// The title of the publication.
+    pub title: String,
+    /// System, variant and bytes: by system, and the smallest first.
+    pub sizes: Vec<(String, String, u64)>,
 }
 
 /// A published comparison.
@@ -78,6 +93,18 @@ impl Study {
         serde_json::from_str::<Document>(TEXT).ok().map(|document| document.ntu_zenoh_2023)
     }
 
+    /// Published sizes of programs with zenoh-pico; `None` only if the file is damaged.
+    pub fn flash() -> Option<Flash> {
+        let Pico { title, flash_bytes } =
+            serde_json::from_str::<Document>(TEXT).ok()?.zenoh_pico_2022;
+        let all = flash_bytes.into_iter().flat_map(|(system, variants)| {
+            variants.into_iter().map(move |(variant, bytes)| (system.clone(), variant, bytes))
+        });
+        let mut sizes: Vec<(String, String, u64)> = all.collect();
+        sizes.sort_by(|a, b| (&a.0, a.2).cmp(&(&b.0, b.2)));
+        Some(Flash { title, sizes })
+    }
+
     /// The latency of 64 B messages on one machine, of what the study calls `name`.
     pub fn latency(&self, name: &str) -> Option<PublishedLatency> {
         self.latency_us.get(ONE_MACHINE)?.get(name).copied()
@@ -137,6 +164,8 @@ mod tests {
             let rates = study.throughput(name);
             assert!(rates.len() > 15 && rates.is_sorted_by_key(|rate| rate.0), "{name}");
         }
+        let flash = Study::flash().unwrap();
+        assert_eq!((flash.sizes.len(), flash.sizes[0].2), (16, 17_796));
         assert!(study.iperf().is_some() && study.testbed.contains_key("cpu"));
     }
 

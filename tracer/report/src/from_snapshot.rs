@@ -38,6 +38,7 @@ pub fn run_report(snapshot: &Snapshot) -> RunReport {
             topology: None,
             ab: None,
             pin: vec![],
+            links: None,
             order: vec![],
         },
         results: results(snapshot),

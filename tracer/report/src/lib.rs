@@ -14,6 +14,7 @@
 //! | [`explain`] | a result with its verdicts and their evidence as a page of text |
 //! | [`grid`], [`table`], [`bytes_table`], [`doctor_table`] | tables for the terminal |
 //! | [`schema`] | the JSON Schemas, generated from the types |
+//! | [`footprint`] | memory and CPU time, idle and busy, and the size of a client program |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
 //! | [`unknown`] | traffic that is not decoded |
 //! | [`words`] | the words of verdicts, doubts, notes and traffic that is not decoded |
@@ -29,6 +30,7 @@ pub mod doctor;
 pub mod doctor_table;
 pub mod environment;
 pub mod explain;
+pub mod footprint;
 mod from_ledger;
 pub mod from_snapshot;
 pub mod grid;
@@ -54,18 +56,19 @@ pub use clocks::{ClockOffset, HostClock};
 pub use distribution::{Distribution, Samples};
 pub use doctor::{Capability, DoctorReport, Observation};
 pub use environment::Environment;
+pub use footprint::IdleBusy;
 pub use machine_key::{Bucket, BucketDifference, MachineKey};
 pub use overhead::LayersBytes;
 pub use repetition::{
-    Histograms, ProcessUse, SegmentHistogram, SentAtRate, TimeSpent, TimeSpentRow, UsageAt,
+    Histograms, IdleUse, ProcessUse, SegmentHistogram, SentAtRate, TimeSpent, TimeSpentRow, UsageAt,
 };
 pub use run::{
-    EthernetBytes, GroundTruth, Hook, Incomplete, Latency, LegBytes, Messages, OperationBytes,
-    Overhead, PartsBytes, PerMessageBytes, Process, Reliability, Repetition, RttHalf, RunReport,
-    RunResult, Saturation, Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost,
-    Trust, TrustReason, UnixClients, Unseen,
+    ClientSize, EthernetBytes, GroundTruth, Hook, Incomplete, Latency, LegBytes, Messages,
+    OperationBytes, Overhead, PartsBytes, PerMessageBytes, Process, Reliability, Repetition,
+    RttHalf, RunReport, RunResult, Saturation, Scheduling, SegmentRow, Skipped, Slowdown,
+    Throughput, TracerCost, Trust, TrustReason, UnixClients, Unseen,
 };
-pub use scenario::{Pacing, RunKind, Scenario};
+pub use scenario::{HostLinks, Pacing, RunKind, Scenario};
 pub use topology::{Connections, Topology};
 pub use unknown::{Unknown, UnknownTraffic};
 pub use why::Why;

@@ -50,3 +50,14 @@ pub struct Scheduling {
     /// How often its threads continued on another CPU.
     pub migrations: u64,
 }
+
+/// The size of a client program that is built with one middleware and nothing else.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientSize {
+    /// Bytes of the stripped program file.
+    pub bytes: u64,
+    /// Bytes of the same program without any middleware: what the client adds to it is the middleware's.
+    pub without_middleware_bytes: u64,
+    /// How the programs were built.
+    pub build: String,
+}

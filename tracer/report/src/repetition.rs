@@ -198,6 +198,20 @@ pub struct ProcessUse {
     /// The Unix socket that it served clients on as well; absent where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix_clients: Option<UnixClients>,
+    /// What it used before the first message, connected and idle; absent unless `idle` was set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleUse>,
+}
+
+/// What a process used while it was connected and nothing was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct IdleUse {
+    /// The measured time in seconds.
+    pub seconds: f64,
+    /// CPU time over wall time, 1.0 = one core.
+    pub cpu_share: f64,
+    /// The largest resident memory that was measured.
+    pub rss_bytes: u64,
 }
 
 /// What a process used in one part of a repetition.

@@ -6,7 +6,7 @@
 pub use crate::overhead::{
     EthernetBytes, LegBytes, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
 };
-pub use crate::process::{Process, Scheduling, UnixClients};
+pub use crate::process::{ClientSize, Process, Scheduling, UnixClients};
 pub use crate::reliability::{Reliability, TrustReason, Unseen};
 pub use crate::repetition::Repetition;
 pub use crate::trust::{GroundTruth, Slowdown, TracerCost, Trust};
@@ -161,6 +161,9 @@ pub struct RunResult {
     pub why_repetitions: Vec<u32>,
     /// The processes that took part.
     pub processes: Vec<Process>,
+    /// The size of a client program of this middleware alone; absent unless `--client-sizes` gave it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_size: Option<ClientSize>,
     /// How far the figures can be trusted.
     pub trust: Trust,
     /// The comparison of the trace with the workloads' own records; absent if they kept none.

@@ -4,6 +4,9 @@ use crate::Topology;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
+use wirelap_events::human::column::bit_rate;
+use wirelap_events::human::{bytes, time_ns};
 
 /// What a run measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -46,6 +49,31 @@ pub enum Pacing {
     Foreign,
 }
 
+/// The links between the hosts of a run whose processes had hosts of their own: network namespaces of one machine.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostLinks {
+    /// How fast each host can send, in bits per second; absent without a limit.
+    pub rate_bit_per_s: Option<u64>,
+    /// The bytes that wait at most before a link; absent without a limit of the rate.
+    pub queue_bytes: Option<u64>,
+    /// How much later frames arrive at each host, in nanoseconds; absent without a delay.
+    pub delay_ns: Option<u64>,
+}
+
+impl fmt::Display for HostLinks {
+    /// `a host each, links of 1.00 Gbit/s with a queue of 256 KiB and a delay of 1 ms`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a host each")?;
+        let rate = self.rate_bit_per_s.map(|rate| bit_rate(rate as f64));
+        f.write_str(", links ")?;
+        f.write_str(&rate.map_or_else(|| "without a limit".into(), |rate| format!("of {rate}")))?;
+        let queue = self.queue_bytes.map(|queue| format!("a queue of {}", bytes(queue as f64)));
+        let delay = self.delay_ns.map(|delay| format!("a delay of {}", time_ns(Some(delay))));
+        let more: Vec<String> = queue.into_iter().chain(delay).collect();
+        if more.is_empty() { Ok(()) } else { write!(f, " with {}", more.join(" and ")) }
+    }
+}
+
 /// The settings that a run was started with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scenario {
@@ -85,6 +113,26 @@ pub struct Scenario {
     pub topology: Option<Topology>,
     /// CPUs that the processes were pinned to, by role; empty if they were not pinned.
     pub pin: Vec<(String, usize)>,
+    /// The links between the hosts of sender, receiver and broker; absent if all processes ran on one host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<HostLinks>,
     /// All repetitions in the order in which they ran: `mqtt 64 B #1`.
     pub order: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_described_in_words() {
+        let links = |rate_bit_per_s, queue_bytes, delay_ns| {
+            HostLinks { rate_bit_per_s, queue_bytes, delay_ns }.to_string()
+        };
+        assert_eq!(links(None, None, None), "a host each, links without a limit");
+        assert_eq!(
+            links(Some(1_000_000_000), Some(262_144), Some(1_500_000)),
+            "a host each, links of 1.00 Gbit/s with a queue of 256 KiB and a delay of 1.5 ms"
+        );
+    }
 }

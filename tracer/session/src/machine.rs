@@ -108,12 +108,22 @@ pub struct ProcessUsage {
     pub rss_bytes: u64,
 }
 
+/// The CPU time of a process by the kernel's clock of it, in nanoseconds and not in ticks of ten milliseconds.
+fn cpu_clock(pid: i32) -> Option<Duration> {
+    let clock = nix::time::clock_getcpuclockid(nix::unistd::Pid::from_raw(pid)).ok()?;
+    Some(clock.now().ok()?.into())
+}
+
 /// The usage of a process; `None` if there is no such process. The CPU time of a process that has exited can be read until
 /// its parent has waited for it.
 pub fn usage(pid: u32) -> Option<ProcessUsage> {
-    let stat = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?.stat().ok()?;
-    let ticks = stat.utime.saturating_add(stat.stime);
-    let cpu = Duration::from_secs_f64(ticks as f64 / procfs::ticks_per_second() as f64);
+    let id = i32::try_from(pid).ok()?;
+    let stat = procfs::process::Process::new(id).ok()?.stat().ok()?;
+    let in_ticks = || {
+        let ticks = stat.utime.saturating_add(stat.stime);
+        Duration::from_secs_f64(ticks as f64 / procfs::ticks_per_second() as f64)
+    };
+    let cpu = cpu_clock(id).unwrap_or_else(in_ticks);
     Some(ProcessUsage { cpu, rss_bytes: stat.rss_bytes().get() })
 }
 
@@ -132,5 +142,17 @@ mod tests {
         assert!(usage(u32::MAX).is_none());
         assert!(cpus() >= 1);
         assert!(!name(std::process::id()).is_empty());
+    }
+
+    #[test]
+    fn cpu_time_is_exact_to_less_than_a_tick() {
+        let clock = || usage(std::process::id()).unwrap().cpu;
+        let (first, deadline) = (clock(), now() + Nanos::from_millis(5_000));
+        let mut grown = clock() - first;
+        while grown.is_zero() && now() < deadline {
+            grown = clock() - first;
+        }
+        // Other tests run in other threads of this process; a tick would still be ten times as long.
+        assert!(!grown.is_zero() && grown < Duration::from_millis(10), "{grown:?}");
     }
 }

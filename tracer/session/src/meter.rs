@@ -56,8 +56,13 @@ impl Meter {
 
     /// CPU time divided by wall time, from the start to the last sample; 1.0 is one core.
     pub fn cpu_share(&self) -> f64 {
-        let wall = (self.last_at - self.started).as_secs_f64();
+        let wall = self.wall().as_secs_f64();
         if wall > 0.0 { self.cpu().as_secs_f64() / wall } else { 0.0 }
+    }
+
+    /// The time from the start to the last sample.
+    pub fn wall(&self) -> Nanos {
+        self.last_at - self.started
     }
 
     /// CPU time from the start to the last sample.

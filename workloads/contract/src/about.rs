@@ -81,6 +81,9 @@ pub struct KnownBroker {
     pub name: String,
     /// Whether it is installed.
     pub available: Availability,
+    /// Whether it listens on 127.0.0.1 alone, so that no other host can reach it.
+    #[serde(default)]
+    pub loopback_only: bool,
 }
 
 /// Whether a program is installed on this machine.
@@ -174,7 +177,16 @@ impl About {
     /// Adds a broker; the first one is the default.
     #[must_use]
     pub fn broker(mut self, name: &str, available: Availability) -> About {
-        self.brokers.push(KnownBroker { name: name.into(), available });
+        self.brokers.push(KnownBroker { name: name.into(), available, loopback_only: false });
+        self
+    }
+
+    /// The broker that was added last listens on 127.0.0.1 alone.
+    #[must_use]
+    pub fn loopback_only(mut self) -> About {
+        if let Some(broker) = self.brokers.last_mut() {
+            broker.loopback_only = true;
+        }
         self
     }
 

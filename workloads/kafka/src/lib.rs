@@ -31,6 +31,7 @@ impl Family for Kafka {
         )
         .scaling(Scaling { wildcards: false, shared: false, ..Scaling::BROKERED })
         .broker(MOCK, Availability::BuiltIn)
+        .loopback_only()
         .broker(APACHE, jars::availability());
         settings::describe(about)
     }

@@ -4,12 +4,15 @@
 mod client;
 mod event_loops;
 mod mosquitto;
+#[cfg(feature = "rumqttd")]
 mod rumqttd;
 mod settings;
 
 use anyhow::{Result, bail};
 use settings::{BROKER_NODELAY, CLIENT_NODELAY, MAX_PAYLOAD};
-use wirelap_contract::{About, Availability, LinkTransport, Scaling, Spec};
+#[cfg(feature = "rumqttd")]
+use wirelap_contract::Availability;
+use wirelap_contract::{About, LinkTransport, Scaling, Spec};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{Family, Handler, Opened};
 
@@ -18,8 +21,11 @@ pub struct Mqtt;
 
 impl Family for Mqtt {
     fn about(&self) -> About {
-        About::new("mqtt", "MQTT through a broker (rumqttc)", MAX_PAYLOAD, &[LinkTransport::Tcp])
-            .broker("rumqttd", Availability::BuiltIn)
+        let about = "MQTT through a broker (rumqttc)";
+        let about = About::new("mqtt", about, MAX_PAYLOAD, &[LinkTransport::Tcp]);
+        #[cfg(feature = "rumqttd")]
+        let about = about.broker("rumqttd", Availability::BuiltIn);
+        about
             .broker("mosquitto", mosquitto::availability())
             .scaling(Scaling::BROKERED)
             .setting(CLIENT_NODELAY, "as --nodelay", "TCP_NODELAY of the clients: true or false")
@@ -32,9 +38,14 @@ impl Family for Mqtt {
 
     fn serve(&self, spec: &Spec, control: &Control) -> Result<()> {
         match spec.broker.as_deref() {
+            #[cfg(feature = "rumqttd")]
             None | Some("rumqttd") => rumqttd::serve(spec, control),
             Some("mosquitto") => mosquitto::serve(spec, control),
             Some(other) => bail!("--broker {other}: known brokers are rumqttd and mosquitto"),
+            #[cfg(not(feature = "rumqttd"))]
+            None => bail!(
+                "this program was built without the broker rumqttd: name another one with --broker"
+            ),
         }
     }
 }

@@ -4,16 +4,24 @@
 //! One side binds (`sub`, `pong`), the other connects. Publish/subscribe messages have two parts, topic and payload; all others are
 //! the payload alone.
 
+#[cfg(feature = "libzmq")]
 mod libzmq;
+#[cfg(feature = "libzmq")]
 mod monitor;
+#[cfg(feature = "native")]
 mod native;
+#[cfg(feature = "libzmq")]
 mod nodrop;
+#[cfg_attr(
+    not(all(feature = "libzmq", feature = "native")),
+    allow(dead_code, reason = "each of the two libraries needs a part of the settings")
+)]
 mod settings;
 
 use anyhow::Result;
-use settings::{
-    LINGER, LINGER_MS, MAX_PAYLOAD, NODROP, PATTERN, PATTERNS, RCVHWM, SNDHWM, hwm_rule,
-};
+#[cfg(feature = "libzmq")]
+use settings::{LINGER, LINGER_MS, NODROP, RCVHWM, SNDHWM, hwm_rule};
+use settings::{MAX_PAYLOAD, PATTERN, PATTERNS};
 use wirelap_contract::{About, LinkTransport, Scaling, Spec};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{Family, Handler, Opened};
@@ -29,11 +37,14 @@ const SCALING: Scaling = Scaling {
 };
 
 /// The middleware `zeromq`: libzmq.
+#[cfg(feature = "libzmq")]
 pub struct Libzmq;
 
 /// The middleware `zeromq-rust`: the crate zeromq.
+#[cfg(feature = "native")]
 pub struct Native;
 
+#[cfg(feature = "libzmq")]
 impl Family for Libzmq {
     fn about(&self) -> About {
         About::new("zeromq", "ZeroMQ, peer to peer (libzmq)", MAX_PAYLOAD, &[LinkTransport::Tcp])
@@ -50,6 +61,7 @@ impl Family for Libzmq {
     }
 }
 
+#[cfg(feature = "native")]
 impl Family for Native {
     fn about(&self) -> About {
         let about = "ZeroMQ, peer to peer (crate zeromq)";

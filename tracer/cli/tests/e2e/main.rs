@@ -3,6 +3,7 @@
 #![cfg(feature = "privileged")]
 
 mod agreement;
+mod apart;
 mod bench;
 mod bytes;
 mod clients;

@@ -1,7 +1,7 @@
 //! The process group of one trial.
 
 use super::child::{Statement, WorkloadProcess};
-use super::installation::WorkloadInstallation;
+use crate::hosts::{Installations, Links};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 use wirelap_contract::{Role, Spec};
@@ -46,7 +46,9 @@ impl From<Failure> for TrialStopped {
 
 /// The processes of a trial. Dropping it stops them all.
 pub struct ProcessGroup<'a> {
-    installation: &'a WorkloadInstallation,
+    installations: &'a Installations,
+    /// The links between the hosts of the processes, if they have hosts of their own.
+    links: Option<Links>,
     signals: &'a Signals,
     children: Vec<WorkloadProcess>,
     statements: Receiver<NumberedStatement>,
@@ -55,9 +57,13 @@ pub struct ProcessGroup<'a> {
 
 impl<'a> ProcessGroup<'a> {
     /// A group without processes.
-    pub fn new(installation: &'a WorkloadInstallation, signals: &'a Signals) -> ProcessGroup<'a> {
+    pub fn new(
+        installations: &'a Installations,
+        links: Option<Links>,
+        signals: &'a Signals,
+    ) -> ProcessGroup<'a> {
         let (sender, statements) = channel();
-        ProcessGroup { installation, signals, children: Vec::new(), statements, sender }
+        ProcessGroup { installations, links, signals, children: Vec::new(), statements, sender }
     }
 
     /// Starts a process and returns its number in the group.
@@ -73,7 +79,7 @@ impl<'a> ProcessGroup<'a> {
         let number = self.children.len();
         let truth = truth && spec.role != Role::Broker;
         let child = WorkloadProcess::start(
-            self.installation,
+            self.installations.of(self.links.as_ref(), spec.role),
             spec,
             title,
             number,

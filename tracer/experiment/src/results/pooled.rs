@@ -53,6 +53,7 @@ pub fn result(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResul
         why,
         why_repetitions,
         processes,
+        client_size: None,
         trust: trust(&all, coverage(messages, is_sampled)),
         ground_truth: ground_truth(&all),
         repetitions: all.iter().map(|one| (*one).clone()).collect(),

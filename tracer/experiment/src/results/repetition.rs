@@ -13,7 +13,7 @@ use crate::workload_processes::RoleProcess;
 use wirelap_contract::Role;
 use wirelap_events::{Nanos, Total};
 use wirelap_report::{
-    Distribution, Histograms, Messages, ProcessUse, Repetition, Samples, Scheduling,
+    Distribution, Histograms, IdleUse, Messages, ProcessUse, Repetition, Samples, Scheduling,
     SegmentHistogram, SentAtRate, TimeSpent, Trust, UnixClients, UsageAt,
 };
 use wirelap_session::Sampling;
@@ -138,6 +138,11 @@ fn process_use(outcome: &Outcome, process: &RoleProcess, delivered: u64) -> Proc
         over_time: meter.map(over_time).unwrap_or_default(),
         scheduling: seen.and_then(|process| Scheduling::of(process.scheduling)),
         unix_clients: seen.and_then(|process| process.unix.clone()).map(UnixClients::from),
+        idle: process.idle.as_ref().map(|meter| IdleUse {
+            seconds: meter.wall().as_secs_f64(),
+            cpu_share: meter.cpu_share(),
+            rss_bytes: meter.peak_rss(),
+        }),
     }
 }
 

@@ -11,12 +11,14 @@ use wirelap_process::Failure;
 const MOST: u64 = 1 << 20;
 
 /// The names and texts of the built-in scenarios.
-const TEXTS: [(&str, &str); 14] = [
+const TEXTS: [(&str, &str); 16] = [
     ("latency", include_str!("../../scenarios/latency.toml")),
     ("throughput", include_str!("../../scenarios/throughput.toml")),
     ("throughput-sweep", include_str!("../../scenarios/throughput-sweep.toml")),
     ("rate", include_str!("../../scenarios/rate.toml")),
     ("overhead", include_str!("../../scenarios/overhead.toml")),
+    ("hosts", include_str!("../../scenarios/hosts.toml")),
+    ("footprint", include_str!("../../scenarios/footprint.toml")),
     ("mqtt-p2p", include_str!("../../scenarios/mqtt-p2p.toml")),
     ("mqtt-fanout", include_str!("../../scenarios/mqtt-fanout.toml")),
     ("mqtt-sharedsub", include_str!("../../scenarios/mqtt-sharedsub.toml")),
@@ -155,7 +157,9 @@ mod tests {
         }
         let error = ScenarioSource::of("speed").unwrap_err();
         assert!(
-            error.contains("latency, throughput, throughput-sweep, rate, overhead, mqtt-p2p"),
+            error.contains(
+                "latency, throughput, throughput-sweep, rate, overhead, hosts, footprint, mqtt-p2p"
+            ),
             "{error}"
         );
         let gone = ScenarioSource::of("/nonexistent/x.toml").unwrap().read().unwrap_err();

@@ -117,6 +117,7 @@ mod tests {
             duration = "1m"
             warmup = 0
             warmup_time = "500ms"
+            idle = "3s"
             repeat = 5
             seed = 7
             qos = 1
@@ -124,6 +125,10 @@ mod tests {
             reliability = "best-effort"
             nodelay = false
             pin = [0, 1]
+            hosts = true
+            link_rate = "1Gbit"
+            link_queue = "64K"
+            link_delay = "2ms"
             sample = "50ms/500ms"
             truth_check = "off"
             [set]

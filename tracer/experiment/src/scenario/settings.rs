@@ -3,6 +3,7 @@
 use super::described::{OneOrMore, Quantity, SettingValue};
 use super::shown::Shown;
 use super::values;
+use crate::hosts::Links;
 use crate::payload::Payload;
 use crate::request::{Measure, Request, TruthCheck};
 use schemars::JsonSchema;
@@ -97,6 +98,10 @@ settings! {
     #[serde(default, deserialize_with = "values::time")]
     #[schemars(with = "Option<String>")]
     warmup_time: Duration,
+    /// How long the processes are measured connected and idle, before the first message: `"10s"`. None by default.
+    #[serde(default, deserialize_with = "values::time")]
+    #[schemars(with = "Option<String>")]
+    idle: Duration,
     /// Repetitions, in random order across the middlewares (1 by default).
     #[serde(default, deserialize_with = "values::repeat")]
     repeat: u32,
@@ -152,6 +157,22 @@ settings! {
     #[serde(default, deserialize_with = "values::settings")]
     #[schemars(with = "Option<BTreeMap<String, SettingValue>>")]
     set: Vec<(String, String)>,
+    /// Whether publisher, broker and subscriber run on hosts of their own: network namespaces, which links join. `true` by
+    /// default if there is a setting of links, which `false` switches off.
+    #[serde(default, deserialize_with = "values::flag")]
+    hosts: bool,
+    /// How fast each host can send: `"1Gbit"`. Without it, as fast as memory.
+    #[serde(default, deserialize_with = "values::bit_rate")]
+    #[schemars(with = "Option<Quantity>")]
+    link_rate: u64,
+    /// The bytes that wait at most before a link: `"256K"` (the default with a rate). Further frames are dropped.
+    #[serde(default, deserialize_with = "values::bytes")]
+    #[schemars(with = "Option<Quantity>")]
+    link_queue: u64,
+    /// How much later frames arrive at each host: `"1ms"`. Needs a kernel with netem.
+    #[serde(default, deserialize_with = "values::time")]
+    #[schemars(with = "Option<String>")]
+    link_delay: Duration,
     /// Trace only a window out of every period, as in `"50ms/500ms"`, or `"off"`.
     #[serde(default, deserialize_with = "values::sample")]
     #[schemars(with = "Option<String>")]
@@ -168,6 +189,7 @@ impl ScenarioSettings {
         let own = self.clone();
         let mut chosen = self.chosen();
         chosen.extend(rest.chosen.clone());
+        let links = self.links();
         let mut request = Request {
             name: own.name,
             chosen,
@@ -181,6 +203,7 @@ impl ScenarioSettings {
             duration: own.duration,
             warmup: own.warmup.unwrap_or(1000),
             warmup_time: own.warmup_time.unwrap_or(Duration::from_secs(5)),
+            idle: own.idle.unwrap_or_default(),
             repeat: own.repeat.unwrap_or(1),
             seed: own.seed,
             sample: own.sample,
@@ -205,7 +228,14 @@ impl ScenarioSettings {
         workloads.reliability = own.reliability;
         workloads.nodelay = own.nodelay.unwrap_or(true);
         workloads.pin = own.pin.unwrap_or_default();
+        workloads.links = links;
         request
+    }
+
+    /// The links between hosts; `None` if all processes run on one host.
+    fn links(&self) -> Option<Links> {
+        let links = Links::new(self.link_rate, self.link_queue, self.link_delay);
+        self.hosts.unwrap_or(links != Links::default()).then_some(links)
     }
 
     /// About how many trials there are for each middleware and broker: without and with those of a search.

@@ -41,6 +41,10 @@ readers! {
     payload: Vec<Payload> = |value| list(value, |item| quantity::payload(&number_or_text(item)?));
     /// A payload size.
     payload_size: usize = |value| quantity::payload_size(&number_or_text(value)?);
+    /// A number of bytes.
+    bytes: u64 = |value| quantity::bytes(&number_or_text(value)?);
+    /// A rate of a link.
+    bit_rate: u64 = |value| quantity::bit_rate(&number_or_text(value)?);
     /// One rate, or several.
     rates: Vec<f64> = |value| list(value, |item| quantity::rate(&number_or_text(item)?));
     /// CPUs.

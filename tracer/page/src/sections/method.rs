@@ -125,6 +125,7 @@ fn facts(report: &RunReport) -> Vec<(&'static str, String)> {
         ("warm-up", format!("{} messages", scenario.warmup)),
         ("repetitions", scenario.repeat.to_string()),
         ("pinned", join(&mut pins.into_iter())),
+        ("links", scenario.links.map(|links| links.to_string()).unwrap_or_default()),
         ("seed of the order", environment.seed.to_string()),
     ]
 }

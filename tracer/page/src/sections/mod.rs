@@ -2,6 +2,7 @@
 
 mod bytes;
 mod comparison;
+mod footprint;
 mod latency;
 mod messages;
 mod method;
@@ -46,6 +47,7 @@ pub fn all(subjects: &Subjects<'_>, worst: usize) -> Vec<Section> {
         ("messages", "The slowest messages, step by step", messages::content(subjects, worst)),
         ("bytes", "Where the bytes went", bytes::content(subjects)),
         ("processes", "The processes", processes::content(subjects)),
+        ("footprint", "Footprint", footprint::content(subjects)),
         ("repetitions", "Repetitions", repetitions::content(subjects)),
         ("trust", "How far to trust it", trust::content(subjects)),
         ("method", "Environment and method", method::content(subjects)),

@@ -3,9 +3,9 @@
 use wirelap_events::Nanos;
 use wirelap_page::{File, Options, page};
 use wirelap_report::{
-    Distribution, Environment, Histograms, Hook, Pacing, ProcessUse, Repetition, RttHalf, RunKind,
-    RunReport, RunResult, Samples, Scenario, Skipped, Slowdown, TimeSpent, TimeSpentRow,
-    UnknownTraffic, from_snapshot,
+    ClientSize, Distribution, Environment, Histograms, Hook, IdleUse, Pacing, ProcessUse,
+    Repetition, RttHalf, RunKind, RunReport, RunResult, Samples, Scenario, Skipped, Slowdown,
+    TimeSpent, TimeSpentRow, UnknownTraffic, from_snapshot,
 };
 use wirelap_test_pipeline::snapshots;
 
@@ -40,6 +40,7 @@ pub fn latency() -> RunReport {
         warmup: 1_000,
         repeat: 3,
         pin: vec![("ping".into(), 0), ("pong".into(), 1)],
+        links: None,
         ..report.scenario
     };
     report.results.iter_mut().for_each(measure);
@@ -109,6 +110,11 @@ fn measure(result: &mut RunResult) {
         turns: 28,
         messages: 90_210,
     });
+    result.client_size = Some(ClientSize {
+        bytes: 3 << 20,
+        without_middleware_bytes: 1 << 20,
+        build: "for size".into(),
+    });
     result.judge();
 }
 
@@ -135,6 +141,7 @@ fn repetition(number: u32, samples: &Samples, result: &RunResult) -> Repetition 
         cpu_share: Some(cpu_share),
         cpu_ns_per_message: Some(2_000.0),
         rss_bytes: Some((9 + u64::from(number)) << 20),
+        idle: Some(IdleUse { seconds: 10.0, cpu_share: 0.000_42, rss_bytes: 8 << 20 }),
         ..ProcessUse::default()
     };
     let rows = result.segments.iter().map(|row| TimeSpentRow {

@@ -113,3 +113,20 @@ fn each_file_has_its_own_table() {
     assert_eq!(tables.len(), 2);
     assert_eq!(tables[1].rows(), table::cells(&two)[1..].to_vec());
 }
+
+#[test]
+fn idle_processes_and_client_programs_stand_beside_published_sizes() {
+    let html = read(&page_of(&latency()));
+    let tables = html.with_id("footprint").unwrap().find("table");
+    let has =
+        |row: &[&str]| tables.iter().any(|table| table.rows().iter().any(|cells| cells == row));
+    assert!(
+        has(&["wirelap-workloa", "ping", "0.042 %", "8 MiB", "31.0 %", "12 MiB"]),
+        "{:?}",
+        tables[0].rows()
+    );
+    assert!(has(&["none", "1 MiB", "–"]) && has(&["mqtt", "3 MiB", "2 MiB"]));
+    assert!(has(&["arduino", "tcp", "102 KiB"]));
+    let (_, live) = all().into_iter().find(|(name, _)| *name == "live").unwrap();
+    assert!(read(&page_of(&live)).with_id("footprint").is_none());
+}

@@ -139,6 +139,7 @@ pub fn title(scenario: &Scenario) -> String {
         parts.push(format!("{} s", (seconds * 100.0).round() / 100.0));
     }
     parts.extend(scenario.topology.as_ref().map(Topology::in_words));
+    parts.extend(scenario.links.as_ref().map(ToString::to_string));
     if let Some([a, b]) = &scenario.ab {
         parts.push(format!("{} repetitions each in blocks ABBA", scenario.repeat));
         parts.push(format!("A: {a}, B: {b}"));

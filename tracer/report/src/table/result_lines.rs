@@ -4,7 +4,7 @@ use super::connections;
 use super::trust_line::trust_line;
 use crate::grid::hang;
 use crate::{Pacing, Reliability, RunResult};
-use crate::{bytes_table, explain, human};
+use crate::{bytes_table, explain, footprint, human};
 
 /// How far a result can be trusted, where its time and its bytes went, why, and notes.
 pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> String {
@@ -22,6 +22,12 @@ pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> Stri
     }
     for (head, line) in bytes_table::lines(&result.overhead) {
         out.push_str(&hang(head, &line));
+    }
+    if let Some(line) = footprint::line(result) {
+        out.push_str(&hang("  processes: ", &line));
+    }
+    if let Some(size) = footprint::size(result) {
+        out.push_str(&hang("  client program: ", &size));
     }
     if let Some(line) = connections::broker_line(result) {
         out.push_str(&hang("  broker: ", &line));

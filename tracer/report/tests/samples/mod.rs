@@ -43,6 +43,7 @@ pub fn report() -> RunReport {
             topology: None,
             ab: None,
             pin: vec![],
+            links: None,
             order: vec!["mqtt 64 B #1".into(), "tcp 64 B #1".into()],
         },
         results,

@@ -1,0 +1,92 @@
+//! Where the workloads of a run are started: on this host, or on hosts of their own.
+
+use super::commands;
+use super::host::Host;
+use super::links::Links;
+use super::namespace::Namespace;
+use crate::cases::unique;
+use crate::processes::WorkloadInstallation;
+use crate::request::Request;
+use std::path::PathBuf;
+use wirelap_contract::Role;
+use wirelap_process::Failure;
+use wirelap_process::steward::{Steward, StewardRole};
+
+/// The environment variables that tell the workloads where the programs of other projects are.
+type Programs = [(&'static str, PathBuf)];
+
+/// The installation on this host, and those on other hosts. Dropping it removes the hosts.
+#[derive(Debug)]
+pub struct Installations {
+    own: WorkloadInstallation,
+    networks: Vec<Network>,
+}
+
+/// The hosts that links of one kind join.
+#[derive(Debug)]
+struct Network {
+    links: Links,
+    /// In the order of [`Host::ALL`].
+    hosts: Vec<WorkloadInstallation>,
+    /// No process is in it.
+    _switch: Namespace,
+}
+
+impl From<WorkloadInstallation> for Installations {
+    fn from(own: WorkloadInstallation) -> Installations {
+        Installations { own, networks: Vec::new() }
+    }
+}
+
+impl Installations {
+    /// Makes the hosts and links that a request wants. Needs root's rights.
+    ///
+    /// # Errors
+    /// The links cannot be made on this machine, or are described by values that do not go together.
+    pub fn open(
+        own: WorkloadInstallation,
+        request: &Request,
+        programs: &Programs,
+    ) -> Result<Installations, Failure> {
+        let variants = request.ab.iter().flat_map(|comparison| &comparison.variants);
+        let all: Vec<&Request> =
+            if request.ab.is_some() { variants.collect() } else { vec![request] };
+        let links: Vec<Links> = all.iter().filter_map(|request| request.workloads.links).collect();
+        let mut installations = Installations::from(own);
+        for links in unique(&links) {
+            links.check().map_err(Failure::Usage)?;
+            installations.networks.push(Network::make(links, programs)?);
+        }
+        Ok(installations)
+    }
+
+    /// Where a process of a role is started, if the hosts are joined by `links`; on this host without links.
+    pub fn of(&self, links: Option<&Links>, role: Role) -> &WorkloadInstallation {
+        let network = self.networks.iter().find(|network| Some(&network.links) == links);
+        let host = Host::ALL.iter().position(|host| *host == Host::of(role));
+        network.zip(host).and_then(|(network, host)| network.hosts.get(host)).unwrap_or(&self.own)
+    }
+
+    /// The installation that knows what can be run: that of a sender's host, if there is one.
+    pub fn any(&self) -> &WorkloadInstallation {
+        self.of(self.networks.first().map(|network| &network.links), Role::Ping)
+    }
+}
+
+impl Network {
+    fn make(links: Links, programs: &Programs) -> Result<Network, Failure> {
+        let switch = Namespace::new()?;
+        switch.within(|| commands::run(&commands::switch()))?;
+        let host = |host: &Host| {
+            let namespace = Namespace::new()?;
+            let port = commands::port(*host, &namespace.path(), &links);
+            switch.within(|| commands::run(&port))?;
+            namespace.within(|| {
+                commands::run(&commands::host(host.address(), &links))?;
+                WorkloadInstallation::open(Steward::start(StewardRole::Workloads)?, programs)
+            })
+        };
+        let hosts = Host::ALL.iter().map(host).collect::<Result<Vec<_>, Failure>>()?;
+        Ok(Network { links, hosts, _switch: switch })
+    }
+}
