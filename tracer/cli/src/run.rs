@@ -2,6 +2,7 @@
 
 use crate::common::TracedWorkloadArgs;
 use crate::json::Json;
+use crate::parquet::MessageTable;
 use crate::quantity;
 use clap::builder::{PossibleValue, TypedValueParser};
 use clap::error::ErrorKind;
@@ -161,6 +162,11 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub pcapng: Option<PathBuf>,
 
+    /// Write one row for each message to this Parquet file, with its stages, segments and causes; all trials are in one file
+    /// (wirelap must be built with the feature `parquet`)
+    #[arg(long, value_name = "FILE")]
+    pub parquet: Option<PathBuf>,
+
     /// The workloads and the tracer.
     #[command(flatten)]
     pub traced: TracedWorkloadArgs,
@@ -236,10 +242,11 @@ fn request(args: &RunArgs) -> Result<Request, Failure> {
 /// # Errors
 /// Nothing could be measured, or the results could not be written.
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
-    let request = request(args)?;
+    let mut request = request(args)?;
     let steward = Steward::start(StewardRole::Workloads)?;
     let outputs = Outputs::new(args.traced.force, Some(Arc::clone(&steward)));
     let json = Json::open(args.json.as_deref(), &outputs)?;
+    let mut messages = MessageTable::open(args.parquet.as_deref(), &outputs)?;
     preflight()?;
     let installation =
         WorkloadInstallation::open(steward, &args.traced.workload.programs.variables())?;
@@ -249,12 +256,14 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     }
     outputs.seal()?;
     rights::confine_tracer();
+    request.samples = messages.start()?;
     let signals = catch_signals()?;
     let environment = environment::describe(plan.seed);
     let FinishedRun { report, failures } =
         run_all(&request, &plan, &installation, &outputs, &signals, environment)?;
+    let table = messages.finish();
     let written = json.write(&report, &text_of(&report, args.explain));
-    let failures = failures.into_iter().chain(written.err());
+    let failures = failures.into_iter().chain(table.err()).chain(written.err());
     Failure::all(failures).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 

@@ -49,7 +49,8 @@ pub fn measure(
 ) -> Result<Option<Slowdown>, Failure> {
     let Some(trial) = trial(ran) else { return Ok(None) };
     let settings = SessionSettings { later, ..context.settings.clone() };
-    let context = Context { phase: Some(PHASE), recording: None, settings, ..context.clone() };
+    let context =
+        Context { phase: Some(PHASE), recording: None, samples: None, settings, ..context.clone() };
     let outcome = measure::run(&context, &trial)?;
     if let Some(failure @ Failure::Machine(_)) = outcome.error {
         return Err(failure);

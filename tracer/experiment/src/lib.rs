@@ -11,6 +11,7 @@
 //! | [`WorkloadProcesses`] | the processes of one middleware |
 //! | `measure`, `cost` | runs a trial, and measures what tracing costs its workload |
 //! | `tally`, `ground_truth` | sums of a trial's deliveries, and their comparison with the workloads' records |
+//! | [`SampleSink`] | who takes the deliveries one by one |
 //! | `results` | the pooled outcomes of trials |
 //! | [`run()`], `series`, `queue` | runs a plan, its trials in order, and knows which of them are left |
 //! | `saturation` | the search for the highest rate that is reached |
@@ -41,6 +42,7 @@ mod queue;
 mod request;
 mod results;
 mod run;
+mod samples;
 mod saturation;
 pub mod scenario;
 mod series;
@@ -58,5 +60,6 @@ pub use plan::{MAX_SEED, Plan, plan, random_domain};
 pub use processes::{TrialStopped, WorkloadInstallation};
 pub use request::{Comparison, Measure, Request, TruthCheck, WorkloadOptions};
 pub use run::{FinishedRun, run};
+pub use samples::{SampleSink, SharedSamples};
 pub use trial::Trial;
 pub use workload_processes::WorkloadProcesses;

@@ -1,18 +1,16 @@
 //! Results that others have published, which the page sets beside its own: `data/published.json`.
 
+mod file;
+pub mod handle;
+pub mod mqtt;
+pub mod pico;
+
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use wirelap_report::RunResult;
 
-const TEXT: &str = include_str!("../data/published.json");
-
 /// Where both ends and the broker ran on one machine, as they do here.
 const ONE_MACHINE: &str = "single-machine";
-
-#[derive(Deserialize)]
-struct Document {
-    ntu_zenoh_2023: Study,
-}
 
 /// A published comparison.
 #[derive(Deserialize)]
@@ -75,7 +73,7 @@ pub struct PublishedRate {
 impl Study {
     /// The study that measured as wirelap does; `None` only if its file is damaged.
     pub fn load() -> Option<Study> {
-        serde_json::from_str::<Document>(TEXT).ok().map(|document| document.ntu_zenoh_2023)
+        file::study("ntu_zenoh_2023")
     }
 
     /// The latency of 64 B messages on one machine, of what the study calls `name`.

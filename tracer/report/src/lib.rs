@@ -38,9 +38,11 @@ mod process;
 mod reliability;
 pub mod repetition;
 pub mod run;
+mod sample_origin;
 pub mod scenario;
 pub mod schema;
 pub mod table;
+mod topology;
 pub mod trace;
 pub mod unknown;
 pub mod why;
@@ -58,7 +60,9 @@ pub use run::{
     Saturation, Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust,
     TrustReason, UnixClients, Unseen,
 };
+pub use sample_origin::SampleOrigin;
 pub use scenario::{Pacing, RunKind, Scenario};
+pub use topology::{Connections, Topology};
 pub use unknown::{Unknown, UnknownTraffic};
 pub use why::Why;
 pub use write::write_json;

@@ -10,7 +10,9 @@ pub use crate::process::{Process, Scheduling, UnixClients};
 pub use crate::reliability::{Reliability, TrustReason, Unseen};
 pub use crate::repetition::Repetition;
 use crate::why::Why;
-use crate::{ClockOffset, Distribution, Environment, HostClock, Scenario, Unknown};
+use crate::{
+    ClockOffset, Connections, Distribution, Environment, HostClock, Scenario, Topology, Unknown,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -103,6 +105,9 @@ pub struct RunResult {
     /// The requested rate in messages per second; absent unless pacing is a rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_msg_per_s: Option<f64>,
+    /// The clients; absent for one publisher and one subscriber on one topic.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub topology: Option<Topology>,
     /// Whether there are no messages that can be traced (ICMP echo, iperf3). Messages, throughput and round trips are then
     /// the program's own figures, and everything else is empty.
     #[serde(default)]
@@ -119,6 +124,9 @@ pub struct RunResult {
     /// Absent unless pacing is a rate.
     #[serde(default)]
     pub rate_reached: Option<f64>,
+    /// Connections that were opened; absent unless that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub connections: Option<Connections>,
     /// How long a message took.
     pub latency: Latency,
     /// Where the time went, in the order in which a message passes the segments.

@@ -10,6 +10,8 @@ mod failures;
 mod faults;
 mod hosts;
 mod limits;
+#[cfg(feature = "parquet")]
+mod messages;
 mod mqtt;
 mod offline;
 mod rights;
