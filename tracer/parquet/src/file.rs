@@ -62,6 +62,8 @@ pub struct ParquetFile<T> {
     writer: ArrowWriter<Vec<u8>>,
     /// The row groups in the file.
     groups: Vec<Group>,
+    /// What the footer says, once the library has ended the table, which it does once only.
+    metadata: Option<ParquetMetaData>,
 }
 
 /// A row group that is in the file.
@@ -83,7 +85,7 @@ impl<T: Target> ParquetFile<T> {
         let schema = Arc::new(Schema::new(fields));
         let writer = ArrowWriter::try_new(Vec::new(), Arc::clone(&schema), Some(properties()))
             .map_err(refused)?;
-        Ok(ParquetFile { file, group, columns, schema, writer, groups: Vec::new() })
+        Ok(ParquetFile { file, group, columns, schema, writer, groups: Vec::new(), metadata: None })
     }
 
     /// Adds rows. They are in the file when their row group is complete.
@@ -142,7 +144,7 @@ impl<T: Target> ParquetFile<T> {
     }
 
     fn write_footer(&mut self) -> io::Result<()> {
-        self.writer.finish().map_err(refused)?;
+        self.metadata = Some(self.writer.finish().map_err(refused)?);
         let bytes = self.take_bytes()?;
         self.file.write_all(&bytes)?;
         self.file.sync()
@@ -150,7 +152,10 @@ impl<T: Target> ParquetFile<T> {
 
     /// Ends the file after its last complete row group, or after an earlier one if there is no room for the footer.
     fn salvage(&mut self) -> io::Result<()> {
-        let all = self.writer.finish().map_err(refused)?;
+        let all = match self.metadata.take() {
+            Some(all) => all,
+            None => self.writer.finish().map_err(refused)?,
+        };
         loop {
             self.file.cut(self.end())?;
             let footer = footer(&all, &self.groups)?;

@@ -68,7 +68,7 @@ impl Figure {
 
     /// Whether it is this number, rounded down to the figure's last digit.
     pub fn is_floor_of(self, number: f64) -> bool {
-        (-1e-6..self.digit).contains(&(number - self.value))
+        (-1e-6..self.digit * 0.999_999).contains(&(number - self.value))
     }
 }
 

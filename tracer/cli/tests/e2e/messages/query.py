@@ -6,7 +6,7 @@ import sys
 import duckdb
 
 connection = duckdb.connect()
-connection.execute("CREATE VIEW messages AS SELECT * FROM read_parquet(?)", [sys.argv[1]])
+connection.read_parquet(sys.argv[1]).create_view("messages")
 
 
 def rows(sql):
