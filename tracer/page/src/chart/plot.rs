@@ -19,7 +19,7 @@ use std::fmt::Write;
 /// The plot's edges in the view box: what axes and names leave.
 pub const LEFT: f64 = 62.0;
 /// The right edge.
-pub const RIGHT: f64 = WIDTH - 108.0;
+pub const RIGHT: f64 = WIDTH - 160.0;
 /// The upper edge.
 pub const TOP: f64 = 26.0;
 /// The lower edge.
@@ -27,7 +27,7 @@ pub const BOTTOM: f64 = 266.0;
 const HEIGHT: f64 = 306.0;
 
 /// The columns that a name has room for at the end of its line, and the most lines of text that it is wrapped into.
-const NAME_COLUMNS: usize = 13;
+const NAME_COLUMNS: usize = 20;
 const NAME_LINES: usize = 4;
 /// The height of a line of text, and the space between two names.
 const TEXT_HEIGHT: f64 = 12.0;

@@ -142,10 +142,9 @@ fn latency(pairs: &[Pair<'_>]) -> Markup {
 fn row(pair: &Pair<'_>) -> Row {
     Row {
         name: format!(
-            "{}: {}; {} {} published",
+            "{}: {}; published {}",
             pair.subject.name,
             time(pair.ours),
-            pair.name,
             time(pair.published.median_us * 1e3)
         ),
         look: pair.subject.look(),

@@ -153,7 +153,7 @@ fn the_names_at_the_ends_of_lines_are_whole() {
                 text.text()
             );
             assert!(
-                text.find("tspan").iter().all(|line| line.text().trim().chars().count() <= 13),
+                text.find("tspan").iter().all(|line| line.text().trim().chars().count() <= 20),
                 "{}",
                 text.text()
             );

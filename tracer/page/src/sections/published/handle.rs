@@ -12,8 +12,7 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
     let study = HandleStudy::load()?;
     let rows: Vec<_> = subjects.all.iter().filter_map(|subject| row(&study, subject)).collect();
     (!rows.is_empty()).then(|| html! {
-        p { "Published: " cite { (study.title) } ". It names no machine, and it counts what the publisher hands over; ours are messages that
-            arrived." }
+        p { "Published: " cite { (study.title) } ". It names no machine. Ours are messages that arrived." }
         (Table::of_text(
             "A handle of its own or a shared one, published beside measured",
             &["result", "published as", "handles", "published msg/s", "measured msg/s", "measured / published"],
