@@ -29,10 +29,10 @@ WIRESHARKS ?= trixie sid
 
 # Every cargo call takes the same packages and features: with others, features of shared libraries
 # differ and half the tree is compiled again.
-WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privileged,wirelap-protocols/e2e
+WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privileged,wirelap/parquet,wirelap-protocols/e2e
 TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)
 # Folders whose files import each other in no circle.
-UNCIRCULAR := $(foreach crate,events recording process capture protocols correlate report compare page session replay experiment cli,tracer/$(crate)/src) tui/src \
+UNCIRCULAR := $(foreach crate,events recording process capture protocols correlate report compare page parquet session replay experiment cli,tracer/$(crate)/src) tui/src \
 	tracer/support/src tracer/support/pipeline/src $(wildcard workloads/src workloads/*/src)
 PROBES := $(filter-out %/vmlinux.h,$(wildcard ebpf/probes/*.c ebpf/include/*.h))
 

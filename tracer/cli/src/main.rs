@@ -6,6 +6,7 @@
 //! | `common`, `quantity` | arguments that several commands have in common |
 //! | `doctor`, `list`, `run`, `live`, `record`, `analyze`, `export`, `explain`, `compare`, `report` | the commands, each with its arguments |
 //! | `json` | the option `--json` |
+//! | `parquet` | the option `--parquet` |
 //! | `report_file` | the JSON files of earlier runs, as commands read them |
 
 // Numbers from a file or a packet can have any value, so arithmetic must not overflow.
@@ -24,6 +25,7 @@ mod hosts;
 mod json;
 mod list;
 mod live;
+mod parquet;
 mod quantity;
 mod record;
 mod report;

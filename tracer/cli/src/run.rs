@@ -3,6 +3,7 @@
 use crate::common::TracedWorkloadArgs;
 use crate::hosts::HostArgs;
 use crate::json::Json;
+use crate::parquet::MessageTable;
 use crate::quantity;
 use crate::report_file::{self, Purpose};
 use clap::builder::{PossibleValue, TypedValueParser};
@@ -222,6 +223,10 @@ pub struct RunArgs {
     /// Hosts of their own.
     #[command(flatten, next_help_heading = "Hosts")]
     pub hosts: HostArgs,
+    /// Write one row for each message to this Parquet file, with its stages, segments and causes; all trials are in one file
+    /// (wirelap must be built with the feature `parquet`)
+    #[arg(long, value_name = "FILE")]
+    pub parquet: Option<PathBuf>,
 
     /// The workloads and the tracer.
     #[command(flatten)]
@@ -342,11 +347,12 @@ fn open<'a>(args: &'a RunArgs, outputs: &Outputs) -> Result<Json<'a>, Failure> {
 /// Nothing could be measured, or the results could not be written.
 pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let earlier = earlier(args)?;
-    let request = seeded(request(args)?, earlier.as_ref());
+    let mut request = seeded(request(args)?, earlier.as_ref());
     let sizes = args.client_sizes.as_deref().map(ClientSizes::read).transpose()?;
     let steward = Steward::start(StewardRole::Workloads)?;
     let outputs = Outputs::new(args.traced.force, Some(Arc::clone(&steward)));
     let mut json = open(args, &outputs)?;
+    let mut messages = MessageTable::open(args.parquet.as_deref(), &outputs)?;
     preflight()?;
     let programs = args.traced.workload.programs.variables();
     let installation = WorkloadInstallation::open(steward, &programs)?;
@@ -361,6 +367,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     }
     outputs.seal()?;
     rights::confine_tracer();
+    request.samples = messages.start()?;
     let signals = catch_signals()?;
     let environment = environment::describe(plan.seed);
     let means = RunMeans {
@@ -377,8 +384,9 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     if let Some(sizes) = &sizes {
         sizes.add_to(&mut report);
     }
+    let table = messages.finish();
     let written = json.write(&report, &text_of(&report, args.explain));
-    let failures = failures.into_iter().chain(written.err());
+    let failures = failures.into_iter().chain(table.err()).chain(written.err());
     Failure::all(failures).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 

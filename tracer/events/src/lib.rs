@@ -32,7 +32,7 @@ pub mod units;
 
 pub use delivery::{
     Circumstances, Credit, Delivery, FanOut, GroupId, Hop, Leg, LegOffCpu, MAX_HOPS, MAX_LEGS,
-    MessageId, OffCpu, SegmentSpan, TopicId,
+    MessageId, OffCpu, SampleStatus, SegmentSpan, TopicId,
 };
 pub use event::{
     Body, CGROUP_NAME, Comm, DropCause, DroppedPacket, Event, Holder, LostEvents, Nagle, OTHERS,

@@ -48,7 +48,8 @@ pub fn measure(
     later: AttachLater,
 ) -> Result<Option<Slowdown>, Failure> {
     let settings = SessionSettings { later, ..context.settings.clone() };
-    let context = Context { phase: Some(PHASE), recording: None, settings, ..context.clone() };
+    let context =
+        Context { phase: Some(PHASE), recording: None, samples: None, settings, ..context.clone() };
     let outcome = measure::run(&context, trial)?;
     if let Some(signal) = outcome.interrupted {
         let text = format!("stopped by {signal} while the cost of tracing was measured");

@@ -14,6 +14,7 @@
 //! | `measure`, `cost` | runs a trial, and measures what tracing costs its workload |
 //! | [`ClientSizes`] | the sizes of client programs, which `make footprint` measures |
 //! | `tally`, `ground_truth` | sums of a trial's deliveries, and their comparison with the workloads' records |
+//! | [`SampleSink`] | who takes the deliveries one by one |
 //! | `results` | the records of trials, and the results that they are pooled to |
 //! | [`run()`], `series`, `queue` | runs a plan, its trials in order, and knows which of them are left |
 //! | [`Earlier`] | a run that was interrupted, and whether a run can go on with it |
@@ -49,6 +50,7 @@ mod request;
 mod results;
 mod resume;
 mod run;
+mod samples;
 mod saturation;
 pub mod scenario;
 mod series;
@@ -69,5 +71,6 @@ pub use processes::{TrialStopped, WorkloadInstallation};
 pub use request::{Comparison, Measure, Request, TruthCheck, WorkloadOptions};
 pub use resume::{Earlier, seeded};
 pub use run::{FinishedRun, RunMeans, run};
+pub use samples::{SampleSink, SharedSamples};
 pub use trial::Trial;
 pub use workload_processes::WorkloadProcesses;

@@ -5,6 +5,7 @@ use crate::hosts::Installations;
 use crate::pacing::Pacing;
 use crate::processes::TrialStopped;
 use crate::progress::Progress;
+use crate::samples::SharedSamples;
 use crate::tally::Tally;
 use crate::trial::Trial;
 use crate::workload_processes::{RoleProcess, WorkloadProcesses};
@@ -20,9 +21,10 @@ use wirelap_process::Outputs;
 use wirelap_process::Signals;
 use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::from_snapshot::run_report;
-use wirelap_report::{Environment, GroundTruth, Hook, RunReport, Slowdown};
+use wirelap_report::{Environment, GroundTruth, Hook, RunReport, SampleOrigin, Slowdown};
 use wirelap_session::Sampling;
 use wirelap_session::TracingPhase;
+use wirelap_session::machine::wall_offset;
 use wirelap_session::notes;
 use wirelap_session::{Findings, SessionSettings, Tracer};
 
@@ -58,6 +60,8 @@ pub struct Context<'a> {
     pub recording: Option<PathBuf>,
     /// The description of the machine, for the recording.
     pub environment: &'a Environment,
+    /// Takes the deliveries one by one, if the user has asked for it.
+    pub samples: Option<SharedSamples>,
     /// The length of a phase if the probes are attached and detached alternately.
     pub phase: Option<Duration>,
 }
@@ -126,6 +130,10 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let expected = usize::try_from(trial.messages.unwrap_or(0)).unwrap_or(usize::MAX);
     let tally = tally(trial, Tally::new(expected, Arc::clone(&counted)))
         .with_copies(trial.workloads.topology.most_copies());
+    let tally = tally.sampled(context.samples.clone());
+    if let Some(samples) = &context.samples {
+        samples.lock().begin(&origin(trial));
+    }
     let recorder = context.recorder()?;
     let settings =
         SessionSettings { alternates: context.phase.is_some(), ..context.settings.clone() };
@@ -138,6 +146,22 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     workload_processes.group.stop();
     let findings = tracer.end()?;
     Ok(finish(context, trial, &workload_processes, findings, hooks, stopped))
+}
+
+/// What the deliveries of a trial have in common.
+fn origin(trial: &Trial) -> SampleOrigin {
+    SampleOrigin {
+        middleware: trial.name().to_owned(),
+        broker: trial.broker.as_ref().map(|broker| broker.name().to_owned()),
+        variant: trial.variant.map(|variant| variant.to_string()),
+        payload_bytes: Some(trial.payload as u64),
+        rate_msg_per_s: match trial.pacing {
+            Pacing::Rate(rate) => Some(rate),
+            Pacing::PingPong | Pacing::BackToBack => None,
+        },
+        repetition: Some(trial.repetition),
+        wall_offset_ns: Some(wall_offset()),
+    }
 }
 
 /// The tally for a trial, which depends on whether its messages have stamps.

@@ -3,6 +3,7 @@
 use crate::hosts::Links;
 use crate::pacing::Pacing;
 use crate::payload::Payload;
+use crate::samples::SharedSamples;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -105,6 +106,8 @@ pub struct Request {
     pub measure_cost: bool,
     /// The file that all events are recorded in; several trials have a numbered file each.
     pub recording: Option<PathBuf>,
+    /// Takes the deliveries of all trials one by one, if they are wanted.
+    pub samples: Option<SharedSamples>,
     /// Options of the workloads.
     pub workloads: WorkloadOptions,
     /// The payload bytes that are captured of each packet.

@@ -254,6 +254,7 @@ impl Series<'_> {
             progress: self.progress,
             recording: self.recording(),
             environment: self.means.environment,
+            samples: self.request.samples.clone(),
             phase: None,
         }
     }

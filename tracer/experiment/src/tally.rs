@@ -1,10 +1,12 @@
 //! Sums up the deliveries of a trial: the exact times of each message that can be compared with the workloads' records, and
 //! histograms of everything else.
 
+mod sink;
+
+use crate::samples::SharedSamples;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use wirelap_correlate::DeliverySink;
-use wirelap_events::{Delivery, MAX_LEGS, Nanos, Segment, Segments, Stage, Stamp};
+use wirelap_events::{Delivery, MAX_LEGS, Nanos, SampleStatus, Segment, Segments, Stage, Stamp};
 use wirelap_events::{Saturate, Total};
 use wirelap_report::{Samples, SegmentRow};
 
@@ -157,6 +159,8 @@ pub struct Tally {
     /// Counts messages without a stamp, after this many of the warm-up; `None` counts those with a stamp.
     unstamped: Option<u64>,
     progress: Arc<AtomicU64>,
+    /// Takes each delivery, if the user has asked for it.
+    samples: Option<SharedSamples>,
 }
 
 impl Tally {
@@ -186,6 +190,7 @@ impl Tally {
             span: None,
             unstamped: None,
             progress,
+            samples: None,
         }
     }
 
@@ -223,7 +228,10 @@ impl Tally {
     fn take(&mut self, delivery: &Delivery) {
         match (delivery.stamp, self.unstamped) {
             (Some(stamp), None) if !stamp.warmup => self.count(delivery, Some(stamp)),
-            (None, Some(warmup)) if self.warmup < warmup => self.warmup.grow(1),
+            (None, Some(warmup)) if self.warmup < warmup => {
+                self.warmup.grow(1);
+                self.sample(delivery, SampleStatus::WarmUp);
+            }
             (None, Some(_)) => self.count(delivery, None),
             _ => {}
         }
@@ -234,13 +242,16 @@ impl Tally {
         let last = delivery.legs.last().and_then(|leg| leg.times.get(Stage::Read));
         let (Some(one_way), Some(read)) = (delivery.one_way(), last) else {
             self.unmatched.grow(1);
+            self.sample(delivery, SampleStatus::of_uncovered(delivery));
             return;
         };
         let slot = MessageTimes { sent: read - one_way, read };
         if stamp.is_some_and(|stamp| !self.keep(stamp, slot)) {
             self.duplicates.grow(1);
+            self.sample(delivery, SampleStatus::Duplicate);
             return;
         }
+        self.sample(delivery, SampleStatus::Counted);
         self.matched.grow(1);
         self.payload_bytes.grow(delivery.payload_len);
         self.one_way.add(one_way);
@@ -316,12 +327,6 @@ impl Tally {
     }
 }
 
-impl DeliverySink for Tally {
-    fn delivery(&mut self, delivery: &Delivery) {
-        self.take(delivery);
-    }
-}
-
 fn request(stream: u8) -> Stamp {
     Stamp { stream, seq: 0, reply: false, warmup: false }
 }
@@ -334,6 +339,7 @@ fn lane(stamp: Stamp) -> usize {
 #[cfg(test)]
 pub mod tests {
     use super::*;
+    use wirelap_correlate::DeliverySink;
     use wirelap_test_support::delivered;
 
     /// A delivery with a single leg that passed these stages.

@@ -1,33 +1,16 @@
 //! Results that others have published, which the page sets beside its own: `data/published.json`.
 
+mod file;
+pub mod handle;
+pub mod mqtt;
+pub mod pico;
+
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use wirelap_report::RunResult;
 
-const TEXT: &str = include_str!("../data/published.json");
-
 /// Where both ends and the broker ran on one machine, as they do here.
 const ONE_MACHINE: &str = "single-machine";
-
-#[derive(Deserialize)]
-struct Document {
-    ntu_zenoh_2023: Study,
-    zenoh_pico_2022: Pico,
-}
-
-#[derive(Deserialize)]
-struct Pico {
-    title: String,
-    flash_bytes: BTreeMap<String, BTreeMap<String, u64>>,
-}
-
-/// Published sizes of programs for microcontrollers.
-pub struct Flash {
-    /// The title of the publication.
-    pub title: String,
-    /// System, variant and bytes: by system, and the smallest first.
-    pub sizes: Vec<(String, String, u64)>,
-}
 
 /// A published comparison.
 #[derive(Deserialize)]
@@ -90,19 +73,7 @@ pub struct PublishedRate {
 impl Study {
     /// The study that measured as wirelap does; `None` only if its file is damaged.
     pub fn load() -> Option<Study> {
-        serde_json::from_str::<Document>(TEXT).ok().map(|document| document.ntu_zenoh_2023)
-    }
-
-    /// Published sizes of programs with zenoh-pico; `None` only if the file is damaged.
-    pub fn flash() -> Option<Flash> {
-        let Pico { title, flash_bytes } =
-            serde_json::from_str::<Document>(TEXT).ok()?.zenoh_pico_2022;
-        let all = flash_bytes.into_iter().flat_map(|(system, variants)| {
-            variants.into_iter().map(move |(variant, bytes)| (system.clone(), variant, bytes))
-        });
-        let mut sizes: Vec<(String, String, u64)> = all.collect();
-        sizes.sort_by(|a, b| (&a.0, a.2).cmp(&(&b.0, b.2)));
-        Some(Flash { title, sizes })
+        file::study("ntu_zenoh_2023")
     }
 
     /// The latency of 64 B messages on one machine, of what the study calls `name`.

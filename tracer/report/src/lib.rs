@@ -41,6 +41,7 @@ mod process;
 mod reliability;
 pub mod repetition;
 pub mod run;
+mod sample_origin;
 pub mod scenario;
 pub mod schema;
 pub mod table;
@@ -68,6 +69,7 @@ pub use run::{
     RttHalf, RunReport, RunResult, Saturation, Scheduling, SegmentRow, Skipped, Slowdown,
     Throughput, TracerCost, Trust, TrustReason, UnixClients, Unseen,
 };
+pub use sample_origin::SampleOrigin;
 pub use scenario::{HostLinks, Pacing, RunKind, Scenario};
 pub use topology::{Connections, Topology};
 pub use unknown::{Unknown, UnknownTraffic};

@@ -66,6 +66,14 @@ impl DeliverySink for AnnotatingSink<'_> {
         self.sink.aside(delivery);
     }
 
+    fn needs_topic(&self, topic: TopicId) -> bool {
+        self.sink.needs_topic(topic)
+    }
+
+    fn topic(&mut self, topic: TopicId, name: &[u8]) {
+        self.sink.topic(topic, name);
+    }
+
     fn takes_given_up(&self) -> bool {
         true
     }

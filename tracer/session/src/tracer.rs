@@ -50,7 +50,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         let config = wirelap_correlate::Config {
             decode: settings.decode.clone(),
             listening: listening::ports(),
-            topics: recorder.is_some(),
+            topics: recorder.is_some() || sink.takes_topics(),
             wall: Some(wall_offset()),
             ..wirelap_correlate::Config::default()
         };

@@ -213,6 +213,12 @@ impl Call {
         self
     }
 
+    /// With further words, which may have spaces in them.
+    #[cfg(feature = "parquet")]
+    pub fn add(&mut self, words: &[&str]) {
+        self.command.args(words);
+    }
+
     pub fn by_nobody(mut self) -> Call {
         self.command.uid(65_534).gid(65_534);
         self

@@ -12,6 +12,8 @@ mod failures;
 mod faults;
 mod hosts;
 mod limits;
+#[cfg(feature = "parquet")]
+mod messages;
 mod mqtt;
 mod offline;
 mod resume;

@@ -1,7 +1,7 @@
 //! Who takes deliveries.
 
 use crate::why::DelayCause;
-use wirelap_events::Delivery;
+use wirelap_events::{Delivery, TopicId};
 
 /// Takes deliveries as they become complete.
 pub trait DeliverySink {
@@ -15,6 +15,19 @@ pub trait DeliverySink {
 
     /// Takes one that is in no figure: of the warm-up, or an end of it was not seen.
     fn aside(&mut self, _delivery: &Delivery) {}
+
+    /// Whether it needs the names of topics. Otherwise they need not be kept, and deliveries have no topic.
+    fn takes_topics(&self) -> bool {
+        false
+    }
+
+    /// Whether it does not know the name of this topic yet.
+    fn needs_topic(&self, _topic: TopicId) -> bool {
+        false
+    }
+
+    /// Takes the name of a topic that it needs, before the first delivery that has this topic.
+    fn topic(&mut self, _topic: TopicId, _name: &[u8]) {}
 
     /// Whether it is also told what becomes of messages that are given up.
     fn takes_given_up(&self) -> bool {

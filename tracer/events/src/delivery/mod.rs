@@ -5,14 +5,17 @@
 //! | `leg` | one socket-to-socket hop of a message, its wake chain and its segments |
 //! | `circumstances` | facts about a leg in addition to its times |
 //! | `off_cpu` | why and how long the threads of a leg did not run |
+//! | `sample_status` | whether a delivery counts |
 
 mod circumstances;
 mod leg;
 mod off_cpu;
+mod sample_status;
 
 pub use circumstances::{Circumstances, Credit, FanOut};
 pub use leg::{Hop, Leg, MAX_HOPS, SegmentSpan};
 pub use off_cpu::{LegOffCpu, OffCpu};
+pub use sample_status::SampleStatus;
 
 use crate::{Nanos, Segment, Segments, Stage, Stamp};
 use arrayvec::ArrayVec;

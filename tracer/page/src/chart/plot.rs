@@ -12,24 +12,26 @@
 use super::axis::Axis;
 use super::frame::{Caption, WIDTH, svg};
 use super::look::Look;
-use super::number::{coordinate, cut};
+use super::number::{coordinate, wrap};
 use maud::{Markup, html};
 use std::fmt::Write;
 
 /// The plot's edges in the view box: what axes and names leave.
 pub const LEFT: f64 = 62.0;
 /// The right edge.
-pub const RIGHT: f64 = WIDTH - 108.0;
+pub const RIGHT: f64 = WIDTH - 160.0;
 /// The upper edge.
 pub const TOP: f64 = 26.0;
 /// The lower edge.
 pub const BOTTOM: f64 = 266.0;
 const HEIGHT: f64 = 306.0;
 
-/// The most lines that have their name at the end; of more lines, only the legend tells them apart.
-const MOST_NAMES: usize = 14;
-/// The least distance between two names.
-const NAME_HEIGHT: f64 = 14.0;
+/// The columns that a name has room for at the end of its line, and the most lines of text that it is wrapped into.
+const NAME_COLUMNS: usize = 20;
+const NAME_LINES: usize = 4;
+/// The height of a line of text, and the space between two names.
+const TEXT_HEIGHT: f64 = 12.0;
+const NAME_GAP: f64 = 3.0;
 
 /// How the points of a line are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,44 +116,53 @@ fn path(points: &[(f64, f64)], joined: Joined) -> String {
     out
 }
 
-/// The lines' names at their ends, moved apart where they would overlap.
+/// The lines' names at their ends, whole in as many lines of text as they need, moved apart where they would overlap. If they do
+/// not all fit, only the legend tells the lines apart.
 fn names(placed: &[(&Line, Vec<(f64, f64)>)]) -> Markup {
     let mut names: Vec<(f64, f64, &Line)> = placed
         .iter()
         .filter(|(line, _)| !line.name.is_empty())
         .filter_map(|(line, points)| points.last().map(|&(x, y)| (x, y, *line)))
         .collect();
-    if names.len() > MOST_NAMES {
-        names.clear();
-    }
     names.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let places = spread(&names.iter().map(|name| name.1).collect::<Vec<_>>());
+    let texts: Vec<Vec<String>> =
+        names.iter().map(|(_, _, line)| wrap(&line.name, NAME_COLUMNS, NAME_LINES)).collect();
+    let wanted = names.iter().zip(&texts).map(|((_, y, _), text)| (*y, text.len()));
+    let places = spread(&wanted.collect::<Vec<_>>()).unwrap_or_default();
     html! {
-        @for ((x, y, line), place) in names.iter().zip(places) {
+        @for (((x, y, line), text), place) in names.iter().zip(&texts).zip(places) {
             path class={ "lead " (line.look.class()) }
                 d=(format!("M{} {}L{} {}", coordinate(x + 3.0), coordinate(*y), coordinate(RIGHT + 8.0), coordinate(place))) {}
-            text class={ "name " (line.look.class()) } x=(coordinate(RIGHT + 10.0)) y=(coordinate(place + 4.0)) {
-                (cut(&line.name, 13))
+            text class={ "name " (line.look.class()) } {
+                @for (number, words) in text.iter().enumerate() {
+                    tspan x=(coordinate(RIGHT + 10.0)) y=(coordinate(place + 4.0 + number as f64 * TEXT_HEIGHT)) {
+                        // A space at the end, so that the name is copied and read out as one.
+                        (words) " "
+                    }
+                }
             }
         }
     }
 }
 
-/// Moves sorted places apart so that names at them do not overlap, and keeps all of them inside the plot.
-fn spread(wanted: &[f64]) -> Vec<f64> {
+/// Moves names apart, each wanted at a place with a number of lines of text, so that they do not overlap, and keeps all of them
+/// inside the plot. Gives the place of each name's first line; `None` if there is no room for all.
+fn spread(wanted: &[(f64, usize)]) -> Option<Vec<f64>> {
+    let height = |lines: usize| lines as f64 * TEXT_HEIGHT + NAME_GAP;
     let mut places = Vec::with_capacity(wanted.len());
     let mut free = TOP - 8.0;
-    for &y in wanted {
+    for &(y, lines) in wanted {
         let place = y.max(free);
         places.push(place);
-        free = place + NAME_HEIGHT;
+        free = place + height(lines);
     }
-    let mut limit = BOTTOM + 6.0;
-    for place in places.iter_mut().rev() {
-        *place = place.min(limit);
-        limit = *place - NAME_HEIGHT;
+    let mut limit = BOTTOM + 6.0 + TEXT_HEIGHT + NAME_GAP;
+    for (place, (_, lines)) in places.iter_mut().zip(wanted).rev() {
+        *place = place.min(limit - height(*lines));
+        limit = *place;
     }
-    places
+    let fits = places.first().is_none_or(|&first| first >= TOP - 8.0);
+    fits.then_some(places)
 }
 
 #[cfg(test)]
@@ -160,10 +171,20 @@ mod tests {
 
     #[test]
     fn names_do_not_overlap() {
-        let places = spread(&[50.0, 50.0, 51.0, 265.0, 266.0, 266.0]);
-        assert!(places.is_sorted(), "{places:?}");
-        assert!(places.windows(2).all(|two| two[1] - two[0] >= NAME_HEIGHT - 1e-9), "{places:?}");
-        assert!(places.iter().all(|y| (TOP - 8.0..=BOTTOM + 6.0).contains(y)), "{places:?}");
+        let wanted = [(50.0, 1), (50.0, 3), (51.0, 2), (265.0, 1), (266.0, 2), (266.0, 1)];
+        let places = spread(&wanted).unwrap();
+        let ends = places.iter().zip(wanted).map(|(y, (_, lines))| y + lines as f64 * TEXT_HEIGHT);
+        let ends: Vec<f64> = ends.collect();
+        assert!(ends.iter().zip(&places[1..]).all(|(end, next)| end < next), "{places:?}");
+        assert!(places[0] >= TOP - 8.0 && ends[5] <= BOTTOM + 6.0 + TEXT_HEIGHT, "{ends:?}");
+    }
+
+    #[test]
+    fn too_many_names_are_left_to_the_legend() {
+        assert!(spread(&[(100.0, 1); 17]).is_some());
+        assert_eq!(spread(&[(100.0, 1); 18]), None);
+        assert_eq!(spread(&[(100.0, 4); 6]), None);
+        assert_eq!(spread(&[]), Some(Vec::new()));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What the processes use, idle and busy, and how large client programs are, beside published sizes.
 
-use crate::published::{Flash, Study};
+use crate::published::pico::PicoStudy;
 use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use maud::{Markup, html};
@@ -60,23 +60,23 @@ fn sizes(subjects: &Subjects<'_>) -> Option<Markup> {
         vec![vec!["none".to_owned(), bytes(first.without_middleware_bytes), NONE.to_owned()]];
     rows.extend(known.iter().map(row));
     let headings = ["middleware", "client program", "more than without"];
-    let published = Study::flash();
+    let published = PicoStudy::load();
     Some(html! {
         (Table::of_text("Client programs with one middleware each", &headings, rows, 1).render())
         p { "Stripped programs with all roles of their middleware: " (first.build) "." }
-        @if let Some(flash) = published { (microcontrollers(&flash)) }
+        @if let Some(study) = published { (microcontrollers(&study)) }
     })
 }
 
-fn microcontrollers(flash: &Flash) -> Markup {
-    let row = |(system, variant, bytes): &(String, String, u64)| {
-        vec![system.clone(), variant.clone(), human::bytes(*bytes as f64)]
+fn microcontrollers(study: &PicoStudy) -> Markup {
+    let row = |(system, variant, bytes): (&str, &str, u64)| {
+        vec![system.to_owned(), variant.to_owned(), human::bytes(bytes as f64)]
     };
-    let rows = flash.sizes.iter().map(row).collect();
+    let rows = study.flash().into_iter().map(row).collect();
     html! {
         (Table::of_text("Published sizes of programs with zenoh-pico", &["system", "transports", "flash"], rows, 2).render())
         p {
-            "From \"" (flash.title) "\". They are programs for microcontrollers, written in C: they show what a small library "
+            "From \"" (study.title) "\". They are programs for microcontrollers, written in C: they show what a small library "
             "needs there, and are not comparable with programs for Linux."
         }
     }

@@ -1,4 +1,9 @@
-//! Our figures beside published ones of the same middlewares: latency of 64 B in ping-pong, and throughput.
+//! Our figures beside published ones of the same middlewares: latency of 64 B in ping-pong, throughput, and the studies of the
+//! modules below.
+
+mod handle;
+mod mqtt;
+mod pico;
 
 use crate::chart::axis::Axis;
 use crate::chart::frame::{Caption, figure};
@@ -34,6 +39,21 @@ impl Pair<'_> {
 
 /// The section; `None` if nothing that is published was measured here.
 pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
+    let studies = [
+        study_of_2023(subjects),
+        mqtt::content(subjects),
+        handle::content(subjects),
+        pico::content(subjects),
+    ];
+    let studies: Vec<Markup> = studies.into_iter().flatten().collect();
+    (!studies.is_empty()).then(|| html! {
+        @for study in studies { (study) }
+        p { "Absolute times of two machines cannot be compared; the order of the middlewares, and ratios between them, can." }
+    })
+}
+
+/// The study that measured as wirelap does; `None` if nothing of it was measured here.
+fn study_of_2023(subjects: &Subjects<'_>) -> Option<Markup> {
     let study = Study::load()?;
     let pairs: Vec<Pair<'_>> =
         subjects.all.iter().filter_map(|subject| pair(&study, subject)).collect();
@@ -57,7 +77,6 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
             ).render())
         }
         @for sentence in subjects.all.iter().filter_map(|one| slower_or_faster(&study, one)) { p { (sentence) } }
-        p { "Absolute times of two machines cannot be compared; the order of the middlewares, and ratios between them, can." }
     })
 }
 
@@ -123,10 +142,9 @@ fn latency(pairs: &[Pair<'_>]) -> Markup {
 fn row(pair: &Pair<'_>) -> Row {
     Row {
         name: format!(
-            "{}: {}; {} {} published",
+            "{}: {}; published {}",
             pair.subject.name,
             time(pair.ours),
-            pair.name,
             time(pair.published.median_us * 1e3)
         ),
         look: pair.subject.look(),

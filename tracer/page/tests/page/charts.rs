@@ -128,3 +128,35 @@ fn curves_are_of_all_repetitions() {
     let ping = rows.iter().find(|row| row[0] == "ping (RTT/2)").unwrap();
     assert_eq!((ping[5].as_str(), ping[4].as_str()), ("5.0 µs", "–"));
 }
+
+#[test]
+fn the_names_at_the_ends_of_lines_are_whole() {
+    let [one, two] = at_rates();
+    for (name, html) in
+        all().into_iter().map(|(name, report)| (name, page_of(&report))).chain([("rates", {
+            let files =
+                [File { name: "one.json", report: &one }, File { name: "two.json", report: &two }];
+            page(&files, Options::default())
+        })])
+    {
+        if name == "extreme" {
+            continue;
+        }
+        let html = read(&html);
+        let texts = html.find("text").into_iter();
+        let names = texts
+            .filter(|text| text.attribute("class").is_some_and(|class| class.starts_with("name ")));
+        for text in names {
+            assert!(
+                !text.text().contains('…') && !text.text().is_empty(),
+                "{name}: {}",
+                text.text()
+            );
+            assert!(
+                text.find("tspan").iter().all(|line| line.text().trim().chars().count() <= 20),
+                "{}",
+                text.text()
+            );
+        }
+    }
+}

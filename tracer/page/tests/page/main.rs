@@ -6,4 +6,5 @@ mod colours;
 mod fixtures;
 mod hostile;
 mod markup;
+mod published;
 mod truth;

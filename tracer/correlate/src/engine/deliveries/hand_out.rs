@@ -87,6 +87,11 @@ impl Deliveries {
         out: &mut dyn DeliverySink,
         c: &mut Context<'_>,
     ) {
+        if let Some(topic) = delivery.topic.filter(|&topic| out.needs_topic(topic))
+            && let Some(name) = c.conversations.topic(topic)
+        {
+            out.topic(topic, name);
+        }
         if delivery.stamp.is_some_and(|stamp: Stamp| stamp.warmup) {
             if let Some(row) = c.accounts.rows.get_mut(delivery.group) {
                 row.warmed_up.grow(u64::from(read_at(delivery).is_some()));

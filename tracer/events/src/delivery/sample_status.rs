@@ -1,0 +1,60 @@
+//! Whether a delivery counts.
+
+use super::Delivery;
+use crate::Stage;
+
+/// Whether a delivery is in the figures of its result, or why not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SampleStatus {
+    /// It was followed from its first send to its last read, and is in every figure.
+    Counted,
+    /// It was followed, and the same message had been delivered before.
+    Duplicate,
+    /// It belongs to the warm-up.
+    WarmUp,
+    /// The call that read it was not seen.
+    ReadNotSeen,
+    /// The read was seen, and an end of one of its legs was not, so that its times may be those of another leg.
+    LegIncomplete,
+    /// Its times contradict each other: it was read before it was sent.
+    TimeBackwards,
+}
+
+impl SampleStatus {
+    /// All of them.
+    pub const ALL: [SampleStatus; 6] = [
+        SampleStatus::Counted,
+        SampleStatus::Duplicate,
+        SampleStatus::WarmUp,
+        SampleStatus::ReadNotSeen,
+        SampleStatus::LegIncomplete,
+        SampleStatus::TimeBackwards,
+    ];
+
+    /// Why a delivery was not followed from end to end.
+    pub fn of_uncovered(delivery: &Delivery) -> SampleStatus {
+        let read = delivery.legs.last().and_then(|leg| leg.times.get(Stage::Read));
+        match (read, delivery.one_way()) {
+            (None, _) => SampleStatus::ReadNotSeen,
+            (Some(_), None) => SampleStatus::TimeBackwards,
+            (Some(_), Some(_)) => SampleStatus::LegIncomplete,
+        }
+    }
+
+    /// Whether the times of the delivery are complete, so that its segments add up to its latency.
+    pub fn is_followed(self) -> bool {
+        matches!(self, SampleStatus::Counted | SampleStatus::Duplicate)
+    }
+
+    /// The name in files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SampleStatus::Counted => "counted",
+            SampleStatus::Duplicate => "duplicate",
+            SampleStatus::WarmUp => "warmup",
+            SampleStatus::ReadNotSeen => "read_not_seen",
+            SampleStatus::LegIncomplete => "leg_incomplete",
+            SampleStatus::TimeBackwards => "time_backwards",
+        }
+    }
+}

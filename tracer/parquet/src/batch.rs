@@ -1,0 +1,127 @@
+//! What is kept of a delivery until it is written.
+
+use arrayvec::ArrayVec;
+use wirelap_correlate::{BlameSink, BlamedPart, Cause, blame};
+use wirelap_events::{
+    Delivery, FlowKey, Leg, MAX_LEGS, MessageId, Nanos, SampleStatus, Segment, Segments,
+    StageTimes, Stamp, TaskId, TopicId,
+};
+
+/// Successive deliveries.
+#[derive(Debug, Default)]
+pub struct Batch {
+    /// A row for each delivery.
+    pub rows: Vec<Row>,
+    /// What the deliveries spent their time on, those of the first row first.
+    pub spent: Vec<Spent>,
+}
+
+/// A delivery.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The index of its origin.
+    pub origin: usize,
+    pub status: SampleStatus,
+    pub message: MessageId,
+    pub stamp: Option<Stamp>,
+    pub topic: Option<TopicId>,
+    pub payload_len: u64,
+    /// When the time of [`Row::one_way`] begins.
+    pub begins: Option<Nanos>,
+    /// Known if the delivery was followed.
+    pub one_way: Option<Nanos>,
+    pub legs: ArrayVec<RowLeg, MAX_LEGS>,
+    /// The number of its entries in [`Batch::spent`].
+    pub spent: usize,
+}
+
+/// A leg of a delivery.
+#[derive(Clone, Debug)]
+pub struct RowLeg {
+    pub flow: FlowKey,
+    pub sender: Option<TaskId>,
+    pub reader: Option<TaskId>,
+    /// Bytes of the message in the flow.
+    pub bytes: u64,
+    pub resent: bool,
+    pub behind_loss: bool,
+    pub deferred: bool,
+    pub times: StageTimes,
+    /// Known if the delivery was followed.
+    pub segments: Option<Segments>,
+}
+
+/// Time that a delivery spent on a cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spent {
+    /// 0 for the first leg.
+    pub leg: usize,
+    pub segment: Segment,
+    pub cause: Cause,
+    pub time: Nanos,
+}
+
+/// Collects the parts of one delivery's time, with one entry for each leg, segment and cause.
+struct Parts<'a> {
+    all: &'a mut Vec<Spent>,
+    /// The index of the delivery's first entry.
+    first: usize,
+}
+
+impl BlameSink for Parts<'_> {
+    fn part(&mut self, part: BlamedPart<'_>) {
+        let BlamedPart { leg, segment, cause, time, .. } = part;
+        let own = self.all.get_mut(self.first..).unwrap_or_default();
+        let is_same =
+            |spent: &&mut Spent| (spent.leg, spent.segment, spent.cause) == (leg, segment, cause);
+        match own.iter_mut().find(is_same) {
+            Some(spent) => spent.time += time,
+            None => self.all.push(Spent { leg, segment, cause, time }),
+        }
+    }
+}
+
+impl Batch {
+    /// An empty batch with memory for as many rows.
+    pub fn with_capacity(rows: usize) -> Batch {
+        Batch { rows: Vec::with_capacity(rows), spent: Vec::with_capacity(rows.saturating_mul(16)) }
+    }
+
+    /// Adds a delivery.
+    pub fn add(&mut self, origin: usize, delivery: &Delivery, status: SampleStatus) {
+        let followed = status.is_followed();
+        let first = self.spent.len();
+        if followed {
+            blame(delivery, &mut Parts { all: &mut self.spent, first });
+        }
+        let legs = delivery
+            .segments()
+            .map(|(index, segments)| row_leg(&delivery.legs[index], followed.then_some(segments)));
+        self.rows.push(Row {
+            origin,
+            status,
+            message: delivery.message,
+            stamp: delivery.stamp,
+            topic: delivery.topic,
+            payload_len: delivery.payload_len,
+            begins: delivery.begins(),
+            one_way: delivery.one_way().filter(|_| followed),
+            legs: legs.collect(),
+            spent: self.spent.len().saturating_sub(first),
+        });
+    }
+}
+
+fn row_leg(leg: &Leg, segments: Option<Segments>) -> RowLeg {
+    RowLeg {
+        flow: leg.flow,
+        sender: leg.sender,
+        reader: leg.reader,
+        bytes: leg.flow_range.range.len(),
+        resent: leg.circumstances.resent,
+        behind_loss: leg.circumstances.behind_loss,
+        deferred: leg.circumstances.deferred,
+        times: leg.times,
+        segments,
+    }
+}
