@@ -28,7 +28,7 @@ pub fn bit_rate(text: &str) -> Result<u64, String> {
     let lower = text.to_ascii_lowercase();
     let units = [("kbit", 1_000), ("mbit", 1_000_000), ("gbit", 1_000_000_000), ("bit", 1)];
     let with_unit = units.iter().find_map(|(name, unit)| Some((lower.strip_suffix(name)?, *unit)));
-    let (number, unit) = with_unit.unwrap_or((&lower, 1));
+    let (number, unit) = with_unit.unwrap_or((lower.as_str(), 1));
     let (whole, part) = number.split_once('.').unwrap_or((number, ""));
     let places = u32::try_from(part.len()).ok().and_then(|places| 10_u64.checked_pow(places));
     let digits = format!("{whole}{part}").parse::<u64>().ok().filter(|_| !whole.is_empty());
