@@ -45,7 +45,7 @@ fn count(value: &Value) -> u64 {
 
 /// Whether a segment of the JSON is between the first send and the last read. The time in the client libraries is known from the
 /// workloads' records, which are read when the trial has ended.
-fn is_on_wire(row: &&Value) -> bool {
+fn is_on_wire(row: &Value) -> bool {
     row["segment"] != "client_tx" && row["segment"] != "client_rx"
 }
 
@@ -62,7 +62,7 @@ fn assert_same_latency(said: &Value, result: &Value) {
         assert!(rounded.abs_diff(exact) <= exact / 1000 + 1, "{name}: {exact} and {rounded}");
     }
     let segments = result["segments"].as_array().unwrap().iter();
-    let sum: u64 = segments.filter(is_on_wire).map(|row| count(&row["total_ns"])).sum();
+    let sum: u64 = segments.filter(|row| is_on_wire(row)).map(|row| count(&row["total_ns"])).sum();
     assert_eq!(count(&latency["sum"]), sum, "{}", result["middleware"]);
 }
 
@@ -70,7 +70,7 @@ fn assert_same_latency(said: &Value, result: &Value) {
 fn assert_same_segments(said: &Value, result: &Value) {
     let rows = of_result(&said["segments"], result);
     let mut compared = 0;
-    for ours in result["segments"].as_array().unwrap().iter().filter(is_on_wire) {
+    for ours in result["segments"].as_array().unwrap().iter().filter(|row| is_on_wire(row)) {
         let name = format!("leg{}_in_{}_ns", ours["leg"], ours["segment"].as_str().unwrap());
         let theirs = rows.iter().filter(|row| row["name"] == name.as_str());
         let (n, sum) = theirs.fold((0, 0), |(n, sum), row| {
