@@ -23,7 +23,7 @@ pub struct FinishedRun {
 #[derive(Clone, Copy)]
 pub struct RunMeans<'a> {
     /// The workloads' program and folder.
-    pub installation: &'a WorkloadInstallation,
+    pub installations: &'a Installations,
     /// Creates the recordings.
     pub outputs: &'a Outputs,
     /// The signals by which the user stops a run.

@@ -251,7 +251,7 @@ impl<'a> WorkloadProcesses<'a> {
 /// A broker that was running before; `None` if it has ended.
 fn running(pid: u32) -> Option<RoleProcess> {
     let (name, meter) = (machine::name(pid), Some(Meter::start(pid)?));
-    Some(RoleProcess { role: Role::Broker, pid, name, meter, done: None })
+    Some(RoleProcess { role: Role::Broker, pid, name, meter, idle: None, done: None })
 }
 
 /// The name of a process in messages: `the mqtt broker (mosquitto)`.

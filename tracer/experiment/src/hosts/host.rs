@@ -24,7 +24,7 @@ impl Host {
     /// The host of a role.
     pub const fn of(role: Role) -> Host {
         match role {
-            Role::Pub | Role::Ping => Host::Sender,
+            Role::Pub | Role::Ping | Role::Connect => Host::Sender,
             Role::Sub | Role::Pong => Host::Receiver,
             Role::Broker => Host::Broker,
         }

@@ -52,6 +52,7 @@ fn outcome(trial: &Trial, salt: u64) -> Outcome {
         pid: u32::try_from(salt).unwrap() + 10,
         name: "program".into(),
         meter: None,
+        idle: None,
         done: None,
     };
     let (sender, receiver) = trial.roles();

@@ -85,6 +85,8 @@ mod tests {
     #[test]
     fn the_figures_are_known_under_our_names() {
         let study = PicoStudy::load().unwrap();
+        let flash = study.flash();
+        assert_eq!((flash.len(), flash[0]), (16, ("arduino", "empty", 17_796)));
         assert_eq!(study.latency_ns("zenoh-pico"), Some(45_000.0));
         assert_eq!(study.latency_ns("zenoh-pico-multicast"), Some(15_000.0));
         assert_eq!(study.latency_ns("mqtt"), None);
