@@ -37,11 +37,13 @@ pub fn wrap(text: &str, columns: usize, most: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut rest = text.trim();
     while !rest.is_empty() {
-        if lines.len().saturating_add(1) >= most {
+        let end = line_end(rest, columns);
+        // Not even one character fits.
+        if lines.len().saturating_add(1) >= most || end == 0 {
             lines.push(cut(rest, columns));
             break;
         }
-        let (line, after) = rest.split_at_checked(line_end(rest, columns)).unwrap_or((rest, ""));
+        let (line, after) = rest.split_at_checked(end).unwrap_or((rest, ""));
         lines.push(line.trim_end().to_owned());
         rest = after.trim_start();
     }
