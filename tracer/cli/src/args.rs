@@ -46,7 +46,7 @@ pub enum Command {
     /// Watch the messages of the programs that run on this machine, a row for each middleware
     Live(LiveArgs),
     /// Measure middlewares against each other with wirelap's own workloads: a scenario of `wirelap list scenarios`, or a file
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Explain the results in a JSON file: where the time went, what is wrong, what to change
     Explain(ExplainArgs),
     /// Compare two runs: what became slower or faster, how sure that is, and where the time went
@@ -107,7 +107,7 @@ mod tests {
     fn run(words: &str) -> Result<RunArgs, String> {
         let words = format!("wirelap run {words}");
         match Cli::try_parse_from(words.split(' ')).map(|cli| cli.command) {
-            Ok(Command::Run(args)) => Ok(args),
+            Ok(Command::Run(args)) => Ok(*args),
             Ok(other) => panic!("{other:?} is not a run"),
             Err(error) => Err(sentence(&error)),
         }

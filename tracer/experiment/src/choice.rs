@@ -156,15 +156,12 @@ fn add(
             Some(Broker::Own(name)) => availability(about, name).and_then(Availability::remedy),
             _ => None,
         };
-        match (missing, &broker) {
-            (Some(remedy), Some(broker)) => {
-                let obstacle = Obstacle::missing(broker.name(), remedy);
-                leave_out(choices, about, Some(broker.name()), obstacle, all || every)?;
-            }
-            _ => {
-                let running = broker.as_ref().and_then(Broker::process);
-                choices.chosen.push(Choice { about: Arc::clone(about), broker, running });
-            }
+        if let (Some(remedy), Some(broker)) = (missing, &broker) {
+            let obstacle = Obstacle::missing(broker.name(), remedy);
+            leave_out(choices, about, Some(broker.name()), obstacle, all || every)?;
+        } else {
+            let running = broker.as_ref().and_then(Broker::process);
+            choices.chosen.push(Choice { about: Arc::clone(about), broker, running });
         }
     }
     Ok(())

@@ -39,7 +39,10 @@ pub(super) fn run(run: &Run<'_>, handles: Handles) -> Result<()> {
         sent = sent.and(outcome);
     }
     run.control.check()?;
-    let flushed = links.iter().fold(Ok(()), |all, link| all.and(lock(link).flush(FLUSH)));
+    let mut flushed = Ok(());
+    for link in &links {
+        flushed = flushed.and(lock(link).flush(FLUSH));
+    }
     for link in links {
         if let Some(link) = Arc::into_inner(link) {
             link.into_inner().unwrap_or_else(PoisonError::into_inner).close();

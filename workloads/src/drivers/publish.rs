@@ -8,15 +8,16 @@ use wirelap_harness::link::Opened;
 
 pub(super) fn run(run: &Run<'_>) -> Result<()> {
     let publishers = run.spec.topology.publishers;
-    let mut links = run.open_each(publishers, |number| (run.topic_of_publisher(number), None))?;
+    let links = run.open_each(publishers, |number| (run.topic_of_publisher(number), None))?;
     if !run.control.wait_for_go()? {
         return Ok(());
     }
     let sent = send(run, &links);
     run.control.check()?;
     // What was sent before a stop or an error was still published.
-    let flushed = links.iter_mut().fold(Ok(()), |all, link| all.and(link.flush(FLUSH)));
-    for link in links {
+    let mut flushed = Ok(());
+    for mut link in links {
+        flushed = flushed.and(link.flush(FLUSH));
         link.close();
     }
     sent.and(flushed)

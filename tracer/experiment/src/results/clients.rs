@@ -1,7 +1,7 @@
 //! The clients of a result, and the connections that it opened.
 
+use super::merged::merged;
 use super::outcome::done;
-use super::pooled::merged;
 use crate::measure::Outcome;
 use wirelap_contract::topology::name;
 use wirelap_contract::{Role, Topology};

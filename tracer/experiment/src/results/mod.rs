@@ -2,6 +2,7 @@
 //! of what the report has of each repetition, so that a run that was resumed has those of a run that was not interrupted.
 
 mod clients;
+mod merged;
 mod notes;
 mod outcome;
 mod pooled;

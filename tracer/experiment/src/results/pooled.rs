@@ -1,6 +1,7 @@
 //! The figures of a result over all of its repetitions.
 
 use super::clients;
+use super::merged::merged;
 use super::outcome::{payload_bytes, rate};
 use super::record::TrialRecord;
 use super::repetition::coverage;
@@ -14,8 +15,8 @@ use wirelap_correlate::Overhead as Ledger;
 use wirelap_events::human::counted;
 use wirelap_events::{Saturate, Segment, Total};
 use wirelap_report::{
-    Distribution, GroundTruth, Histograms, Latency, Messages, Overhead, Process, ProcessUse,
-    Repetition, RunResult, Samples, Throughput, Trust,
+    Distribution, GroundTruth, Latency, Messages, Overhead, Process, ProcessUse, Repetition,
+    RunResult, Samples, Throughput, Trust,
 };
 use wirelap_session::Sampling;
 
@@ -156,30 +157,6 @@ fn latency(pacing: Pacing, all: &[&Repetition]) -> Latency {
 
 fn sched_gap(all: &[&Repetition]) -> Distribution {
     merged(all, |one| Some(one.sched_gap_ns), |of| of.sched_gap_ns.as_ref())
-}
-
-/// The distribution of the times of all repetitions, from those of each and their histograms.
-pub fn merged(
-    all: &[&Repetition],
-    own: impl Fn(&Repetition) -> Option<Distribution>,
-    encoded: impl Fn(&Histograms) -> Option<&String>,
-) -> Distribution {
-    let known = || {
-        all.iter().filter_map(|one| {
-            let own = own(one).filter(|own| own.count > 0)?;
-            Some((own, encoded(&one.histograms)))
-        })
-    };
-    if known().count() < 2 {
-        return known().next().map(|(own, _)| own).unwrap_or_default();
-    }
-    let mut sum = Samples::new();
-    for (own, text) in known() {
-        if let Some(one) = text.and_then(|text| Samples::decode(text, (own.min, own.max), 0)) {
-            sum.merge(&one);
-        }
-    }
-    sum.distribution()
 }
 
 fn segments(all: &[&Repetition]) -> SegmentTimes {

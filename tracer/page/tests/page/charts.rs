@@ -77,6 +77,7 @@ fn sections_without_data_are_left_out() {
         "messages",
         "bytes",
         "processes",
+        "footprint",
         "repetitions",
         "trust",
         "method",

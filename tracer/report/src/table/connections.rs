@@ -137,17 +137,8 @@ mod tests {
     fn connections_have_a_table_of_their_own() {
         let report = report();
         let cells = cells(&report);
-        let expected = [
-            "mqtt",
-            "1,024",
-            "600.0 µs",
-            "1.2 ms",
-            "4.0 ms",
-            "900 B",
-            "0.25",
-            "30.0 MiB",
-            "20.0 KiB",
-        ];
+        let expected =
+            ["mqtt", "1,024", "600.0 µs", "1.2 ms", "4.0 ms", "900 B", "0.25", "30 MiB", "20 KiB"];
         assert_eq!(cells[1], expected);
         assert_eq!(cells[0].len(), HEADINGS.len());
     }
