@@ -25,7 +25,7 @@ use wirelap_process::rights;
 use wirelap_process::steward::{Steward, StewardRole};
 use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::explain::{Options, pages};
-use wirelap_report::{Environment, MachineKey, RunReport, Scenario, Skipped, from_snapshot, table};
+use wirelap_report::{Environment, RunReport, Scenario, Skipped, from_snapshot, table};
 use wirelap_session::Sampling;
 use wirelap_session::environment;
 use wirelap_session::notes;
@@ -133,7 +133,6 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let Findings { snapshot, error, recorder, .. } = tracer.end()?;
     let report = RunReport {
         hooks,
-        machine_key: Some(MachineKey::of(&environment, &[])),
         environment: with_workloads(environment, &workloads),
         skipped,
         ..report(args, &snapshot, stopped.is_err() || error.is_some())

@@ -16,6 +16,7 @@
 
 mod analyze;
 mod args;
+mod clients;
 mod common;
 mod compare;
 mod doctor;

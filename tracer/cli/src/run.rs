@@ -1,5 +1,6 @@
 //! `wirelap run`: runs the trials one after the other, and writes a table and JSON.
 
+use crate::clients::ClientArgs;
 use crate::common::TracedWorkloadArgs;
 use crate::hosts::HostArgs;
 use crate::json::Json;
@@ -16,7 +17,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use wirelap_compare::{Options, compare_ab};
-use wirelap_contract::{Handles, Subscription};
 use wirelap_experiment::scenario::{self, ScenarioSettings, ScenarioSource, built_in};
 use wirelap_experiment::{
     Catalogue, ClientSizes, Earlier, FinishedRun, Installations, MAX_SEED, Payload, Request,
@@ -75,40 +75,6 @@ impl TypedValueParser for ScenarioParser {
         });
         Some(Box::new(values))
     }
-}
-
-/// How many clients there are, and on which topics.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Clients")]
-pub struct ClientArgs {
-    /// Publishers, each with a connection of its own; they send in turn, and a rate is that of all together [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub publishers: Option<u32>,
-
-    /// Subscribers, each with a connection of its own [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub subscribers: Option<u32>,
-
-    /// Topics, at most as many as publishers: publisher 1 has topic 1, and so on, and again from the first [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub topics: Option<u32>,
-
-    /// Connections that the scenario `mqtt-connections` opens, --rate of them a second
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub connections: Option<u32>,
-
-    /// The topics of a subscriber: one of its own, all, or all shared with the other subscribers, so that each message goes to
-    /// one of them [default: own]
-    #[arg(long, value_enum, value_name = "WHICH")]
-    pub subscription: Option<Subscription>,
-
-    /// Publish from a thread for each publisher, each with a connection of its own, or all with one behind a mutex
-    #[arg(long, value_enum, value_name = "WHOSE")]
-    pub handles: Option<Handles>,
-
-    /// Reduce clients, topics and rates in proportion to what this machine can hold
-    #[arg(long)]
-    pub fit_clients: bool,
 }
 
 /// `wirelap run`.

@@ -1,6 +1,7 @@
 //! The clients of a run: whether they go together with what is measured, and how many this machine can hold.
 
 use crate::request::{Measure, Request};
+use rustix::process::{Resource, getrlimit};
 use std::fs;
 use wirelap_contract::{Handles, Topology};
 use wirelap_events::human::{counted, exact};
@@ -8,6 +9,9 @@ use wirelap_process::Failure;
 
 /// Local ports for connections to one address that clients leave to others.
 const SPARE_PORTS: u32 = 200;
+
+/// Open files of a broker that are no connections.
+const SPARE_FILES: u32 = 256;
 
 /// Connections from which on local ports may not suffice, whatever the range of the machine.
 const FEW: u32 = 1000;
@@ -29,26 +33,25 @@ pub fn fitted(request: &Request) -> Result<(Request, Option<String>), Failure> {
     if wanted <= FEW {
         return Ok((request, None));
     }
-    let ports = ports().saturating_sub(SPARE_PORTS);
-    if wanted <= ports {
+    let most = most_connections();
+    if wanted <= most.connections {
         return Ok((request, None));
     }
     if !request.workloads.fit {
         return Err(Failure::Usage(format!(
-            "{} from one address to one address need as many local ports, and this machine has {}: choose fewer clients, \
-             allow wirelap to do so with --fit-clients, or widen net.ipv4.ip_local_port_range",
+            "{} are more than this machine can hold: {}. Choose fewer clients, allow wirelap to do so with --fit-clients, or {}",
             counted(wanted.into(), "connection"),
-            exact(ports.into())
+            most.why(),
+            most.remedy
         )));
     }
-    let share = f64::from(ports) / f64::from(wanted);
+    let share = f64::from(most.connections) / f64::from(wanted);
     let reduced = reduced(topology, share);
     let note = format!(
-        "the wanted {} were reduced in proportion to {}, and the rate with them: this machine has {} local ports for \
-         connections from one address to one address",
+        "the wanted {} were reduced in proportion to {}, and the rate with them: {}",
         counted(wanted.into(), "connection"),
         counted(connections(reduced).into(), "connection"),
-        exact(ports.into())
+        most.why()
     );
     for rate in &mut request.rates {
         *rate = if request.measure == Measure::Connections { *rate } else { round(*rate * share) };
@@ -117,6 +120,36 @@ fn round(number: f64) -> f64 {
     (number / unit).floor() * unit
 }
 
+/// The most connections that this machine can hold, and what bounds them.
+struct MostConnections {
+    connections: u32,
+    what: &'static str,
+    remedy: &'static str,
+}
+
+impl MostConnections {
+    fn why(&self) -> String {
+        format!("{} has {}", self.what, exact(self.connections.into()))
+    }
+}
+
+/// What bounds connections from one address to one broker: local ports, and the open files of the broker.
+fn most_connections() -> MostConnections {
+    let ports = MostConnections {
+        connections: ports().saturating_sub(SPARE_PORTS),
+        what: "one address, which needs a local port for each connection to another,",
+        remedy: "widen net.ipv4.ip_local_port_range",
+    };
+    // The workloads run without privileges, so they cannot raise the hard limit.
+    let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    let files = MostConnections {
+        connections: u32::try_from(limit).unwrap_or(u32::MAX).saturating_sub(SPARE_FILES),
+        what: "a process, which needs an open file for each connection,",
+        remedy: "raise the hard limit on open files (`ulimit -Hn`)",
+    };
+    if ports.connections <= files.connections { ports } else { files }
+}
+
 /// How many local ports this machine gives to connections; all there are if it does not say.
 fn ports() -> u32 {
     let text = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
@@ -162,11 +195,14 @@ mod tests {
         let words = "latency --on mqtt --rate 50000 --publishers 50000 --subscribers 50000";
         let mut wanted = request(words);
         let refused = fitted(&wanted).unwrap_err().to_string();
-        assert!(refused.starts_with("100,000 connections from one address"), "{refused}");
+        assert!(
+            refused.starts_with("100,000 connections are more than this machine can hold"),
+            "{refused}"
+        );
         wanted.workloads.fit = true;
         let (request, note) = fitted(&wanted).unwrap();
         let Topology { publishers, subscribers, .. } = request.workloads.topology;
-        assert!(publishers == subscribers && (FEW..32_768).contains(&publishers));
+        assert!(publishers == subscribers && (FEW / 2..32_768).contains(&publishers));
         assert!((request.rates[0] - f64::from(publishers)).abs() < 1.0, "{:?}", request.rates);
         assert!(note.unwrap_or_default().starts_with("the wanted 100,000 connections"));
     }

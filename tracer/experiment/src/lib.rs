@@ -6,6 +6,7 @@
 //! | [`Request`] | the wanted run |
 //! | [`Catalogue`], [`Choices`] | the known middlewares, and those to run |
 //! | `cases` | what a run repeats: middlewares with payload sizes and rates |
+//! | `broker` | the broker of a trial |
 //! | `clients` | how many clients this machine can hold |
 //! | [`Plan`], [`Trial`], [`Pacing`] | the trials of a run in order, one trial, and when it sends |
 //! | [`Links`], [`Installations`] | hosts of their own for the processes, and the links between them |
@@ -30,6 +31,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod ab;
+mod broker;
 mod cases;
 mod catalogue;
 mod choice;

@@ -1,7 +1,10 @@
 //! Sums up the deliveries of a trial: the exact times of each message that can be compared with the workloads' records, and
 //! histograms of everything else.
 
+mod blocks;
 mod sink;
+
+pub use blocks::Blocks;
 
 use crate::samples::SharedSamples;
 use std::sync::Arc;
@@ -15,12 +18,6 @@ const LANES: usize = 128;
 
 /// The most messages of a lane whose exact times are kept, with 16 bytes each.
 const MAX_KEPT: usize = 1 << 24;
-
-/// When there are as many blocks of messages, each two of them become one.
-const MAX_BLOCKS: usize = 16;
-
-/// The messages of a block at first.
-const FIRST_BLOCK: u64 = 64;
 
 /// When a message was first sent and last read; both 0 if it was not matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,45 +69,6 @@ impl SegmentTimes {
                 count: samples.count(),
             })
             .collect()
-    }
-}
-
-/// The one-way latency of successive messages, in blocks of as many messages each. Neighbours resemble each other, so a
-/// comparison draws whole blocks and not single messages.
-#[derive(Clone, Debug)]
-pub struct Blocks {
-    done: Vec<Samples>,
-    open: Samples,
-    /// Messages in a block. Doubled when there are too many blocks.
-    length: u64,
-}
-
-impl Default for Blocks {
-    fn default() -> Blocks {
-        Blocks { done: Vec::with_capacity(MAX_BLOCKS), open: Samples::new(), length: FIRST_BLOCK }
-    }
-}
-
-impl Blocks {
-    fn add(&mut self, time: Nanos) {
-        self.open.add(time);
-        if self.open.count() < self.length {
-            return;
-        }
-        self.done.push(std::mem::take(&mut self.open));
-        if self.done.len() == MAX_BLOCKS {
-            for index in 0..MAX_BLOCKS / 2 {
-                let second = self.done.remove(index.saturating_add(1));
-                self.done[index].merge(&second);
-            }
-            self.length = self.length.saturating_mul(2);
-        }
-    }
-
-    /// The whole blocks, in order of time. What is left at the end is in none, unless it is all there is.
-    pub fn iter(&self) -> impl Iterator<Item = &Samples> {
-        let rest = Some(&self.open).filter(|open| self.done.is_empty() && open.count() > 0);
-        self.done.iter().chain(rest)
     }
 }
 

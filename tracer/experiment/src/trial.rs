@@ -1,7 +1,8 @@
 //! A trial: one middleware, one payload size, one rate, one repetition.
 
 use crate::ab::Variant;
-use crate::choice::{self, Broker};
+use crate::broker::Broker;
+use crate::choice;
 use crate::hosts::HOST_INTERFACE;
 use crate::pacing::Pacing;
 use crate::request::WorkloadOptions;

@@ -1,7 +1,7 @@
 //! The processes of one middleware: broker, receiver, sender, started in this order. The tracer gets the label of each process before
 //! the process opens a socket.
 
-use crate::choice::Broker;
+use crate::broker::Broker;
 use crate::hosts::{Host, Installations};
 use crate::processes::{ProcessGroup, TrialStopped};
 use crate::trial::Trial;

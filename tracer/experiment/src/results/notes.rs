@@ -1,7 +1,7 @@
 //! Notes on the outcome of a trial, one sentence each.
 
 use super::outcome::{groups, is_untraced};
-use crate::choice::Broker;
+use crate::broker::Broker;
 use crate::measure::Outcome;
 use wirelap_contract::WorkloadKind;
 use wirelap_report::words::{group_notes, snapshot_notes};

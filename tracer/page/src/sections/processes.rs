@@ -1,4 +1,6 @@
-//! The processes: CPU time, memory and scheduling, and both in each repetition.
+//! The processes: CPU time, memory and scheduling, over time and in each repetition.
+
+mod over_time;
 
 use crate::chart::columns::{Group, columns};
 use crate::chart::frame::{Caption, figure};
@@ -13,8 +15,8 @@ use wirelap_report::{Process, ProcessUse, explain, human};
 pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
     subjects.each_result(|subject| {
         let processes = &subject.result.processes;
-        let repeated = repeated(subject);
-        if processes.is_empty() && repeated.is_none() {
+        let (repeated, over_time) = (repeated(subject), over_time::content(subject));
+        if processes.is_empty() && repeated.is_none() && over_time.is_none() {
             return None;
         }
         Some(html! {
@@ -27,6 +29,7 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
                     }
                 }
             }
+            @if let Some(over_time) = over_time { (over_time) }
             @if let Some(repeated) = repeated { (repeated) }
         })
     })
@@ -106,25 +109,23 @@ struct Measure {
     format: fn(f64) -> String,
 }
 
-/// The role of each process of each repetition, with a number from the second process of a role on.
-fn roles<'a>(subject: &'a Subject<'_>) -> Vec<Vec<(String, &'a ProcessUse)>> {
-    let of_repetition = |processes: &'_ [ProcessUse]| -> Vec<String> {
-        let before = |number: usize, role: &str| {
-            processes.iter().take(number).filter(|one| one.role == role).count()
-        };
-        let numbered =
-            processes.iter().enumerate().map(|(number, one)| match before(number, &one.role) {
-                0 => one.role.clone(),
-                earlier => format!("{} {}", one.role, earlier.saturating_add(1)),
-            });
-        numbered.collect()
+/// The processes of a repetition by role, with a number from the second process of a role on.
+fn numbered(processes: &[ProcessUse]) -> Vec<(String, &ProcessUse)> {
+    let name = |(number, one): (usize, &ProcessUse)| match processes
+        .iter()
+        .take(number)
+        .filter(|other| other.role == one.role)
+        .count()
+    {
+        0 => one.role.clone(),
+        earlier => format!("{} {}", one.role, earlier.saturating_add(1)),
     };
-    let all = subject.result.repetitions.iter().map(|one| one.processes.as_slice());
-    all.map(|processes| of_repetition(processes).into_iter().zip(processes).collect()).collect()
+    processes.iter().enumerate().map(|(number, one)| (name((number, one)), one)).collect()
 }
 
 fn chart(subject: &Subject<'_>, measure: &Measure) -> Markup {
-    let repetitions = roles(subject);
+    let repetitions: Vec<_> =
+        subject.result.repetitions.iter().map(|one| numbered(&one.processes)).collect();
     let mut roles: Vec<&str> = Vec::new();
     for (role, _) in repetitions.iter().flatten() {
         if !roles.contains(&role.as_str()) {

@@ -59,8 +59,9 @@ fn points(subjects: &Subjects<'_>) -> BTreeMap<String, Vec<Point>> {
     let sizes = || subjects.all.iter().map(|subject| subject.result.payload_bytes);
     let is_one_size = sizes().min() == sizes().max();
     for subject in &subjects.all {
-        let (rate, latency) =
-            (subject.report.scenario.rate_msg_per_s, subject.result.latency.one_way_ns);
+        let own = subject.result.rate_msg_per_s;
+        let rate = own.or(subject.report.scenario.rate_msg_per_s);
+        let latency = subject.result.latency.one_way_ns;
         if let Some(rate) = rate.filter(|rate| rate.is_finite() && *rate > 0.0)
             && latency.count > 0
         {

@@ -3,6 +3,7 @@
 use crate::fixtures::{all, at_rates, latency, page_of, throughput};
 use crate::markup::{Element, read};
 use wirelap_page::{File, Options, page};
+use wirelap_report::UsageAt;
 
 /// Attributes of SVG that are numbers or lists of them.
 const NUMBERS: [&str; 11] =
@@ -99,6 +100,55 @@ fn payloads_and_rates_have_charts_of_their_own() {
     let html = read(&page(&files, Options::default()));
     let chart = html.with_id("latency-rates").expect("a chart");
     assert_eq!(chart.find("table")[0].rows().len(), 10);
+}
+
+/// A run at several rates has no rate of its own: each result has one.
+#[test]
+fn the_rates_of_one_run_have_a_chart() {
+    let mut report = latency();
+    report.scenario.rate_msg_per_s = None;
+    let slow = report.results[0].clone();
+    report.results.push(slow);
+    let last = report.results.len() - 1;
+    for (number, rate) in [(0, 100.0), (last, 1000.0)] {
+        report.results[number].rate_msg_per_s = Some(rate);
+    }
+    let html = read(&page_of(&report));
+    let chart = html.with_id("latency-rates").expect("a chart");
+    let rows = chart.find("table")[0].rows();
+    assert_eq!(rows.iter().map(|row| row[1].as_str()).collect::<Vec<_>>(), ["100", "1 k"]);
+}
+
+#[test]
+fn processes_are_drawn_over_time() {
+    let mut report = latency();
+    let absent = read(&page_of(&report));
+    assert!(absent.with_id("over-time-cpu-0").is_none());
+    let point = |at: u32| UsageAt {
+        at_s: f64::from(at),
+        cpu_share: 0.01 * f64::from(at),
+        rss_bytes: u64::from(at) << 20,
+    };
+    let result = &mut report.results[0];
+    for process in &mut result.repetitions[1].processes {
+        process.over_time = (1..=40).map(point).collect();
+    }
+    let processes = result.repetitions[1].processes.len();
+    let html = read(&page_of(&report));
+    let charts: Vec<&Element> =
+        html.all().into_iter().filter(|one| id_of(one).starts_with("over-time-")).collect();
+    assert_eq!(charts.len(), 2);
+    for chart in charts {
+        let rows = chart.find("table")[0].rows();
+        assert_eq!((rows.len(), rows[0].len()), (40, processes + 1));
+        assert_eq!(rows[39][0], "40.0");
+        assert!(["40 %", "40 MiB"].contains(&rows[39][1].as_str()), "{:?}", rows[39]);
+        assert_finite("over time", chart);
+    }
+}
+
+fn id_of(element: &Element) -> &str {
+    element.attribute("id").unwrap_or_default()
 }
 
 #[test]

@@ -1,0 +1,50 @@
+//! The one-way latency of successive messages, in blocks.
+
+use wirelap_events::Nanos;
+use wirelap_report::Samples;
+
+/// When there are as many blocks of messages, each two of them become one.
+const MAX_BLOCKS: usize = 16;
+
+/// The messages of a block at first.
+const FIRST_BLOCK: u64 = 64;
+
+/// The one-way latency of successive messages, in blocks of as many messages each. Neighbours resemble each other, so a
+/// comparison draws whole blocks and not single messages.
+#[derive(Clone, Debug)]
+pub struct Blocks {
+    done: Vec<Samples>,
+    open: Samples,
+    /// Messages in a block. Doubled when there are too many blocks.
+    length: u64,
+}
+
+impl Default for Blocks {
+    fn default() -> Blocks {
+        Blocks { done: Vec::with_capacity(MAX_BLOCKS), open: Samples::new(), length: FIRST_BLOCK }
+    }
+}
+
+impl Blocks {
+    /// Adds the next message's latency.
+    pub fn add(&mut self, time: Nanos) {
+        self.open.add(time);
+        if self.open.count() < self.length {
+            return;
+        }
+        self.done.push(std::mem::take(&mut self.open));
+        if self.done.len() == MAX_BLOCKS {
+            for index in 0..MAX_BLOCKS / 2 {
+                let second = self.done.remove(index.saturating_add(1));
+                self.done[index].merge(&second);
+            }
+            self.length = self.length.saturating_mul(2);
+        }
+    }
+
+    /// The whole blocks, in order of time. What is left at the end is in none, unless it is all there is.
+    pub fn iter(&self) -> impl Iterator<Item = &Samples> {
+        let rest = Some(&self.open).filter(|open| self.done.is_empty() && open.count() > 0);
+        self.done.iter().chain(rest)
+    }
+}
