@@ -305,29 +305,6 @@ pub mod tests {
         Delivery { stamp: Some(stamp), ..delivered::delivery([delivered::leg(stages)]) }
     }
 
-    #[test]
-    fn blocks_are_of_successive_messages_and_of_equal_length() {
-        let mut blocks = Blocks::default();
-        for n in 1..=10_000 {
-            blocks.add(Nanos(n));
-        }
-        let all: Vec<&Samples> = blocks.iter().collect();
-        assert!((MAX_BLOCKS as u64 / 2..MAX_BLOCKS as u64).contains(&(all.len() as u64)));
-        let length = all[0].count();
-        assert!(all.iter().all(|block| block.count() == length), "{length}");
-        assert!(10_000 - all.len() as u64 * length < length);
-        let ends = all.windows(2).map(|pair| (pair[0].quantile(1.0), pair[1].quantile(0.0)));
-        assert!(ends.into_iter().all(|(last, next)| last < next));
-    }
-
-    #[test]
-    fn few_messages_are_one_block() {
-        let mut blocks = Blocks::default();
-        blocks.add(Nanos(7));
-        assert_eq!(blocks.iter().map(Samples::count).collect::<Vec<_>>(), [1]);
-        assert_eq!(Blocks::default().iter().count(), 0);
-    }
-
     fn stamp(seq: u32) -> Stamp {
         Stamp { seq, ..request(0) }
     }
