@@ -1,5 +1,6 @@
 //! The processes: CPU time, memory and scheduling, over time and in each repetition.
 
+mod numbered;
 mod over_time;
 
 use crate::chart::columns::{Group, columns};
@@ -8,6 +9,7 @@ use crate::chart::look::Look;
 use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use maud::{Markup, html};
+use numbered::numbered;
 use wirelap_events::human::{NONE, exact, percent};
 use wirelap_report::{Process, ProcessUse, explain, human};
 
@@ -107,20 +109,6 @@ struct Measure {
     of: fn(&ProcessUse) -> Option<f64>,
     tick: fn(f64) -> String,
     format: fn(f64) -> String,
-}
-
-/// The processes of a repetition by role, with a number from the second process of a role on.
-fn numbered(processes: &[ProcessUse]) -> Vec<(String, &ProcessUse)> {
-    let name = |(number, one): (usize, &ProcessUse)| match processes
-        .iter()
-        .take(number)
-        .filter(|other| other.role == one.role)
-        .count()
-    {
-        0 => one.role.clone(),
-        earlier => format!("{} {}", one.role, earlier.saturating_add(1)),
-    };
-    processes.iter().enumerate().map(|(number, one)| (name((number, one)), one)).collect()
 }
 
 fn chart(subject: &Subject<'_>, measure: &Measure) -> Markup {

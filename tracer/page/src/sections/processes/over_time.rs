@@ -1,6 +1,6 @@
 //! CPU time and memory of the processes in the course of one repetition.
 
-use super::numbered;
+use super::numbered::numbered;
 use crate::chart::axis::Axis;
 use crate::chart::frame::{Caption, figure};
 use crate::chart::look::{Look, swatch};
