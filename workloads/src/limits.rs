@@ -2,10 +2,8 @@
 
 use anyhow::{Result, bail};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use wirelap_contract::{Handles, Role, Spec};
-
-/// What a process has open beside its connections.
-const OTHERS: u64 = 256;
+use wirelap_contract::topology::OTHER_FILES;
+use wirelap_contract::{Role, Spec};
 
 /// What a connection has open at most: some libraries wait for each one apart from the others.
 const EACH: u64 = 8;
@@ -13,7 +11,8 @@ const EACH: u64 = 8;
 /// Raises the limit on open files to what the connections of this process take, as far as that is allowed.
 pub fn raise(spec: &Spec) -> Result<()> {
     let connections = connections(spec);
-    let (least, wanted) = (connections + OTHERS, connections * EACH + OTHERS);
+    let others = u64::from(OTHER_FILES);
+    let (least, wanted) = (connections + others, connections * EACH + others);
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
     if current.is_none_or(|current| current >= wanted) {
         return Ok(());
@@ -35,15 +34,11 @@ pub fn raise(spec: &Spec) -> Result<()> {
 fn connections(spec: &Spec) -> u64 {
     let topology = spec.topology;
     let connections = match spec.role {
-        Role::Pub if topology.handles == Some(Handles::Shared) => 1,
-        Role::Pub => topology.publishers,
+        Role::Pub => topology.publisher_connections(),
         Role::Sub => topology.subscribers,
         Role::Ping | Role::Pong => 1,
         Role::Connect => topology.connections,
-        Role::Broker => topology
-            .publishers
-            .saturating_add(topology.subscribers)
-            .saturating_add(topology.connections),
+        Role::Broker => topology.broker_connections(),
     };
     connections.into()
 }
@@ -51,7 +46,7 @@ fn connections(spec: &Spec) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_contract::Topology;
+    use wirelap_contract::{Handles, Topology};
 
     #[test]
     fn a_broker_holds_the_connections_of_all() {

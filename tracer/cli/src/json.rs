@@ -16,7 +16,7 @@ pub enum Json<'a> {
     No,
     /// Stdout; the readable text goes to stderr then.
     Stdout,
-    /// A file, which gets its name when it is complete.
+    /// A file. That of a run has its name after each trial, any other one when it is complete.
     File(JsonFile<'a>),
 }
 

@@ -19,8 +19,8 @@ use std::time::Duration;
 use wirelap_compare::{Options, compare_ab};
 use wirelap_experiment::scenario::{self, ScenarioSettings, ScenarioSource, built_in};
 use wirelap_experiment::{
-    Catalogue, ClientSizes, Earlier, FinishedRun, Installations, MAX_SEED, Payload, Request,
-    RunMeans, WorkloadInstallation, WorkloadOptions, plan, run as run_all, seeded,
+    Catalogue, ClientSizes, Earlier, FinishedRun, Installations, MAX_SEED, Means, Payload, Request,
+    WorkloadInstallation, WorkloadOptions, plan, run as run_all, seeded,
 };
 use wirelap_process::steward::{Steward, StewardRole};
 use wirelap_process::{Failure, Outputs, catch_signals, rights};
@@ -318,7 +318,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let steward = Steward::start(StewardRole::Workloads)?;
     let outputs = Outputs::new(args.traced.force, Some(Arc::clone(&steward)));
     let mut json = open(args, &outputs)?;
-    let mut messages = MessageTable::open(args.parquet.as_deref(), &outputs)?;
+    let mut messages = MessageTable::open(args.parquet.as_deref(), earlier.is_some(), &outputs)?;
     preflight()?;
     let programs = args.traced.workload.programs.variables();
     let installation = WorkloadInstallation::open(steward, &programs)?;
@@ -336,7 +336,7 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
     request.samples = messages.start()?;
     let signals = catch_signals()?;
     let environment = environment::describe(plan.seed);
-    let means = RunMeans {
+    let means = Means {
         installations: &installations,
         outputs: &outputs,
         signals: &signals,

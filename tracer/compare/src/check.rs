@@ -13,7 +13,10 @@ fn of_criterion(comparison: &Comparison, criterion: &Criterion) -> Vec<Criterion
     let concerned: Vec<&PairedResult> = comparison
         .results
         .iter()
-        .filter(|result| criterion.concerns(&result.middleware, &result.label()))
+        .filter(|result| {
+            let labels = [result.label(), result.label_b()];
+            labels.iter().any(|label| criterion.concerns(&result.middleware, label))
+        })
         .collect();
     let say = |result: Option<&PairedResult>, (outcome, text): (Outcome, String)| CriterionResult {
         criterion: criterion.to_string(),

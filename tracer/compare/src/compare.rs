@@ -7,7 +7,7 @@ use crate::comparison::{
 };
 use crate::estimate::Estimate;
 use crate::options::Options;
-use crate::pairs::{Rated, Varied, pair};
+use crate::pairs::{Rated, pair};
 use crate::prepared::Prepared;
 use crate::{differences, judge, obstacles};
 use wirelap_events::Total;
@@ -28,7 +28,7 @@ pub fn compare(a: &RunReport, b: &RunReport, options: &Options) -> Comparison {
     let by_rate = !options.anyway || rates[0] == rates[1];
     let [rate_a, rate_b] = rates.map(|rate| rate.filter(|_| by_rate));
     let (pairs, unpaired) =
-        pair(&side(a, rate_a, |_| true, true), &side(b, rate_b, |_| true, true), Varied::default());
+        pair(&side(a, rate_a, |_| true, true), &side(b, rate_b, |_| true, true), false);
     let mut not_comparable = obstacles::of_runs(a, b);
     if pairs.is_empty() && not_comparable.is_empty() {
         not_comparable.push(nothing_in_common());
@@ -50,7 +50,7 @@ pub fn compare_variants(report: &RunReport, a: &str, b: &str, options: &Options)
         side(report, report.scenario.rate_msg_per_s, of_variant, false)
     };
     let (a, b) = (results(a), results(b));
-    let (pairs, unpaired) = pair(&a, &b, Varied::between(&a, &b));
+    let (pairs, unpaired) = pair(&a, &b, true);
     let not_comparable = if pairs.is_empty() { vec![nothing_in_common()] } else { Vec::new() };
     let compared: Vec<_> = pairs.iter().map(|(a, b)| (a.result, b.result)).collect();
     let differences = differences::of_variants(&report.scenario, &compared);

@@ -84,12 +84,18 @@ pub enum Design {
 /// A result that both sides have.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PairedResult {
-    /// Its name: `mqtt/mosquitto 64 B`.
+    /// Its name: `mqtt/mosquitto 64 B`; with both names if those of the sides differ: `mqtt/mosquitto 64 B → mqtt/rumqttd 64 B`.
     pub name: String,
+    /// B's own name, if it is another than A's; absent otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name_b: Option<String>,
     /// The middleware.
     pub middleware: String,
-    /// The broker; absent without one.
+    /// The broker, A's if the sides have different ones; absent without one.
     pub broker: Option<String>,
+    /// B's broker, if it is another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broker_b: Option<String>,
     /// `A` or `B` if both runs have been made with `--ab` and are compared with each other; absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variant: Option<String>,
@@ -120,6 +126,12 @@ impl PairedResult {
     /// Middleware and broker: `mqtt/mosquitto`.
     pub fn label(&self) -> String {
         wirelap_report::run::name(&self.middleware, self.broker.as_deref())
+    }
+
+    /// The same of B's result.
+    pub fn label_b(&self) -> String {
+        let broker = self.broker_b.as_ref().or(self.broker.as_ref());
+        wirelap_report::run::name(&self.middleware, broker.map(String::as_str))
     }
 }
 
@@ -253,6 +265,8 @@ pub enum ObstacleKind {
     Pinning,
     /// The links between the hosts of the processes differ.
     Links,
+    /// Other numbers of publishers, subscribers, topics or connections, or other subscriptions.
+    Clients,
     /// Another number of messages was sent before those that are counted.
     WarmUp,
     /// A side cannot be used.

@@ -87,21 +87,22 @@ pub fn smallest_p((a, b): (usize, usize), drawing: Drawing) -> f64 {
 pub fn estimates(sides: &Sides, draws: usize, seed: u64) -> Vec<Estimate> {
     let one = |metric, of: fn(&Figures) -> Option<&f64>| estimate([metric], sides, of, draws, seed);
     let mut found = estimate(LATENCIES, sides, |one| one.latency.as_ref(), draws, seed);
-    let messages = messages(sides);
+    let messages = counts(sides, |one| one.latency.as_ref().map(|latency| latency.messages));
     for latency in &mut found {
         latency.messages = messages;
     }
-    found.extend(one(Metric::RttHalfP50Ns, |one| one.rtt_half.as_ref()));
+    let round_trips = counts(sides, |one| one.rtt_half.map(|_| one.round_trips));
+    let rtt = one(Metric::RttHalfP50Ns, |one| one.rtt_half.as_ref()).into_iter();
+    found.extend(rtt.map(|rtt| Estimate { messages: round_trips, ..rtt }));
     found.extend(one(Metric::ThroughputMsgPerS, |one| one.throughput.as_ref()));
     found.extend(bytes(sides));
     found.extend(one(Metric::CpuNsPerMessage, |one| one.cpu.as_ref()));
     found
 }
 
-/// The fewest and the most messages of a repetition whose latency is compared.
-fn messages(sides: &Sides) -> Option<(u64, u64)> {
-    let (a, b) = with_figure(sides, |one| one.latency.as_ref());
-    let counts = || a.iter().chain(&b).map(|latency| latency.messages);
+/// The fewest and the most messages of a repetition that is compared.
+fn counts(sides: &Sides, of: fn(&Figures) -> Option<u64>) -> Option<(u64, u64)> {
+    let counts = || sides.a.iter().chain(&sides.b).filter_map(|one| of(one));
     counts().min().zip(counts().max())
 }
 
@@ -198,6 +199,7 @@ mod tests {
         Figures {
             latency: None,
             rtt_half: None,
+            round_trips: 0,
             throughput,
             cpu: None,
             wire_bytes,
@@ -216,6 +218,21 @@ mod tests {
         assert!(
             (found[0].difference() - 5_f64.ln()).abs() < 1e-12 && found[0].uncertainty.is_none()
         );
+    }
+
+    #[test]
+    fn half_a_round_trip_of_few_is_not_tested() {
+        let of =
+            |round_trips, rtt| Figures { rtt_half: Some(rtt), round_trips, ..figures(None, 0) };
+        let needed = |round_trips| {
+            let all = [of(50, 1.0), of(50, 2.0), of(round_trips, 3.0), of(50, 4.0)];
+            let (a, b) = (vec![&all[0], &all[1]], vec![&all[2], &all[3]]);
+            let found = estimates(&Sides { a, b, drawing: Drawing::Independent }, 10, 1);
+            assert_eq!(found[0].metric, Metric::RttHalfP50Ns);
+            (found[0].messages_needed(), found[0].tested().is_some())
+        };
+        assert_eq!(needed(20), (None, true));
+        assert_eq!(needed(5), (Some(20), false));
     }
 
     #[test]

@@ -15,6 +15,8 @@ pub struct Figures {
     pub rtt_half: Option<f64>,
     /// Delivered messages per second.
     pub throughput: Option<f64>,
+    /// Round trips that it is the median of.
+    pub round_trips: u64,
     /// CPU time for each message, of all processes.
     pub cpu: Option<f64>,
     /// Bytes on the device.
@@ -27,12 +29,14 @@ impl Figures {
     /// The figures of a repetition.
     pub fn of(repetition: &Repetition) -> Figures {
         let histograms = &repetition.histograms;
-        let rtt_p50 = decode(histograms.rtt_half_ns.as_ref())
-            .map(|histogram| histogram.quantile(0.5))
-            .or(repetition.rtt_half_ns.map(|rtt| rtt.p50));
+        let (rtt_p50, round_trips) = decode(histograms.rtt_half_ns.as_ref())
+            .map(|histogram| (histogram.quantile(0.5), histogram.count()))
+            .or(repetition.rtt_half_ns.map(|rtt| (rtt.p50, rtt.count)))
+            .unzip();
         Figures {
             latency: Latencies::of(repetition),
             rtt_half: rtt_p50.and_then(|ns| log(ns as f64)),
+            round_trips: round_trips.unwrap_or_default(),
             throughput: log(repetition.throughput.msg_per_s),
             cpu: cpu(repetition).and_then(log),
             wire_bytes: repetition.wire_bytes,

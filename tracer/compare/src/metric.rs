@@ -107,7 +107,7 @@ impl Metric {
     /// 1,000 and 1 in 1,000 of 10,000. 0 for metrics that are no percentiles of messages.
     pub const fn least_messages(self) -> u64 {
         match self {
-            Metric::OneWayP50Ns => 20,
+            Metric::OneWayP50Ns | Metric::RttHalfP50Ns => 20,
             Metric::OneWayP99Ns => 1_000,
             Metric::OneWayP999Ns => 10_000,
             _ => 0,

@@ -3,7 +3,7 @@
 use crate::comparison::{Obstacle, ObstacleKind};
 use wirelap_report::{
     Bucket, BucketDifference, MachineKey, Pacing, Reliability, RunKind, RunReport, RunResult,
-    Scenario,
+    Scenario, Topology,
 };
 
 /// Coverages may differ by this much.
@@ -81,6 +81,7 @@ fn scenario(a: &Scenario, b: &Scenario) -> Vec<Obstacle> {
             obstacle(ObstacleKind::Payload, text)
         }),
         differ(ObstacleKind::Links, "other links", &links(a), &links(b)),
+        differ(ObstacleKind::Clients, "other clients", &clients(a), &clients(b)),
         differ(
             ObstacleKind::WarmUp,
             "other numbers of messages for warming up",
@@ -93,6 +94,11 @@ fn scenario(a: &Scenario, b: &Scenario) -> Vec<Obstacle> {
 
 fn links(side: &Scenario) -> String {
     side.links.map_or_else(|| "all processes on one host".into(), |links| links.to_string())
+}
+
+fn clients(side: &Scenario) -> String {
+    let topology = side.topology.as_ref();
+    topology.map_or_else(|| "1 publisher · 1 subscriber · 1 topic".into(), Topology::in_words)
 }
 
 fn kind(a: RunKind, b: RunKind) -> Option<Obstacle> {
@@ -155,9 +161,11 @@ mod tests {
 
     #[test]
     fn each_circumstance_is_an_obstacle() {
-        use ObstacleKind::{Kind, Links, Machine, Pacing as PacingKind, Payload, Pinning, WarmUp};
+        use ObstacleKind::{
+            Clients, Kind, Links, Machine, Pacing as PacingKind, Payload, Pinning, WarmUp,
+        };
         type Change = (fn(&mut RunReport), &'static [ObstacleKind]);
-        let changes: [Change; 12] = [
+        let changes: [Change; 13] = [
             (|run| run.environment.kernel = "6.18.9".into(), &[]),
             (|run| run.environment.kernel = "6.19.0".into(), &[Machine]),
             (|run| run.environment.cpu_model = "Another".into(), &[Machine]),
@@ -169,6 +177,7 @@ mod tests {
             (|run| run.scenario.rate_msg_per_s = Some(5.0), &[PacingKind]),
             (|run| run.scenario.payload_bytes = vec![9], &[Payload]),
             (|run| run.scenario.links = Some(HostLinks::default()), &[Links]),
+            (|run| run.scenario.topology = Some(Topology::default()), &[Clients]),
             (
                 |run| {
                     run.scenario.pin = vec![("pub".into(), 1)];

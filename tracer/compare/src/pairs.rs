@@ -16,17 +16,18 @@ pub struct Rated<'a> {
 
 /// What two variants do not have in common, because it is what they differ in: their results need not agree on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Varied {
+struct Varied {
     broker: bool,
     payload: bool,
     rate: bool,
 }
 
 impl Varied {
-    /// What no result of one side has in common with any of the other.
-    pub fn between(a: &[Rated<'_>], b: &[Rated<'_>]) -> Varied {
+    /// What no result of a middleware on one side has in common with any on the other.
+    fn of(middleware: &str, a: &[Rated<'_>], b: &[Rated<'_>]) -> Varied {
+        let of = |one: &&Rated<'_>| one.result.middleware == middleware;
         let none = |same: fn(&Rated<'_>, &Rated<'_>) -> bool| {
-            !a.iter().any(|one| b.iter().any(|other| same(one, other)))
+            !a.iter().filter(of).any(|one| b.iter().filter(of).any(|other| same(one, other)))
         };
         Varied {
             broker: none(|a, b| a.result.broker == b.result.broker),
@@ -57,16 +58,20 @@ impl Rated<'_> {
     }
 }
 
-/// The pairs in the order of A, and the results without a counterpart.
+/// The pairs in the order of A, and the results without a counterpart. What is compared may differ `by_variant`: what a
+/// middleware's results of both sides have never in common.
 pub fn pair<'a>(
     a: &[Rated<'a>],
     b: &[Rated<'a>],
-    varied: Varied,
+    by_variant: bool,
 ) -> (Vec<(Rated<'a>, Rated<'a>)>, Vec<Unpaired>) {
+    let varied = |one: &Rated<'_>| {
+        if by_variant { Varied::of(&one.result.middleware, a, b) } else { Varied::default() }
+    };
     let mut left: Vec<Rated> = b.to_vec();
     let (mut pairs, mut unpaired) = (Vec::new(), Vec::new());
     for one in a {
-        match left.iter().position(|other| one.belongs_to(other, varied)) {
+        match left.iter().position(|other| one.belongs_to(other, varied(one))) {
             Some(index) => pairs.push((*one, left.remove(index))),
             None => unpaired.push(Unpaired { side: WhichSide::A, name: one.name() }),
         }
@@ -103,7 +108,7 @@ mod tests {
             result("tcp", None, 1024),
         ];
         let pair = |a: &[Rated], b: &[Rated]| {
-            let (pairs, unpaired) = pair(a, b, Varied::default());
+            let (pairs, unpaired) = pair(a, b, false);
             (pairs.iter().map(|(_, b)| b.name()).collect::<Vec<_>>(), unpaired)
         };
         let (pairs, unpaired) = pair(&rated(&a, None), &rated(&b, None));
@@ -121,7 +126,7 @@ mod tests {
         let variant =
             |variant: &str| RunResult { variant: Some(variant.into()), ..result("mqtt", None, 64) };
         let (a, b) = ([variant("A"), variant("B")], [variant("B")]);
-        let (pairs, unpaired) = pair(&rated(&a, None), &rated(&b, None), Varied::default());
+        let (pairs, unpaired) = pair(&rated(&a, None), &rated(&b, None), false);
         assert_eq!((pairs.len(), unpaired[0].name.as_str()), (1, "mqtt A 64 B"));
         assert_eq!(pairs[0].0.name(), "mqtt B 64 B");
     }
@@ -136,9 +141,17 @@ mod tests {
         let b = [variant("B", "mosquitto", 64), variant("B", "mosquitto", 1024)];
         let (mut a, mut b) = (rated(&a, None), rated(&b, None));
         a.iter_mut().chain(&mut b).for_each(|one| one.by_variant = false);
-        let (pairs, unpaired) = pair(&a, &b, Varied::between(&a, &b));
+        let (pairs, unpaired) = pair(&a, &b, true);
         let names: Vec<_> = pairs.iter().map(|(a, b)| (a.name(), b.name())).collect();
         assert_eq!(names[1], ("mqtt/rumqttd 1 KiB".to_owned(), "mqtt/mosquitto 1 KiB".to_owned()));
         assert_eq!((names.len(), unpaired.len()), (2, 0));
+    }
+
+    #[test]
+    fn what_differs_of_one_middleware_may_be_the_same_of_another() {
+        let a = [result("tcp", None, 64), result("mqtt", Some("rumqttd"), 64)];
+        let b = [result("tcp", None, 64), result("mqtt", Some("mosquitto"), 64)];
+        let (pairs, unpaired) = pair(&rated(&a, None), &rated(&b, None), true);
+        assert_eq!((pairs.len(), unpaired.len()), (2, 0));
     }
 }

@@ -52,10 +52,14 @@ impl<'a> Prepared<'a> {
         let (a, b) = (spent(&self.a), spent(&self.b));
         let of_two_files = self.design == Design::TwoRuns;
         let all_b = self.pair.1.result.repetitions.len();
+        let (name_a, name_b) = (self.pair.0.name(), self.pair.1.name());
+        let broker_b = self.pair.1.result.broker.clone();
         PairedResult {
-            name: self.pair.0.name(),
+            name: if name_a == name_b { name_a.clone() } else { format!("{name_a} → {name_b}") },
+            name_b: Some(name_b).filter(|name_b| *name_b != name_a),
             middleware: result.middleware.clone(),
             broker: result.broker.clone(),
+            broker_b: broker_b.filter(|_| self.pair.1.result.broker != result.broker),
             variant: result.variant.clone().filter(|_| of_two_files),
             payload_bytes: result.payload_bytes,
             rate_msg_per_s: self.pair.0.rate_msg_per_s,

@@ -3,67 +3,68 @@
 use crate::request::{Measure, Request};
 use rustix::process::{Resource, getrlimit};
 use std::fs;
-use wirelap_contract::{Handles, Topology};
+use wirelap_contract::Topology;
+use wirelap_contract::topology::OTHER_FILES;
 use wirelap_events::human::{counted, exact};
 use wirelap_process::Failure;
 
 /// Local ports for connections to one address that clients leave to others.
 const SPARE_PORTS: u32 = 200;
 
-/// Open files of a broker that are no connections.
-const SPARE_FILES: u32 = 256;
+/// The local ports of a new network namespace (`net/ipv4/af_inet.c`, 32768 to 60999).
+const HOST_PORTS: u32 = 28_232;
 
 /// Connections from which on local ports may not suffice, whatever the range of the machine.
 const FEW: u32 = 1000;
 
-/// The request with as many clients as this machine can hold, and a sentence if they are fewer than wanted.
+/// The request with as many clients as this machine can hold, and sentences on those that are fewer than wanted.
 ///
 /// # Errors
 /// The clients do not go together, or there are more than this machine can hold and the request does not allow fewer.
-pub fn fitted(request: &Request) -> Result<(Request, Option<String>), Failure> {
+pub fn fitted(request: &Request) -> Result<(Request, Vec<String>), Failure> {
     let mut request = request.clone();
+    // What is run is the variants: the settings beside them need not go together.
     if let Some(comparison) = &mut request.ab {
-        for variant in &mut comparison.variants {
-            *variant = fitted(variant)?.0;
+        let mut notes = Vec::new();
+        for (side, variant) in ["A", "B"].iter().zip(&mut comparison.variants) {
+            let (fitted, reduced) = fitted(variant)?;
+            *variant = fitted;
+            notes.extend(reduced.into_iter().map(|note| format!("{side}: {note}")));
         }
+        return Ok((request, notes));
     }
     check(&request)?;
     let topology = request.workloads.topology;
-    let wanted = connections(topology);
-    if wanted <= FEW {
-        return Ok((request, None));
-    }
-    let most = most_connections();
-    if wanted <= most.connections {
-        return Ok((request, None));
-    }
+    let Some(exceeded) = exceeded(&request) else { return Ok((request, Vec::new())) };
+    let Bound { wanted, most, what, remedy } = exceeded;
+    let why = format!("{what} has {}", exact(most.into()));
     if !request.workloads.fit {
         return Err(Failure::Usage(format!(
-            "{} are more than this machine can hold: {}. Choose fewer clients, allow wirelap to do so with --fit-clients, or {}",
+            "{} are more than this machine can hold: {why}. Choose fewer clients, allow wirelap to do so with --fit-clients, or {remedy}",
             counted(wanted.into(), "connection"),
-            most.why(),
-            most.remedy
         )));
     }
-    let share = f64::from(most.connections) / f64::from(wanted);
+    let share = f64::from(most) / f64::from(wanted);
     let reduced = reduced(topology, share);
     let note = format!(
-        "the wanted {} were reduced in proportion to {}, and the rate with them: {}",
-        counted(wanted.into(), "connection"),
-        counted(connections(reduced).into(), "connection"),
-        most.why()
+        "the wanted {} were reduced in proportion to {}, and the rate with them: {why}",
+        counted(connections(request.measure, topology).into(), "connection"),
+        counted(connections(request.measure, reduced).into(), "connection"),
     );
     for rate in &mut request.rates {
         *rate = if request.measure == Measure::Connections { *rate } else { round(*rate * share) };
     }
     request.workloads.topology = reduced;
-    Ok((request, Some(note)))
+    Ok((request, vec![note]))
 }
 
 fn check(request: &Request) -> Result<(), Failure> {
     let topology = request.workloads.topology;
     topology.check().map_err(Failure::Usage)?;
     let wrong = match request.measure {
+        Measure::Connections if request.sample.is_some() => {
+            "each connection is counted, so tracing cannot be sampled: remove --sample"
+        }
         Measure::Connections if topology.connections == 0 => {
             "how many connections are opened is not said: add --connections"
         }
@@ -78,16 +79,12 @@ fn check(request: &Request) -> Result<(), Failure> {
     Err(Failure::Usage(wrong.into()))
 }
 
-/// The connections of all clients to their broker.
-fn connections(topology: Topology) -> u32 {
-    if topology.connections > 0 {
-        return topology.connections;
+/// The connections to the broker.
+fn connections(measure: Measure, topology: Topology) -> u32 {
+    match measure {
+        Measure::Connections => topology.connections,
+        Measure::Latency | Measure::Throughput => topology.broker_connections(),
     }
-    let publishers = match topology.handles {
-        Some(Handles::Shared) => 1,
-        Some(Handles::Own) | None => topology.publishers,
-    };
-    publishers.saturating_add(topology.subscribers)
 }
 
 /// The same clients in proportion, in round numbers. Few of one kind stay as they are: they are not what is too many.
@@ -120,34 +117,54 @@ fn round(number: f64) -> f64 {
     (number / unit).floor() * unit
 }
 
-/// The most connections that this machine can hold, and what bounds them.
-struct MostConnections {
-    connections: u32,
+/// Something that there are fewer of than connections are wanted.
+struct Bound {
+    /// The connections that need one each.
+    wanted: u32,
+    /// The most of them.
+    most: u32,
     what: &'static str,
     remedy: &'static str,
 }
 
-impl MostConnections {
-    fn why(&self) -> String {
-        format!("{} has {}", self.what, exact(self.connections.into()))
+/// What there is too little of for the connections of a request; of several things, what bounds them the most.
+fn exceeded(request: &Request) -> Option<Bound> {
+    if connections(request.measure, request.workloads.topology) <= FEW {
+        return None;
     }
+    let share = |bound: &Bound| f64::from(bound.most) / f64::from(bound.wanted);
+    let exceeded = bounds(request).into_iter().filter(|bound| bound.wanted > bound.most);
+    exceeded.min_by(|a, b| share(a).total_cmp(&share(b)))
 }
 
-/// What bounds connections from one address to one broker: local ports, and the open files of the broker.
-fn most_connections() -> MostConnections {
-    let ports = MostConnections {
-        connections: ports().saturating_sub(SPARE_PORTS),
+/// Local ports of an address, and open files of the broker.
+fn bounds(request: &Request) -> [Bound; 2] {
+    let topology = request.workloads.topology;
+    let all = connections(request.measure, topology);
+    // Hosts of their own have an address each, and the kernel's own range of ports.
+    let (of_one_address, ports, remedy) = match request.workloads.links {
+        Some(_) if request.measure != Measure::Connections => {
+            let most = topology.publisher_connections().max(topology.subscribers);
+            (most, HOST_PORTS, "run without --hosts")
+        }
+        Some(_) => (all, HOST_PORTS, "run without --hosts"),
+        None => (all, ports(), "widen net.ipv4.ip_local_port_range"),
+    };
+    let ports = Bound {
+        wanted: of_one_address,
+        most: ports.saturating_sub(SPARE_PORTS),
         what: "one address, which needs a local port for each connection to another,",
-        remedy: "widen net.ipv4.ip_local_port_range",
+        remedy,
     };
     // The workloads run without privileges, so they cannot raise the hard limit.
     let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
-    let files = MostConnections {
-        connections: u32::try_from(limit).unwrap_or(u32::MAX).saturating_sub(SPARE_FILES),
+    let files = Bound {
+        wanted: all,
+        most: u32::try_from(limit).unwrap_or(u32::MAX).saturating_sub(OTHER_FILES),
         what: "a process, which needs an open file for each connection,",
         remedy: "raise the hard limit on open files (`ulimit -Hn`)",
     };
-    if ports.connections <= files.connections { ports } else { files }
+    [ports, files]
 }
 
 /// How many local ports this machine gives to connections; all there are if it does not say.
@@ -186,7 +203,7 @@ mod tests {
         };
         let few = reduced(all, 28_032.0 / 50_500.0);
         assert_eq!((few.publishers, few.subscribers, few.topics), (27_000, 500, 27_000));
-        assert!(connections(few) <= 28_032);
+        assert!(few.broker_connections() <= 28_032);
         assert_eq!(few.check(), Ok(()));
     }
 
@@ -204,7 +221,44 @@ mod tests {
         let Topology { publishers, subscribers, .. } = request.workloads.topology;
         assert!(publishers == subscribers && (FEW / 2..32_768).contains(&publishers));
         assert!((request.rates[0] - f64::from(publishers)).abs() < 1.0, "{:?}", request.rates);
-        assert!(note.unwrap_or_default().starts_with("the wanted 100,000 connections"));
+        assert!(note[0].starts_with("the wanted 100,000 connections"));
+    }
+
+    #[test]
+    fn each_side_of_a_comparison_is_reduced_by_itself() {
+        let words = "latency --on mqtt --rate 50000";
+        let base = request(words);
+        let of = |publishers, subscribers| {
+            let mut variant = base.clone();
+            variant.workloads.fit = true;
+            variant.workloads.topology =
+                Topology { publishers, subscribers, ..Topology::default() };
+            variant
+        };
+        let mut wanted = base.clone();
+        // A ping-pong between several clients would be refused, but this is no side of the comparison.
+        wanted.rates = Vec::new();
+        wanted.workloads.topology.publishers = 2;
+        let variants = [of(10, 10), of(50_000, 50_000)];
+        let settings = [String::new(), String::new()];
+        wanted.ab = Some(Box::new(crate::request::Comparison { settings, variants }));
+        let (fitted, notes) = fitted(&wanted).unwrap();
+        let [a, b] = fitted.ab.unwrap().variants;
+        assert_eq!(a.workloads.topology.publishers, 10);
+        assert!(b.workloads.topology.publishers < 50_000);
+        assert_eq!(notes.len(), 1);
+        assert!(notes[0].starts_with("B: the wanted 100,000 connections"), "{}", notes[0]);
+    }
+
+    #[test]
+    fn hosts_have_the_ports_of_a_new_namespace_each() {
+        let mut wanted =
+            request("latency --on mqtt --rate 5 --publishers 15000 --subscribers 15000");
+        let wanted_of = |request: &Request| bounds(request).map(|bound| bound.wanted);
+        assert_eq!(wanted_of(&wanted), [30_000, 30_000]);
+        wanted.workloads.links = Some(crate::hosts::Links::default());
+        assert_eq!(wanted_of(&wanted), [15_000, 30_000]);
+        assert_eq!(bounds(&wanted)[0].most, 28_032);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Compares the trace with the workloads' own records (the truth files).
 
-use crate::tally::{MessageTimes, Tally};
+use crate::tally::{LANES, MessageTimes, Tally, lane};
 use std::cmp::Reverse;
 use std::fs::File;
 use std::io::{BufReader, Seek};
@@ -10,7 +10,7 @@ use wirelap_events::Saturate;
 use wirelap_events::{Nanos, Segment, Stamp};
 use wirelap_report::{GroundTruth, Samples};
 
-/// The most messages of one direction whose records are kept. A run with more messages is sampled anyway.
+/// The most messages of a lane whose records are kept. A run with more messages is sampled anyway.
 const MAX_RECORDS: usize = 1 << 24;
 
 /// The times of one message in the workloads' records, in nanoseconds; 0 for a time without a record.
@@ -21,13 +21,16 @@ struct MessageRecord {
     deliver: u64,
 }
 
+/// A message: its lane and its number in the lane.
+type Message = (usize, u32);
+
 /// The records of all workloads of a trial.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Records {
-    requests: Vec<MessageRecord>,
-    replies: Vec<MessageRecord>,
-    /// The further deliveries of requests that several subscribers got: the sequence and the time.
-    further: Vec<(u32, Nanos)>,
+    /// The records of each lane: of each publisher's messages, and of the replies to them.
+    lanes: Vec<Vec<MessageRecord>>,
+    /// The further deliveries of messages that several subscribers got, and their times.
+    further: Vec<(Message, Nanos)>,
     /// Whether a message may have several subscribers.
     several: bool,
     /// How many messages were published, without the warm-up.
@@ -36,6 +39,19 @@ pub struct Records {
     pub delivered: u64,
     /// Round-trip times in nanoseconds.
     pub round_trips: Vec<u64>,
+}
+
+impl Default for Records {
+    fn default() -> Records {
+        Records {
+            lanes: vec![Vec::new(); LANES],
+            further: Vec::new(),
+            several: false,
+            published: 0,
+            delivered: 0,
+            round_trips: Vec::new(),
+        }
+    }
 }
 
 impl Records {
@@ -74,44 +90,42 @@ impl Records {
             TruthKind::Deliver => self.delivered.grow(1),
             TruthKind::RoundTrip => return self.round_trips.push(truth.aux),
         }
-        let Some(record) = self.record_mut(truth.stamp) else { return };
+        let message = message(truth.stamp);
+        let several = self.several;
+        let Some(record) = self.record_mut(message) else { return };
         match truth.kind {
             TruthKind::Publish => (record.publish, record.intended) = (truth.at.0, truth.aux),
             TruthKind::Deliver if record.deliver == 0 => record.deliver = truth.at.0,
-            TruthKind::Deliver if self.several && !truth.stamp.reply => {
-                self.further.push((truth.stamp.seq, truth.at));
-            }
+            TruthKind::Deliver if several => self.further.push((message, truth.at)),
             // Of duplicates, the first counts.
             TruthKind::Deliver | TruthKind::RoundTrip => {}
         }
     }
 
-    fn lane(&mut self, stamp: Stamp) -> &mut Vec<MessageRecord> {
-        if stamp.reply { &mut self.replies } else { &mut self.requests }
-    }
-
-    /// The record of a message. Trials have one stream, so others have none.
-    fn record_mut(&mut self, stamp: Stamp) -> Option<&mut MessageRecord> {
-        let seq = stamp.seq as usize;
-        if stamp.stream != 0 || seq >= MAX_RECORDS {
+    fn record_mut(&mut self, (lane, seq): Message) -> Option<&mut MessageRecord> {
+        let seq = seq as usize;
+        if seq >= MAX_RECORDS {
             return None;
         }
-        let lane = self.lane(stamp);
+        let lane = self.lanes.get_mut(lane)?;
         if lane.len() <= seq {
             lane.resize(seq.saturating_add(1), MessageRecord::default());
         }
         lane.get_mut(seq)
     }
 
-    fn record(&self, stamp: Stamp) -> MessageRecord {
-        let lane = if stamp.reply { &self.replies } else { &self.requests };
-        lane.get(stamp.seq as usize).copied().unwrap_or_default()
+    fn record(&self, (lane, seq): Message) -> MessageRecord {
+        let record = self.lanes.get(lane).and_then(|lane| lane.get(seq as usize));
+        record.copied().unwrap_or_default()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &MessageRecord> {
+        self.lanes.iter().flatten()
     }
 
     /// The times of publish and deliver of all messages that have both, of the workloads' clock.
     pub fn spans(&self) -> impl Iterator<Item = (Nanos, Nanos)> + '_ {
-        let all = self.requests.iter().chain(&self.replies);
-        let whole = all.filter(|a| a.publish > 0 && a.deliver >= a.publish);
+        let whole = self.all().filter(|a| a.publish > 0 && a.deliver >= a.publish);
         whole.map(|record| (Nanos(record.publish), Nanos(record.deliver)))
     }
 
@@ -119,7 +133,7 @@ impl Records {
     /// deliver.
     pub fn times(&self) -> (Samples, Samples) {
         let (mut actual, mut intended) = (Samples::new(), Samples::new());
-        for record in self.requests.iter().chain(&self.replies) {
+        for record in self.all() {
             if record.publish > 0 && record.deliver > 0 {
                 actual.add(Nanos(record.deliver.saturating_sub(record.publish)));
                 intended.add(Nanos(record.deliver.saturating_sub(record.intended)));
@@ -132,10 +146,9 @@ impl Records {
         (actual, intended)
     }
 
-    /// The further deliveries of requests that were published, each with the record of its request.
+    /// The further deliveries of messages that were published, each with the record of its message.
     fn further(&self) -> impl Iterator<Item = (MessageRecord, Nanos)> + '_ {
-        let record = |seq: u32| self.requests.get(seq as usize).copied().unwrap_or_default();
-        let all = self.further.iter().map(move |&(seq, deliver)| (record(seq), deliver));
+        let all = self.further.iter().map(|&(message, deliver)| (self.record(message), deliver));
         all.filter(|(record, _)| record.publish > 0)
     }
 
@@ -143,26 +156,32 @@ impl Records {
     /// latest read is compared with the latest record, and so on. No delivery is read after its own record, so none is read
     /// after the one that it is compared with, even if the trace has fewer of them.
     fn beside(&self, tally: &Tally) -> Vec<(MessageTimes, MessageRecord)> {
-        let of_first = |(stamp, times)| (times, self.record(stamp));
         if self.further.is_empty() {
-            return tally.messages().map(of_first).collect();
+            let beside = |(stamp, times)| (times, self.record(message(stamp)));
+            return tally.messages().map(beside).collect();
         }
-        let mut reads: Vec<(u32, Nanos, MessageTimes)> =
-            tally.messages().map(|(stamp, times)| (stamp.seq, times.read, times)).collect();
-        let first = (0..).zip(&self.requests).map(|(seq, record)| (seq, Nanos(record.deliver)));
-        let mut delivers: Vec<(u32, Nanos)> =
+        let mut reads: Vec<(Message, MessageTimes)> =
+            tally.messages().map(|(stamp, times)| (message(stamp), times)).collect();
+        let first = self.lanes.iter().enumerate().flat_map(|(lane, records)| {
+            (0..).zip(records).map(move |(seq, record)| ((lane, seq), Nanos(record.deliver)))
+        });
+        let mut delivers: Vec<(Message, Nanos)> =
             first.filter(|(_, at)| at.0 > 0).chain(self.further.iter().copied()).collect();
-        reads.sort_unstable_by_key(|&(seq, read, _)| (seq, Reverse(read)));
-        delivers.sort_unstable_by_key(|&(seq, at)| (seq, Reverse(at)));
+        reads.sort_unstable_by_key(|&(message, times)| (message, Reverse(times.read)));
+        delivers.sort_unstable_by_key(|&(message, at)| (message, Reverse(at)));
         let mut delivers = delivers.into_iter().peekable();
-        let beside = reads.into_iter().map(|(seq, _, times)| {
-            while delivers.next_if(|&(other, _)| other < seq).is_some() {}
-            let deliver = delivers.next_if(|&(other, _)| other == seq).map_or(0, |(_, at)| at.0);
-            let record = self.requests.get(seq as usize).copied().unwrap_or_default();
-            (times, MessageRecord { deliver, ..record })
+        let beside = reads.into_iter().map(|(message, times)| {
+            while delivers.next_if(|&(other, _)| other < message).is_some() {}
+            let deliver = delivers.next_if(|&(other, _)| other == message);
+            let deliver = deliver.map_or(0, |(_, at)| at.0);
+            (times, MessageRecord { deliver, ..self.record(message) })
         });
         beside.collect()
     }
+}
+
+fn message(stamp: Stamp) -> Message {
+    (lane(stamp), stamp.seq)
 }
 
 /// Compares every matched message with the records. Adds the times that only the workloads know (before the send and after the
@@ -250,7 +269,7 @@ mod tests {
     #[test]
     fn a_message_that_nobody_got_is_unknown() {
         let mut other = records(90, 230);
-        other.requests[3].deliver = 0;
+        other.record_mut(message(PING)).unwrap().deliver = 0;
         assert_eq!(compare(&mut tally(), &mut Evidence::default(), &other).unknown, 1);
     }
 
@@ -274,6 +293,28 @@ mod tests {
         assert_eq!((truth.compared, truth.violations), (3, 1));
         tally.delivery(&delivery(PING, &[(Stage::Send, 100), (Stage::Read, 303)]));
         assert_eq!((tally.matched, tally.duplicates), (3, 1));
+    }
+
+    #[test]
+    fn messages_of_another_publisher_have_records_of_their_own() {
+        let second = Stamp { stream: 1, ..PING };
+        let mut records = records(90, 230);
+        records.take(&TruthRecord {
+            kind: TruthKind::Publish,
+            stamp: second,
+            at: Nanos(290),
+            aux: 290,
+        });
+        records.take(&TruthRecord {
+            kind: TruthKind::Deliver,
+            stamp: second,
+            at: Nanos(430),
+            aux: 430,
+        });
+        let mut tally = tally();
+        tally.delivery(&delivery(second, &[(Stage::Send, 300), (Stage::Read, 400)]));
+        let truth = compare(&mut tally, &mut Evidence::default(), &records);
+        assert_eq!((truth.compared, truth.violations, truth.order_violations), (2, 0, 0));
     }
 
     #[test]

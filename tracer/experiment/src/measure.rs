@@ -194,7 +194,9 @@ fn drive(
     }
     let mut sampled = Instant::now();
     let mut end = EndDetector::new(trial);
-    let late = trial.duration.map(|time| Instant::now() + trial.warmup_time + time + OVERTIME);
+    let late = trial
+        .duration
+        .map(|time| Instant::now() + trial.warmup_time + time.max(trial.opening_time()) + OVERTIME);
     loop {
         workload_processes.group.listen()?;
         if workload_processes.sender_done().is_none()

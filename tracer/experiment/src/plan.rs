@@ -146,6 +146,8 @@ fn trial(case: &Case<'_>, repetition: u32, random: &mut fastrand::Rng) -> Trial 
         idle: request.idle,
         sampling: match request.sample {
             _ if untraced => never,
+            // Each connection is counted, and its bytes with it.
+            _ if request.measure == Measure::Connections => Sampling::Off,
             Some(sampling) => sampling,
             None if one_way => windows,
             None => Sampling::Off,

@@ -39,9 +39,10 @@ impl Progress {
         Progress { changes: Some(sender), thread: thread.ok(), began }
     }
 
-    /// Shows that a trial begins; `number` counts from 1 to `trials`.
-    pub fn begin(&self, number: usize, trials: usize, title: &str) {
-        let left = time_left(self.began.elapsed(), number, trials)
+    /// Shows that a trial begins; `number` counts from 1 to `trials`, and `finished` of those before it were run now.
+    pub fn begin(&self, (number, trials): (usize, usize), finished: usize, title: &str) {
+        let left = trials.saturating_add(1).saturating_sub(number);
+        let left = time_left(self.began.elapsed(), finished, left)
             .map(|left| format!(" · {} left", clock(Nanos::from_f64(left.as_nanos() as f64))));
         let left = left.unwrap_or_default();
         self.change(Change::Trial(format!("[{number}/{trials}{left}] {title}")));
@@ -60,12 +61,10 @@ impl Progress {
     }
 }
 
-/// The time that trial `number` and those after it will take, if they take as long as the finished ones on average; `None` for
-/// the first trial.
-fn time_left(elapsed: Duration, number: usize, trials: usize) -> Option<Duration> {
-    let finished = u32::try_from(number).ok()?.checked_sub(1)?;
-    let left = u32::try_from(trials).ok()?.checked_sub(finished)?;
-    elapsed.checked_div(finished)?.checked_mul(left)
+/// The time that the trials take that are left, if they take as long as the finished ones on average; `None` if none is finished.
+fn time_left(elapsed: Duration, finished: usize, left: usize) -> Option<Duration> {
+    let finished = u32::try_from(finished).ok()?;
+    elapsed.checked_div(finished)?.checked_mul(u32::try_from(left).ok()?)
 }
 
 fn draw(changes: &Receiver<Change>) {
@@ -105,11 +104,13 @@ mod tests {
 
     #[test]
     fn the_time_left_follows_from_the_finished_trials() {
-        let left = |seconds, number, trials| {
-            time_left(Duration::from_secs(seconds), number, trials).map(|left| left.as_secs())
+        let left = |seconds, finished, left| {
+            time_left(Duration::from_secs(seconds), finished, left).map(|left| left.as_secs())
         };
-        assert_eq!(left(0, 1, 10), None, "nothing is known before the first trial");
-        assert_eq!(left(30, 4, 10), Some(70));
-        assert_eq!(left(90, 10, 10), Some(10));
+        assert_eq!(left(0, 0, 10), None, "nothing is known before the first trial");
+        assert_eq!(left(30, 3, 7), Some(70));
+        assert_eq!(left(90, 9, 1), Some(10));
+        // Nine of ten trials were taken over from another run.
+        assert_eq!(left(30, 1, 8), Some(240));
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::plan::Plan;
 use crate::request::Request;
-use crate::results::{Results, TrialRecord};
+use crate::results::{self, Results, TrialRecord};
 use crate::trial::Trial;
 use std::collections::BTreeMap;
 use wirelap_process::Failure;
@@ -70,7 +70,8 @@ impl Earlier {
             return Err(self.refused(&format!("{what} was {was} and is {is}")));
         }
         self.check_settings(scenario)?;
-        self.check_trials(plan, scenario)
+        self.check_trials(plan, scenario)?;
+        self.check_clients(plan)
     }
 
     fn check_settings(&self, scenario: &Scenario) -> Result<(), Failure> {
@@ -96,7 +97,7 @@ impl Earlier {
         )))
     }
 
-    /// The trials in the file must be the first ones of the plan, but for those of a search.
+    /// The trials in the file must be trials of the plan, in its order, but for those of a search.
     fn check_trials(&self, plan: &Plan, scenario: &Scenario) -> Result<(), Failure> {
         let incomplete = self.report.incomplete.clone().unwrap_or_default();
         let is_search = scenario.settings.get("saturation").is_some_and(|text| text == "true");
@@ -104,10 +105,10 @@ impl Earlier {
         let known = |title: &String| titles.contains(title);
         let mut rest = titles.iter();
         let in_order = self.report.scenario.order.iter().filter(|title| known(title) || !is_search);
-        let is_prefix = in_order.clone().all(|title| rest.any(|planned| planned == title));
+        let is_in_order = in_order.clone().all(|title| rest.any(|planned| planned == title));
         let are_missing = incomplete.missing.iter().all(|title| known(title) || is_search);
         let as_many = is_search || incomplete.planned == titles.len() as u64;
-        if is_prefix && are_missing && as_many {
+        if is_in_order && are_missing && as_many {
             return Ok(());
         }
         Err(self.refused(&format!(
@@ -115,6 +116,21 @@ impl Earlier {
             incomplete.planned,
             titles.len()
         )))
+    }
+
+    /// Clients and rates follow from the limits of the machine as well as from the settings.
+    fn check_clients(&self, plan: &Plan) -> Result<(), Failure> {
+        for trial in &plan.trials {
+            let Some((was, _)) = self.repetition(&trial.title()) else { continue };
+            let is = results::topology(trial.workloads.topology);
+            if was.topology != is || was.rate_msg_per_s != results::rate(trial) {
+                return Err(self.refused(
+                    "its clients or rates are not those of this run: the limits on local ports or open files have changed, \
+                     which the number of clients follows",
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// The record of a trial, if the file has it and it is not to be run again.
@@ -180,7 +196,7 @@ pub fn environment(earlier: Option<&Earlier>, now: Environment) -> Environment {
     environment
 }
 
-/// What the user is told of the request of a run that goes on.
+/// The request of a run that goes on, with the seed of its beginning unless another one is asked for.
 pub fn seeded(request: Request, earlier: Option<&Earlier>) -> Request {
     let seed = request.seed.or_else(|| earlier.map(Earlier::seed));
     Request { seed, ..request }

@@ -1,13 +1,12 @@
 //! Runs the trials of a plan one after the other, and reports on them.
 
-use crate::hosts::Installations;
 use crate::plan::Plan;
 use crate::request::Request;
 use crate::results::Results;
-use crate::resume::{self, Earlier};
-use crate::series::{self, Means};
+use crate::resume;
+use crate::series::{self, Means, Measured};
 use crate::summary;
-use wirelap_process::{Failure, Outputs, Signals};
+use wirelap_process::Failure;
 use wirelap_report::{Environment, MachineKey, RunReport};
 
 /// The report of a run that has ended, and its failures.
@@ -17,19 +16,6 @@ pub struct FinishedRun {
     pub report: RunReport,
     /// Why the run ended before its last trial, which trials failed, and which results cannot be used.
     pub failures: Vec<Failure>,
-}
-
-/// What a run needs.
-#[derive(Clone, Copy)]
-pub struct RunMeans<'a> {
-    /// The workloads' program and folder.
-    pub installations: &'a Installations,
-    /// Creates the recordings.
-    pub outputs: &'a Outputs,
-    /// The signals by which the user stops a run.
-    pub signals: &'a Signals,
-    /// The run that is resumed, if one is.
-    pub earlier: Option<&'a Earlier>,
 }
 
 /// Takes the report of what has been measured so far.
@@ -43,24 +29,25 @@ pub type Save<'a> = dyn FnMut(&RunReport) + 'a;
 pub fn run(
     request: &Request,
     plan: &Plan,
-    means: RunMeans<'_>,
+    means: Means<'_>,
     environment: Environment,
     mut save: Option<&mut Save<'_>>,
 ) -> Result<FinishedRun, Failure> {
-    let RunMeans { installations, outputs, signals, earlier } = means;
+    let earlier = means.earlier;
     let scenario = summary::scenario(request, plan, &[]);
     let key = MachineKey::of(&environment, &scenario.pin);
     if let Some(earlier) = earlier {
         earlier.check(plan, (&scenario, &key), &environment)?;
     }
     let environment = resume::environment(earlier, environment);
-    let means = Means { installations, outputs, signals, earlier, environment: &environment };
     let mut results = Results::default();
-    let measured = series::measure(request, plan, means, &mut results, &mut |measured, results| {
+    let mut save_records = |measured: &Measured, results: &mut Results| {
         if let Some(save) = &mut save {
             save(&summary::report(request, plan, (&environment, &key), measured, results));
         }
-    });
+    };
+    let measured =
+        series::measure(request, plan, means, &environment, &mut results, &mut save_records);
     if measured.records.is_empty()
         && let Some(failure) = measured.failure
     {

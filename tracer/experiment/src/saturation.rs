@@ -67,6 +67,10 @@ fn points(records: &[TrialRecord]) -> BTreeMap<Subject, (&Trial, Vec<Point>)> {
     let mut rates: BTreeMap<Subject, BTreeMap<u64, Vec<&TrialRecord>>> = BTreeMap::new();
     for record in records {
         let Pacing::Rate(rate) = record.trial.pacing else { continue };
+        // What a signal stopped tells nothing about its rate.
+        if record.repetition.interrupted.is_some() {
+            continue;
+        }
         let subject = (record.trial.subject(), record.trial.payload);
         // The bits of numbers above 0 are in the order of the numbers.
         rates.entry(subject).or_default().entry(rate.to_bits()).or_default().push(record);

@@ -21,10 +21,10 @@ use wirelap_process::{Failure, Outputs, Signals, rights};
 use wirelap_report::{Environment, Saturation};
 use wirelap_session::{AttachLater, SessionSettings, ring_bytes};
 
-/// What a series of trials needs.
+/// What a run needs.
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
-    /// Where the workloads are started.
+    /// The workloads' program and folder on each host.
     pub installations: &'a Installations,
     /// Creates the recordings.
     pub outputs: &'a Outputs,
@@ -32,8 +32,6 @@ pub struct Means<'a> {
     pub signals: &'a Signals,
     /// The run that is resumed, if one is.
     pub earlier: Option<&'a Earlier>,
-    /// The description of the machine, for the recordings.
-    pub environment: &'a Environment,
 }
 
 /// The records of the trials that were run.
@@ -55,24 +53,27 @@ pub struct Measured {
     pub notes: Vec<String>,
 }
 
-/// Takes what has been measured so far.
-pub type Save<'a> = dyn FnMut(&Measured, &mut Results) + 'a;
+/// Takes the records so far.
+pub type SaveRecords<'a> = dyn FnMut(&Measured, &mut Results) + 'a;
 
 /// Runs the trials of a plan. `save` is called after each of them.
 pub fn measure(
     request: &Request,
     plan: &Plan,
     means: Means<'_>,
+    environment: &Environment,
     results: &mut Results,
-    save: &mut Save<'_>,
+    save: &mut SaveRecords<'_>,
 ) -> Measured {
     let progress = Progress::new();
     let mut series = Series {
         request,
         planned: plan.trials.len(),
         means,
+        environment,
         progress: &progress,
         queue: Queue::new(&plan.trials),
+        ran: 0,
         measured: Measured::default(),
         results,
         save,
@@ -94,11 +95,15 @@ struct Series<'a> {
     /// The number of planned trials; those that a search adds come after them.
     planned: usize,
     means: Means<'a>,
+    /// The description of the machine, for the recordings.
+    environment: &'a Environment,
     progress: &'a Progress,
     queue: Queue,
+    /// The trials that were run, without those that were taken over.
+    ran: usize,
     measured: Measured,
     results: &'a mut Results,
-    save: &'a mut Save<'a>,
+    save: &'a mut SaveRecords<'a>,
 }
 
 impl Series<'_> {
@@ -107,7 +112,7 @@ impl Series<'_> {
         let mut search = self.request.saturation.then(Search::default);
         while let Some(trial) = self.next(search.as_mut()) {
             match self.taken_over(&trial) {
-                Some(record) => self.push(record),
+                Some(record) => self.go_on_with(&trial, record)?,
                 None => self.run(&trial)?,
             }
         }
@@ -142,10 +147,8 @@ impl Series<'_> {
 
     /// Runs one trial, and tells whether the series ends with it.
     fn run(&mut self, trial: &Trial) -> ControlFlow<()> {
-        self.progress.begin(self.queue.number(), self.queue.total(), &trial.title());
-        let is_planned = self.queue.number() <= self.planned;
-        let wanted = self.request.measure_cost && trial.repetition == 1 && is_planned;
-        let costs = wanted && self.request.ab.is_none();
+        self.begin(&trial.title());
+        let costs = self.wants_cost(trial);
         let costs_follow = self.request.measure_cost && self.request.ab.is_some();
         let after = if self.queue.is_empty() && !self.request.saturation && !costs_follow {
             AttachLater::Nothing
@@ -162,22 +165,14 @@ impl Series<'_> {
             return self.end_before(trial, failure);
         }
         let mut flow = ControlFlow::Continue(());
-        if let Some(again) = cost::repeated(trial, &record.repetition)
-            && costs
-            && !record.ends_run
-        {
-            match cost::measure(&context, &again, after) {
-                Ok(slowdown) => record.repetition.trust.tracer.slowdown = slowdown,
-                Err(failure) => {
-                    self.measured.failure = Some(failure);
-                    flow = ControlFlow::Break(());
-                }
-            }
+        if costs && !record.ends_run {
+            flow = self.measure_cost(trial, &mut record, after);
         }
         if record.repetition.interrupted.is_some() || record.ends_run {
             flow = ControlFlow::Break(());
         }
         self.push(record);
+        self.ran = self.ran.saturating_add(1);
         // The report of a run that ends is written anyway.
         if flow.is_continue() && after != AttachLater::Nothing {
             self.save();
@@ -199,8 +194,7 @@ impl Series<'_> {
             .collect();
         costs.reverse();
         while let Some((at, trial)) = costs.pop() {
-            let (number, all) = (self.queue.number(), self.queue.total());
-            self.progress.begin(number, all, &format!("{}: cost of tracing", trial.title()));
+            self.begin(&format!("{}: cost of tracing", trial.title()));
             let later =
                 if costs.is_empty() { AttachLater::Nothing } else { AttachLater::AnotherSession };
             let slowdown = match cost::measure(&self.context(&trial, later), &trial, later) {
@@ -213,6 +207,47 @@ impl Series<'_> {
             self.save();
         }
         ControlFlow::Continue(())
+    }
+
+    /// Shows what is run now.
+    fn begin(&self, title: &str) {
+        let numbers = (self.queue.number(), self.queue.total());
+        self.progress.begin(numbers, self.ran, title);
+    }
+
+    /// Whether the cost of tracing is measured right after this trial.
+    fn wants_cost(&self, trial: &Trial) -> bool {
+        let is_planned = self.queue.number() <= self.planned;
+        let wanted = self.request.measure_cost && trial.repetition == 1 && is_planned;
+        wanted && self.request.ab.is_none()
+    }
+
+    /// Measures what tracing costs the trial of a record.
+    fn measure_cost(
+        &mut self,
+        trial: &Trial,
+        record: &mut TrialRecord,
+        after: AttachLater,
+    ) -> ControlFlow<()> {
+        let Some(again) = cost::repeated(trial, &record.repetition) else {
+            return ControlFlow::Continue(());
+        };
+        match cost::measure(&self.context(trial, AttachLater::AnotherSession), &again, after) {
+            Ok(slowdown) => record.repetition.trust.tracer.slowdown = slowdown,
+            Err(failure) => return self.end(failure),
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Takes over a record. A signal may have come after its trial and before the cost of tracing was known.
+    fn go_on_with(&mut self, trial: &Trial, mut record: TrialRecord) -> ControlFlow<()> {
+        let mut flow = ControlFlow::Continue(());
+        if self.wants_cost(trial) && record.repetition.trust.tracer.slowdown.is_none() {
+            self.begin(&format!("{}: cost of tracing", trial.title()));
+            flow = self.measure_cost(trial, &mut record, AttachLater::AnotherSession);
+        }
+        self.push(record);
+        flow
     }
 
     /// Ends the series with a trial that has no record.
@@ -253,7 +288,7 @@ impl Series<'_> {
             settings: settings(self.request, trial, later),
             progress: self.progress,
             recording: self.recording(),
-            environment: self.means.environment,
+            environment: self.environment,
             samples: self.request.samples.clone(),
             phase: None,
         }

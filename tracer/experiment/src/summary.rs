@@ -248,6 +248,6 @@ mod tests {
         };
         assert_eq!(half(500), None, "half of it was");
         let problem = half(499).unwrap_or_default();
-        assert!(problem.starts_with("tcp, 64 B: 501 of 1,000 messages were never delivered"));
+        assert!(problem.starts_with("tcp, 64 B: 501 of 1,000 deliveries did not take place"));
     }
 }

@@ -14,7 +14,7 @@ use wirelap_events::{Saturate, Total};
 use wirelap_report::{Samples, SegmentRow};
 
 /// The number of lanes: two directions for each stream of a stamp.
-const LANES: usize = 128;
+pub const LANES: usize = 128;
 
 /// The most messages of a lane whose exact times are kept, with 16 bytes each.
 const MAX_KEPT: usize = 1 << 24;
@@ -86,8 +86,8 @@ pub struct Tally {
     further: Vec<(Stamp, MessageTimes)>,
     /// How often a message may be delivered: to each of its subscribers once.
     most_copies: u64,
-    /// How often each message of the first stream was delivered, if it may be more than once.
-    copies: Vec<u32>,
+    /// How often each message of each lane was delivered after the first time, if it may be.
+    copies: Vec<Vec<u32>>,
     /// The one-way latency of all messages.
     pub one_way: Samples,
     /// The same in blocks of successive messages.
@@ -132,7 +132,7 @@ impl Tally {
             lanes,
             further: Vec::new(),
             most_copies: 1,
-            copies: Vec::new(),
+            copies: vec![Vec::new(); LANES],
             one_way: Samples::new(),
             blocks: Blocks::default(),
             requests: Samples::new(),
@@ -265,15 +265,13 @@ impl Tally {
 
     /// Keeps the times of a further delivery; returns false if all subscribers have had the message.
     fn keep_further(&mut self, stamp: Stamp, slot: MessageTimes) -> bool {
-        if stamp.stream != 0 || stamp.reply {
-            return false;
-        }
+        let copies = &mut self.copies[lane(stamp)];
         let seq = stamp.seq as usize;
-        if self.copies.len() <= seq {
-            self.copies.resize(seq.saturating_add(1), 0);
+        if copies.len() <= seq {
+            copies.resize(seq.saturating_add(1), 0);
         }
         // The first delivery is in its lane.
-        let further = &mut self.copies[seq];
+        let further = &mut copies[seq];
         if u64::from(*further).saturating_add(1) >= self.most_copies {
             return false;
         }
@@ -290,7 +288,7 @@ fn request(stream: u8) -> Stamp {
 }
 
 /// The lane of a stamp, whose stream number has 6 bits.
-fn lane(stamp: Stamp) -> usize {
+pub fn lane(stamp: Stamp) -> usize {
     usize::from(stamp.stream % 64).saturating_mul(2).saturating_add(usize::from(stamp.reply))
 }
 
@@ -322,6 +320,19 @@ pub mod tests {
         assert_eq!((tally.duplicates, tally.telescoping_violations), (1, 0));
         let slot = MessageTimes { sent: Nanos(10), read: Nanos(30) };
         assert_eq!(tally.messages().collect::<Vec<_>>(), [(stamp(5), slot)]);
+    }
+
+    #[test]
+    fn a_message_of_any_publisher_is_counted_once_for_each_subscriber() {
+        let mut tally = Tally::new(8, Arc::default()).with_copies(3);
+        let whole = [(Stage::Send, 10), (Stage::Ready, 20), (Stage::Read, 30)];
+        for stream in [0, 1, 63] {
+            for _ in 0..4 {
+                tally.delivery(&delivery(Stamp { stream, ..stamp(5) }, &whole));
+            }
+        }
+        assert_eq!((tally.matched, tally.duplicates), (9, 3));
+        assert_eq!(tally.messages().filter(|(stamp, _)| stamp.stream == 63).count(), 3);
     }
 
     #[test]

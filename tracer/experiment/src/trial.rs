@@ -70,6 +70,17 @@ impl Trial {
         self.workloads.topology.connections > 0
     }
 
+    /// How long it takes to open all connections at the wanted rate.
+    pub fn opening_time(&self) -> Duration {
+        let connections = f64::from(self.workloads.topology.connections);
+        match self.pacing {
+            Pacing::Rate(rate) => {
+                Duration::try_from_secs_f64(connections / rate).unwrap_or_default()
+            }
+            Pacing::PingPong | Pacing::BackToBack => Duration::ZERO,
+        }
+    }
+
     /// The transport of the messages; `None` if it is neither TCP nor UDP.
     pub fn transport(&self) -> Option<LinkTransport> {
         // The plan has checked that the middleware supports the wanted transport.

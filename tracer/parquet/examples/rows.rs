@@ -10,7 +10,7 @@ use wirelap_parquet::Sampler;
 use wirelap_report::SampleOrigin;
 use wirelap_test_support::delivered;
 
-/// The stages of a leg of TCP.
+/// The stages of a leg of TCP on which nothing was lost.
 const STAGES: [Stage; 9] = [
     Stage::Send,
     Stage::Sent,

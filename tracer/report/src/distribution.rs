@@ -120,8 +120,11 @@ impl Samples {
     }
 
     /// Samples from their encoded histogram, and from their exact extremes and sum, which are not in it; `None` if the text is
-    /// no histogram.
+    /// no histogram, or the minimum is larger than the maximum.
     pub fn decode(text: &str, (min, max): (u64, u64), sum: u64) -> Option<Samples> {
+        if min > max {
+            return None;
+        }
         let mut samples = Samples::new();
         let decoded = Histogram::decode(text).filter(|histogram| histogram.count() > 0)?;
         samples.histogram.merge(&decoded);

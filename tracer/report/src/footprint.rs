@@ -1,7 +1,7 @@
 //! What a middleware costs its processes: memory and CPU time, idle and busy, and the size of a client program.
 
 use crate::process::ClientSize;
-use crate::{RunResult, human};
+use crate::{ProcessUse, Repetition, RunResult, human};
 use wirelap_events::human::column::cpu;
 
 /// What the process of one role used, connected and idle and while messages were sent: the mean CPU share and the largest
@@ -22,23 +22,41 @@ pub struct IdleBusy {
     pub busy_rss: Option<u64>,
 }
 
-/// What the processes used, in the order in which they started; empty unless the idle processes were measured.
+/// What the processes used in whole repetitions, in the order in which they started; empty unless the idle processes were measured.
 pub fn idle_and_busy(result: &RunResult) -> Vec<IdleBusy> {
-    let Some(first) = result.repetitions.first() else { return Vec::new() };
-    let of = |number: usize| {
-        let all = || result.repetitions.iter().filter_map(|one| one.processes.get(number));
-        let first = all().next()?;
+    let whole = || result.repetitions.iter().filter(|one| !one.partial);
+    let mut roles: Vec<(&str, usize)> = Vec::new();
+    for place in whole().flat_map(places) {
+        if !roles.contains(&place) {
+            roles.push(place);
+        }
+    }
+    let of = |(role, number): (&str, usize)| {
+        let all = || whole().filter_map(|one| process(one, role, number));
         let idle = || all().filter_map(|one| one.idle);
         Some(IdleBusy {
-            role: first.role.clone(),
-            name: first.name.clone(),
+            role: role.to_owned(),
+            name: all().next()?.name.clone(),
             idle_cpu: mean(idle().map(|idle| idle.cpu_share))?,
             idle_rss: idle().map(|idle| idle.rss_bytes).max()?,
             busy_cpu: mean(all().filter_map(|one| one.cpu_share)),
             busy_rss: all().filter_map(|one| one.rss_bytes).max(),
         })
     };
-    (0..first.processes.len()).filter_map(of).collect()
+    roles.into_iter().filter_map(of).collect()
+}
+
+/// The role of each process of a repetition, and its number among those of this role.
+fn places(repetition: &Repetition) -> impl Iterator<Item = (&str, usize)> {
+    let roles = || repetition.processes.iter().map(|one| one.role.as_str());
+    roles()
+        .enumerate()
+        .map(move |(at, role)| (role, roles().take(at).filter(|other| *other == role).count()))
+}
+
+/// A process of a repetition by its role, and its number among those of this role.
+fn process<'a>(repetition: &'a Repetition, role: &str, number: usize) -> Option<&'a ProcessUse> {
+    repetition.processes.iter().filter(|one| one.role == role).nth(number)
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -85,7 +103,7 @@ pub fn size(result: &RunResult) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{IdleUse, ProcessUse, Repetition};
+    use crate::IdleUse;
 
     #[test]
     fn repetitions_are_averaged_and_their_largest_memory_counts() {

@@ -189,6 +189,9 @@ pub struct ProcessUse {
     pub cpu_ns_per_message: Option<f64>,
     /// The largest resident memory that was measured.
     pub rss_bytes: Option<u64>,
+    /// The resident memory when its measurement began, before the first message or connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rss_at_start_bytes: Option<u64>,
     /// How both changed while messages were sent, at most 120 points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub over_time: Vec<UsageAt>,

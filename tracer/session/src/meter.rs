@@ -7,6 +7,9 @@ use wirelap_events::Nanos;
 /// The most points of a series. When it is full, each two of them become one.
 const MOST_POINTS: usize = 120;
 
+/// The shortest part of the period with a point of its own. In a shorter one, a process may well have had a whole CPU.
+const SHORTEST: Duration = Duration::from_millis(50);
+
 /// What a process used in one part of the period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UsagePoint {
@@ -75,6 +78,11 @@ impl Meter {
         self.peak_rss
     }
 
+    /// The resident memory at the start, in bytes.
+    pub fn rss_at_start(&self) -> u64 {
+        self.first.rss_bytes
+    }
+
     /// The parts of the period, in order.
     pub fn series(&self) -> &[UsagePoint] {
         &self.series.points
@@ -104,6 +112,10 @@ impl Default for Series {
 impl Series {
     fn add(&mut self, sample: UsagePoint) {
         match self.points.last_mut() {
+            Some(last) if sample.wall < SHORTEST => {
+                *last = together(*last, sample);
+                return;
+            }
             Some(last) if self.filled < self.length => {
                 *last = together(*last, sample);
                 self.filled = self.filled.saturating_add(1);
@@ -148,6 +160,19 @@ mod tests {
     #[test]
     fn a_process_that_never_was_has_no_meter() {
         assert!(Meter::start(u32::MAX).is_none());
+    }
+
+    #[test]
+    fn a_short_part_belongs_to_the_one_before() {
+        let mut series = Series::default();
+        let part = |at, wall, cpu| {
+            let [at, wall, cpu] = [at, wall, cpu].map(Duration::from_millis);
+            UsagePoint { at, cpu, wall, rss_bytes: 1 }
+        };
+        series.add(part(100, 100, 10));
+        series.add(part(101, 1, 1));
+        series.add(part(201, 100, 50));
+        assert_eq!(series.points, [part(101, 101, 11), part(201, 100, 50)]);
     }
 
     #[test]

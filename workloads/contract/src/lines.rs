@@ -29,16 +29,16 @@ pub struct Done {
     pub first_ns: u64,
     /// The time of the last counted message in nanoseconds (`CLOCK_MONOTONIC`); 0 if there was none.
     pub last_ns: u64,
-    /// Round-trip times of a `ping`.
+    /// Round-trip times of a `ping`, or how long the connections of a `connect` took to open.
     pub rtt: Option<RttSummary>,
     /// Payload bits a second that a program of another project has measured itself.
     pub payload_bit_per_s: Option<f64>,
 }
 
-/// The distribution of round-trip times.
+/// The distribution of round-trip times, or of other times that a workload measures itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RttSummary {
-    /// The number of round trips.
+    /// The number of times.
     pub count: u64,
     /// The smallest time.
     pub min_ns: u64,

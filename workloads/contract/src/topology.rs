@@ -7,6 +7,9 @@ use clap::{Args, ValueEnum};
 use serde::{Deserialize, Serialize};
 use std::ffi::OsString;
 
+/// Files that a process has open at most beside its connections.
+pub const OTHER_FILES: u32 = 256;
+
 /// The most publishers with a thread of their own: each has a stream number of its own in its stamps.
 const MOST_THREADS: u32 = 64;
 
@@ -78,6 +81,20 @@ impl Topology {
     /// Whether there is one publisher and one subscriber.
     pub fn is_pair(self) -> bool {
         self == Topology { subscription: self.subscription, ..Topology::default() }
+    }
+
+    /// The connections of all publishers.
+    pub fn publisher_connections(self) -> u32 {
+        match self.handles {
+            Some(Handles::Shared) => 1,
+            Some(Handles::Own) | None => self.publishers,
+        }
+    }
+
+    /// The connections that a broker holds when all clients are there.
+    pub fn broker_connections(self) -> u32 {
+        let all = self.publisher_connections().saturating_add(self.subscribers);
+        all.saturating_add(self.connections)
     }
 
     /// Checks that each publisher and each topic has subscribers.
@@ -199,6 +216,11 @@ pub fn name<V: ValueEnum>(value: &V) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
+/// All choices with their names.
+pub fn choices<V: ValueEnum>() -> Vec<(String, V)> {
+    V::value_variants().iter().map(|choice| (name(choice), choice.clone())).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -253,6 +275,14 @@ mod tests {
         assert_eq!(of(9, 2, 3, Subscription::All).check(), Ok(()));
         let handles = Topology { handles: Some(Handles::Own), ..of(65, 1, 1, Subscription::Own) };
         assert!(refused(handles).contains("at most 64"));
+    }
+
+    #[test]
+    fn publishers_with_a_shared_handle_have_one_connection() {
+        let topology = Topology { connections: 7, ..of(5, 1000, 1, Subscription::Own) };
+        assert_eq!((topology.publisher_connections(), topology.broker_connections()), (5, 1012));
+        let shared = Topology { handles: Some(Handles::Shared), ..topology };
+        assert_eq!((shared.publisher_connections(), shared.broker_connections()), (1, 1008));
     }
 
     #[test]

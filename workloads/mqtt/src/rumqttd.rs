@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use wirelap_contract::{Spec, Topology};
+use wirelap_contract::Spec;
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{self, Facts};
 use wirelap_harness::own_sockets::{self, Waiting};
@@ -88,13 +88,6 @@ fn why_not(address: SocketAddr) -> anyhow::Error {
     }
 }
 
-/// How many clients the run has.
-fn clients(spec: &Spec) -> usize {
-    let Topology { publishers, subscribers, connections, .. } = spec.topology;
-    let all = publishers.saturating_add(subscribers).saturating_add(connections);
-    usize::try_from(all).unwrap_or(usize::MAX)
-}
-
 fn config(spec: &Spec, listen: SocketAddr) -> Config {
     let connections = ConnectionSettings {
         connection_timeout_ms: 60_000,
@@ -112,7 +105,8 @@ fn config(spec: &Spec, listen: SocketAddr) -> Config {
         connections,
     };
     let router = RouterConfig {
-        max_connections: clients(spec).saturating_add(MAX_CONNECTIONS),
+        max_connections: (spec.topology.broker_connections() as usize)
+            .saturating_add(MAX_CONNECTIONS),
         max_outgoing_packet_count: OUTGOING,
         max_segment_size: segment_bytes(spec.payload),
         max_segment_count: SEGMENTS,

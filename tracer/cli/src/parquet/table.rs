@@ -29,11 +29,22 @@ impl MessageTable {
     /// Creates the file at once, so that an error does not come after a long run only.
     ///
     /// # Errors
-    /// The file cannot be written, or it exists and must not be replaced.
-    pub fn open(path: Option<&Path>, outputs: &Outputs) -> Result<MessageTable, Failure> {
+    /// The file cannot be written, or it exists and must not be replaced: it never is if the run `is_resumed`, because it has
+    /// the deliveries of the run's beginning.
+    pub fn open(
+        path: Option<&Path>,
+        is_resumed: bool,
+        outputs: &Outputs,
+    ) -> Result<MessageTable, Failure> {
         let Some(path) = path else { return Ok(MessageTable { wanted: None }) };
         if path == Path::new("-") {
             return Err(Failure::Usage("--parquet cannot write to stdout: name a file".into()));
+        }
+        if is_resumed && path.exists() {
+            let path = path.display();
+            return Err(Failure::Usage(format!(
+                "{path} exists and cannot be added to: name another file for the trials that are left"
+            )));
         }
         outputs.allow(path, false)?;
         let file = outputs.begin(path).map_err(|error| outputs::failure(path, &error))?;

@@ -13,7 +13,11 @@ impl MessageTable {
     ///
     /// # Errors
     /// A table is wanted.
-    pub fn open(path: Option<&Path>, _: &Outputs) -> Result<MessageTable, Failure> {
+    pub fn open(
+        path: Option<&Path>,
+        _is_resumed: bool,
+        _: &Outputs,
+    ) -> Result<MessageTable, Failure> {
         match path {
             None => Ok(MessageTable),
             Some(_) => Err(Failure::Usage(

@@ -323,7 +323,9 @@ fn a_signal_leaves_a_valid_partial_report_and_no_process() {
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let bench = Bench::new();
         let words = "run latency --on mqtt,tcp --warmup 0 --rate 2000 --duration 60s";
-        let run = bench.wirelap(words).json().start();
+        // Who runs the tests may ignore hangups (`nohup`), and wirelap ignores what it was started to ignore.
+        let script = "exec env --default-signal=HUP \"$0\" \"$@\"";
+        let run = bench.wirelap_by(script, words).json().start();
         Bench::until_messages_flow(&run, LONG);
         let descendants = run.descendants();
         assert!(descendants.len() >= 2);

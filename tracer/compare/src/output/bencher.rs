@@ -13,7 +13,8 @@ pub fn bencher(comparison: &Comparison) -> String {
         .map(|result| {
             let measures: Map<String, Value> =
                 result.cells.iter().map(|cell| (measure(cell.metric), value(cell))).collect();
-            (result.name.clone(), Value::Object(measures))
+            let name = result.name_b.as_ref().unwrap_or(&result.name);
+            (name.clone(), Value::Object(measures))
         })
         .collect();
     // Maps of numbers and strings: serialising them cannot fail.

@@ -31,7 +31,7 @@ pub fn side(side: &Side) -> String {
 /// How the answers were found.
 pub fn method(comparison: &Comparison) -> String {
     format!(
-        "Values are means over repetitions. Intervals are from {} draws. Differences within ±{} % are the same. \
+        "Values are geometric means over repetitions, those of bytes means over all deliveries. Intervals are from {} draws. Differences within ±{} % are the same. \
          {} tests, corrected by Holm.",
         comparison.draws,
         decimal(comparison.margin * 100.0),

@@ -46,6 +46,9 @@ impl Links {
     /// # Errors
     /// They do not; the text says what to do.
     pub fn check(&self) -> Result<(), String> {
+        if self.delay.is_some_and(|delay| delay.subsec_nanos() % 1000 != 0) {
+            return Err("--link-delay is made in whole microseconds: give one such as 250us".into());
+        }
         let Some(rate) = self.rate_bit_per_s else {
             return match self.queue_bytes {
                 Some(_) => Err(

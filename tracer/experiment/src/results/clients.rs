@@ -21,10 +21,10 @@ pub fn topology(topology: Topology) -> Option<wirelap_report::Topology> {
     })
 }
 
-/// The connections that a trial opened; `None` if it was to open none.
+/// The connections that a trial opened; `None` if it was to open none, or if it is not known how many were opened.
 pub fn connections(outcome: &Outcome) -> Option<Connections> {
     let wanted = outcome.trial.workloads.topology.connections;
-    let opened = done(outcome, Role::Connect).and_then(|done| done.sent).unwrap_or_default();
+    let opened = done(outcome, Role::Connect).and_then(|done| done.sent)?;
     outcome.trial.connects().then(|| Connections {
         wanted: wanted.into(),
         opened,
@@ -42,11 +42,12 @@ pub fn times(outcome: &Outcome) -> Samples {
     times
 }
 
-/// The connections that were opened in all repetitions; `None` if none was to be opened.
+/// The connections that were opened in all repetitions; `None` if no repetition has any.
 pub fn pooled(all: &[&Repetition]) -> Option<Connections> {
     let mut sum = Connections::default();
-    for one in all {
-        let one = one.connections?;
+    let mut each = all.iter().filter_map(|one| one.connections).peekable();
+    each.peek()?;
+    for one in each {
         sum.wanted.grow(one.wanted);
         sum.opened.grow(one.opened);
     }

@@ -12,12 +12,12 @@ mod round_trip;
 mod why;
 
 pub use clients::topology;
+pub use outcome::rate;
 pub use pooled::{AtRate, at_rate};
 pub use record::TrialRecord;
 
 use crate::ab::Variant;
 use crate::trial::Trial;
-use outcome::rate;
 use std::collections::BTreeMap;
 use wirelap_report::RunResult;
 

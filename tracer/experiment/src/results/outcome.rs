@@ -3,7 +3,7 @@
 use crate::measure::Outcome;
 use crate::pacing::Pacing;
 use crate::trial::Trial;
-use wirelap_contract::{Done, Role, WorkloadKind};
+use wirelap_contract::{Done, Role, Topology, WorkloadKind};
 use wirelap_correlate::{Group, Overhead as Ledger};
 use wirelap_events::{Nanos, Total};
 use wirelap_report::{Messages, Throughput};
@@ -67,7 +67,6 @@ pub fn messages(outcome: &Outcome) -> Messages {
 /// How many deliveries `sent` messages should have; `None` if one each.
 fn expected(outcome: &Outcome, sent: u64) -> Option<u64> {
     let topology = outcome.trial.workloads.topology;
-    // Publishers in threads of their own publish on one topic, in any order.
     (!topology.is_pair()).then(|| topology.deliveries(sent)).filter(|&expected| expected != sent)
 }
 
@@ -143,10 +142,39 @@ fn deliveries_of_bytes(outcome: &Outcome, own: &Ledger) -> u64 {
     match outcome.trial.sampling {
         Sampling::Off => own.deliveries,
         Sampling::Windows { .. } => {
-            let legs = (outcome.tally.last_leg() as u64).saturating_add(1);
-            own.payload
-                .checked_div(legs.saturating_mul(outcome.trial.payload as u64).max(1))
-                .unwrap_or(0)
+            let legs_before = outcome.tally.last_leg() as u64;
+            let topology = outcome.trial.workloads.topology;
+            deliveries_of_payload(own.payload, outcome.trial.payload as u64, legs_before, topology)
         }
+    }
+}
+
+/// The number of deliveries that `bytes` of payload belong to. A message passes `legs_before` legs once, and the last one once for
+/// each of its subscribers.
+fn deliveries_of_payload(bytes: u64, size: u64, legs_before: u64, topology: Topology) -> u64 {
+    // As many messages as there are publishers, so that each topic has its share.
+    let messages = u64::from(topology.publishers.max(1));
+    let deliveries = topology.deliveries(messages);
+    let payloads = messages.saturating_mul(legs_before).saturating_add(deliveries);
+    let of_all = u128::from(payloads).saturating_mul(size.into()).max(1);
+    let share = u128::from(bytes).saturating_mul(deliveries.into()).checked_div(of_all);
+    share.and_then(|share| u64::try_from(share).ok()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_contract::Subscription;
+
+    #[test]
+    fn each_subscriber_has_the_payload_once_and_the_broker_once_more() {
+        let pair = Topology::default();
+        assert_eq!(deliveries_of_payload(6400, 64, 0, pair), 100);
+        assert_eq!(deliveries_of_payload(12_800, 64, 1, pair), 100);
+        let fan_out = Topology { subscribers: 1000, ..pair };
+        assert_eq!(deliveries_of_payload(1001 * 64 * 3, 64, 1, fan_out), 3000);
+        let all = Topology { publishers: 5, topics: 5, subscription: Subscription::All, ..fan_out };
+        assert_eq!(deliveries_of_payload(1001 * 64 * 3, 64, 1, all), 3000);
+        assert_eq!(deliveries_of_payload(64, 0, 1, pair), 64);
     }
 }

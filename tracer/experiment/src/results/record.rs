@@ -56,8 +56,9 @@ impl TrialRecord {
 fn evidence(outcome: &Outcome) -> Evidence {
     let mut evidence = outcome.evidence.clone();
     if outcome.trial.about.kind == WorkloadKind::Stamped && !is_partial(outcome) {
-        let Messages { sent, delivered, .. } = messages(outcome);
-        evidence.tell(WorkloadCounts { sent, due: sent, delivered });
+        let messages = messages(outcome);
+        let Messages { sent, delivered, .. } = messages;
+        evidence.tell(WorkloadCounts { sent, due: messages.expected(), delivered });
     }
     evidence
 }

@@ -135,6 +135,7 @@ fn process_use(outcome: &Outcome, process: &RoleProcess, delivered: u64) -> Proc
         cpu_share: meter.map(Meter::cpu_share),
         cpu_ns_per_message: meter.and_then(|meter| per_message(meter.cpu().as_nanos() as f64)),
         rss_bytes: meter.map(Meter::peak_rss),
+        rss_at_start_bytes: meter.map(Meter::rss_at_start),
         over_time: meter.map(over_time).unwrap_or_default(),
         scheduling: seen.and_then(|process| Scheduling::of(process.scheduling)),
         unix_clients: seen.and_then(|process| process.unix.clone()).map(UnixClients::from),

@@ -250,7 +250,7 @@ fn another_run_is_refused_with_what_differs() {
     let run = Run::new("latency --on tcp --repeat 3 --seed 1");
     let report = run.interrupted(2);
     assert_eq!(run.check(report.clone()), Ok(()));
-    let changes: [Change; 7] = [
+    let changes: [Change; 8] = [
         (|run| run.incomplete = None, "it is complete: nothing is left to be measured"),
         (
             |run| run.machine_key.as_mut().unwrap().cpus = 9,
@@ -272,6 +272,11 @@ fn another_run_is_refused_with_what_differs() {
         (
             |run| run.scenario.order[0] = "carrier-pigeon 64 B #1".into(),
             "its trials are not those of this run (3 and 3 trials): a middleware or broker may have been installed or removed",
+        ),
+        (
+            |run| run.results[0].topology = Some(wirelap_report::Topology::default()),
+            "its clients or rates are not those of this run: the limits on local ports or open files have changed, which the \
+             number of clients follows",
         ),
     ];
     for (change, expected) in changes {

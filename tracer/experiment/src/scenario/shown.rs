@@ -84,21 +84,13 @@ impl Shown for Measure {
 
 impl Shown for LinkTransport {
     fn shown(&self) -> String {
-        match self {
-            LinkTransport::Tcp => "tcp",
-            LinkTransport::Udp => "udp",
-        }
-        .into()
+        name(self)
     }
 }
 
 impl Shown for LinkReliability {
     fn shown(&self) -> String {
-        match self {
-            LinkReliability::Reliable => "reliable",
-            LinkReliability::BestEffort => "best-effort",
-        }
-        .into()
+        name(self)
     }
 }
 

@@ -7,6 +7,7 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use std::time::Duration;
 use toml::Value;
+use wirelap_contract::topology::choices;
 use wirelap_contract::{Handles, LinkReliability, LinkTransport, Subscription};
 use wirelap_session::Sampling;
 
@@ -75,14 +76,9 @@ readers! {
     /// A number of clients or topics.
     clients: u32 = |value| whole(value, 1, 10_000_000);
     /// The topics of a subscriber.
-    subscription: Subscription = |value| {
-        let (own, all) = (Subscription::Own, Subscription::All);
-        choice(value, &[("own", own), ("all", all), ("shared", Subscription::Shared)])
-    };
+    subscription: Subscription = |value| choice(value, &choices());
     /// The connections of publishers in threads of their own.
-    handles: Handles = |value| {
-        choice(value, &[("own", Handles::Own), ("shared", Handles::Shared)])
-    };
+    handles: Handles = |value| choice(value, &choices());
     /// Two texts.
     pair: [String; 2] = |value| {
         let both = value.as_array().and_then(|items| <&[Value; 2]>::try_from(items.as_slice()).ok());
@@ -90,14 +86,9 @@ readers! {
         Ok([word(a)?, word(b)?])
     };
     /// A transport.
-    transport: LinkTransport = |value| {
-        choice(value, &[("tcp", LinkTransport::Tcp), ("udp", LinkTransport::Udp)])
-    };
+    transport: LinkTransport = |value| choice(value, &choices());
     /// A reliability.
-    reliability: LinkReliability = |value| {
-        let (reliable, best) = (LinkReliability::Reliable, LinkReliability::BestEffort);
-        choice(value, &[("reliable", reliable), ("best-effort", best)])
-    };
+    reliability: LinkReliability = |value| choice(value, &choices());
     /// Whether the workloads keep records.
     truth_check: TruthCheck = |value| {
         let all = [("auto", TruthCheck::Auto), ("on", TruthCheck::On), ("off", TruthCheck::Off)];
@@ -157,10 +148,11 @@ fn duration(value: &Value) -> Result<Duration, String> {
     time.ok_or_else(|| "must be a time such as \"10s\" or \"500ms\"".to_owned())
 }
 
-fn choice<T: Copy>(value: &Value, all: &[(&str, T)]) -> Result<T, String> {
-    let known = all.iter().find(|(name, _)| value.as_str() == Some(name));
+fn choice<T: Copy>(value: &Value, all: &[(impl AsRef<str>, T)]) -> Result<T, String> {
+    let known = all.iter().find(|(name, _)| value.as_str() == Some(name.as_ref()));
     known.map(|(_, choice)| *choice).ok_or_else(|| {
-        let names: Vec<String> = all.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+        let names: Vec<String> =
+            all.iter().map(|(name, _)| format!("\"{}\"", name.as_ref())).collect();
         let (last, others) = names.split_last().map_or(("", &[][..]), |(l, o)| (l.as_str(), o));
         format!("must be {} or {last}", others.join(", "))
     })

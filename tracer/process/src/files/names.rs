@@ -115,7 +115,13 @@ impl OutputNames {
         let folder = find(&self.allowed, path)?.0.folder.try_clone()?;
         let (file, name) = self.unnamed(&folder)?;
         let handed = file.try_clone()?;
-        self.begun.retain(|begun| begun.path != path);
+        let (given_up, begun) = std::mem::take(&mut self.begun)
+            .into_iter()
+            .partition(|begun: &UnnamedFile| begun.path == path);
+        self.begun = begun;
+        for name in given_up.iter().filter_map(|one: &UnnamedFile| one.name.as_ref()) {
+            let _ = unlinkat(&folder, name, AtFlags::empty());
+        }
         self.begun.push(UnnamedFile { path: path.to_owned(), file, name });
         Ok(handed)
     }

@@ -2,8 +2,8 @@
 //! has made, and they replace an existing file only with `--force`.
 //!
 //! A path is looked up once, at the start: from then on it is a folder that is held open and a name in this folder. A
-//! result gets its name when it is complete; until then the file has no name, so that nothing is left behind if wirelap is
-//! killed. A recording has its name from the start, because an incomplete one is useful too. The files are created by
+//! result gets its name when it is complete, and that of a run after each trial; until then the file has no name, so that
+//! nothing is left behind if wirelap is killed. A recording has its name from the start, because an incomplete one is useful too. The files are created by
 //! wirelap itself or, where it has given up the rights to do so, by its [`Steward`].
 
 use crate::failure::Failure;

@@ -30,7 +30,8 @@ pub struct StartedWorkload {
 }
 
 impl Steward {
-    /// Starts the steward. Must be called before rights are given up and before other threads are started.
+    /// Starts the steward. Must be called before rights are given up. The steward and what it starts are in the network
+    /// namespace of the calling thread.
     ///
     /// # Errors
     /// The process cannot be started.

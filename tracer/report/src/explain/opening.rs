@@ -2,11 +2,13 @@
 
 use super::participants::Participants;
 use super::words::{counted, exact};
-use crate::{Pacing, RunResult, Scenario, human};
+use crate::{Connections, Pacing, RunResult, Scenario, Topology, human};
 
 /// Who sent how many messages to whom, and how long they took.
 pub fn text(result: &RunResult, scenario: &Scenario, participants: &Participants<'_>) -> String {
-    let mut out = if result.untraced {
+    let mut out = if let Some(connections) = &result.connections {
+        opened(connections)
+    } else if result.untraced {
         untraced(result)
     } else {
         format!("{} {}", traffic(result, scenario, participants), times(result))
@@ -14,9 +16,34 @@ pub fn text(result: &RunResult, scenario: &Scenario, participants: &Participants
     if let Some(error) = &result.error {
         out = format!("{out} It failed: {error}.");
     } else if result.partial {
-        out = format!("{out} The measurement was ended early.");
+        let why = if result.is_mostly_undelivered() {
+            "Less than half of the messages were delivered."
+        } else {
+            "A part of the measurement was ended early."
+        };
+        out = format!("{out} {why}");
     }
     out
+}
+
+fn opened(connections: &Connections) -> String {
+    let Connections { wanted, opened, connect_ns } = connections;
+    let verb = if *opened == 1 { "was" } else { "were" };
+    let opened_of = if opened == wanted {
+        counted(*opened, "connection")
+    } else {
+        format!("{} of {}", exact(*opened), counted(*wanted, "connection"))
+    };
+    let time = |ns| human::time_ns(Some(ns));
+    match connect_ns.count {
+        0 => format!("{opened_of} {verb} opened."),
+        _ => format!(
+            "{opened_of} {verb} opened. Half of them took {} or less, 99 % took {} or less, and the slowest {}.",
+            time(connect_ns.p50),
+            time(connect_ns.p99),
+            time(connect_ns.max)
+        ),
+    }
 }
 
 fn untraced(result: &RunResult) -> String {
@@ -39,7 +66,13 @@ fn untraced(result: &RunResult) -> String {
 
 fn traffic(result: &RunResult, scenario: &Scenario, participants: &Participants<'_>) -> String {
     let messages = &result.messages;
-    let (sender, receiver) = (participants.ends(1).0, participants.ends(participants.legs()).1);
+    let topology = result.topology.as_ref();
+    let all = |of: fn(&Topology) -> u32, clients, one: &str| {
+        let number = topology.map(of).filter(|&number| number > 1);
+        number.map_or_else(|| one.to_owned(), |number| counted(number.into(), clients))
+    };
+    let sender = all(|of| of.publishers, "publisher", participants.ends(1).0);
+    let receiver = all(|of| of.subscribers, "subscriber", participants.ends(participants.legs()).1);
     if messages.sent == 0 {
         return match messages.delivered {
             0 => "No message was seen.".into(),

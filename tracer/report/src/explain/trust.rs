@@ -3,6 +3,7 @@
 use super::words::{counted, exact, percent};
 use crate::grid::hang;
 use crate::{Environment, GroundTruth, RunResult, human};
+use wirelap_correlate::trust::WHOLE_TIME;
 use wirelap_events::human::share;
 
 /// The section's heading and sentences; `None` if nothing was traced.
@@ -89,7 +90,7 @@ fn coverage(result: &RunResult) -> String {
 }
 
 fn is_sampled(result: &RunResult) -> bool {
-    result.trust.window_share < 0.999
+    result.trust.window_share < WHOLE_TIME
 }
 
 /// Every limit of the figures: losses, sampling, bytes that were not decoded.

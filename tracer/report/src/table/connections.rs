@@ -1,7 +1,7 @@
 //! The table of a run that opens connections, and what the broker of several clients used.
 
 use crate::grid::Align;
-use crate::{ProcessUse, RunReport, RunResult, UsageAt};
+use crate::{ProcessUse, RunReport, RunResult};
 use wirelap_events::{Total, human};
 
 /// The headings of the table of connections.
@@ -17,30 +17,34 @@ pub const HEADINGS: [(&str, Align); 9] = [
     ("mem/conn", Align::Right),
 ];
 
-/// The table's cells: the heading, then one row for each result that opened connections.
+/// The table's cells: the heading, then one row for each result that was to open connections.
 pub fn cells(report: &RunReport) -> Vec<Vec<String>> {
     let heading = HEADINGS.iter().map(|(name, _)| (*name).to_owned()).collect();
     std::iter::once(heading).chain(report.results.iter().filter_map(row)).collect()
 }
 
 fn row(result: &RunResult) -> Option<Vec<String>> {
-    let connections = result.connections?;
-    let times = Some(connections.connect_ns).filter(|times| times.count > 0);
-    let each = |all: Option<f64>| match (all, connections.opened) {
-        (Some(all), opened) if opened > 0 => human::bytes((all / opened as f64).round()),
+    if result.topology.as_ref()?.connections == 0 {
+        return None;
+    }
+    let opened = result.connections.map(|connections| connections.opened);
+    let times = result.connections.map(|connections| connections.connect_ns);
+    let times = times.filter(|times| times.count > 0);
+    let each = |all: Option<f64>| match (all, opened) {
+        (Some(all), Some(opened)) if opened > 0 => human::bytes((all / opened as f64).round()),
         _ => human::NONE.to_owned(),
     };
     let broker = BrokerUse::of(result);
     Some(vec![
         format!("{}{}", result.trust.verdict.mark(), result.label()),
-        human::exact(connections.opened),
+        opened.map_or_else(|| human::NONE.to_owned(), human::exact),
         human::time_ns(times.map(|times| times.p50)),
         human::time_ns(times.map(|times| times.p99)),
         human::time_ns(times.map(|times| times.max)),
         each(Some(result.overhead.total_bytes as f64).filter(|&bytes| bytes > 0.0)),
         broker.as_ref().map_or_else(|| human::NONE.to_owned(), |broker| cores(broker.cpu_share)),
         broker.as_ref().map_or_else(|| human::NONE.to_owned(), |b| human::bytes(b.most_rss as f64)),
-        each(broker.map(|broker| broker.grown() as f64)),
+        each(broker.map(|broker| broker.grown as f64)),
     ])
 }
 
@@ -71,6 +75,8 @@ struct BrokerUse {
     first_rss: u64,
     /// The largest memory.
     most_rss: u64,
+    /// How much memory it took in the course of the repetitions, added up.
+    grown: u64,
 }
 
 impl BrokerUse {
@@ -83,31 +89,29 @@ impl BrokerUse {
             .collect();
         let shares: Vec<f64> = all.iter().filter_map(|process| process.cpu_share).collect();
         let points = || all.iter().flat_map(|process| &process.over_time);
-        let first: &UsageAt = points().next()?;
+        let memory = || all.iter().filter_map(|one| one.rss_at_start_bytes.zip(one.rss_bytes));
         Some(BrokerUse {
             cpu_share: shares.iter().total::<f64>() / shares.len().max(1) as f64,
             most_cpu: points().map(|point| point.cpu_share).fold(0.0, f64::max),
-            first_rss: first.rss_bytes,
-            most_rss: points().map(|point| point.rss_bytes).max()?,
+            first_rss: memory().next()?.0,
+            most_rss: memory().map(|(_, most)| most).max()?,
+            grown: memory().map(|(first, most)| most.saturating_sub(first)).total(),
         })
-    }
-
-    /// How much memory it took in the course of the run.
-    fn grown(&self) -> u64 {
-        self.most_rss.saturating_sub(self.first_rss)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Connections, Distribution, Repetition, RunKind, Topology, from_snapshot};
+    use crate::{Connections, Distribution, Repetition, RunKind, Topology, UsageAt, from_snapshot};
 
     fn report() -> RunReport {
         let point = |at_s, cpu_share, rss_bytes| UsageAt { at_s, cpu_share, rss_bytes };
         let broker = ProcessUse {
             role: "broker".into(),
             cpu_share: Some(0.25),
+            rss_at_start_bytes: Some(10 << 20),
+            rss_bytes: Some(30 << 20),
             over_time: vec![point(1.0, 0.2, 10 << 20), point(2.0, 0.5, 30 << 20)],
             ..ProcessUse::default()
         };
@@ -141,6 +145,22 @@ mod tests {
             ["mqtt", "1,024", "600.0 µs", "1.2 ms", "4.0 ms", "900 B", "0.25", "30 MiB", "20 KiB"];
         assert_eq!(cells[1], expected);
         assert_eq!(cells[0].len(), HEADINGS.len());
+    }
+
+    #[test]
+    fn memory_of_a_connection_is_the_growth_of_all_repetitions() {
+        let mut report = report();
+        let again = report.results[0].repetitions[0].clone();
+        report.results[0].repetitions.push(again);
+        report.results[0].connections.as_mut().unwrap().opened = 2048;
+        assert_eq!(cells(&report)[1][8], "20 KiB");
+    }
+
+    #[test]
+    fn a_trial_whose_counts_are_not_known_has_a_row() {
+        let mut report = report();
+        report.results[0].connections = None;
+        assert_eq!(cells(&report)[1][..3], ["mqtt", "–", "–"]);
     }
 
     #[test]

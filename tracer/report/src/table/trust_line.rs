@@ -2,6 +2,7 @@
 
 use crate::human;
 use crate::{GroundTruth, RunResult, Unseen};
+use wirelap_correlate::trust::WHOLE_TIME;
 use wirelap_events::human::{counted, exact};
 
 /// How far a result can be trusted, in one sentence.
@@ -37,7 +38,7 @@ pub fn trust_line(result: &RunResult) -> String {
         lost => parts.push(format!("{lost} events lost ({})", losses(result))),
     }
     parts.extend(unseen);
-    if trust.window_share < 0.999 {
+    if trust.window_share < WHOLE_TIME {
         parts.push(format!("sampled {:.0} % of the time", trust.window_share * 100.0));
     }
     let mut add = |count: u64, one: &str, several: &str| {
@@ -49,7 +50,7 @@ pub fn trust_line(result: &RunResult) -> String {
     add(messages.retained, "retained", "retained");
     add(trust.uncaptured_bytes, "payload byte not captured", "payload bytes not captured");
     // With sampling, all bytes between two windows are undecoded: the sampling itself is listed instead.
-    let undecoded = if trust.window_share < 0.999 { 0 } else { trust.undecoded_bytes };
+    let undecoded = if trust.window_share < WHOLE_TIME { 0 } else { trust.undecoded_bytes };
     add(undecoded, "byte not decoded", "bytes not decoded");
     let batches = "in batches that could not be decoded";
     add(trust.unread_messages, &format!("message {batches}"), &format!("messages {batches}"));

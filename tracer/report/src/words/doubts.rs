@@ -84,12 +84,12 @@ pub fn doubt(reason: &DoubtReason) -> String {
             format!("the segments of {} do not add up to the latency", counted(messages, "message"))
         }
         DoubtReason::Clocks { apart, median } => format!(
-            "the clocks of the two hosts may differ by {apart}, and the median message took {median}"
+            "the clocks of the hosts may differ by {apart}, and the median message took {median}"
         ),
-        DoubtReason::Undelivered { missing, sent } => format!(
-            "{} of {} were never delivered, by the programs' own counts: all figures are of the rest",
+        DoubtReason::Undelivered { missing, due } => format!(
+            "{} of {} did not take place, by the programs' own counts: all figures are of the rest",
             exact(missing),
-            counted(sent, "message")
+            counted(due, "delivery")
         ),
     }
 }

@@ -131,9 +131,9 @@ impl Found {
     }
 
     fn delivered(&mut self, facts: &TrustFacts) {
-        let Some((sent, delivered)) = facts.own_counts else { return };
-        let missing = sent.saturating_sub(delivered);
-        self.add(DoubtReason::Undelivered { missing, sent }, UNDELIVERED, missing, sent);
+        let Some((due, delivered)) = facts.own_counts else { return };
+        let missing = due.saturating_sub(delivered);
+        self.add(DoubtReason::Undelivered { missing, due }, UNDELIVERED, missing, due);
     }
 }
 

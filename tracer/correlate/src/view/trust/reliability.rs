@@ -139,10 +139,10 @@ pub enum DoubtReason {
     },
     /// The programs did not get what was sent. The figures are right, and of the rest.
     Undelivered {
-        /// Messages that were not delivered, by the programs' own counts.
+        /// Deliveries that did not take place, by the programs' own counts.
         missing: u64,
-        /// Messages that were sent.
-        sent: u64,
+        /// Deliveries that are due: one to each subscriber of each message.
+        due: u64,
     },
 }
 
