@@ -1,10 +1,15 @@
 //! What the page is about: files, and their results under names that are unique on the page.
 
+mod naming;
+
+pub use naming::letter;
+
 use crate::chart::look::Look;
 use maud::{Markup, PreEscaped, html};
+use naming::{Naming, unique};
 use std::collections::BTreeMap;
 use wirelap_report::explain::Participants;
-use wirelap_report::{RunReport, RunResult, human};
+use wirelap_report::{RunReport, RunResult};
 
 /// A report and the name by which the page calls it, such as its file's.
 #[derive(Clone, Copy, Debug)]
@@ -25,9 +30,9 @@ pub struct Subject<'a> {
     pub report: &'a RunReport,
     /// The result.
     pub result: &'a RunResult,
-    /// Its name on the page: with its payload if there are several, and with its file's letter if there are several.
+    /// Its name on the page: with its payload, its rate and its file's letter if there are several.
     pub name: String,
-    /// The same without the payload, for charts whose axis is the payload.
+    /// The same without payload and rate, for charts that have them on an axis.
     pub middleware: String,
     look: Look,
 }
@@ -36,6 +41,11 @@ impl Subject<'_> {
     /// How it looks in charts.
     pub fn look(&self) -> Look {
         self.look
+    }
+
+    /// The requested rate in messages per second; `None` unless messages were sent at a rate.
+    pub fn rate(&self) -> Option<f64> {
+        requested_rate(self.report, self.result)
     }
 
     /// The names of who takes part in it.
@@ -55,42 +65,28 @@ pub struct Subjects<'a> {
 impl<'a> Subjects<'a> {
     /// The results of files, in their order.
     pub fn of(files: &'a [File<'a>]) -> Subjects<'a> {
-        let mut sizes: BTreeMap<(usize, String), Vec<u64>> = BTreeMap::new();
-        let results = || {
-            files.iter().enumerate().flat_map(|(number, file)| {
-                file.report.results.iter().map(move |result| (number, file.report, result))
-            })
-        };
-        for (file, _, result) in results() {
-            sizes.entry((file, result.label())).or_default().push(result.payload_bytes);
-        }
-        let mut kinds: Vec<(String, u64)> = Vec::new();
-        let mut taken: BTreeMap<String, usize> = BTreeMap::new();
-        let mut all = Vec::new();
-        for (number, (file, report, result)) in results().enumerate() {
-            let label = result.label();
-            let letter =
-                if files.len() > 1 { format!("{}: ", letter(file)) } else { String::new() };
-            let middleware = format!("{letter}{label}");
-            let several = sizes.get(&(file, label)).is_some_and(|sizes| sizes.len() > 1);
-            let mut name = middleware.clone();
-            if several {
-                name = format!("{name}, {}", human::bytes(result.payload_bytes as f64));
+        let is_one = files.len() < 2;
+        let has_several_rates = files.iter().any(|file| file.report.has_several_rates());
+        let (mut taken, mut kinds, mut all) = (BTreeMap::new(), Vec::new(), Vec::new());
+        for (file, of) in files.iter().enumerate() {
+            let report = of.report;
+            let naming = Naming::of(report, (!is_one).then(|| letter(file)));
+            for result in &report.results {
+                let number = all.len();
+                let rate = requested_rate(report, result).filter(|_| has_several_rates);
+                // One colour is one middleware, payload and rate in all files, and one pattern a file.
+                let kind = (result.label(), result.payload_bytes, rate.map(f64::to_bits));
+                let colour = place(&mut kinds, kind);
+                all.push(Subject {
+                    number,
+                    file,
+                    report,
+                    result,
+                    name: unique(&mut taken, naming.name(result)),
+                    middleware: naming.middleware(result),
+                    look: if is_one { Look::of(number) } else { Look::with_pattern(colour, file) },
+                });
             }
-            let count = taken.entry(name.clone()).or_default();
-            *count = count.saturating_add(1);
-            if *count > 1 {
-                name = format!("{name} (no. {count})");
-            }
-            // One colour is one middleware and payload in all files, and one pattern a file.
-            let kind = (result.label(), result.payload_bytes);
-            let colour = kinds.iter().position(|known| *known == kind).unwrap_or(kinds.len());
-            if colour == kinds.len() {
-                kinds.push(kind);
-            }
-            let look =
-                if files.len() > 1 { Look::with_pattern(colour, file) } else { Look::of(number) };
-            all.push(Subject { number, file, report, result, name, middleware, look });
         }
         Subjects { files, all }
     }
@@ -154,20 +150,16 @@ impl<'a> Subjects<'a> {
     }
 }
 
-/// `A` for the first file, and numbers where there are no letters left.
-fn letter(file: usize) -> String {
-    let letter =
-        u8::try_from(file).ok().filter(|&file| file < 26).map(|file| b'A'.saturating_add(file));
-    letter
-        .map_or_else(|| file.saturating_add(1).to_string(), |letter| char::from(letter).to_string())
+/// The rate of a result, which in files of earlier versions only the scenario has.
+fn requested_rate(report: &RunReport, result: &RunResult) -> Option<f64> {
+    result.rate_msg_per_s.or(report.scenario.rate_msg_per_s)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn files_have_letters() {
-        assert_eq!([0, 25, 26].map(letter), ["A", "Z", "27"]);
+/// The place of a kind among those that are known, to which it is added if it is new.
+fn place<T: PartialEq>(known: &mut Vec<T>, kind: T) -> usize {
+    let place = known.iter().position(|other| *other == kind).unwrap_or(known.len());
+    if place == known.len() {
+        known.push(kind);
     }
+    place
 }

@@ -19,18 +19,25 @@ pub fn tick_time(ns: f64) -> String {
     }
 }
 
+/// A share on an axis, with the decimals that it needs: `20 %`, `0.5 %`.
+pub fn tick_percent(share: f64) -> String {
+    format!("{} %", without_zeros(&format!("{:.6}", share * 100.0)))
+}
+
 /// A number of a few digits without zeros at its end.
 fn short(value: f64) -> String {
-    let text = format!("{value:.2}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
-    text.to_owned()
+    without_zeros(&format!("{value:.2}")).to_owned()
+}
+
+/// A number with decimals, without the zeros at its end.
+fn without_zeros(decimals: &str) -> &str {
+    decimals.trim_end_matches('0').trim_end_matches('.')
 }
 
 /// A percentile as a tick of `1/(1−q)`: `50 %`, `99.9 %`.
 pub fn percentile(one_in: f64) -> String {
     let percent = (1.0 - 1.0 / one_in.max(1.0)) * 100.0;
-    let nines = format!("{percent:.7}");
-    format!("{} %", nines.trim_end_matches('0').trim_end_matches('.'))
+    format!("{} %", without_zeros(&format!("{percent:.7}")))
 }
 
 /// A ratio: `1.2 ×`, `0.31 ×`, `34 ×`.
@@ -76,6 +83,13 @@ mod tests {
         assert_eq!(shown, ["0 %", "50 %", "90 %", "99 %", "99.9 %", "99.9999 %"]);
         assert_eq!([1.24, 0.305, 33.6, f64::NAN].map(ratio), ["1.2 ×", "0.30 ×", "34 ×", "–"]);
         assert_eq!([1e8, 0.5, 2e6].map(tick_count), ["100 M", "0.50", "2 M"]);
+    }
+
+    #[test]
+    fn ticks_of_small_shares_differ() {
+        let shown = [0.0, 0.005, 0.01, 0.015, 0.02, 0.3, 12.0].map(tick_percent);
+        assert_eq!(shown, ["0 %", "0.5 %", "1 %", "1.5 %", "2 %", "30 %", "1200 %"]);
+        assert_eq!([0.000_1, 0.000_02].map(tick_percent), ["0.01 %", "0.002 %"]);
     }
 
     #[test]

@@ -13,6 +13,8 @@ use super::frame::{Caption, WIDTH};
 use super::look::Look;
 use super::number::{coordinate, cut};
 use super::over_axis::over_axis;
+use super::scale::Scale;
+use crate::write::tick_percent;
 use maud::{Markup, html};
 
 /// The left and the right end of the bars.
@@ -43,6 +45,49 @@ pub struct Bar {
     pub value: String,
     /// Its parts from left to right.
     pub parts: Vec<Part>,
+}
+
+/// Up to this ratio of the largest sum to the smallest, all bars share one axis of amounts.
+const ALIKE: f64 = 12.0;
+
+/// The axis of bars that differ in their sums.
+pub struct BarAxis {
+    /// The axis.
+    pub axis: Axis,
+    /// Whether it is of amounts; otherwise it is of shares, and each bar is as long as it.
+    pub is_shared: bool,
+}
+
+impl BarAxis {
+    /// The axis of bars with these sums: of amounts if the sums are alike, otherwise of shares. `None` for sums that are not known.
+    /// It is of an `amount`, such as `latency`, and has a title for amounts, whose ticks are written by `format`.
+    pub fn of(
+        sums: Option<Vec<f64>>,
+        amount: &str,
+        title: &str,
+        format: impl Fn(f64) -> String,
+    ) -> BarAxis {
+        let are_alike = |sums: &Vec<f64>| {
+            let least = sums.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = sums.iter().copied().fold(0.0, f64::max);
+            most / least <= ALIKE
+        };
+        if let Some(sums) = sums.filter(are_alike) {
+            let scale = Scale::linear(sums.into_iter(), ENDS.0, ENDS.1);
+            return BarAxis { axis: Axis::new(scale, title, format), is_shared: true };
+        }
+        let scale = Scale::between(0.0, 1.0, ENDS.0, ENDS.1);
+        let title = format!("share of the {amount} of a message");
+        BarAxis { axis: Axis::new(scale, &title, tick_percent), is_shared: false }
+    }
+
+    /// How to read the lengths of the bars, for the description of the chart.
+    pub fn in_words(&self, amount: &str) -> String {
+        if self.is_shared {
+            return "all bars have the same axis".into();
+        }
+        format!("each bar is the whole of its own {amount}")
+    }
 }
 
 /// The bars of a chart as SVG. The axis begins at 0, and goes from the first to the second of [`ENDS`].
@@ -80,6 +125,33 @@ fn draw_part(part: &Part, from: f64, to: f64, top: f64) -> Markup {
                     (label)
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_that_are_alike_share_an_axis() {
+        let of = |sums: Option<&[f64]>| {
+            let sums = sums.map(<[f64]>::to_vec);
+            let BarAxis { axis, is_shared } =
+                BarAxis::of(sums, "latency", "time of a message", |ns| ns.to_string());
+            (is_shared, axis.title)
+        };
+        let (shared, share) =
+            ((true, "time of a message"), (false, "share of the latency of a message"));
+        let cases: [(Option<&[f64]>, _); 5] = [
+            (Some(&[100.0]), shared),
+            (Some(&[100.0, 1200.0]), shared),
+            (Some(&[100.0, 1201.0]), share),
+            (Some(&[0.0, 100.0]), share),
+            (None, share),
+        ];
+        for (sums, (is_shared, title)) in cases {
+            assert_eq!(of(sums), (is_shared, title.to_owned()), "{sums:?}");
         }
     }
 }

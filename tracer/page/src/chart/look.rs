@@ -68,11 +68,12 @@ fn shape(number: usize, x: f64, y: f64, class: &str) -> Markup {
     html! { polygon class=(class) points=(points) {} }
 }
 
-/// A short line with a marker, for a legend. It stands beside its name and is hidden from screen readers.
-pub fn swatch(look: Look) -> Markup {
+/// A short line with a marker, for a legend, with the dash pattern of the line in the chart. It stands beside its name and is
+/// hidden from screen readers.
+pub fn swatch(look: Look, dash: &str) -> Markup {
     html! {
         svg class="swatch" viewBox="0 0 32 14" width="32" height="14" aria-hidden="true" focusable="false" {
-            path class={ "line " (look.class()) } d="M1 7H31" stroke-dasharray=(look.dash()) {}
+            path class={ "line " (look.class()) } d="M1 7H31" stroke-dasharray=(dash) {}
             (look.marker(16.0, 7.0))
         }
     }

@@ -11,7 +11,7 @@
 
 use super::axis::Axis;
 use super::frame::{Caption, WIDTH, svg};
-use super::look::Look;
+use super::look::{Look, swatch};
 use super::number::{coordinate, wrap};
 use maud::{Markup, html};
 use std::fmt::Write;
@@ -44,7 +44,7 @@ pub enum Joined {
 
 /// One line.
 pub struct Line {
-    /// Stands at its end; empty for none.
+    /// Stands at its end and in the legend; empty for none.
     pub name: String,
     /// Its colour, marker and, unless `dash` is given, dash pattern.
     pub look: Look,
@@ -56,6 +56,12 @@ pub struct Line {
     pub joined: Joined,
     /// Its points in order of x.
     pub points: Vec<(f64, f64)>,
+}
+
+impl Line {
+    fn dash(&self) -> &'static str {
+        self.dash.unwrap_or_else(|| self.look.dash())
+    }
 }
 
 /// Lines over two axes, whose scales go from [`LEFT`] to [`RIGHT`] and from [`BOTTOM`] to [`TOP`].
@@ -84,6 +90,12 @@ impl Plot {
         svg(&self.caption, HEIGHT, &content)
     }
 
+    /// The entries of the legend: each line with a name, as it is drawn.
+    pub fn legend(&self) -> Vec<(Markup, String)> {
+        let named = self.lines.iter().filter(|line| !line.name.is_empty());
+        named.map(|line| (swatch(line.look, line.dash()), line.name.clone())).collect()
+    }
+
     fn placed(&self, line: &Line) -> Vec<(f64, f64)> {
         let place = |&(x, y): &(f64, f64)| Some((self.x.scale.place(x)?, self.y.scale.place(y)?));
         line.points.iter().filter_map(place).collect()
@@ -91,10 +103,10 @@ impl Plot {
 }
 
 fn draw(line: &Line, points: &[(f64, f64)]) -> Markup {
-    let dash = line.dash.unwrap_or(line.look.dash());
     html! {
         @if points.len() > 1 {
-            path class={ "line " (line.look.class()) } d=(path(points, line.joined)) stroke-dasharray=(dash) {}
+            path class={ "line " (line.look.class()) } d=(path(points, line.joined))
+                stroke-dasharray=(line.dash()) {}
         }
         @if line.has_markers || points.len() == 1 {
             @for &(x, y) in points { (line.look.marker(x, y)) }
@@ -168,6 +180,7 @@ fn spread(wanted: &[(f64, usize)]) -> Option<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::scale::Scale;
 
     #[test]
     fn names_do_not_overlap() {
@@ -185,6 +198,41 @@ mod tests {
         assert_eq!(spread(&[(100.0, 1); 18]), None);
         assert_eq!(spread(&[(100.0, 4); 6]), None);
         assert_eq!(spread(&[]), Some(Vec::new()));
+    }
+
+    #[test]
+    fn the_legend_has_the_dashes_of_its_lines() {
+        let line = |name: &str, look, dash| Line {
+            name: name.into(),
+            look: Look::of(look),
+            dash,
+            has_markers: true,
+            joined: Joined::Straight,
+            points: vec![(0.0, 1.0), (1.0, 2.0)],
+        };
+        let axis = || Axis::new(Scale::between(0.0, 2.0, 0.0, 100.0), "", |_| String::new());
+        let plot = Plot {
+            caption: Caption { id: "x".into(), title: "x".into(), description: "x".into() },
+            x: axis(),
+            y: axis(),
+            lines: vec![
+                line("own", 1, Some("none")),
+                line("", 1, Some("3 4")),
+                line("look", 1, None),
+            ],
+        };
+        let legend = plot.legend();
+        assert_eq!(
+            legend.iter().map(|entry| entry.1.as_str()).collect::<Vec<_>>(),
+            ["own", "look"]
+        );
+        let dashes = ["none", Look::of(1).dash()];
+        for ((drawn, _), dash) in legend.into_iter().zip(dashes) {
+            assert!(
+                drawn.into_string().contains(&format!("stroke-dasharray=\"{dash}\"")),
+                "{dash}"
+            );
+        }
     }
 
     #[test]

@@ -28,6 +28,24 @@ pub enum Mark {
     Diamond,
 }
 
+impl Mark {
+    fn draw(self, look: Look, x: f64, y: f64) -> Markup {
+        match self {
+            Mark::Dot => dot(look, x, y),
+            Mark::Diamond => diamond(look, x, y),
+        }
+    }
+}
+
+/// A mark in the first colour, for a legend. It is hidden from screen readers.
+pub fn mark_swatch(mark: Mark) -> Markup {
+    html! {
+        svg class="swatch" viewBox="0 0 14 14" width="14" height="14" aria-hidden="true" focusable="false" {
+            (mark.draw(Look::of(0), 7.0, 7.0))
+        }
+    }
+}
+
 /// A row of points.
 pub struct Row {
     /// The name above it.
@@ -59,12 +77,21 @@ fn draw(row: &Row, axis: &Axis, top: f64) -> Markup {
             )) {}
         }
         @for &(value, mark) in &row.points {
-            @if let Some(x) = axis.scale.place(value) {
-                @match mark {
-                    Mark::Dot => (dot(row.look, x, y)),
-                    Mark::Diamond => (diamond(row.look, x, y)),
-                }
-            }
+            @if let Some(x) = axis.scale.place(value) { (mark.draw(row.look, x, y)) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_legend_has_the_mark_that_is_drawn() {
+        for (mark, shape) in [(Mark::Dot, "<circle"), (Mark::Diamond, "<polygon")] {
+            let (drawn, sample) = (mark.draw(Look::of(0), 7.0, 7.0), mark_swatch(mark));
+            assert!(drawn.into_string().starts_with(shape));
+            assert!(sample.into_string().contains(shape));
         }
     }
 }

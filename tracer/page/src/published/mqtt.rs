@@ -2,8 +2,8 @@
 
 use super::file::study;
 use serde::Deserialize;
-use std::collections::BTreeMap;
-use wirelap_report::RunResult;
+use std::collections::{BTreeMap, BTreeSet};
+use wirelap_report::{Environment, RunResult};
 
 /// The study.
 #[derive(Deserialize)]
@@ -22,6 +22,7 @@ pub struct MqttStudy {
 /// What all scenarios have in common.
 #[derive(Deserialize)]
 struct Common {
+    qos: u8,
     payload_bytes: u64,
 }
 
@@ -67,6 +68,11 @@ impl MqttStudy {
         study("emqx_mosquitto_vs_nanomq_2023")
     }
 
+    /// The `QoS` of its messages, in all scenarios.
+    pub fn qos(&self) -> String {
+        self.common.qos.to_string()
+    }
+
     /// The scenario that a result was measured in, if it is one of the study's.
     pub fn scenario_of(&self, result: &RunResult) -> Option<&str> {
         let is_mqtt = result.middleware == "mqtt";
@@ -110,6 +116,18 @@ impl Clients {
             && u64::from(topology.connections) == wanted
             && is_near(result.rate_msg_per_s, self.connect_rate.unwrap_or_default())
     }
+}
+
+/// The `QoS` that the clients of a result reported: `1`, or `0 and 1` if they differ; `None` if none reported one.
+pub fn qos_of(result: &RunResult, environment: &Environment) -> Option<String> {
+    let settings = match environment.settings.get(&result.middleware) {
+        Some(of_run) if result.settings.is_empty() => of_run,
+        _ => &result.settings,
+    };
+    let is_qos = |name: &str| name.rsplit('.').next() == Some("qos");
+    let values = settings.iter().filter(|(name, _)| is_qos(name)).map(|(_, value)| value.as_str());
+    let values: Vec<&str> = values.collect::<BTreeSet<_>>().into_iter().collect();
+    (!values.is_empty()).then(|| values.join(" and "))
 }
 
 /// Whether our rate is theirs.
@@ -173,6 +191,25 @@ mod tests {
             ..result(0, 0, 0, 100.0, "own")
         };
         assert_eq!(study.scenario_of(&opened), Some("conn-tcp-10K-100"));
+    }
+
+    #[test]
+    fn the_qos_is_that_of_the_variant_or_of_the_run() {
+        let settings = |all: &[(&str, &str)]| -> BTreeMap<String, String> {
+            all.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+        };
+        let of = |run: &[(&str, &str)], variant: &[(&str, &str)]| {
+            let of_run = [("mqtt".to_owned(), settings(run))].into();
+            let environment = Environment { settings: of_run, ..Environment::default() };
+            let result = RunResult { settings: settings(variant), ..result(1, 1, 1, 1.0, "own") };
+            qos_of(&result, &environment)
+        };
+        let one = [("pub.qos", "1"), ("sub.qos", "1"), ("pub.inflight", "100")];
+        assert_eq!(of(&one, &[]).as_deref(), Some("1"));
+        assert_eq!(of(&[("pub.qos", "1"), ("sub.qos", "0")], &[]).as_deref(), Some("0 and 1"));
+        assert_eq!(of(&one, &[("pub.qos", "2")]).as_deref(), Some("2"));
+        assert_eq!(of(&[("pub.tcp_nodelay", "true")], &[]), None);
+        assert_eq!(MqttStudy::load().unwrap().qos(), "1");
     }
 
     #[test]

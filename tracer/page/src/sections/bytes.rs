@@ -1,19 +1,14 @@
 //! Where the bytes went: a stacked bar of the parts of each result, per message.
 
-use crate::chart::axis::Axis;
-use crate::chart::bars::{Bar, ENDS, Part, stacked};
+use crate::chart::bars::{Bar, BarAxis, Part, stacked};
 use crate::chart::frame::{Caption, figure};
 use crate::chart::look::{Look, field};
-use crate::chart::scale::Scale;
 use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use crate::write::sentence;
 use maud::{Markup, html};
 use wirelap_events::human::{bytes, exact, mean_bytes};
 use wirelap_report::{PartsBytes, bytes_table};
-
-/// Up to this ratio of the most bytes to the fewest, all bars share one axis of bytes.
-const ALIKE: f64 = 12.0;
 
 /// The parts of the ledger in its order.
 fn names() -> [&'static str; 17] {
@@ -59,34 +54,19 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
 }
 
 fn chart(counted: &[&Subject<'_>]) -> Markup {
-    let wholes: Vec<f64> = counted.iter().map(|subject| whole(subject)).collect();
-    let least = wholes.iter().copied().fold(f64::INFINITY, f64::min);
-    let most = wholes.iter().copied().fold(0.0, f64::max);
-    let is_shared = most / least <= ALIKE;
-    let axis = if is_shared {
-        Axis::new(Scale::linear(wholes.into_iter(), ENDS.0, ENDS.1), "bytes per message", |value| {
-            bytes(value.round())
-        })
-    } else {
-        let whole = Scale::between(0.0, 1.0, ENDS.0, ENDS.1);
-        Axis::new(whole, "share of the bytes of a message", |share| {
-            format!("{:.0} %", share * 100.0)
-        })
-    };
+    let sums = counted.iter().map(|subject| whole(subject)).collect();
+    let tick = |value: f64| bytes(value.round());
+    let axis = BarAxis::of(Some(sums), "bytes", "bytes per message", tick);
     let caption = Caption {
         id: "bytes-bars".into(),
         title: "Bytes per message by part".into(),
         description: format!(
             "One bar for each result, from the payload at the left outwards to the link; {}. Numbers stand for names that \
              have no room: they are in the legend.",
-            if is_shared {
-                "all bars have the same axis"
-            } else {
-                "each bar is the whole of its own bytes"
-            }
+            axis.in_words("bytes")
         ),
     };
-    let bars: Vec<Bar> = counted.iter().map(|subject| bar(subject, is_shared)).collect();
+    let bars: Vec<Bar> = counted.iter().map(|subject| bar(subject, axis.is_shared)).collect();
     let used = |name: &str| {
         counted
             .iter()
@@ -97,7 +77,7 @@ fn chart(counted: &[&Subject<'_>]) -> Markup {
             (field(look(number)), format!("{} {name}", number.saturating_add(1)))
         });
     let legend: Vec<_> = legend.collect();
-    figure(&caption, &stacked(&caption, &axis, &bars), &legend, &figures(counted))
+    figure(&caption, &stacked(&caption, &axis.axis, &bars), &legend, &figures(counted))
 }
 
 fn bar(subject: &Subject<'_>, is_shared: bool) -> Bar {

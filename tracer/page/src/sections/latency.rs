@@ -2,7 +2,6 @@
 
 use crate::chart::axis::Axis;
 use crate::chart::frame::{Caption, figure};
-use crate::chart::look::swatch;
 use crate::chart::plot::{BOTTOM, Joined, LEFT, Line, Plot, RIGHT, TOP};
 use crate::chart::scale::Scale;
 use crate::samples::{Latencies, Measure};
@@ -127,10 +126,8 @@ fn draw(
 ) -> Markup {
     let Plotted { x, y } = axes(&points);
     let lines = curves.iter().zip(points).map(|(curve, points)| curve.line(points)).collect();
-    let legend: Vec<_> =
-        curves.iter().map(|curve| (swatch(curve.subject.look()), curve.name())).collect();
     let plot = Plot { caption, x, y, lines };
-    figure(&plot.caption, &plot.render(), &legend, &figures(curves, &plot.caption.title))
+    figure(&plot.caption, &plot.render(), &plot.legend(), &figures(curves, &plot.caption.title))
 }
 
 fn time_axis(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Axis {

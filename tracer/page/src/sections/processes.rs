@@ -1,5 +1,6 @@
 //! The processes: CPU time, memory and scheduling, over time and in each repetition.
 
+mod measure;
 mod numbered;
 mod over_time;
 
@@ -9,6 +10,7 @@ use crate::chart::look::Look;
 use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use maud::{Markup, html};
+use measure::Measure;
 use numbered::numbered;
 use wirelap_events::human::{NONE, exact, percent};
 use wirelap_report::{Process, ProcessUse, explain, human};
@@ -78,40 +80,12 @@ fn repeated(subject: &Subject<'_>) -> Option<Markup> {
     if repetitions.iter().filter(|one| !one.processes.is_empty()).count() < 2 {
         return None;
     }
-    let cpu = Measure {
-        id: "cpu",
-        name: "CPU share",
-        axis: "CPU share",
-        unit: 1.0,
-        of: |one| one.cpu_share,
-        tick: percent,
-        format: percent,
-    };
-    let memory = Measure {
-        id: "memory",
-        name: "resident memory",
-        axis: "resident memory, MiB",
-        unit: 1_048_576.0,
-        of: |one| one.rss_bytes.map(|bytes| bytes as f64),
-        tick: human::count,
-        format: human::bytes,
-    };
+    let cpu = Measure::cpu(|one: &ProcessUse| one.cpu_share);
+    let memory = Measure::memory(|one: &ProcessUse| Some(one.rss_bytes? as f64));
     Some(html! { div class="figures" { (chart(subject, &cpu)) (chart(subject, &memory)) } })
 }
 
-/// What a chart of processes shows.
-struct Measure {
-    id: &'static str,
-    name: &'static str,
-    axis: &'static str,
-    /// What 1 on the axis is.
-    unit: f64,
-    of: fn(&ProcessUse) -> Option<f64>,
-    tick: fn(f64) -> String,
-    format: fn(f64) -> String,
-}
-
-fn chart(subject: &Subject<'_>, measure: &Measure) -> Markup {
+fn chart(subject: &Subject<'_>, measure: &Measure<ProcessUse>) -> Markup {
     let repetitions: Vec<_> =
         subject.result.repetitions.iter().map(|one| numbered(&one.processes)).collect();
     let mut roles: Vec<&str> = Vec::new();
@@ -120,16 +94,14 @@ fn chart(subject: &Subject<'_>, measure: &Measure) -> Markup {
             roles.push(role);
         }
     }
-    let values = |role: &str| -> Vec<Option<f64>> {
-        let of = |all: &Vec<(String, &ProcessUse)>| {
-            all.iter().find(|one| one.0 == role).and_then(|one| (measure.of)(one.1))
-        };
-        repetitions.iter().map(of).collect()
+    let uses = |role: &str| -> Vec<Option<&ProcessUse>> {
+        let each = repetitions.iter();
+        each.map(|all| all.iter().find(|(other, _)| other == role).map(|(_, one)| *one)).collect()
     };
     let group = |(look, role): (usize, &&str)| Group {
         name: (*role).to_owned(),
         look: Look::of(look),
-        values: values(role).into_iter().map(|value| Some(value? / measure.unit)).collect(),
+        values: uses(role).into_iter().map(|one| measure.on_axis(one?)).collect(),
     };
     let groups: Vec<Group> = roles.iter().enumerate().map(group).collect();
     let caption = Caption {
@@ -138,9 +110,8 @@ fn chart(subject: &Subject<'_>, measure: &Measure) -> Markup {
         description: "One group for each role, one bar for each repetition in order.".into(),
     };
     let row = |role: &&str| {
-        let cells = values(role)
-            .into_iter()
-            .map(|value| value.map_or_else(|| NONE.to_owned(), measure.format));
+        let text = |one: Option<&ProcessUse>| one.and_then(|one| measure.text(one));
+        let cells = uses(role).into_iter().map(|one| text(one).unwrap_or_else(|| NONE.to_owned()));
         std::iter::once((*role).to_owned()).chain(cells).collect()
     };
     let mut headings = vec!["role".to_owned()];

@@ -7,8 +7,7 @@ mod pico;
 
 use crate::chart::axis::Axis;
 use crate::chart::frame::{Caption, figure};
-use crate::chart::look::{Look, diamond, dot};
-use crate::chart::rows::{ENDS, Mark, Row, rows};
+use crate::chart::rows::{ENDS, Mark, Row, mark_swatch, rows};
 use crate::chart::scale::Scale;
 use crate::published::{PublishedLatency, Study, name_of, other_broker};
 use crate::sections::stages::largest;
@@ -133,8 +132,8 @@ fn latency(pairs: &[Pair<'_>]) -> Markup {
     let axis = Axis::new(Scale::fitting(&values, ENDS.0, ENDS.1), "half a round trip", tick_time);
     let drawn: Vec<Row> = pairs.iter().map(row).collect();
     let legend = [
-        (sample(Mark::Dot), "measured here".to_owned()),
-        (sample(Mark::Diamond), "published".to_owned()),
+        (mark_swatch(Mark::Dot), "measured here".to_owned()),
+        (mark_swatch(Mark::Diamond), "published".to_owned()),
     ];
     figure(&caption, &rows(&caption, &axis, &drawn), &legend, &table(pairs))
 }
@@ -150,18 +149,6 @@ fn row(pair: &Pair<'_>) -> Row {
         look: pair.subject.look(),
         points: vec![(pair.published.median_us * 1e3, Mark::Diamond), (pair.ours, Mark::Dot)],
         range: Some((pair.published.p5_us * 1e3, pair.published.p95_us * 1e3)),
-    }
-}
-
-/// A mark for the legend.
-fn sample(mark: Mark) -> Markup {
-    html! {
-        svg class="swatch" viewBox="0 0 14 14" width="14" height="14" aria-hidden="true" focusable="false" {
-            @match mark {
-                Mark::Dot => (dot(Look::of(0), 7.0, 7.0)),
-                Mark::Diamond => (diamond(Look::of(0), 7.0, 7.0)),
-            }
-        }
     }
 }
 

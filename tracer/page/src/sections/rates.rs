@@ -2,10 +2,10 @@
 
 use crate::chart::axis::Axis;
 use crate::chart::frame::{Caption, figure};
-use crate::chart::look::{Look, swatch};
+use crate::chart::look::Look;
 use crate::chart::plot::{BOTTOM, Joined, LEFT, Line, Plot, RIGHT, TOP};
 use crate::chart::scale::Scale;
-use crate::subject::Subjects;
+use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use crate::write::{tick_count, tick_time};
 use maud::Markup;
@@ -15,10 +15,13 @@ use wirelap_report::human;
 /// Rate, median and 99th percentile of the latency.
 type Point = (f64, u64, u64);
 
+/// Points in order of the rate, by name.
+type Curves = BTreeMap<String, Vec<Point>>;
+
 /// The section; `None` unless there are results at two rates at least.
 pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
-    let by_name = points(subjects);
-    let rates = || by_name.values().flatten().map(|point| point.0);
+    let curves = curves(subjects);
+    let rates = || curves.values().flatten().map(|point| point.0);
     let first = rates().next()?;
     if rates().all(|rate| (rate - first).abs() < 1e-9) {
         return None;
@@ -31,50 +34,55 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
             .into(),
     };
     let times: Vec<f64> =
-        by_name.values().flatten().flat_map(|point| [point.1 as f64, point.2 as f64]).collect();
+        curves.values().flatten().flat_map(|point| [point.1 as f64, point.2 as f64]).collect();
     let plot = Plot {
         caption,
         x: Axis::new(Scale::log(rates(), LEFT, RIGHT), "messages per second", tick_count),
         y: Axis::new(Scale::fitting(&times, BOTTOM, TOP), "one-way latency", tick_time),
-        lines: by_name
-            .values()
+        lines: curves
+            .iter()
             .enumerate()
-            .flat_map(|(number, points)| {
-                let name = by_name.keys().nth(number).cloned().unwrap_or_default();
-                lines(name, Look::of(number), points)
-            })
+            .flat_map(|(number, (name, points))| lines(name.clone(), Look::of(number), points))
             .collect(),
     };
-    let legend: Vec<_> = by_name
-        .keys()
-        .enumerate()
-        .map(|(number, name)| (swatch(Look::of(number)), name.clone()))
-        .collect();
-    Some(figure(&plot.caption, &plot.render(), &legend, &table(&by_name)))
+    Some(figure(&plot.caption, &plot.render(), &plot.legend(), &table(&curves)))
 }
 
-/// The points of each middleware and payload, over all files, in order of the rate.
-fn points(subjects: &Subjects<'_>) -> BTreeMap<String, Vec<Point>> {
-    let mut by_name: BTreeMap<String, Vec<Point>> = BTreeMap::new();
+/// The curve of each middleware and payload. Points of several files are in one curve, unless it would have a rate twice: then
+/// each file has curves of its own.
+fn curves(subjects: &Subjects<'_>) -> Curves {
+    let joined = points(subjects, |subject| subject.result.label());
+    if joined.values().any(|points| has_a_rate_twice(points)) {
+        return points(subjects, |subject| subject.middleware.clone());
+    }
+    joined
+}
+
+/// Whether two points, which are in order of the rate, have the same.
+fn has_a_rate_twice(points: &[Point]) -> bool {
+    points.windows(2).any(|two| matches!(two, [one, next] if (next.0 - one.0).abs() < 1e-9))
+}
+
+/// The points by name and payload, in order of the rate.
+fn points(subjects: &Subjects<'_>, name: fn(&Subject<'_>) -> String) -> Curves {
+    let mut curves = Curves::new();
     let sizes = || subjects.all.iter().map(|subject| subject.result.payload_bytes);
     let is_one_size = sizes().min() == sizes().max();
     for subject in &subjects.all {
-        let own = subject.result.rate_msg_per_s;
-        let rate = own.or(subject.report.scenario.rate_msg_per_s);
         let latency = subject.result.latency.one_way_ns;
-        if let Some(rate) = rate.filter(|rate| rate.is_finite() && *rate > 0.0)
+        if let Some(rate) = subject.rate().filter(|rate| rate.is_finite() && *rate > 0.0)
             && latency.count > 0
         {
             let size = human::bytes(subject.result.payload_bytes as f64);
-            let label = subject.result.label();
-            let name = if is_one_size { label } else { format!("{label}, {size}") };
-            by_name.entry(name).or_default().push((rate, latency.p50, latency.p99));
+            let name = name(subject);
+            let name = if is_one_size { name } else { format!("{name}, {size}") };
+            curves.entry(name).or_default().push((rate, latency.p50, latency.p99));
         }
     }
-    for points in by_name.values_mut() {
+    for points in curves.values_mut() {
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
     }
-    by_name
+    curves
 }
 
 fn lines(name: String, look: Look, points: &[Point]) -> [Line; 2] {
@@ -92,13 +100,13 @@ fn lines(name: String, look: Look, points: &[Point]) -> [Line; 2] {
     ]
 }
 
-fn table(by_name: &BTreeMap<String, Vec<Point>>) -> Table {
+fn table(curves: &Curves) -> Table {
     let row = |name: &String, point: &Point| {
         let time = |ns| human::time_ns(Some(ns));
         vec![name.clone(), human::count(point.0), time(point.1), time(point.2)]
     };
     let rows =
-        by_name.iter().flat_map(|(name, points)| points.iter().map(move |point| row(name, point)));
+        curves.iter().flat_map(|(name, points)| points.iter().map(move |point| row(name, point)));
     Table::of_numbers(
         "Latency against rate: figures",
         &["result", "requested msg/s", "1-way p50", "p99"],

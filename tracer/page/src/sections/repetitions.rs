@@ -2,8 +2,7 @@
 
 use crate::chart::axis::Axis;
 use crate::chart::frame::{Caption, figure};
-use crate::chart::look::{Look, diamond, dot};
-use crate::chart::rows::{ENDS, Mark, Row, rows};
+use crate::chart::rows::{ENDS, Mark, Row, mark_swatch, rows};
 use crate::chart::scale::Scale;
 use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
@@ -61,8 +60,8 @@ fn chart(several: &[&Subject<'_>]) -> Option<Markup> {
         several.iter().map(|subject| spread(subject)).collect(),
     );
     let legend = [
-        (mark(Mark::Dot), "median".to_owned()),
-        (mark(Mark::Diamond), "99th percentile".to_owned()),
+        (mark_swatch(Mark::Dot), "median".to_owned()),
+        (mark_swatch(Mark::Diamond), "99th percentile".to_owned()),
     ];
     Some(figure(&caption, &rows(&caption, &axis, &drawn), &legend, &table))
 }
@@ -71,17 +70,6 @@ fn row(subject: &Subject<'_>) -> Row {
     let all = subject.result.repetitions.iter().filter_map(times);
     let points = all.flat_map(|(p50, p99)| [(p50 as f64, Mark::Dot), (p99 as f64, Mark::Diamond)]);
     Row { name: subject.name.clone(), look: subject.look(), points: points.collect(), range: None }
-}
-
-fn mark(mark: Mark) -> Markup {
-    html! {
-        svg class="swatch" viewBox="0 0 14 14" width="14" height="14" aria-hidden="true" focusable="false" {
-            @match mark {
-                Mark::Dot => (dot(Look::of(0), 7.0, 7.0)),
-                Mark::Diamond => (diamond(Look::of(0), 7.0, 7.0)),
-            }
-        }
-    }
 }
 
 fn spread(subject: &Subject<'_>) -> Vec<String> {

@@ -1,10 +1,8 @@
 //! Where the time went: a stacked bar of the segments of each result, leg by leg.
 
-use crate::chart::axis::Axis;
-use crate::chart::bars::{Bar, ENDS, Part, stacked};
+use crate::chart::bars::{Bar, BarAxis, Part, stacked};
 use crate::chart::frame::{Caption, figure};
 use crate::chart::look::{Look, field};
-use crate::chart::scale::Scale;
 use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use crate::write::{tick_time, time};
@@ -12,9 +10,6 @@ use maud::{Markup, html};
 use wirelap_events::Segment;
 use wirelap_events::human::{percent, percents, signed_percent};
 use wirelap_report::explain;
-
-/// Up to this ratio of the longest sum to the shortest, all bars share one axis of time.
-const ALIKE: f64 = 12.0;
 
 /// A segment's part of the time of a result.
 struct Portion {
@@ -108,34 +103,18 @@ fn place(part: &Portion, legs: u8) -> String {
 }
 
 fn chart(spent: &[Spent<'_>]) -> Markup {
-    let wholes: Option<Vec<f64>> = spent.iter().map(Spent::whole).collect();
-    let ends = wholes.as_ref().map(|all| {
-        (all.iter().copied().fold(f64::INFINITY, f64::min), all.iter().copied().fold(0.0, f64::max))
-    });
-    let is_shared = ends.is_some_and(|(least, most)| most / least <= ALIKE);
-    let axis = if is_shared {
-        let wholes = wholes.unwrap_or_default();
-        Axis::new(Scale::linear(wholes.into_iter(), ENDS.0, ENDS.1), "time of a message", tick_time)
-    } else {
-        let whole = Scale::between(0.0, 1.0, ENDS.0, ENDS.1);
-        Axis::new(whole, "share of the time of a message", |share| {
-            format!("{:.0} %", share * 100.0)
-        })
-    };
+    let sums = spent.iter().map(Spent::whole).collect();
+    let axis = BarAxis::of(sums, "latency", "time of a message", tick_time);
     let caption = Caption {
         id: "stages-bars".into(),
         title: "Segments by leg".into(),
         description: format!(
             "One bar for each result, from the first send at the left to the last read at the right; {}. Numbers stand for \
              names that have no room: they are in the legend.",
-            if is_shared {
-                "all bars have the same axis"
-            } else {
-                "each bar is the whole of its own latency"
-            }
+            axis.in_words("latency")
         ),
     };
-    let bars: Vec<Bar> = spent.iter().map(|one| bar(one, is_shared)).collect();
+    let bars: Vec<Bar> = spent.iter().map(|one| bar(one, axis.is_shared)).collect();
     let used = |segment: &Segment| {
         spent.iter().flat_map(|one| &one.portions).any(|part| part.segment == segment.name())
     };
@@ -146,7 +125,7 @@ fn chart(spent: &[Spent<'_>]) -> Markup {
             (field(look(segment.name())), format!("{} {}", number(segment.name()), segment.name()))
         })
         .collect();
-    figure(&caption, &stacked(&caption, &axis, &bars), &legend, &overview(spent))
+    figure(&caption, &stacked(&caption, &axis.axis, &bars), &legend, &overview(spent))
 }
 
 fn bar(spent: &Spent<'_>, is_shared: bool) -> Bar {

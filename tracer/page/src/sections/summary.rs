@@ -36,7 +36,7 @@ fn ran(report: &RunReport) -> Markup {
         }
         p { (environment.started_at) " · " (machine.join(" · ")) " · wirelap " (environment.wirelap_version) }
         @if report.partial {
-            p class="warn" { strong { "Partial: " } "the run ended early, or less than half of the sent messages were delivered." }
+            p class="warn" { strong { "Partial: " } "something failed, the run ended early, or less than half of the messages were delivered." }
         }
     }
 }

@@ -2,15 +2,15 @@
 
 use crate::chart::axis::Axis;
 use crate::chart::frame::{Caption, figure};
-use crate::chart::look::{Look, swatch};
+use crate::chart::look::Look;
 use crate::chart::plot::{BOTTOM, Joined, LEFT, Line, Plot, RIGHT, TOP};
 use crate::chart::scale::Scale;
 use crate::published::{Study, name_of};
-use crate::subject::Subjects;
+use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use crate::write::tick_count;
 use maud::{Markup, html};
-use wirelap_report::{RunKind, human};
+use wirelap_report::{Pacing, RunKind, human};
 
 /// Ours or a published one, over payloads.
 struct Curve {
@@ -21,17 +21,24 @@ struct Curve {
     points: Vec<(u64, f64, f64)>,
 }
 
+impl Curve {
+    /// Its points are in order of the payload.
+    fn has_several_payloads(&self) -> bool {
+        self.points.first().map(|point| point.0) != self.points.last().map(|point| point.0)
+    }
+}
+
 /// The section; `None` unless a middleware was measured with several payloads.
 pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
     let mut curves = measured(subjects);
-    if !curves.iter().any(|curve| curve.points.len() > 1) {
+    if !curves.iter().any(Curve::has_several_payloads) {
         return None;
     }
-    curves.retain(|curve| !curve.points.is_empty());
     let is_throughput =
         subjects.files.iter().any(|file| file.report.scenario.kind == RunKind::Throughput);
     if is_throughput {
-        curves.extend(published(subjects));
+        let published = published(subjects, &curves);
+        curves.extend(published);
     }
     let shown = |title, id, of: fn(&(u64, f64, f64)) -> f64| chart(&curves, title, id, of);
     Some(html! {
@@ -46,11 +53,12 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
     })
 }
 
+/// The curve of each middleware, without results at a rate that was requested.
 fn measured(subjects: &Subjects<'_>) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     for subject in &subjects.all {
         let (result, rate) = (subject.result, &subject.result.throughput);
-        if result.payload_bytes == 0 || rate.msg_per_s <= 0.0 {
+        if result.payload_bytes == 0 || rate.msg_per_s <= 0.0 || is_paced(subject) {
             continue;
         }
         let point = (result.payload_bytes, rate.msg_per_s, rate.payload_bit_per_s);
@@ -70,19 +78,23 @@ fn measured(subjects: &Subjects<'_>) -> Vec<Curve> {
     curves
 }
 
-/// The published curves of the middlewares that were measured, each once, over the payloads that were measured.
-fn published(subjects: &Subjects<'_>) -> Vec<Curve> {
+/// Whether the rate of a result was requested: it says nothing of the payload.
+fn is_paced(subject: &Subject<'_>) -> bool {
+    subject.result.rate_msg_per_s.is_some() || subject.report.scenario.pacing == Pacing::Rate
+}
+
+/// The published curves of the middlewares that were measured, each once, in the colour of the measured curve and over the
+/// payloads that were measured.
+fn published(subjects: &Subjects<'_>, measured: &[Curve]) -> Vec<Curve> {
     let Some(study) = Study::load() else { return Vec::new() };
-    let sizes =
-        || subjects.all.iter().map(|subject| subject.result.payload_bytes).filter(|&size| size > 0);
+    let sizes = || measured.iter().flat_map(|curve| &curve.points).map(|point| point.0);
     let (low, high) = (sizes().min().unwrap_or_default(), sizes().max().unwrap_or_default());
     let mut curves: Vec<Curve> = Vec::new();
-    let mut looks: Vec<&str> = Vec::new();
     for subject in &subjects.all {
-        if !looks.contains(&subject.middleware.as_str()) {
-            looks.push(&subject.middleware);
-        }
         let Some(name) = name_of(subject.result) else { continue };
+        let Some(ours) = measured.iter().find(|curve| curve.name == subject.middleware) else {
+            continue;
+        };
         let title = format!("{name}, published");
         let rates = study.throughput(name).into_iter();
         let points: Vec<_> = rates
@@ -92,8 +104,7 @@ fn published(subjects: &Subjects<'_>) -> Vec<Curve> {
         if points.is_empty() || curves.iter().any(|curve| curve.name == title) {
             continue;
         }
-        let look = looks.iter().position(|&one| one == subject.middleware).unwrap_or_default();
-        curves.push(Curve { name: title, look: Look::of(look), is_published: true, points });
+        curves.push(Curve { name: title, look: ours.look, is_published: true, points });
     }
     curves
 }
@@ -122,9 +133,7 @@ fn chart(curves: &[Curve], title: &str, id: &str, of: fn(&(u64, f64, f64)) -> f6
             .collect(),
         caption,
     };
-    let ours = curves.iter().filter(|curve| !curve.is_published);
-    let legend: Vec<_> = ours.map(|curve| (swatch(curve.look), curve.name.clone())).collect();
-    figure(&plot.caption, &plot.render(), &legend, &table(curves, title, of))
+    figure(&plot.caption, &plot.render(), &plot.legend(), &table(curves, title, of))
 }
 
 fn table(curves: &[Curve], title: &str, of: fn(&(u64, f64, f64)) -> f64) -> Table {

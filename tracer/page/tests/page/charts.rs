@@ -146,6 +146,23 @@ fn processes_are_drawn_over_time() {
 }
 
 #[test]
+fn small_shares_of_a_cpu_have_ticks_of_their_own() {
+    let mut report = latency();
+    let point = |at: u32| UsageAt { at_s: f64::from(at), cpu_share: 0.02, rss_bytes: 1 << 20 };
+    for process in report.results[0].repetitions.iter_mut().flat_map(|one| &mut one.processes) {
+        process.cpu_share = Some(0.02);
+        process.over_time = (1..=4).map(point).collect();
+    }
+    let html = read(&page_of(&report));
+    for id in ["processes-cpu-0", "over-time-cpu-0"] {
+        let texts = html.with_id(id).expect("a chart").find("text").into_iter();
+        let ticks = texts.filter(|text| text.attribute("text-anchor") == Some("end"));
+        let ticks: Vec<String> = ticks.map(Element::text).collect();
+        assert_eq!(ticks, ["0 %", "0.5 %", "1 %", "1.5 %", "2 %"], "{id}");
+    }
+}
+
+#[test]
 fn results_of_several_files_are_told_apart() {
     let [one, two] = at_rates();
     let files = [File { name: "one.json", report: &one }, File { name: "two.json", report: &two }];

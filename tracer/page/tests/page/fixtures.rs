@@ -19,6 +19,7 @@ pub fn all() -> Vec<(&'static str, RunReport)> {
     vec![
         ("latency", latency()),
         ("throughput", throughput()),
+        ("rates", rates_of_one_run()),
         ("live", from_snapshot::run_report(&snapshots::five(30))),
         ("degraded", from_snapshot::run_report(&snapshots::degraded())),
         ("many", from_snapshot::run_report(&snapshots::many(24))),
@@ -219,6 +220,21 @@ pub fn at_rates() -> [RunReport; 2] {
         report.scenario.rate_msg_per_s = Some(rate);
         report
     })
+}
+
+/// One middleware with one payload at three rates, in one file.
+pub fn rates_of_one_run() -> RunReport {
+    let mut report = latency();
+    let one = report.results[0].clone();
+    report.scenario.pacing = Pacing::Rate;
+    report.scenario.rates_msg_per_s = vec![1e3, 2e3, 5e3];
+    let at_rate = |&rate: &f64| {
+        let mut result = RunResult { rate_msg_per_s: Some(rate), ..one.clone() };
+        (result.throughput.msg_per_s, result.throughput.payload_bit_per_s) = (rate, rate * 512.0);
+        result
+    };
+    report.results = report.scenario.rates_msg_per_s.iter().map(at_rate).collect();
+    report
 }
 
 /// The largest numbers, and numbers that are none.

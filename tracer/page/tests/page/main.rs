@@ -7,4 +7,5 @@ mod fixtures;
 mod hostile;
 mod markup;
 mod published;
+mod several;
 mod truth;

@@ -3,7 +3,8 @@
 use crate::fixtures::{latency, page_of};
 use crate::markup::{Element, read};
 use wirelap_report::{
-    Connections, Distribution, OperationBytes, Pacing, RunKind, RunReport, RunResult, Topology,
+    Connections, Distribution, OperationBytes, Pacing, Process, RunKind, RunReport, RunResult,
+    Topology,
 };
 
 /// The rows of the table with this caption.
@@ -66,6 +67,44 @@ fn brokers_with_many_clients_stand_below_the_published_ones() {
 }
 
 #[test]
+fn the_memory_of_brokers_says_whether_it_is_a_mean() {
+    let mut report = many_clients();
+    let result = &mut report.results[0];
+    let topology = result.topology.as_mut().unwrap();
+    (topology.publishers, topology.subscribers, topology.topics) = (50_000, 50_000, 50_000);
+    result.rate_msg_per_s = Some(50_000.0);
+    let broker = Process { role: "broker".into(), rss_bytes: Some(97 << 20), ..Process::default() };
+    result.processes = vec![broker];
+    let rows = table(&read(&page_of(&report)), "p2p-50K-50K-50K-50K, published beside measured")
+        .expect("the table");
+    assert_eq!((rows[0][7].as_str(), rows[2][7].as_str()), ("303 MiB (mean)", "97 MiB (largest)"));
+}
+
+#[test]
+fn the_qos_of_both_sides_is_shown() {
+    let shown = |qos: Option<&str>| {
+        let mut report = many_clients();
+        let settings = qos.map(|qos| ("pub.qos".to_owned(), qos.to_owned()));
+        report.environment.settings = [("mqtt".into(), settings.into_iter().collect())].into();
+        read(&page_of(&report)).with_id("published").unwrap().text()
+    };
+    let difference = "only results with the same QoS are comparable";
+    let same = shown(Some("1"));
+    assert!(same.contains("Their QoS: 1. Ours: 1.") && !same.contains(difference), "{same}");
+    let other = shown(Some("0"));
+    assert!(other.contains("Their QoS: 1. Ours: 0.") && other.contains(difference), "{other}");
+    assert!(shown(None).contains("Their QoS: 1. Ours: not known."));
+    // Another result with another QoS is named.
+    let mut report = many_clients();
+    let mut variant = report.results[0].clone();
+    variant.variant = Some("B".into());
+    variant.settings = [("pub.qos".to_owned(), "2".to_owned())].into();
+    report.results.push(variant);
+    let both = read(&page_of(&report)).with_id("published").unwrap().text();
+    assert!(both.contains("Ours: 2 (mqtt/mosquitto B); not known (mqtt/mosquitto)."), "{both}");
+}
+
+#[test]
 fn connections_have_their_own_times() {
     let mut report = report("mqtt", Topology { connections: 10_000, ..Topology::default() });
     let result = &mut report.results[0];
@@ -77,6 +116,8 @@ fn connections_have_their_own_times() {
         .expect("the table");
     assert_eq!((rows[0][1].as_str(), rows[1][1].as_str()), ("600.0 µs", "590.0 µs"));
     assert_eq!(rows[2][1..3], ["–", "700.0 µs"]);
+    // They send no messages.
+    assert!(!read(&page_of(&report)).with_id("published").unwrap().text().contains("QoS"));
 }
 
 #[test]
@@ -92,6 +133,9 @@ fn handles_are_compared_with_the_same_kind_of_handle() {
         rows,
         [["nats", "nats-mutex", "shared", "1.06 M", "530 k", "0.50 ×"].map(str::to_owned)]
     );
+    // The published rate is the highest: that of a paced run says nothing beside it.
+    report.scenario.kind = RunKind::Latency;
+    assert_eq!(table(&read(&page_of(&report)), caption), None);
 }
 
 /// A result whose protocol adds as many bytes to each message.

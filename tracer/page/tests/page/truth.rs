@@ -5,7 +5,7 @@ use crate::markup::{Element, read};
 use serde_json::Value;
 use wirelap_events::human::{bytes, count, time_ns, time_pair_ns};
 use wirelap_page::{File, Options, page};
-use wirelap_report::{explain, table};
+use wirelap_report::{RunReport, explain, table};
 
 /// The rows of the table in text: columns are at least two spaces apart.
 fn rows_of_text(text: &str) -> Vec<Vec<String>> {
@@ -102,6 +102,16 @@ fn the_page_says_the_sentences_of_the_text() {
             assert!(text.contains(&plain(&headline)) && said.contains(&plain(&headline)));
         }
     }
+}
+
+#[test]
+fn a_partial_run_has_the_reasons_of_the_text() {
+    let report = RunReport { partial: true, ..latency() };
+    let reasons =
+        "something failed, the run ended early, or less than half of the messages were delivered";
+    assert!(plain(&table::render(&report)).contains(reasons));
+    let summary = plain(&read(&page_of(&report)).with_id("summary").unwrap().text());
+    assert!(summary.contains(&format!("Partial: {reasons}.")), "{summary}");
 }
 
 #[test]

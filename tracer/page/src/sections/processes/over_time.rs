@@ -1,15 +1,16 @@
 //! CPU time and memory of the processes in the course of one repetition.
 
+use super::measure::Measure;
 use super::numbered::numbered;
 use crate::chart::axis::Axis;
 use crate::chart::frame::{Caption, figure};
-use crate::chart::look::{Look, swatch};
+use crate::chart::look::Look;
 use crate::chart::plot::{BOTTOM, Joined, LEFT, Line, Plot, RIGHT, TOP};
 use crate::chart::scale::Scale;
 use crate::subject::Subject;
 use crate::tables::Table;
 use maud::{Markup, html};
-use wirelap_events::human::{NONE, percent};
+use wirelap_events::human::NONE;
 use wirelap_report::{ProcessUse, UsageAt, human};
 
 /// The fewest points that make a line.
@@ -23,42 +24,19 @@ pub fn content(subject: &Subject<'_>) -> Option<Markup> {
         .iter()
         .find(|one| one.processes.iter().any(|process| process.over_time.len() >= FEWEST))?;
     let processes = numbered(&repetition.processes);
-    let cpu = Measure {
-        id: "cpu",
-        name: "CPU share",
-        axis: "CPU share",
-        of: |point| point.cpu_share,
-        tick: percent,
-        format: percent,
-    };
-    let memory = Measure {
-        id: "memory",
-        name: "resident memory",
-        axis: "resident memory",
-        of: |point| point.rss_bytes as f64,
-        tick: human::bytes,
-        format: human::bytes,
-    };
-    let charts =
-        [cpu, memory].map(|measure| chart(subject, repetition.number, &processes, &measure));
+    let measures = [
+        Measure::cpu(|point: &UsageAt| Some(point.cpu_share)),
+        Measure::memory(|point: &UsageAt| Some(point.rss_bytes as f64)),
+    ];
+    let charts = measures.map(|measure| chart(subject, repetition.number, &processes, &measure));
     Some(html! { div class="figures" { @for chart in charts { (chart) } } })
-}
-
-/// What a chart shows.
-struct Measure {
-    id: &'static str,
-    name: &'static str,
-    axis: &'static str,
-    of: fn(&UsageAt) -> f64,
-    tick: fn(f64) -> String,
-    format: fn(f64) -> String,
 }
 
 fn chart(
     subject: &Subject<'_>,
     repetition: u32,
     processes: &[(String, &ProcessUse)],
-    measure: &Measure,
+    measure: &Measure<UsageAt>,
 ) -> Markup {
     let all = || processes.iter().flat_map(|(_, process)| &process.over_time);
     let zero = std::iter::once(0.0);
@@ -76,7 +54,11 @@ fn chart(
             human::count,
         ),
         y: Axis::new(
-            Scale::linear(zero.chain(all().map(measure.of)), BOTTOM, TOP),
+            Scale::linear(
+                zero.chain(all().filter_map(|point| measure.on_axis(point))),
+                BOTTOM,
+                TOP,
+            ),
             measure.axis,
             measure.tick,
         ),
@@ -86,34 +68,40 @@ fn chart(
             .map(|(number, one)| line(number, one, measure))
             .collect(),
     };
-    let legend: Vec<_> = processes
-        .iter()
-        .enumerate()
-        .map(|(number, (role, _))| (swatch(Look::of(number)), role.clone()))
-        .collect();
-    figure(&plot.caption, &plot.render(), &legend, &table(&plot.caption, processes, measure))
+    let table = table(&plot.caption, processes, measure);
+    figure(&plot.caption, &plot.render(), &plot.legend(), &table)
 }
 
-fn line(number: usize, (role, process): &(String, &ProcessUse), measure: &Measure) -> Line {
+fn line(
+    number: usize,
+    (role, process): &(String, &ProcessUse),
+    measure: &Measure<UsageAt>,
+) -> Line {
+    let point = |point: &UsageAt| Some((point.at_s, measure.on_axis(point)?));
+    let points = process.over_time.iter().filter_map(point);
     Line {
         name: role.clone(),
         look: Look::of(number),
         dash: None,
         has_markers: false,
         joined: Joined::Straight,
-        points: process.over_time.iter().map(|point| (point.at_s, (measure.of)(point))).collect(),
+        points: points.collect(),
     }
 }
 
 /// One row for each time at which the first process was sampled: all are sampled together.
-fn table(caption: &Caption, processes: &[(String, &ProcessUse)], measure: &Measure) -> Table {
+fn table(
+    caption: &Caption,
+    processes: &[(String, &ProcessUse)],
+    measure: &Measure<UsageAt>,
+) -> Table {
     let longest = processes.iter().map(|(_, process)| process.over_time.len()).max().unwrap_or(0);
     let row = |number: usize| {
         let at = processes.iter().find_map(|(_, process)| process.over_time.get(number));
         let time = at.map_or_else(|| NONE.to_owned(), |point| format!("{:.1}", point.at_s));
         let cells = processes.iter().map(|(_, process)| {
             let point = process.over_time.get(number);
-            point.map_or_else(|| NONE.to_owned(), |point| (measure.format)((measure.of)(point)))
+            point.and_then(|point| measure.text(point)).unwrap_or_else(|| NONE.to_owned())
         });
         std::iter::once(time).chain(cells).collect()
     };

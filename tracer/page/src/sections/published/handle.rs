@@ -5,7 +5,7 @@ use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
 use crate::write::ratio;
 use maud::{Markup, html};
-use wirelap_report::human;
+use wirelap_report::{RunKind, human};
 
 /// The table; `None` if nothing that was published was measured here.
 pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
@@ -22,7 +22,11 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
     })
 }
 
+/// The row of a result whose publishers sent as fast as they could, as those of the study did.
 fn row(study: &HandleStudy, subject: &Subject<'_>) -> Option<Vec<String>> {
+    if subject.report.scenario.kind != RunKind::Throughput {
+        return None;
+    }
     let (name, theirs) = study.rate_of(subject.result)?;
     let ours = subject.result.throughput.msg_per_s;
     let handles = subject.result.topology.as_ref()?.handles.clone()?;

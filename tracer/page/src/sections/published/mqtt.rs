@@ -1,10 +1,11 @@
 //! MQTT brokers with many clients: the published suite beside our results of the same scenarios.
 
-use crate::published::mqtt::{Figures, MqttStudy};
+use crate::published::mqtt::{Figures, MqttStudy, qos_of};
 use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
-use crate::write::time;
+use crate::write::{list, time};
 use maud::{Markup, html};
+use std::collections::BTreeMap;
 use wirelap_report::{Distribution, RunResult, human};
 
 const HEADINGS: [&str; 8] =
@@ -33,6 +34,7 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
         ul {
             li { strong { "Their machine: " } (study.testbed) ". " strong { "Versions: " }
                 (versions.collect::<Vec<_>>().join("; ")) "." }
+            @for line in qos(&study, &scenarios) { li { (line) } }
             li { "Their latency is from the publisher to the subscriber, and of the scenarios of connections it is the time that a
                 connection takes. Ours is from the first send to the last read, and from a connection's begin until the broker has
                 accepted it." }
@@ -41,6 +43,35 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
             (Table::of_numbers(format!("{name}, published beside measured"), &HEADINGS, rows(&study, name, of)).render())
         }
     })
+}
+
+/// The `QoS` of their messages and of ours, and what it means if they differ; nothing for connections, which send no messages.
+fn qos(study: &MqttStudy, scenarios: &[(&str, Vec<&Subject<'_>>)]) -> Vec<Markup> {
+    let theirs = study.qos();
+    let all = scenarios.iter().flat_map(|(_, of)| of);
+    let mut ours: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for subject in all.filter(|subject| subject.result.connections.is_none()) {
+        let qos = qos_of(subject.result, &subject.report.environment);
+        let qos = qos.unwrap_or_else(|| "not known".into());
+        ours.entry(qos).or_default().push(subject.name.clone());
+    }
+    if ours.is_empty() {
+        return Vec::new();
+    }
+    let has_others = ours.keys().any(|qos| *qos != theirs);
+    let words = ours.iter().map(|(qos, names)| match ours.len() {
+        1 => qos.clone(),
+        _ => format!("{qos} ({})", list(names)),
+    });
+    let words = words.collect::<Vec<_>>().join("; ");
+    let mut lines =
+        vec![html! { strong { "Their QoS: " } (theirs) ". " strong { "Ours: " } (words) "." }];
+    if has_others {
+        lines.push(html! {
+            "The QoS decides how many packets a message needs: only results with the same QoS are comparable."
+        });
+    }
+    lines
 }
 
 fn rows(study: &MqttStudy, scenario: &str, subjects: &[&Subject<'_>]) -> Vec<Vec<String>> {
@@ -58,7 +89,7 @@ fn published(broker: &str, figures: &Figures) -> Vec<String> {
         ms(figures.p99),
         figures.msg_per_s.map_or_else(none, human::count),
         figures.cpu_avg.map_or_else(none, |share| cores(share * THEIR_CPUS)),
-        figures.mem_avg_mb.map_or_else(none, |mb| human::bytes(mb * 1e6)),
+        figures.mem_avg_mb.map_or_else(none, |mb| format!("{} (mean)", human::bytes(mb * 1e6))),
     ]
 }
 
@@ -79,7 +110,9 @@ fn measured(subject: &Subject<'_>) -> Vec<String> {
         known(p99),
         rate.filter(|&rate| rate > 0.0).map_or_else(none, human::count),
         broker.and_then(|broker| broker.cpu_share).map_or_else(none, cores),
-        broker.and_then(|broker| broker.rss_bytes).map_or_else(none, |b| human::bytes(b as f64)),
+        broker
+            .and_then(|broker| broker.rss_bytes)
+            .map_or_else(none, |bytes| format!("{} (largest)", human::bytes(bytes as f64))),
     ]
 }
 
