@@ -1,7 +1,7 @@
 //! What a run repeats: each wanted middleware with each payload size and each pacing, as far as they go together.
 
 use crate::ab::Variant;
-use crate::catalogue::Catalogue;
+use crate::catalogue::{ALL, Catalogue};
 use crate::choice::{self, Choice, Choices};
 use crate::pacing::Pacing;
 use crate::payload::{self, Carried};
@@ -58,10 +58,11 @@ pub fn cases<'a>(
     let Choices { chosen, skipped } =
         choice::choose(catalogue, &request.on, &request.workloads, pacings[0])?;
     let mut cases = Cases { skipped, ..Cases::default() };
+    let is_of_all = request.on.iter().any(|name| name == ALL);
     for choice in chosen {
         let most = choice.about.max_payload;
         let Carried { sizes, left_out } =
-            payload::carried(&request.payload, request.max_payload, most);
+            payload::carried(&request.payload, request.max_payload, most, is_of_all);
         check_workloads(&request.workloads, std::slice::from_ref(&choice), &sizes)?;
         let name = choice.about.name.clone();
         if sizes.is_empty() && !left_out.is_empty() {

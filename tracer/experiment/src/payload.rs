@@ -32,22 +32,25 @@ impl Payload {
 pub struct Carried {
     /// The sizes in the order of the list, each once.
     pub sizes: Vec<usize>,
-    /// Sizes of ranges that the middleware does not carry.
+    /// Sizes that the middleware does not carry, and that need not be refused.
     pub left_out: Vec<usize>,
 }
 
 /// The wanted sizes up to `limit` for a middleware that carries at most `most` bytes. A single size counts even if it is too
-/// large, so that the plan can refuse it.
-pub fn carried(wanted: &[Payload], limit: Option<usize>, most: usize) -> Carried {
+/// large, so that the plan can refuse it, unless the middleware is only one of `all`.
+pub fn carried(wanted: &[Payload], limit: Option<usize>, most: usize, is_of_all: bool) -> Carried {
     let mut carried = Carried::default();
     for payload in wanted {
-        let is_range = matches!(payload, Payload::PowersOfTwo { .. });
+        let may_be_left_out = is_of_all || matches!(payload, Payload::PowersOfTwo { .. });
         for size in payload.sizes() {
             if limit.is_some_and(|limit| size > limit) {
                 continue;
             }
-            let list =
-                if is_range && size > most { &mut carried.left_out } else { &mut carried.sizes };
+            let list = if may_be_left_out && size > most {
+                &mut carried.left_out
+            } else {
+                &mut carried.sizes
+            };
             if !list.contains(&size) {
                 list.push(size);
             }
@@ -61,13 +64,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_middleware_does_not_carry_is_left_out_of_ranges_alone() {
+    fn what_a_middleware_does_not_carry_is_left_out_of_ranges_and_of_all() {
         let range = Payload::PowersOfTwo { first: 8, last: 64 };
-        let found = carried(&[Payload::Bytes(16), range], None, 20);
+        let found = carried(&[Payload::Bytes(16), range], None, 20, false);
         assert_eq!((found.sizes, found.left_out), (vec![16, 8], vec![32, 64]));
-        let found = carried(&[Payload::Bytes(100), range], None, 20);
+        let found = carried(&[Payload::Bytes(100), range], None, 20, false);
         assert_eq!(found.sizes, [100, 8, 16], "refused later");
-        let found = carried(&[Payload::Bytes(100), range], Some(32), 1000);
+        let found = carried(&[Payload::Bytes(100), Payload::Bytes(8)], None, 20, true);
+        assert_eq!((found.sizes, found.left_out), (vec![8], vec![100]));
+        let found = carried(&[Payload::Bytes(100), range], Some(32), 1000, false);
         assert_eq!((found.sizes, found.left_out), (vec![8, 16, 32], vec![]));
     }
 }
