@@ -177,6 +177,20 @@ static __always_inline __u32 attachment(void)
 	return s ? s->attached : 0;
 }
 
+/*
+ * Makes the verifier forget what it knows of the bytes of `p`, which changes nothing. It would otherwise check all code that
+ * follows once for each way in which the bytes may have come about: of a packet's headers, there are dozens.
+ */
+static __always_inline void forget(struct wl_packet *p, const struct wl_settings *s)
+{
+	__u32 zero = s->zero;
+
+	asm volatile("" : "+r"(zero));
+	/* The first byte is of the time, which is filled in later and 0 until then. */
+	if (zero < sizeof(*p))
+		((volatile __u8 *)p)[zero] = zero;
+}
+
 static __always_inline void count_lost(__u32 probe)
 {
 	struct wl_counter *c = bpf_map_lookup_elem(&counters, &probe);

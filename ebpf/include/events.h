@@ -289,7 +289,7 @@ struct wl_settings {
 	__u32 open;       /* 0: all probes pause; otherwise the number of the current window */
 	__u32 generation; /* the number of changes of the filter */
 	__u32 attached;   /* the number of times that the probes were attached */
-	__u32 unused;
+	__u32 zero;       /* always 0, which the verifier does not know */
 };
 
 #endif
