@@ -1,5 +1,6 @@
 //! The report of a run, and its failures in words.
 
+use crate::cases::unique;
 use crate::pacing::Pacing;
 use crate::plan::Plan;
 use crate::request::{Measure, Request};
@@ -8,8 +9,8 @@ use crate::series::Measured;
 use crate::trial::Trial;
 use wirelap_process::Failure;
 use wirelap_report::{
-    Environment, HostLinks, Incomplete, MachineKey, Reliability, RunKind, RunReport, RunResult,
-    Scenario,
+    Environment, Hook, HostLinks, Incomplete, MachineKey, Reliability, RunKind, RunReport,
+    RunResult, Scenario,
 };
 
 /// The report of a run that has ended, or that goes on.
@@ -32,12 +33,9 @@ pub fn report(
     let done = records.iter().filter(|record| !record.is_partial()).count();
     let order = Order { middlewares: &plan.middlewares, payloads: &plan.payloads };
     let results = results.pool(records, order);
-    let hooks = || records.iter().map(|record| &record.hooks).filter(|hooks| !hooks.is_empty());
+    let (hooks, hooks_note) = hooks(records.iter().flat_map(|record| &record.hooks));
     let mut notes = notes(plan, measured, &environment);
-    if hooks().any(|other| Some(other) != hooks().next()) {
-        notes
-            .push("after the run was resumed, some observations were made with other hooks".into());
-    }
+    notes.extend(hooks_note);
     RunReport {
         schema: wirelap_report::run::RUN_SCHEMA.to_owned(),
         partial: done < measured.planned || results.iter().any(|result| result.partial),
@@ -49,12 +47,29 @@ pub fn report(
         environment,
         scenario: scenario(request, plan, records),
         results,
-        hooks: hooks().next().cloned().unwrap_or_default(),
+        hooks,
         skipped: plan.skipped.clone(),
         notes,
         saturation_msg_per_s: measured.saturation.clone(),
         unknown: wirelap_report::Unknown::default(),
     }
+}
+
+/// The hooks of all trials, and a sentence if one observation was made with several. Trials of some middlewares do without some
+/// observations.
+fn hooks<'a>(of_trials: impl Iterator<Item = &'a Hook>) -> (Vec<Hook>, Option<String>) {
+    let mut all: Vec<Hook> = Vec::new();
+    let mut different: Vec<String> = Vec::new();
+    for hook in of_trials {
+        match all.iter().find(|known| known.observation == hook.observation) {
+            Some(known) if known.hook != hook.hook => different.push(hook.observation.clone()),
+            Some(_) => {}
+            None => all.push(hook.clone()),
+        }
+    }
+    let names = unique(&different).join(", ");
+    let note = format!("not all trials were observed with the same hooks: those differ of {names}");
+    (all, (!different.is_empty()).then_some(note))
 }
 
 /// The settings of a run, with the order of the trials that were run.
@@ -231,6 +246,20 @@ mod tests {
         change(&mut result);
         result.judge();
         RunReport { results: vec![result], ..run_report(&wirelap_correlate::Snapshot::default()) }
+    }
+
+    #[test]
+    fn trials_may_do_without_an_observation_but_not_make_it_with_another_hook() {
+        let hook = |observation: &str, hook: &str| Hook {
+            observation: observation.into(),
+            hook: Some(hook.into()),
+        };
+        let (tcp, udp) = (hook("sent", "fexit"), hook("datagram", "fexit"));
+        let (all, note) = hooks([&tcp, &tcp, &udp, &udp].into_iter());
+        assert_eq!((all, note), (vec![tcp.clone(), udp], None));
+        let (all, note) = hooks([&tcp, &hook("sent", "kprobe")].into_iter());
+        assert_eq!(all, [tcp]);
+        assert!(note.unwrap().ends_with("the same hooks: those differ of sent"));
     }
 
     #[test]

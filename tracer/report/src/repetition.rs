@@ -183,7 +183,7 @@ pub struct ProcessUse {
     pub pid: u32,
     /// Its name.
     pub name: String,
-    /// CPU time over wall time, 1.0 = one core.
+    /// CPU time over wall time until the last message was sent or delivered, 1.0 = one core.
     pub cpu_share: Option<f64>,
     /// CPU time for each delivered message, in nanoseconds.
     pub cpu_ns_per_message: Option<f64>,

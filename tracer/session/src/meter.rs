@@ -2,7 +2,7 @@
 
 use crate::machine::{ProcessUsage, now, usage};
 use std::time::Duration;
-use wirelap_events::Nanos;
+use wirelap_events::{Nanos, Total};
 
 /// The most points of a series. When it is full, each two of them become one.
 const MOST_POINTS: usize = 120;
@@ -83,10 +83,22 @@ impl Meter {
         self.first.rss_bytes
     }
 
-    /// The parts of the period, in order.
-    pub fn series(&self) -> &[UsagePoint] {
-        &self.series.points
+    /// The parts of the period in order, up to the one that `end` is in.
+    pub fn series_until(&self, end: Nanos) -> &[UsagePoint] {
+        let end = duration(end - self.started);
+        let points = self.series.points.as_slice();
+        let later = points.iter().position(|point| point.at.saturating_sub(point.wall) >= end);
+        &points[..later.unwrap_or(points.len()).max(1).min(points.len())]
     }
+}
+
+/// CPU time divided by wall time of some parts of a period; `None` without parts.
+pub fn cpu_share(parts: &[UsagePoint]) -> Option<f64> {
+    let sum = |of: fn(&UsagePoint) -> Duration| -> f64 {
+        parts.iter().map(|part| of(part).as_secs_f64()).total()
+    };
+    let wall = sum(|part| part.wall);
+    (wall > 0.0).then(|| sum(|part| part.cpu) / wall)
 }
 
 fn duration(time: Nanos) -> Duration {
@@ -154,12 +166,31 @@ mod tests {
         meter.sample();
         assert!(meter.peak_rss() > 0);
         assert!(now() > before);
-        assert_eq!(meter.series().len(), 1);
+        assert_eq!(meter.series_until(Nanos(u64::MAX)).len(), 1);
     }
 
     #[test]
     fn a_process_that_never_was_has_no_meter() {
         assert!(Meter::start(u32::MAX).is_none());
+    }
+
+    #[test]
+    fn what_comes_after_the_end_does_not_count() {
+        let mut meter = Meter::start(std::process::id()).unwrap();
+        let tenth = Duration::from_millis(100);
+        for (at, cpu) in [(1, 80), (2, 60), (3, 40), (4, 0), (5, 0)] {
+            let cpu = Duration::from_millis(cpu);
+            meter.series.add(UsagePoint { at: tenth * at, cpu, wall: tenth, rss_bytes: 1 });
+        }
+        let of = |millis| {
+            let parts = meter.series_until(meter.started + Nanos::from_millis(millis));
+            (parts.len(), cpu_share(parts).unwrap())
+        };
+        for (end, count, share) in [(0, 1, 0.8), (100, 1, 0.8), (250, 3, 0.6), (900, 5, 0.36)] {
+            let (parts, found) = of(end);
+            assert!(parts == count && (found - share).abs() < 1e-9, "{end}: {parts}, {found}");
+        }
+        assert_eq!(cpu_share(&[]), None);
     }
 
     #[test]

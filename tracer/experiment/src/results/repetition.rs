@@ -17,7 +17,7 @@ use wirelap_report::{
     SegmentHistogram, SentAtRate, TimeSpent, Trust, UnixClients, UsageAt,
 };
 use wirelap_session::Sampling;
-use wirelap_session::meter::{Meter, UsagePoint};
+use wirelap_session::meter::{Meter, UsagePoint, cpu_share};
 
 /// A repetition at its `position` in the order of the run.
 pub fn of(position: u32, outcome: &Outcome) -> Repetition {
@@ -126,17 +126,18 @@ fn sent_at_rate(outcome: &Outcome) -> Option<SentAtRate> {
 
 fn process_use(outcome: &Outcome, process: &RoleProcess, delivered: u64) -> ProcessUse {
     let meter = process.meter.as_ref();
+    let parts = meter.map(|meter| meter.series_until(last_message(outcome)));
     let per_message = |ns: f64| (delivered > 0).then(|| ns / delivered as f64);
     let seen = traced(outcome, process.pid);
     ProcessUse {
         role: process.role.name().to_owned(),
         pid: process.pid,
         name: process.name.clone(),
-        cpu_share: meter.map(Meter::cpu_share),
+        cpu_share: parts.and_then(cpu_share),
         cpu_ns_per_message: meter.and_then(|meter| per_message(meter.cpu().as_nanos() as f64)),
         rss_bytes: meter.map(Meter::peak_rss),
         rss_at_start_bytes: meter.map(Meter::rss_at_start),
-        over_time: meter.map(over_time).unwrap_or_default(),
+        over_time: parts.map(over_time).unwrap_or_default(),
         scheduling: seen.and_then(|process| Scheduling::of(process.scheduling)),
         unix_clients: seen.and_then(|process| process.unix.clone()).map(UnixClients::from),
         idle: process.idle.as_ref().map(|meter| IdleUse {
@@ -147,13 +148,23 @@ fn process_use(outcome: &Outcome, process: &RoleProcess, delivered: u64) -> Proc
     }
 }
 
-fn over_time(meter: &Meter) -> Vec<UsageAt> {
+/// When the last message was sent or delivered, by the workloads' own counts, or later if that is not known. At the end of a
+/// trial nothing happens for some time: only then it is sure that no further message is delivered.
+fn last_message(outcome: &Outcome) -> Nanos {
+    let (sender, receiver) = outcome.trial.roles();
+    let last = done(outcome, receiver).map_or(0, |done| done.last_ns);
+    let last = last.max(done(outcome, sender).map_or(0, |done| done.last_ns));
+    // Connections are measured as long as they are kept.
+    if last == 0 || outcome.trial.connects() { Nanos(u64::MAX) } else { Nanos(last) }
+}
+
+fn over_time(parts: &[UsagePoint]) -> Vec<UsageAt> {
     let point = |point: &UsagePoint| UsageAt {
         at_s: point.at.as_secs_f64(),
         cpu_share: point.cpu.as_secs_f64() / point.wall.as_secs_f64().max(1e-9),
         rss_bytes: point.rss_bytes,
     };
-    meter.series().iter().map(point).collect()
+    parts.iter().map(point).collect()
 }
 
 fn trust(outcome: &Outcome, messages: Messages) -> Trust {

@@ -27,7 +27,10 @@ fn snapshot_note(note: &SnapshotNote) -> String {
              were delivered may be said not to be."
         ),
         SnapshotNote::ContradictoryTimes { times } => {
-            format!("{times} times contradicted others (clocks of two CPUs) and were left out.")
+            format!(
+                "{times} times of stages were earlier than those of the stages before them and were left out: the \
+                 clocks of two CPUs differ, or an observation was taken for that of another message."
+            )
         }
     }
 }
