@@ -33,6 +33,12 @@ pub(crate) struct HookError {
 }
 
 impl HookError {
+    /// Whether the kernel has stopped checking the program because a signal has come for this thread (`kernel/bpf/verifier.c`
+    /// `do_check()`). Nothing is wrong with the program.
+    fn is_interrupted(&self) -> bool {
+        self.errno == Some(Errno::AGAIN)
+    }
+
     /// The error, if every other hook would fail with it, too: a resource is exhausted, or the kernel forbids all BPF programs.
     /// (A program that the verifier rejects is EACCES.)
     fn fatal_error(&self, is_required: bool) -> Option<io::Error> {
@@ -304,7 +310,20 @@ fn unload(ebpf: &mut Ebpf, name: &str) {
     };
 }
 
+/// How often a program is loaded if signals interrupt that.
+const ATTEMPTS: u32 = 50;
+
 fn load_program(loaded: &mut Loaded, program: &ProbeProgram, btf: &Btf) -> Result<(), HookError> {
+    for _ in 1..ATTEMPTS {
+        match load_once(loaded, program, btf) {
+            Err(refused) if refused.is_interrupted() => {}
+            result => return result,
+        }
+    }
+    load_once(loaded, program, btf)
+}
+
+fn load_once(loaded: &mut Loaded, program: &ProbeProgram, btf: &Btf) -> Result<(), HookError> {
     match (loaded, program.attach) {
         (Loaded::BtfTracePoint(loaded), AttachPoint::Tracepoint(name)) => loaded.load(name, btf),
         (Loaded::FEntry(loaded), AttachPoint::Entry(function)) => loaded.load(function, btf),

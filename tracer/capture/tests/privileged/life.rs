@@ -204,6 +204,6 @@ fn the_doctor_expects_the_hooks_that_are_then_chosen() {
     assert_eq!(doctor.missing_capabilities, [""; 0]);
     for chosen in capture.hooks() {
         let expected = doctor.observations.iter().find(|o| o.observation == chosen.observation);
-        assert_eq!(expected.unwrap().hook, chosen.hook, "{}", chosen.observation);
+        assert_eq!(expected.unwrap().hook, chosen.hook, "{chosen:?}");
     }
 }
