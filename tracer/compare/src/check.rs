@@ -2,7 +2,9 @@
 
 use crate::comparison::{Bounds, Cell, Comparison, CriterionResult, Outcome, PairedResult};
 use crate::criterion::Criterion;
+use crate::machine;
 use crate::metric::Metric;
+use crate::statistics::interval::Interval;
 
 /// Each criterion for each result that it is about.
 pub fn check(comparison: &Comparison, criteria: &[Criterion]) -> Vec<CriterionResult> {
@@ -29,14 +31,18 @@ fn of_criterion(comparison: &Comparison, criterion: &Criterion) -> Vec<Criterion
         return vec![say(None, (Outcome::NotJudged, text))];
     }
     let each = concerned.into_iter().map(|result| {
-        let outcome = of_result(result, comparison.judges(result), criterion);
+        let outcome = of_result(comparison, result, criterion);
         say(Some(result), outcome)
     });
     each.collect()
 }
 
-fn of_result(result: &PairedResult, judged: bool, criterion: &Criterion) -> (Outcome, String) {
-    if !judged {
+fn of_result(
+    comparison: &Comparison,
+    result: &PairedResult,
+    criterion: &Criterion,
+) -> (Outcome, String) {
+    if !comparison.judges(result) {
         return (Outcome::NotJudged, "the sides are not comparable".into());
     }
     let Some(cell) = result.cells.iter().find(|cell| cell.metric == criterion.metric) else {
@@ -47,9 +53,24 @@ fn of_result(result: &PairedResult, judged: bool, criterion: &Criterion) -> (Out
         let text = cell.reason.clone().unwrap_or_else(|| "there is no interval".into());
         return (Outcome::NotJudged, text);
     };
-    let fires = criterion.fires(interval.low, interval.high);
-    let outcome = if fires { Outcome::Fired } else { Outcome::Held };
-    (outcome, seen(cell, interval))
+    let fires = |of: Bounds| criterion.fires(of.low, of.high);
+    if !fires(interval) {
+        return (Outcome::Held, seen(cell, interval));
+    }
+    if !fires(widened(cell.metric, interval, comparison)) {
+        let seen = seen(cell, interval);
+        let text = format!("{seen}, and the machine itself changed by as much");
+        return (Outcome::NotJudged, text);
+    }
+    (Outcome::Fired, seen(cell, interval))
+}
+
+/// An interval of a ratio, wider by what the machine's own change explains of it; not if that was to be ignored.
+fn widened(metric: Metric, Bounds { low, high }: Bounds, comparison: &Comparison) -> Bounds {
+    let machine = machine::explains(comparison.machine.as_ref().filter(|_| !comparison.anyway));
+    let logs = Interval { low: low.ln(), high: high.ln() };
+    let Interval { low, high } = machine::widened(metric, logs, machine);
+    Bounds { low: low.exp(), high: high.exp() }
 }
 
 /// Of bytes, the value itself.

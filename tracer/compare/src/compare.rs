@@ -9,7 +9,8 @@ use crate::estimate::Estimate;
 use crate::options::Options;
 use crate::pairs::{Rated, pair};
 use crate::prepared::Prepared;
-use crate::{differences, judge, obstacles};
+use crate::statistics::interval::Interval;
+use crate::{differences, judge, machine, obstacles};
 use wirelap_events::Total;
 use wirelap_report::{RunReport, RunResult, human};
 
@@ -105,7 +106,13 @@ fn assemble(of: Circumstances, pairs: Vec<(Rated, Rated)>, options: &Options) ->
     let draws = options.draws.clamp(*DRAWS.start(), *DRAWS.end());
     let prepared: Vec<Prepared> =
         pairs.into_iter().map(|pair| Prepared::of(pair, of.design, draws, options.seed)).collect();
-    let (tests, results, too_few) = judged(prepared, &of.not_comparable, options);
+    let machine = match of.design {
+        Design::TwoRuns => machine::change(of.runs[0], of.runs[1], draws, options.seed),
+        Design::SideBySide => None,
+    };
+    // Whoever compares two states of a machine anyway, wants to know what differs.
+    let explained = machine::explains(machine.as_ref().filter(|_| !options.anyway));
+    let (tests, results, too_few) = judged(prepared, &of.not_comparable, options, explained);
     let [a, b] = &options.names;
     let mut comparison = Comparison {
         schema: COMPARE_SCHEMA.into(),
@@ -124,9 +131,11 @@ fn assemble(of: Circumstances, pairs: Vec<(Rated, Rated)>, options: &Options) ->
         not_comparable: of.not_comparable,
         notes: left_out(&results)
             .into_iter()
+            .chain(machine.iter().flat_map(machine::notes))
             .chain(too_few)
             .chain(too_few_messages(&results))
             .collect(),
+        machine,
         results,
         unpaired: of.unpaired,
         differences: of.differences,
@@ -141,12 +150,13 @@ fn judged(
     prepared: Vec<Prepared>,
     obstacles: &[Obstacle],
     options: &Options,
+    machine: Interval,
 ) -> (usize, Vec<PairedResult>, Vec<String>) {
     let comparable =
         |one: &Prepared| options.anyway || (obstacles.is_empty() && one.obstacles.is_empty());
     let input: Vec<(&[Estimate], bool)> =
         prepared.iter().map(|one| (one.estimates.as_slice(), comparable(one))).collect();
-    let (tests, cells) = judge::cells(&input, options.margin);
+    let (tests, cells) = judge::cells(&input, options.margin, machine);
     let tested: Vec<&Estimate> =
         input.iter().filter(|(_, comparable)| *comparable).flat_map(|(each, _)| *each).collect();
     let too_few = judge::too_few(&tested, tests);

@@ -31,6 +31,10 @@ pub struct Comparison {
     pub tests: usize,
     /// Whether results that are not comparable got answers nevertheless.
     pub anyway: bool,
+    /// How the machine itself changed from one run to the other; absent with `--ab`, whose sides see the same machine, and if a
+    /// run has no reference measurements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineChange>,
     /// Why nothing can be compared; empty if something can.
     pub not_comparable: Vec<Obstacle>,
     /// The results that both sides have.
@@ -79,6 +83,62 @@ pub enum Design {
     TwoRuns,
     /// One run with both sides in turns: repetition n of A belongs to repetition n of B. Tested by Wilcoxon's signed-rank test.
     SideBySide,
+}
+
+/// How the machine itself changed from one run to the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MachineChange {
+    /// The reference measurements that both runs have, over all repetitions of all results.
+    pub references: Vec<Reference>,
+    /// The ratios B/A of a time that the machine's own change can explain; 1 to 1 if no reference differs. An interval of a metric
+    /// is wider by this before it is judged; throughput by its inverse.
+    pub explains: Bounds,
+}
+
+/// A reference measurement of both runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Reference {
+    /// What was measured.
+    pub kind: ReferenceKind,
+    /// The value of A: nanoseconds (geometric mean over the repetitions), or the stolen share of the CPUs' time.
+    pub a: f64,
+    /// The value of B.
+    pub b: f64,
+    /// By what B's times are multiplied. What is done with a share `s` of the CPU time stolen takes 1 / (1 − s) times as long.
+    pub ratio: f64,
+    /// The 95 % interval of this ratio.
+    pub ratio_95: Bounds,
+    /// The p-value of the exact rank test, without correction.
+    pub p: f64,
+    /// Whether it differs: p is at most 0.05, and the interval does not hold 1.
+    pub differs: bool,
+}
+
+/// The reference measurements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ReferenceKind {
+    /// A datagram to another thread and back.
+    RoundTrip,
+    /// A datagram that a thread sends itself.
+    SendAndRead,
+    /// The CPU time that the hypervisor gave to something else.
+    Steal,
+}
+
+impl ReferenceKind {
+    /// All of them.
+    pub const ALL: [ReferenceKind; 3] =
+        [ReferenceKind::RoundTrip, ReferenceKind::SendAndRead, ReferenceKind::Steal];
+
+    /// The name in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ReferenceKind::RoundTrip => "round_trip",
+            ReferenceKind::SendAndRead => "send_and_read",
+            ReferenceKind::Steal => "steal",
+        }
+    }
 }
 
 /// A result that both sides have.
@@ -167,6 +227,9 @@ pub struct Cell {
     /// About how many more repetitions of each side would decide, by the width of the interval; absent unless that is what is
     /// missing.
     pub repetitions_needed: Option<u32>,
+    /// Whether it cannot be told because the machine itself changed by as much between the runs. More repetitions do not help.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub machine_changed: bool,
     /// How many messages each repetition needs for this percentile; absent if all have as many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages_needed: Option<u64>,

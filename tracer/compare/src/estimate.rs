@@ -157,6 +157,24 @@ fn estimate<'a, const K: usize, R: Redraw<K> + 'a>(
     estimates.collect()
 }
 
+/// The means of both sides' logarithms, and what their repetitions tell of the difference; `None` if a side has none.
+pub fn of_logs(
+    (a, b): (&[f64], &[f64]),
+    drawing: Drawing,
+    draws: usize,
+    seed: u64,
+) -> Option<(f64, f64, Option<Uncertainty>)> {
+    if a.is_empty() || b.is_empty() {
+        return None;
+    }
+    let several = a.len() > 1 && b.len() > 1;
+    let sides: [Vec<&f64>; 2] = [a, b].map(|side| side.iter().collect());
+    let drawn = differences((&sides[0], &sides[1]), drawing, if several { draws } else { 0 }, seed);
+    let mut draws: Vec<f64> = drawn.into_iter().map(|[difference]| difference).collect();
+    draws.sort_by(f64::total_cmp);
+    Some((mean(a), mean(b), several.then(|| uncertainty(a, b, &draws, drawing))))
+}
+
 /// The repetitions that have a figure; as pairs, those of which both have it.
 fn with_figure<'a, R>(
     sides: &Sides<'a>,

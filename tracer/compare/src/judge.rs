@@ -2,6 +2,7 @@
 
 use crate::comparison::{Bounds, Cell, Design};
 use crate::estimate::{Estimate, Uncertainty, smallest_p};
+use crate::machine::{SAME_MACHINE, widened};
 use crate::metric::{Answer, Metric};
 use crate::statistics::bootstrap::Drawing;
 use crate::statistics::holm;
@@ -21,6 +22,8 @@ struct Standard {
     margin: f64,
     /// Tests of the whole comparison.
     tests: usize,
+    /// The logarithms of the ratios of a time that the machine's own change explains; they hold 0.
+    machine: Interval,
 }
 
 /// How repetitions are drawn in a design.
@@ -31,13 +34,18 @@ pub fn drawing(design: Design) -> Drawing {
     }
 }
 
-/// The cells of all results, and the number of tests. What is not comparable has no test.
-pub fn cells(results: &[(&[Estimate], bool)], margin: f64) -> (usize, Vec<Vec<Cell>>) {
+/// The cells of all results, and the number of tests. What is not comparable has no test. `machine` is what the machine's own
+/// change explains.
+pub fn cells(
+    results: &[(&[Estimate], bool)],
+    margin: f64,
+    machine: Interval,
+) -> (usize, Vec<Vec<Cell>>) {
     let compared = results.iter().filter(|(_, comparable)| *comparable);
     let p_of = |estimate: &Estimate| estimate.tested().map(|uncertainty| uncertainty.p);
     let p: Vec<f64> =
         compared.flat_map(|(estimates, _)| estimates.iter().filter_map(p_of)).collect();
-    let standard = Standard { margin: margin.max(0.0).ln_1p(), tests: p.len() };
+    let standard = Standard { margin: margin.max(0.0).ln_1p(), tests: p.len(), machine };
     let mut adjusted = holm::adjusted(&p).into_iter();
     let cells = results.iter().map(|(estimates, comparable)| {
         let each = estimates.iter().map(|estimate| match comparable {
@@ -63,6 +71,16 @@ fn cell(estimate: &Estimate, p_holm: Option<f64>, standard: Standard) -> Cell {
     }
     let answer = answer(estimate, p_holm, standard);
     let undecided = answer == Answer::CannotTell;
+    let same_machine = Standard { machine: SAME_MACHINE, ..standard };
+    if undecided && self::answer(estimate, p_holm, same_machine) != Answer::CannotTell {
+        return Cell {
+            p: estimate.uncertainty.map(|uncertainty| uncertainty.p),
+            p_holm,
+            reason: Some("the machine itself changed by as much between the runs".into()),
+            machine_changed: true,
+            ..figures(estimate)
+        };
+    }
     Cell {
         p: estimate.uncertainty.map(|uncertainty| uncertainty.p),
         p_holm,
@@ -112,6 +130,7 @@ fn figures(estimate: &Estimate) -> Cell {
         reason: None,
         repetitions_needed: None,
         messages_needed: None,
+        machine_changed: false,
     }
 }
 
@@ -127,6 +146,8 @@ fn answer(estimate: &Estimate, p_holm: Option<f64>, standard: Standard) -> Answe
     let Some(Uncertainty { likely, equivalence, .. }) = estimate.uncertainty else {
         return Answer::CannotTell;
     };
+    let [likely, equivalence] =
+        [likely, equivalence].map(|interval| widened(estimate.metric, interval, standard.machine));
     let significant = p_holm.is_some_and(|p| p <= SIGNIFICANT);
     if -margin < equivalence.low && equivalence.high < margin {
         Answer::Same
@@ -210,7 +231,7 @@ pub fn too_few(estimates: &[&Estimate], tests: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    const FIVE_PERCENT: Standard = Standard { margin: 0.048_790, tests: 1 };
+    const FIVE_PERCENT: Standard = Standard { margin: 0.048_790, tests: 1, machine: SAME_MACHINE };
 
     fn estimate(metric: Metric, difference: f64, half: f64, count: usize) -> Estimate {
         let around = |half: f64| Interval { low: difference - half, high: difference + half };
@@ -240,7 +261,7 @@ mod tests {
         let (p50, p99, p999) = (Metric::OneWayP50Ns, Metric::OneWayP99Ns, Metric::OneWayP999Ns);
         for (metric, messages) in [(p50, 19), (p99, 999), (p999, 9_999)] {
             let few = of(metric, (messages, messages));
-            let (tests, cells) = cells(&[(std::slice::from_ref(&few), true)], 0.05);
+            let (tests, cells) = cells(&[(std::slice::from_ref(&few), true)], 0.05, SAME_MACHINE);
             assert_eq!((tests, cells[0][0].answer), (0, Answer::CannotTell));
             assert_eq!(cells[0][0].repetitions_needed, None, "more repetitions do not help");
             assert_eq!(cells[0][0].messages_needed, Some(messages + 1));
@@ -269,6 +290,31 @@ mod tests {
         assert_eq!(answers(0.01, 0.01, 0.01), [Same; 2], "inside the margin, even if significant");
         assert_eq!(answers(0.0, 0.04, 1.0), [Same; 2]);
         assert_eq!(answers(0.0, 0.07, 1.0), [CannotTell; 2]);
+    }
+
+    #[test]
+    fn what_the_machine_explains_is_no_difference() {
+        // Times may be 10 to 15 % longer.
+        let machine = Interval { low: 0.0, high: 0.15_f64.ln_1p() };
+        let slow = Standard { machine, ..FIVE_PERCENT };
+        let of = |metric, difference, standard| {
+            let estimate = estimate(metric, difference, 0.03, 10);
+            let cell = cell(&estimate, Some(0.001), standard);
+            (cell.answer, cell.machine_changed)
+        };
+        let (p50, rate) = (Metric::OneWayP50Ns, Metric::ThroughputMsgPerS);
+        assert_eq!(of(p50, 0.12, FIVE_PERCENT), (Answer::Slower, false));
+        assert_eq!(of(p50, 0.12, slow), (Answer::CannotTell, true));
+        assert_eq!(of(p50, 0.2, slow), (Answer::Slower, false), "more than the machine explains");
+        assert_eq!(of(p50, -0.1, slow), (Answer::Faster, false), "although the machine was slower");
+        assert_eq!(of(p50, 0.0, slow), (Answer::CannotTell, true), "it may have become faster");
+        assert_eq!(of(rate, -0.12, FIVE_PERCENT), (Answer::Slower, false));
+        assert_eq!(of(rate, -0.12, slow), (Answer::CannotTell, true));
+        assert_eq!(of(rate, -0.2, slow), (Answer::Slower, false));
+        assert_eq!(of(rate, 0.1, slow), (Answer::Faster, false));
+        let bytes =
+            Estimate { uncertainty: None, ..estimate(Metric::WireBytesPerDelivery, 0.1, 0.0, 1) };
+        assert_eq!(answer(&bytes, None, slow), Answer::Slower, "bytes know no machine");
     }
 
     #[test]

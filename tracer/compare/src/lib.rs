@@ -12,6 +12,7 @@
 //! | `pairs` | which result of A belongs to which of B |
 //! | `prepared`, `figures`, `blocks` | the repetitions of a pair, decoded |
 //! | `estimate`, `statistics` | ratios, intervals, p-values |
+//! | `machine` | whether the machine itself was another one |
 //! | `judge` | from estimates to answers |
 //! | `breakdown` | where a difference is |
 //! | `obstacles`, `differences` | why the sides are not comparable; what differs besides |
@@ -33,6 +34,7 @@ mod differences;
 mod estimate;
 mod figures;
 mod judge;
+mod machine;
 pub mod metric;
 mod obstacles;
 pub mod options;

@@ -7,6 +7,7 @@ use crate::figures::Figures;
 use crate::judge::drawing;
 use crate::obstacles;
 use crate::pairs::Rated;
+use crate::statistics::bootstrap::seed_of;
 use wirelap_report::{Repetition, TimeSpent};
 
 /// A pair of results with the repetitions that are compared.
@@ -89,13 +90,6 @@ fn with_counterpart<'a>(side: &[&'a Repetition], other: &[&Repetition]) -> Vec<&
     found
 }
 
-/// A seed for each result, so that a result's intervals do not depend on the others (FNV-1a).
-pub fn seed_of(seed: u64, name: &str) -> u64 {
-    name.bytes().fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,12 +107,5 @@ mod tests {
         };
         assert_eq!(numbers(&with_counterpart(&a, &b)), [1, 3]);
         assert_eq!(numbers(&with_counterpart(&b, &a)), [1, 3]);
-    }
-
-    #[test]
-    fn seeds_differ_by_name_and_by_seed() {
-        let seeds = [seed_of(1, "tcp"), seed_of(1, "udp"), seed_of(2, "tcp")];
-        assert!(seeds[0] != seeds[1] && seeds[0] != seeds[2]);
-        assert_eq!(seed_of(1, "tcp"), seeds[0]);
     }
 }

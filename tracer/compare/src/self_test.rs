@@ -3,10 +3,11 @@
 use crate::estimate::{Estimate, Sides, estimates};
 use crate::figures::Figures;
 use crate::judge;
+use crate::machine::SAME_MACHINE;
 use crate::metric::Answer;
 use crate::options::Options;
-use crate::prepared::{seed_of, whole};
-use crate::statistics::bootstrap::Drawing;
+use crate::prepared::whole;
+use crate::statistics::bootstrap::{Drawing, seed_of};
 use crate::statistics::proportion;
 use fastrand::Rng;
 use schemars::JsonSchema;
@@ -76,7 +77,7 @@ fn divided(results: &[Vec<Figures>], options: &Options, rng: &mut Rng) -> (u64, 
         .collect();
     let input: Vec<(&[Estimate], bool)> =
         estimates.iter().map(|each| (each.as_slice(), true)).collect();
-    let (_, cells) = judge::cells(&input, options.margin);
+    let (_, cells) = judge::cells(&input, options.margin, SAME_MACHINE);
     let (mut all, mut alarms) = (0_u64, 0_u64);
     for cell in cells.iter().flatten() {
         all.grow(1);

@@ -14,6 +14,7 @@
 //! | [`WorkloadProcesses`] | the processes of one middleware |
 //! | `measure`, `cost` | runs a trial, and measures what tracing costs its workload |
 //! | [`ClientSizes`] | the sizes of client programs, which `make footprint` measures |
+//! | `machine_state` | how fast the machine itself is, before and during a trial |
 //! | `tally`, `ground_truth` | sums of a trial's deliveries, and their comparison with the workloads' records |
 //! | [`SampleSink`] | who takes the deliveries one by one |
 //! | `results` | the records of trials, and the results that they are pooled to |
@@ -40,6 +41,7 @@ mod clients;
 mod cost;
 mod ground_truth;
 mod hosts;
+mod machine_state;
 mod measure;
 mod pacing;
 mod payload;

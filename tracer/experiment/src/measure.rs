@@ -2,6 +2,7 @@
 
 use crate::ground_truth::{self, Records};
 use crate::hosts::Installations;
+use crate::machine_state::MachineWatch;
 use crate::pacing::Pacing;
 use crate::processes::TrialStopped;
 use crate::progress::Progress;
@@ -21,7 +22,9 @@ use wirelap_process::Outputs;
 use wirelap_process::Signals;
 use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::from_snapshot::run_report;
-use wirelap_report::{Environment, GroundTruth, Hook, RunReport, SampleOrigin, Slowdown};
+use wirelap_report::{
+    Environment, GroundTruth, Hook, MachineState, RunReport, SampleOrigin, Slowdown,
+};
 use wirelap_session::Sampling;
 use wirelap_session::TracingPhase;
 use wirelap_session::machine::wall_offset;
@@ -118,6 +121,8 @@ pub struct Outcome {
     pub phases: Vec<TracingPhase>,
     /// What tracing cost the workload, if that was measured.
     pub slowdown: Option<Slowdown>,
+    /// How fast the machine itself was.
+    pub machine: Option<MachineState>,
 }
 
 /// Runs a trial to its end, or until it fails. A failure of its processes is in the outcome.
@@ -137,6 +142,8 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let recorder = context.recorder()?;
     let settings =
         SessionSettings { alternates: context.phase.is_some(), ..context.settings.clone() };
+    // Before the probes are attached, because the reference is the machine without them.
+    let machine = MachineWatch::start(&trial.workloads.pin);
     let tracer = Tracer::start(&settings, tally, recorder)?;
     let hooks = tracer.hooks().to_vec();
     let mut workload_processes =
@@ -144,8 +151,10 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let stopped = drive(context, trial, &tracer, &mut workload_processes, &counted).err();
     workload_processes.sample();
     workload_processes.group.stop();
+    let machine = machine.end();
     let findings = tracer.end()?;
-    Ok(finish(context, trial, &workload_processes, findings, hooks, stopped))
+    let outcome = finish(context, trial, &workload_processes, findings, hooks, stopped);
+    Ok(Outcome { machine: Some(machine), ..outcome })
 }
 
 /// What the deliveries of a trial have in common.
@@ -308,6 +317,7 @@ fn finish(
         settings,
         phases,
         slowdown: None,
+        machine: None,
     }
 }
 

@@ -36,6 +36,7 @@ pub mod from_snapshot;
 pub mod grid;
 pub mod human;
 pub mod machine_key;
+mod machine_state;
 pub mod overhead;
 mod process;
 mod reliability;
@@ -59,6 +60,7 @@ pub use doctor::{Capability, DoctorReport, Observation};
 pub use environment::Environment;
 pub use footprint::IdleBusy;
 pub use machine_key::{Bucket, BucketDifference, MachineKey};
+pub use machine_state::MachineState;
 pub use overhead::LayersBytes;
 pub use repetition::{
     Histograms, IdleUse, ProcessUse, SegmentHistogram, SentAtRate, TimeSpent, TimeSpentRow, UsageAt,

@@ -2,8 +2,8 @@
 //! its processes.
 
 use crate::{
-    Connections, Distribution, GroundTruth, Messages, Overhead, RttHalf, Scheduling, Throughput,
-    Trust, UnixClients,
+    Connections, Distribution, GroundTruth, MachineState, Messages, Overhead, RttHalf, Scheduling,
+    Throughput, Trust, UnixClients,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -81,6 +81,9 @@ pub struct Repetition {
     /// The comparison of the trace with the workloads' own records; absent if they kept none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ground_truth: Option<GroundTruth>,
+    /// How fast the machine itself was; absent in files of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<MachineState>,
     /// Further facts that matter for its figures, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

@@ -83,9 +83,10 @@ fn ratio(ratio: f64) -> String {
     }
 }
 
-/// `slower`; `cannot tell (12 more)`; `cannot tell (messages)`.
+/// `slower`; `cannot tell (12 more)`; `cannot tell (messages)`; `cannot tell (machine)`.
 fn answer(cell: &Cell) -> String {
     match cell.repetitions_needed {
+        _ if cell.machine_changed => format!("{} (machine)", cell.answer_in_words),
         _ if cell.messages_needed.is_some() => format!("{} (messages)", cell.answer_in_words),
         Some(more) => format!("{} ({more} more)", cell.answer_in_words),
         None => cell.answer_in_words.clone(),

@@ -33,6 +33,13 @@ pub enum Drawing {
     Pairs,
 }
 
+/// A seed for each result, so that the intervals of a result do not depend on the other results (FNV-1a).
+pub fn seed_of(seed: u64, name: &str) -> u64 {
+    name.bytes().fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
 /// Draws of the logarithm of B/A, as the difference of the means of the logarithms.
 ///
 /// The result is the same with opposite sign if the sides are exchanged: the random numbers are given out in an order of the
@@ -130,5 +137,12 @@ mod tests {
             let (forth, back) = (draw(&a, &b, drawing), draw(&b, &a, drawing));
             assert!(forth.iter().zip(back).all(|(f, b)| (f + b).abs() < 1e-12));
         }
+    }
+
+    #[test]
+    fn seeds_differ_by_name_and_by_seed() {
+        let seeds = [seed_of(1, "tcp"), seed_of(1, "udp"), seed_of(2, "tcp")];
+        assert!(seeds[0] != seeds[1] && seeds[0] != seeds[2]);
+        assert_eq!(seed_of(1, "tcp"), seeds[0]);
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     markdown, otava, text,
 };
 use proptest::prelude::*;
-use wirelap_report::RunReport;
+use wirelap_report::{MachineState, RunReport};
 
 fn quick() -> Options {
     Options { draws: 200, ..Options::default() }
@@ -246,4 +246,78 @@ proptest! {
         let read: Comparison = serde_json::from_str(&serde_json::to_string(&found).unwrap()).unwrap();
         prop_assert_eq!(read.results.len(), found.results.len());
     }
+}
+
+/// A run whose machine needs `factor` times as long for everything, the reference measurements included.
+fn on_a_machine(seed: u64, factor: f64) -> RunReport {
+    let mut run = simulated(Simulation { seed, ..Simulation::default() });
+    let level = |number: u32| factor * (1.0 + 0.002 * f64::from(number % 5));
+    for repetition in &mut run.results[0].repetitions {
+        let ns = |ns: f64| Some((ns * level(repetition.number)).round() as u64);
+        repetition.machine = Some(MachineState {
+            round_trip_ns: ns(30_000.0),
+            send_and_read_ns: ns(4_000.0),
+            steal_share: Some(0.001),
+        });
+        repetition.throughput.msg_per_s /= factor;
+    }
+    run
+}
+
+#[test]
+fn a_slower_machine_is_no_slower_middleware() {
+    let options = Options { fail_if: vec!["throughput<-3%".parse().unwrap()], ..quick() };
+    let of = |factor: f64| compare(&on_a_machine(1, 1.0), &on_a_machine(2, factor), &options);
+    let same = of(1.0);
+    let machine = same.machine.as_ref().unwrap();
+    assert!(machine.references.len() == 3 && machine.references.iter().all(|one| !one.differs));
+    assert!(!same.notes.iter().any(|note| note.contains("machine")), "{:?}", same.notes);
+
+    let slow = of(1.2);
+    let throughput = cell(&slow, Metric::ThroughputMsgPerS);
+    assert_eq!((throughput.answer, throughput.machine_changed), (Answer::CannotTell, true));
+    assert!(throughput.repetitions_needed.is_none(), "more of the same do not help");
+    assert!(slow.notes[0].starts_with("The machine itself changed: before the repetitions of B, a round trip between two threads, without a middleware, took 36.1 µs, 1.2"), "{}", slow.notes[0]);
+    assert!(!slow.failed(), "{:?}", slow.criteria);
+    assert!(slow.criteria[0].text.ends_with("and the machine itself changed by as much"));
+    assert!(text(&slow).contains("cannot tell (machine)"), "{}", text(&slow));
+    assert!(markdown(&slow).contains("The machine itself changed"));
+
+    let anyway = compare(
+        &on_a_machine(1, 1.0),
+        &on_a_machine(2, 1.2),
+        &Options { anyway: true, ..options.clone() },
+    );
+    assert_eq!(cell(&anyway, Metric::ThroughputMsgPerS).answer, Answer::Slower);
+    assert!(anyway.failed() && anyway.notes[0].starts_with("The machine itself changed"));
+
+    // Twice as slow is more than the machine explains.
+    let mut worse = on_a_machine(2, 1.2);
+    for repetition in &mut worse.results[0].repetitions {
+        repetition.throughput.msg_per_s /= 2.0;
+    }
+    let worse = compare(&on_a_machine(1, 1.0), &worse, &options);
+    assert_eq!(cell(&worse, Metric::ThroughputMsgPerS).answer, Answer::Slower);
+    assert!(worse.failed());
+}
+
+#[test]
+fn stolen_cpu_time_is_a_change_of_the_machine() {
+    let mut b = on_a_machine(2, 1.0);
+    for repetition in &mut b.results[0].repetitions {
+        repetition.machine.as_mut().unwrap().steal_share = Some(0.2);
+    }
+    let found = compare(&on_a_machine(1, 1.0), &b, &quick());
+    let machine = found.machine.as_ref().unwrap();
+    assert!((machine.explains.high - 1.249).abs() < 0.01, "0.999 / 0.8: {:?}", machine.explains);
+    assert_eq!(
+        found.notes[0],
+        "The machine itself changed: the hypervisor took 20.00 % of the CPUs' time during B, and 0.10 % during A."
+    );
+}
+
+#[test]
+fn runs_of_older_versions_have_no_references() {
+    let run = simulated(Simulation::default());
+    assert_eq!(compare(&run, &on_a_machine(2, 2.0), &quick()).machine, None);
 }

@@ -55,6 +55,7 @@ pub fn of(position: u32, outcome: &Outcome) -> Repetition {
             .collect(),
         trust: trust(outcome, messages),
         ground_truth: outcome.truth.clone(),
+        machine: outcome.machine,
         notes: notes::of(outcome),
     }
 }

@@ -72,6 +72,7 @@ fn outcome(trial: &Trial, salt: u64) -> Outcome {
         settings: [("ping.nodelay".to_owned(), "true".to_owned())].into(),
         phases: Vec::new(),
         slowdown: None,
+        machine: None,
     }
 }
 

@@ -83,6 +83,8 @@ fn table(subject: &Subject<'_>) -> Table {
     let row = |one: &Repetition| {
         let times = times(one);
         let bytes = one.wire_bytes.checked_div(one.byte_deliveries);
+        let machine = one.machine.unwrap_or_default();
+        let stolen = machine.steal_share.map(|share| format!("{:.1} %", share * 100.0));
         let rate = |value: f64| if value == 0.0 { NONE.to_owned() } else { human::count(value) };
         vec![
             format!("{}{}", one.number, if one.partial { " (partial)" } else { "" }),
@@ -95,6 +97,8 @@ fn table(subject: &Subject<'_>) -> Table {
             human::time_ns(one.rtt_half_ns.map(|rtt| rtt.trimmed_p50)),
             rate(one.throughput.msg_per_s),
             bytes.map_or_else(|| NONE.to_owned(), |bytes| human::bytes(bytes as f64)),
+            human::time_ns(machine.round_trip_ns),
+            stolen.unwrap_or_else(|| NONE.to_owned()),
         ]
     };
     let headings = [
@@ -108,6 +112,8 @@ fn table(subject: &Subject<'_>) -> Table {
         "RTT/2",
         "msg/s",
         "wire/msg",
+        "reference",
+        "stolen",
     ];
     let rows = subject.result.repetitions.iter().map(row).collect();
     Table::of_numbers(format!("The repetitions of {}", subject.name), &headings, rows)
