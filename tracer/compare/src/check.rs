@@ -67,7 +67,7 @@ fn of_result(
 
 /// An interval of a ratio, wider by what the machine's own change explains of it; not if that was to be ignored.
 fn widened(metric: Metric, Bounds { low, high }: Bounds, comparison: &Comparison) -> Bounds {
-    let machine = machine::explains(comparison.machine.as_ref().filter(|_| !comparison.anyway));
+    let machine = machine::effect(comparison.machine.as_ref().filter(|_| !comparison.anyway));
     let logs = Interval { low: low.ln(), high: high.ln() };
     let Interval { low, high } = machine::widened(metric, logs, machine);
     Bounds { low: low.exp(), high: high.exp() }

@@ -6,10 +6,10 @@ use crate::comparison::{
     Unpaired,
 };
 use crate::estimate::Estimate;
+use crate::machine::MachineEffect;
 use crate::options::Options;
 use crate::pairs::{Rated, pair};
 use crate::prepared::Prepared;
-use crate::statistics::interval::Interval;
 use crate::{differences, judge, machine, obstacles};
 use wirelap_events::Total;
 use wirelap_report::{RunReport, RunResult, human};
@@ -111,7 +111,7 @@ fn assemble(of: Circumstances, pairs: Vec<(Rated, Rated)>, options: &Options) ->
         Design::SideBySide => None,
     };
     // Whoever compares two states of a machine anyway, wants to know what differs.
-    let explained = machine::explains(machine.as_ref().filter(|_| !options.anyway));
+    let explained = machine::effect(machine.as_ref().filter(|_| !options.anyway));
     let (tests, results, too_few) = judged(prepared, &of.not_comparable, options, explained);
     let [a, b] = &options.names;
     let mut comparison = Comparison {
@@ -150,7 +150,7 @@ fn judged(
     prepared: Vec<Prepared>,
     obstacles: &[Obstacle],
     options: &Options,
-    machine: Interval,
+    machine: MachineEffect,
 ) -> (usize, Vec<PairedResult>, Vec<String>) {
     let comparable =
         |one: &Prepared| options.anyway || (obstacles.is_empty() && one.obstacles.is_empty());

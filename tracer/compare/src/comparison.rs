@@ -90,9 +90,12 @@ pub enum Design {
 pub struct MachineChange {
     /// The reference measurements that both runs have, over all repetitions of all results.
     pub references: Vec<Reference>,
-    /// The ratios B/A of a time that the machine's own change can explain; 1 to 1 if no reference differs. An interval of a metric
-    /// is wider by this before it is judged; throughput by its inverse.
+    /// The ratios B/A of a time that the machine's own change can explain: what holds the intervals of all references; 1 to 1 if
+    /// none differs. An interval of a metric is wider by this before it is judged; throughput by its inverse.
     pub explains: Bounds,
+    /// How much more of the CPU time was stolen on one side than on the other; 0 if that reference does not differ. Percentiles
+    /// with at most twice this share of the messages beyond them have no answer.
+    pub stolen_difference: f64,
 }
 
 /// A reference measurement of both runs.
@@ -100,7 +103,7 @@ pub struct MachineChange {
 pub struct Reference {
     /// What was measured.
     pub kind: ReferenceKind,
-    /// The value of A: nanoseconds (geometric mean over the repetitions), or the stolen share of the CPUs' time.
+    /// The value of A: nanoseconds (geometric mean over the repetitions), or the stolen share of the wanted CPU time.
     pub a: f64,
     /// The value of B.
     pub b: f64,

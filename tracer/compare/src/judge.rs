@@ -2,7 +2,7 @@
 
 use crate::comparison::{Bounds, Cell, Design};
 use crate::estimate::{Estimate, Uncertainty, smallest_p};
-use crate::machine::{SAME_MACHINE, widened};
+use crate::machine::{MachineEffect, SAME_MACHINE, widened};
 use crate::metric::{Answer, Metric};
 use crate::statistics::bootstrap::Drawing;
 use crate::statistics::holm;
@@ -22,8 +22,8 @@ struct Standard {
     margin: f64,
     /// Tests of the whole comparison.
     tests: usize,
-    /// The logarithms of the ratios of a time that the machine's own change explains; they hold 0.
-    machine: Interval,
+    /// What the machine's own change explains.
+    machine: MachineEffect,
 }
 
 /// How repetitions are drawn in a design.
@@ -39,7 +39,7 @@ pub fn drawing(design: Design) -> Drawing {
 pub fn cells(
     results: &[(&[Estimate], bool)],
     margin: f64,
-    machine: Interval,
+    machine: MachineEffect,
 ) -> (usize, Vec<Vec<Cell>>) {
     let compared = results.iter().filter(|(_, comparable)| *comparable);
     let p_of = |estimate: &Estimate| estimate.tested().map(|uncertainty| uncertainty.p);
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn what_the_machine_explains_is_no_difference() {
         // Times may be 10 to 15 % longer.
-        let machine = Interval { low: 0.0, high: 0.15_f64.ln_1p() };
+        let machine = MachineEffect::of_times(0.0, 0.15_f64.ln_1p());
         let slow = Standard { machine, ..FIVE_PERCENT };
         let of = |metric, difference, standard| {
             let estimate = estimate(metric, difference, 0.03, 10);

@@ -16,8 +16,29 @@ use wirelap_report::{MachineState, RunReport};
 /// machine costs more than to believe in one.
 const DIFFERS: f64 = 0.05;
 
-/// What the machine's own change explains if there is none.
-pub const SAME_MACHINE: Interval = Interval { low: 0.0, high: 0.0 };
+/// What the machine's own change explains of the figures.
+#[derive(Clone, Copy, Debug)]
+pub struct MachineEffect {
+    /// Of times: the interval of the logarithm of B/A, which holds 0.
+    times: Interval,
+    /// How much more of the CPU time was stolen on one side than on the other.
+    stolen: f64,
+}
+
+#[cfg(test)]
+impl MachineEffect {
+    pub fn of_times(low: f64, high: f64) -> MachineEffect {
+        MachineEffect { times: Interval { low, high }, ..SAME_MACHINE }
+    }
+}
+
+/// All ratios are possible. A message that meets a stolen CPU takes milliseconds longer, so that a tail of as many messages as
+/// were stolen from, or twice as many, is theirs.
+const UNKNOWN: Interval = Interval { low: f64::NEG_INFINITY, high: f64::INFINITY };
+
+/// The effect of a machine that did not change.
+pub const SAME_MACHINE: MachineEffect =
+    MachineEffect { times: Interval { low: 0.0, high: 0.0 }, stolen: 0.0 };
 
 /// The change of the machine from one run to the other; `None` if a run has no reference measurements.
 pub fn change(a: &RunReport, b: &RunReport, draws: usize, seed: u64) -> Option<MachineChange> {
@@ -28,12 +49,16 @@ pub fn change(a: &RunReport, b: &RunReport, draws: usize, seed: u64) -> Option<M
     if references.is_empty() {
         return None;
     }
-    let differing = || references.iter().filter(|one| one.differs).map(|one| one.ratio_95);
+    // If one reference shows that the machine changed, another one that varies too much to show it may have changed, too.
+    let differs = references.iter().any(|one| one.differs);
+    let bounds = || references.iter().filter(|_| differs).map(|one| one.ratio_95);
     let explains = Bounds {
-        low: differing().map(|bounds| bounds.low).fold(1.0, f64::min),
-        high: differing().map(|bounds| bounds.high).fold(1.0, f64::max),
+        low: bounds().map(|bounds| bounds.low).fold(1.0, f64::min),
+        high: bounds().map(|bounds| bounds.high).fold(1.0, f64::max),
     };
-    Some(MachineChange { references, explains })
+    let steal = references.iter().find(|one| one.kind == ReferenceKind::Steal && one.differs);
+    let stolen_difference = steal.map_or(0.0, |steal| (steal.b - steal.a).abs());
+    Some(MachineChange { references, explains, stolen_difference })
 }
 
 /// The states of the machine around all repetitions.
@@ -113,25 +138,49 @@ fn sentence(one: &Reference) -> String {
             ns(one.a)
         ),
         ReferenceKind::Steal => format!(
-            "The machine itself changed: the hypervisor took {:.2} % of the CPUs' time during B, and {:.2} % during A.",
+            "The machine itself changed: the hypervisor took {:.2} % of the CPU time that was wanted during B, and {:.2} % during A.",
             one.b * 100.0,
             one.a * 100.0
         ),
     }
 }
 
-/// The interval of logarithms that the machine's change explains; 0 to 0 without one.
-pub fn explains(change: Option<&MachineChange>) -> Interval {
-    let Some(Bounds { low, high }) = change.map(|one| one.explains) else { return SAME_MACHINE };
-    Interval { low: low.ln(), high: high.ln() }
+/// What the machine's change explains.
+pub fn effect(change: Option<&MachineChange>) -> MachineEffect {
+    let Some(&MachineChange { explains: Bounds { low, high }, stolen_difference, .. }) = change
+    else {
+        return SAME_MACHINE;
+    };
+    let times = Interval { low: low.ln(), high: high.ln() };
+    MachineEffect { times, stolen: stolen_difference }
 }
 
 /// The interval of a metric's ratio, wider by what the machine's own change explains of it. Bytes know no machine.
-pub fn widened(metric: Metric, of: Interval, machine: Interval) -> Interval {
+pub fn widened(metric: Metric, of: Interval, machine: MachineEffect) -> Interval {
+    let Interval { low, high } = machine.times;
     match (metric, metric.if_more()) {
         (Metric::WireBytesPerDelivery, _) => of,
+        _ if metric.tail().is_some_and(|tail| machine.stolen >= tail / 2.0) => UNKNOWN,
         // What takes longer happens less often.
-        (_, Answer::Faster) => Interval { low: of.low + machine.low, high: of.high + machine.high },
-        _ => Interval { low: of.low - machine.high, high: of.high - machine.low },
+        (_, Answer::Faster) => Interval { low: of.low + low, high: of.high + high },
+        _ => Interval { low: of.low - high, high: of.high - low },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tail_of_stolen_time_is_not_known() {
+        let is_unknown = |metric, stolen| {
+            let machine = MachineEffect { stolen, ..SAME_MACHINE };
+            widened(metric, Interval { low: 0.5, high: 0.6 }, machine) == UNKNOWN
+        };
+        let of = |stolen| Metric::ALL.map(|metric| is_unknown(metric, stolen));
+        assert_eq!(of(0.0), [false; 7]);
+        assert_eq!(of(0.0005), [false, false, true, false, false, false, false]);
+        assert_eq!(of(0.005), [false, true, true, false, false, false, false]);
+        assert_eq!(of(0.1), of(0.005));
     }
 }

@@ -114,6 +114,15 @@ impl Metric {
         }
     }
 
+    /// The share of the messages that are slower, if that is a small one.
+    pub const fn tail(self) -> Option<f64> {
+        match self {
+            Metric::OneWayP99Ns => Some(0.01),
+            Metric::OneWayP999Ns => Some(0.001),
+            _ => None,
+        }
+    }
+
     /// What it means that B has more of it.
     pub const fn if_more(self) -> Answer {
         match self {

@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::net::UnixDatagram;
 use std::thread;
 use std::time::{Duration, Instant};
+use wirelap_events::Total;
 use wirelap_report::MachineState;
 
 /// The bytes of a datagram.
@@ -24,7 +25,9 @@ const LOST: Duration = Duration::from_millis(200);
 /// The CPU time of all CPUs since the machine started, in clock ticks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CpuTimes {
-    total: u64,
+    /// The time in which something was ready to run: all but `idle` and `iowait`.
+    wanted: u64,
+    /// The part of it in which the hypervisor ran something else.
     steal: u64,
 }
 
@@ -158,15 +161,15 @@ fn cpu_times() -> Option<CpuTimes> {
 fn parse(stat: &str) -> Option<CpuTimes> {
     let line = stat.lines().next()?.strip_prefix("cpu ")?;
     let times: Vec<u64> = line.split_whitespace().map_while(|time| time.parse().ok()).collect();
-    let steal = *times.get(7)?;
-    let total = times.iter().take(8).fold(0, |sum: u64, time| sum.saturating_add(*time));
-    Some(CpuTimes { total, steal })
+    let [user, nice, system, _idle, _iowait, irq, softirq, steal] = *times.first_chunk()?;
+    let wanted = [user, nice, system, irq, softirq, steal].into_iter().total();
+    Some(CpuTimes { wanted, steal })
 }
 
-/// The stolen share of the time between two readings; `None` if no time has passed.
+/// The stolen share of the wanted time between two readings; `None` if there was none.
 fn share(from: CpuTimes, to: CpuTimes) -> Option<f64> {
-    let total = to.total.checked_sub(from.total).filter(|&total| total > 0)?;
-    Some(to.steal.saturating_sub(from.steal) as f64 / total as f64)
+    let wanted = to.wanted.checked_sub(from.wanted).filter(|&wanted| wanted > 0)?;
+    Some(to.steal.saturating_sub(from.steal) as f64 / wanted as f64)
 }
 
 #[cfg(test)]
@@ -195,11 +198,11 @@ mod tests {
     }
 
     #[test]
-    fn steal_is_a_share_of_all_cpus_time() {
+    fn steal_is_a_share_of_the_wanted_time() {
         let from = parse("cpu  100 0 50 800 10 0 5 35 7 0\ncpu0 …").unwrap();
-        assert_eq!(from, CpuTimes { total: 1_000, steal: 35 });
-        let to = parse("cpu  150 0 50 830 10 0 5 55 7 0").unwrap();
-        assert_eq!(share(from, to), Some(0.2));
+        assert_eq!(from, CpuTimes { wanted: 190, steal: 35 });
+        let to = parse("cpu  180 0 50 900 20 0 5 55 7 0").unwrap();
+        assert_eq!(share(from, to), Some(0.2), "20 of 100 ticks; the idle ones do not count");
         assert_eq!(share(to, to), None);
         assert_eq!(parse("cpu  1 2 3 4"), None, "a kernel before 2.6.11");
         assert_eq!(parse(""), None);

@@ -15,8 +15,8 @@ pub struct MachineState {
     /// without probes. It contains no wake-up. Absent if it could not be measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub send_and_read_ns: Option<u64>,
-    /// During the repetition: the share of the time of all CPUs in which the hypervisor ran something else, 0..=1 (`steal` of
-    /// `/proc/stat`, proc(5)). Absent if it could not be read.
+    /// During the repetition: of the time in which something was ready to run on a CPU, the share in which the hypervisor ran
+    /// something else, 0..=1 (`steal` of `/proc/stat`, proc(5), without idle time). Absent if it could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_share: Option<f64>,
 }

@@ -312,8 +312,11 @@ fn stolen_cpu_time_is_a_change_of_the_machine() {
     assert!((machine.explains.high - 1.249).abs() < 0.01, "0.999 / 0.8: {:?}", machine.explains);
     assert_eq!(
         found.notes[0],
-        "The machine itself changed: the hypervisor took 20.00 % of the CPUs' time during B, and 0.10 % during A."
+        "The machine itself changed: the hypervisor took 20.00 % of the CPU time that was wanted during B, and 0.10 % during A."
     );
+    assert!((machine.stolen_difference - 0.199).abs() < 1e-9);
+    let p99 = cell(&found, Metric::OneWayP99Ns);
+    assert_ne!(p99.answer, Answer::Slower, "its tail may be stolen time");
 }
 
 #[test]

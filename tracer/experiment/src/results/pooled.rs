@@ -241,10 +241,29 @@ fn ground_truth(all: &[&Repetition]) -> Option<GroundTruth> {
     })
 }
 
-/// The notes of all repetitions, and one on the causes if they are not of all.
+/// From this stolen share on, it is noted: one message of a hundred, so that the 99th percentile may be stolen time.
+const STOLEN: f64 = 0.01;
+
+/// A note on the CPU time that the hypervisor gave to something else, if it is enough to matter.
+fn stolen(repetitions: &[Repetition]) -> Option<String> {
+    let each = repetitions.iter().filter_map(|one| one.machine?.steal_share);
+    let (count, sum) = each.clone().fold((0.0, 0.0), |(count, sum), one| (count + 1.0, sum + one));
+    let (mean, most) = (sum / count, each.fold(0.0, f64::max));
+    (mean >= STOLEN).then(|| {
+        format!(
+            "the hypervisor took {:.1} % of the CPU time that was wanted, {:.1} % in the worst repetition: times are longer, and \
+             rates lower, than this machine's own",
+            mean * 100.0,
+            most * 100.0
+        )
+    })
+}
+
+/// The notes of all repetitions, one on the machine, and one on the causes if they are not of all.
 fn notes(result: &RunResult) -> Vec<String> {
     let each = result.repetitions.iter().flat_map(|one| one.notes.clone());
     let mut notes = unique(&each.collect::<Vec<_>>());
+    notes.extend(stolen(&result.repetitions));
     let (of, all) = (result.why_repetitions.len() as u64, result.repetitions.len() as u64);
     if of > 0 {
         notes.push(format!(
@@ -254,4 +273,23 @@ fn notes(result: &RunResult) -> Vec<String> {
         ));
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_report::MachineState;
+
+    #[test]
+    fn stolen_time_is_noted_from_one_percent_on() {
+        let of = |shares: &[Option<f64>]| {
+            let state = |&steal_share| MachineState { steal_share, ..MachineState::default() };
+            let one = |share| Repetition { machine: Some(state(share)), ..Repetition::default() };
+            stolen(&shares.iter().map(one).collect::<Vec<_>>())
+        };
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[None, Some(0.009)]), None);
+        let note = of(&[None, Some(0.01), Some(0.052)]).unwrap();
+        assert!(note.starts_with("the hypervisor took 3.1 % of the CPU time that was wanted, 5.2 % in the worst repetition:"), "{note}");
+    }
 }

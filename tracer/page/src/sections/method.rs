@@ -62,8 +62,8 @@ const DEFINITIONS: [(&str, &str); 13] = [
     (
         "Reference, stolen",
         "How fast the machine itself was: the median round trip of a datagram over a Unix socket between two threads on two CPUs, \
-         before each repetition and without probes, and the share of the CPUs' time that the hypervisor gave to something else \
-         during the repetition.",
+         before each repetition and without probes, and the share of the wanted CPU time that the hypervisor gave to something \
+         else during the repetition.",
     ),
 ];
 
