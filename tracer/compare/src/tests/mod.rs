@@ -9,6 +9,7 @@ use crate::{
     markdown, otava, text,
 };
 use proptest::prelude::*;
+use wirelap_events::Nanos;
 use wirelap_report::{MachineState, RunReport};
 
 fn quick() -> Options {
@@ -253,7 +254,7 @@ fn on_a_machine(seed: u64, factor: f64) -> RunReport {
     let mut run = simulated(Simulation { seed, ..Simulation::default() });
     let level = |number: u32| factor * (1.0 + 0.002 * f64::from(number % 5));
     for repetition in &mut run.results[0].repetitions {
-        let ns = |ns: f64| Some((ns * level(repetition.number)).round() as u64);
+        let ns = |ns: f64| Some(Nanos::from_f64(ns * level(repetition.number)).0);
         repetition.machine = Some(MachineState {
             round_trip_ns: ns(30_000.0),
             send_and_read_ns: ns(4_000.0),
