@@ -46,7 +46,7 @@ setup: ## install what building and testing need (apt)
 	@.ci/setup build test
 
 build: setup-build ## compile wirelap and the workloads
-	@test -e "$(CARGO_TARGET_DIR)/debug/wirelap" || echo "The first build compiles the libraries of all middlewares: nine minutes on two quiet cores, more on a busy host."
+	@test -e "$(CARGO_TARGET_DIR)/debug/wirelap" || echo "The first build compiles the libraries of all middlewares: nine to 21 minutes on two cores."
 	cargo build $(WORKSPACE) --bins
 
 live: build ## compare the middlewares on this machine: LIVE=tcp,mqtt,…
