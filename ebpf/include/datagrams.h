@@ -167,7 +167,8 @@ static __always_inline bool reads_alone(struct datagram_queue *queue, struct tas
 	if (queue->reader && queue->reader != (__u32)task->pid)
 		queue->other_read = now;
 	queue->reader = task->pid;
-	return !queue->other_read || now - queue->other_read > LONGEST_READ;
+	/* On another CPU a thread that reads now may have stored a later time than this one's. */
+	return !queue->other_read || (__s64)(now - queue->other_read) > (__s64)LONGEST_READ;
 }
 
 /*
