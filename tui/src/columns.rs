@@ -219,6 +219,16 @@ pub fn name(group: &Group) -> String {
     text::clean(&parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
+/// Whether a row has a text, in any case of its letters, in its name, its processes or its verdict. Any row has the empty text.
+pub fn matches(group: &Group, text: &str) -> bool {
+    let wanted = text.to_lowercase();
+    let has = |of: &str| of.to_lowercase().contains(&wanted);
+    wanted.is_empty()
+        || has(&name(group))
+        || has(&verdicts::cell(&group.why))
+        || group.processes.iter().any(|process| has(&process.comm) || has(&process.role))
+}
+
 /// Whether a row's figures can be used, given the trust of its snapshot.
 pub fn reliability(group: &Group, trust: &Trust) -> Reliability {
     wirelap_correlate::trust::reliability(&group.doubts(trust))

@@ -10,6 +10,7 @@ mod app;
 mod bars;
 mod columns;
 mod layout;
+mod picture;
 mod plain;
 pub mod render;
 mod terminal;
@@ -18,7 +19,10 @@ mod theme;
 mod verdicts;
 mod words;
 
-pub use app::{Action, App, View};
+pub use app::{
+    Action, App, Command, ExperimentChoice, ExperimentRequest, ExperimentSettings, ReplayControl,
+    ReplayState, Request, Source, View,
+};
 pub use columns::{Column, Sort};
 pub use plain::plain;
 pub use terminal::{Options, ScreenEnd, TuiError, run};

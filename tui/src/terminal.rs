@@ -1,7 +1,9 @@
 //! The loop that owns the terminal and restores it in every case.
 
-use crate::app::{Action, App};
-use crate::{Theme, render};
+use crate::app::{Action, App, Request, Source};
+use crate::{Theme, picture, render};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{self, Event};
 use crossterm::queue;
@@ -10,13 +12,13 @@ use crossterm::terminal::{
 };
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
+use ratatui::layout::Size;
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::panic;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use wirelap_correlate::snapshot::Snapshot;
 use wirelap_process::stdio::{BackgroundWriter, Terminals};
 
 /// How [`run`] behaves.
@@ -70,16 +72,15 @@ const RESTORE_WAIT: Duration = Duration::from_millis(500);
 
 /// Shows the screen until the user leaves or `should_stop` returns true. Blocks.
 ///
-/// `source` returns the newest snapshot. It is called every [`Options::refresh`] from the calling thread, but not while
-/// the user has paused the screen, so tracing must not depend on these calls. `should_stop` is called at least every
-/// 50 ms; a signal handler may set the flag that it reads.
+/// `source` hands out updates. It is asked every [`Options::refresh`] from the calling thread, also while the user has paused the screen.
+/// `should_stop` is called at least every 50 ms; a signal handler may set the flag that it reads.
 ///
 /// # Errors
 /// [`TuiError::NotATerminal`] is returned before anything was changed, the other errors after the terminal was
 /// restored. The terminal is also restored when `source` panics.
 pub fn run(
     options: Options,
-    source: &mut dyn FnMut() -> Arc<Snapshot>,
+    source: &mut dyn Source,
     should_stop: &dyn Fn() -> bool,
 ) -> Result<ScreenEnd, TuiError> {
     if !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
@@ -97,7 +98,7 @@ pub fn run(
 
 fn show(
     options: Options,
-    source: &mut dyn FnMut() -> Arc<Snapshot>,
+    source: &mut dyn Source,
     should_stop: &dyn Fn() -> bool,
     terminals: Terminals,
 ) -> Result<ScreenEnd, TuiError> {
@@ -116,11 +117,12 @@ fn drive(
     terminal: &mut Terminal<CrosstermBackend<FrameBuffer<'_>>>,
     screen: &Screen,
     options: Options,
-    source: &mut dyn FnMut() -> Arc<Snapshot>,
+    source: &mut dyn Source,
     should_stop: &dyn Fn() -> bool,
     terminals: Terminals,
 ) -> Result<ScreenEnd, TuiError> {
     let mut app = App::new();
+    app.set_theme(options.theme);
     let mut due = Instant::now();
     loop {
         if screen.panicked.load(Ordering::Acquire) {
@@ -135,23 +137,52 @@ fn drive(
         let mut redraw = false;
         if Instant::now() >= due {
             due = Instant::now() + options.refresh;
-            if !app.is_paused() {
-                app.update(source());
-                redraw = true;
-            }
+            redraw = take_updates(&mut app, source);
         }
         let wait = due.saturating_duration_since(Instant::now()).clamp(SHORTEST_WAIT, KEY_WAIT);
         if redraw {
-            terminal.draw(|frame| render::screen(frame, &app, options.theme))?;
+            terminal.draw(|frame| render::screen(frame, &app, app.theme()))?;
         }
         match next_key(&mut app, wait)? {
             Action::Quit => return Ok(ScreenEnd::Quit),
-            Action::Redraw => {
-                terminal.draw(|frame| render::screen(frame, &app, options.theme))?;
+            Action::Ignore => continue,
+            Action::Redraw => {}
+            Action::Copy(text) => copy(terminal.backend_mut(), &text)?,
+            Action::Screenshot => {
+                let request = screenshot(&app, terminal.size()?);
+                app.say(source.request(request));
             }
-            Action::Ignore => {}
+            Action::Request(request) => {
+                app.say(source.request(request));
+                due = Instant::now();
+            }
         }
+        terminal.draw(|frame| render::screen(frame, &app, app.theme()))?;
     }
+}
+
+/// Takes the updates since the last call. Returns whether the screen has to be drawn again.
+fn take_updates(app: &mut App, source: &mut dyn Source) -> bool {
+    if source.has_restarted() {
+        app.restart();
+    }
+    app.set_replay(source.replay());
+    source.updates(&mut |update| app.take(update));
+    if app.is_paused() {
+        return false;
+    }
+    app.refresh();
+    true
+}
+
+/// Puts a text into the terminal's clipboard (OSC 52), where the terminal has that.
+fn copy(to: &mut impl Write, text: &str) -> io::Result<()> {
+    write!(to, "\x1b]52;c;{}\x07", BASE64.encode(text))
+}
+
+/// The request to write the screen to files.
+fn screenshot(app: &App, size: Size) -> Request {
+    Request::Screenshot { text: picture::text(app, size), svg: picture::svg(app, size) }
 }
 
 /// Waits for one input event and lets the app react to it.

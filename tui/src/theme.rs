@@ -16,6 +16,17 @@ impl Theme {
         Theme { color: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) }
     }
 
+    /// Whether the ground is light.
+    pub const fn is_light(self) -> bool {
+        false
+    }
+
+    /// The next theme.
+    #[must_use]
+    pub fn next(self) -> Theme {
+        Theme { color: !self.color }
+    }
+
     fn colored(self, color: Color) -> Style {
         if self.color { Style::new().fg(color) } else { Style::new() }
     }

@@ -315,7 +315,8 @@ prop_compose! {
 
 fn key() -> impl Strategy<Value = KeyEvent> {
     prop_oneof![
-        prop::sample::select("?hpsSrbwjkGgz ".chars().collect::<Vec<_>>()).prop_map(KeyCode::Char),
+        prop::sample::select("?hpoOrbwjkGgz tTmv1234567890:/n,.c".chars().collect::<Vec<_>>())
+            .prop_map(KeyCode::Char),
         prop::sample::select(vec![
             KeyCode::Enter,
             KeyCode::Esc,

@@ -86,7 +86,7 @@ fn help() {
 
 #[test]
 fn paused_and_sorted_with_time_bars() {
-    let keys = ['p', 's', 's', 's', 'r', 'b'].map(KeyCode::Char);
+    let keys = ['p', 'o', 'o', 'o', 'r', 'b'].map(KeyCode::Char);
     check("paused", &app(snapshots::five(83), &keys));
 }
 

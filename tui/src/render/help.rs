@@ -1,7 +1,7 @@
 //! The help panel (every warning in full, the keys, the columns), and the panel for a screen without rows.
 
 use super::panel;
-use crate::app::App;
+use crate::app::{App, keys};
 use crate::columns::Column;
 use crate::layout::split_top;
 use crate::theme::Theme;
@@ -9,32 +9,6 @@ use crate::{text, words};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-
-/// The keys in the last line of the screen, the most important first.
-pub const FOOTER: [(&str, &str); 9] = [
-    ("q", "quit"),
-    ("?", "help"),
-    ("p", "pause"),
-    ("s", "sort"),
-    ("↑↓", "select"),
-    ("⏎", "details"),
-    ("w", "why"),
-    ("r", "reverse"),
-    ("b", "bars"),
-];
-
-const KEYS: [(&str, &str); 10] = [
-    ("q  Ctrl-C", "quit; Esc closes a panel first"),
-    ("?  h", "this help"),
-    ("p  space", "pause: the screen is not updated, tracing goes on"),
-    ("s S  > <", "sort by the next or previous column"),
-    ("r", "reverse the order"),
-    ("↑↓  j k", "select a row; Home and End go to the first and last"),
-    ("⏎  Tab", "all details of the selected row, and back"),
-    ("w", "why the selected row's messages took so long, and back"),
-    ("b", "bars: share of the time, or length by median latency"),
-    ("PgUp PgDn", "scroll this help, the details and why"),
-];
 
 /// Draws the help in place of the body.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
@@ -48,8 +22,8 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     if !warnings.is_empty() {
         lines.push(Line::default());
     }
-    for (key, what) in KEYS {
-        push(&mut lines, key, what, (12, width), theme);
+    for binding in keys::bindings(app).into_iter().filter(|binding| !binding.shown.is_empty()) {
+        push(&mut lines, binding.shown, binding.words, (12, width), theme);
     }
     lines.push(Line::default());
     for column in Column::ALL {

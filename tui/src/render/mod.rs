@@ -23,21 +23,24 @@
 //! place of the body; on a screen of 40 lines or more it is also below the details.
 
 mod details;
+mod footer;
 mod header;
 mod help;
 mod ledger;
+mod palette;
 mod panel;
 mod stages;
 mod table;
+mod tabs;
 mod why;
 
-use crate::app::App;
+use crate::app::{App, Overlay, View};
 use crate::layout::{self, ScreenContent};
 use crate::theme::Theme;
 use crate::{text, words};
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
 /// Draws the whole screen.
@@ -58,13 +61,16 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
     let areas = layout::panel_areas(area, content);
     header::draw(frame, areas.header, app, theme);
     header::draw_warnings(frame, areas.warnings, &warnings, theme);
-    footer(frame, areas.footer, theme);
-    let top = areas.warnings.bottom();
+    tabs::draw(frame, areas.tabs, app, theme);
+    footer::draw(frame, areas.footer, app, theme);
+    let top = areas.tabs.bottom();
     let body = Rect { y: top, height: areas.footer.y - top, ..area };
-    if app.is_help() {
-        return help::draw(frame, body, app, theme);
+    match app.overlay() {
+        Some(Overlay::Help) => return help::draw(frame, body, app, theme),
+        Some(Overlay::Palette(input)) => return palette::draw(frame, body, app, input, theme),
+        Some(Overlay::Filter(..)) | None => {}
     }
-    if app.rows().len() == 0 {
+    if app.rows().len() == 0 && app.view().is_of_a_row() {
         return help::draw_nothing_yet(frame, body, app, theme);
     }
     if let Some(area) = areas.table {
@@ -79,6 +85,23 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
     if let Some(area) = areas.why {
         why::draw(frame, area, app, theme);
     }
+    if let Some(area) = areas.whole {
+        whole(frame, area, app, theme);
+    }
+}
+
+/// Draws the view that fills the body alone.
+fn whole(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
+    match app.view() {
+        View::Overview | View::Details | View::Why => {}
+        View::Compare
+        | View::Distribution
+        | View::Messages
+        | View::Ledger
+        | View::Threads
+        | View::Probes
+        | View::Log => details::draw(frame, area, app, theme),
+    }
 }
 
 fn too_small(frame: &mut Frame<'_>, area: Rect) {
@@ -91,18 +114,4 @@ fn too_small(frame: &mut Frame<'_>, area: Rect) {
     );
     let lines = text::wrap(&sentence, usize::from(area.width));
     frame.render_widget(Paragraph::new(lines.into_iter().map(Line::raw).collect::<Vec<_>>()), area);
-}
-
-/// Draws the keys, as many as fit uncut.
-fn footer(frame: &mut Frame<'_>, area: Rect, theme: Theme) {
-    let mut left = usize::from(area.width);
-    let mut spans = Vec::new();
-    for (key, what) in help::FOOTER {
-        let takes = text::width(key) + text::width(what) + 3;
-        let Some(after) = left.checked_sub(takes) else { break };
-        left = after;
-        spans.push(Span::styled(format!(" {key}"), theme.heading()));
-        spans.push(Span::raw(format!(" {what} ")));
-    }
-    frame.render_widget(Line::from(spans), area);
 }

@@ -1,9 +1,12 @@
 //! `wirelap live`: watches the programs that run on this machine, and wirelap's own workloads if the user starts some.
 
+mod source;
+
 use crate::common::{FilterArgs, TracedWorkloadArgs};
 use crate::json::Json;
 use crate::quantity;
 use clap::Args;
+use source::LiveSource;
 use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -11,11 +14,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use wirelap_correlate::Snapshot;
-use wirelap_events::{Delivery, Pid};
+use wirelap_events::Pid;
 use wirelap_experiment::{
     Catalogue, Choice, Choices, Installations, Pacing, Trial, TrialStopped, WorkloadInstallation,
     WorkloadOptions, WorkloadProcesses, check_workloads, choose, random_domain, unique,
 };
+use wirelap_history::Collector;
 use wirelap_process::Failure;
 use wirelap_process::Outputs;
 use wirelap_process::Signals;
@@ -87,8 +91,8 @@ const BLOCK_INTERVAL: Duration = Duration::from_secs(1);
 /// The width of plain lines in columns.
 const WIDTH: u16 = 100;
 
-/// A sink that discards deliveries: the snapshots count them already.
-type Discard = fn(&Delivery);
+/// The most updates that wait for the screen. While more would wait, the collector puts them together.
+const UPDATES: usize = 64;
 
 /// Watches until the user leaves, a signal arrives or the time is over.
 ///
@@ -113,7 +117,8 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let signals = catch_signals()?;
     let environment = environment::describe(0);
     let recorder = recorder(args, &outputs, &environment)?;
-    let tracer = Tracer::start(&settings(args), (|_| {}) as Discard, recorder)?;
+    let (collector, updates) = Collector::new(UPDATES);
+    let tracer = Tracer::start(&settings(args), collector, recorder)?;
     let hooks = tracer.hooks().to_vec();
     let installations = installation.map(Installations::from);
     let mut workloads = Vec::new();
@@ -125,7 +130,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     }
     let stopped = start(&mut workloads).and_then(|()| {
         tracer.commands().begin(Sampling::Off);
-        watch(args, &tracer, &mut workloads, &signals)
+        watch(args, &tracer, LiveSource::new(updates), &mut workloads, &signals)
     });
     for workload in &mut workloads {
         workload.group.stop();
@@ -256,7 +261,8 @@ fn start(workloads: &mut [WorkloadProcesses<'_>]) -> Result<(), TrialStopped> {
 /// Shows snapshots until it is time to stop.
 fn watch(
     args: &LiveArgs,
-    tracer: &Tracer<Discard>,
+    tracer: &Tracer<Collector>,
+    mut source: LiveSource,
     workloads: &mut [WorkloadProcesses<'_>],
     signals: &Signals,
 ) -> Result<(), TrialStopped> {
@@ -276,7 +282,6 @@ fn watch(
         && std::io::stdout().is_terminal()
         && std::io::stdin().is_terminal();
     let shown = if screen {
-        let mut source = || tracer.latest();
         wirelap_tui::run(wirelap_tui::Options::default(), &mut source, &should_stop)
             .map(drop)
             .map_err(|error| Failure::Machine(format!("{error}: try `wirelap live --plain`")))
@@ -291,7 +296,7 @@ fn watch(
 
 /// Prints a block of lines each second until it is time to stop.
 fn lines(
-    tracer: &Tracer<Discard>,
+    tracer: &Tracer<Collector>,
     should_stop: &dyn Fn() -> bool,
     to_stderr: bool,
 ) -> Result<(), Failure> {

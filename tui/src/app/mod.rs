@@ -1,14 +1,30 @@
-//! The screen's state. Keys and snapshots go in; nothing here draws or waits.
+//! The screen's state. Keys and updates go in; nothing here draws or waits.
+
+mod command;
+pub mod keys;
+mod overlay;
+mod perform;
+mod request;
+mod view;
+
+pub use command::{Command, Motion, ReplayControl};
+pub use overlay::{Input, Overlay, palette};
+pub use request::{
+    ExperimentChoice, ExperimentRequest, ExperimentSettings, ReplayState, Request, Source,
+};
+pub use view::View;
 
 use crate::bars::Scale;
-use crate::columns::Sort;
+use crate::columns::{self, Sort};
+use crate::theme::Theme;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::sync::Arc;
 use wirelap_correlate::snapshot::{Group, Snapshot};
 use wirelap_events::GroupId;
+use wirelap_history::{History, Slice, Update, Window};
 
 /// What the terminal loop has to do after a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Nothing: the key has no meaning here.
     Ignore,
@@ -16,60 +32,129 @@ pub enum Action {
     Redraw,
     /// Leave the screen.
     Quit,
+    /// Put a text into the terminal's clipboard.
+    Copy(String),
+    /// Draw the screen into files.
+    Screenshot,
+    /// Ask the program around the screen.
+    Request(Request),
 }
 
-/// What fills the body of the screen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum View {
-    /// All rows side by side.
-    #[default]
-    Compare,
-    /// Everything about the selected row.
-    Details,
-    /// Why the selected row's messages took so long.
-    Why,
-}
+/// The most updates that are kept while the screen is paused; later ones are taken when it goes on.
+const MAX_HELD: usize = 2_400;
 
 /// The screen's state.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub struct App {
-    snapshot: Arc<Snapshot>,
-    /// Indices of the snapshot's groups in the sorted order.
+    history: History,
+    /// The newest snapshot, with the figures of the chosen window.
+    shown: Arc<Snapshot>,
+    /// Indices of the shown snapshot's groups in the sorted order, without those that the filter hides.
     order: Vec<usize>,
     selected: Option<GroupId>,
+    marked: Vec<GroupId>,
     view: View,
+    window: Window,
     sort: Sort,
     scale: Scale,
+    filter: String,
     scroll: u16,
     paused: bool,
-    help: bool,
+    held: Vec<Update>,
+    overlay: Option<Overlay>,
+    status: Option<String>,
+    replay: Option<ReplayState>,
+    theme: Theme,
+}
+
+impl Default for App {
+    fn default() -> App {
+        App::new()
+    }
 }
 
 impl App {
     /// The state before the first snapshot.
     pub fn new() -> App {
-        App::default()
+        App {
+            history: History::default(),
+            shown: Arc::default(),
+            order: Vec::new(),
+            selected: None,
+            marked: Vec::new(),
+            view: View::default(),
+            window: Window::default(),
+            sort: Sort::default(),
+            scale: Scale::default(),
+            filter: String::new(),
+            scroll: 0,
+            paused: false,
+            held: Vec::new(),
+            overlay: None,
+            status: None,
+            replay: None,
+            theme: Theme::from_env(),
+        }
     }
 
-    /// Shows a newer snapshot. The same group stays selected, wherever its row moves.
+    /// Shows a newer snapshot of which nothing else is known.
     pub fn update(&mut self, snapshot: Arc<Snapshot>) {
+        self.take(Update { snapshot, slice: Slice::default() });
+        self.refresh();
+    }
+
+    /// Takes an update. It is shown after [`App::refresh`], or, while the screen is paused, when it goes on.
+    pub fn take(&mut self, update: Update) {
+        if !self.paused {
+            self.history.add(update);
+        } else if self.held.len() < MAX_HELD {
+            self.held.push(update);
+        }
+    }
+
+    /// Forgets all updates, because a replay was moved back.
+    pub fn restart(&mut self) {
+        self.history = History::default();
+        self.held.clear();
+    }
+
+    /// Shows what was taken. The same row stays selected, wherever it moves.
+    pub fn refresh(&mut self) {
         let position = self.position();
-        self.order = self.sort.order(&snapshot.groups);
-        self.snapshot = snapshot;
+        self.shown = self.history.snapshot(self.window);
+        self.arrange();
         let gone = self.selected.is_none_or(|id| self.rows().all(|group| group.id != id));
         if gone {
             self.select(position);
         }
     }
 
-    /// The snapshot that is shown.
+    /// Sorts and filters the rows.
+    fn arrange(&mut self) {
+        let groups = &self.shown.groups;
+        let mut order = self.sort.order(groups);
+        order.retain(|&at| columns::matches(&groups[at], &self.filter));
+        self.order = order;
+    }
+
+    /// The snapshot that is shown, with the figures of the chosen window.
     pub fn snapshot(&self) -> &Snapshot {
-        &self.snapshot
+        &self.shown
+    }
+
+    /// What has been seen so far.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The window that the figures are of.
+    pub fn window(&self) -> Window {
+        self.window
     }
 
     /// The groups in the sorted order.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &Group> + '_ {
-        self.order.iter().map(|&index| &self.snapshot.groups[index])
+        self.order.iter().map(|&index| &self.shown.groups[index])
     }
 
     /// The selected row's index in [`App::rows`]; 0 without rows.
@@ -82,6 +167,17 @@ impl App {
         self.rows().nth(self.position())
     }
 
+    /// The rows that are marked for the comparison, in the order in which they were marked.
+    pub fn marked(&self) -> impl Iterator<Item = &Group> + '_ {
+        let groups = &self.shown.groups;
+        self.marked.iter().filter_map(|id| groups.iter().find(|group| group.id == *id))
+    }
+
+    /// Whether a row is marked.
+    pub fn is_marked(&self, id: GroupId) -> bool {
+        self.marked.contains(&id)
+    }
+
     /// What fills the body.
     pub fn view(&self) -> View {
         self.view
@@ -92,24 +188,69 @@ impl App {
         self.sort
     }
 
+    /// The text that rows and messages are filtered by; empty if they are not.
+    pub fn filter(&self) -> &str {
+        &self.filter
+    }
+
     /// What the lengths of the bars show.
     pub(crate) fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// How many lines of the details or the help are scrolled out at the top.
+    /// How many lines of the view or the help are scrolled out at the top.
     pub fn scroll(&self) -> u16 {
         self.scroll
     }
 
-    /// Whether the screen is paused: the loop then takes no snapshots.
+    /// Whether the screen is paused: the figures stay as they are.
     pub fn is_paused(&self) -> bool {
         self.paused
     }
 
+    /// What covers the body.
+    pub fn overlay(&self) -> Option<&Overlay> {
+        self.overlay.as_ref()
+    }
+
     /// Whether the help covers the body.
     pub fn is_help(&self) -> bool {
-        self.help
+        matches!(self.overlay, Some(Overlay::Help))
+    }
+
+    /// The state of the replay; `None` if the figures are of now.
+    pub fn replay(&self) -> Option<ReplayState> {
+        self.replay
+    }
+
+    /// Whether files are replayed.
+    pub fn is_replay(&self) -> bool {
+        self.replay.is_some()
+    }
+
+    /// Sets the state of the replay.
+    pub fn set_replay(&mut self, replay: Option<ReplayState>) {
+        self.replay = replay;
+    }
+
+    /// The sentence in the last line: the answer to the last request; `None` if there is none.
+    pub fn status(&self) -> Option<&str> {
+        self.status.as_deref()
+    }
+
+    /// Shows a sentence in the last line until the next key.
+    pub fn say(&mut self, sentence: String) {
+        self.status = Some(sentence).filter(|sentence| !sentence.is_empty());
+    }
+
+    /// The colours.
+    pub fn theme(&self) -> Theme {
+        self.theme
+    }
+
+    /// Sets the colours.
+    pub fn set_theme(&mut self, theme: Theme) {
+        self.theme = theme;
     }
 
     /// Reacts to a key.
@@ -120,71 +261,15 @@ impl App {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return if key.code == KeyCode::Char('c') { Action::Quit } else { Action::Ignore };
         }
-        self.on_panel_key(key.code).unwrap_or_else(|| self.on_table_key(key.code))
-    }
-
-    /// Keys that open, close and move panels.
-    fn on_panel_key(&mut self, key: KeyCode) -> Option<Action> {
-        match key {
-            KeyCode::Char('q') => return Some(Action::Quit),
-            KeyCode::Esc => return Some(self.back()),
-            KeyCode::Char('?' | 'h') | KeyCode::F(1) => {
-                self.help = !self.help;
-                self.scroll = 0;
-            }
-            KeyCode::Enter | KeyCode::Tab => self.toggle(View::Details),
-            KeyCode::Char('w') => self.toggle(View::Why),
-            KeyCode::PageDown => self.scroll = self.scroll.saturating_add(5).min(MAX_SCROLL),
-            KeyCode::PageUp => self.scroll = self.scroll.saturating_sub(5),
-            _ => return None,
+        let said = self.status.take().is_some();
+        if let Some(action) = self.on_overlay_key(key.code) {
+            return action;
         }
-        Some(Action::Redraw)
-    }
-
-    /// Keys that change what the rows show.
-    fn on_table_key(&mut self, key: KeyCode) -> Action {
-        match key {
-            KeyCode::Char('p' | ' ') => self.paused = !self.paused,
-            KeyCode::Char('s' | '>') => self.sort_by(self.sort.next()),
-            KeyCode::Char('S' | '<') => self.sort_by(self.sort.previous()),
-            KeyCode::Char('r') => {
-                self.sort_by(Sort { reverse: !self.sort.reverse, ..self.sort });
-            }
-            KeyCode::Char('b') => {
-                self.scale = if self.scale == Scale::Share { Scale::Time } else { Scale::Share };
-            }
-            KeyCode::Down | KeyCode::Char('j') => self.select(self.position().saturating_add(1)),
-            KeyCode::Up | KeyCode::Char('k') => self.select(self.position().saturating_sub(1)),
-            KeyCode::Home | KeyCode::Char('g') => self.select(0),
-            KeyCode::End | KeyCode::Char('G') => self.select(usize::MAX),
-            _ => return Action::Ignore,
+        match keys::command(self, key.code) {
+            Some(command) => self.perform(command),
+            None if said => Action::Redraw,
+            None => Action::Ignore,
         }
-        Action::Redraw
-    }
-
-    /// Esc closes the help, then the open view, and leaves the screen if neither is open.
-    fn back(&mut self) -> Action {
-        if self.help {
-            self.help = false;
-        } else if self.view != View::Compare {
-            self.view = View::Compare;
-        } else {
-            return Action::Quit;
-        }
-        self.scroll = 0;
-        Action::Redraw
-    }
-
-    /// Shows a view, or the comparison if that view is already shown.
-    fn toggle(&mut self, view: View) {
-        self.help = false;
-        self.scroll = 0;
-        self.view = if self.view == view { View::Compare } else { view };
-    }
-
-    fn sort_by(&mut self, sort: Sort) {
-        self.sort = sort;
-        self.order = sort.order(&self.snapshot.groups);
     }
 
     /// Selects the row at a position, or the last row if there are fewer.
@@ -197,7 +282,7 @@ impl App {
 
 /// The largest scroll position, in lines; no panel has more lines. Drawing stops at the panel's end in any case, but
 /// without this limit the key for scrolling up would first have to undo each press past the end.
-const MAX_SCROLL: u16 = 120;
+const MAX_SCROLL: u16 = 400;
 
 #[cfg(test)]
 mod tests {
@@ -245,7 +330,7 @@ mod tests {
     fn the_selection_follows_its_group() {
         let mut app = app(&[1.0, 2.0, 3.0]);
         press(&mut app, "j");
-        press(&mut app, "ss");
+        press(&mut app, "oo");
         assert_eq!(app.sort().by, Some(Column::Rate));
         assert_eq!(shown(&app), [2, 1, 0]);
         app.update(snapshot(&[1.0, 9.0, 3.0]));
@@ -280,7 +365,7 @@ mod tests {
         assert_eq!(app.on_key(KeyCode::Esc.into()), Action::Redraw);
         assert_eq!((app.is_help(), app.view()), (false, View::Details));
         assert_eq!(app.on_key(KeyCode::Esc.into()), Action::Redraw);
-        assert_eq!(app.view(), View::Compare);
+        assert_eq!(app.view(), View::Overview);
         assert_eq!(app.on_key(KeyCode::Esc.into()), Action::Quit);
     }
 
@@ -292,15 +377,15 @@ mod tests {
         app.on_key(KeyCode::Enter.into());
         assert_eq!(app.view(), View::Details);
         press(&mut app, "ww");
-        assert_eq!(app.view(), View::Compare);
+        assert_eq!(app.view(), View::Overview);
         press(&mut app, "w");
         assert_eq!(app.on_key(KeyCode::Esc.into()), Action::Redraw);
-        assert_eq!(app.view(), View::Compare);
+        assert_eq!(app.view(), View::Overview);
     }
 
     #[test]
     fn q_and_ctrl_c_quit_from_everywhere() {
-        for before in ["", "?", "p", "\t"] {
+        for before in ["", "?", "p", "2"] {
             let mut app = app(&[1.0]);
             press(&mut app, before);
             assert_eq!(press(&mut app, "q"), [Action::Quit]);
@@ -314,9 +399,9 @@ mod tests {
         let mut app = app(&[]);
         assert_eq!(press(&mut app, "p"), [Action::Redraw]);
         assert!(app.is_paused());
-        press(&mut app, " ");
+        press(&mut app, "p");
         assert!(!app.is_paused());
-        assert_eq!(press(&mut app, "z"), [Action::Ignore]);
+        assert_eq!(press(&mut app, "%"), [Action::Ignore]);
         let released =
             KeyEvent::new_with_kind(KeyCode::Char('q'), KeyModifiers::NONE, KeyEventKind::Release);
         assert_eq!(app.on_key(released), Action::Ignore);
@@ -326,7 +411,7 @@ mod tests {
     fn scrolling_starts_over_with_each_panel() {
         let mut app = app(&[1.0]);
         app.on_key(KeyCode::Tab.into());
-        for _ in 0..50 {
+        for _ in 0..100 {
             app.on_key(KeyCode::PageDown.into());
         }
         assert_eq!(app.scroll(), MAX_SCROLL);

@@ -1,0 +1,139 @@
+//! What each command does.
+
+use super::{Action, App, Command, Input, MAX_SCROLL, Motion, Overlay, Request, View};
+use crate::bars::Scale;
+use crate::columns::Sort;
+
+/// Lines that a page has when the selection moves by one.
+const PAGE: u16 = 5;
+
+impl App {
+    /// Carries out a command.
+    pub fn perform(&mut self, command: Command) -> Action {
+        match command {
+            Command::Quit => return Action::Quit,
+            Command::Back => return self.back(),
+            Command::Help => self.toggle_help(),
+            Command::Palette => self.overlay = Some(Overlay::Palette(Input::default())),
+            Command::Filter => self.begin_filter(),
+            Command::Show(view) => self.toggle(view),
+            Command::NextView => self.show(self.view.next()),
+            Command::PreviousView => self.show(self.view.previous()),
+            Command::Move(motion) => self.go(motion),
+            Command::Open => self.open(),
+            Command::Pause => self.pause(),
+            Command::NextWindow => self.set_window(self.window.next()),
+            Command::PreviousWindow => self.set_window(self.window.previous()),
+            Command::SetMark => self.set_mark(),
+            Command::MarkRow => self.mark_row(),
+            Command::NextSort => self.sort_by(self.sort.next()),
+            Command::PreviousSort => self.sort_by(self.sort.previous()),
+            Command::ReverseSort => self.sort_by(Sort { reverse: !self.sort.reverse, ..self.sort }),
+            Command::BarScale => self.scale = self.scale.next(),
+            Command::NextTheme => self.theme = self.theme.next(),
+            Command::Screenshot => return Action::Screenshot,
+            Command::Replay(control) => return Action::Request(Request::Replay(control)),
+            Command::Columns
+            | Command::NextList
+            | Command::EarlierMessage
+            | Command::LaterMessage
+            | Command::Export
+            | Command::CopyFilter
+            | Command::Experiments => return Action::Ignore,
+        }
+        Action::Redraw
+    }
+
+    /// Closes the help, then the open view, and leaves the screen if neither is open.
+    fn back(&mut self) -> Action {
+        self.scroll = 0;
+        if self.overlay.take().is_none() {
+            if self.view == View::Overview {
+                return Action::Quit;
+            }
+            self.view = View::Overview;
+        }
+        Action::Redraw
+    }
+
+    fn toggle_help(&mut self) {
+        self.overlay = if self.is_help() { None } else { Some(Overlay::Help) };
+        self.scroll = 0;
+    }
+
+    fn begin_filter(&mut self) {
+        let text = self.filter.clone();
+        self.overlay = Some(Overlay::Filter(Input { text: text.clone(), selected: 0 }, text));
+    }
+
+    /// Shows a view, or the overview if that view is already shown.
+    fn toggle(&mut self, view: View) {
+        self.show(if self.view == view { View::Overview } else { view });
+    }
+
+    fn show(&mut self, view: View) {
+        self.overlay = None;
+        self.scroll = 0;
+        self.view = view;
+    }
+
+    /// Shows more of what is selected.
+    fn open(&mut self) {
+        self.toggle(View::Details);
+    }
+
+    fn pause(&mut self) {
+        self.paused = !self.paused;
+        if !self.paused {
+            let held = std::mem::take(&mut self.held);
+            held.into_iter().for_each(|update| self.history.add(update));
+            self.refresh();
+        }
+    }
+
+    fn set_window(&mut self, window: wirelap_history::Window) {
+        self.window = window;
+        self.refresh();
+    }
+
+    fn set_mark(&mut self) {
+        self.history.mark();
+        self.refresh();
+        self.say("baseline kept: the view \"compare\" shows what has changed since".into());
+    }
+
+    /// Marks the selected row, or removes its mark.
+    fn mark_row(&mut self) {
+        let Some(id) = self.selected().map(|group| group.id) else { return };
+        if self.is_marked(id) {
+            self.marked.retain(|marked| *marked != id);
+        } else {
+            self.marked.push(id);
+        }
+    }
+
+    fn sort_by(&mut self, sort: Sort) {
+        self.sort = sort;
+        self.arrange();
+    }
+
+    /// Moves the selection, or scrolls.
+    fn go(&mut self, motion: Motion) {
+        match motion {
+            Motion::Down => self.select(self.position().saturating_add(1)),
+            Motion::Up => self.select(self.position().saturating_sub(1)),
+            Motion::First => self.select(0),
+            Motion::Last => self.select(usize::MAX),
+            Motion::PageDown => self.scroll = self.scroll.saturating_add(PAGE).min(MAX_SCROLL),
+            Motion::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
+            Motion::Left | Motion::Right => {}
+        }
+    }
+}
+
+impl Scale {
+    /// The other scale.
+    fn next(self) -> Scale {
+        if self == Scale::Share { Scale::Time } else { Scale::Share }
+    }
+}

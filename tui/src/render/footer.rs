@@ -1,0 +1,57 @@
+//! The last line: the answer to the last request, a text that is entered, or the keys.
+
+use crate::app::{App, Overlay, keys};
+use crate::text;
+use crate::theme::Theme;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+/// Draws the last line.
+pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
+    let line = match (app.overlay(), app.status()) {
+        (Some(Overlay::Filter(input, _)), _) => entered("filter", &input.text, area.width, theme),
+        (_, Some(sentence)) => Line::styled(
+            format!(" {}", text::truncate(sentence, room(area.width))),
+            theme.heading(),
+        ),
+        _ => keys(app, area.width, theme),
+    };
+    frame.render_widget(line, area);
+}
+
+/// A text while it is entered, with the cursor at its end. Of a long one, the end is shown.
+pub fn entered(what: &str, entered: &str, width: u16, theme: Theme) -> Line<'static> {
+    let room = room(width).saturating_sub(what.len() + 3);
+    let clean = text::clean(entered);
+    let mut shown = clean.as_str();
+    while text::width(shown) > room {
+        let mut chars = shown.chars();
+        chars.next();
+        shown = chars.as_str();
+    }
+    Line::from(vec![
+        Span::styled(format!(" {what}: "), theme.heading()),
+        Span::raw(shown.to_owned()),
+        Span::styled(" ", theme.selected()),
+    ])
+}
+
+fn room(width: u16) -> usize {
+    usize::from(width).saturating_sub(2)
+}
+
+/// The keys, as many as fit uncut.
+fn keys(app: &App, width: u16, theme: Theme) -> Line<'static> {
+    let mut left = usize::from(width);
+    let mut spans = Vec::new();
+    for binding in keys::bindings(app).into_iter().filter(|binding| !binding.short.is_empty()) {
+        let key = binding.shown.split(' ').next().unwrap_or_default();
+        let takes = text::width(key) + text::width(binding.short) + 3;
+        let Some(after) = left.checked_sub(takes) else { break };
+        left = after;
+        spans.push(Span::styled(format!(" {key}"), theme.heading()));
+        spans.push(Span::raw(format!(" {} ", binding.short)));
+    }
+    Line::from(spans)
+}
