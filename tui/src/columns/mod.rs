@@ -1,0 +1,11 @@
+//! The comparison's columns.
+
+mod cell;
+mod column;
+mod names;
+mod sort;
+
+pub use cell::{cell, reliability};
+pub use column::Column;
+pub use names::{is_shown, marked_name, matches, name, short_name};
+pub use sort::Sort;
