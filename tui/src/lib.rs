@@ -10,9 +10,11 @@ mod app;
 mod bars;
 mod columns;
 mod layout;
+mod mouse;
 mod picture;
 mod plain;
 pub mod render;
+mod silence;
 mod terminal;
 mod text;
 mod theme;
@@ -21,7 +23,7 @@ mod words;
 
 pub use app::{
     Action, App, Command, ExperimentChoice, ExperimentRequest, ExperimentSettings, ReplayControl,
-    ReplayState, Request, Source, View,
+    ReplayState, Request, Silence, Source, View,
 };
 pub use columns::{Column, Sort};
 pub use plain::plain;

@@ -344,17 +344,17 @@ proptest! {
     fn any_screen_of_any_snapshot_is_drawn(
         snapshots in prop::collection::vec(snapshot(), 1..3),
         keys in prop::collection::vec(key(), 0..12),
-        width in 0u16..=250, height in 0u16..=80, color: bool,
+        width in 0u16..=250, height in 0u16..=80, theme in prop::sample::select(Theme::ALL.to_vec()),
     ) {
         let mut app = App::new();
         for snapshot in snapshots {
             app.update(Arc::new(snapshot));
             for key in &keys {
                 app.on_key(*key);
-                draw(&app, width, height, Theme { color })?;
+                draw(&app, width, height, theme)?;
             }
         }
-        draw(&app, width, height, Theme { color })?;
+        draw(&app, width, height, theme)?;
     }
 
     #[test]
@@ -380,7 +380,7 @@ fn every_size_is_drawn() {
             }
             for width in (0..=250).step_by(3) {
                 for height in [0, 1, 9, 10, 13, 14, 24, 29, 30, 80] {
-                    draw(&app, width, height, Theme { color: true }).unwrap();
+                    draw(&app, width, height, Theme::DARK).unwrap();
                 }
             }
         }

@@ -16,6 +16,8 @@ pub enum Overlay {
     Palette(Input),
     /// The text that rows or messages are filtered by, while it is entered; and the one before.
     Filter(Input, String),
+    /// The list of columns, with the position of the selected one.
+    Columns(usize),
 }
 
 /// A text that is entered, and the selected one of the lines that match it.
@@ -51,6 +53,7 @@ impl App {
                 None
             }
             Overlay::Palette(input) => Some(self.on_palette_key(input, key)),
+            Overlay::Columns(at) => Some(self.on_columns_key(at, key)),
             Overlay::Filter(input, before) => Some(self.on_filter_key(input, before, key)),
         }
     }

@@ -1,54 +1,77 @@
 //! What stands in a cell, and the value that a column sorts by.
 
-use super::Column;
+use super::column::{Column, TREND};
 use super::names::name;
 use crate::{text, verdicts};
 use wirelap_correlate::Reliability;
-use wirelap_correlate::snapshot::{Group, Summary, Trust};
-use wirelap_events::Nanos;
+use wirelap_correlate::snapshot::{Group, HistoryPoint, Summary, Trust};
+use wirelap_events::{Nanos, Segment};
 
 impl Column {
-    /// The cell's text.
-    pub fn cell(self, group: &Group) -> String {
+    /// The cell's text, given the row's reliability.
+    pub fn cell(self, group: &Group, reliability: Reliability) -> String {
         match self {
             Column::Name => name(group),
             Column::Rate => text::number(group.rate_now.msg_per_s),
             Column::P50 => time(&group.one_way, group.one_way.p50),
+            Column::P90 => time(&group.one_way, group.one_way.p90),
             Column::P99 => time(&group.one_way, group.one_way.p99),
             Column::P999 => time(&group.one_way, group.one_way.p999),
             Column::Max => time(&group.one_way, group.one_way.max),
             Column::GapP50 => time(&group.sched_gap, group.sched_gap.p50),
             Column::GapP99 => time(&group.sched_gap, group.sched_gap.p99),
+            Column::Dwell => dwell(group).map_or(text::NONE.into(), text::time),
             Column::Overhead => group.overhead.ratio().map_or(text::NONE.into(), overhead),
             Column::BytesPerMessage => {
                 bytes_per_message(group).map_or(text::NONE.into(), text::number)
             }
+            Column::Retransmissions if group.overhead.packets == 0 => text::NONE.into(),
+            Column::Retransmissions => text::number(retransmissions(group)),
             Column::Payload | Column::Matched if group.messages.delivered == 0 => text::NONE.into(),
             Column::Payload => text::number(group.payload_bytes as f64),
             Column::Delivered => text::number(group.messages.delivered as f64),
-            Column::Matched => text::share(group.coverage).replace(' ', ""),
+            Column::Matched => matched(group, reliability),
+            Column::Trust => reliability.name().into(),
+            // An unusable row is not called healthy, because too little of it was captured.
+            Column::Why
+                if reliability == Reliability::Unusable
+                    && verdicts::problems(&group.why).next().is_none() =>
+            {
+                "too little captured".into()
+            }
             Column::Why => verdicts::cell(&group.why),
+            Column::MedianTrend => trend(group, |point| point.one_way_p50.0),
+            Column::RateTrend => trend(group, |point| point.delivered),
         }
     }
 
     /// The value that the column sorts by. Rows with `None` come last in both directions.
-    pub(super) fn key(self, group: &Group) -> Option<f64> {
+    pub(super) fn key(self, group: &Group, trust: &Trust) -> Option<f64> {
         let of = |summary: &Summary, time: Nanos| (summary.count > 0).then_some(time.0 as f64);
         match self {
             Column::Name => None,
             Column::Rate => Some(group.rate_now.msg_per_s),
             Column::P50 => of(&group.one_way, group.one_way.p50),
+            Column::P90 => of(&group.one_way, group.one_way.p90),
             Column::P99 => of(&group.one_way, group.one_way.p99),
             Column::P999 => of(&group.one_way, group.one_way.p999),
             Column::Max => of(&group.one_way, group.one_way.max),
             Column::GapP50 => of(&group.sched_gap, group.sched_gap.p50),
             Column::GapP99 => of(&group.sched_gap, group.sched_gap.p99),
+            Column::Dwell => dwell(group).map(|time| time.0 as f64),
             Column::Overhead => group.overhead.ratio(),
             Column::BytesPerMessage => bytes_per_message(group),
+            Column::Retransmissions => Some(retransmissions(group)),
             Column::Payload => Some(group.payload_bytes as f64),
             Column::Delivered => Some(group.messages.delivered as f64),
             Column::Matched => (group.messages.delivered > 0).then_some(group.coverage),
+            Column::Trust => Some(f64::from(reliability(group, trust) as u8)),
             Column::Why => verdicts::problems(&group.why).next().and_then(verdicts::largest_share),
+            Column::MedianTrend => {
+                let latest = group.history.last().filter(|point| point.delivered > 0);
+                latest.map(|point| point.one_way_p50.0 as f64)
+            }
+            Column::RateTrend => group.history.last().map(|point| point.delivered as f64),
         }
         .filter(|key| !key.is_nan())
     }
@@ -59,21 +82,11 @@ pub fn reliability(group: &Group, trust: &Trust) -> Reliability {
     wirelap_correlate::trust::reliability(&group.doubts(trust))
 }
 
-/// The cell's text, given the row's reliability. An unusable row is not called healthy, because too little of it was
-/// captured.
-pub fn cell(column: Column, group: &Group, reliability: Reliability) -> String {
-    if column == Column::Why
-        && reliability == Reliability::Unusable
-        && verdicts::problems(&group.why).next().is_none()
-    {
-        return "too little captured".into();
-    }
-    let mut cell = column.cell(group);
-    // The share is of the captured messages; how many there were is unknown.
-    if column == Column::Matched && reliability == Reliability::Unusable && cell != text::NONE {
-        cell.push('?');
-    }
-    cell
+/// The share of the deliveries that were matched. Of an unusable row it is the share of the captured messages, and how many
+/// there were is unknown.
+fn matched(group: &Group, reliability: Reliability) -> String {
+    let unknown = if reliability == Reliability::Unusable { "?" } else { "" };
+    format!("{}{unknown}", text::share(group.coverage).replace(' ', ""))
 }
 
 fn time(summary: &Summary, time: Nanos) -> String {
@@ -95,6 +108,23 @@ fn bytes_per_message(group: &Group) -> Option<f64> {
     (overhead.deliveries > 0).then(|| overhead.total() as f64 / overhead.deliveries as f64)
 }
 
+/// Median time that the broker had a message, of the slower one if there are several; `None` without a broker.
+fn dwell(group: &Group) -> Option<Nanos> {
+    let dwells = group.segments.iter().filter(|stat| stat.segment == Segment::BrokerDwell);
+    dwells.filter(|stat| stat.count > 0).map(|stat| stat.p50).max()
+}
+
+fn retransmissions(group: &Group) -> f64 {
+    group.overhead.detail.retransmissions as f64
+}
+
+/// A value of each of the last seconds as a sparkline, the newest at its right end; a dash if all are zero.
+fn trend(group: &Group, value: fn(&HistoryPoint) -> u64) -> String {
+    let columns = usize::from(TREND);
+    let line = text::sparkline(group.history.iter().map(value), columns);
+    if line.trim().is_empty() { text::NONE.into() } else { text::right(&line, columns) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,8 +133,8 @@ mod tests {
     fn cells_say_when_there_is_nothing() {
         let group = Group::default();
         for column in Column::ALL {
-            let cell = column.cell(&group);
-            assert!(["", "–", "0"].contains(&cell.as_str()), "{column:?}: {cell}");
+            let cell = column.cell(&group, Reliability::Good);
+            assert!(["", "–", "0", "good"].contains(&cell.as_str()), "{column:?}: {cell}");
         }
     }
 

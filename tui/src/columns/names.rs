@@ -32,7 +32,7 @@ pub fn marked_name(group: &Group, reliability: Reliability, room: usize) -> Stri
 /// Whether a row is shown. A row without messages and processes is hidden if another row has messages of the same
 /// middleware and broker: it is a probe connection (a client looks whether a server is up). Its bytes are in the report.
 pub fn is_shown(groups: &[Group], index: usize) -> bool {
-    let group = &groups[index];
+    let Some(group) = groups.get(index) else { return true };
     let is_empty = |group: &Group| group.messages.sent + group.messages.delivered == 0;
     let same =
         |other: &&Group| (&other.middleware, &other.broker) == (&group.middleware, &group.broker);
@@ -58,6 +58,18 @@ pub fn short_name(group: &Group, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_row_of_nobodys_without_messages_is_shown_only_if_there_is_no_other() {
+        let group = |middleware: &str| Group { middleware: middleware.into(), ..Group::default() };
+        let mut groups = vec![group("nats"), group("nats"), group("dds")];
+        let shown = |groups: &[Group]| (0..3).map(|at| is_shown(groups, at)).collect::<Vec<_>>();
+        assert_eq!(shown(&groups), [true, true, true]);
+        groups[1].messages.sent = 1;
+        assert_eq!(shown(&groups), [false, true, true]);
+        groups[0].processes.push(wirelap_correlate::Process::default());
+        assert_eq!(shown(&groups), [true, true, true]);
+    }
 
     #[test]
     fn a_long_name_loses_its_address_first() {

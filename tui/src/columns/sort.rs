@@ -1,9 +1,9 @@
 //! The order of the rows.
 
 use super::Column;
-use super::names::{is_shown, name};
+use super::names::name;
 use std::cmp::Ordering;
-use wirelap_correlate::snapshot::Group;
+use wirelap_correlate::snapshot::{Group, Trust};
 
 /// The order of the rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,51 +15,69 @@ pub struct Sort {
 }
 
 impl Sort {
-    /// Sorts by the next column to the right; after the last one, in the order in which the rows were found.
+    /// Sorts by the next of these columns to the right; after the last one, in the order in which the rows were found.
     #[must_use]
-    pub fn next(self) -> Sort {
+    pub fn next(self, columns: &[Column]) -> Sort {
         let by = match self.by {
-            None => Column::ALL.first(),
-            Some(column) => Column::ALL.iter().skip_while(|c| **c != column).nth(1),
+            None => columns.first(),
+            Some(column) => columns.iter().skip_while(|c| **c != column).nth(1),
         };
         Sort { by: by.copied(), reverse: false }
     }
 
-    /// Sorts by the next column to the left.
+    /// Sorts by the next of these columns to the left.
     #[must_use]
-    pub fn previous(self) -> Sort {
+    pub fn previous(self, columns: &[Column]) -> Sort {
         let by = match self.by {
-            None => Column::ALL.last(),
-            Some(column) => Column::ALL.iter().take_while(|c| **c != column).last(),
+            None => columns.last(),
+            Some(column) => columns.iter().take_while(|c| **c != column).last(),
         };
         Sort { by: by.copied(), reverse: false }
     }
 
-    /// Whether the largest value comes first, as it does by default for rates, deliveries and problems.
+    /// Sorts by a column, or reverses the order if it is the one that the rows are sorted by.
+    #[must_use]
+    pub fn toward(self, column: Column) -> Sort {
+        let reverse = self.by == Some(column) && !self.reverse;
+        Sort { by: Some(column), reverse }
+    }
+
+    /// Whether the largest value comes first, as it does by default for rates, counts and problems.
     pub fn descends(self) -> bool {
-        matches!(self.by, Some(Column::Rate | Column::Delivered | Column::Why)) != self.reverse
+        let largest = matches!(
+            self.by,
+            Some(
+                Column::Rate
+                    | Column::Retransmissions
+                    | Column::Delivered
+                    | Column::Trust
+                    | Column::Why
+                    | Column::RateTrend
+            )
+        );
+        largest != self.reverse
     }
 
-    /// The indices of the shown groups in this order. Rows with equal values stay in the order in which they were found.
-    pub fn order(self, groups: &[Group]) -> Vec<usize> {
-        let mut order: Vec<usize> = (0..groups.len()).filter(|&at| is_shown(groups, at)).collect();
+    /// The indices of the groups in this order. Rows with equal values stay in the order in which they were found.
+    pub fn order(self, groups: &[Group], trust: &Trust) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..groups.len()).collect();
         match self.by {
             None if self.reverse => order.reverse(),
             None => {}
             Some(column) => {
-                order.sort_by(|&a, &b| self.compare(column, &groups[a], &groups[b]));
+                order.sort_by(|&a, &b| self.compare(column, (&groups[a], &groups[b]), trust));
             }
         }
         order
     }
 
-    fn compare(self, column: Column, a: &Group, b: &Group) -> Ordering {
+    fn compare(self, column: Column, (a, b): (&Group, &Group), trust: &Trust) -> Ordering {
         let direct =
             |ordering: Ordering| if self.descends() { ordering.reverse() } else { ordering };
         if column == Column::Name {
             return direct(name(a).cmp(&name(b)));
         }
-        match (column.key(a), column.key(b)) {
+        match (column.key(a, trust), column.key(b, trust)) {
             (Some(a), Some(b)) => direct(a.total_cmp(&b)),
             (a, b) => a.is_none().cmp(&b.is_none()),
         }
@@ -87,36 +105,41 @@ mod tests {
     fn sorting_goes_through_every_column_and_back() {
         let mut sort = Sort::default();
         for column in Column::ALL {
-            sort = sort.next();
+            sort = sort.next(&Column::ALL);
             assert_eq!(sort.by, Some(column));
         }
-        assert_eq!(sort.next(), Sort::default());
-        assert_eq!(Sort::default().previous().by, Some(Column::Why));
-        assert_eq!(Sort { by: Some(Column::Name), reverse: true }.previous(), Sort::default());
+        assert_eq!(sort.next(&Column::ALL), Sort::default());
+        assert_eq!(Sort::default().previous(&Column::ALL).by, Some(Column::RateTrend));
+        assert_eq!(
+            Sort { by: Some(Column::Name), reverse: true }.previous(&Column::ALL),
+            Sort::default()
+        );
+    }
+
+    #[test]
+    fn a_column_that_is_chosen_again_reverses_the_order() {
+        let sort = Sort::default().toward(Column::P50);
+        assert_eq!(sort, Sort { by: Some(Column::P50), reverse: false });
+        assert!(sort.toward(Column::P50).reverse);
+        assert!(!sort.toward(Column::P50).toward(Column::Rate).reverse);
     }
 
     #[test]
     fn rates_descend_and_times_ascend_until_reversed() {
-        let order = |by, reverse| Sort { by: Some(by), reverse }.order(&groups());
+        let order =
+            |by, reverse| Sort { by: Some(by), reverse }.order(&groups(), &Trust::default());
         assert_eq!(order(Column::Rate, false), [1, 2, 0]);
         assert_eq!(order(Column::Rate, true), [0, 2, 1]);
         assert_eq!(order(Column::P50, false), [2, 0, 1]);
         assert_eq!(order(Column::Name, false), [2, 1, 0]);
-        assert_eq!(Sort { by: None, reverse: true }.order(&groups()), [2, 1, 0]);
-    }
-
-    #[test]
-    fn a_row_of_nobodys_without_messages_is_shown_only_if_there_is_no_other() {
-        let mut groups = vec![group("nats", 0.0, 0), group("nats", 1.0, 1), group("dds", 0.0, 0)];
-        assert_eq!(Sort::default().order(&groups), [0, 1, 2]);
-        groups[1].messages.sent = 1;
-        assert_eq!(Sort::default().order(&groups), [1, 2]);
-        groups[0].processes.push(wirelap_correlate::Process::default());
-        assert_eq!(Sort::default().order(&groups), [0, 1, 2]);
+        assert_eq!(Sort { by: None, reverse: true }.order(&groups(), &Trust::default()), [2, 1, 0]);
     }
 
     #[test]
     fn a_row_without_a_value_is_last_both_ways() {
-        assert_eq!(Sort { by: Some(Column::P50), reverse: true }.order(&groups()), [0, 2, 1]);
+        assert_eq!(
+            Sort { by: Some(Column::P50), reverse: true }.order(&groups(), &Trust::default()),
+            [0, 2, 1]
+        );
     }
 }

@@ -22,22 +22,23 @@
 //! From 161 columns on, the details are to the right of the table and the bars. The key `w` shows the panel of why.rs in
 //! place of the body; on a screen of 40 lines or more it is also below the details.
 
+mod columns_list;
 mod details;
-mod footer;
+pub(crate) mod footer;
 mod header;
 mod help;
 mod ledger;
-mod palette;
+pub(crate) mod palette;
 mod panel;
-mod stages;
-mod table;
-mod tabs;
+pub(crate) mod stages;
+pub(crate) mod table;
+pub(crate) mod tabs;
 mod why;
 
 use crate::app::{App, Overlay, View};
-use crate::layout::{self, ScreenContent};
+use crate::layout::{self, PanelAreas, ScreenContent};
 use crate::theme::Theme;
-use crate::{text, words};
+use crate::{silence, text};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -49,29 +50,25 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
     if !layout::fits(area) {
         return too_small(frame, area);
     }
-    let warnings: Vec<Vec<String>> = words::warnings(app.snapshot())
-        .iter()
-        .map(|warning| text::wrap(warning, usize::from(area.width).saturating_sub(3)))
-        .collect();
-    let content = ScreenContent {
-        rows: app.rows().len(),
-        warnings: warnings.iter().map(Vec::len).sum(),
-        view: app.view(),
-    };
-    let areas = layout::panel_areas(area, content);
+    let warnings = warnings(app, area.width);
+    let areas = areas_below(app, area, &warnings);
     header::draw(frame, areas.header, app, theme);
     header::draw_warnings(frame, areas.warnings, &warnings, theme);
     tabs::draw(frame, areas.tabs, app, theme);
     footer::draw(frame, areas.footer, app, theme);
-    let top = areas.tabs.bottom();
-    let body = Rect { y: top, height: areas.footer.y - top, ..area };
+    let body = body(&areas, area);
     match app.overlay() {
         Some(Overlay::Help) => return help::draw(frame, body, app, theme),
         Some(Overlay::Palette(input)) => return palette::draw(frame, body, app, input, theme),
+        Some(Overlay::Columns(at)) => {
+            let table = areas.table.unwrap_or(body);
+            let fitting = table::TableParts::columns_in(app, table.width);
+            return columns_list::draw(frame, body, app, (*at, &fitting), theme);
+        }
         Some(Overlay::Filter(..)) | None => {}
     }
     if app.rows().len() == 0 && app.view().is_of_a_row() {
-        return help::draw_nothing_yet(frame, body, app, theme);
+        return help::draw_nothing(frame, body, app, theme);
     }
     if let Some(area) = areas.table {
         table::draw(frame, area, app, theme);
@@ -90,6 +87,32 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
     }
 }
 
+/// The area of every panel on a screen that is large enough.
+pub(crate) fn areas(app: &App, area: Rect) -> PanelAreas {
+    areas_below(app, area, &warnings(app, area.width))
+}
+
+/// The body: what is between the tabs and the last line.
+pub(crate) fn body(areas: &PanelAreas, area: Rect) -> Rect {
+    let top = areas.tabs.bottom();
+    Rect { y: top, height: areas.footer.y.saturating_sub(top), ..area }
+}
+
+fn areas_below(app: &App, area: Rect, warnings: &[Vec<String>]) -> PanelAreas {
+    let content = ScreenContent {
+        rows: app.rows().len(),
+        warnings: warnings.iter().map(Vec::len).sum(),
+        view: app.view(),
+    };
+    layout::panel_areas(area, content)
+}
+
+/// The warnings, each wrapped into lines.
+fn warnings(app: &App, width: u16) -> Vec<Vec<String>> {
+    let wrap = |warning: &String| text::wrap(warning, usize::from(width).saturating_sub(3));
+    silence::warnings(app).iter().map(wrap).collect()
+}
+
 /// Draws the view that fills the body alone.
 fn whole(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     match app.view() {
@@ -106,7 +129,7 @@ fn whole(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
 
 fn too_small(frame: &mut Frame<'_>, area: Rect) {
     let sentence = format!(
-        "wirelap needs {}×{} characters; this terminal has {}×{}. q quits.",
+        "wirelap needs {}×{} characters; this terminal has {}×{}. Make it larger; q quits.",
         layout::MIN_WIDTH,
         layout::MIN_HEIGHT,
         area.width,
