@@ -6,7 +6,8 @@ use wirelap_correlate::snapshot::{Group, Process};
 
 /// One sentence for each reason to use the figures with care, the most serious first, then the notes.
 pub fn warnings(app: &App) -> Vec<String> {
-    let gone = app.rows().filter_map(|group| {
+    let groups = app.history().latest().groups.iter();
+    let gone = groups.filter_map(|group| {
         let broker = ended_broker(group).filter(|_| app.silence(group).is_some())?;
         Some(format!("{}: {}", columns::name(group), gone(app, group, broker)))
     });
@@ -15,8 +16,8 @@ pub fn warnings(app: &App) -> Vec<String> {
 
 /// `1 row silent`; `None` if no row is.
 pub fn summary(app: &App) -> Option<String> {
-    let silent = app.rows().filter(|group| app.silence(group).is_some()).count();
-    match silent {
+    let groups = app.history().latest().groups.iter();
+    match groups.filter(|group| app.silence(group).is_some()).count() {
         0 => None,
         1 => Some("1 row silent".into()),
         rows => Some(format!("{rows} rows silent")),

@@ -1,11 +1,11 @@
 //! The list in which columns are shown, hidden and moved.
 //!
 //! ```text
-//! ─ columns: space shows or hides, ← → moves, d restores, Esc closes ─
+//! ─ columns: space shows or hides, ← → moves, d restores; [·] has no room ─
 //! ▶ [x] MIDDLEWARE  middleware, and the broker or endpoint
 //!   [x] MSG/S       messages delivered a second …
 //!   [ ] P90         one-way latency, 90th percentile
-//!   [x] DELIVERED   no room: messages delivered
+//!   [·] DELIVERED   messages delivered
 //! ```
 
 use super::panel;
@@ -32,20 +32,22 @@ pub fn draw(
     theme: Theme,
 ) {
     let (title, body) = split_top(area, 1);
-    let what = "columns: space shows or hides, ← → moves, d restores, Esc closes";
+    let what = "columns: space shows or hides, ← → moves, d restores; [·] has no room";
     panel::rule(frame, title, what, theme);
     let entries = app.columns().entries();
     let shown = window(entries.len(), at, usize::from(body.height));
     let width = usize::from(body.width).saturating_sub(TITLE + 8);
     let line = |(index, &(column, is_shown)): (usize, &(Column, bool))| {
-        let sign = if is_shown { "[x] " } else { "[ ] " };
-        let no_room = is_shown && !fitting.contains(&column);
-        let words = format!("{}{}", if no_room { "no room: " } else { "" }, column.words());
+        let sign = match (is_shown, fitting.contains(&column)) {
+            (true, true) => "[x] ",
+            (true, false) => "[·] ",
+            (false, _) => "[ ] ",
+        };
         let line = Line::from(vec![
             panel::marker(index == at, theme),
             Span::raw(sign),
             Span::styled(text::left(column.title(), TITLE), theme.heading()),
-            Span::raw(text::truncate(&words, width)),
+            Span::raw(text::truncate(column.words(), width)),
         ]);
         if index == at { line.style(theme.selected()) } else { line }
     };
