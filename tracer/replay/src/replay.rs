@@ -8,8 +8,10 @@ use crate::open::{open, shown, unread};
 use crate::report::{left_out, packets_only, report};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use wirelap_correlate::{Config, Correlator, DeliverySink, Host, Snapshot};
-use wirelap_events::{Delivery, Nanos, Saturate};
+use wirelap_events::{Delivery, Nanos, Saturate, Segment};
 use wirelap_process::{Failure, Outputs};
 use wirelap_recording::hosts::DuplicateCapture;
 use wirelap_recording::{BlockOrEntry, Entry, Recording};
@@ -28,6 +30,8 @@ const SEVERAL_HOSTS: &str =
 /// Reads files through the correlator.
 pub struct Replay<F> {
     pub(crate) follower: F,
+    /// The bytes that were read of all files.
+    pub(crate) read: Arc<AtomicU64>,
     pub(crate) decode: Vec<(u16, String)>,
     pub(crate) correlator: Option<Correlator>,
     /// Complete deliveries that the follower has not got yet.
@@ -71,6 +75,7 @@ impl<F: Follower> Replay<F> {
     pub fn new(decode: &[(u16, String)], follower: F) -> Replay<F> {
         Replay {
             follower,
+            read: Arc::default(),
             decode: decode.to_vec(),
             correlator: None,
             ready: Vec::new(),
@@ -96,6 +101,11 @@ impl<F: Follower> Replay<F> {
         self.keeps_topics = true;
     }
 
+    /// The bytes that were read of all files so far, as they are in the files: compressed.
+    pub fn bytes_read(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.read)
+    }
+
     /// The follower.
     pub fn follower(&self) -> &F {
         &self.follower
@@ -116,7 +126,7 @@ impl<F: Follower> Replay<F> {
     }
 
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
-        let mut recording = open(path)?;
+        let mut recording = open(path, &self.read)?;
         let first = self.files == 0;
         self.files.grow(1);
         if first {
@@ -200,6 +210,7 @@ impl<F: Follower> Replay<F> {
             None => self.with(|correlator, out| correlator.finish(out))?,
         }
         let snapshot = self.correlator().snapshot(end);
+        self.follower.snapshot(self.for_follower(snapshot.clone()));
         let recorded = std::mem::take(&mut self.recorded);
         let cut = recorded.cut;
         let mut report = report(&snapshot, recorded, &self.other_reports);
@@ -229,7 +240,9 @@ impl<F: Follower> Replay<F> {
                 self.observed.add(event);
                 self.follower.event(event)?;
                 let Some(mut copy) = self.copy.take() else {
-                    return self.with(|correlator, out| correlator.take(event, out));
+                    self.with(|correlator, out| correlator.take(event, out))?;
+                    self.offer_snapshot(event.at);
+                    return Ok(());
                 };
                 copy.event(event, self.correlator());
                 self.copy = Some(copy);
@@ -242,7 +255,9 @@ impl<F: Follower> Replay<F> {
             Entry::Known(_) => {}
             Entry::Tick(at) => {
                 let Some(mut copy) = self.copy.take() else {
-                    return self.with(|correlator, out| correlator.tick(*at, out));
+                    self.with(|correlator, out| correlator.tick(*at, out))?;
+                    self.offer_snapshot(*at);
+                    return Ok(());
                 };
                 copy.tick(*at, self.correlator());
                 self.copy = Some(copy);
@@ -266,8 +281,15 @@ impl<F: Follower> Replay<F> {
         &mut self,
         step: impl FnOnce(&mut Correlator, &mut dyn DeliverySink),
     ) -> Result<(), Failure> {
-        let mut ready = std::mem::take(&mut self.ready);
-        let correlator = self.correlator();
+        self.correlator();
+        let Replay { correlator: Some(correlator), follower, ready, .. } = self else {
+            return Ok(());
+        };
+        if let Some(sink) = follower.sink() {
+            step(correlator, sink);
+            return Ok(());
+        }
+        let mut ready = std::mem::take(ready);
         step(correlator, &mut |delivery: &Delivery| {
             if F::DELIVERIES {
                 ready.push(delivery.clone());
@@ -280,6 +302,26 @@ impl<F: Follower> Replay<F> {
         }
         self.ready = ready;
         Ok(())
+    }
+
+    /// Gives the follower a snapshot if it wants one now.
+    fn offer_snapshot(&mut self, at: Nanos) {
+        if self.follower.wants_snapshot(at) {
+            let snapshot = self.correlator().snapshot(at);
+            let snapshot = self.for_follower(snapshot);
+            self.follower.snapshot(snapshot);
+        }
+    }
+
+    /// A snapshot without what packets alone do not show.
+    fn for_follower(&self, mut snapshot: Snapshot) -> Snapshot {
+        for group in &mut snapshot.groups {
+            group.check_verdicts();
+            if self.packets_only {
+                group.segments.retain(|one| one.segment != Segment::Busy);
+            }
+        }
+        snapshot
     }
 
     /// The correlator. It is made at the first use, when the notes at the beginning of a file have told its settings.

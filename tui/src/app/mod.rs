@@ -10,7 +10,8 @@ mod view;
 pub use command::{Command, Motion, ReplayControl};
 pub use overlay::{Input, Overlay, palette};
 pub use request::{
-    ExperimentChoice, ExperimentRequest, ExperimentSettings, ReplayState, Request, Source,
+    ExperimentChoice, ExperimentRequest, ExperimentSettings, ReadShare, ReplayState, Request,
+    Source,
 };
 pub use view::View;
 
@@ -64,6 +65,7 @@ pub struct App {
     overlay: Option<Overlay>,
     status: Option<String>,
     replay: Option<ReplayState>,
+    notes: Vec<String>,
     theme: Theme,
 }
 
@@ -93,6 +95,7 @@ impl App {
             overlay: None,
             status: None,
             replay: None,
+            notes: Vec::new(),
             theme: Theme::from_env(),
         }
     }
@@ -231,6 +234,16 @@ impl App {
     /// Sets the state of the replay.
     pub fn set_replay(&mut self, replay: Option<ReplayState>) {
         self.replay = replay;
+    }
+
+    /// What the user should know of the figures beside what the snapshots say.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Sets what the user should know of the figures beside what the snapshots say.
+    pub fn set_notes(&mut self, notes: Vec<String>) {
+        self.notes = notes;
     }
 
     /// The sentence in the last line: the answer to the last request; `None` if there is none.

@@ -3,7 +3,7 @@
 use super::command::ReplayControl;
 use std::sync::Arc;
 use wirelap_correlate::Snapshot;
-use wirelap_events::Delivery;
+use wirelap_events::{Delivery, Nanos};
 use wirelap_history::{Slice, Update};
 
 /// What the screen asks of the program around it.
@@ -68,8 +68,28 @@ pub struct ReplayState {
     pub playing: bool,
     /// Times as fast as it was recorded.
     pub speed: f64,
-    /// The position, 0..=1.
-    pub position: f64,
+    /// The time from the beginning of the files to the position.
+    pub at: Nanos,
+    /// The time from the beginning to the end of what was read.
+    pub length: Nanos,
+    /// While the files are read, how much of them was read.
+    pub reading: Option<ReadShare>,
+}
+
+/// How much of the files was read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ReadShare {
+    /// A share of their bytes, 0..=1.
+    Of(f64),
+    /// It is not known how long they are.
+    Unknown,
+}
+
+impl ReplayState {
+    /// The position as a share of the length, 0..=1.
+    pub fn share(&self) -> f64 {
+        if self.length == Nanos(0) { 1.0 } else { self.at.0 as f64 / self.length.0 as f64 }
+    }
 }
 
 /// The program around the screen: where updates come from, and who carries out requests.
@@ -89,6 +109,16 @@ pub trait Source {
     /// Whether everything that was handed out before is void, because a replay was moved back.
     fn has_restarted(&mut self) -> bool {
         false
+    }
+
+    /// What the user should know of the figures beside what the snapshots say: what could not be read of a file, for instance.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// A sentence on what has happened since the last call: what became of a request that took some time. `None` if nothing has.
+    fn news(&mut self) -> Option<String> {
+        None
     }
 
     /// The workloads that can be started; empty if none can.

@@ -49,7 +49,7 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
     if !layout::fits(area) {
         return too_small(frame, area);
     }
-    let warnings: Vec<Vec<String>> = words::warnings(app.snapshot())
+    let warnings: Vec<Vec<String>> = words::all_warnings(app)
         .iter()
         .map(|warning| text::wrap(warning, usize::from(area.width).saturating_sub(3)))
         .collect();
