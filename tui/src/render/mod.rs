@@ -29,6 +29,7 @@ mod help;
 mod ledger;
 mod palette;
 mod panel;
+mod replay;
 mod stages;
 mod table;
 mod tabs;

@@ -1,11 +1,14 @@
 //! `wirelap live`: watches the programs that run on this machine, and wirelap's own workloads if the user starts some.
 
+mod files;
+mod replay;
 mod source;
 
 use crate::common::{FilterArgs, TracedWorkloadArgs};
 use crate::json::Json;
 use crate::quantity;
 use clap::Args;
+use files::ScreenFiles;
 use source::LiveSource;
 use std::cell::RefCell;
 use std::io::IsTerminal;
@@ -37,9 +40,40 @@ use wirelap_session::preflight;
 use wirelap_session::{AttachLater, Findings, SessionSettings, Tracer};
 use wirelap_tui::plain;
 
+const EXAMPLES: &str = "\
+Examples:
+  sudo wirelap live                                  the programs that run on this machine
+  sudo wirelap live --on mqtt,nats --rate 500        and wirelap's own workloads beside them
+  wirelap live --replay trace.pcapng                 a recording or capture, without root
+  wirelap live --replay client.pcap server.pcap      both ends, captured on two hosts
+
+On the screen, ? shows all keys, x starts and changes workloads, s writes the screen to files.";
+
 /// `wirelap live`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct LiveArgs {
+    /// Show recordings and captures (pcapng, pcap; gzip, zstd; any number of hosts) in place of what happens now: play, pause, move to
+    /// any time. Needs no root
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 1..,
+        conflicts_with_all = [
+            "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
+            "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin",
+        ]
+    )]
+    pub replay: Vec<PathBuf>,
+
+    /// The folder for files that are written from the screen, such as pictures of it [default: the present folder]
+    #[arg(long, value_name = "FOLDER")]
+    pub save_to: Option<PathBuf>,
+
+    /// The screen writes no files and starts no workloads, so that no process keeps rights for that
+    #[arg(long, conflicts_with_all = ["on", "save_to"])]
+    pub watch_only: bool,
+
     /// Also run the workloads of these middlewares, all at the same time
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub on: Vec<String>,
@@ -99,6 +133,9 @@ const UPDATES: usize = 64;
 /// # Errors
 /// The probes cannot be attached, a workload failed, or an output could not be written.
 pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
+    if !args.replay.is_empty() {
+        return replay::run(args);
+    }
     let steward = steward(args)?;
     let outputs = Outputs::new(args.traced.force, steward.clone());
     let json = Json::open(args.json.as_deref(), &outputs)?;
@@ -112,6 +149,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         _ => None,
     };
     let (trials, skipped) = trials(args, installation.as_ref())?;
+    let files = shows_screen(args).then(|| ScreenFiles::of(args, &outputs)).transpose()?;
     outputs.seal()?;
     rights::confine_tracer();
     let signals = catch_signals()?;
@@ -130,7 +168,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     }
     let stopped = start(&mut workloads).and_then(|()| {
         tracer.commands().begin(Sampling::Off);
-        watch(args, &tracer, LiveSource::new(updates), &mut workloads, &signals)
+        watch(args, &tracer, LiveSource::new(updates, files), &mut workloads, &signals)
     });
     for workload in &mut workloads {
         workload.group.stop();
@@ -162,10 +200,24 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// Starts the steward if something needs rights later: starting workloads, or naming files at the end.
+/// Whether figures are shown on the screen, and not as lines.
+fn shows_screen(args: &LiveArgs) -> bool {
+    !args.plain
+        && !writes_to_stdout(args)
+        && std::io::stdout().is_terminal()
+        && std::io::stdin().is_terminal()
+}
+
+/// Whether the report goes to stdout.
+fn writes_to_stdout(args: &LiveArgs) -> bool {
+    args.json.as_deref() == Some(Path::new("-"))
+}
+
+/// Starts the steward if something needs rights later: starting workloads, or naming files.
 fn steward(args: &LiveArgs) -> Result<Option<Arc<Steward>>, Failure> {
     let is_file = |path: &PathBuf| path != Path::new("-");
-    let writes = args.json.iter().chain(&args.pcapng).any(is_file);
+    let from_screen = shows_screen(args) && !args.watch_only;
+    let writes = args.json.iter().chain(&args.pcapng).any(is_file) || from_screen;
     let role = match (args.on.is_empty(), writes) {
         (false, _) => StewardRole::Workloads,
         (true, true) => StewardRole::Outputs,
@@ -276,17 +328,12 @@ fn watch(
         let over = end.is_some_and(|end| Instant::now() >= end);
         over || stopped.is_some() || signals.caught().is_some() || tracer.has_ended()
     };
-    let to_stdout = matches!(args.json.as_deref(), Some(path) if path.as_os_str() == "-");
-    let screen = !args.plain
-        && !to_stdout
-        && std::io::stdout().is_terminal()
-        && std::io::stdin().is_terminal();
-    let shown = if screen {
+    let shown = if shows_screen(args) {
         wirelap_tui::run(wirelap_tui::Options::default(), &mut source, &should_stop)
             .map(drop)
             .map_err(|error| Failure::Machine(format!("{error}: try `wirelap live --plain`")))
     } else {
-        lines(tracer, &should_stop, to_stdout)
+        lines(tracer, &should_stop, writes_to_stdout(args))
     };
     match watched.into_inner().1 {
         Some(stopped) => Err(stopped),

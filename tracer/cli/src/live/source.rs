@@ -1,5 +1,6 @@
 //! Where the live screen's updates come from, and what is done for it.
 
+use super::files::ScreenFiles;
 use std::sync::mpsc::Receiver;
 use wirelap_history::Update;
 use wirelap_tui::{Request, Source};
@@ -7,12 +8,14 @@ use wirelap_tui::{Request, Source};
 /// The tracing thread's updates.
 pub struct LiveSource {
     updates: Receiver<Update>,
+    /// What may be written from the screen; `None` without a screen.
+    files: Option<ScreenFiles>,
 }
 
 impl LiveSource {
     /// Takes updates from a collector's channel.
-    pub fn new(updates: Receiver<Update>) -> LiveSource {
-        LiveSource { updates }
+    pub fn new(updates: Receiver<Update>, files: Option<ScreenFiles>) -> LiveSource {
+        LiveSource { updates, files }
     }
 }
 
@@ -23,9 +26,11 @@ impl Source for LiveSource {
 
     fn request(&mut self, request: Request) -> String {
         match request {
-            Request::Screenshot { .. } | Request::Export(_) => {
-                "this wirelap may write no files: start it with --screen-files FOLDER".into()
-            }
+            Request::Screenshot { text, svg } => match &mut self.files {
+                Some(files) => files.screenshot(&text, &svg),
+                None => "no files can be written without a screen".into(),
+            },
+            Request::Export(_) => "the packets of a message are not kept".into(),
             Request::Replay(_) => {
                 "these are the figures of now: wirelap live --replay FILE replays a recording"
                     .into()

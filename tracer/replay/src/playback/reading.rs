@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
+use wirelap_correlate::snapshot::HistoryPoint;
 use wirelap_correlate::{DeliverySink, Snapshot};
 use wirelap_events::{Delivery, Event, Nanos};
-use wirelap_history::{Collector, MessageFate, Update};
+use wirelap_history::{Collector, Message, MessageFate, Update};
 use wirelap_process::{Failure, remedy};
 use wirelap_report::RunReport;
 
@@ -19,18 +20,20 @@ const MAX_MESSAGES: usize = 200;
 
 /// About how much memory a message takes, in bytes: with two legs, each with a chain of one thread.
 const MESSAGE_BYTES: usize = 2_048;
-/// About how much memory a row of a snapshot and of a slice takes, without its history.
-const ROW_BYTES: usize = 16_384;
+/// About how much memory a row of a snapshot takes, without its history.
+const ROW_BYTES: usize = 8_192;
 
 impl Frame for Update {
     fn bytes(&self) -> usize {
         let groups = &self.snapshot.groups;
         let points: usize = groups.iter().map(|group| group.history.len()).sum();
-        let rows = groups.len().saturating_add(self.slice.rows.len()).saturating_mul(ROW_BYTES);
-        let points = points.saturating_mul(size_of::<wirelap_correlate::snapshot::HistoryPoint>());
+        let rows = groups.len().saturating_mul(ROW_BYTES);
+        let points = points.saturating_mul(size_of::<HistoryPoint>());
         let messages = self.slice.messages.len().saturating_mul(MESSAGE_BYTES);
         let fixed = size_of::<Update>().saturating_add(size_of::<Snapshot>());
-        [fixed, rows, points, messages].into_iter().fold(0, usize::saturating_add)
+        [fixed, rows, points, messages, self.slice.bytes()]
+            .into_iter()
+            .fold(0, usize::saturating_add)
     }
 
     fn slowest(&self) -> Option<Nanos> {
@@ -41,8 +44,29 @@ impl Frame for Update {
 
     fn absorb(&mut self, later: Update) {
         self.snapshot = later.snapshot;
-        self.slice.absorb(later.slice, MAX_MESSAGES);
+        self.slice.merge(&later.slice);
+        self.slice.topics.extend(later.slice.topics);
+        self.slice.messages.extend(later.slice.messages);
+        keep_messages(&mut self.slice.messages);
     }
+}
+
+/// Of more than [`MAX_MESSAGES`], keeps the slowest and those that were not delivered in their order.
+fn keep_messages(messages: &mut Vec<Message>) {
+    if messages.len() <= MAX_MESSAGES {
+        return;
+    }
+    // A message without a latency counts as slower than all others.
+    let time = |message: &Message| message.one_way.unwrap_or(Nanos(u64::MAX));
+    let mut times: Vec<Nanos> = messages.iter().map(time).collect();
+    times.sort_unstable_by(|a, b| b.cmp(a));
+    let least = times.get(MAX_MESSAGES).copied().unwrap_or_default();
+    let mut room = MAX_MESSAGES;
+    messages.retain(|message| {
+        let kept = room > 0 && time(message) >= least;
+        room = room.saturating_sub(usize::from(kept));
+        kept
+    });
 }
 
 /// Files that are read on a thread of its own.
@@ -203,7 +227,7 @@ impl Follower for FrameFollower {
 
     fn snapshot(&mut self, snapshot: Snapshot) {
         let (since, at) = (snapshot.since, snapshot.at);
-        self.collector.publish(Arc::new(snapshot));
+        self.collector.published(&Arc::new(snapshot));
         let mut playback = self.shared.playback();
         for update in self.updates.try_iter() {
             playback.push(since, at, update);
