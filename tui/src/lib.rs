@@ -20,7 +20,7 @@ mod verdicts;
 mod words;
 
 pub use app::{
-    Action, App, Command, ExperimentChoice, ExperimentRequest, ExperimentSettings, ReadShare,
+    Action, App, Command, ExperimentChoice, ExperimentRequest, ExperimentSetting, ExperimentSettings, Experiments, ReadShare,
     ReplayControl, ReplayState, Request, Source, View,
 };
 pub use columns::{Column, Sort};

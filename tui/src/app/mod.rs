@@ -1,6 +1,7 @@
 //! The screen's state. Keys and updates go in; nothing here draws or waits.
 
 mod command;
+mod experiments;
 pub mod keys;
 mod overlay;
 mod perform;
@@ -8,9 +9,10 @@ mod request;
 mod view;
 
 pub use command::{Command, Motion, ReplayControl};
+pub use experiments::{ExperimentsPanel, Form};
 pub use overlay::{Input, Overlay, palette};
 pub use request::{
-    ExperimentChoice, ExperimentRequest, ExperimentSettings, ReadShare, ReplayState, Request,
+    ExperimentChoice, ExperimentRequest, ExperimentSetting, ExperimentSettings, Experiments, ReadShare, ReplayState, Request,
     Source,
 };
 pub use view::View;
@@ -66,6 +68,7 @@ pub struct App {
     status: Option<String>,
     replay: Option<ReplayState>,
     notes: Vec<String>,
+    experiments: ExperimentsPanel,
     theme: Theme,
 }
 
@@ -96,6 +99,7 @@ impl App {
             status: None,
             replay: None,
             notes: Vec::new(),
+            experiments: ExperimentsPanel::default(),
             theme: Theme::from_env(),
         }
     }
@@ -254,6 +258,12 @@ impl App {
     /// Shows a sentence in the last line until the next key.
     pub fn say(&mut self, sentence: String) {
         self.status = Some(sentence).filter(|sentence| !sentence.is_empty());
+    }
+
+    /// Shows a sentence in the last line until the next key, and keeps it in the log.
+    pub fn note(&mut self, sentence: String) {
+        self.history.note(sentence.clone());
+        self.say(sentence);
     }
 
     /// The colours.

@@ -43,8 +43,8 @@ impl App {
             | Command::EarlierMessage
             | Command::LaterMessage
             | Command::Export
-            | Command::CopyFilter
-            | Command::Experiments => return Action::Ignore,
+            | Command::CopyFilter => return Action::Ignore,
+            Command::Experiments => self.overlay = Some(Overlay::Experiments),
         }
         Action::Redraw
     }

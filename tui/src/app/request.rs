@@ -53,12 +53,45 @@ pub struct ExperimentSettings {
 pub struct ExperimentChoice {
     /// The middleware, by its name in `wirelap list`.
     pub middleware: String,
-    /// The names of the settings that it has, with the values that each can have; empty if any value can be given.
-    pub settings: Vec<(String, Vec<String>)>,
+    /// What it is, in a few words.
+    pub about: String,
+    /// Messages a second: of what runs, or as they were last.
+    pub rate: f64,
+    /// Payload bytes: of what runs, or as they were last.
+    pub payload: usize,
+    /// The CPUs of the sender, the receiver and the broker: of what runs, or as they were last.
+    pub pin: Vec<usize>,
+    /// Its further settings.
+    pub settings: Vec<ExperimentSetting>,
     /// Why it cannot be started; `None` if it can.
     pub unavailable: Option<String>,
     /// What runs of it; `None` if nothing does.
     pub running: Option<String>,
+}
+
+/// A setting of a workload.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExperimentSetting {
+    /// Its name.
+    pub name: String,
+    /// Its value: of what runs, or as it was last.
+    pub value: String,
+    /// The values that it can have; empty if any value can be given.
+    pub values: Vec<String>,
+    /// What it does, in a few words.
+    pub words: String,
+}
+
+/// What is known of the workloads that can be started.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Experiments {
+    /// What is installed is being looked up.
+    #[default]
+    Reading,
+    /// None can be started; the sentence says why, and what helps.
+    None(String),
+    /// These, in the order in which tables show them.
+    Of(Vec<ExperimentChoice>),
 }
 
 /// The state of a replay.
@@ -121,9 +154,9 @@ pub trait Source {
         None
     }
 
-    /// The workloads that can be started; empty if none can.
-    fn experiments(&mut self) -> Vec<ExperimentChoice> {
-        Vec::new()
+    /// The workloads that can be started. It is asked as often as updates are, while the user looks at them.
+    fn experiments(&mut self) -> Experiments {
+        Experiments::None("workloads cannot be started here".into())
     }
 }
 

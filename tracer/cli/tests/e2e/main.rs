@@ -18,8 +18,10 @@ mod mqtt;
 mod offline;
 mod resume;
 mod rights;
+mod screen;
 mod soak;
 mod terminal;
+mod workloads;
 mod why;
 
 use bench::{Bench, lock};
