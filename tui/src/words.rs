@@ -186,6 +186,17 @@ pub fn nothing_yet(snapshot: &Snapshot) -> Vec<String> {
     ]
 }
 
+/// As [`nothing_yet`], with the key that starts workloads.
+pub fn nothing_yet_on_screen(snapshot: &Snapshot) -> Vec<String> {
+    const START: &str =
+        "Start a publisher and a subscriber on this host, or press x to let wirelap start its own.";
+    let mut sentences = nothing_yet(snapshot);
+    if let Some(start) = sentences.iter_mut().find(|one| one.starts_with("Start a publisher")) {
+        START.clone_into(start);
+    }
+    sentences
+}
+
 /// The sentences for a replay in which no middleware has been found.
 pub fn nothing_read(replay: &ReplayState) -> Vec<String> {
     if replay.reading.is_some() {

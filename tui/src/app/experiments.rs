@@ -284,7 +284,8 @@ mod tests {
         use KeyCode::{Backspace, Char, Down, Enter, Left, Right};
         let mut app = app();
         press(&mut app, &[Char('x'), Enter, Right, Down, Left, Down, Left, Down]);
-        let action = press(&mut app, &[Char('0'), Char(','), Char('1'), Char('2'), Backspace, Enter]);
+        let action =
+            press(&mut app, &[Char('0'), Char(','), Char('1'), Char('2'), Backspace, Enter]);
         let settings = ExperimentSettings {
             middleware: "mqtt".into(),
             rate: 2_000.0,

@@ -12,8 +12,8 @@ pub use command::{Command, Motion, ReplayControl};
 pub use experiments::{ExperimentsPanel, Form};
 pub use overlay::{Input, Overlay, palette};
 pub use request::{
-    ExperimentChoice, ExperimentRequest, ExperimentSetting, ExperimentSettings, Experiments, ReadShare, ReplayState, Request,
-    Source,
+    ExperimentChoice, ExperimentRequest, ExperimentSetting, ExperimentSettings, Experiments,
+    ReadShare, ReplayState, Request, Source,
 };
 pub use view::View;
 

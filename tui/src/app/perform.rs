@@ -1,6 +1,8 @@
 //! What each command does.
 
-use super::{Action, App, Command, Input, MAX_SCROLL, Motion, Overlay, ReplayControl, Request, View};
+use super::{
+    Action, App, Command, Input, MAX_SCROLL, Motion, Overlay, ReplayControl, Request, View,
+};
 use crate::bars::Scale;
 use crate::columns::Sort;
 

@@ -58,13 +58,7 @@ fn sentence(frame: &mut Frame<'_>, area: Rect, sentence: &str) {
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), area);
 }
 
-fn list(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    app: &App,
-    choices: &[ExperimentChoice],
-    theme: Theme,
-) {
+fn list(frame: &mut Frame<'_>, area: Rect, app: &App, choices: &[ExperimentChoice], theme: Theme) {
     let selected = app.experiments().selected();
     let shown = window(choices.len(), selected, usize::from(area.height));
     let room = usize::from(area.width).saturating_sub(NAME + 4);

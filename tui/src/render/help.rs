@@ -56,7 +56,7 @@ pub fn draw_nothing_yet(frame: &mut Frame<'_>, area: Rect, app: &App, theme: The
     let mut lines = vec![Line::default()];
     let sentences = match app.replay() {
         Some(replay) => words::nothing_read(&replay),
-        None => words::nothing_yet(app.snapshot()),
+        None => words::nothing_yet_on_screen(app.snapshot()),
     };
     for (index, sentence) in sentences.iter().enumerate() {
         for part in text::wrap(sentence, usize::from(area.width).saturating_sub(4)) {

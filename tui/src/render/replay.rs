@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  wirelap  ▶ 2×  00:00:12 of 00:01:30  ━━━━━━━━━────────────────  reading 43 %
-//!  wirelap  ‖     1.20 s of 1.20 s      ━━━━━━━━━━━━━━━━━━━━━━━━━  at the end: space plays
+//!  wirelap  ‖ 1×  1.20 s of 1.20 s  ━━━━━━━━━━━━━━━━━━━━━━━━━━━━━  at the end: space plays
 //! ```
 
 use crate::app::{ReadShare, ReplayState};
@@ -14,7 +14,7 @@ use wirelap_events::Nanos;
 /// The widest and the narrowest progress bar, in columns.
 const BAR: (usize, usize) = (40, 6);
 
-/// A shorter trace is shown with tenths of its seconds.
+/// Of a shorter trace, times have three digits.
 const SHORT: Nanos = Nanos::from_millis(60_000);
 
 /// The state, in at most `room` columns; the bar gives way first, then the words behind it.
@@ -53,12 +53,17 @@ fn speed(speed: f64) -> String {
     }
 }
 
-/// `00:00:12 of 00:01:30`, or `0.4 s of 1.2 s`.
+/// `00:00:12 of 00:01:30`, or `350 ms of 1.20 s`.
 fn times(replay: &ReplayState) -> String {
-    let shown = |time| {
-        if replay.length < SHORT { text::moment(time) } else { text::clock(time) }
-    };
-    format!("{} of {}", shown(replay.at), shown(replay.length))
+    if replay.length < SHORT {
+        // The width stays while the trace plays.
+        return format!(
+            "{} of {}",
+            text::right(&text::time(replay.at), 7),
+            text::time(replay.length)
+        );
+    }
+    format!("{} of {}", text::clock(replay.at), text::clock(replay.length))
 }
 
 /// How far the files are read, or what can be done at the end.
@@ -76,7 +81,7 @@ mod tests {
     use super::*;
 
     fn line(replay: &ReplayState, room: usize) -> String {
-        let theme = Theme { color: false };
+        let theme = Theme::from_env();
         spans(replay, room, theme).iter().map(|span| span.content.to_string()).collect()
     }
 
@@ -99,10 +104,10 @@ mod tests {
     }
 
     #[test]
-    fn of_a_short_trace_tenths_are_shown() {
+    fn the_times_of_a_short_trace_have_three_digits() {
         let (at, length) = (Nanos::from_millis(350), Nanos::from_millis(1_200));
         let replay = ReplayState { speed: 0.25, at, length, ..ReplayState::default() };
-        assert_eq!(line(&replay, 30), "  ‖ 1/4×  0.4 s of 1.2 s");
+        assert_eq!(line(&replay, 30), "  ‖ 1/4×   350 ms of 1.20 s");
         let ended = ReplayState { at: length, ..replay };
         assert!(line(&ended, 80).ends_with("at the end: space plays"));
     }

@@ -111,7 +111,11 @@ impl<'scope, 'bench> Workloads<'scope, 'bench> {
         for trial in trials {
             let (ready, when_ready) = channel();
             let (gate, go) = channel();
-            self.spawn(trial, true, Start { before: Vec::new(), ready: Some(ready), go: Some(go) })?;
+            self.spawn(
+                trial,
+                true,
+                Start { before: Vec::new(), ready: Some(ready), go: Some(go) },
+            )?;
             // The channel is closed without a message if the workload could not be started.
             if when_ready.recv().is_err() {
                 while self.running.last().is_some_and(|one| !one.thread.is_finished()) {
@@ -152,8 +156,8 @@ impl<'scope, 'bench> Workloads<'scope, 'bench> {
             Some(Ok(mut choices)) => {
                 for choice in &mut choices {
                     let words = self.of(&choice.middleware).map(Running::words);
-                    choice.running =
-                        Some(words.collect::<Vec<_>>().join("; ")).filter(|words| !words.is_empty());
+                    choice.running = Some(words.collect::<Vec<_>>().join("; "))
+                        .filter(|words| !words.is_empty());
                 }
                 Experiments::Of(choices)
             }
@@ -179,7 +183,11 @@ impl<'scope, 'bench> Workloads<'scope, 'bench> {
             ExperimentRequest::Stop(name) => {
                 let stopped = self.of(&name).map(Running::stop).count();
                 self.no_longer_wanted(&name);
-                if stopped == 0 { format!("{name} does not run") } else { format!("stopping {name}") }
+                if stopped == 0 {
+                    format!("{name} does not run")
+                } else {
+                    format!("stopping {name}")
+                }
             }
         }
     }

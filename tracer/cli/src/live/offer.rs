@@ -62,7 +62,8 @@ impl Offer {
         let last = self.last.get(&about.name);
         let mut settings = offered(about, options);
         for setting in &mut settings {
-            let chosen = last.and_then(|last| last.settings.iter().find(|one| one.0 == setting.name));
+            let chosen =
+                last.and_then(|last| last.settings.iter().find(|one| one.0 == setting.name));
             if let Some((_, value)) = chosen {
                 setting.value.clone_from(value);
             }
@@ -118,7 +119,12 @@ fn offered(about: &About, options: &WorkloadOptions) -> Vec<ExperimentSetting> {
     let brokers: Vec<&str> = installed.map(|broker| broker.name.as_str()).collect();
     if let Some(&first) = brokers.first() {
         let wanted = brokers.iter().find(|name| options.broker.iter().any(|one| one == *name));
-        settings.push(setting("broker", wanted.unwrap_or(&first), &brokers, "what is between them"));
+        settings.push(setting(
+            "broker",
+            wanted.unwrap_or(&first),
+            &brokers,
+            "what is between them",
+        ));
     }
     if about.name == "mqtt" {
         let qos = options.qos.to_string();
@@ -139,7 +145,12 @@ fn offered(about: &About, options: &WorkloadOptions) -> Vec<ExperimentSetting> {
     if about.name == "dds" || about.name.starts_with("zenoh") {
         let value = options.reliability.map_or_else(|| USUAL.to_owned(), name);
         let values = [USUAL, "reliable", "best-effort"];
-        settings.push(setting("reliability", &value, &values, "whether what is lost is sent again"));
+        settings.push(setting(
+            "reliability",
+            &value,
+            &values,
+            "whether what is lost is sent again",
+        ));
     }
     let set: HashMap<String, String> = settings_of(about, &options.set).into_iter().collect();
     settings.extend(about.settings.iter().map(|one| {
@@ -160,8 +171,7 @@ fn planned(
     options: &WorkloadOptions,
 ) -> Result<Trial, Failure> {
     let about = catalogue.find(&settings.middleware)?;
-    let payload =
-        quantity::payload_size(&settings.payload.to_string()).map_err(Failure::Usage)?;
+    let payload = quantity::payload_size(&settings.payload.to_string()).map_err(Failure::Usage)?;
     let rate = quantity::rate(&settings.rate.to_string()).map_err(Failure::Usage)?;
     let mut options = WorkloadOptions {
         broker: Vec::new(),
@@ -277,7 +287,9 @@ mod tests {
         assert_eq!((mqtt.rate, mqtt.payload, &*mqtt.settings[1].value), (20.0, 128, "1"));
         for (name, value) in [("qos", "3"), ("broker", "emqx"), ("nodelay", "perhaps")] {
             let settings = vec![pair(name, value)];
-            assert!(offer.trial(&ExperimentSettings { settings, ..wanted.clone() }, &options).is_err());
+            assert!(
+                offer.trial(&ExperimentSettings { settings, ..wanted.clone() }, &options).is_err()
+            );
         }
         for (rate, payload) in [(0.0, 64), (f64::NAN, 64), (10.0, 1), (10.0, 1 << 21)] {
             (wanted.rate, wanted.payload) = (rate, payload);

@@ -21,8 +21,8 @@ mod rights;
 mod screen;
 mod soak;
 mod terminal;
-mod workloads;
 mod why;
+mod workloads;
 
 use bench::{Bench, lock};
 use rustix::process::Signal;

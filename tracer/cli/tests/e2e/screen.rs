@@ -91,7 +91,8 @@ impl Screen {
         let deadline = Instant::now() + LONG;
         self.press("s");
         loop {
-            let written = self.files().into_iter().find(|path| path.to_string_lossy().ends_with(&end));
+            let written =
+                self.files().into_iter().find(|path| path.to_string_lossy().ends_with(&end));
             if let Some(path) = written {
                 return fs::read_to_string(path).unwrap();
             }

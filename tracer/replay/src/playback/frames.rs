@@ -27,9 +27,9 @@ pub struct FrameLimits {
 }
 
 impl Default for FrameLimits {
-    /// Two minutes in steps of 50 ms, four minutes in steps of 100 ms, and so on.
+    /// Twelve seconds in steps of 5 ms, 24 seconds in steps of 10 ms, and so on: an hour in steps of 2.56 s.
     fn default() -> FrameLimits {
-        FrameLimits { interval: Nanos::from_millis(50), frames: 2_400, bytes: 64 << 20 }
+        FrameLimits { interval: Nanos::from_millis(5), frames: 2_400, bytes: 64 << 20 }
     }
 }
 

@@ -37,8 +37,7 @@ impl Frame for Update {
     }
 
     fn slowest(&self) -> Option<Nanos> {
-        let delivered =
-            self.slice.messages.iter().filter(|one| one.fate == MessageFate::Delivered);
+        let delivered = self.slice.messages.iter().filter(|one| one.fate == MessageFate::Delivered);
         delivered.filter_map(|message| message.one_way).max()
     }
 

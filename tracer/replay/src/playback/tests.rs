@@ -182,7 +182,9 @@ fn any_sequence_of_controls_shows_what_is_up_to_the_position() {
                 6 => playback.control(|player| player.seek(time)),
                 7 => playback.control(|player| player.back(ms(100))),
                 8 => playback.control(|player| player.forward(ms(100))),
-                9 => playback.control(if time.0 % 2 == 0 { Player::faster } else { Player::slower }),
+                9 => {
+                    playback.control(if time.0 % 2 == 0 { Player::faster } else { Player::slower })
+                }
                 10 if time.0 % 5 == 0 => playback.complete(),
                 10 => playback.control(Player::seek_end),
                 _ => {
