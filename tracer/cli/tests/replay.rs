@@ -35,7 +35,7 @@ fn a_capture_is_shown_whole_then_played_from_the_beginning() {
     let whole = screen.until(&["at the end: space plays", "nats"]);
     assert!(whole.contains("‖ 1×"), "{whole}");
     screen.press("{");
-    screen.until(&["‖ 1×", "ms of"]);
+    screen.until(&["‖ 1×", " 0 ns of"]);
     assert!(!screen.text().contains("at the end"));
     screen.press("++++++++");
     screen.press(" ");

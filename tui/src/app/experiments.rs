@@ -200,6 +200,7 @@ impl App {
                 return Action::Redraw;
             }
             KeyCode::Char('q') => return Action::Quit,
+            KeyCode::Char('s') => return Action::Screenshot,
             KeyCode::Up | KeyCode::Char('k') => panel.select(-1),
             KeyCode::Down | KeyCode::Char('j') => panel.select(1),
             KeyCode::PageUp => panel.select(-10),

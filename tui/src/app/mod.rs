@@ -284,14 +284,19 @@ impl App {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return if key.code == KeyCode::Char('c') { Action::Quit } else { Action::Ignore };
         }
-        let said = self.status.take().is_some();
-        if let Some(action) = self.on_overlay_key(key.code) {
-            return action;
-        }
-        match keys::command(self, key.code) {
-            Some(command) => self.perform(command),
-            None if said => Action::Redraw,
-            None => Action::Ignore,
+        let said = self.status.take();
+        let action = self.on_overlay_key(key.code).unwrap_or_else(|| {
+            let command = keys::command(self, key.code);
+            command.map_or(Action::Ignore, |command| self.perform(command))
+        });
+        match action {
+            Action::Ignore if said.is_some() => Action::Redraw,
+            Action::Screenshot => {
+                // The picture has what was in the last line.
+                self.status = said;
+                action
+            }
+            action => action,
         }
     }
 

@@ -13,13 +13,17 @@ use wirelap_process::{Failure, Outputs, catch_signals, output, rights};
 use wirelap_replay::playback::{Player, Reading, ReadingState};
 use wirelap_replay::{NoFollower, Replay};
 use wirelap_report::table;
-use wirelap_tui::{Options, ReadShare, ReplayControl, ReplayState, Request, Source, plain};
+use wirelap_tui::{
+    Experiments, Options, ReadShare, ReplayControl, ReplayState, Request, Source, plain,
+};
 
 /// How often the screen is drawn: often enough that playing looks like it.
 const REFRESH: Duration = Duration::from_millis(100);
 
 /// How long the screen waits for the first figures, so that a file that cannot be read is a line and no screen.
 const FIRST: Duration = Duration::from_millis(300);
+
+const NO_WORKLOADS: &str = "no workloads run beside a replay: start wirelap live without --replay";
 
 /// Replays files on the screen, or prints what is in them where there is no screen.
 ///
@@ -173,9 +177,11 @@ impl Source for ReplaySource {
             Request::Export(_) => {
                 "the packets of this message are in the file that is replayed: use its Wireshark filter there".into()
             }
-            Request::Experiment(_) => {
-                "no workloads run beside a replay: start wirelap live without --replay".into()
-            }
+            Request::Experiment(_) => NO_WORKLOADS.into(),
         }
+    }
+
+    fn experiments(&mut self) -> Experiments {
+        Experiments::None(NO_WORKLOADS.into())
     }
 }

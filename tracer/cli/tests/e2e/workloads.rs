@@ -18,11 +18,6 @@ fn live(bench: &Bench, words: &str) -> Screen {
     Screen::start(&folder, |slave| call.on_terminal(slave, false))
 }
 
-/// Waits for a sentence, which may be on the screen for a moment only.
-fn until_said(screen: &Screen, what: &str) {
-    poll(what, LONG, || screen.printed().contains(what).then_some(()));
-}
-
 #[test]
 fn a_workload_is_started_changed_and_stopped_on_the_screen() {
     let _alone = lock();
@@ -31,24 +26,20 @@ fn a_workload_is_started_changed_and_stopped_on_the_screen() {
     let mut screen = live(&bench, &format!("--pid {own}"));
     screen.until(&["No middleware traffic seen yet"]);
     screen.press("x");
-    until_said(&screen, "plain TCP");
-    // The first one is tcp: with what it has.
+    screen.until(&["plain TCP"]);
+    // The first one is tcp; it is started with what it has.
     screen.press(ENTER);
-    until_said(&screen, "messages a second");
     screen.press(ENTER);
-    until_said(&screen, "tcp runs: 1 k msg/s, 64 B");
-    screen.press(ESC);
-    screen.until(&["tcp 127.0.0.1:", "stages"]);
+    screen.until(&["● 1 k msg/s, 64 B", "tcp 127.0.0.1:"]);
     // Twice the payload: the row stays.
-    screen.press("x");
-    until_said(&screen, "● 1 k msg/s, 64 B");
     screen.press(&format!("{ENTER}{DOWN}{RIGHT}{ENTER}"));
-    until_said(&screen, "tcp runs: 1 k msg/s, 128 B");
+    let shown = screen.until(&["● 1 k msg/s, 128 B", "tcp 127.0.0.1:"]);
+    // The table and the bars have it once each.
+    assert_eq!(shown.matches("▶ tcp :").count(), 1, "{shown}");
     screen.press("x");
-    until_said(&screen, "tcp is stopped");
+    screen.until(&["tcp              plain TCP"]);
     screen.press(ESC);
-    let shown = screen.text();
-    assert_eq!(shown.matches("tcp 127.0.0.1:").count() > 0, true, "{shown}");
+    screen.until(&["tcp 127.0.0.1:"]);
     screen.press("q");
     let (status, printed) = screen.end();
     assert_eq!(status, Some(0), "{printed}");
@@ -63,13 +54,12 @@ fn a_workload_that_cannot_start_is_a_sentence_and_the_screen_goes_on() {
     let port = taken.local_addr().unwrap().port();
     let mut screen = live(&bench, &format!("--port {port}"));
     screen.press("x");
-    until_said(&screen, "plain TCP");
+    screen.until(&["plain TCP"]);
     screen.press(ENTER);
-    until_said(&screen, "messages a second");
     screen.press(ENTER);
-    until_said(&screen, "tcp has ended");
+    screen.until(&["tcp has ended: "]);
     screen.press(ESC);
-    screen.text();
+    screen.until(&["No middleware traffic seen yet"]);
     screen.press("q");
     let (status, printed) = screen.end();
     assert_eq!(status, Some(0), "{printed}");
@@ -84,13 +74,14 @@ fn who_only_watches_starts_nothing_and_has_no_other_process() {
     let folder = bench.file("screens");
     fs::create_dir(&folder).unwrap();
     let mut screen = Screen::start(&folder, |slave| call.on_terminal(slave, false));
-    screen.press("x");
-    until_said(&screen, "started with --watch-only");
+    poll("the screen", LONG, || screen.printed().contains("wirelap").then_some(()));
     assert_eq!(children(screen.pid()), [0; 0]);
+    // Whatever is pressed, nothing is started and nothing written.
+    screen.press("x");
+    screen.press(ENTER);
+    screen.press(ENTER);
     screen.press(ESC);
-    screen.press("s");
-    until_said(&screen, "no files can be written");
-    screen.press("q");
+    screen.press("sq");
     assert_eq!(screen.end().0, Some(0));
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
     bench.assert_clean();

@@ -13,6 +13,9 @@ pub trait Frame {
 
     /// Takes in the frame that follows.
     fn absorb(&mut self, later: Self);
+
+    /// Forgets what can be left out, but not the slowest message.
+    fn thin(&mut self);
 }
 
 /// How many frames are kept.
@@ -36,7 +39,8 @@ impl Default for FrameLimits {
 /// The fewest frames that are merged for their memory: fewer would show nothing of the course of time.
 const FEWEST: usize = 64;
 
-/// What was read. If there are too many frames, each is merged with its neighbour and further ones cover twice the time.
+/// What was read. If it takes too much memory, all frames are thinned. If that is not enough, or there are too many frames, each is merged
+/// with its neighbour and further ones cover twice the time.
 #[derive(Debug)]
 pub struct Frames<T> {
     limits: FrameLimits,
@@ -48,6 +52,7 @@ pub struct Frames<T> {
     interval: Nanos,
     bytes: usize,
     merges: u32,
+    is_thinned: bool,
     slowest: Option<(Nanos, Nanos)>,
 }
 
@@ -62,12 +67,13 @@ impl<T: Frame> Frames<T> {
             interval: limits.interval,
             bytes: 0,
             merges: 0,
+            is_thinned: false,
             slowest: None,
         }
     }
 
     /// Adds a frame that ends at a time. `since` is when the trace began; both are of the clock of the events.
-    pub fn push(&mut self, since: Nanos, at: Nanos, frame: T) {
+    pub fn push(&mut self, since: Nanos, at: Nanos, mut frame: T) {
         let since = *self.since.get_or_insert(since);
         let end = (at - since).max(self.length());
         if let Some(slowest) = frame.slowest()
@@ -75,17 +81,26 @@ impl<T: Frame> Frames<T> {
         {
             self.slowest = Some((slowest, end));
         }
+        if self.is_thinned {
+            frame.thin();
+        }
         self.bytes.grow(frame.bytes());
         self.frames.push(frame);
         self.ends.push(end);
-        while self.are_too_many() {
+        if self.is_heavy() && !self.is_thinned {
+            self.is_thinned = true;
+            self.frames.iter_mut().for_each(Frame::thin);
+            self.bytes = weight(&self.frames);
+        }
+        while self.frames.len() > self.limits.frames.max(1)
+            || self.is_heavy() && self.frames.len() > FEWEST
+        {
             self.merge();
         }
     }
 
-    fn are_too_many(&self) -> bool {
-        let heavy = self.bytes > self.limits.bytes && self.frames.len() > FEWEST;
-        self.frames.len() > self.limits.frames.max(1) || heavy
+    fn is_heavy(&self) -> bool {
+        self.bytes > self.limits.bytes
     }
 
     /// Merges each frame with its neighbour.
@@ -97,6 +112,9 @@ impl<T: Frame> Frames<T> {
             match (merged.last_mut(), ends.last_mut()) {
                 (Some(before), Some(until)) if index % 2 == 1 => {
                     before.absorb(frame);
+                    if self.is_thinned {
+                        before.thin();
+                    }
                     *until = end;
                 }
                 _ => {
@@ -105,7 +123,7 @@ impl<T: Frame> Frames<T> {
                 }
             }
         }
-        self.bytes = merged.iter().map(Frame::bytes).fold(0, usize::saturating_add);
+        self.bytes = weight(&merged);
         (self.frames, self.ends) = (merged, ends);
         self.interval = Nanos(self.interval.0.saturating_mul(2));
         self.merges = self.merges.wrapping_add(1);
@@ -159,4 +177,8 @@ impl<T: Frame> Frames<T> {
         let frame = self.ends.partition_point(|end| *end < at);
         Some((slowest, self.ends.get(frame).copied().unwrap_or(at)))
     }
+}
+
+fn weight<T: Frame>(frames: &[T]) -> usize {
+    frames.iter().map(Frame::bytes).fold(0, usize::saturating_add)
 }

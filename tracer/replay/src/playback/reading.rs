@@ -3,6 +3,8 @@
 use super::{Frame, FrameLimits, Playback};
 use crate::follower::Follower;
 use crate::replay::{Replay, Replayed};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::Receiver;
@@ -10,16 +12,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use wirelap_correlate::snapshot::HistoryPoint;
 use wirelap_correlate::{DeliverySink, Snapshot};
-use wirelap_events::{Delivery, Event, Nanos};
+use wirelap_events::{Delivery, Event, GroupId, Nanos, Saturate};
 use wirelap_history::{Collector, Message, MessageFate, Update};
 use wirelap_process::{Failure, remedy};
 use wirelap_report::RunReport;
 
-/// The most messages of a frame: the slowest and those that were not delivered are kept.
-const MAX_MESSAGES: usize = 200;
+/// The messages of a row that a thinned frame keeps: the slowest, and some that were not delivered or are in no latency.
+const KEPT: (usize, usize) = (6, 2);
 
-/// About how much memory a message takes, in bytes: with two legs, each with a chain of one thread.
-const MESSAGE_BYTES: usize = 2_048;
+/// About how much memory a message takes, in bytes: with a few threads that were woken for it.
+const MESSAGE_BYTES: usize = size_of::<Delivery>() + size_of::<Message>() + 512;
 /// About how much memory a row of a snapshot takes, without its history.
 const ROW_BYTES: usize = 8_192;
 
@@ -46,26 +48,29 @@ impl Frame for Update {
         self.slice.merge(&later.slice);
         self.slice.topics.extend(later.slice.topics);
         self.slice.messages.extend(later.slice.messages);
-        keep_messages(&mut self.slice.messages);
     }
-}
 
-/// Of more than [`MAX_MESSAGES`], keeps the slowest and those that were not delivered in their order.
-fn keep_messages(messages: &mut Vec<Message>) {
-    if messages.len() <= MAX_MESSAGES {
-        return;
+    fn thin(&mut self) {
+        // The slowest of a row first; the messages stay in their order.
+        let messages = &mut self.slice.messages;
+        let mut order: Vec<usize> = (0..messages.len()).collect();
+        order.sort_by_key(|&at| Reverse(messages.get(at).and_then(|message| message.one_way)));
+        let mut kept: HashMap<GroupId, (usize, usize)> = HashMap::new();
+        let mut keep = vec![false; messages.len()];
+        for at in order {
+            let (Some(message), Some(keep)) = (messages.get(at), keep.get_mut(at)) else {
+                continue;
+            };
+            let (slow, others) = kept.entry(message.delivery.group).or_default();
+            let is_delivered = message.fate == MessageFate::Delivered;
+            let (count, most) = if is_delivered { (slow, KEPT.0) } else { (others, KEPT.1) };
+            *keep = *count < most;
+            count.grow(1);
+        }
+        let mut keep = keep.into_iter();
+        messages.retain(|_| keep.next().unwrap_or(false));
+        messages.shrink_to_fit();
     }
-    // A message without a latency counts as slower than all others.
-    let time = |message: &Message| message.one_way.unwrap_or(Nanos(u64::MAX));
-    let mut times: Vec<Nanos> = messages.iter().map(time).collect();
-    times.sort_unstable_by(|a, b| b.cmp(a));
-    let least = times.get(MAX_MESSAGES).copied().unwrap_or_default();
-    let mut room = MAX_MESSAGES;
-    messages.retain(|message| {
-        let kept = room > 0 && time(message) >= least;
-        room = room.saturating_sub(usize::from(kept));
-        kept
-    });
 }
 
 /// Files that are read on a thread of its own.

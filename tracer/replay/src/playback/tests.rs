@@ -9,6 +9,8 @@ impl Frame for Numbers {
         100
     }
 
+    fn thin(&mut self) {}
+
     fn slowest(&self) -> Option<Nanos> {
         self.1
     }
