@@ -22,8 +22,9 @@ mod verdicts;
 mod words;
 
 pub use app::{
-    Action, App, Command, ExperimentChoice, ExperimentRequest, ExperimentSettings, ReplayControl,
-    ReplayState, Request, Silence, Source, View,
+    Action, App, Command, ExperimentChoice, ExperimentRequest, ExperimentSetting,
+    ExperimentSettings, Experiments, ReadShare, ReplayControl, ReplayState, Request, Silence,
+    Source, View,
 };
 pub use columns::{Column, Sort};
 pub use plain::plain;

@@ -2,8 +2,8 @@
 
 use crate::app::{Action, App, Command, Motion, Overlay, View, palette};
 use crate::layout::{self, PanelAreas, split_top, window};
-use crate::render::{self, footer, stages, table::TableParts, tabs};
-use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
+use crate::render::{self, ScreenAreas, footer, stages, table::TableParts, tabs};
+use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
 /// Lines that a step of the wheel scrolls.
@@ -19,8 +19,7 @@ impl App {
         let areas = render::areas(self, screen);
         match event.kind {
             MouseEventKind::Down(MouseButton::Left) => {
-                let place = Place { at, areas, body: render::body(&areas, screen) };
-                let action = self.on_click(&place);
+                let action = self.on_click(at, &areas);
                 // As after a key, the sentence in the last line has been read.
                 if action == Action::Redraw && self.overlay().is_none() {
                     self.say(String::new());
@@ -33,8 +32,8 @@ impl App {
         }
     }
 
-    fn on_click(&mut self, place: &Place) -> Action {
-        let Place { at, areas, body } = *place;
+    fn on_click(&mut self, at: Position, screen: &ScreenAreas) -> Action {
+        let areas = &screen.panels;
         if areas.tabs.contains(at) {
             let Some(view) = tabs::view_at(self, areas.tabs, at.x) else { return Action::Ignore };
             return if view == self.view() && self.overlay().is_none() {
@@ -49,13 +48,14 @@ impl App {
             return command.map_or(Action::Ignore, |command| self.perform(command));
         }
         match self.overlay().cloned() {
-            Some(overlay) => self.on_overlay_click(overlay, at, body),
-            None => self.on_view_click(at, &areas),
+            Some(overlay) => self.on_overlay_click(overlay, at, screen),
+            None => self.on_view_click(at, areas),
         }
     }
 
     /// Clicks on lines of the command palette and of the list of columns.
-    fn on_overlay_click(&mut self, overlay: Overlay, at: Position, body: Rect) -> Action {
+    fn on_overlay_click(&mut self, overlay: Overlay, at: Position, screen: &ScreenAreas) -> Action {
+        let body = screen.body;
         match overlay {
             Overlay::Palette(input) => {
                 let commands = palette(self, &input.text);
@@ -79,6 +79,8 @@ impl App {
                 self.set_overlay(None);
                 Action::Redraw
             }
+            // The figures above the workloads are as without them.
+            Overlay::Experiments => self.on_view_click(at, &screen.panels),
             Overlay::Help => Action::Ignore,
         }
     }
@@ -107,7 +109,8 @@ impl App {
     }
 
     /// The wheel moves through lists, and scrolls text.
-    fn on_wheel(&mut self, at: Position, areas: &PanelAreas, down: i16) -> Action {
+    fn on_wheel(&mut self, at: Position, screen: &ScreenAreas, down: i16) -> Action {
+        let areas = &screen.panels;
         let motion = if down > 0 { Motion::Down } else { Motion::Up };
         let inside = |area: Option<Rect>| area.is_some_and(|area| area.contains(at));
         let is_list = inside(areas.table)
@@ -125,18 +128,17 @@ impl App {
                 self.set_overlay(Some(Overlay::Columns(selected)));
             }
             Some(Overlay::Filter(..)) => return Action::Ignore,
-            None if is_list => return self.perform(Command::Move(motion)),
-            Some(Overlay::Help) | None => self.scroll_by(down * WHEEL),
+            Some(Overlay::Experiments) if screen.workloads.contains(at) => {
+                let key = if down > 0 { KeyCode::Down } else { KeyCode::Up };
+                return self.on_key(key.into());
+            }
+            Some(Overlay::Experiments) | None if is_list => {
+                return self.perform(Command::Move(motion));
+            }
+            Some(Overlay::Help | Overlay::Experiments) | None => self.scroll_by(down * WHEEL),
         }
         Action::Redraw
     }
-}
-
-/// Where a click was, and where the panels are.
-struct Place {
-    at: Position,
-    areas: PanelAreas,
-    body: Rect,
 }
 
 /// The line of a list at a position, if the list begins so many lines below the top of an area.

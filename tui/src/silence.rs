@@ -11,7 +11,7 @@ pub fn warnings(app: &App) -> Vec<String> {
         let broker = ended_broker(group).filter(|_| app.silence(group).is_some())?;
         Some(format!("{}: {}", columns::name(group), gone(app, group, broker)))
     });
-    gone.chain(words::warnings(app.snapshot())).collect()
+    gone.chain(words::all_warnings(app)).collect()
 }
 
 /// `1 row silent`; `None` if no row is.

@@ -18,6 +18,8 @@ pub enum Overlay {
     Filter(Input, String),
     /// The list of columns, with the position of the selected one.
     Columns(usize),
+    /// The workloads that can be started, below the figures.
+    Experiments,
 }
 
 /// A text that is entered, and the selected one of the lines that match it.
@@ -51,6 +53,10 @@ impl App {
             Overlay::Help => {
                 self.overlay = Some(Overlay::Help);
                 None
+            }
+            Overlay::Experiments => {
+                self.overlay = Some(Overlay::Experiments);
+                Some(self.on_experiments_key(key))
             }
             Overlay::Palette(input) => Some(self.on_palette_key(input, key)),
             Overlay::Columns(at) => Some(self.on_columns_key(at, key)),

@@ -24,12 +24,14 @@
 
 mod columns_list;
 mod details;
+mod experiments;
 pub(crate) mod footer;
 mod header;
 mod help;
 mod ledger;
 pub(crate) mod palette;
 mod panel;
+mod replay;
 pub(crate) mod stages;
 pub(crate) mod table;
 pub(crate) mod tabs;
@@ -51,12 +53,11 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
         return too_small(frame, area);
     }
     let warnings = warnings(app, area.width);
-    let areas = areas_below(app, area, &warnings);
+    let ScreenAreas { panels: areas, body, workloads } = areas_below(app, area, &warnings);
     header::draw(frame, areas.header, app, theme);
     header::draw_warnings(frame, areas.warnings, &warnings, theme);
     tabs::draw(frame, areas.tabs, app, theme);
     footer::draw(frame, areas.footer, app, theme);
-    let body = body(&areas, area);
     match app.overlay() {
         Some(Overlay::Help) => return help::draw(frame, body, app, theme),
         Some(Overlay::Palette(input)) => return palette::draw(frame, body, app, input, theme),
@@ -65,6 +66,7 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
             let fitting = table::TableParts::columns_in(app, table.width);
             return columns_list::draw(frame, body, app, (*at, &fitting), theme);
         }
+        Some(Overlay::Experiments) => experiments::draw(frame, workloads, app, theme),
         Some(Overlay::Filter(..)) | None => {}
     }
     if app.rows().len() == 0 && app.view().is_of_a_row() {
@@ -87,24 +89,37 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
     }
 }
 
-/// The area of every panel on a screen that is large enough.
-pub(crate) fn areas(app: &App, area: Rect) -> PanelAreas {
+/// Where everything is on a screen that is large enough.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScreenAreas {
+    /// The panels.
+    pub panels: PanelAreas,
+    /// What is between the tabs and the last line, without the workloads.
+    pub body: Rect,
+    /// The workloads; empty if they are not shown.
+    pub workloads: Rect,
+}
+
+/// Where everything is.
+pub(crate) fn areas(app: &App, area: Rect) -> ScreenAreas {
     areas_below(app, area, &warnings(app, area.width))
 }
 
-/// The body: what is between the tabs and the last line.
-pub(crate) fn body(areas: &PanelAreas, area: Rect) -> Rect {
-    let top = areas.tabs.bottom();
-    Rect { y: top, height: areas.footer.y.saturating_sub(top), ..area }
-}
-
-fn areas_below(app: &App, area: Rect, warnings: &[Vec<String>]) -> PanelAreas {
+fn areas_below(app: &App, area: Rect, warnings: &[Vec<String>]) -> ScreenAreas {
     let content = ScreenContent {
         rows: app.rows().len(),
         warnings: warnings.iter().map(Vec::len).sum(),
         view: app.view(),
     };
-    layout::panel_areas(area, content)
+    let workloads = if app.shows_experiments() { experiments::lines(area.height) } else { 0 };
+    let (inner, below) = layout::split_top(area, area.height - workloads);
+    let mut panels = layout::panel_areas(inner, content);
+    // The last line of the screen stays the last one.
+    let workloads = Rect { y: panels.footer.y, ..below };
+    panels.footer.y = area.bottom() - 1;
+    let top = panels.tabs.bottom();
+    let body = Rect { y: top, height: inner.bottom() - 1 - top, ..area };
+    ScreenAreas { panels, body, workloads }
 }
 
 /// The warnings, each wrapped into lines.
