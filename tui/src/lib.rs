@@ -10,6 +10,7 @@ mod app;
 mod bars;
 mod columns;
 mod layout;
+mod people;
 mod picture;
 mod plain;
 pub mod render;
@@ -17,6 +18,8 @@ mod terminal;
 mod text;
 mod theme;
 mod verdicts;
+mod waterfall;
+mod wireshark;
 mod words;
 
 pub use app::{

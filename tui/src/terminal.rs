@@ -167,6 +167,7 @@ fn take_updates(app: &mut App, source: &mut dyn Source) -> bool {
         app.restart();
     }
     app.set_replay(source.replay());
+    app.set_wall(source.wall());
     source.updates(&mut |update| app.take(update));
     if app.is_paused() {
         return false;

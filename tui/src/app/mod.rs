@@ -2,12 +2,15 @@
 
 mod command;
 pub mod keys;
+mod messages;
 mod overlay;
 mod perform;
 mod request;
 mod view;
 
 pub use command::{Command, Motion, ReplayControl};
+pub use messages::List;
+use messages::MessagesView;
 pub use overlay::{Input, Overlay, palette};
 pub use request::{
     ExperimentChoice, ExperimentRequest, ExperimentSettings, ReplayState, Request, Source,
@@ -58,6 +61,8 @@ pub struct App {
     sort: Sort,
     scale: Scale,
     filter: String,
+    messages: MessagesView,
+    wall: Option<i64>,
     scroll: u16,
     paused: bool,
     held: Vec<Update>,
@@ -87,6 +92,8 @@ impl App {
             sort: Sort::default(),
             scale: Scale::default(),
             filter: String::new(),
+            messages: MessagesView::default(),
+            wall: None,
             scroll: 0,
             paused: false,
             held: Vec::new(),
@@ -188,9 +195,23 @@ impl App {
         self.sort
     }
 
-    /// The text that rows and messages are filtered by; empty if they are not.
+    /// The text that the rows are filtered by, or in the view of single messages the messages; empty if they are not.
     pub fn filter(&self) -> &str {
-        &self.filter
+        if self.view == View::Messages { &self.messages.filter } else { &self.filter }
+    }
+
+    fn filter_mut(&mut self) -> &mut String {
+        if self.view == View::Messages { &mut self.messages.filter } else { &mut self.filter }
+    }
+
+    /// The difference from the clock of the figures to the wall clock in nanoseconds; `None` if it is not known.
+    pub fn wall(&self) -> Option<i64> {
+        self.wall
+    }
+
+    /// Sets the difference from the clock of the figures to the wall clock.
+    pub fn set_wall(&mut self, wall: Option<i64>) {
+        self.wall = wall;
     }
 
     /// What the lengths of the bars show.

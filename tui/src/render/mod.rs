@@ -27,6 +27,7 @@ mod footer;
 mod header;
 mod help;
 mod ledger;
+mod messages;
 mod palette;
 mod panel;
 mod stages;
@@ -94,9 +95,9 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
 fn whole(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     match app.view() {
         View::Overview | View::Details | View::Why => {}
+        View::Messages => messages::draw(frame, area, app, theme),
         View::Compare
         | View::Distribution
-        | View::Messages
         | View::Ledger
         | View::Threads
         | View::Probes
