@@ -16,6 +16,15 @@ pub fn thread(task: TaskId, snapshot: &Snapshot) -> String {
     named(task, Comm::default(), snapshot)
 }
 
+/// A thread's process and the thread's own number, for a narrow column: `mosquitto 4025`.
+pub fn short_thread(task: TaskId, snapshot: &Snapshot) -> String {
+    let tid = if task.tid.0 == 0 { task.pid.0 } else { task.tid.0 };
+    match end(Some(task), snapshot) {
+        Some(name) => format!("{name} {tid}"),
+        None => format!("thread {tid}"),
+    }
+}
+
 /// A thread that had a CPU or a lock, by its own name.
 pub fn holder(holder: &Holder, snapshot: &Snapshot) -> String {
     named(holder.task, holder.comm, snapshot)

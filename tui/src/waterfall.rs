@@ -137,7 +137,7 @@ impl Waterfall<'_> {
             let part = |what, from, to| Bar { leg: index, what, from, to, thread: known(hop.task) };
             self.bar(part(What::Waits, woken, running));
             if woken < running {
-                self.note(Some(wakeup(hop, self.snapshot)));
+                self.note(waited(hop, self.snapshot));
             }
             self.bar(part(What::Runs, running, within(until).max(running)));
         }
@@ -154,7 +154,7 @@ impl Waterfall<'_> {
             if segment == Segment::RunQueue
                 && let Some(hop) = hop
             {
-                self.note(Some(wakeup(hop, self.snapshot)));
+                self.note(waited(hop, self.snapshot));
             }
             // What is known of a segment is said once, below its last interval.
             let is_last =
@@ -182,6 +182,11 @@ impl Waterfall<'_> {
 
 fn known(task: TaskId) -> Option<TaskId> {
     Some(task).filter(|task| task.pid.0 != 0)
+}
+
+/// What a thread had to wait for after it was woken; `None` if nothing is known of that.
+fn waited(hop: &Hop, snapshot: &Snapshot) -> Option<String> {
+    (hop.migrated || hop.holder.held > Nanos(0)).then(|| wakeup(hop, snapshot))
 }
 
 /// How a thread was woken, and who had the CPU before it ran.

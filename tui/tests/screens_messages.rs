@@ -7,7 +7,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::sync::Arc;
 use wirelap_correlate::snapshot::Snapshot;
-use wirelap_events::{Delivery, TopicId};
+use wirelap_events::{Delivery, Stamp, TopicId};
 use wirelap_history::{Message, MessageFate, Slice, Update};
 use wirelap_test_pipeline::deliveries::{self, MadeUp};
 use wirelap_test_pipeline::snapshots;
@@ -22,6 +22,12 @@ fn message(delivery: Delivery, fate: MessageFate) -> Message {
     Message { delivery: Arc::new(delivery), one_way, cause: None, fate }
 }
 
+fn warm_up(number: u32) -> Delivery {
+    let mut delivery = deliveries::ordinary(number);
+    delivery.stamp = delivery.stamp.map(|stamp| Stamp { warmup: true, ..stamp });
+    delivery
+}
+
 /// Messages of every kind.
 fn messages() -> Vec<Message> {
     let delivered = deliveries::all().into_iter().map(|MadeUp { delivery, cause }| Message {
@@ -30,10 +36,10 @@ fn messages() -> Vec<Message> {
     });
     delivered
         .chain([
-            message(deliveries::undelivered(44), MessageFate::Undelivered),
-            message(deliveries::undelivered(45), MessageFate::UnderWay),
-            message(deliveries::ordinary(46), MessageFate::WarmUp),
-            message(deliveries::undelivered(47), MessageFate::Uncovered),
+            message(deliveries::undelivered(44), MessageFate::Undelivered { at_end: false }),
+            message(deliveries::undelivered(45), MessageFate::Undelivered { at_end: true }),
+            message(warm_up(46), MessageFate::Aside),
+            message(deliveries::undelivered(47), MessageFate::Aside),
         ])
         .collect()
 }

@@ -1,11 +1,11 @@
 //! The view of single messages: which list is shown, which message is selected, and which one is open.
 
 use super::{Action, App, Command, MAX_SCROLL, Motion, Request, View};
-use crate::{people, text, verdicts, wireshark};
+use crate::{people, text, verdicts, wireshark, words};
 use wirelap_correlate::snapshot::Group;
 use wirelap_events::{FlowKey, MessageId, TaskId};
 use wirelap_history::Message;
-use wirelap_report::words;
+use wirelap_report::words::title;
 
 /// Lines that a page has.
 const PAGE: usize = 10;
@@ -106,7 +106,7 @@ impl App {
             List::Slowest => messages.slowest(group.id).collect(),
             List::Latest => messages.latest(group.id).collect(),
             List::Undelivered => messages.undelivered(group.id).collect(),
-            List::Others => messages.others(group.id).collect(),
+            List::Others => messages.aside(group.id).collect(),
         }
     }
 
@@ -140,9 +140,9 @@ impl App {
         let snapshot = self.snapshot();
         let cause = message.cause.map(|cause| cause.kind);
         self.topic(message).is_some_and(|topic| has(&topic))
-            || cause.is_some_and(|kind| has(verdicts::short(kind)) || has(words::title(kind)))
+            || cause.is_some_and(|kind| has(verdicts::short(kind)) || has(title(kind)))
             || has(&text::message_number(&message.delivery))
-            || has(message.fate.name())
+            || has(words::fate(message))
             || message.delivery.legs.iter().any(|leg| {
                 has(&people::sender(leg, snapshot)) || has(&people::reader(leg, snapshot))
             })

@@ -67,7 +67,7 @@ pub fn contended(number: u32) -> Delivery {
         holder: holder(991, "stress-ng-cpu", 6_000),
         reason: OffCpuReason::Asleep,
         sleep: SleepCall::Lock,
-        left: Some(Nanos(at + 3_000_000)),
+        left: Some(Nanos(at + 3_418_100)),
         from_irq: false,
         ..hop(4_021, 4_025, at + 3_424_000, at + 3_433_000)
     }];

@@ -4,9 +4,9 @@
 //!   LEG SEGMENT          TIME  0 ns       10.0 µs    20.0 µs      THREAD
 //! ▶ 1 t socket_tx     2.70 µs  tt         ┊          ┊
 //! ▶ 1 W wire          2.20 µs  ┊ WW       ┊          ┊
-//! ▶ 1 r runqueue      3.40 ms  ┊   rrrrrrrrrrrrrrrrrrr            mosquitto (4021)
+//! ▶ 1 r runqueue      3.40 ms  ┊   rrrrrrrrrrrrrrrrrrr            mosquitto 4021
 //!        woken by an interrupt, stress-ng-cpu (991) had the CPU for 3.39 ms
-//!   2 B broker_dwell  33.0 µs  ┊          ┊          ┊BBB         mosquitto (4021/4025)
+//!   2 B broker_dwell  33.0 µs  ┊          ┊          ┊BBB         mosquitto 4025
 //! ```
 //! Without colours all cells of a bar show its letter. An arrow marks the selected leg.
 
@@ -34,8 +34,10 @@ pub fn lines(app: &App, message: &Message, width: u16, theme: Theme) -> Vec<Line
         let sentence = "fewer than two stages of this message were seen: it has no intervals";
         return vec![Line::raw(format!("  {sentence}"))];
     };
-    let threads = if width >= WIDE { 27 } else { 19 };
-    let page = Page { app, axis: Axis::new(extent, axis_width(width, threads)), threads, theme };
+    let threads = if width >= WIDE { 27 } else { 20 };
+    let is_open = app.message().is_some() && message.delivery.legs.len() > 1;
+    let axis = Axis::new(extent, axis_width(width, threads));
+    let page = Page { app, axis, threads, is_open, theme };
     let mut lines = vec![page.heading(width)];
     for line in &all {
         match line {
@@ -58,17 +60,21 @@ struct Page<'a> {
     app: &'a App,
     axis: Axis,
     threads: u16,
+    /// Whether one of several legs can be selected.
+    is_open: bool,
     theme: Theme,
 }
 
 impl Page<'_> {
     fn heading(&self, width: u16) -> Line<'static> {
+        let room = usize::from(axis_width(width, self.threads));
         let mut axis = String::new();
         for (cell, at) in self.axis.moments() {
-            axis = text::left(&axis, usize::from(cell));
-            axis.push_str(&text::time(at));
+            let (cell, time) = (usize::from(cell), text::time(at));
+            if cell + text::width(&time) <= room {
+                axis = format!("{}{time}", text::left(&axis, cell));
+            }
         }
-        let room = usize::from(axis_width(width, self.threads));
         let head = format!("  {:<17}{:>8}  ", "LEG SEGMENT", "TIME");
         let threads = if width > LEAD + self.threads { "  THREAD" } else { "" };
         Line::styled(format!("{head}{}{threads}", text::left(&axis, room)), self.theme.dim())
@@ -76,7 +82,7 @@ impl Page<'_> {
 
     fn bar(&self, bar: &Bar, width: u16) -> Line<'static> {
         let look = bar.what.look();
-        let is_selected = bar.leg == self.app.message_leg();
+        let is_selected = self.is_open && bar.leg == self.app.message_leg();
         let mut spans = vec![
             panel::marker(is_selected, self.theme),
             Span::raw(format!("{} ", bar.leg.saturating_add(1))),
@@ -89,8 +95,8 @@ impl Page<'_> {
         ];
         spans.extend(self.cells(bar, width));
         if let Some(thread) = bar.thread {
-            let name = people::thread(thread, self.app.snapshot());
             let room = usize::from(self.threads).saturating_sub(3);
+            let name = people::short_thread(thread, self.app.snapshot());
             spans.push(Span::raw(format!("  {}", text::truncate(&name, room))));
         }
         Line::from(spans)

@@ -5,6 +5,7 @@ use crate::app::App;
 use crate::render::details::fact;
 use crate::text;
 use crate::theme::Theme;
+use crate::words::fate;
 use ratatui::text::Line;
 use wirelap_events::{Nanos, Segment};
 use wirelap_history::Message;
@@ -58,7 +59,7 @@ fn identity(app: &App, message: &Message) -> String {
     parts.push(format!("wirelap's number {}", delivery.message.0));
     parts.push(text::unbroken(&format!("payload {} B", text::exact(delivery.payload_len))));
     parts.extend(app.topic(message).map(|topic| format!("topic {topic}")));
-    parts.push(message.fate.name().to_owned());
+    parts.push(fate(message).to_owned());
     parts.join(", ")
 }
 

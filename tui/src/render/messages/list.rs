@@ -8,13 +8,14 @@
 //! sensors/a: mosquitto waits for a CPU 3.40 ms (leg 1 runqueue); stress-ng (pid 991) had the CPU …
 //! ```
 
+use super::bars as waterfall;
 use super::{in_short, result};
 use crate::app::App;
 use crate::bars::{self, Scale};
 use crate::layout::{count, split_top, window};
 use crate::render::{panel, stages};
 use crate::theme::Theme;
-use crate::{columns, people, text, verdicts};
+use crate::{columns, people, text, verdicts, words};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -33,6 +34,8 @@ const CAUSE: usize = 15;
 const TOPIC_FROM: u16 = 110;
 /// Lines about the selected message; a low panel has none.
 const ABOUT: u16 = 4;
+/// From this height on, the selected message's waterfall is below the list.
+const WATERFALL_FROM: u16 = 30;
 
 /// Draws the list, and what is known of the selected message.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
@@ -42,7 +45,11 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     if listed.is_empty() {
         return nothing(frame, rest, app);
     }
-    let about = if rest.height >= 3 * ABOUT { ABOUT } else { 0 };
+    let about = match rest.height {
+        0..12 => 0,
+        12..WATERFALL_FROM => ABOUT,
+        height => height / 2,
+    };
     let (table, about) = split_top(rest, rest.height - about);
     let (head, body) = split_top(table, 1);
     let position = app.message_position(&listed);
@@ -82,7 +89,7 @@ fn nothing(frame: &mut Frame<'_>, area: Rect, app: &App) {
     panel::lines(frame, area, lines, 0);
 }
 
-/// The topic, the steps that took most of its time, and what delayed it.
+/// The topic, the steps that took most of its time, and what delayed it; the waterfall if there is room.
 fn about(frame: &mut Frame<'_>, area: Rect, app: &App, message: &Message, theme: Theme) {
     let Some(result) = result(app) else { return };
     let topic = app.topic(message).map(|topic| format!("{topic}: ")).unwrap_or_default();
@@ -92,6 +99,9 @@ fn about(frame: &mut Frame<'_>, area: Rect, app: &App, message: &Message, theme:
         usize::from(area.width).saturating_sub(3),
     );
     lines.extend(words.into_iter().map(|line| Line::raw(format!("  {line}"))));
+    if area.height > ABOUT {
+        lines.extend(waterfall::lines(app, message, area.width, theme));
+    }
     panel::lines(frame, area, lines, 0);
 }
 
@@ -113,7 +123,7 @@ impl Widths {
             taken
         };
         let cause = take(CAUSE);
-        let bar = take(if width >= TOPIC_FROM { usize::from(width / 4).min(40) } else { 12 });
+        let bar = take(if width >= TOPIC_FROM { usize::from(width / 4).min(40) } else { 8 });
         let topic = if width >= TOPIC_FROM { take(usize::from(width / 8)) } else { 0 };
         Widths { bar, cause, topic, ends: left.saturating_sub(1) }
     }
@@ -167,7 +177,7 @@ impl Page<'_> {
         for (text, width) in [
             (cause(message), widths.cause),
             (topic, widths.topic),
-            (ends(self.app, message), widths.ends),
+            (ends(self.app, message, widths.ends), widths.ends),
         ] {
             if width > 0 {
                 spans.push(Span::raw(format!(" {}", text::left(&text, width))));
@@ -212,19 +222,24 @@ fn shares(message: &Message) -> Vec<SegmentStat> {
 }
 
 /// What held it up; otherwise what became of it, if it is in no latency.
-pub fn cause(message: &Message) -> String {
+fn cause(message: &Message) -> String {
     match message.cause {
         Some(cause) => verdicts::short(cause.kind).to_owned(),
         None if message.one_way.is_some() => text::NONE.to_owned(),
-        None => message.fate.name().to_owned(),
+        None => words::fate(message).to_owned(),
     }
 }
 
-/// The processes that the message passed.
-pub fn ends(app: &App, message: &Message) -> String {
+/// The processes that the message passed; without those between if there is no room for all.
+fn ends(app: &App, message: &Message, room: usize) -> String {
     let snapshot = app.snapshot();
     let legs = &message.delivery.legs;
     let senders = legs.iter().map(|leg| people::sender(leg, snapshot));
     let last = legs.last().map(|leg| people::reader(leg, snapshot));
-    senders.chain(last).collect::<Vec<_>>().join(" → ")
+    let all: Vec<String> = senders.chain(last).collect();
+    let path = all.join(" → ");
+    match all.as_slice() {
+        [first, .., last] if text::width(&path) > room => format!("{first} → {last}"),
+        _ => path,
+    }
 }

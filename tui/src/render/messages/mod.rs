@@ -18,6 +18,7 @@ mod one;
 
 use crate::app::App;
 use crate::theme::Theme;
+use crate::words;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use wirelap_correlate::snapshot::WorstMessage;
@@ -52,5 +53,5 @@ fn unfinished(message: &Message) -> String {
     let seen = legs.last().and_then(|leg| leg.times.seen().next_back());
     let place =
         seen.map(|(stage, _)| format!(", last seen in leg {} at {}", legs.len(), stage.name()));
-    format!("{}{}", message.fate.name(), place.unwrap_or_default())
+    format!("{}{}", words::fate(message), place.unwrap_or_default())
 }

@@ -14,7 +14,7 @@ use crate::app::App;
 use crate::layout::split_top;
 use crate::render::panel;
 use crate::theme::Theme;
-use crate::{columns, text};
+use crate::{columns, text, words};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -50,7 +50,7 @@ fn heading(app: &App, message: &Message) -> String {
     let row = app.selected().map(columns::name).unwrap_or_default();
     let time = match message.one_way {
         Some(time) => text::time(time),
-        None => message.fate.name().to_owned(),
+        None => words::fate(message).to_owned(),
     };
     format!("{number} of {row}: {time}")
 }
