@@ -3,6 +3,10 @@
 use std::fmt::Write;
 use wirelap_events::{FlowKey, Leg, Nanos, Transport};
 
+/// How much before the first stage and after the last one packets are shown: the clocks are compared anew at each start, to within some
+/// microseconds.
+const MARGIN: Nanos = Nanos::from_micros(10);
+
 /// The filter of a leg: its connection in both directions, so that acknowledgements are shown as well, from its first stage to its
 /// last. `wall` is the difference from the clock of the stages to the wall clock, in nanoseconds; without it the filter has no time.
 pub fn filter(leg: &Leg, wall: Option<i64>) -> String {
@@ -10,7 +14,7 @@ pub fn filter(leg: &Leg, wall: Option<i64>) -> String {
     let first = leg.times.seen().next().map(|(_, at)| at);
     let last = leg.times.seen().next_back().map(|(_, at)| at);
     if let (Some(first), Some(last), Some(wall)) = (first, last, wall) {
-        let (from, to) = (epoch(first, wall), epoch(last, wall));
+        let (from, to) = (epoch(first - MARGIN, wall), epoch(last + MARGIN, wall));
         let _ = write!(filter, " && frame.time_epoch >= {from} && frame.time_epoch <= {to}");
     }
     filter
@@ -45,7 +49,7 @@ mod tests {
     fn leg(src: &str, dst: &str, transport: Transport) -> Leg {
         let (src, dst) = (src.parse().unwrap(), dst.parse().unwrap());
         let flow = FlowKey::new(transport, src, dst, NetNs(0));
-        Leg { flow, ..delivered::leg(&[(Stage::Send, 1_000), (Stage::Read, 2_000_000_001)]) }
+        Leg { flow, ..delivered::leg(&[(Stage::Send, 11_000), (Stage::Read, 2_000_000_001)]) }
     }
 
     #[test]
@@ -54,7 +58,7 @@ mod tests {
         assert_eq!(
             filter(&one, Some(1_700_000_000_000_000_000)),
             "ip.addr == 127.0.0.1 && tcp.port == 40000 && tcp.port == 1883 \
-             && frame.time_epoch >= 1700000000.000001000 && frame.time_epoch <= 1700000002.000000001"
+             && frame.time_epoch >= 1700000000.000001000 && frame.time_epoch <= 1700000002.000010001"
         );
         let two = leg("10.0.0.1:7", "10.0.0.2:7", Transport::Udp);
         assert_eq!(

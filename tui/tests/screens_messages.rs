@@ -205,7 +205,7 @@ fn the_filter_of_the_selected_leg_is_copied_and_shown() {
     assert_eq!(
         first,
         "ip.addr == 127.0.0.1 && tcp.port == 40020 && tcp.port == 1883 \
-         && frame.time_epoch >= 1700000106.000000000 && frame.time_epoch <= 1700000106.003418000"
+         && frame.time_epoch >= 1700000105.999990000 && frame.time_epoch <= 1700000106.003428000"
     );
     assert_eq!(app.status(), Some(first.as_str()));
     press(&mut app, "n");

@@ -5,6 +5,7 @@ use super::files::ScreenFiles;
 use std::cell::RefCell;
 use std::sync::mpsc::Receiver;
 use wirelap_history::Update;
+use wirelap_session::machine;
 use wirelap_tui::{Experiments, Request, Source};
 
 /// The tracing thread's updates, and the workloads that run beside the screen.
@@ -13,6 +14,8 @@ pub struct LiveSource<'a, 'scope, 'bench> {
     /// What may be written from the screen; `None` without a screen.
     files: Option<ScreenFiles>,
     workloads: &'a RefCell<Workloads<'scope, 'bench>>,
+    /// The difference from the clock of the events to the wall clock when tracing began, in nanoseconds.
+    wall: i64,
 }
 
 impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
@@ -22,7 +25,7 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
         files: Option<ScreenFiles>,
         workloads: &'a RefCell<Workloads<'scope, 'bench>>,
     ) -> Self {
-        LiveSource { updates, files, workloads }
+        LiveSource { updates, files, workloads, wall: machine::wall_offset() }
     }
 }
 
@@ -31,13 +34,21 @@ impl Source for LiveSource<'_, '_, '_> {
         self.updates.try_iter().for_each(out);
     }
 
+    fn wall(&self) -> Option<i64> {
+        Some(self.wall)
+    }
+
     fn request(&mut self, request: Request) -> String {
         match request {
             Request::Screenshot { text, svg } => match &mut self.files {
                 Some(files) => files.screenshot(&text, &svg),
                 None => "no files can be written without a screen".into(),
             },
-            Request::Export(_) => "the packets of a message are not kept".into(),
+            Request::Export(_) => {
+                "packets are not kept while the screen shows what happens now: record with --pcapng FILE --pcapng-payload, and write the \
+                 message from wirelap live --replay FILE"
+                    .into()
+            }
             Request::Replay(_) => {
                 "these are the figures of now: wirelap live --replay FILE replays a recording"
                     .into()
