@@ -116,3 +116,97 @@ impl Choice for OfMessage {
         self.is_over
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Follower, Replay};
+    use wirelap_recording::{Entry, Recording};
+    use wirelap_test_support::committed;
+
+    /// Keeps all packets and deliveries.
+    #[derive(Default)]
+    struct Kept {
+        packets: Vec<(Nanos, FlowKey, u32)>,
+        deliveries: Vec<Delivery>,
+    }
+
+    impl Follower for Kept {
+        const DELIVERIES: bool = true;
+
+        fn begin(&mut self, _: Option<i64>) {}
+
+        fn event(&mut self, event: &Event<'_>) -> Result<(), Failure> {
+            if let Body::Packet(packet) = &event.body {
+                self.packets.push((event.at, packet.flow, packet.payload_len));
+            }
+            Ok(())
+        }
+
+        fn delivery(&mut self, delivery: &Delivery, _: Option<&[u8]>) -> Result<(), Failure> {
+            self.deliveries.push(delivery.clone());
+            Ok(())
+        }
+    }
+
+    fn packets(bytes: &[u8]) -> Vec<(Nanos, FlowKey, u32)> {
+        let mut recording = Recording::new(bytes).unwrap();
+        let mut packets = Vec::new();
+        while let Some(entry) = recording.next() {
+            if let Entry::Event(Event { at, body: Body::Packet(packet), .. }) = entry {
+                packets.push((at, packet.flow, packet.payload_len));
+            }
+        }
+        assert!(recording.problems().is_empty(), "{:?}", recording.problems());
+        packets
+    }
+
+    /// The packets of a message in its time, as the files have them.
+    fn expected(kept: &Kept, delivery: &Delivery) -> Vec<(Nanos, FlowKey, u32)> {
+        let ends: Vec<_> = delivery.legs.iter().map(|leg| (leg.flow.src, leg.flow.dst)).collect();
+        let times = || delivery.legs.iter().flat_map(|leg| leg.times.seen()).map(|(_, at)| at);
+        let (from, to) = (times().min().unwrap(), times().max().unwrap());
+        let is_of = |flow: &FlowKey| {
+            ends.iter()
+                .any(|&(a, b)| (flow.src, flow.dst) == (a, b) || (flow.src, flow.dst) == (b, a))
+        };
+        let all = kept.packets.iter();
+        all.filter(|(at, flow, _)| (from - MARGIN..=to + MARGIN).contains(at) && is_of(flow))
+            .copied()
+            .collect()
+    }
+
+    fn check(path: PathBuf) {
+        let paths = [path];
+        let mut replay = Replay::new(&[], Kept::default());
+        replay.files(&paths).unwrap();
+        let kept = replay.end().unwrap().follower;
+        let slowest = kept.deliveries.iter().max_by_key(|one| one.one_way()).unwrap();
+        let excerpt = message(&paths, slowest).unwrap();
+        let (found, expected) = (packets(&excerpt.bytes), expected(&kept, slowest));
+        assert_eq!(found, expected, "{paths:?}");
+        assert_eq!(found.len() as u64, excerpt.packets);
+        assert!(found.len() < kept.packets.len(), "the excerpt is a part");
+        let original = wall(&paths).unwrap();
+        let copied = Recording::new(excerpt.bytes.as_slice()).unwrap().wall().unwrap_or(0);
+        assert_eq!(copied, original);
+    }
+
+    #[test]
+    fn an_excerpt_of_a_recording_has_the_packets_of_the_message_alone() {
+        check(committed::repository("tracer/correlate/tests/why/nagle.pcapng.gz"));
+        check(committed::repository("tracer/correlate/tests/why/loss.pcapng.gz"));
+    }
+
+    #[test]
+    fn an_excerpt_of_a_capture_has_the_packets_of_the_message_alone() {
+        check(committed::of_protocols("kafka/captures/kcat.pcap"));
+    }
+
+    #[test]
+    fn a_message_that_is_not_in_the_files_makes_none() {
+        let paths = [committed::of_protocols("kafka/captures/kcat.pcap")];
+        let elsewhere = wirelap_test_support::delivered::delivery([]);
+        assert!(message(&paths, &elsewhere).is_err());
+    }
+}

@@ -1,5 +1,6 @@
 //! Where the live screen's updates come from, and what is done for it.
 
+use super::LiveArgs;
 use super::experiments::Workloads;
 use super::files::ScreenFiles;
 use std::cell::RefCell;
@@ -16,6 +17,8 @@ pub struct LiveSource<'a, 'scope, 'bench> {
     workloads: &'a RefCell<Workloads<'scope, 'bench>>,
     /// The difference from the clock of the events to the wall clock when tracing began, in nanoseconds.
     wall: i64,
+    /// The answer to the request for a message's packets.
+    where_packets_are: String,
 }
 
 impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
@@ -24,8 +27,22 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
         updates: Receiver<Update>,
         files: Option<ScreenFiles>,
         workloads: &'a RefCell<Workloads<'scope, 'bench>>,
+        args: &LiveArgs,
     ) -> Self {
-        LiveSource { updates, files, workloads, wall: machine::wall_offset() }
+        let (wall, where_packets_are) = (machine::wall_offset(), where_packets_are(args));
+        LiveSource { updates, files, workloads, wall, where_packets_are }
+    }
+}
+
+/// What a user can do to get the packets of a message into a file: while tracing, they are not kept in memory.
+fn where_packets_are(args: &LiveArgs) -> String {
+    match &args.pcapng {
+        None => "packets are not kept: start with --pcapng FILE --pcapng-payload, and use e in wirelap live --replay FILE".into(),
+        Some(path) if args.pcapng_payload => {
+            let path = path.display();
+            format!("the packets are in {path}: use e in wirelap live --replay {path}, or the filter that y copies")
+        }
+        Some(path) => format!("the packets are in {}: the filter that y copies shows them", path.display()),
     }
 }
 
@@ -44,11 +61,7 @@ impl Source for LiveSource<'_, '_, '_> {
                 Some(files) => files.screenshot(&text, &svg),
                 None => "no files can be written without a screen".into(),
             },
-            Request::Export(_) => {
-                "packets are not kept while the screen shows what happens now: record with --pcapng FILE --pcapng-payload, and write the \
-                 message from wirelap live --replay FILE"
-                    .into()
-            }
+            Request::Export(_) => self.where_packets_are.clone(),
             Request::Replay(_) => {
                 "these are the figures of now: wirelap live --replay FILE replays a recording"
                     .into()
