@@ -48,6 +48,6 @@ pub use read::{
 };
 pub use record::{Entry, Note};
 pub use write::{
-    Choice, DeviceName, Encoder, Excerpt, Limits, Recorder, Rotation, Settings, Shown, Store,
+    DeviceName, Encoder, EventChoice, Excerpt, Limits, Recorder, Rotation, Settings, Shown, Store,
     TooLarge, Verbatim, WriteFailed, Written, numbered,
 };

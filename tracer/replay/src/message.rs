@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use wirelap_events::{Body, Delivery, Event, FlowKey, Nanos, SocketId, Tid};
 use wirelap_process::Failure;
-use wirelap_recording::{Choice, Excerpt};
+use wirelap_recording::{EventChoice, Excerpt};
 
 /// The time before a message's first stage and after its last one whose packets are written with it, so that requests and late
 /// acknowledgements of its bytes are among them (Linux delays an acknowledgement by 40 ms at least, `TCP_DELACK_MIN`).
@@ -86,7 +86,7 @@ impl OfMessage {
     }
 }
 
-impl Choice for OfMessage {
+impl EventChoice for OfMessage {
     fn takes(&mut self, event: &Event<'_>) -> bool {
         // A socket is described when it is found, long before the message.
         if let Body::Socket(socket) = &event.body {

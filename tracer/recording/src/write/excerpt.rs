@@ -28,7 +28,7 @@ pub struct Excerpt {
 }
 
 /// What is chosen of a file.
-pub trait Choice {
+pub trait EventChoice {
     /// Whether an event is in the excerpt.
     fn takes(&mut self, event: &Event<'_>) -> bool;
 
@@ -54,7 +54,7 @@ impl Excerpt {
     pub fn add<R: Read>(
         &mut self,
         recording: &mut Recording<R>,
-        choice: &mut dyn Choice,
+        choice: &mut dyn EventChoice,
     ) -> Result<(), TooLarge> {
         let (packets, events, len) = (self.packets, self.events, self.bytes.len());
         if recording.is_own() {
@@ -71,7 +71,7 @@ impl Excerpt {
     fn add_events<R: Read>(
         &mut self,
         recording: &mut Recording<R>,
-        choice: &mut dyn Choice,
+        choice: &mut dyn EventChoice,
     ) -> Result<(), TooLarge> {
         let section = recording.section().cloned().unwrap_or_default();
         let settings = Settings { payload: true, ..Settings::default() };
@@ -102,7 +102,7 @@ impl Excerpt {
     fn add_blocks<R: Read>(
         &mut self,
         recording: &mut Recording<R>,
-        choice: &mut dyn Choice,
+        choice: &mut dyn EventChoice,
     ) -> Result<(), TooLarge> {
         let (mut packet, mut chosen) = (Vec::new(), false);
         while !choice.is_over() {

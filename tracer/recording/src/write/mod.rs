@@ -33,7 +33,7 @@ mod sockets;
 mod verbatim;
 
 pub use encoder::{Encoder, Settings};
-pub use excerpt::{Choice, Excerpt, TooLarge};
+pub use excerpt::{EventChoice, Excerpt, TooLarge};
 pub use files::{Rotation, Store, WriteFailed, numbered};
 pub use interfaces::DeviceName;
 pub use pending::Limits;
