@@ -11,6 +11,7 @@ mod bars;
 mod columns;
 mod layout;
 mod mouse;
+mod people;
 mod picture;
 mod plain;
 pub mod render;
@@ -19,6 +20,8 @@ mod terminal;
 mod text;
 mod theme;
 mod verdicts;
+mod waterfall;
+mod wireshark;
 mod words;
 
 pub use app::{

@@ -176,6 +176,7 @@ fn take_updates(app: &mut App, source: &mut dyn Source) -> bool {
         app.restart();
     }
     app.set_replay(source.replay());
+    app.set_wall(source.wall());
     app.set_notes(source.notes());
     source.updates(&mut |update| app.take(update));
     if app.shows_experiments() {

@@ -4,8 +4,25 @@ use crate::app::{App, ReplayState};
 use crate::{columns, text, verdicts};
 use wirelap_correlate::Reliability;
 use wirelap_correlate::snapshot::{Snapshot, Trust};
-use wirelap_events::Nanos;
+use wirelap_events::{Nanos, SampleStatus};
+use wirelap_history::{Message, MessageFate};
 use wirelap_report::words::snapshot_notes;
+
+/// What became of a message, in at most fifteen columns.
+pub fn fate(message: &Message) -> &'static str {
+    let is_warmup = message.delivery.stamp.is_some_and(|stamp| stamp.warmup);
+    match message.fate {
+        MessageFate::Delivered => "delivered",
+        MessageFate::Aside if is_warmup => "warm-up",
+        MessageFate::Aside => match SampleStatus::of_uncovered(&message.delivery) {
+            SampleStatus::ReadNotSeen => "read not seen",
+            SampleStatus::TimeBackwards => "time backwards",
+            _ => "an end not seen",
+        },
+        MessageFate::Undelivered { at_end: false } => "undelivered",
+        MessageFate::Undelivered { at_end: true } => "under way",
+    }
+}
 
 /// Whether this is the empty snapshot from before the probes were attached. Its trust has no meaning yet.
 fn is_blank(snapshot: &Snapshot) -> bool {

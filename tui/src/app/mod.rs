@@ -4,6 +4,7 @@ mod columns_list;
 mod command;
 mod experiments;
 pub mod keys;
+mod messages;
 mod overlay;
 mod perform;
 mod request;
@@ -12,6 +13,8 @@ mod view;
 
 pub use command::{Command, Motion, ReplayControl};
 pub use experiments::{ExperimentsPanel, Form};
+pub use messages::List;
+use messages::MessagesView;
 pub use overlay::{Input, Overlay, palette};
 pub use request::{
     ExperimentChoice, ExperimentRequest, ExperimentSetting, ExperimentSettings, Experiments,
@@ -70,6 +73,8 @@ pub struct App {
     scale: Scale,
     last_deliveries: LastDeliveries,
     filter: String,
+    messages: MessagesView,
+    wall: Option<i64>,
     scroll: u16,
     paused: bool,
     held: Vec<Update>,
@@ -104,6 +109,8 @@ impl App {
             last_deliveries: LastDeliveries::default(),
             scale: Scale::default(),
             filter: String::new(),
+            messages: MessagesView::default(),
+            wall: None,
             scroll: 0,
             paused: false,
             held: Vec::new(),
@@ -215,9 +222,23 @@ impl App {
         self.sort
     }
 
-    /// The text that rows and messages are filtered by; empty if they are not.
+    /// The text that the rows are filtered by, or in the view of single messages the messages; empty if they are not.
     pub fn filter(&self) -> &str {
-        &self.filter
+        if self.view == View::Messages { &self.messages.filter } else { &self.filter }
+    }
+
+    fn filter_mut(&mut self) -> &mut String {
+        if self.view == View::Messages { &mut self.messages.filter } else { &mut self.filter }
+    }
+
+    /// The difference from the clock of the figures to the wall clock in nanoseconds; `None` if it is not known.
+    pub fn wall(&self) -> Option<i64> {
+        self.wall
+    }
+
+    /// Sets the difference from the clock of the figures to the wall clock.
+    pub fn set_wall(&mut self, wall: Option<i64>) {
+        self.wall = wall;
     }
 
     /// How many rows there would be without the filter.

@@ -86,11 +86,11 @@ impl App {
     /// The rows are filtered while the text is entered; Esc restores the filter from before.
     fn on_filter_key(&mut self, mut input: Input, before: String, key: KeyCode) -> Action {
         match key {
-            KeyCode::Esc => self.filter = before,
+            KeyCode::Esc => *self.filter_mut() = before,
             KeyCode::Enter => {}
             _ => {
                 input.edit(key);
-                self.filter.clone_from(&input.text);
+                self.filter_mut().clone_from(&input.text);
                 self.overlay = Some(Overlay::Filter(input, before));
             }
         }

@@ -12,6 +12,9 @@ const PAGE: i16 = 5;
 impl App {
     /// Carries out a command.
     pub fn perform(&mut self, command: Command) -> Action {
+        if let Some(action) = self.perform_on_messages(command) {
+            return action;
+        }
         match command {
             Command::Quit => return Action::Quit,
             Command::Back => return self.back(),
@@ -77,7 +80,7 @@ impl App {
     }
 
     fn begin_filter(&mut self) {
-        let text = self.filter.clone();
+        let text = self.filter().to_owned();
         self.overlay = Some(Overlay::Filter(Input { text: text.clone(), selected: 0 }, text));
     }
 

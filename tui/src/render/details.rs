@@ -121,7 +121,7 @@ fn facts(app: &App, group: &Group, width: u16, theme: Theme) -> Vec<Line<'static
 }
 
 /// A label and its value, wrapped beside it.
-fn fact(label: &str, value: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
+pub fn fact(label: &str, value: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let wrapped = text::wrap(value, width.saturating_sub(LABEL + 1));
     let line = |(index, text): (usize, String)| {
         let label = text::left(if index == 0 { label } else { "" }, LABEL);

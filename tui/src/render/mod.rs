@@ -29,6 +29,7 @@ pub(crate) mod footer;
 mod header;
 mod help;
 mod ledger;
+mod messages;
 pub(crate) mod palette;
 mod panel;
 mod replay;
@@ -132,9 +133,9 @@ fn warnings(app: &App, width: u16) -> Vec<Vec<String>> {
 fn whole(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     match app.view() {
         View::Overview | View::Details | View::Why => {}
+        View::Messages => messages::draw(frame, area, app, theme),
         View::Compare
         | View::Distribution
-        | View::Messages
         | View::Ledger
         | View::Threads
         | View::Probes

@@ -19,7 +19,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
-use wirelap_correlate::snapshot::Group;
+use wirelap_correlate::snapshot::{Group, SegmentStat};
 use wirelap_events::{Nanos, Segment};
 
 /// Width of the median at a bar's end with the space before it, in columns.
@@ -50,7 +50,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
                 name_width.into(),
             )));
             spans.push(Span::raw(" "));
-            spans.extend(bar(group, length, theme));
+            spans.extend(bar(&group.segments, length, theme));
             spans.push(Span::raw(" ".repeat(usize::from(bar_width - length))));
             spans.push(Span::raw(median(group)));
             Line::from(spans)
@@ -85,9 +85,9 @@ fn median(group: &Group) -> String {
 }
 
 /// A bar of `length` cells, one span for each segment.
-pub fn bar(group: &Group, length: u16, theme: Theme) -> Vec<Span<'static>> {
+pub fn bar(segments: &[SegmentStat], length: u16, theme: Theme) -> Vec<Span<'static>> {
     let mut spans = Vec::new();
-    for (segment, cells) in bars::apportion(&group.segments, length) {
+    for (segment, cells) in bars::apportion(segments, length) {
         let cells = usize::from(cells);
         let text = if theme.has_color() {
             text::left(&letter(segment).to_string(), cells)

@@ -8,6 +8,7 @@
 mod causes;
 mod details;
 mod figure;
+mod messages;
 
 use crossterm::event::KeyCode;
 use figure::{Figure, after, assert_shows, before, number};
