@@ -72,8 +72,8 @@ impl Levels {
         // Slices end at multiples of their length, so that a chart's columns of a second have a second each.
         let number = |slice: &Slice| slice.from.0.checked_div(length);
         let newest = self.by_age[level].back_mut();
-        let same = newest
-            .filter(|newest| number(newest) == number(&slice) && newest.to == slice.from);
+        let same =
+            newest.filter(|newest| number(newest) == number(&slice) && newest.to == slice.from);
         if let Some(newest) = same {
             let before = newest.bytes();
             newest.merge(&slice);

@@ -1,6 +1,8 @@
 //! The screen's state. Keys and updates go in; nothing here draws or waits.
 
 mod command;
+mod compare;
+mod distribution;
 pub mod keys;
 mod overlay;
 mod perform;
@@ -8,6 +10,8 @@ mod request;
 mod view;
 
 pub use command::{Command, Motion, ReplayControl};
+pub use compare::{Compared, Comparing, MARGIN, Row, Side, What};
+pub use distribution::{Distribution, Plot};
 pub use overlay::{Input, Overlay, palette};
 pub use request::{
     ExperimentChoice, ExperimentRequest, ExperimentSettings, ReplayState, Request, Source,
@@ -62,6 +66,8 @@ pub struct App {
     paused: bool,
     held: Vec<Update>,
     overlay: Option<Overlay>,
+    distribution: Distribution,
+    comparing: Comparing,
     status: Option<String>,
     replay: Option<ReplayState>,
     theme: Theme,
@@ -91,6 +97,8 @@ impl App {
             paused: false,
             held: Vec::new(),
             overlay: None,
+            distribution: Distribution::default(),
+            comparing: Comparing::default(),
             status: None,
             replay: None,
             theme: Theme::from_env(),
@@ -115,6 +123,7 @@ impl App {
     /// Forgets all updates, because a replay was moved back.
     pub fn restart(&mut self) {
         self.history = History::default();
+        self.comparing = Comparing::default();
         self.held.clear();
     }
 
@@ -127,6 +136,7 @@ impl App {
         if gone {
             self.select(position);
         }
+        self.compare();
     }
 
     /// Sorts and filters the rows.
@@ -176,6 +186,11 @@ impl App {
     /// Whether a row is marked.
     pub fn is_marked(&self, id: GroupId) -> bool {
         self.marked.contains(&id)
+    }
+
+    /// The state of the view "spread".
+    pub fn distribution(&self) -> Distribution {
+        self.distribution
     }
 
     /// What fills the body.

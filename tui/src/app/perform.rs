@@ -41,6 +41,7 @@ impl App {
             | Command::CopyFilter
             | Command::Experiments => return Action::Ignore,
         }
+        self.compare();
         Action::Redraw
     }
 
@@ -98,6 +99,7 @@ impl App {
     }
 
     fn set_mark(&mut self) {
+        self.comparing.keep(&self.history, self.window);
         self.history.mark();
         self.refresh();
         self.say("baseline kept: the view \"compare\" shows what has changed since".into());
@@ -127,6 +129,12 @@ impl App {
             Motion::Last => self.select(usize::MAX),
             Motion::PageDown => self.scroll = self.scroll.saturating_add(PAGE).min(MAX_SCROLL),
             Motion::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
+            Motion::Left | Motion::Right if self.view == View::Distribution => {
+                self.distribution.go(motion);
+            }
+            Motion::Left | Motion::Right if self.view == View::Compare => {
+                self.comparing.go(motion);
+            }
             Motion::Left | Motion::Right => {}
         }
     }

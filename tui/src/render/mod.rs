@@ -22,13 +22,16 @@
 //! From 161 columns on, the details are to the right of the table and the bars. The key `w` shows the panel of why.rs in
 //! place of the body; on a screen of 40 lines or more it is also below the details.
 
+mod compare;
 mod details;
+mod distribution;
 mod footer;
 mod header;
 mod help;
 mod ledger;
 mod palette;
 mod panel;
+mod plot;
 mod stages;
 mod table;
 mod tabs;
@@ -94,13 +97,11 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
 fn whole(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     match app.view() {
         View::Overview | View::Details | View::Why => {}
-        View::Compare
-        | View::Distribution
-        | View::Messages
-        | View::Ledger
-        | View::Threads
-        | View::Probes
-        | View::Log => details::draw(frame, area, app, theme),
+        View::Distribution => distribution::draw(frame, area, app, theme),
+        View::Compare => compare::draw(frame, area, app, theme),
+        View::Messages | View::Ledger | View::Threads | View::Probes | View::Log => {
+            details::draw(frame, area, app, theme);
+        }
     }
 }
 

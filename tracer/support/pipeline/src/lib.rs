@@ -4,12 +4,14 @@
 //! | module | gives |
 //! |---|---|
 //! | [`files`] | a file through the whole pipeline: its events, messages, and every report on them |
+//! | [`histories`] | updates that are made up, for what keeps and draws them |
 //! | [`reassembly`] | any packets through the reassembly |
 //! | [`snapshots`] | snapshots that are made up, for what draws them |
 
 #![allow(clippy::missing_panics_doc, reason = "a panic is how a test fails")]
 
 pub mod files;
+pub mod histories;
 pub mod reassembly;
 pub mod snapshots;
 mod warp;
