@@ -49,7 +49,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
     let times = axis.ticks(APART).into_iter().map(|(x, time)| (x, text::time(time)));
     plot::horizontal(frame, rest, &times.collect::<Vec<_>>(), shown.theme);
     marks(frame, rest, &axis, shown);
-    let legend = "a bar is messages, on a logarithmic axis; the tail begins at p99";
+    let legend = "messages by latency; the tail begins at p99";
     plot::put(frame, rest, (1, 3), legend, shown.theme.dim());
 }
 
