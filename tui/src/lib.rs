@@ -8,6 +8,7 @@
 
 mod app;
 mod bars;
+mod chart;
 mod columns;
 mod layout;
 mod mouse;

@@ -2,6 +2,8 @@
 
 mod columns_list;
 mod command;
+mod compare;
+mod distribution;
 mod experiments;
 pub mod keys;
 mod messages;
@@ -12,6 +14,8 @@ mod silence;
 mod view;
 
 pub use command::{Command, Motion, ReplayControl};
+pub use compare::{Compared, Comparing, MARGIN, Row, Side, What};
+pub use distribution::{Distribution, Plot};
 pub use experiments::{ExperimentsPanel, Form};
 pub use messages::List;
 use messages::MessagesView;
@@ -79,6 +83,8 @@ pub struct App {
     paused: bool,
     held: Vec<Update>,
     overlay: Option<Overlay>,
+    distribution: Distribution,
+    comparing: Comparing,
     status: Option<String>,
     replay: Option<ReplayState>,
     notes: Vec<String>,
@@ -115,6 +121,8 @@ impl App {
             paused: false,
             held: Vec::new(),
             overlay: None,
+            distribution: Distribution::default(),
+            comparing: Comparing::default(),
             status: None,
             replay: None,
             notes: Vec::new(),
@@ -142,6 +150,7 @@ impl App {
     pub fn restart(&mut self) {
         self.history = History::default();
         self.last_deliveries = LastDeliveries::default();
+        self.comparing = Comparing::default();
         self.held.clear();
     }
 
@@ -155,6 +164,7 @@ impl App {
         if gone {
             self.select(position);
         }
+        self.compare();
     }
 
     /// Sorts and filters the rows.
@@ -210,6 +220,11 @@ impl App {
     /// Whether a row is marked.
     pub fn is_marked(&self, id: GroupId) -> bool {
         self.marked.contains(&id)
+    }
+
+    /// The state of the view "spread".
+    pub fn distribution(&self) -> Distribution {
+        self.distribution
     }
 
     /// What fills the body.

@@ -54,6 +54,7 @@ impl App {
             | Command::CopyFilter => return Action::Ignore,
             Command::Experiments => self.overlay = Some(Overlay::Experiments),
         }
+        self.compare();
         Action::Redraw
     }
 
@@ -117,6 +118,7 @@ impl App {
     }
 
     fn set_mark(&mut self) {
+        self.comparing.keep(&self.history, self.window);
         self.history.mark();
         self.refresh();
         self.say("baseline kept: the view \"compare\" shows what has changed since".into());
@@ -161,6 +163,12 @@ impl App {
             Motion::Last => self.select(usize::MAX),
             Motion::PageDown => self.scroll_by(PAGE),
             Motion::PageUp => self.scroll_by(-PAGE),
+            Motion::Left | Motion::Right if self.view == View::Distribution => {
+                self.distribution.go(motion);
+            }
+            Motion::Left | Motion::Right if self.view == View::Compare => {
+                self.comparing.go(motion);
+            }
             Motion::Left | Motion::Right => {}
         }
     }

@@ -23,7 +23,9 @@
 //! place of the body; on a screen of 40 lines or more it is also below the details.
 
 mod columns_list;
+mod compare;
 mod details;
+mod distribution;
 mod experiments;
 pub(crate) mod footer;
 mod header;
@@ -32,6 +34,7 @@ mod ledger;
 mod messages;
 pub(crate) mod palette;
 mod panel;
+mod plot;
 mod replay;
 pub(crate) mod stages;
 pub(crate) mod table;
@@ -133,13 +136,12 @@ fn warnings(app: &App, width: u16) -> Vec<Vec<String>> {
 fn whole(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     match app.view() {
         View::Overview | View::Details | View::Why => {}
+        View::Compare => compare::draw(frame, area, app, theme),
+        View::Distribution => distribution::draw(frame, area, app, theme),
         View::Messages => messages::draw(frame, area, app, theme),
-        View::Compare
-        | View::Distribution
-        | View::Ledger
-        | View::Threads
-        | View::Probes
-        | View::Log => details::draw(frame, area, app, theme),
+        View::Ledger | View::Threads | View::Probes | View::Log => {
+            details::draw(frame, area, app, theme);
+        }
     }
 }
 
