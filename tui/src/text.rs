@@ -73,6 +73,12 @@ pub fn unbroken(text: &str) -> String {
     text.replace(' ', "\u{a0}")
 }
 
+/// A bar of `value` in columns, if the bar of `most` has `columns` of them.
+pub fn bar(value: u64, most: u64, columns: usize) -> String {
+    let share = value as f64 / most.max(1) as f64;
+    wirelap_events::human::bar(share, u32::try_from(columns).unwrap_or(u32::MAX))
+}
+
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// One character a value, scaled to the largest; the last `columns` values. Zero is a space.

@@ -56,7 +56,7 @@ pub use stats::{HistoryPoint, Rate, SegmentStat, Summary};
 pub use threads::{QuotaSeen, Scheduling};
 pub use trust::{Doubt, DoubtReason, Reliability, TrustFacts};
 pub use view::{
-    Group, GroupNote, ProbeLoss, Process, Snapshot, SnapshotNote, TracerCost, Trust, UnixClients,
+    Group, GroupNote, ProbeEvents, ProbeLoss, Process, Snapshot, SnapshotNote, TracerCost, Trust, UnixClients,
     snapshot, trust,
 };
 pub use why::{

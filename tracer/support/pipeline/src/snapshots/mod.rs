@@ -266,7 +266,12 @@ fn trust(events: u64) -> Trust {
         coverage: 1.0,
         events,
         window_share: 1.0,
-        tracer: TracerCost { cpu_share: 0.032, rss_bytes: 48 << 20 },
+        tracer: TracerCost {
+            cpu_share: 0.032,
+            rss_bytes: 48 << 20,
+            cpu_time: Nanos(events.saturating_mul(120)),
+            rss_now_bytes: 46 << 20,
+        },
         ..Trust::default()
     }
 }
