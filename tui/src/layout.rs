@@ -72,7 +72,7 @@ pub fn panel_areas(area: Rect, content: ScreenContent) -> PanelAreas {
     let (warnings, rest) = split_top(rest, count(content.warnings).min(room));
     let (tabs, rest) = split_top(rest, u16::from(area.height >= TABS_FROM));
     let (body, footer) = split_top(rest, rest.height.saturating_sub(1));
-    let areas = PanelAreas { header, warnings, tabs, footer, ..PanelAreas::default() };
+    let areas = PanelAreas { header, tabs, warnings, footer, ..PanelAreas::default() };
     match content.view {
         View::Details => beside_why(body, areas),
         View::Why => PanelAreas { why: Some(body), ..areas },

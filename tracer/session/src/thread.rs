@@ -80,6 +80,7 @@ impl<S: DeliverySink> SessionThread<S> {
             failed.filter(|failed| !notes::reader_has_gone(failed)).map(notes::unwritten_text);
         self.complete(None);
         let snapshot = self.snapshot();
+        self.sink.published(&Arc::new(snapshot.clone()));
         if let Some(recorder) = &mut self.recorder {
             notes::note_end(recorder, snapshot.at);
         }
@@ -104,6 +105,7 @@ impl<S: DeliverySink> SessionThread<S> {
             self.read_thread_states();
             if self.publish {
                 let snapshot = Arc::new(self.snapshot());
+                self.sink.published(&snapshot);
                 *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
             }
         }

@@ -64,7 +64,7 @@ impl App {
                 return chosen.map_or(Action::Redraw, |binding| self.perform(binding.command));
             }
             KeyCode::Down | KeyCode::Tab => {
-                input.selected = input.selected.saturating_add(1).min(last)
+                input.selected = input.selected.saturating_add(1).min(last);
             }
             KeyCode::Up | KeyCode::BackTab => input.selected = input.selected.saturating_sub(1),
             KeyCode::Backspace if input.text.is_empty() => return Action::Redraw,

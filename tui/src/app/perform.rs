@@ -85,8 +85,9 @@ impl App {
     fn pause(&mut self) {
         self.paused = !self.paused;
         if !self.paused {
-            let held = std::mem::take(&mut self.held);
-            held.into_iter().for_each(|update| self.history.add(update));
+            for update in std::mem::take(&mut self.held) {
+                self.history.add(update);
+            }
             self.refresh();
         }
     }
