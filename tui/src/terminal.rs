@@ -123,6 +123,8 @@ fn drive(
 ) -> Result<ScreenEnd, TuiError> {
     let mut app = App::new();
     app.set_theme(options.theme);
+    app.set_probe_setup(source.probe_setup());
+    app.set_wall_offset(source.wall_offset());
     let mut due = Instant::now();
     loop {
         if screen.panicked.load(Ordering::Acquire) {

@@ -279,9 +279,11 @@ impl<S: DeliverySink> SessionThread<S> {
     /// What each probe has lost and filtered, by its own counters.
     fn count_probes(&self, trust: &mut Trust) {
         let counters = self.capture.counters();
-        let loss = |counter: &ProbeCounters| ProbeLoss { probe: counter.probe, count: counter.lost };
+        let loss =
+            |counter: &ProbeCounters| ProbeLoss { probe: counter.probe, count: counter.lost };
         trust.events_lost = counters.iter().map(loss).collect();
-        let events = |probe| trust.reported.iter().find(|one| one.probe == probe).map(|one| one.events);
+        let events =
+            |probe| trust.reported.iter().find(|one| one.probe == probe).map(|one| one.events);
         let reported = counters.iter().map(|counter| ProbeEvents {
             probe: counter.probe,
             events: events(counter.probe).unwrap_or_default(),

@@ -4,11 +4,14 @@ mod command;
 pub mod keys;
 mod overlay;
 mod perform;
+mod probes;
 mod request;
+pub mod threads;
 mod view;
 
 pub use command::{Command, Motion, ReplayControl};
 pub use overlay::{Input, Overlay, palette};
+pub use probes::{ProbeHistory, ProbeHook, ProbePoint, ProbeSetup};
 pub use request::{
     ExperimentChoice, ExperimentRequest, ExperimentSettings, ReplayState, Request, Source,
 };
@@ -19,6 +22,7 @@ use crate::columns::{self, Sort};
 use crate::theme::Theme;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::sync::Arc;
+use threads::ThreadsState;
 use wirelap_correlate::snapshot::{Group, Snapshot};
 use wirelap_events::GroupId;
 use wirelap_history::{History, Slice, Update, Window};
@@ -65,6 +69,10 @@ pub struct App {
     status: Option<String>,
     replay: Option<ReplayState>,
     theme: Theme,
+    probes: ProbeHistory,
+    probe_setup: ProbeSetup,
+    threads: ThreadsState,
+    wall_offset: Option<i64>,
 }
 
 impl Default for App {
@@ -94,6 +102,10 @@ impl App {
             status: None,
             replay: None,
             theme: Theme::from_env(),
+            probes: ProbeHistory::default(),
+            probe_setup: ProbeSetup::default(),
+            threads: ThreadsState::default(),
+            wall_offset: None,
         }
     }
 
@@ -121,6 +133,7 @@ impl App {
     /// Shows what was taken. The same row stays selected, wherever it moves.
     pub fn refresh(&mut self) {
         let position = self.position();
+        self.probes.take(self.history.latest());
         self.shown = self.history.snapshot(self.window);
         self.arrange();
         let gone = self.selected.is_none_or(|id| self.rows().all(|group| group.id != id));
@@ -241,6 +254,36 @@ impl App {
     /// Shows a sentence in the last line until the next key.
     pub fn say(&mut self, sentence: String) {
         self.status = Some(sentence).filter(|sentence| !sentence.is_empty());
+    }
+
+    /// What the probes did in the last minutes.
+    pub fn probes(&self) -> &ProbeHistory {
+        &self.probes
+    }
+
+    /// How the probes are attached.
+    pub fn probe_setup(&self) -> &ProbeSetup {
+        &self.probe_setup
+    }
+
+    /// Sets how the probes are attached.
+    pub fn set_probe_setup(&mut self, setup: ProbeSetup) {
+        self.probe_setup = setup;
+    }
+
+    /// From the events' clock to the time since 1970, in nanoseconds; `None` if that is not known.
+    pub fn wall_offset(&self) -> Option<i64> {
+        self.wall_offset
+    }
+
+    /// Sets the time since 1970, in nanoseconds, at the zero of the events' clock.
+    pub fn set_wall_offset(&mut self, offset: Option<i64>) {
+        self.wall_offset = offset;
+    }
+
+    /// Which message's threads are shown.
+    pub fn threads(&self) -> ThreadsState {
+        self.threads
     }
 
     /// The colours.

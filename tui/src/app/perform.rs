@@ -120,7 +120,14 @@ impl App {
 
     /// Moves the selection, or scrolls.
     fn go(&mut self, motion: Motion) {
+        if self.view == View::Log {
+            return self.scroll_log(motion);
+        }
         match motion {
+            Motion::Left | Motion::Right if self.view == View::Threads => {
+                let messages = super::threads::slowest(self).len();
+                self.threads.go(motion, messages);
+            }
             Motion::Down => self.select(self.position().saturating_add(1)),
             Motion::Up => self.select(self.position().saturating_sub(1)),
             Motion::First => self.select(0),
@@ -129,6 +136,21 @@ impl App {
             Motion::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
             Motion::Left | Motion::Right => {}
         }
+    }
+
+    /// Scrolls the log, which has no selected row and more lines than other views.
+    fn scroll_log(&mut self, motion: Motion) {
+        let last = crate::layout::count(self.history.log().iter().len().saturating_sub(1));
+        let at = self.scroll.min(last);
+        self.scroll = match motion {
+            Motion::Down => at.saturating_add(1).min(last),
+            Motion::Up => at.saturating_sub(1),
+            Motion::PageDown => at.saturating_add(PAGE).min(last),
+            Motion::PageUp => at.saturating_sub(PAGE),
+            Motion::First => 0,
+            Motion::Last => last,
+            Motion::Left | Motion::Right => at,
+        };
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the screen asks of the program around it, which can read and write files, start workloads and move a replay.
 
 use super::command::ReplayControl;
+use super::probes::ProbeSetup;
 use std::sync::Arc;
 use wirelap_correlate::Snapshot;
 use wirelap_events::Delivery;
@@ -89,6 +90,16 @@ pub trait Source {
     /// Whether everything that was handed out before is void, because a replay was moved back.
     fn has_restarted(&mut self) -> bool {
         false
+    }
+
+    /// How the probes are attached. It is asked once, at the beginning.
+    fn probe_setup(&self) -> ProbeSetup {
+        ProbeSetup::default()
+    }
+
+    /// From the events' clock to the time since 1970, in nanoseconds; `None` if that is not known. It is asked once, at the beginning.
+    fn wall_offset(&self) -> Option<i64> {
+        None
     }
 
     /// The workloads that can be started; empty if none can.

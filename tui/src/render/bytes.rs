@@ -23,7 +23,7 @@
 use super::page::{self, Page};
 use crate::app::App;
 use crate::theme::Theme;
-use crate::{columns, text};
+use crate::{columns as rows, text};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use wirelap_correlate::snapshot::{Group, Holes, Unseen};
@@ -45,7 +45,7 @@ const BAR: usize = 60;
 /// Draws the view of the selected row.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let Some(group) = app.selected() else { return };
-    let title = format!("bytes since start: {}", columns::name(group));
+    let title = format!("bytes since start: {}", rows::name(group));
     let overhead = Overhead::from(&group.overhead);
     if let Some([left, right]) = page::widths(area, PARTS_WIDTH, OPERATIONS_WIDTH) {
         let (mut parts, mut rest) = (Page::new(left, theme), Page::new(right, theme));
@@ -84,18 +84,18 @@ fn by_part(page: &mut Page, group: &Group, overhead: &Overhead) {
             "{delivered} messages were delivered, so that bytes a message are not known."
         ));
     }
-    page.heading("by part");
     let matrix = page.width >= LEG_COLUMNS;
-    let legs: &[LegBytes] = if matrix { &overhead.legs } else { &[] };
-    let name = |leg: &LegBytes| text::right(&leg_name(leg), LEG);
-    let heads: String = legs.iter().map(name).collect();
-    page.columns(&format!(
-        " {}{:>10}{:>8}{:>9}{heads}",
-        text::left("PART", 16),
-        "BYTES",
-        "SHARE",
-        "A MSG"
-    ));
+    parts(page, overhead, if matrix { &overhead.legs } else { &[] });
+    if !matrix {
+        by_leg(page, overhead);
+    }
+}
+
+/// The table of the parts, with a column for each of these legs.
+fn parts(page: &mut Page, overhead: &Overhead, legs: &[LegBytes]) {
+    page.heading("by part");
+    let heads: String = legs.iter().map(|leg| text::right(&leg_name(leg), LEG)).collect();
+    columns(page, "PART", &heads);
     let all = overhead.parts_bytes.named();
     let most = all.iter().map(|(_, bytes)| *bytes).max().unwrap_or_default();
     for (at, (name, bytes)) in all.into_iter().enumerate() {
@@ -112,21 +112,18 @@ fn by_part(page: &mut Page, group: &Group, overhead: &Overhead) {
     let of_leg = |leg: &LegBytes| text::right(&each(overhead, leg.total_bytes), LEG);
     let cells: String = legs.iter().map(of_leg).collect();
     line(page, "all", overhead.total_bytes, overhead, &cells, 0);
-    if !matrix {
-        by_leg(page, overhead);
-    }
+}
+
+/// The names of the columns of a table of bytes.
+fn columns(page: &mut Page, what: &str, more: &str) {
+    let what = text::left(what, 16);
+    page.columns(&format!(" {what}{:>10}{:>8}{:>9}{more}", "BYTES", "SHARE", "A MSG"));
 }
 
 /// The bytes of each leg, all parts together.
 fn by_leg(page: &mut Page, overhead: &Overhead) {
     page.heading("by leg");
-    page.columns(&format!(
-        " {}{:>10}{:>8}{:>9}",
-        text::left("LEG", 16),
-        "BYTES",
-        "SHARE",
-        "A MSG"
-    ));
+    columns(page, "LEG", "");
     let most = overhead.legs.iter().map(|leg| leg.total_bytes).max().unwrap_or_default();
     for leg in &overhead.legs {
         line(page, &leg_name(leg), leg.total_bytes, overhead, "", most);
@@ -153,7 +150,11 @@ fn leg_name(leg: &LegBytes) -> String {
 
 /// The figures of all bytes together.
 fn in_short(overhead: &Overhead) -> String {
-    let mut out = format!("{} in {} packets", text::bytes(overhead.total_bytes), text::exact(overhead.packets));
+    let mut out = format!(
+        "{} in {} packets",
+        text::bytes(overhead.total_bytes),
+        text::exact(overhead.packets)
+    );
     if overhead.deliveries > 0 {
         out = format!(
             "{} bytes a message in {} packets; as Ethernet {} in {} frames",

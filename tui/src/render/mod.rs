@@ -22,16 +22,21 @@
 //! From 161 columns on, the details are to the right of the table and the bars. The key `w` shows the panel of why.rs in
 //! place of the body; on a screen of 40 lines or more it is also below the details.
 
+mod bytes;
 mod details;
 mod footer;
 mod header;
 mod help;
 mod ledger;
+mod log;
+mod page;
 mod palette;
 mod panel;
+mod probes;
 mod stages;
 mod table;
 mod tabs;
+mod threads;
 mod why;
 
 use crate::app::{App, Overlay, View};
@@ -94,13 +99,13 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
 fn whole(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     match app.view() {
         View::Overview | View::Details | View::Why => {}
-        View::Compare
-        | View::Distribution
-        | View::Messages
-        | View::Ledger
-        | View::Threads
-        | View::Probes
-        | View::Log => details::draw(frame, area, app, theme),
+        View::Ledger => bytes::draw(frame, area, app, theme),
+        View::Threads => threads::draw(frame, area, app, theme),
+        View::Probes => probes::draw(frame, area, app, theme),
+        View::Log => log::draw(frame, area, app, theme),
+        View::Compare | View::Distribution | View::Messages => {
+            details::draw(frame, area, app, theme)
+        }
     }
 }
 

@@ -97,7 +97,8 @@ fn probe(page: &mut Page, app: &App, probe: Probe) {
     let known: Option<&ProbeEvents> = trust.reported.iter().find(|one| one.probe == probe);
     let lost = trust.events_lost.iter().filter(|loss| loss.probe == probe);
     let lost = lost.map(|loss| loss.count).fold(0, u64::saturating_add);
-    let filtered = known.and_then(|one| one.filtered).map_or_else(|| text::NONE.into(), text::exact);
+    let filtered =
+        known.and_then(|one| one.filtered).map_or_else(|| text::NONE.into(), text::exact);
     let rate = app.probes().newest().map(|point| text::number(point.rate(probe)));
     let cells = format!(
         " {}{}{}",
@@ -155,8 +156,8 @@ fn series(page: &mut Page, cells: &str, app: &App, of: impl Fn(&ProbePoint) -> u
 fn trust(page: &mut Page, trust: &Trust) {
     if trust.lost() > 0 {
         page.warning(&format!(
-            "{} events were lost because the ring buffer was full: use a larger one (--ring-size), trace less (--port, --pid), or \
-             trace a part of the time (--sample).",
+            "{} events were lost because the ring buffer was full: use a larger one (--ring-size), trace less (--ports, --pid, --cgroup), or, with wirelap run, \
+             a part of the time (--sample).",
             text::exact(trust.lost())
         ));
     }

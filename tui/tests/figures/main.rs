@@ -5,9 +5,12 @@
 
 #![allow(missing_docs, reason = "a test")]
 
+mod bytes;
 mod causes;
 mod details;
 mod figure;
+mod probes;
+mod threads;
 
 use crossterm::event::KeyCode;
 use figure::{Figure, after, assert_shows, before, number};

@@ -14,8 +14,8 @@ use record::Record;
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head};
 use wirelap_events::{
     Body, Comm, Cpu, DropCause, DroppedPacket, Event, IfIndex, Nagle, Nanos, Packet, PacketHook,
-    PacketId, PacketKind, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
-    SendCall, SendKind, Seq, Socket, SocketOrigin, TcpFields, Transport, TxState,
+    PacketId, PacketKind, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall,
+    SendKind, Seq, Socket, SocketOrigin, TcpFields, Transport, TxState,
 };
 
 /// Makes an event of one record.

@@ -6,7 +6,7 @@ use crate::common::{FilterArgs, TracedWorkloadArgs};
 use crate::json::Json;
 use crate::quantity;
 use clap::Args;
-use source::LiveSource;
+use source::{LiveSource, probe_setup};
 use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -119,7 +119,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let recorder = recorder(args, &outputs, &environment)?;
     let (collector, updates) = Collector::new(UPDATES);
     let tracer = Tracer::start(&settings(args), collector, recorder)?;
-    let hooks = tracer.hooks().to_vec();
+    let hooks = tracer.hooks();
     let installations = installation.map(Installations::from);
     let mut workloads = Vec::new();
     if let Some(installations) = &installations {
@@ -130,7 +130,9 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     }
     let stopped = start(&mut workloads).and_then(|()| {
         tracer.commands().begin(Sampling::Off);
-        watch(args, &tracer, LiveSource::new(updates), &mut workloads, &signals)
+        let setup = probe_setup(tracer.chosen(), settings(args).capture.ring_bytes);
+        let source = LiveSource::new(updates, setup);
+        watch(args, &tracer, source, &mut workloads, &signals)
     });
     for workload in &mut workloads {
         workload.group.stop();

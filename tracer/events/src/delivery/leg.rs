@@ -2,8 +2,8 @@
 
 use super::circumstances::Circumstances;
 use crate::{
-    Cpu, FlowKey, FlowRange, Holder, Nanos, OffCpuReason, Segment, Segments, SleepCall, SocketId, Stage,
-    StageTimes, TaskId,
+    Cpu, FlowKey, FlowRange, Holder, Nanos, OffCpuReason, Segment, Segments, SleepCall, SocketId,
+    Stage, StageTimes, TaskId,
 };
 
 /// The most threads in a wake chain; of a longer chain, the last ones are kept.

@@ -159,7 +159,8 @@ impl Lanes {
     /// The lane on which a thread was seen last, or that of the threads whose CPU is not known.
     fn lane_of(&self, thread: usize, task: TaskId) -> LaneKey {
         let ran = |interval: &&Interval| interval.thread == thread;
-        let seen = self.lanes.iter().filter_map(|(key, all)| Some((all.iter().rfind(ran)?.to, *key)));
+        let seen =
+            self.lanes.iter().filter_map(|(key, all)| Some((all.iter().rfind(ran)?.to, *key)));
         seen.max().map_or((task.pid.host(), None), |(_, key)| key)
     }
 
@@ -201,8 +202,7 @@ mod tests {
             holder,
             ..Hop::default()
         };
-        let stages =
-            [(Stage::Send, 0), (Stage::Sent, 5), (Stage::Ready, 20), (Stage::Running, 50)];
+        let stages = [(Stage::Send, 0), (Stage::Sent, 5), (Stage::Ready, 20), (Stage::Running, 50)];
         let first = Leg {
             sender: Some(task(1)),
             reader: Some(task(2)),
@@ -221,7 +221,8 @@ mod tests {
     fn a_forwarder_runs_on_its_cpu_from_the_read_to_the_send() {
         let lanes = Lanes::of(&message());
         assert_eq!((lanes.from, lanes.to), (Nanos(0), Nanos(100)));
-        let interval = |from, to, thread, doing| Interval { from: Nanos(from), to: Nanos(to), thread, doing };
+        let interval =
+            |from, to, thread, doing| Interval { from: Nanos(from), to: Nanos(to), thread, doing };
         let known = &lanes.lanes[&(1, Some(Cpu(1)))];
         let expected = [
             interval(20, 50, 1, Doing::Waits(Some(0))),
@@ -230,7 +231,10 @@ mod tests {
         ];
         assert_eq!(known[..], expected);
         let unknown = &lanes.lanes[&(1, None)];
-        assert_eq!(unknown[..], [interval(0, 5, 0, Doing::Runs), interval(80, 100, 2, Doing::Runs)]);
+        assert_eq!(
+            unknown[..],
+            [interval(0, 5, 0, Doing::Runs), interval(80, 100, 2, Doing::Runs)]
+        );
         assert_eq!(lanes.threads[1].roles, ["reads leg 1", "sends on leg 2"]);
         assert_eq!((lanes.threads[1].waited, lanes.holders[0].waiter), (Nanos(30), 1));
     }

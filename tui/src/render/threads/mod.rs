@@ -44,7 +44,8 @@ const MESSAGES: usize = 4;
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let Some(group) = app.selected() else { return };
     let title = format!("threads since start: {}", columns::name(group));
-    let beside = page::widths(area, LANES_WIDTH.max(area.width.saturating_sub(110)), PROCESSES_WIDTH);
+    let beside =
+        page::widths(area, LANES_WIDTH.max(area.width.saturating_sub(110)), PROCESSES_WIDTH);
     let [left, right] = beside.unwrap_or([area.width; 2]);
     let (mut lanes, mut rest) = (Page::new(left, theme), Page::new(right, theme));
     messages(&mut lanes, app, usize::from(area.height));

@@ -14,7 +14,8 @@ pub fn write(page: &mut Page, group: &Group) {
         return page.sentence("No process of this row is known.");
     }
     let wide = page.width >= ONE_LINE;
-    let more = if wide { format!("{:>9}{:>9}{:>9}", "WAITS", "SLEPT", "MIGRATED") } else { String::new() };
+    let more =
+        if wide { format!("{:>9}{:>9}{:>9}", "WAITS", "SLEPT", "MIGRATED") } else { String::new() };
     page.columns(&format!(
         " {} {}{:>8}{:>10}{:>8}{:>8}{:>8}{:>9}{more}",
         text::left("ROLE", 10),
@@ -60,7 +61,11 @@ fn write_process(page: &mut Page, process: &Process, wide: bool) {
         page.say(&" ".repeat(12), &what, page.theme.dim());
     }
     if !traced {
-        page.say(&" ".repeat(12), "none of its threads was seen to be switched to", page.theme.dim());
+        page.say(
+            &" ".repeat(12),
+            "none of its threads was seen to be switched to",
+            page.theme.dim(),
+        );
     }
 }
 

@@ -24,10 +24,7 @@ pub fn write(page: &mut Page, group: &Group, app: &App) {
     let most = group.why.holders.iter().map(|holder| holder.held.0).max().unwrap_or_default();
     for holder in &group.why.holders {
         let bar = text::left(&text::bar(holder.held.0, most, BAR), BAR);
-        page.row(
-            format!(" {}  ", text::right(&text::time(holder.held), 8)),
-            format!("{bar}  "),
-        );
+        page.row(format!(" {}  ", text::right(&text::time(holder.held), 8)), format!("{bar}  "));
         let name = verdicts::name(holder.task, holder.comm);
         let what = format!("{name}, {}", text::counted(holder.waits, "wait"));
         if let Some(line) = page.lines.last_mut() {
