@@ -1,7 +1,7 @@
 //! Names and sentences in few columns, and the numbers as [`wirelap_events::human`] writes them.
 
 pub use wirelap_events::human::column::{bit_rate, bytes, clock, cpu, number, percent, time};
-pub use wirelap_events::human::{NONE, counted, exact, moment, share};
+pub use wirelap_events::human::{NONE, counted, counted_as, exact, moment, share};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use wirelap_events::Nanos;
@@ -78,6 +78,12 @@ pub fn unbroken(text: &str) -> String {
 pub fn time_of_day(at: Nanos, offset: i64) -> String {
     const DAY: u64 = 86_400_000_000_000;
     clock(Nanos(at.0.saturating_add_signed(offset) % DAY))
+}
+
+/// A count with all its digits, or with three of them if those take more columns.
+pub fn exact_in(count: u64, columns: usize) -> String {
+    let all = exact(count);
+    if all.width() <= columns { all } else { number(count as f64) }
 }
 
 /// A bar of `value` in columns, if the bar of `most` has `columns` of them.

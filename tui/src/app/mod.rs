@@ -2,6 +2,7 @@
 
 mod command;
 pub mod keys;
+pub mod log;
 mod overlay;
 mod perform;
 mod probes;

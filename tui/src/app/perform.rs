@@ -6,6 +6,8 @@ use crate::columns::Sort;
 
 /// Lines that a page has when the selection moves by one.
 const PAGE: u16 = 5;
+/// How many lines of the log are shown before the oldest one, when the selection moves to the last.
+const OLDEST: u16 = 9;
 
 impl App {
     /// Carries out a command.
@@ -125,7 +127,8 @@ impl App {
         }
         match motion {
             Motion::Left | Motion::Right if self.view == View::Threads => {
-                let messages = super::threads::slowest(self).len();
+                let Some(group) = self.selected() else { return };
+                let messages = super::threads::slowest(&self.history, group).len();
                 self.threads.go(motion, messages);
             }
             Motion::Down => self.select(self.position().saturating_add(1)),
@@ -140,7 +143,8 @@ impl App {
 
     /// Scrolls the log, which has no selected row and more lines than other views.
     fn scroll_log(&mut self, motion: Motion) {
-        let last = crate::layout::count(self.history.log().iter().len().saturating_sub(1));
+        let lines = super::log::lines(self.history.log(), &self.filter).len();
+        let last = crate::layout::count(lines.saturating_sub(1));
         let at = self.scroll.min(last);
         self.scroll = match motion {
             Motion::Down => at.saturating_add(1).min(last),
@@ -148,7 +152,7 @@ impl App {
             Motion::PageDown => at.saturating_add(PAGE).min(last),
             Motion::PageUp => at.saturating_sub(PAGE),
             Motion::First => 0,
-            Motion::Last => last,
+            Motion::Last => last.saturating_sub(OLDEST),
             Motion::Left | Motion::Right => at,
         };
     }

@@ -1,7 +1,9 @@
 //! Which message's threads the view of the threads shows.
 
-use super::{App, Motion};
+use super::command::Motion;
+use wirelap_correlate::snapshot::Group;
 use wirelap_events::Delivery;
+use wirelap_history::History;
 
 /// The most messages that can be chosen: as many as the history keeps of a row, or more.
 const MESSAGES: usize = 512;
@@ -30,11 +32,10 @@ impl ThreadsState {
     }
 }
 
-/// The slowest messages of the selected row that were kept, the slowest first: those of the history, or, where only snapshots are
-/// known, those of the verdicts.
-pub fn slowest(app: &App) -> Vec<&Delivery> {
-    let Some(group) = app.selected() else { return Vec::new() };
-    let kept = app.history().messages().slowest(group.id).map(|message| message.delivery.as_ref());
+/// The slowest messages of a row that were kept, the slowest first: those of the history, or, where only snapshots are known, those of
+/// the verdicts.
+pub fn slowest<'a>(history: &'a History, group: &'a Group) -> Vec<&'a Delivery> {
+    let kept = history.messages().slowest(group.id).map(|message| message.delivery.as_ref());
     let kept: Vec<&Delivery> = kept.take(MESSAGES).collect();
     if kept.is_empty() {
         return group.why.worst.iter().map(|worst| &worst.delivery).collect();

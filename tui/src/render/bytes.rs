@@ -89,6 +89,7 @@ fn by_part(page: &mut Page, group: &Group, overhead: &Overhead) {
     if !matrix {
         by_leg(page, overhead);
     }
+    by_layer(page, overhead);
 }
 
 /// The table of the parts, with a column for each of these legs.
@@ -141,7 +142,8 @@ fn line(page: &mut Page, name: &str, bytes: u64, overhead: &Overhead, more: &str
         text::right(&each(overhead, bytes), 9),
     );
     let room = page.room(TABLE.max(text::width(&cells)), BAR);
-    page.row(cells, text::bar(bytes, most, room));
+    let bar = if most == 0 { String::new() } else { text::bar(bytes, most, room) };
+    page.row(cells, bar);
 }
 
 fn leg_name(leg: &LegBytes) -> String {
@@ -170,7 +172,31 @@ fn in_short(overhead: &Overhead) -> String {
     out + "."
 }
 
+/// The bytes by layer. Those of packets without data are in the layers of their headers.
+fn by_layer(page: &mut Page, overhead: &Overhead) {
+    let layers = &overhead.layers_bytes;
+    let rows = [
+        ("payload", layers.payload),
+        ("protocol", layers.protocol),
+        ("control", layers.control),
+        ("opaque", layers.opaque),
+        ("transport", layers.transport),
+        ("network", layers.network),
+        ("link", layers.link),
+        ("retransmitted", layers.retransmitted),
+    ];
+    page.heading("by layer, with packets without data in the layers of their headers");
+    columns(page, "LAYER", "");
+    let most = rows.iter().map(|(_, bytes)| *bytes).max().unwrap_or_default();
+    for (name, bytes) in rows.into_iter().filter(|(_, bytes)| *bytes > 0) {
+        line(page, name, bytes, overhead, "", most);
+    }
+}
+
 fn by_operation(page: &mut Page, overhead: &Overhead) {
+    if overhead.total_bytes == 0 {
+        return;
+    }
     page.heading("by operation of the protocol");
     if overhead.operations.is_empty() {
         page.sentence("No operation was decoded.");
@@ -217,7 +243,7 @@ fn retransmissions(page: &mut Page, overhead: &Overhead) {
     }
     page.sentence(&format!(
         "TCP retransmitted {}; {} were on the device before. The protocol itself repeated {} of payload.",
-        text::counted_as(overhead.retransmissions, "time", "times"),
+        text::counted(overhead.retransmissions, "time"),
         text::unbroken(&text::bytes(retransmitted)),
         text::unbroken(&text::bytes(repeats)),
     ));

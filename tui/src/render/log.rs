@@ -12,6 +12,7 @@
 
 use super::panel;
 use crate::app::App;
+use crate::app::log::{LogLine, lines, sentence};
 use crate::layout::split_top;
 use crate::text;
 use crate::theme::Theme;
@@ -20,25 +21,12 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::Line;
 use wirelap_correlate::{Reliability, Severity};
-use wirelap_events::Nanos;
-use wirelap_history::{LogEntry, LogEvent};
-use wirelap_report::words;
-
-/// Losses less than this apart are one line.
-const ONE_LOSS: Nanos = Nanos::from_millis(5_000);
-
-/// A line of the log: an entry, or several losses of events that follow each other.
-#[derive(Clone, Debug)]
-struct LogLine<'a> {
-    entry: &'a LogEntry,
-    /// Events lost in all of them, and the time of the first.
-    lost: Option<(u64, Nanos)>,
-}
+use wirelap_history::LogEvent;
 
 /// Draws the log.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let (title, body) = split_top(area, 1);
-    let all = lines(app);
+    let all = lines(app.history().log(), app.filter());
     let (head, body) = split_top(body, u16::from(!all.is_empty()));
     let first = usize::from(app.scroll()).min(all.len().saturating_sub(1));
     panel::rule(frame, title, &heading(app, all.len(), first), theme);
@@ -62,7 +50,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
 
 fn heading(app: &App, lines: usize, first: usize) -> String {
     let forgotten = app.history().log().forgotten();
-    let mut out = format!("log: {}", text::counted_as(lines as u64, "line", "lines"));
+    let mut out = format!("log: {}", text::counted(lines as u64, "line"));
     if first > 0 {
         out = format!("{out}, from line {}", text::exact(first as u64 + 1));
     }
@@ -82,29 +70,6 @@ fn why_empty(app: &App) -> String {
     "Nothing has happened yet. Rows that appear or fall silent, processes that end, verdicts that begin and end, and lost events are \
      listed here."
         .into()
-}
-
-/// The lines that the filter lets through, the newest first.
-fn lines(app: &App) -> Vec<LogLine<'_>> {
-    let wanted = app.filter().to_lowercase();
-    let mut out: Vec<LogLine<'_>> = Vec::new();
-    for entry in app.history().log().iter() {
-        if let LogEvent::EventsLost(count) = entry.event {
-            if let Some(LogLine { lost: Some((sum, first)), .. }) = out.last_mut()
-                && *first - entry.at <= ONE_LOSS
-            {
-                (*sum, *first) = (sum.saturating_add(count), entry.at);
-                continue;
-            }
-            out.push(LogLine { entry, lost: Some((count, entry.at)) });
-        } else {
-            out.push(LogLine { entry, lost: None });
-        }
-    }
-    if !wanted.is_empty() {
-        out.retain(|line| sentence(line).to_lowercase().contains(&wanted));
-    }
-    out
 }
 
 /// Adds a line with its times, wrapped.
@@ -138,44 +103,4 @@ fn gravity(event: &LogEvent, theme: Theme) -> (char, Style) {
         | LogEvent::Trust(Reliability::Good)
         | LogEvent::NothingOverdue => ('+', theme.heading()),
     }
-}
-
-/// A line in words.
-fn sentence(line: &LogLine<'_>) -> String {
-    let row = line.entry.row.as_ref().map_or_else(String::new, |(_, name)| format!("{name}: "));
-    let what = match &line.entry.event {
-        LogEvent::RowAppeared => "appeared".into(),
-        LogEvent::RowSilent => "delivers nothing any more".into(),
-        LogEvent::RowSpeaks(after) => {
-            format!("delivers again, after {}", text::unbroken(&text::time(*after)))
-        }
-        LogEvent::ProcessGone { role, comm, pid } => {
-            format!("the {role} {comm} ({}) has ended", pid.0)
-        }
-        LogEvent::VerdictBegan(kind, Severity::Problem) => {
-            format!("a verdict began: {}", words::title(*kind))
-        }
-        LogEvent::VerdictBegan(kind, Severity::Note) => {
-            format!("a note began: {}", words::title(*kind))
-        }
-        LogEvent::VerdictEnded(kind) => format!("no longer so: {}", words::title(*kind)),
-        LogEvent::EventsLost(count) => lost(line, *count),
-        LogEvent::Trust(reliability) => format!("its figures are {} now", reliability.name()),
-        LogEvent::Overdue(count) => {
-            text::counted_as(*count, "message is overdue", "messages are overdue")
-        }
-        LogEvent::NothingOverdue => "no message is overdue any more".into(),
-    };
-    format!("{row}{what}")
-}
-
-fn lost(line: &LogLine<'_>, count: u64) -> String {
-    let (count, first) = line.lost.unwrap_or((count, line.entry.at));
-    let within = line.entry.at - first;
-    let time = if within > Nanos(0) {
-        format!(" within {}", text::unbroken(&text::time(within)))
-    } else {
-        String::new()
-    };
-    format!("lost {}{time}: the ring buffer was full", text::counted(count, "event"))
 }

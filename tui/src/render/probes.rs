@@ -97,17 +97,18 @@ fn probe(page: &mut Page, app: &App, probe: Probe) {
     let known: Option<&ProbeEvents> = trust.reported.iter().find(|one| one.probe == probe);
     let lost = trust.events_lost.iter().filter(|loss| loss.probe == probe);
     let lost = lost.map(|loss| loss.count).fold(0, u64::saturating_add);
-    let filtered =
-        known.and_then(|one| one.filtered).map_or_else(|| text::NONE.into(), text::exact);
+    let filtered = known
+        .and_then(|one| one.filtered)
+        .map_or_else(|| text::NONE.into(), |count| text::exact_in(count, 13));
     let rate = app.probes().newest().map(|point| text::number(point.rate(probe)));
     let cells = format!(
         " {}{}{}",
         text::left(probe.name(), 11),
-        text::right(&text::exact(known.map_or(0, |one| one.events)), 14),
+        text::right(&text::exact_in(known.map_or(0, |one| one.events), 14), 14),
         text::right(rate.as_deref().unwrap_or(text::NONE), 10),
     );
     let (sign, style) = if lost > 0 { ("!", page.theme.warning()) } else { (" ", Style::new()) };
-    let lost = format!("{sign}{}", text::right(&text::exact(lost), 10));
+    let lost = format!("{sign}{}", text::right(&text::exact_in(lost, 10), 10));
     let rates = app.probes().points().map(|point| whole(point.rate(probe)));
     let spark = text::sparkline(rates, page.room(TABLE + 10, SPARK));
     page.lines.push(Line::from(vec![

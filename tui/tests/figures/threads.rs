@@ -70,7 +70,7 @@ fn assert_holders(place: &str, right: &[String], holders: &Value) -> usize {
 /// The slowest message: its latency, and how long another thread had the CPU.
 fn assert_slowest(place: &str, lines: &[String], worst: &Value) -> usize {
     let Some(first) = worst.as_array().and_then(|all| all.first()) else { return 0 };
-    let heading = lines.iter().find(|line| line.contains("message 1 of the")).unwrap();
+    let heading = lines.iter().find(|line| line.contains("slowest message 1 of")).unwrap();
     assert_shows(place, after(heading, "(← →):"), number(first, "/one_way_ns"));
     let held = number(first, "/legs/0/chain/0/holder/held_ns");
     let legend = lines.iter().find(|line| line.contains("had the CPU for")).unwrap();

@@ -13,7 +13,7 @@ use crate::view::Snapshot;
 use crate::why::{Evidence, Overdue};
 use std::sync::Arc;
 use wirelap_events::{
-    Body, Comm, Cpu, Event, FlowRange, GroupId, Nanos, Pid, Saturate, SocketId, TopicId, Wake,
+    Body, Comm, Cpu, Event, FlowRange, GroupId, Nanos, Pid, SocketId, TopicId, Wake,
 };
 
 /// Between two ticks of [`Correlator::take`].

@@ -11,8 +11,21 @@
 use std::collections::BTreeMap;
 use wirelap_events::{Cpu, Delivery, Holder, Hop, Leg, Nanos, OffCpu, Stage, TaskId};
 
-/// A CPU of a host; `None` if the CPU is not known.
-pub type LaneKey = (u8, Option<Cpu>);
+/// What a lane is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LaneKey {
+    /// A CPU of the host with this number, 1 for the first.
+    Cpu(u8, Cpu),
+    /// The message's thread with this index, where its CPU is not known.
+    Thread(usize),
+}
+
+impl LaneKey {
+    fn of(hop: &Hop, thread: usize) -> LaneKey {
+        let host = hop.task.pid.host();
+        hop.cpu.map_or(LaneKey::Thread(thread), |cpu| LaneKey::Cpu(host, cpu.on_host(host)))
+    }
+}
 
 /// What a thread of the message does in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,7 +121,7 @@ impl Lanes {
         // A thread that read the message and sends it on runs from the one to the other.
         let since = read.filter(|(_, reader)| *reader == sender).map(|(at, _)| at);
         let from = since.or(leg.times.get(Stage::Send)).unwrap_or(sent);
-        let lane = self.lane_of(thread, sender);
+        let lane = self.lane_of(thread);
         self.add(lane, Interval { from, to: sent, thread, doing: Doing::Runs });
     }
 
@@ -122,7 +135,7 @@ impl Lanes {
         if leg.chain.is_empty()
             && let (Some(from), Some(to)) = (leg.times.get(Stage::Ready), read)
         {
-            let lane = self.lane_of(thread, reader);
+            let lane = self.lane_of(thread);
             self.add(lane, Interval { from, to, thread, doing: Doing::Runs });
         }
     }
@@ -136,7 +149,7 @@ impl Lanes {
                 self.threads[thread].roles.push("wakes the next".into());
             }
             let holder = self.holder(hop, thread);
-            let lane = (hop.task.pid.host(), hop.cpu.map(|cpu| cpu.on_host(hop.task.pid.host())));
+            let lane = LaneKey::of(hop, thread);
             let (from, to) = (hop.woken.max(self.from), hop.running.max(self.from));
             self.threads[thread].waited += to - from;
             self.add(lane, Interval { from, to, thread, doing: Doing::Waits(holder) });
@@ -156,12 +169,12 @@ impl Lanes {
         (holder.held.0 >= wait.0 / 2).then_some(self.holders.len().saturating_sub(1))
     }
 
-    /// The lane on which a thread was seen last, or that of the threads whose CPU is not known.
-    fn lane_of(&self, thread: usize, task: TaskId) -> LaneKey {
+    /// The lane on which a thread was seen last, or its own.
+    fn lane_of(&self, thread: usize) -> LaneKey {
         let ran = |interval: &&Interval| interval.thread == thread;
-        let seen =
-            self.lanes.iter().filter_map(|(key, all)| Some((all.iter().rfind(ran)?.to, *key)));
-        seen.max().map_or((task.pid.host(), None), |(_, key)| key)
+        let seen = |(key, all): (&LaneKey, &Vec<Interval>)| Some((all.iter().rfind(ran)?.to, *key));
+        let last = self.lanes.iter().filter_map(seen).max();
+        last.map_or(LaneKey::Thread(thread), |(_, key)| key)
     }
 
     fn thread(&mut self, task: TaskId) -> usize {
@@ -223,18 +236,16 @@ mod tests {
         assert_eq!((lanes.from, lanes.to), (Nanos(0), Nanos(100)));
         let interval =
             |from, to, thread, doing| Interval { from: Nanos(from), to: Nanos(to), thread, doing };
-        let known = &lanes.lanes[&(1, Some(Cpu(1)))];
+        let known = &lanes.lanes[&LaneKey::Cpu(1, Cpu(1))];
         let expected = [
             interval(20, 50, 1, Doing::Waits(Some(0))),
             interval(50, 60, 1, Doing::Runs),
             interval(60, 70, 1, Doing::Runs),
         ];
         assert_eq!(known[..], expected);
-        let unknown = &lanes.lanes[&(1, None)];
-        assert_eq!(
-            unknown[..],
-            [interval(0, 5, 0, Doing::Runs), interval(80, 100, 2, Doing::Runs)]
-        );
+        let unknown = |thread| &lanes.lanes[&LaneKey::Thread(thread)][..];
+        assert_eq!(unknown(0), [interval(0, 5, 0, Doing::Runs)]);
+        assert_eq!(unknown(2), [interval(80, 100, 2, Doing::Runs)]);
         assert_eq!(lanes.threads[1].roles, ["reads leg 1", "sends on leg 2"]);
         assert_eq!((lanes.threads[1].waited, lanes.holders[0].waiter), (Nanos(30), 1));
     }
@@ -244,7 +255,7 @@ mod tests {
         let mut message = message();
         message.legs[0].chain[0].holder.held = Nanos(10);
         let lanes = Lanes::of(&message);
-        assert_eq!(lanes.lanes[&(1, Some(Cpu(1)))][0].doing, Doing::Waits(None));
+        assert_eq!(lanes.lanes[&LaneKey::Cpu(1, Cpu(1))][0].doing, Doing::Waits(None));
         assert_eq!(lanes.holders.len(), 1, "it is named in the legend");
     }
 }

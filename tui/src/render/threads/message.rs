@@ -12,7 +12,7 @@ use wirelap_correlate::snapshot::Process;
 use wirelap_events::{Delivery, Nanos, Segment, Stage};
 
 /// Columns of a lane's name.
-const LABEL: usize = 8;
+const LABEL: usize = 10;
 /// The letters of threads that had the CPU; more of them share the last one.
 const HOLDERS: [char; 12] = ['x', 'y', 'z', 'w', 'v', 'u', 't', 's', 'r', 'q', 'p', 'o'];
 /// What stands for a wait of which it is not known who had the CPU for most of it.
@@ -23,7 +23,7 @@ pub fn write(page: &mut Page, app: &App, delivery: &Delivery, (at, of): (usize, 
     let lanes = Lanes::of(delivery);
     let began = text::moment(lanes.from - app.snapshot().since);
     let took = text::time(lanes.to - lanes.from);
-    let place = format!("message {} of the {of} slowest", at + 1);
+    let place = format!("slowest message {} of {of}", at + 1);
     page.heading(&format!("{place} (← →): {took}, sent {began} after the start"));
     let columns = page.width.saturating_sub(LABEL + 2);
     if lanes.to == lanes.from || columns == 0 {
@@ -102,11 +102,11 @@ fn path(delivery: &Delivery, axis: Axis, theme: Theme) -> Line<'static> {
     cells("stages", out)
 }
 
-fn lane_name((host, cpu): LaneKey) -> String {
-    let host = if host > 1 { format!("{host}:") } else { String::new() };
-    match cpu {
-        Some(cpu) => format!("{host}CPU {}", cpu.0),
-        None => format!("{host}CPU ?"),
+fn lane_name(key: LaneKey) -> String {
+    match key {
+        LaneKey::Cpu(0 | 1, cpu) => format!("CPU {}", cpu.0),
+        LaneKey::Cpu(host, cpu) => format!("{host}:CPU {}", cpu.0),
+        LaneKey::Thread(_) => "CPU ?".into(),
     }
 }
 
@@ -162,8 +162,9 @@ fn legend(page: &mut Page, app: &App, lanes: &Lanes) {
         let what = "waits for a CPU; who had it for most of the wait is not known";
         page.say(&format!(" {UNKNOWN}  "), what, page.theme.dim());
     }
-    if lanes.lanes.keys().any(|(_, cpu)| cpu.is_none()) {
-        let what = "CPU ?: a thread that was not woken for the message; its CPU is not known";
+    if lanes.lanes.keys().any(|key| matches!(key, LaneKey::Thread(_))) {
+        let what = "CPU ?: the lane of a thread whose CPU is not known, because it was running before or was not seen to be \
+                    switched to";
         page.say(" ", what, page.theme.dim());
     }
 }
@@ -186,7 +187,7 @@ fn describe(thread: &LaneThread, processes: &[Process]) -> String {
     if preempted.preemptions > 0 {
         roles.push(format!(
             "was preempted {} for {} (not drawn)",
-            text::counted_as(u64::from(preempted.preemptions), "time", "times"),
+            text::counted(u64::from(preempted.preemptions), "time"),
             text::unbroken(&text::time(preempted.waited))
         ));
     }

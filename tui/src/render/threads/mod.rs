@@ -32,6 +32,7 @@ use crate::columns;
 use crate::theme::Theme;
 use ratatui::Frame;
 use ratatui::layout::Rect;
+use wirelap_correlate::snapshot::Group;
 
 /// Least width of processes and waits beside the lanes, in columns.
 const PROCESSES_WIDTH: u16 = 80;
@@ -48,7 +49,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
         page::widths(area, LANES_WIDTH.max(area.width.saturating_sub(110)), PROCESSES_WIDTH);
     let [left, right] = beside.unwrap_or([area.width; 2]);
     let (mut lanes, mut rest) = (Page::new(left, theme), Page::new(right, theme));
-    messages(&mut lanes, app, usize::from(area.height));
+    messages(&mut lanes, app, group, usize::from(area.height));
     processes::write(&mut rest, group);
     waits::write(&mut rest, group, app);
     if beside.is_some() {
@@ -60,8 +61,8 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
 }
 
 /// The chosen message, and the next ones as far as there is room.
-fn messages(page: &mut Page, app: &App, height: usize) {
-    let slowest = threads::slowest(app);
+fn messages(page: &mut Page, app: &App, group: &Group, height: usize) {
+    let slowest = threads::slowest(app.history(), group);
     if slowest.is_empty() {
         return page.sentence(
             "No message was followed from end to end yet: as soon as one is, this is where and when its threads ran.",

@@ -5,7 +5,7 @@ use crate::render::page::Page;
 use crate::{text, verdicts};
 use std::collections::BTreeMap;
 use wirelap_correlate::snapshot::{Culprit, Group, Process};
-use wirelap_events::{Comm, Delivery, Holder, Nanos, Pid, TaskId};
+use wirelap_events::{Comm, Delivery, Holder, Nanos, Pid, TaskId, Tid};
 use wirelap_report::words;
 
 /// The most pairs of threads that are shown.
@@ -59,7 +59,7 @@ fn culprit(culprit: &Culprit) -> String {
 }
 
 /// A process that waited, and the thread that had the CPU.
-type Pair = (Pid, TaskId);
+type Pair = (Pid, Pid, Tid);
 
 /// What is known of a pair: the name of the thread that had the CPU, how long, and how often.
 #[derive(Clone, Copy, Default)]
@@ -71,12 +71,15 @@ struct Waited {
 
 /// Who waited for whom in the messages that were kept.
 fn pairs(page: &mut Page, group: &Group, app: &App) {
-    let messages = threads::slowest(app);
+    let messages = threads::slowest(app.history(), group);
+    if messages.is_empty() {
+        return;
+    }
     page.heading(&format!("who waited for whom, in the {} slowest messages", messages.len()));
     let mut all: BTreeMap<Pair, Waited> = BTreeMap::new();
     for delivery in &messages {
         each_wait(delivery, &mut |pid, holder| {
-            let waited = all.entry((pid, holder.task)).or_default();
+            let waited = all.entry((pid, holder.task.pid, holder.task.tid)).or_default();
             waited.comm = holder.comm;
             waited.held += holder.held;
             waited.times = waited.times.saturating_add(1);
@@ -87,12 +90,12 @@ fn pairs(page: &mut Page, group: &Group, app: &App) {
     }
     let mut all: Vec<(Pair, Waited)> = all.into_iter().collect();
     all.sort_by_key(|(_, waited)| std::cmp::Reverse(waited.held));
-    for ((pid, task), waited) in all.iter().take(PAIRS) {
+    for &((pid, by, tid), waited) in all.iter().take(PAIRS) {
         let what = format!(
             "{} waited for {}, {}",
-            process(&group.processes, *pid),
-            holder_name(*task, waited.comm),
-            text::counted_as(waited.times, "time", "times"),
+            process(&group.processes, pid),
+            holder_name(TaskId { pid: by, tid }, waited.comm),
+            text::counted(waited.times, "time"),
         );
         let time = text::right(&text::time(waited.held), 8);
         page.say(&format!(" {time}  "), &what, ratatui::style::Style::new());
