@@ -9,7 +9,10 @@
 //! it runs on afterwards. The CPU of a thread that did not have to be woken is not known.
 
 use std::collections::BTreeMap;
-use wirelap_events::{Cpu, Delivery, Holder, Hop, Leg, Nanos, OffCpu, Stage, TaskId};
+use wirelap_events::{Cpu, Delivery, Holder, Hop, Leg, LegOffCpu, Nanos, OffCpu, Stage, TaskId};
+
+/// A thread that did not run for more than this part of an interval, 1 in so many, runs only partly.
+const PART: u64 = 20;
 
 /// What a lane is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,6 +35,8 @@ impl LaneKey {
 pub enum Doing {
     /// It runs.
     Runs,
+    /// It runs for a part of the interval, and does not for the rest: it is not known when.
+    RunsPartly,
     /// It waits for a CPU; the index is that of the thread that had the CPU for at least half of the wait.
     Waits(Option<usize>),
 }
@@ -58,8 +63,8 @@ pub struct LaneThread {
     pub roles: Vec<String>,
     /// How long it waited for a CPU after its wakeups.
     pub waited: Nanos,
-    /// Its further waits, in which it was preempted: it is not known when exactly.
-    pub preempted: OffCpu,
+    /// How long it did not run while it had the message: it is not known when exactly.
+    pub off: OffCpu,
 }
 
 /// A thread that had the CPU while one of the message's threads waited for it.
@@ -84,6 +89,9 @@ pub struct Lanes {
     pub threads: Vec<LaneThread>,
     /// The threads that had the CPU.
     pub holders: Vec<LaneHolder>,
+    /// All wakeups of the message's threads, and those whose waits are drawn.
+    hops: Vec<Hop>,
+    drawn: Vec<(TaskId, Nanos)>,
 }
 
 impl Lanes {
@@ -92,70 +100,91 @@ impl Lanes {
         let from = delivery.begins().unwrap_or_default();
         let last = delivery.legs.iter().filter_map(|leg| leg.times.seen().last()).last();
         let mut lanes = Lanes { from, to: last.map_or(from, |(_, at)| at), ..Lanes::default() };
+        lanes.hops = delivery
+            .legs
+            .iter()
+            .flat_map(|leg| leg.before.iter().chain(&leg.chain))
+            .copied()
+            .collect();
         let mut read = None;
         for (at, leg) in delivery.legs.iter().enumerate() {
-            lanes.sender(leg, at + 1, read);
-            lanes.reader(leg, at + 1);
-            read = leg.times.get(Stage::Read).zip(leg.reader);
             let off = delivery.off_cpu_of(at);
-            let ends = [(leg.reader, off.reader), (leg.sender, off.sender)];
-            for (task, rest) in ends {
-                if let (Some(task), Some(rest)) = (task, rest) {
-                    let thread = lanes.thread(task);
-                    lanes.threads[thread].preempted = lanes.threads[thread].preempted + rest;
-                }
-            }
+            lanes.sender(leg, at + 1, read, off);
+            lanes.reader(leg, at + 1, off.reader.unwrap_or_default());
+            read = leg.times.get(Stage::Read).zip(leg.reader);
         }
         lanes
     }
 
     /// The threads before the send, the last of which sends. `read` is when the leg before was read, and by whom.
-    fn sender(&mut self, leg: &Leg, number: usize, read: Option<(Nanos, TaskId)>) {
+    fn sender(&mut self, leg: &Leg, number: usize, read: Option<(Nanos, TaskId)>, off: &LegOffCpu) {
         let sent = leg.times.get(Stage::Sent).or(leg.times.get(Stage::Send));
-        self.hops(&leg.before, sent);
+        let rested = off.sender.unwrap_or_default();
+        let had = read.map_or(self.from, |(at, _)| at);
+        self.hops(&leg.before, (had, sent), rested);
         let Some(sender) = leg.sender else { return };
         let thread = self.thread(sender);
         self.threads[thread].roles.push(format!("sends on leg {number}"));
+        self.threads[thread].off = self.threads[thread].off + rested;
         let was_woken = leg.before.last().is_some_and(|hop| hop.task == sender);
         let (Some(sent), false) = (sent, was_woken) else { return };
         // A thread that read the message and sends it on runs from the one to the other.
         let since = read.filter(|(_, reader)| *reader == sender).map(|(at, _)| at);
+        let dwell = since.and(off.dwell).unwrap_or_default();
+        self.threads[thread].off = self.threads[thread].off + dwell;
         let from = since.or(leg.times.get(Stage::Send)).unwrap_or(sent);
-        let lane = self.lane_of(thread);
-        self.add(lane, Interval { from, to: sent, thread, doing: Doing::Runs });
+        self.runs(self.lane_of(thread, from), thread, (from, sent), rested + dwell);
     }
 
     /// The threads of the wake chain, the last of which reads.
-    fn reader(&mut self, leg: &Leg, number: usize) {
+    fn reader(&mut self, leg: &Leg, number: usize, off: OffCpu) {
         let read = leg.times.get(Stage::Read);
-        self.hops(&leg.chain, read);
+        self.hops(&leg.chain, (self.from, read), off);
         let Some(reader) = leg.reader else { return };
         let thread = self.thread(reader);
         self.threads[thread].roles.push(format!("reads leg {number}"));
+        self.threads[thread].off = self.threads[thread].off + off;
         if leg.chain.is_empty()
             && let (Some(from), Some(to)) = (leg.times.get(Stage::Ready), read)
         {
-            let lane = self.lane_of(thread);
-            self.add(lane, Interval { from, to, thread, doing: Doing::Runs });
+            self.runs(self.lane_of(thread, from), thread, (from, to), off);
         }
     }
 
-    /// Threads that wake each other. The last one runs until `until`.
-    fn hops(&mut self, hops: &[Hop], until: Option<Nanos>) {
+    /// Threads that wake each other. They run from `since` on, when the process got the message, and the last one until `until`, but for
+    /// the times that it did not.
+    fn hops(&mut self, hops: &[Hop], (since, until): (Nanos, Option<Nanos>), off: OffCpu) {
         for (at, hop) in hops.iter().enumerate() {
-            let thread = self.thread(hop.task);
             let next = hops.get(at + 1).map(|next| next.woken);
+            let (from, to) = (hop.woken.max(self.from), hop.running.max(self.from));
+            let until = next.or(until).unwrap_or(to).max(to);
+            if until <= self.from && next.is_some() {
+                // It was over before the message began.
+                continue;
+            }
+            let thread = self.thread(hop.task);
+            let lane = LaneKey::of(hop, thread);
             if next.is_some() {
                 self.threads[thread].roles.push("wakes the next".into());
             }
-            let holder = self.holder(hop, thread);
-            let lane = LaneKey::of(hop, thread);
-            let (from, to) = (hop.woken.max(self.from), hop.running.max(self.from));
-            self.threads[thread].waited += to - from;
-            self.add(lane, Interval { from, to, thread, doing: Doing::Waits(holder) });
-            let until = next.or(until).unwrap_or(to).max(to);
-            self.add(lane, Interval { from: to, to: until, thread, doing: Doing::Runs });
+            // The last wakeup before a read may also be the last one before the send.
+            let is_new = !self.drawn.contains(&(hop.task, hop.running));
+            if is_new && from < to {
+                self.drawn.push((hop.task, hop.running));
+                let holder = self.holder(hop, thread);
+                self.threads[thread].waited += to - from;
+                self.add(lane, Interval { from, to, thread, doing: Doing::Waits(holder) });
+            }
+            let off = if next.is_none() { off } else { OffCpu::NONE };
+            self.runs(lane, thread, (to.max(since), until), off);
         }
+    }
+
+    /// Adds an interval in which a thread runs, but for the times that it did not.
+    fn runs(&mut self, lane: LaneKey, thread: usize, (from, to): (Nanos, Nanos), off: OffCpu) {
+        let rested = off.waited + off.asleep;
+        let doing = if rested.0 > (to - from).0 / PART { Doing::RunsPartly } else { Doing::Runs };
+        self.add(lane, Interval { from, to, thread, doing });
     }
 
     /// The index of the thread that had the CPU while a thread waited, if it had it for at least half of the wait.
@@ -169,20 +198,20 @@ impl Lanes {
         (holder.held.0 >= wait.0 / 2).then_some(self.holders.len().saturating_sub(1))
     }
 
-    /// The lane on which a thread was seen last, or its own.
-    fn lane_of(&self, thread: usize) -> LaneKey {
-        let ran = |interval: &&Interval| interval.thread == thread;
-        let seen = |(key, all): (&LaneKey, &Vec<Interval>)| Some((all.iter().rfind(ran)?.to, *key));
-        let last = self.lanes.iter().filter_map(seen).max();
-        last.map_or(LaneKey::Thread(thread), |(_, key)| key)
+    /// The lane of the CPU that a thread had been switched to last at a time, or the thread's own.
+    fn lane_of(&self, thread: usize, at: Nanos) -> LaneKey {
+        let task = self.threads.get(thread).map(|thread| thread.task);
+        let its = self.hops.iter().filter(|hop| Some(hop.task) == task && hop.running <= at);
+        let last = its.max_by_key(|hop| hop.running);
+        last.map_or(LaneKey::Thread(thread), |hop| LaneKey::of(hop, thread))
     }
 
     fn thread(&mut self, task: TaskId) -> usize {
         if let Some(known) = self.threads.iter().position(|thread| thread.task == task) {
             return known;
         }
-        let (waited, preempted) = (Nanos(0), OffCpu::NONE);
-        self.threads.push(LaneThread { task, roles: Vec::new(), waited, preempted });
+        let (waited, off) = (Nanos(0), OffCpu::NONE);
+        self.threads.push(LaneThread { task, roles: Vec::new(), waited, off });
         self.threads.len().saturating_sub(1)
     }
 
@@ -196,66 +225,4 @@ impl Lanes {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use wirelap_events::{Comm, Pid, Tid};
-    use wirelap_test_support::delivered;
-
-    fn task(id: u32) -> TaskId {
-        TaskId { pid: Pid(id), tid: Tid(id) }
-    }
-
-    fn message() -> Delivery {
-        let holder = Holder { task: task(9), comm: Comm::from_name("hog"), held: Nanos(25) };
-        let hop = Hop {
-            task: task(2),
-            woken: Nanos(20),
-            running: Nanos(50),
-            cpu: Some(Cpu(1)),
-            holder,
-            ..Hop::default()
-        };
-        let stages = [(Stage::Send, 0), (Stage::Sent, 5), (Stage::Ready, 20), (Stage::Running, 50)];
-        let first = Leg {
-            sender: Some(task(1)),
-            reader: Some(task(2)),
-            chain: vec![hop],
-            ..delivered::leg(&[&stages[..], &[(Stage::Read, 60)]].concat())
-        };
-        let second = Leg {
-            sender: Some(task(2)),
-            reader: Some(task(3)),
-            ..delivered::leg(&[(Stage::Send, 70), (Stage::Ready, 80), (Stage::Read, 100)])
-        };
-        delivered::delivery([first, second])
-    }
-
-    #[test]
-    fn a_forwarder_runs_on_its_cpu_from_the_read_to_the_send() {
-        let lanes = Lanes::of(&message());
-        assert_eq!((lanes.from, lanes.to), (Nanos(0), Nanos(100)));
-        let interval =
-            |from, to, thread, doing| Interval { from: Nanos(from), to: Nanos(to), thread, doing };
-        let known = &lanes.lanes[&LaneKey::Cpu(1, Cpu(1))];
-        let expected = [
-            interval(20, 50, 1, Doing::Waits(Some(0))),
-            interval(50, 60, 1, Doing::Runs),
-            interval(60, 70, 1, Doing::Runs),
-        ];
-        assert_eq!(known[..], expected);
-        let unknown = |thread| &lanes.lanes[&LaneKey::Thread(thread)][..];
-        assert_eq!(unknown(0), [interval(0, 5, 0, Doing::Runs)]);
-        assert_eq!(unknown(2), [interval(80, 100, 2, Doing::Runs)]);
-        assert_eq!(lanes.threads[1].roles, ["reads leg 1", "sends on leg 2"]);
-        assert_eq!((lanes.threads[1].waited, lanes.holders[0].waiter), (Nanos(30), 1));
-    }
-
-    #[test]
-    fn a_wait_of_which_most_is_not_explained_names_nobody() {
-        let mut message = message();
-        message.legs[0].chain[0].holder.held = Nanos(10);
-        let lanes = Lanes::of(&message);
-        assert_eq!(lanes.lanes[&LaneKey::Cpu(1, Cpu(1))][0].doing, Doing::Waits(None));
-        assert_eq!(lanes.holders.len(), 1, "it is named in the legend");
-    }
-}
+mod tests;

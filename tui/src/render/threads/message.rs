@@ -123,10 +123,12 @@ fn holder_letter(index: usize) -> char {
 fn lane(key: LaneKey, intervals: &[Interval], axis: Axis, theme: Theme) -> Line<'static> {
     let mut out = vec![(' ', Style::new()); axis.columns];
     // What runs is drawn last, so that a short run is never hidden by a wait.
-    let waits = intervals.iter().filter(|one| one.doing != Doing::Runs);
-    for one in waits.chain(intervals.iter().filter(|one| one.doing == Doing::Runs)) {
+    let (waits, runs): (Vec<_>, Vec<_>) =
+        intervals.iter().partition(|one| matches!(one.doing, Doing::Waits(_)));
+    for one in waits.into_iter().chain(runs) {
         let drawn = match one.doing {
             Doing::Runs => (thread_letter(one.thread), theme.selected()),
+            Doing::RunsPartly => (thread_letter(one.thread).to_ascii_lowercase(), theme.selected()),
             Doing::Waits(Some(holder)) => (holder_letter(holder), theme.warning()),
             Doing::Waits(None) => (UNKNOWN, theme.dim()),
         };
@@ -183,13 +185,24 @@ fn describe(thread: &LaneThread, processes: &[Process]) -> String {
     if thread.waited > Nanos(0) {
         roles.push(format!("waited {} for a CPU", text::unbroken(&text::time(thread.waited))));
     }
-    let preempted = thread.preempted;
-    if preempted.preemptions > 0 {
-        roles.push(format!(
-            "was preempted {} for {} (not drawn)",
-            text::counted(u64::from(preempted.preemptions), "time"),
-            text::unbroken(&text::time(preempted.waited))
-        ));
-    }
+    roles.extend(off_cpu(thread));
     format!("{name}: {}", roles.join(", "))
+}
+
+/// What is known of the times in which a thread did not run while it had the message.
+fn off_cpu(thread: &LaneThread) -> Option<String> {
+    let off = &thread.off;
+    let named = |time: Nanos| text::unbroken(&text::time(time));
+    let mut parts = Vec::new();
+    if off.waited > Nanos(0) {
+        let times = text::unbroken(&text::counted(u64::from(off.preemptions), "time"));
+        let by = off.holders().next().map(|by| holder_name(by.task, by.comm));
+        let by = by.map_or_else(String::new, |by| format!(", most by {by}"));
+        parts.push(format!("was preempted {times} for {}{by}", named(off.waited)));
+    }
+    if off.asleep > Nanos(0) {
+        parts.push(format!("slept {}", named(off.asleep)));
+    }
+    (!parts.is_empty())
+        .then(|| format!("then {} (small letter: it is not known when)", parts.join(" and ")))
 }
