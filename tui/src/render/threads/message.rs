@@ -123,7 +123,7 @@ fn holder_letter(index: usize) -> char {
 fn lane(key: LaneKey, intervals: &[Interval], axis: Axis, theme: Theme) -> Line<'static> {
     let mut out = vec![(' ', Style::new()); axis.columns];
     // What runs is drawn last, so that a short run is never hidden by a wait.
-    let (waits, runs): (Vec<_>, Vec<_>) =
+    let (waits, runs): (Vec<&Interval>, Vec<&Interval>) =
         intervals.iter().partition(|one| matches!(one.doing, Doing::Waits(_)));
     for one in waits.into_iter().chain(runs) {
         let drawn = match one.doing {
