@@ -20,8 +20,9 @@ mod verdicts;
 mod words;
 
 pub use app::{
-    Action, App, Command, ExperimentChoice, ExperimentRequest, ExperimentSettings, ProbeHook,
-    ProbeSetup, ReplayControl, ReplayState, Request, Source, View,
+    Action, App, Command, ExperimentChoice, ExperimentRequest, ExperimentSetting,
+    ExperimentSettings, Experiments, ProbeHook, ProbeSetup, ReadShare, ReplayControl, ReplayState,
+    Request, Source, View,
 };
 pub use columns::{Column, Sort};
 pub use plain::plain;

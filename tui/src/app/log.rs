@@ -66,6 +66,7 @@ pub fn sentence(line: &LogLine<'_>) -> String {
             text::counted_as(*count, "message is overdue", "messages are overdue")
         }
         LogEvent::NothingOverdue => "no message is overdue any more".into(),
+        LogEvent::Note(sentence) => sentence.clone(),
     };
     format!("{row}{what}")
 }

@@ -1,6 +1,7 @@
 //! The screen's state. Keys and updates go in; nothing here draws or waits.
 
 mod command;
+mod experiments;
 pub mod keys;
 pub mod log;
 mod overlay;
@@ -11,10 +12,12 @@ pub mod threads;
 mod view;
 
 pub use command::{Command, Motion, ReplayControl};
+pub use experiments::{ExperimentsPanel, Form};
 pub use overlay::{Input, Overlay, palette};
 pub use probes::{ProbeHistory, ProbeHook, ProbePoint, ProbeSetup};
 pub use request::{
-    ExperimentChoice, ExperimentRequest, ExperimentSettings, ReplayState, Request, Source,
+    ExperimentChoice, ExperimentRequest, ExperimentSetting, ExperimentSettings, Experiments,
+    ReadShare, ReplayState, Request, Source,
 };
 pub use view::View;
 
@@ -69,6 +72,8 @@ pub struct App {
     overlay: Option<Overlay>,
     status: Option<String>,
     replay: Option<ReplayState>,
+    notes: Vec<String>,
+    experiments: ExperimentsPanel,
     theme: Theme,
     probes: ProbeHistory,
     probe_setup: ProbeSetup,
@@ -102,6 +107,8 @@ impl App {
             overlay: None,
             status: None,
             replay: None,
+            notes: Vec::new(),
+            experiments: ExperimentsPanel::default(),
             theme: Theme::from_env(),
             probes: ProbeHistory::default(),
             probe_setup: ProbeSetup::default(),
@@ -247,6 +254,16 @@ impl App {
         self.replay = replay;
     }
 
+    /// What the user should know of the figures beside what the snapshots say.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Sets what the user should know of the figures beside what the snapshots say.
+    pub fn set_notes(&mut self, notes: Vec<String>) {
+        self.notes = notes;
+    }
+
     /// The sentence in the last line: the answer to the last request; `None` if there is none.
     pub fn status(&self) -> Option<&str> {
         self.status.as_deref()
@@ -255,6 +272,12 @@ impl App {
     /// Shows a sentence in the last line until the next key.
     pub fn say(&mut self, sentence: String) {
         self.status = Some(sentence).filter(|sentence| !sentence.is_empty());
+    }
+
+    /// Shows a sentence in the last line until the next key, and keeps it in the log.
+    pub fn note(&mut self, sentence: String) {
+        self.history.note(sentence.clone());
+        self.say(sentence);
     }
 
     /// What the probes did in the last minutes.
@@ -305,14 +328,19 @@ impl App {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return if key.code == KeyCode::Char('c') { Action::Quit } else { Action::Ignore };
         }
-        let said = self.status.take().is_some();
-        if let Some(action) = self.on_overlay_key(key.code) {
-            return action;
-        }
-        match keys::command(self, key.code) {
-            Some(command) => self.perform(command),
-            None if said => Action::Redraw,
-            None => Action::Ignore,
+        let said = self.status.take();
+        let action = self.on_overlay_key(key.code).unwrap_or_else(|| {
+            let command = keys::command(self, key.code);
+            command.map_or(Action::Ignore, |command| self.perform(command))
+        });
+        match action {
+            Action::Ignore if said.is_some() => Action::Redraw,
+            Action::Screenshot => {
+                // The picture has what was in the last line.
+                self.status = said;
+                action
+            }
+            action => action,
         }
     }
 
