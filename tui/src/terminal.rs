@@ -131,6 +131,7 @@ fn drive(
 ) -> Result<ScreenEnd, TuiError> {
     let mut app = App::new();
     app.set_theme(options.theme);
+    app.set_probe_setup(source.probe_setup());
     let mut due = Instant::now();
     loop {
         if screen.panicked.load(Ordering::Acquire) {

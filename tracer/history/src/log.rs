@@ -10,6 +10,8 @@ use wirelap_events::{GroupId, Nanos, Pid};
 const ENTRIES: usize = 10_000;
 /// A row is silent when it has delivered nothing for so long.
 const SILENT: Nanos = Nanos(3_000_000_000);
+/// The most processes of a row whose end is an entry.
+const PROCESSES: usize = 4_096;
 /// The beginning or end of a verdict is an entry when it has lasted so long, so that one that comes and goes fills no log.
 const SETTLED: Nanos = Nanos(2_000_000_000);
 
@@ -68,6 +70,8 @@ struct RowState {
     overdue: bool,
     /// The verdicts that hold, and since when a change of each has been seen.
     verdicts: FxHashMap<VerdictKind, (bool, Option<Nanos>)>,
+    /// The processes whose usage has been read, and those of them that have ended.
+    alive: Vec<Pid>,
     gone: Vec<Pid>,
 }
 
@@ -169,7 +173,14 @@ impl RowState {
     fn processes(&mut self, group: &Group, events: &mut Vec<LogEvent>) {
         for process in &group.processes {
             let gone = process.cpu_share.is_none() && process.rss_bytes.is_none();
-            if gone && process.pid != Pid(0) && !self.gone.contains(&process.pid) {
+            if !gone {
+                if !self.alive.contains(&process.pid) && self.alive.len() < PROCESSES {
+                    self.alive.push(process.pid);
+                }
+                continue;
+            }
+            // The usage of processes in a recording is never read.
+            if self.alive.contains(&process.pid) && !self.gone.contains(&process.pid) {
                 self.gone.push(process.pid);
                 let (role, comm, pid) = (process.role.clone(), process.comm.clone(), process.pid);
                 events.push(LogEvent::ProcessGone { role, comm, pid });
@@ -258,6 +269,26 @@ mod tests {
                 LogEvent::EventsLost(15)
             ]
         );
+    }
+
+    #[test]
+    fn only_a_process_that_was_seen_alive_ends() {
+        let with = |ms, usages: [Option<f64>; 2]| {
+            let mut snapshot = snapshot(ms, 0);
+            let process = |(pid, cpu_share): (u32, Option<f64>)| wirelap_correlate::Process {
+                pid: Pid(pid),
+                comm: "mosquitto".into(),
+                cpu_share,
+                ..wirelap_correlate::Process::default()
+            };
+            snapshot.groups[0].processes = (1..).zip(usages).map(process).collect();
+            snapshot
+        };
+        let all =
+            [with(1_000, [Some(0.1), None]), with(1_250, [None, None]), with(1_500, [None, None])];
+        let (role, comm) = (String::new(), "mosquitto".into());
+        let gone = LogEvent::ProcessGone { role, comm, pid: Pid(1) };
+        assert_eq!(events(&all), [LogEvent::RowAppeared, gone]);
     }
 
     #[test]

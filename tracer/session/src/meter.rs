@@ -78,6 +78,11 @@ impl Meter {
         self.peak_rss
     }
 
+    /// The resident memory at the last sample, in bytes.
+    pub fn rss(&self) -> u64 {
+        self.last.rss_bytes
+    }
+
     /// The resident memory at the start, in bytes.
     pub fn rss_at_start(&self) -> u64 {
         self.first.rss_bytes

@@ -6,11 +6,14 @@ mod compare;
 mod distribution;
 mod experiments;
 pub mod keys;
+pub mod log;
 mod messages;
 mod overlay;
 mod perform;
+mod probes;
 mod request;
 mod silence;
+pub mod threads;
 mod view;
 
 pub use command::{Command, Motion, ReplayControl};
@@ -20,6 +23,7 @@ pub use experiments::{ExperimentsPanel, Form};
 pub use messages::List;
 use messages::MessagesView;
 pub use overlay::{Input, Overlay, palette};
+pub use probes::{ProbeHistory, ProbeHook, ProbePoint, ProbeSetup};
 pub use request::{
     ExperimentChoice, ExperimentRequest, ExperimentSetting, ExperimentSettings, Experiments,
     ReadShare, ReplayState, Request, Source,
@@ -33,6 +37,7 @@ use crate::theme::Theme;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use silence::LastDeliveries;
 use std::sync::Arc;
+use threads::ThreadsState;
 use wirelap_correlate::Reliability;
 use wirelap_correlate::snapshot::{Group, Snapshot, Trust};
 use wirelap_events::GroupId;
@@ -90,6 +95,9 @@ pub struct App {
     notes: Vec<String>,
     experiments: ExperimentsPanel,
     theme: Theme,
+    probes: ProbeHistory,
+    probe_setup: ProbeSetup,
+    threads: ThreadsState,
 }
 
 impl Default for App {
@@ -128,6 +136,9 @@ impl App {
             notes: Vec::new(),
             experiments: ExperimentsPanel::default(),
             theme: Theme::DARK,
+            probes: ProbeHistory::default(),
+            probe_setup: ProbeSetup::default(),
+            threads: ThreadsState::default(),
         }
     }
 
@@ -158,6 +169,7 @@ impl App {
     pub fn refresh(&mut self) {
         let position = self.position();
         self.last_deliveries.add(self.history.latest());
+        self.probes.take(self.history.latest());
         self.shown = self.history.snapshot(self.window);
         self.arrange();
         let gone = self.selected.is_none_or(|id| self.rows().all(|group| group.id != id));
@@ -348,6 +360,26 @@ impl App {
     pub fn note(&mut self, sentence: String) {
         self.history.note(sentence.clone());
         self.say(sentence);
+    }
+
+    /// What the probes did in the last minutes.
+    pub fn probes(&self) -> &ProbeHistory {
+        &self.probes
+    }
+
+    /// How the probes are attached.
+    pub fn probe_setup(&self) -> &ProbeSetup {
+        &self.probe_setup
+    }
+
+    /// Sets how the probes are attached.
+    pub fn set_probe_setup(&mut self, setup: ProbeSetup) {
+        self.probe_setup = setup;
+    }
+
+    /// Which message's threads are shown.
+    pub fn threads(&self) -> ThreadsState {
+        self.threads
     }
 
     /// The colours.

@@ -1,6 +1,7 @@
 //! What the screen asks of the program around it, which can read and write files, start workloads and move a replay.
 
 use super::command::ReplayControl;
+use super::probes::ProbeSetup;
 use std::sync::Arc;
 use wirelap_correlate::Snapshot;
 use wirelap_events::{Delivery, Nanos};
@@ -148,6 +149,11 @@ pub trait Source {
     /// Whether everything that was handed out before is void, because a replay was moved back.
     fn has_restarted(&mut self) -> bool {
         false
+    }
+
+    /// How the probes are attached. It is asked once, at the beginning.
+    fn probe_setup(&self) -> ProbeSetup {
+        ProbeSetup::default()
     }
 
     /// What the user should know of the figures beside what the snapshots say: what could not be read of a file, for instance.

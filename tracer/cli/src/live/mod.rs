@@ -14,7 +14,7 @@ use crate::quantity;
 use clap::Args;
 use experiments::{Bench, Workloads};
 use files::ScreenFiles;
-use source::LiveSource;
+use source::{LiveSource, probe_setup};
 use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -35,6 +35,7 @@ use wirelap_report::explain::{Options, pages};
 use wirelap_report::{Environment, RunReport, Scenario, from_snapshot, table};
 use wirelap_session::{
     AttachLater, Findings, Sampling, SessionSettings, Tracer, environment, notes, preflight,
+    ring_bytes,
 };
 
 const EXAMPLES: &str = "\
@@ -145,7 +146,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let recorder = recorder(args, &outputs, &environment)?;
     let (collector, updates) = Collector::new(UPDATES);
     let tracer = Tracer::start(&settings(args, installation.is_ok()), collector, recorder)?;
-    let hooks = tracer.hooks().to_vec();
+    let hooks = tracer.hooks();
     let bench = Bench {
         installations: installation.map(Installations::from),
         signals: signals.clone(),
@@ -159,7 +160,8 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         let started = workloads.borrow_mut().start_all(trials);
         let stopped = started.and_then(|()| {
             tracer.commands().begin(Sampling::Off);
-            let mut source = LiveSource::new(updates, files, &workloads, args);
+            let setup = probe_setup(tracer.chosen(), ring_bytes(args.traced.tracer.ring_size));
+            let mut source = LiveSource::new(updates, files, &workloads, args, setup);
             watch::watch(args, &tracer, &mut source, &workloads, &signals)
         });
         workloads.into_inner().end(&mut environment);

@@ -5,9 +5,10 @@ use super::experiments::Workloads;
 use super::files::ScreenFiles;
 use std::cell::RefCell;
 use std::sync::mpsc::Receiver;
+use wirelap_capture::ChosenHook;
 use wirelap_history::Update;
 use wirelap_session::machine;
-use wirelap_tui::{Experiments, Request, Source};
+use wirelap_tui::{Experiments, ProbeHook, ProbeSetup, Request, Source};
 
 /// The tracing thread's updates, and the workloads that run beside the screen.
 pub struct LiveSource<'a, 'scope, 'bench> {
@@ -15,6 +16,7 @@ pub struct LiveSource<'a, 'scope, 'bench> {
     /// What may be written from the screen; `None` without a screen.
     files: Option<ScreenFiles>,
     workloads: &'a RefCell<Workloads<'scope, 'bench>>,
+    setup: ProbeSetup,
     /// The difference from the clock of the events to the wall clock when tracing began, in nanoseconds.
     wall: i64,
     /// The answer to the request for a message's packets.
@@ -28,9 +30,10 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
         files: Option<ScreenFiles>,
         workloads: &'a RefCell<Workloads<'scope, 'bench>>,
         args: &LiveArgs,
+        setup: ProbeSetup,
     ) -> Self {
         let (wall, where_packets_are) = (machine::wall_offset(), where_packets_are(args));
-        LiveSource { updates, files, workloads, wall, where_packets_are }
+        LiveSource { updates, files, workloads, setup, wall, where_packets_are }
     }
 }
 
@@ -46,7 +49,21 @@ fn where_packets_are(args: &LiveArgs) -> String {
     }
 }
 
+/// How the probes are attached.
+pub fn probe_setup(hooks: &[ChosenHook], ring_bytes: u32) -> ProbeSetup {
+    let hook = |chosen: &ChosenHook| ProbeHook {
+        observation: chosen.observation.to_owned(),
+        hook: chosen.hook.map(str::to_owned),
+        without: format!("{}; {}", chosen.without, chosen.remedy),
+    };
+    ProbeSetup { hooks: hooks.iter().map(hook).collect(), ring_bytes: Some(ring_bytes.into()) }
+}
+
 impl Source for LiveSource<'_, '_, '_> {
+    fn probe_setup(&self) -> ProbeSetup {
+        self.setup.clone()
+    }
+
     fn updates(&mut self, out: &mut dyn FnMut(Update)) {
         self.updates.try_iter().for_each(out);
     }
