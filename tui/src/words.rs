@@ -203,6 +203,16 @@ pub fn nothing_yet(snapshot: &Snapshot) -> Vec<String> {
     ]
 }
 
+/// The sentences for a filter that no row matches.
+pub fn nothing_matches(filter: &str, hidden: usize) -> Vec<String> {
+    let rows = text::counted(hidden as u64, "row");
+    vec![
+        format!("No row matches “{filter}”."),
+        format!("The filter hides {rows}. It looks for the text in names, processes and verdicts."),
+        "Esc in the overview shows all rows; / changes the filter.".into(),
+    ]
+}
+
 /// As [`nothing_yet`], with the key that starts workloads.
 pub fn nothing_yet_on_screen(snapshot: &Snapshot) -> Vec<String> {
     const START: &str =

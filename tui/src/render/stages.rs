@@ -27,8 +27,7 @@ const MEDIAN: u16 = 8;
 
 /// Draws title, the bars of the rows around the selected one, and the legend.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
-    let (title, rest) = split_top(area, 1);
-    let (body, legend) = split_top(rest, rest.height.saturating_sub(LEGEND_LINES));
+    let (title, body, legend) = parts(area);
     let what = match app.scale() {
         Scale::Share => "where the time goes: share of each one-way latency",
         Scale::Time => "where the time goes: bars as long as the median latency",
@@ -61,6 +60,21 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     frame.render_widget(Paragraph::new(self::legend(app, legend.width, theme)), legend);
 }
 
+/// Title, bars and legend.
+fn parts(area: Rect) -> (Rect, Rect, Rect) {
+    let (title, rest) = split_top(area, 1);
+    let (body, legend) = split_top(rest, rest.height.saturating_sub(LEGEND_LINES));
+    (title, body, legend)
+}
+
+/// The position of the row in a line of the screen.
+pub fn row_at(app: &App, area: Rect, y: u16) -> Option<usize> {
+    let (_, body, _) = parts(area);
+    let shown = window(app.rows().len(), app.position(), usize::from(body.height));
+    let line = usize::from(y.checked_sub(body.y)?);
+    Some(shown.start + line).filter(|at| shown.contains(at))
+}
+
 fn median(group: &Group) -> String {
     let median = if group.one_way.count == 0 || group.one_way.p50 == Nanos(0) {
         text::NONE.into()
@@ -75,7 +89,7 @@ pub fn bar(segments: &[SegmentStat], length: u16, theme: Theme) -> Vec<Span<'sta
     let mut spans = Vec::new();
     for (segment, cells) in bars::apportion(segments, length) {
         let cells = usize::from(cells);
-        let text = if theme.color {
+        let text = if theme.has_color() {
             text::left(&letter(segment).to_string(), cells)
         } else {
             letter(segment).to_string().repeat(cells)
