@@ -1,6 +1,7 @@
 //! What is known of a message beside its times: its number, when it was sent, what held it up; then each of its legs.
 
-use super::{in_short, leg, result};
+use super::leg;
+use super::summary::{in_short, result};
 use crate::app::App;
 use crate::render::details::fact;
 use crate::text;

@@ -9,7 +9,7 @@
 //! ```
 
 use super::bars as waterfall;
-use super::{in_short, result};
+use super::summary::{in_short, result};
 use crate::app::App;
 use crate::bars::{self, Scale};
 use crate::layout::{count, split_top, window};
