@@ -21,8 +21,8 @@ mod verdicts;
 mod words;
 
 pub use app::{
-    Action, App, Command, ExperimentChoice, ExperimentRequest, ExperimentSettings, ReplayControl,
-    ReplayState, Request, Source, View,
+    Action, App, Command, ExperimentChoice, ExperimentRequest, ExperimentSetting,
+    ExperimentSettings, Experiments, ReadShare, ReplayControl, ReplayState, Request, Source, View,
 };
 pub use columns::{Column, Sort};
 pub use plain::plain;

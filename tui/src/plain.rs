@@ -40,7 +40,9 @@ fn headline(snapshot: &Snapshot) -> String {
     let mut line = text::clock(snapshot.at - snapshot.since);
     let mut separator = " ";
     let parts = words::trust_parts(snapshot).into_iter().map(|(part, _)| part);
-    for part in parts.chain([words::tracer(&snapshot.trust)]) {
+    // Of files that are read, the cost was not measured.
+    let cost = (snapshot.trust.tracer.rss_bytes > 0).then(|| words::tracer(&snapshot.trust));
+    for part in parts.chain(cost) {
         let _ = write!(line, "{separator}{}", text::unbroken(&part));
         separator = " · ";
     }

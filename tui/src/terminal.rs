@@ -167,9 +167,18 @@ fn take_updates(app: &mut App, source: &mut dyn Source) -> bool {
         app.restart();
     }
     app.set_replay(source.replay());
+    app.set_notes(source.notes());
     source.updates(&mut |update| app.take(update));
+    if app.shows_experiments() {
+        app.set_experiments(source.experiments());
+    }
+    let mut has_news = false;
+    while let Some(news) = source.news() {
+        app.note(news);
+        has_news = true;
+    }
     if app.is_paused() {
-        return false;
+        return has_news || app.shows_experiments();
     }
     app.refresh();
     true

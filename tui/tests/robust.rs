@@ -371,7 +371,7 @@ proptest! {
 #[test]
 fn every_size_is_drawn() {
     for snapshot in [snapshots::many(40), snapshots::degraded(), snapshots::empty(0)] {
-        for keys in ["", "?", "\n", "w"] {
+        for keys in ["", "?", "\n", "w", "x"] {
             let mut app = App::new();
             app.update(Arc::new(snapshot.clone()));
             for key in keys.chars() {

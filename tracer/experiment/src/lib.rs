@@ -67,7 +67,7 @@ mod workload_processes;
 
 pub use cases::{check_workloads, unique};
 pub use catalogue::Catalogue;
-pub use choice::{Choice, Choices, choose};
+pub use choice::{Choice, Choices, choose, settings as settings_of};
 pub use client_sizes::ClientSizes;
 pub use hosts::{Installations, Links};
 pub use pacing::Pacing;

@@ -244,6 +244,11 @@ impl History {
         self.topics.get(&topic).map(AsRef::as_ref)
     }
 
+    /// Adds a sentence to the log, at the time of the newest snapshot.
+    pub fn note(&mut self, sentence: String) {
+        self.log.note(self.latest.at, sentence);
+    }
+
     /// What has happened.
     pub fn log(&self) -> &Log {
         &self.log

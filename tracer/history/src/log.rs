@@ -43,6 +43,8 @@ pub enum LogEvent {
     Overdue(u64),
     /// No message is overdue any more.
     NothingOverdue,
+    /// What became of something that the user has asked for, as a sentence.
+    Note(String),
 }
 
 /// An entry of the log.
@@ -86,6 +88,11 @@ impl Log {
     /// How many older entries were removed.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
+    }
+
+    /// Adds a sentence.
+    pub fn note(&mut self, at: Nanos, sentence: String) {
+        self.push(LogEntry { at, row: None, event: LogEvent::Note(sentence) });
     }
 
     /// Adds what is different in a newer snapshot.

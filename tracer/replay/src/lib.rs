@@ -4,6 +4,8 @@
 //! |---|---|
 //! | [`Replay`] | reads files and makes the report |
 //! | [`Follower`] | gets events and deliveries while files are read |
+//! | `pipeline` | the correlator, and who gets what it finds |
+//! | [`playback`] | what was read in steps of time, for a screen that shows it |
 //! | `several`, `hosts` | captures of several hosts, read together |
 //! | `copy` | writes a copy in which the packets tell what became of their messages |
 //! | `observed` | which observations the files contain |
@@ -19,6 +21,8 @@ mod follower;
 mod hosts;
 mod observed;
 mod open;
+mod pipeline;
+pub mod playback;
 mod replay;
 mod report;
 mod several;

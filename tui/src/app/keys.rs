@@ -65,6 +65,8 @@ const fn binding(
 const ROWS: &[View] = &[View::Overview];
 /// The views of single messages.
 const MESSAGES: &[View] = &[View::Messages];
+/// The views of which a small screen shows a part.
+const PARTS: &[View] = &[View::Distribution, View::Compare];
 
 use Command as C;
 use KeyCode::{BackTab, Char, Down, End, Enter, Esc, F, Home, Left, PageDown, PageUp};
@@ -76,15 +78,16 @@ use Scope::{Everywhere, In, Replay};
 pub const BINDINGS: &[Binding] = &[
     binding(&[Char('q')], "q", C::Quit, Everywhere, ("quit", "quit; Esc closes what is open first")),
     binding(&[Char('?'), Char('h'), F(1)], "?", C::Help, Everywhere, ("help", "this help")),
-    binding(&[Char(' ')], "space", C::Replay(ReplayControl::PlayPause), Replay, ("play", "replay: play or pause")),
-    binding(&[Char(']'), Right], "] →", C::Replay(ReplayControl::Forward), Replay, ("seek", "replay: forward")),
-    binding(&[Char('['), Left], "[ ←", C::Replay(ReplayControl::Back), Replay, ("", "replay: back")),
+    binding(&[Char(' '), Char('p')], "space", C::Replay(ReplayControl::PlayPause), Replay, ("play", "replay: play or pause; at the end, from the beginning")),
+    binding(&[Char(']'), Right], "] →", C::Replay(ReplayControl::Forward), Replay, ("seek", "replay: forward by a fiftieth")),
+    binding(&[Char('['), Left], "[ ←", C::Replay(ReplayControl::Back), Replay, ("", "replay: back by a fiftieth")),
     binding(&[Char('{')], "{", C::Replay(ReplayControl::Start), Replay, ("", "replay: to the beginning")),
     binding(&[Char('}')], "}", C::Replay(ReplayControl::End), Replay, ("", "replay: to the end")),
     binding(&[Char('+'), Char('=')], "+", C::Replay(ReplayControl::Faster), Replay, ("", "replay: twice as fast")),
     binding(&[Char('-')], "-", C::Replay(ReplayControl::Slower), Replay, ("", "replay: half as fast")),
-    binding(&[Char('!')], "!", C::Replay(ReplayControl::Worst), Replay, ("worst", "replay: to the slowest message")),
+    binding(&[Char('!')], "!", C::Replay(ReplayControl::Worst), Replay, ("worst", "replay: to just after the slowest message")),
     binding(&[Char('n')], "n", C::NextList, In(MESSAGES), ("list", "messages: slowest, latest, undelivered, others")),
+    binding(&[Char('n')], "n", C::NextPlot, In(PARTS), ("next", "the next plot, or the next of the compared rows")),
     binding(&[Char(',')], ",", C::EarlierMessage, In(MESSAGES), ("", "the previous message on the same connection")),
     binding(&[Char('.')], ".", C::LaterMessage, In(MESSAGES), ("next", "the next message on the same connection")),
     binding(&[Char('e')], "e", C::Export, In(MESSAGES), ("export", "write the message and its packets to a pcapng file")),

@@ -3,6 +3,7 @@
 mod command;
 mod compare;
 mod distribution;
+mod experiments;
 pub mod keys;
 mod overlay;
 mod perform;
@@ -12,9 +13,11 @@ mod view;
 pub use command::{Command, Motion, ReplayControl};
 pub use compare::{Compared, Comparing, MARGIN, Row, Side, What};
 pub use distribution::{Distribution, Plot};
+pub use experiments::{ExperimentsPanel, Form};
 pub use overlay::{Input, Overlay, palette};
 pub use request::{
-    ExperimentChoice, ExperimentRequest, ExperimentSettings, ReplayState, Request, Source,
+    ExperimentChoice, ExperimentRequest, ExperimentSetting, ExperimentSettings, Experiments,
+    ReadShare, ReplayState, Request, Source,
 };
 pub use view::View;
 
@@ -70,6 +73,8 @@ pub struct App {
     comparing: Comparing,
     status: Option<String>,
     replay: Option<ReplayState>,
+    notes: Vec<String>,
+    experiments: ExperimentsPanel,
     theme: Theme,
 }
 
@@ -101,6 +106,8 @@ impl App {
             comparing: Comparing::default(),
             status: None,
             replay: None,
+            notes: Vec::new(),
+            experiments: ExperimentsPanel::default(),
             theme: Theme::from_env(),
         }
     }
@@ -248,6 +255,16 @@ impl App {
         self.replay = replay;
     }
 
+    /// What the user should know of the figures beside what the snapshots say.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Sets what the user should know of the figures beside what the snapshots say.
+    pub fn set_notes(&mut self, notes: Vec<String>) {
+        self.notes = notes;
+    }
+
     /// The sentence in the last line: the answer to the last request; `None` if there is none.
     pub fn status(&self) -> Option<&str> {
         self.status.as_deref()
@@ -256,6 +273,12 @@ impl App {
     /// Shows a sentence in the last line until the next key.
     pub fn say(&mut self, sentence: String) {
         self.status = Some(sentence).filter(|sentence| !sentence.is_empty());
+    }
+
+    /// Shows a sentence in the last line until the next key, and keeps it in the log.
+    pub fn note(&mut self, sentence: String) {
+        self.history.note(sentence.clone());
+        self.say(sentence);
     }
 
     /// The colours.
@@ -276,14 +299,19 @@ impl App {
         if key.modifiers.contains(KeyModifiers::CONTROL) {
             return if key.code == KeyCode::Char('c') { Action::Quit } else { Action::Ignore };
         }
-        let said = self.status.take().is_some();
-        if let Some(action) = self.on_overlay_key(key.code) {
-            return action;
-        }
-        match keys::command(self, key.code) {
-            Some(command) => self.perform(command),
-            None if said => Action::Redraw,
-            None => Action::Ignore,
+        let said = self.status.take();
+        let action = self.on_overlay_key(key.code).unwrap_or_else(|| {
+            let command = keys::command(self, key.code);
+            command.map_or(Action::Ignore, |command| self.perform(command))
+        });
+        match action {
+            Action::Ignore if said.is_some() => Action::Redraw,
+            Action::Screenshot => {
+                // The picture has what was in the last line.
+                self.status = said;
+                action
+            }
+            action => action,
         }
     }
 

@@ -16,6 +16,8 @@ pub enum Overlay {
     Palette(Input),
     /// The text that rows or messages are filtered by, while it is entered; and the one before.
     Filter(Input, String),
+    /// The workloads that can be started, below the figures.
+    Experiments,
 }
 
 /// A text that is entered, and the selected one of the lines that match it.
@@ -49,6 +51,10 @@ impl App {
             Overlay::Help => {
                 self.overlay = Some(Overlay::Help);
                 None
+            }
+            Overlay::Experiments => {
+                self.overlay = Some(Overlay::Experiments);
+                Some(self.on_experiments_key(key))
             }
             Overlay::Palette(input) => Some(self.on_palette_key(input, key)),
             Overlay::Filter(input, before) => Some(self.on_filter_key(input, before, key)),

@@ -1,6 +1,8 @@
 //! What each command does.
 
-use super::{Action, App, Command, Input, MAX_SCROLL, Motion, Overlay, Request, View};
+use super::{
+    Action, App, Command, Input, MAX_SCROLL, Motion, Overlay, ReplayControl, Request, View,
+};
 use crate::bars::Scale;
 use crate::columns::Sort;
 
@@ -25,6 +27,8 @@ impl App {
             Command::NextWindow => self.set_window(self.window.next()),
             Command::PreviousWindow => self.set_window(self.window.previous()),
             Command::SetMark => self.set_mark(),
+            Command::NextPlot if self.view == View::Compare => self.comparing.next(),
+            Command::NextPlot => self.distribution.next(),
             Command::MarkRow => self.mark_row(),
             Command::NextSort => self.sort_by(self.sort.next()),
             Command::PreviousSort => self.sort_by(self.sort.previous()),
@@ -32,14 +36,19 @@ impl App {
             Command::BarScale => self.scale = self.scale.next(),
             Command::NextTheme => self.theme = self.theme.next(),
             Command::Screenshot => return Action::Screenshot,
-            Command::Replay(control) => return Action::Request(Request::Replay(control)),
+            Command::Replay(control) => {
+                if control == ReplayControl::Worst {
+                    self.show(View::Messages);
+                }
+                return Action::Request(Request::Replay(control));
+            }
             Command::Columns
             | Command::NextList
             | Command::EarlierMessage
             | Command::LaterMessage
             | Command::Export
-            | Command::CopyFilter
-            | Command::Experiments => return Action::Ignore,
+            | Command::CopyFilter => return Action::Ignore,
+            Command::Experiments => self.overlay = Some(Overlay::Experiments),
         }
         self.compare();
         Action::Redraw

@@ -3,7 +3,7 @@
 use super::command::ReplayControl;
 use std::sync::Arc;
 use wirelap_correlate::Snapshot;
-use wirelap_events::Delivery;
+use wirelap_events::{Delivery, Nanos};
 use wirelap_history::{Slice, Update};
 
 /// What the screen asks of the program around it.
@@ -53,12 +53,45 @@ pub struct ExperimentSettings {
 pub struct ExperimentChoice {
     /// The middleware, by its name in `wirelap list`.
     pub middleware: String,
-    /// The names of the settings that it has, with the values that each can have; empty if any value can be given.
-    pub settings: Vec<(String, Vec<String>)>,
+    /// What it is, in a few words.
+    pub about: String,
+    /// Messages a second: of what runs, or as they were last.
+    pub rate: f64,
+    /// Payload bytes: of what runs, or as they were last.
+    pub payload: usize,
+    /// The CPUs of the sender, the receiver and the broker: of what runs, or as they were last.
+    pub pin: Vec<usize>,
+    /// Its further settings.
+    pub settings: Vec<ExperimentSetting>,
     /// Why it cannot be started; `None` if it can.
     pub unavailable: Option<String>,
     /// What runs of it; `None` if nothing does.
     pub running: Option<String>,
+}
+
+/// A setting of a workload.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ExperimentSetting {
+    /// Its name.
+    pub name: String,
+    /// Its value: of what runs, or as it was last.
+    pub value: String,
+    /// The values that it can have; empty if any value can be given.
+    pub values: Vec<String>,
+    /// What it does, in a few words.
+    pub words: String,
+}
+
+/// What is known of the workloads that can be started.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Experiments {
+    /// What is installed is being looked up.
+    #[default]
+    Reading,
+    /// None can be started; the sentence says why, and what helps.
+    None(String),
+    /// These, in the order in which tables show them.
+    Of(Vec<ExperimentChoice>),
 }
 
 /// The state of a replay.
@@ -68,8 +101,28 @@ pub struct ReplayState {
     pub playing: bool,
     /// Times as fast as it was recorded.
     pub speed: f64,
-    /// The position, 0..=1.
-    pub position: f64,
+    /// The time from the beginning of the files to the position.
+    pub at: Nanos,
+    /// The time from the beginning to the end of what was read.
+    pub length: Nanos,
+    /// While the files are read, how much of them was read.
+    pub reading: Option<ReadShare>,
+}
+
+/// How much of the files was read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ReadShare {
+    /// A share of their bytes, 0..=1.
+    Of(f64),
+    /// It is not known how long they are.
+    Unknown,
+}
+
+impl ReplayState {
+    /// The position as a share of the length, 0..=1.
+    pub fn share(&self) -> f64 {
+        if self.length == Nanos(0) { 1.0 } else { self.at.0 as f64 / self.length.0 as f64 }
+    }
 }
 
 /// The program around the screen: where updates come from, and who carries out requests.
@@ -91,9 +144,19 @@ pub trait Source {
         false
     }
 
-    /// The workloads that can be started; empty if none can.
-    fn experiments(&mut self) -> Vec<ExperimentChoice> {
+    /// What the user should know of the figures beside what the snapshots say: what could not be read of a file, for instance.
+    fn notes(&self) -> Vec<String> {
         Vec::new()
+    }
+
+    /// A sentence on what has happened since the last call: what became of a request that took some time. `None` if nothing has.
+    fn news(&mut self) -> Option<String> {
+        None
+    }
+
+    /// The workloads that can be started. It is asked as often as updates are, while the user looks at them.
+    fn experiments(&mut self) -> Experiments {
+        Experiments::None("workloads cannot be started here".into())
     }
 }
 

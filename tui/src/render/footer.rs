@@ -15,6 +15,8 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
             format!(" {}", text::truncate(sentence, room(area.width))),
             theme.heading(),
         ),
+        // The keys stand in the panel's title.
+        (Some(Overlay::Experiments), None) => Line::default(),
         _ => keys(app, area.width, theme),
     };
     frame.render_widget(line, area);

@@ -15,7 +15,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let (title, body) = split_top(area, 1);
     let mut lines: Vec<Line<'_>> = Vec::new();
     let width = usize::from(body.width);
-    let warnings = words::warnings(app.snapshot());
+    let warnings = words::all_warnings(app);
     for warning in &warnings {
         push(&mut lines, "!", warning, (3, width), theme);
     }
@@ -54,7 +54,11 @@ fn push(
 /// Draws what to do while there are no rows.
 pub fn draw_nothing_yet(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let mut lines = vec![Line::default()];
-    for (index, sentence) in words::nothing_yet(app.snapshot()).iter().enumerate() {
+    let sentences = match app.replay() {
+        Some(replay) => words::nothing_read(&replay),
+        None => words::nothing_yet_on_screen(app.snapshot()),
+    };
+    for (index, sentence) in sentences.iter().enumerate() {
         for part in text::wrap(sentence, usize::from(area.width).saturating_sub(4)) {
             let style = if index == 0 { theme.heading() } else { ratatui::style::Style::new() };
             lines.push(Line::styled(format!("  {part}"), style));

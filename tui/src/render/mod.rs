@@ -25,6 +25,7 @@
 mod compare;
 mod details;
 mod distribution;
+mod experiments;
 mod footer;
 mod header;
 mod help;
@@ -32,6 +33,7 @@ mod ledger;
 mod palette;
 mod panel;
 mod plot;
+mod replay;
 mod stages;
 mod table;
 mod tabs;
@@ -52,7 +54,7 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
     if !layout::fits(area) {
         return too_small(frame, area);
     }
-    let warnings: Vec<Vec<String>> = words::warnings(app.snapshot())
+    let warnings: Vec<Vec<String>> = words::all_warnings(app)
         .iter()
         .map(|warning| text::wrap(warning, usize::from(area.width).saturating_sub(3)))
         .collect();
@@ -61,16 +63,22 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
         warnings: warnings.iter().map(Vec::len).sum(),
         view: app.view(),
     };
-    let areas = layout::panel_areas(area, content);
+    let workloads = if app.shows_experiments() { experiments::lines(area.height) } else { 0 };
+    let (inner, below) = layout::split_top(area, area.height - workloads);
+    let mut areas = layout::panel_areas(inner, content);
+    // The last line of the screen stays the last one.
+    let workloads = Rect { y: areas.footer.y, ..below };
+    areas.footer.y = area.bottom() - 1;
     header::draw(frame, areas.header, app, theme);
     header::draw_warnings(frame, areas.warnings, &warnings, theme);
     tabs::draw(frame, areas.tabs, app, theme);
     footer::draw(frame, areas.footer, app, theme);
     let top = areas.tabs.bottom();
-    let body = Rect { y: top, height: areas.footer.y - top, ..area };
+    let body = Rect { y: top, height: inner.bottom() - 1 - top, ..area };
     match app.overlay() {
         Some(Overlay::Help) => return help::draw(frame, body, app, theme),
         Some(Overlay::Palette(input)) => return palette::draw(frame, body, app, input, theme),
+        Some(Overlay::Experiments) => experiments::draw(frame, workloads, app, theme),
         Some(Overlay::Filter(..)) | None => {}
     }
     if app.rows().len() == 0 && app.view().is_of_a_row() {

@@ -1,45 +1,76 @@
 //! `wirelap live`: watches the programs that run on this machine, and wirelap's own workloads if the user starts some.
 
+mod experiments;
+mod files;
+mod offer;
+mod replay;
 mod source;
+mod trials;
+mod watch;
 
 use crate::common::{FilterArgs, TracedWorkloadArgs};
 use crate::json::Json;
 use crate::quantity;
 use clap::Args;
+use experiments::{Bench, Workloads};
+use files::ScreenFiles;
 use source::LiveSource;
 use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use trials::Settings;
 use wirelap_correlate::Snapshot;
 use wirelap_events::Pid;
 use wirelap_experiment::{
-    Catalogue, Choice, Choices, Installations, Pacing, Trial, TrialStopped, WorkloadInstallation,
-    WorkloadOptions, WorkloadProcesses, check_workloads, choose, random_domain, unique,
+    Installations, TrialStopped, WorkloadInstallation, WorkloadOptions, unique,
 };
 use wirelap_history::Collector;
-use wirelap_process::Failure;
-use wirelap_process::Outputs;
-use wirelap_process::Signals;
-use wirelap_process::catch_signals;
-use wirelap_process::output;
-use wirelap_process::rights;
-use wirelap_process::steward::{Steward, StewardRole};
+use wirelap_process::steward::{self, Steward, StewardRole};
+use wirelap_process::{Failure, Outputs, catch_signals, rights};
 use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::explain::{Options, pages};
-use wirelap_report::{Environment, RunReport, Scenario, Skipped, from_snapshot, table};
-use wirelap_session::Sampling;
-use wirelap_session::environment;
-use wirelap_session::notes;
-use wirelap_session::preflight;
-use wirelap_session::{AttachLater, Findings, SessionSettings, Tracer};
-use wirelap_tui::plain;
+use wirelap_report::{Environment, RunReport, Scenario, from_snapshot, table};
+use wirelap_session::{
+    AttachLater, Findings, Sampling, SessionSettings, Tracer, environment, notes, preflight,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  sudo wirelap live                                  the programs that run on this machine
+  sudo wirelap live --on mqtt,nats --rate 500        and wirelap's own workloads beside them
+  wirelap live --replay trace.pcapng                 a recording or capture, without root
+  wirelap live --replay client.pcap server.pcap      both ends, captured on two hosts
+
+On the screen, ? shows all keys, x starts and changes workloads, s writes the screen to files.";
 
 /// `wirelap live`.
 #[derive(Clone, Debug, Args)]
+#[command(after_help = EXAMPLES)]
 pub struct LiveArgs {
+    /// Show recordings and captures (pcapng, pcap; gzip, zstd; any number of hosts) in place of what happens now: play, pause, move to
+    /// any time. Needs no root
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 1..,
+        conflicts_with_all = [
+            "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
+            "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin",
+        ]
+    )]
+    pub replay: Vec<PathBuf>,
+
+    /// The folder for files that are written from the screen, such as pictures of it [default: the present folder]
+    #[arg(long, value_name = "FOLDER")]
+    pub save_to: Option<PathBuf>,
+
+    /// The screen writes no files and starts no workloads, so that no process keeps rights for that
+    #[arg(long, conflicts_with_all = ["on", "save_to"])]
+    pub watch_only: bool,
+
     /// Also run the workloads of these middlewares, all at the same time
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub on: Vec<String>,
@@ -85,9 +116,6 @@ pub struct LiveArgs {
     pub traced: TracedWorkloadArgs,
 }
 
-/// The interval between two blocks of plain lines.
-const BLOCK_INTERVAL: Duration = Duration::from_secs(1);
-
 /// The width of plain lines in columns.
 const WIDTH: u16 = 100;
 
@@ -99,46 +127,48 @@ const UPDATES: usize = 64;
 /// # Errors
 /// The probes cannot be attached, a workload failed, or an output could not be written.
 pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
+    if !args.replay.is_empty() {
+        return replay::run(args);
+    }
     let steward = steward(args)?;
     let outputs = Outputs::new(args.traced.force, steward.clone());
     let json = Json::open(args.json.as_deref(), &outputs)?;
     args.pcapng.as_deref().map_or(Ok(()), |path| outputs.allow(path, false))?;
     preflight()?;
-    let installation = match &steward {
-        Some(steward) if !args.on.is_empty() => Some(WorkloadInstallation::open(
-            Arc::clone(steward),
-            &args.traced.workload.programs.variables(),
-        )?),
-        _ => None,
-    };
-    let (trials, skipped) = trials(args, installation.as_ref())?;
+    let installation = installation(args, steward.as_ref())?;
+    let (trials, skipped) = trials::of_options(args, installation.as_ref().ok())?;
+    let files = shows_screen(args).then(|| ScreenFiles::of(args, &outputs)).transpose()?;
     outputs.seal()?;
     rights::confine_tracer();
     let signals = catch_signals()?;
     let environment = environment::describe(0);
     let recorder = recorder(args, &outputs, &environment)?;
     let (collector, updates) = Collector::new(UPDATES);
-    let tracer = Tracer::start(&settings(args), collector, recorder)?;
+    let tracer = Tracer::start(&settings(args, installation.is_ok()), collector, recorder)?;
     let hooks = tracer.hooks().to_vec();
-    let installations = installation.map(Installations::from);
-    let mut workloads = Vec::new();
-    if let Some(installations) = &installations {
-        workloads = trials
-            .iter()
-            .map(|trial| WorkloadProcesses::new(trial, installations, &signals, tracer.commands()))
-            .collect();
-    }
-    let stopped = start(&mut workloads).and_then(|()| {
-        tracer.commands().begin(Sampling::Off);
-        watch(args, &tracer, LiveSource::new(updates), &mut workloads, &signals)
+    let bench = Bench {
+        installations: installation.map(Installations::from),
+        signals: signals.clone(),
+        commands: tracer.commands(),
+        options: WorkloadOptions::from(&args.traced.workload),
+        usual: Settings { rate: args.rate, payload: args.payload },
+    };
+    let mut environment = environment;
+    let stopped = std::thread::scope(|scope| {
+        let workloads = RefCell::new(Workloads::new(scope, &bench));
+        let started = workloads.borrow_mut().start_all(trials);
+        let stopped = started.and_then(|()| {
+            tracer.commands().begin(Sampling::Off);
+            let mut source = LiveSource::new(updates, files, &workloads);
+            watch::watch(args, &tracer, &mut source, &workloads, &signals)
+        });
+        workloads.into_inner().end(&mut environment);
+        stopped
     });
-    for workload in &mut workloads {
-        workload.group.stop();
-    }
     let Findings { snapshot, error, recorder, .. } = tracer.end()?;
     let report = RunReport {
         hooks,
-        environment: with_workloads(environment, &workloads),
+        environment,
         skipped,
         ..report(args, &snapshot, stopped.is_err() || error.is_some())
     };
@@ -162,14 +192,57 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// Starts the steward if something needs rights later: starting workloads, or naming files at the end.
+/// The workloads' program. `Err` is the sentence why the screen cannot start workloads.
+///
+/// # Errors
+/// `--on` needs the program, and it is not there or cannot be used.
+fn installation(
+    args: &LiveArgs,
+    steward: Option<&Arc<Steward>>,
+) -> Result<Result<WorkloadInstallation, String>, Failure> {
+    let open = |steward: &Arc<Steward>| {
+        let programs = args.traced.workload.programs.variables();
+        WorkloadInstallation::open(Arc::clone(steward), &programs)
+    };
+    match steward {
+        Some(steward) if !args.on.is_empty() => open(steward).map(Ok),
+        Some(steward) if may_experiment(args) => {
+            Ok(open(steward).map_err(|failure| failure.to_string()))
+        }
+        _ if args.watch_only => Ok(Err("no workloads can be started, because wirelap was started with --watch-only".into())),
+        _ => Ok(Err("no workloads can be started: wirelap-workload is not installed beside wirelap, and $WIRELAP_WORKLOAD does not name \
+                     it"
+            .into())),
+    }
+}
+
+/// Whether the screen may start workloads.
+fn may_experiment(args: &LiveArgs) -> bool {
+    shows_screen(args) && !args.watch_only && steward::is_installed()
+}
+
+/// Whether figures are shown on the screen, and not as lines.
+fn shows_screen(args: &LiveArgs) -> bool {
+    !args.plain
+        && !writes_to_stdout(args)
+        && std::io::stdout().is_terminal()
+        && std::io::stdin().is_terminal()
+}
+
+/// Whether the report goes to stdout.
+fn writes_to_stdout(args: &LiveArgs) -> bool {
+    args.json.as_deref() == Some(Path::new("-"))
+}
+
+/// Starts the steward if something needs rights later: starting workloads, or naming files.
 fn steward(args: &LiveArgs) -> Result<Option<Arc<Steward>>, Failure> {
     let is_file = |path: &PathBuf| path != Path::new("-");
-    let writes = args.json.iter().chain(&args.pcapng).any(is_file);
-    let role = match (args.on.is_empty(), writes) {
-        (false, _) => StewardRole::Workloads,
-        (true, true) => StewardRole::Outputs,
-        (true, false) => return Ok(None),
+    let from_screen = shows_screen(args) && !args.watch_only;
+    let writes = args.json.iter().chain(&args.pcapng).any(is_file) || from_screen;
+    let role = match (!args.on.is_empty() || may_experiment(args), writes) {
+        (true, _) => StewardRole::Workloads,
+        (false, true) => StewardRole::Outputs,
+        (false, false) => return Ok(None),
     };
     Steward::start(role).map(Some)
 }
@@ -187,58 +260,10 @@ fn recorder(
     notes::create(outputs, path, settings, rotation, environment, &args.filter.decode).map(Some)
 }
 
-/// The trials of the workloads that `--on` starts, and the middlewares that cannot be run.
-fn trials(
-    args: &LiveArgs,
-    installation: Option<&WorkloadInstallation>,
-) -> Result<(Vec<Trial>, Vec<Skipped>), Failure> {
-    let options = &WorkloadOptions::from(&args.traced.workload);
-    let Some(installation) = installation else {
-        if options.broker.is_empty() && options.set.is_empty() {
-            return Ok((Vec::new(), Vec::new()));
-        }
-        return Err(Failure::Usage(
-            "--broker and --set need --on: they are options of the workloads that it starts".into(),
-        ));
-    };
-    let Choices { chosen, skipped } =
-        choose(&Catalogue::read(installation)?, &args.on, options, Pacing::Rate(args.rate))?;
-    if options.port != 0 && chosen.len() > 1 {
-        return Err(Failure::Usage(
-            "--port cannot be used with several middlewares, which need a port each: remove it"
-                .into(),
-        ));
-    }
-    check_workloads(options, &chosen, &[args.payload])?;
-    Ok((chosen.into_iter().map(|choice| trial(args, options, choice)).collect(), skipped))
-}
-
-fn trial(args: &LiveArgs, options: &WorkloadOptions, choice: Choice) -> Trial {
-    let Choice { about, broker, running } = choice;
-    Trial {
-        about,
-        broker,
-        running_broker: running,
-        variant: None,
-        payload: args.payload,
-        repetition: 1,
-        pacing: Pacing::Rate(args.rate),
-        several_rates: false,
-        messages: None,
-        duration: None,
-        warmup: 0,
-        warmup_time: Duration::ZERO,
-        idle: Duration::ZERO,
-        sampling: Sampling::Off,
-        truth: false,
-        workloads: options.clone(),
-        domain: options.domain.unwrap_or_else(random_domain),
-    }
-}
-
-fn settings(args: &LiveArgs) -> SessionSettings {
+/// The settings of the session. `experiments`: whether workloads may be started.
+fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
     let mut capture = args.filter.capture_config(&args.traced.tracer);
-    if args.filter.is_filtered() && !args.on.is_empty() {
+    if args.filter.is_filtered() && experiments {
         // A filter for the programs of the machine does not hide wirelap's own workloads.
         capture.pids.push(Pid(std::process::id()));
     }
@@ -250,84 +275,6 @@ fn settings(args: &LiveArgs) -> SessionSettings {
         drain: false,
         publish: true,
     }
-}
-
-fn start(workloads: &mut [WorkloadProcesses<'_>]) -> Result<(), TrialStopped> {
-    workloads.iter_mut().try_for_each(WorkloadProcesses::assemble)?;
-    workloads.iter_mut().for_each(WorkloadProcesses::go);
-    Ok(())
-}
-
-/// Shows snapshots until it is time to stop.
-fn watch(
-    args: &LiveArgs,
-    tracer: &Tracer<Collector>,
-    mut source: LiveSource,
-    workloads: &mut [WorkloadProcesses<'_>],
-    signals: &Signals,
-) -> Result<(), TrialStopped> {
-    let end = args.duration.and_then(|time| Instant::now().checked_add(time));
-    let watched = RefCell::new((workloads, None));
-    let should_stop = || {
-        let (workloads, stopped) = &mut *watched.borrow_mut();
-        if stopped.is_none() {
-            *stopped = workloads.iter_mut().find_map(|workload| workload.group.listen().err());
-        }
-        let over = end.is_some_and(|end| Instant::now() >= end);
-        over || stopped.is_some() || signals.caught().is_some() || tracer.has_ended()
-    };
-    let to_stdout = matches!(args.json.as_deref(), Some(path) if path.as_os_str() == "-");
-    let screen = !args.plain
-        && !to_stdout
-        && std::io::stdout().is_terminal()
-        && std::io::stdin().is_terminal();
-    let shown = if screen {
-        wirelap_tui::run(wirelap_tui::Options::default(), &mut source, &should_stop)
-            .map(drop)
-            .map_err(|error| Failure::Machine(format!("{error}: try `wirelap live --plain`")))
-    } else {
-        lines(tracer, &should_stop, to_stdout)
-    };
-    match watched.into_inner().1 {
-        Some(stopped) => Err(stopped),
-        None => shown.map_err(TrialStopped::Failed),
-    }
-}
-
-/// Prints a block of lines each second until it is time to stop.
-fn lines(
-    tracer: &Tracer<Collector>,
-    should_stop: &dyn Fn() -> bool,
-    to_stderr: bool,
-) -> Result<(), Failure> {
-    let mut printed = Instant::now();
-    while !should_stop() {
-        std::thread::sleep(Duration::from_millis(20));
-        if printed.elapsed() < BLOCK_INTERVAL {
-            continue;
-        }
-        printed = Instant::now();
-        let text = format!("{}\n", plain(&tracer.latest(), WIDTH));
-        if to_stderr {
-            output::say(&text);
-        } else if output::print_unless_gone(&text, should_stop)?.is_break() {
-            break;
-        }
-    }
-    Ok(())
-}
-
-/// The environment with the versions and settings that the workloads reported.
-fn with_workloads(
-    mut environment: Environment,
-    workloads: &[WorkloadProcesses<'_>],
-) -> Environment {
-    for workload in workloads {
-        let (versions, settings) = workload.reported();
-        environment.versions.insert(workload.name().to_owned(), versions);
-        environment.settings.insert(workload.name().to_owned(), settings);
-    }
-    environment
 }
 
 fn report(args: &LiveArgs, snapshot: &Snapshot, partial: bool) -> RunReport {

@@ -18,9 +18,11 @@ mod mqtt;
 mod offline;
 mod resume;
 mod rights;
+mod screen;
 mod soak;
 mod terminal;
 mod why;
+mod workloads;
 
 use bench::{Bench, lock};
 use rustix::process::Signal;
