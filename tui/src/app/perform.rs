@@ -32,6 +32,8 @@ impl App {
             Command::NextWindow => self.set_window(self.window.next()),
             Command::PreviousWindow => self.set_window(self.window.previous()),
             Command::SetMark => self.set_mark(),
+            Command::NextPlot if self.view == View::Compare => self.comparing.next(),
+            Command::NextPlot => self.distribution.next(),
             Command::MarkRow => self.mark_row(),
             Command::NextSort => self.sort_by(self.sort.next(&self.columns.shown())),
             Command::PreviousSort => self.sort_by(self.sort.previous(&self.columns.shown())),
