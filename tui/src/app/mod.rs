@@ -8,6 +8,7 @@ mod overlay;
 mod perform;
 mod request;
 mod silence;
+mod state;
 mod view;
 
 pub use command::{Command, Motion, ReplayControl};
@@ -18,6 +19,7 @@ pub use request::{
     ReadShare, ReplayState, Request, Source,
 };
 pub use silence::Silence;
+pub use state::ScreenState;
 pub use view::View;
 
 use crate::bars::Scale;
@@ -79,6 +81,10 @@ pub struct App {
     notes: Vec<String>,
     experiments: ExperimentsPanel,
     theme: Theme,
+    /// Whether the screen takes clicks and the wheel.
+    mouse: bool,
+    /// The theme that the user chose; `None` if the terminal decides.
+    chosen_theme: Option<Theme>,
 }
 
 impl Default for App {
@@ -113,6 +119,8 @@ impl App {
             notes: Vec::new(),
             experiments: ExperimentsPanel::default(),
             theme: Theme::DARK,
+            mouse: true,
+            chosen_theme: None,
         }
     }
 
@@ -322,6 +330,16 @@ impl App {
     /// Sets the colours.
     pub fn set_theme(&mut self, theme: Theme) {
         self.theme = theme;
+    }
+
+    /// Whether the screen takes clicks and the wheel.
+    pub fn has_mouse(&self) -> bool {
+        self.mouse
+    }
+
+    /// Sets whether the screen takes clicks and the wheel; it does by default.
+    pub fn set_mouse(&mut self, mouse: bool) {
+        self.mouse = mouse;
     }
 
     /// Reacts to a key.

@@ -134,6 +134,14 @@ pub trait Source {
     /// Carries out a request. Returns a sentence for the user: what was done, or why it could not be done and what helps.
     fn request(&mut self, request: Request) -> String;
 
+    /// What the screen was told to remember when it was left last; `None` if nothing is remembered. It is asked once.
+    fn remembered(&mut self) -> Option<String> {
+        None
+    }
+
+    /// Remembers a text until the next start. It is called once, at the end.
+    fn remember(&mut self, _text: &str) {}
+
     /// The state of the replay; `None` if the figures are of now.
     fn replay(&self) -> Option<ReplayState> {
         None

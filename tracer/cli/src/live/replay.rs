@@ -1,6 +1,7 @@
 //! `wirelap live --replay`: recordings and captures on the screen of `live`.
 
 use super::files::ScreenFiles;
+use super::memory::ScreenMemory;
 use super::{LiveArgs, WIDTH, shows_screen};
 use std::cell::Cell;
 use std::process::ExitCode;
@@ -36,12 +37,13 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let steward = if args.watch_only { None } else { Some(Steward::start(StewardRole::Outputs)?) };
     let outputs = Outputs::new(false, steward);
     let files = ScreenFiles::of(args, &outputs)?;
+    let memory = ScreenMemory::of(args, &outputs);
     outputs.seal()?;
     rights::confine_reader();
     let signals = catch_signals()?;
     let reading = Reading::start(&args.replay, &args.filter.decode)?;
     rights::give_up();
-    let mut source = ReplaySource::new(reading, files);
+    let mut source = ReplaySource::new(reading, files, memory);
     let began = Instant::now();
     while began.elapsed() < FIRST && source.is_waiting() {
         std::thread::sleep(Duration::from_millis(5));
@@ -51,7 +53,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         Ok(())
     } else {
         let should_stop = || failed.get() || signals.caught().is_some();
-        let options = Options { refresh: REFRESH, ..Options::default() };
+        let options = Options { refresh: REFRESH, mouse: !args.no_mouse, ..Options::default() };
         wirelap_tui::run(options, &mut source, &should_stop)
             .map(drop)
             .map_err(|error| Failure::Machine(format!("{error}: try `wirelap live --plain`")))
@@ -79,6 +81,7 @@ fn lines(args: &LiveArgs) -> Result<ExitCode, Failure> {
 struct ReplaySource {
     reading: Reading,
     files: ScreenFiles,
+    memory: ScreenMemory,
     state: ReplayState,
     notes: Vec<String>,
     /// When the position was moved last.
@@ -88,10 +91,11 @@ struct ReplaySource {
 }
 
 impl ReplaySource {
-    fn new(reading: Reading, files: ScreenFiles) -> ReplaySource {
+    fn new(reading: Reading, files: ScreenFiles, memory: ScreenMemory) -> ReplaySource {
         ReplaySource {
             reading,
             files,
+            memory,
             state: ReplayState::default(),
             notes: Vec::new(),
             moved: Instant::now(),
@@ -179,6 +183,14 @@ impl Source for ReplaySource {
             }
             Request::Experiment(_) => NO_WORKLOADS.into(),
         }
+    }
+
+    fn remembered(&mut self) -> Option<String> {
+        self.memory.text()
+    }
+
+    fn remember(&mut self, text: &str) {
+        self.memory.keep(text);
     }
 
     fn experiments(&mut self) -> Experiments {

@@ -2,6 +2,7 @@
 
 use super::experiments::Workloads;
 use super::files::ScreenFiles;
+use super::memory::ScreenMemory;
 use std::cell::RefCell;
 use std::sync::mpsc::Receiver;
 use wirelap_history::Update;
@@ -12,6 +13,7 @@ pub struct LiveSource<'a, 'scope, 'bench> {
     updates: Receiver<Update>,
     /// What may be written from the screen; `None` without a screen.
     files: Option<ScreenFiles>,
+    memory: ScreenMemory,
     workloads: &'a RefCell<Workloads<'scope, 'bench>>,
 }
 
@@ -19,10 +21,10 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
     /// Takes updates from a collector's channel.
     pub fn new(
         updates: Receiver<Update>,
-        files: Option<ScreenFiles>,
+        (files, memory): (Option<ScreenFiles>, ScreenMemory),
         workloads: &'a RefCell<Workloads<'scope, 'bench>>,
     ) -> Self {
-        LiveSource { updates, files, workloads }
+        LiveSource { updates, files, memory, workloads }
     }
 }
 
@@ -44,6 +46,14 @@ impl Source for LiveSource<'_, '_, '_> {
             }
             Request::Experiment(request) => self.workloads.borrow_mut().request(request),
         }
+    }
+
+    fn remembered(&mut self) -> Option<String> {
+        self.memory.text()
+    }
+
+    fn remember(&mut self, text: &str) {
+        self.memory.keep(text);
     }
 
     fn news(&mut self) -> Option<String> {
