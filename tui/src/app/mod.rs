@@ -13,6 +13,7 @@ mod perform;
 mod probes;
 mod request;
 mod silence;
+mod state;
 pub mod threads;
 mod view;
 
@@ -29,6 +30,7 @@ pub use request::{
     ReadShare, ReplayState, Request, Source,
 };
 pub use silence::Silence;
+pub use state::ScreenState;
 pub use view::View;
 
 use crate::bars::Scale;
@@ -98,6 +100,10 @@ pub struct App {
     probes: ProbeHistory,
     probe_setup: ProbeSetup,
     threads: ThreadsState,
+    /// Whether the screen takes clicks and the wheel.
+    mouse: bool,
+    /// The theme that the user chose; `None` if the terminal decides.
+    chosen_theme: Option<Theme>,
 }
 
 impl Default for App {
@@ -139,6 +145,8 @@ impl App {
             probes: ProbeHistory::default(),
             probe_setup: ProbeSetup::default(),
             threads: ThreadsState::default(),
+            mouse: true,
+            chosen_theme: None,
         }
     }
 
@@ -390,6 +398,16 @@ impl App {
     /// Sets the colours.
     pub fn set_theme(&mut self, theme: Theme) {
         self.theme = theme;
+    }
+
+    /// Whether the screen takes clicks and the wheel.
+    pub fn has_mouse(&self) -> bool {
+        self.mouse
+    }
+
+    /// Sets whether the screen takes clicks and the wheel; it does by default.
+    pub fn set_mouse(&mut self, mouse: bool) {
+        self.mouse = mouse;
     }
 
     /// Reacts to a key.

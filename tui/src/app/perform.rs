@@ -41,6 +41,7 @@ impl App {
             Command::BarScale => self.scale = self.scale.next(),
             Command::NextTheme => {
                 self.theme = self.theme.next();
+                self.chosen_theme = Some(self.theme);
                 self.say(format!("theme: {}", self.theme.name()));
             }
             Command::Screenshot => return Action::Screenshot,

@@ -141,6 +141,14 @@ pub trait Source {
         None
     }
 
+    /// What the screen was told to remember when it was left last; `None` if nothing is remembered. It is asked once.
+    fn remembered(&mut self) -> Option<String> {
+        None
+    }
+
+    /// Remembers a text until the next start. It is called once, at the end.
+    fn remember(&mut self, _text: &str) {}
+
     /// The state of the replay; `None` if the figures are of now.
     fn replay(&self) -> Option<ReplayState> {
         None

@@ -2,6 +2,7 @@
 
 mod experiments;
 mod files;
+mod memory;
 mod offer;
 mod replay;
 mod source;
@@ -14,6 +15,7 @@ use crate::quantity;
 use clap::Args;
 use experiments::{Bench, Workloads};
 use files::ScreenFiles;
+use memory::ScreenMemory;
 use source::{LiveSource, probe_setup};
 use std::cell::RefCell;
 use std::io::IsTerminal;
@@ -71,6 +73,14 @@ pub struct LiveArgs {
     /// The screen writes no files and starts no workloads, so that no process keeps rights for that
     #[arg(long, conflicts_with_all = ["on", "save_to"])]
     pub watch_only: bool,
+
+    /// Leave the mouse to the terminal: the screen takes no clicks and no wheel
+    #[arg(long)]
+    pub no_mouse: bool,
+
+    /// Do not remember view, window, order, columns, bars and theme from one start to the next
+    #[arg(long)]
+    pub no_state: bool,
 
     /// Also run the workloads of these middlewares, all at the same time
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
@@ -139,6 +149,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let installation = installation(args, steward.as_ref())?;
     let (trials, skipped) = trials::of_options(args, installation.as_ref().ok())?;
     let files = shows_screen(args).then(|| ScreenFiles::of(args, &outputs)).transpose()?;
+    let memory = ScreenMemory::of(args, &outputs);
     outputs.seal()?;
     rights::confine_tracer();
     let signals = catch_signals()?;
@@ -161,7 +172,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         let stopped = started.and_then(|()| {
             tracer.commands().begin(Sampling::Off);
             let setup = probe_setup(tracer.chosen(), ring_bytes(args.traced.tracer.ring_size));
-            let mut source = LiveSource::new(updates, files, &workloads, args, setup);
+            let mut source = LiveSource::new(updates, (files, memory), &workloads, args, setup);
             watch::watch(args, &tracer, &mut source, &workloads, &signals)
         });
         workloads.into_inner().end(&mut environment);

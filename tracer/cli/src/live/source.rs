@@ -3,6 +3,7 @@
 use super::LiveArgs;
 use super::experiments::Workloads;
 use super::files::ScreenFiles;
+use super::memory::ScreenMemory;
 use std::cell::RefCell;
 use std::sync::mpsc::Receiver;
 use wirelap_capture::ChosenHook;
@@ -15,6 +16,7 @@ pub struct LiveSource<'a, 'scope, 'bench> {
     updates: Receiver<Update>,
     /// What may be written from the screen; `None` without a screen.
     files: Option<ScreenFiles>,
+    memory: ScreenMemory,
     workloads: &'a RefCell<Workloads<'scope, 'bench>>,
     setup: ProbeSetup,
     /// The difference from the clock of the events to the wall clock when tracing began, in nanoseconds.
@@ -27,13 +29,13 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
     /// Takes updates from a collector's channel.
     pub fn new(
         updates: Receiver<Update>,
-        files: Option<ScreenFiles>,
+        (files, memory): (Option<ScreenFiles>, ScreenMemory),
         workloads: &'a RefCell<Workloads<'scope, 'bench>>,
         args: &LiveArgs,
         setup: ProbeSetup,
     ) -> Self {
         let (wall, where_packets_are) = (machine::wall_offset(), where_packets_are(args));
-        LiveSource { updates, files, workloads, setup, wall, where_packets_are }
+        LiveSource { updates, files, memory, workloads, setup, wall, where_packets_are }
     }
 }
 
@@ -85,6 +87,14 @@ impl Source for LiveSource<'_, '_, '_> {
             }
             Request::Experiment(request) => self.workloads.borrow_mut().request(request),
         }
+    }
+
+    fn remembered(&mut self) -> Option<String> {
+        self.memory.text()
+    }
+
+    fn remember(&mut self, text: &str) {
+        self.memory.keep(text);
     }
 
     fn news(&mut self) -> Option<String> {

@@ -9,7 +9,7 @@ use wirelap_experiment::TrialStopped;
 use wirelap_history::Collector;
 use wirelap_process::{Failure, Signals, output};
 use wirelap_session::Tracer;
-use wirelap_tui::plain;
+use wirelap_tui::{Options, plain};
 
 /// The interval between two blocks of plain lines.
 const BLOCK_INTERVAL: Duration = Duration::from_secs(1);
@@ -35,7 +35,8 @@ pub fn watch(
         over || has_stopped || signals.caught().is_some() || tracer.has_ended()
     };
     let shown = if shows_screen(args) {
-        wirelap_tui::run(wirelap_tui::Options::default(), source, &should_stop)
+        let options = Options { mouse: !args.no_mouse, ..Options::default() };
+        wirelap_tui::run(options, source, &should_stop)
             .map(drop)
             .map_err(|error| Failure::Machine(format!("{error}: try `wirelap live --plain`")))
     } else {

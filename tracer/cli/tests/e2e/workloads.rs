@@ -35,7 +35,7 @@ fn a_workload_is_started_changed_and_stopped_on_the_screen() {
     screen.press(&format!("{ENTER}{DOWN}{RIGHT}{ENTER}"));
     let shown = screen.until(&["● 1 k msg/s, 128 B", "tcp 127.0.0.1:"]);
     // The table and the bars have it once each.
-    assert_eq!(shown.matches("▶ tcp :").count(), 1, "{shown}");
+    assert_eq!(shown.matches("▶ tcp ").count(), 2, "{shown}");
     screen.press("x");
     screen.until(&["tcp              plain TCP"]);
     screen.press(ESC);
