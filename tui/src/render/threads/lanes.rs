@@ -215,10 +215,12 @@ impl Lanes {
         self.threads.len().saturating_sub(1)
     }
 
-    /// Adds an interval, as far as it is on the time axis.
+    /// Adds an interval, as far as it is on the time axis. A thread that runs for no time at all, as in a send call whose end is not seen,
+    /// is seen to run.
     fn add(&mut self, lane: LaneKey, interval: Interval) {
         let (from, to) = (interval.from.max(self.from), interval.to.min(self.to));
-        if from < to {
+        let runs = from == to && matches!(interval.doing, Doing::Runs);
+        if from < to || runs {
             self.lanes.entry(lane).or_default().push(Interval { from, to, ..interval });
         }
     }
