@@ -49,7 +49,7 @@ fn story() -> Vec<Snapshot> {
 #[test]
 fn what_has_happened() {
     let mut app = app(story(), &[KeyCode::Char('0')]);
-    app.set_wall_offset(Some(1_790_000_000_000_000_000));
+    app.set_wall(Some(1_790_000_000_000_000_000));
     check("normal", &app);
 }
 

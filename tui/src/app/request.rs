@@ -135,6 +135,12 @@ pub trait Source {
     /// Carries out a request. Returns a sentence for the user: what was done, or why it could not be done and what helps.
     fn request(&mut self, request: Request) -> String;
 
+    /// The difference from the clock of the figures to the wall clock in nanoseconds, 0 if they are on the wall clock; `None` if it is
+    /// not known.
+    fn wall(&self) -> Option<i64> {
+        None
+    }
+
     /// The state of the replay; `None` if the figures are of now.
     fn replay(&self) -> Option<ReplayState> {
         None
@@ -148,11 +154,6 @@ pub trait Source {
     /// How the probes are attached. It is asked once, at the beginning.
     fn probe_setup(&self) -> ProbeSetup {
         ProbeSetup::default()
-    }
-
-    /// From the events' clock to the time since 1970, in nanoseconds; `None` if that is not known. It is asked once, at the beginning.
-    fn wall_offset(&self) -> Option<i64> {
-        None
     }
 
     /// What the user should know of the figures beside what the snapshots say: what could not be read of a file, for instance.

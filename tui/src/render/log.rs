@@ -30,7 +30,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let (head, body) = split_top(body, u16::from(!all.is_empty()));
     let first = usize::from(app.scroll()).min(all.len().saturating_sub(1));
     panel::rule(frame, title, &heading(app, all.len(), first), theme);
-    let day = app.wall_offset().map_or("", |_| "UTC       ");
+    let day = app.wall().map_or("", |_| "UTC       ");
     let head_line = Line::styled(format!(" SINCE START  {day}WHAT"), theme.dim());
     frame.render_widget(head_line, head);
     let mut out: Vec<Line<'_>> = Vec::new();
@@ -75,8 +75,7 @@ fn why_empty(app: &App) -> String {
 /// Adds a line with its times, wrapped.
 fn write(out: &mut Vec<Line<'_>>, app: &App, line: &LogLine<'_>, (width, theme): (usize, Theme)) {
     let since = text::clock(line.entry.at - app.snapshot().since);
-    let day =
-        app.wall_offset().map(|offset| format!("  {}", text::time_of_day(line.entry.at, offset)));
+    let day = app.wall().map(|offset| format!("  {}", text::time_of_day(line.entry.at, offset)));
     let (sign, style) = gravity(&line.entry.event, theme);
     let lead = format!(" {}{}  {sign} ", text::right(&since, 11), day.unwrap_or_default());
     let at = text::width(&lead);

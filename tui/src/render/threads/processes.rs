@@ -53,7 +53,9 @@ fn write_process(page: &mut Page, process: &Process, wide: bool) {
     );
     let more = [run_queue.count, *sleeps, *migrations].map(count);
     if wide {
-        more.iter().for_each(|cell| cells.push_str(&text::right(cell, 9)));
+        for cell in &more {
+            cells.push_str(&text::right(cell, 9));
+        }
     }
     page.row(cells, String::new());
     if !wide && traced {
