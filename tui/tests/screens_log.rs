@@ -33,11 +33,11 @@ fn story() -> Vec<Snapshot> {
             tcp.messages.delivered = 100;
         }
         for process in snapshot.groups.iter_mut().flat_map(|group| &mut group.processes) {
-            (process.cpu_share, process.rss_bytes) = (Some(0.1), Some(1 << 20));
+            process.ended = false;
         }
         if second >= 16 {
             let broker = &mut snapshot.groups[2].processes[1];
-            (broker.cpu_share, broker.rss_bytes) = (None, None);
+            broker.ended = true;
         }
         let lost = 100 * second.saturating_sub(17);
         snapshot.trust.events_lost = vec![ProbeLoss { probe: Probe::Rx, count: lost }];
@@ -83,7 +83,10 @@ fn many_long_lines_scroll() {
     check("extreme", &app);
     press(&mut app, &[KeyCode::End]);
     let end = text(&app, (80, 24));
-    assert!(end.contains("tcp number 0 with a name that goes on: appeared"), "{end}");
+    assert!(
+        end.contains("tcp number 0 with a name that goes on 127.0.0.1:40007: appeared"),
+        "{end}"
+    );
     press(&mut app, &[KeyCode::Up, KeyCode::PageUp, KeyCode::Home]);
     assert!(text(&app, (80, 24)).contains("log: "));
 }

@@ -54,7 +54,7 @@ pub enum LogEvent {
 pub struct LogEntry {
     /// When.
     pub at: Nanos,
-    /// The row: its id and its middleware and broker; `None` if it concerns no single row.
+    /// The row: its id, and its middleware, broker and address; `None` if it concerns no single row.
     pub row: Option<(GroupId, String)>,
     /// What.
     pub event: LogEvent,
@@ -70,8 +70,7 @@ struct RowState {
     overdue: bool,
     /// The verdicts that hold, and since when a change of each has been seen.
     verdicts: FxHashMap<VerdictKind, (bool, Option<Nanos>)>,
-    /// The processes whose usage has been read, and those of them that have ended.
-    alive: Vec<Pid>,
+    /// The processes that have ended.
     gone: Vec<Pid>,
 }
 
@@ -114,8 +113,7 @@ impl Log {
             }
             state.compare(group, now, &mut events);
             self.rows.insert(group.id, state);
-            let name = std::iter::once(group.middleware.as_str()).chain(group.broker.as_deref());
-            let name = name.collect::<Vec<_>>().join(" ");
+            let name = name(group);
             for event in events {
                 let row = Some((group.id, name.clone()));
                 self.push(LogEntry { at: now.at, row, event });
@@ -172,15 +170,8 @@ impl RowState {
 
     fn processes(&mut self, group: &Group, events: &mut Vec<LogEvent>) {
         for process in &group.processes {
-            let gone = process.cpu_share.is_none() && process.rss_bytes.is_none();
-            if !gone {
-                if !self.alive.contains(&process.pid) && self.alive.len() < PROCESSES {
-                    self.alive.push(process.pid);
-                }
-                continue;
-            }
-            // The usage of processes in a recording is never read.
-            if self.alive.contains(&process.pid) && !self.gone.contains(&process.pid) {
+            let is_known = self.gone.contains(&process.pid) || self.gone.len() >= PROCESSES;
+            if process.ended && !is_known {
                 self.gone.push(process.pid);
                 let (role, comm, pid) = (process.role.clone(), process.comm.clone(), process.pid);
                 events.push(LogEvent::ProcessGone { role, comm, pid });
@@ -211,6 +202,13 @@ impl RowState {
             });
         }
     }
+}
+
+/// The middleware, the broker and the address of a row, as far as they are known.
+fn name(group: &Group) -> String {
+    let endpoint = group.endpoint.map(|endpoint| endpoint.to_string());
+    let parts = [Some(group.middleware.as_str()), group.broker.as_deref(), endpoint.as_deref()];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// The verdicts that hold now.
@@ -272,23 +270,22 @@ mod tests {
     }
 
     #[test]
-    fn only_a_process_that_was_seen_alive_ends() {
-        let with = |ms, usages: [Option<f64>; 2]| {
+    fn a_process_ends_once_and_its_row_is_named_after_its_server() {
+        let with = |ms, ended| {
             let mut snapshot = snapshot(ms, 0);
-            let process = |(pid, cpu_share): (u32, Option<f64>)| wirelap_correlate::Process {
-                pid: Pid(pid),
-                comm: "mosquitto".into(),
-                cpu_share,
-                ..wirelap_correlate::Process::default()
-            };
-            snapshot.groups[0].processes = (1..).zip(usages).map(process).collect();
+            let process = wirelap_correlate::Process { pid: Pid(1), ended, ..Default::default() };
+            snapshot.groups[0].processes = vec![process];
+            snapshot.groups[0].endpoint = Some(([127, 0, 0, 1], 1883).into());
             snapshot
         };
-        let all =
-            [with(1_000, [Some(0.1), None]), with(1_250, [None, None]), with(1_500, [None, None])];
-        let (role, comm) = (String::new(), "mosquitto".into());
+        let all = [with(1_000, false), with(1_250, true), with(1_500, true)];
+        let (role, comm) = (String::new(), String::new());
         let gone = LogEvent::ProcessGone { role, comm, pid: Pid(1) };
         assert_eq!(events(&all), [LogEvent::RowAppeared, gone]);
+        let mut log = Log::default();
+        log.compare(&Snapshot::default(), &all[0]);
+        let row = log.iter().next().and_then(|entry| entry.row.clone());
+        assert_eq!(row.unwrap().1, "mqtt 127.0.0.1:1883");
     }
 
     #[test]

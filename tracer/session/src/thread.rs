@@ -267,9 +267,13 @@ impl<S: DeliverySink> SessionThread<S> {
         self.unix.refresh(&mut self.capture);
         for process in snapshot.groups.iter_mut().flat_map(|group| &mut group.processes) {
             process.unix = self.unix.of(process.pid.0).cloned();
-            let Some(meter) = meter_of(&mut meters, process.pid.0) else { continue };
+            let Some(meter) = meter_of(&mut meters, process.pid.0) else {
+                process.ended = true;
+                continue;
+            };
             process.cpu_share = Some(meter.cpu_share());
             process.rss_bytes = Some(meter.peak_rss());
+            process.ended = meter.has_ended();
         }
         self.meters = meters;
         snapshot.groups.iter_mut().for_each(Group::check_verdicts);

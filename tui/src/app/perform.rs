@@ -194,8 +194,8 @@ impl App {
         self.scroll = match motion {
             Motion::Down => at.saturating_add(1).min(last),
             Motion::Up => at.saturating_sub(1),
-            Motion::PageDown => at.saturating_add(PAGE).min(last),
-            Motion::PageUp => at.saturating_sub(PAGE),
+            Motion::PageDown => at.saturating_add_signed(PAGE).min(last),
+            Motion::PageUp => at.saturating_add_signed(-PAGE),
             Motion::First => 0,
             Motion::Last => last.saturating_sub(OLDEST),
             Motion::Left | Motion::Right => at,

@@ -187,13 +187,12 @@ fn hooks(page: &mut Page, app: &App) {
     }
     for hook in hooks {
         let name = text::left(&hook.observation, OBSERVATION);
-        match &hook.hook {
-            Some(chosen) => page.say(&format!(" {name}   "), chosen, Style::new()),
-            None => {
-                let without = if hook.without.is_empty() { "" } else { ": " };
-                let what = format!("none{without}{}", hook.without);
-                page.say(&format!(" {name} ! "), &what, page.theme.warning());
-            }
+        if let Some(chosen) = &hook.hook {
+            page.say(&format!(" {name}   "), chosen, Style::new());
+        } else {
+            let without = if hook.without.is_empty() { "" } else { ": " };
+            let what = format!("none{without}{}", hook.without);
+            page.say(&format!(" {name} ! "), &what, page.theme.warning());
         }
     }
 }

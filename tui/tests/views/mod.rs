@@ -34,7 +34,7 @@ pub fn press(app: &mut App, keys: &[KeyCode]) {
 /// The screen as text.
 pub fn text(app: &App, (width, height): (u16, u16)) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| render::screen(frame, app, Theme { color: true })).unwrap();
+    terminal.draw(|frame| render::screen(frame, app, Theme::DARK)).unwrap();
     terminal.backend().to_string()
 }
 

@@ -172,7 +172,8 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         let stopped = started.and_then(|()| {
             tracer.commands().begin(Sampling::Off);
             let setup = probe_setup(tracer.chosen(), ring_bytes(args.traced.tracer.ring_size));
-            let mut source = LiveSource::new(updates, (files, memory), &workloads, args, setup);
+            let mut source =
+                LiveSource::new(updates, (files, memory), &workloads, args).with_probes(setup);
             watch::watch(args, &tracer, &mut source, &workloads, &signals)
         });
         workloads.into_inner().end(&mut environment);

@@ -18,6 +18,7 @@ pub struct LiveSource<'a, 'scope, 'bench> {
     files: Option<ScreenFiles>,
     memory: ScreenMemory,
     workloads: &'a RefCell<Workloads<'scope, 'bench>>,
+    /// How the probes are attached.
     setup: ProbeSetup,
     /// The difference from the clock of the events to the wall clock when tracing began, in nanoseconds.
     wall: i64,
@@ -32,10 +33,15 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
         (files, memory): (Option<ScreenFiles>, ScreenMemory),
         workloads: &'a RefCell<Workloads<'scope, 'bench>>,
         args: &LiveArgs,
-        setup: ProbeSetup,
     ) -> Self {
         let (wall, where_packets_are) = (machine::wall_offset(), where_packets_are(args));
+        let setup = ProbeSetup::default();
         LiveSource { updates, files, memory, workloads, setup, wall, where_packets_are }
+    }
+
+    /// The same source, with how the probes are attached.
+    pub fn with_probes(self, setup: ProbeSetup) -> Self {
+        LiveSource { setup, ..self }
     }
 }
 

@@ -90,10 +90,12 @@ pub struct Process {
     pub pid: Pid,
     /// Its name.
     pub comm: String,
-    /// CPU time over wall time since the first snapshot, 1.0 = one core; `None` if it is gone.
+    /// CPU time over wall time since the first snapshot, 1.0 = one core, as long as it was there; `None` if it was never measured.
     pub cpu_share: Option<f64>,
-    /// Resident memory; `None` if it is gone.
+    /// The most resident memory; `None` if it was never measured.
     pub rss_bytes: Option<u64>,
+    /// Whether it was there and is gone.
+    pub ended: bool,
     /// What its threads' scheduling was like.
     pub scheduling: Scheduling,
     /// The Unix socket that it serves clients on as well; their messages are not followed.

@@ -84,7 +84,7 @@ pub struct Lanes {
     /// Its end: the last stage.
     pub to: Nanos,
     /// The intervals of each lane, in the order in which they were found.
-    pub lanes: BTreeMap<LaneKey, Vec<Interval>>,
+    pub intervals: BTreeMap<LaneKey, Vec<Interval>>,
     /// The message's threads, in the order in which they act.
     pub threads: Vec<LaneThread>,
     /// The threads that had the CPU.
@@ -98,7 +98,7 @@ impl Lanes {
     /// The lanes of a message.
     pub fn of(delivery: &Delivery) -> Lanes {
         let from = delivery.begins().unwrap_or_default();
-        let last = delivery.legs.iter().filter_map(|leg| leg.times.seen().last()).last();
+        let last = delivery.legs.iter().filter_map(|leg| leg.times.seen().last()).next_back();
         let mut lanes = Lanes { from, to: last.map_or(from, |(_, at)| at), ..Lanes::default() };
         lanes.hops = delivery
             .legs
@@ -215,11 +215,13 @@ impl Lanes {
         self.threads.len().saturating_sub(1)
     }
 
-    /// Adds an interval, as far as it is on the time axis.
+    /// Adds an interval, as far as it is on the time axis. A thread that runs for no time at all, as in a send call whose end is not seen,
+    /// is seen to run.
     fn add(&mut self, lane: LaneKey, interval: Interval) {
         let (from, to) = (interval.from.max(self.from), interval.to.min(self.to));
-        if from < to {
-            self.lanes.entry(lane).or_default().push(Interval { from, to, ..interval });
+        let runs = from == to && matches!(interval.doing, Doing::Runs);
+        if from < to || runs {
+            self.intervals.entry(lane).or_default().push(Interval { from, to, ..interval });
         }
     }
 }

@@ -31,7 +31,7 @@ pub fn write(page: &mut Page, app: &App, delivery: &Delivery, (at, of): (usize, 
     }
     let axis = Axis { from: lanes.from, to: lanes.to, columns };
     page.lines.push(path(delivery, axis, page.theme));
-    for (key, intervals) in &lanes.lanes {
+    for (key, intervals) in &lanes.intervals {
         page.lines.push(lane(*key, intervals, axis, page.theme));
     }
     page.columns(&axis.labels());
@@ -159,12 +159,12 @@ fn legend(page: &mut Page, app: &App, lanes: &Lanes) {
         );
         page.say(&format!(" {}  ", holder_letter(index)), &what, page.theme.warning());
     }
-    let mut all = lanes.lanes.values().flatten();
+    let mut all = lanes.intervals.values().flatten();
     if all.any(|one| one.doing == Doing::Waits(None)) {
         let what = "waits for a CPU; who had it for most of the wait is not known";
         page.say(&format!(" {UNKNOWN}  "), what, page.theme.dim());
     }
-    if lanes.lanes.keys().any(|key| matches!(key, LaneKey::Thread(_))) {
+    if lanes.intervals.keys().any(|key| matches!(key, LaneKey::Thread(_))) {
         let what = "CPU ?: the lane of a thread whose CPU is not known, because it was running before or was not seen to be \
                     switched to";
         page.say(" ", what, page.theme.dim());

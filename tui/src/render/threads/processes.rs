@@ -38,7 +38,8 @@ fn write_process(page: &mut Page, process: &Process, wide: bool) {
     let count = |count: u64| if traced { text::number(count as f64) } else { text::NONE.into() };
     let time = |time| if run_queue.count > 0 { text::time(time) } else { text::NONE.into() };
     let memory = process.rss_bytes.map_or_else(|| text::NONE.into(), text::bytes);
-    let cpu = process.cpu_share.map_or_else(|| "ended".into(), text::cpu);
+    let measured = process.cpu_share.map_or_else(|| text::NONE.into(), text::cpu);
+    let cpu = if process.ended { "ended".into() } else { measured };
     let mut cells = format!(
         " {} {}{}{}{}{}{}{}",
         text::left(&process.role, 10),
@@ -52,7 +53,9 @@ fn write_process(page: &mut Page, process: &Process, wide: bool) {
     );
     let more = [run_queue.count, *sleeps, *migrations].map(count);
     if wide {
-        more.iter().for_each(|cell| cells.push_str(&text::right(cell, 9)));
+        for cell in &more {
+            cells.push_str(&text::right(cell, 9));
+        }
     }
     page.row(cells, String::new());
     if !wide && traced {

@@ -159,6 +159,7 @@ impl Picture<'_> {
                 comm: self.seen.conversations.sockets().name(pid).unwrap_or_default().to_owned(),
                 cpu_share: None,
                 rss_bytes: None,
+                ended: false,
                 unix: None,
                 scheduling: self.seen.host.processes().of(pid),
             })

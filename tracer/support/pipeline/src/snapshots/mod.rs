@@ -235,6 +235,7 @@ fn processes(shape: &Shape, id: u32) -> Vec<Process> {
         comm: comm.into(),
         cpu_share: Some(0.21),
         rss_bytes: Some(9 << 20),
+        ended: false,
         scheduling: Scheduling {
             run_queue: summary(6_200, 44_864),
             sleeps: 44_864,
@@ -248,6 +249,7 @@ fn processes(shape: &Shape, id: u32) -> Vec<Process> {
     processes.push(Process {
         cpu_share: None,
         rss_bytes: None,
+        ended: true,
         ..named("subscriber", "wirelap-workloa", 4_002 + id * 10)
     });
     processes

@@ -39,14 +39,14 @@ fn a_forwarder_runs_on_its_cpu_from_the_read_to_the_send() {
     assert_eq!((lanes.from, lanes.to), (Nanos(0), Nanos(100)));
     let interval =
         |from, to, thread, doing| Interval { from: Nanos(from), to: Nanos(to), thread, doing };
-    let known = &lanes.lanes[&LaneKey::Cpu(1, Cpu(1))];
+    let known = &lanes.intervals[&LaneKey::Cpu(1, Cpu(1))];
     let expected = [
         interval(20, 50, 1, Doing::Waits(Some(0))),
         interval(50, 60, 1, Doing::Runs),
         interval(60, 70, 1, Doing::Runs),
     ];
     assert_eq!(known[..], expected);
-    let unknown = |thread| &lanes.lanes[&LaneKey::Thread(thread)][..];
+    let unknown = |thread| &lanes.intervals[&LaneKey::Thread(thread)][..];
     assert_eq!(unknown(0), [interval(0, 5, 0, Doing::Runs)]);
     assert_eq!(unknown(2), [interval(80, 100, 2, Doing::Runs)]);
     assert_eq!(lanes.threads[1].roles, ["reads leg 1", "sends on leg 2"]);
@@ -63,7 +63,7 @@ fn a_thread_that_was_preempted_runs_partly_and_a_wakeup_is_drawn_once() {
     message.legs[1].before = vec![hop];
     let lanes = Lanes::of(&message);
     let doing: Vec<Doing> =
-        lanes.lanes[&LaneKey::Cpu(1, Cpu(1))].iter().map(|one| one.doing).collect();
+        lanes.intervals[&LaneKey::Cpu(1, Cpu(1))].iter().map(|one| one.doing).collect();
     assert_eq!(doing, [Doing::Waits(Some(0)), Doing::RunsPartly, Doing::Runs]);
     assert_eq!((lanes.threads[1].waited, lanes.holders.len()), (Nanos(30), 1));
     assert_eq!(lanes.threads[1].off.waited, Nanos(5));
@@ -74,6 +74,6 @@ fn a_wait_of_which_most_is_not_explained_names_nobody() {
     let mut message = message();
     message.legs[0].chain[0].holder.held = Nanos(10);
     let lanes = Lanes::of(&message);
-    assert_eq!(lanes.lanes[&LaneKey::Cpu(1, Cpu(1))][0].doing, Doing::Waits(None));
+    assert_eq!(lanes.intervals[&LaneKey::Cpu(1, Cpu(1))][0].doing, Doing::Waits(None));
     assert_eq!(lanes.holders.len(), 1, "it is named in the legend");
 }
