@@ -6,7 +6,6 @@ use crate::{LONG, lock};
 use std::fs;
 
 const ENTER: &str = "\r";
-const ESC: &str = "\x1b";
 const DOWN: &str = "\x1b[B";
 const RIGHT: &str = "\x1b[C";
 
@@ -38,7 +37,7 @@ fn a_workload_is_started_changed_and_stopped_on_the_screen() {
     assert_eq!(shown.matches("▶ tcp :").count(), 1, "{shown}");
     screen.press("x");
     screen.until(&["tcp              plain TCP"]);
-    screen.press(ESC);
+    screen.escape();
     screen.until(&["tcp 127.0.0.1:"]);
     screen.press("q");
     let (status, printed) = screen.end();
@@ -58,7 +57,7 @@ fn a_workload_that_cannot_start_is_a_sentence_and_the_screen_goes_on() {
     screen.press(ENTER);
     screen.press(ENTER);
     screen.until(&["tcp has ended: "]);
-    screen.press(ESC);
+    screen.escape();
     screen.until(&["No middleware traffic seen yet"]);
     screen.press("q");
     let (status, printed) = screen.end();
@@ -80,7 +79,7 @@ fn who_only_watches_starts_nothing_and_has_no_other_process() {
     screen.press("x");
     screen.press(ENTER);
     screen.press(ENTER);
-    screen.press(ESC);
+    screen.escape();
     screen.press("sq");
     assert_eq!(screen.end().0, Some(0));
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
