@@ -97,6 +97,11 @@ impl Player {
         }
     }
 
+    /// Pauses.
+    pub fn pause(&mut self) {
+        self.is_playing = false;
+    }
+
     /// Twice as fast.
     pub fn faster(&mut self) {
         self.speed = self.speed.saturating_add(1).min(SPEEDS.1);
