@@ -145,10 +145,12 @@ fn change(field: &mut ExperimentSetting, key: KeyCode) {
         KeyCode::Right if doubles => scale(field, 2.0),
         KeyCode::Left if doubles => scale(field, 0.5),
         KeyCode::Backspace if field.values.is_empty() => drop(field.value.pop()),
-        KeyCode::Char(c) if field.values.is_empty() && !c.is_control() => {
-            if field.value.chars().count() < MAX_VALUE {
-                field.value.push(c);
-            }
+        KeyCode::Char(c)
+            if field.values.is_empty()
+                && !c.is_control()
+                && field.value.chars().count() < MAX_VALUE =>
+        {
+            field.value.push(c);
         }
         _ => {}
     }

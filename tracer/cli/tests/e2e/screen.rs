@@ -122,7 +122,8 @@ impl Screen {
                 return shown;
             }
             assert!(Instant::now() < deadline, "not all of {texts:?} in\n{shown}");
-            std::thread::sleep(LOOK);
+            // Each look writes two files.
+            std::thread::sleep(LOOK * 10);
         }
     }
 
