@@ -54,7 +54,7 @@ pub fn apportion(segments: &[SegmentStat], width: u16) -> Vec<(Segment, u16)> {
 
 /// A number of cells, rounded and limited to what a `u16` holds.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
-fn cells(value: f64) -> u16 {
+pub fn cells(value: f64) -> u16 {
     value.round().clamp(0.0, f64::from(u16::MAX)) as u16
 }
 

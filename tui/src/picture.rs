@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::render;
 use crate::text;
-use crate::theme::Theme;
+use crate::theme::{Theme, rgb};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::{Buffer, Cell};
@@ -47,7 +47,7 @@ pub fn text(app: &App, size: Size) -> String {
     out
 }
 
-/// The screen as an SVG picture on a dark ground, which any browser shows.
+/// The screen as an SVG picture on the theme's ground, which any browser shows.
 pub fn svg(app: &App, size: Size) -> String {
     let Ok(buffer) = draw(app, size, app.theme());
     let light = app.theme().is_light();
@@ -113,55 +113,12 @@ fn escaped(text: &str) -> String {
 
 /// A terminal colour as `#rrggbb`; `None` for the terminal's own.
 fn color(color: Color) -> Option<String> {
-    /// The first 16 colours of xterm, a little lighter where they are text on a dark ground.
-    const NAMED: [u32; 16] = [
-        0x00_00_00, 0xd7_5f_5f, 0x5f_af_5f, 0xd7_af_5f, 0x5f_87_d7, 0xaf_87_d7, 0x5f_af_af,
-        0xc0_c0_c0, 0x80_80_80, 0xff_87_87, 0x87_d7_87, 0xff_d7_5f, 0x87_af_ff, 0xd7_af_ff,
-        0x5f_d7_d7, 0xff_ff_ff,
-    ];
-    let hex = |rgb: u32| Some(format!("#{rgb:06x}"));
-    let named = |at: usize| hex(NAMED[at]);
-    match color {
-        Color::Reset => None,
-        Color::Black => named(0),
-        Color::Red => named(1),
-        Color::Green => named(2),
-        Color::Yellow => named(3),
-        Color::Blue => named(4),
-        Color::Magenta => named(5),
-        Color::Cyan => named(6),
-        Color::Gray => named(7),
-        Color::DarkGray => named(8),
-        Color::LightRed => named(9),
-        Color::LightGreen => named(10),
-        Color::LightYellow => named(11),
-        Color::LightBlue => named(12),
-        Color::LightMagenta => named(13),
-        Color::LightCyan => named(14),
-        Color::White => named(15),
-        Color::Rgb(r, g, b) => hex(u32::from_be_bytes([0, r, g, b])),
-        Color::Indexed(at @ 0..16) => named(usize::from(at)),
-        Color::Indexed(at @ 232..) => hex(u32::from(8 + 10 * (at - 232)) * 0x01_01_01),
-        Color::Indexed(at) => {
-            let level = |step: u8| if step == 0 { 0 } else { 55 + 40 * u32::from(step) };
-            let at = at - 16;
-            hex(level(at / 36) << 16 | level(at / 6 % 6) << 8 | level(at % 6))
-        }
-    }
+    rgb(color).map(|rgb| format!("#{rgb:06x}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn colours_of_the_cube_and_the_grey_ramp_are_those_of_xterm() {
-        assert_eq!(color(Color::Indexed(203)).as_deref(), Some("#ff5f5f"));
-        assert_eq!(color(Color::Indexed(16)).as_deref(), Some("#000000"));
-        assert_eq!(color(Color::Indexed(255)).as_deref(), Some("#eeeeee"));
-        assert_eq!(color(Color::Rgb(1, 2, 3)).as_deref(), Some("#010203"));
-        assert_eq!(color(Color::Reset), None);
-    }
 
     #[test]
     fn a_picture_has_the_text_of_the_screen() {

@@ -12,7 +12,7 @@ use crossterm::terminal::{
 };
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
-use ratatui::layout::Size;
+use ratatui::layout::{Position, Rect, Size};
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::panic;
@@ -28,11 +28,13 @@ pub struct Options {
     pub refresh: Duration,
     /// Colours; [`Theme::from_env`] by default.
     pub theme: Theme,
+    /// Whether the screen takes clicks and the wheel, which most terminals then use for nothing else; true by default.
+    pub mouse: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { refresh: Duration::from_millis(250), theme: Theme::from_env() }
+        Options { refresh: Duration::from_millis(250), theme: Theme::from_env(), mouse: true }
     }
 }
 
@@ -66,6 +68,12 @@ const KEY_WAIT: Duration = Duration::from_millis(50);
 
 /// The shortest wait for a key: with a wait of zero, crossterm does not read keys.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+
+/// Makes the terminal report clicks, drags and the wheel, with positions of any size (xterm's modes 1000, 1002 and 1006). Crossterm's own
+/// command also asks for every movement of the pointer, which a slow connection would carry for nothing.
+const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+/// Undoes [`MOUSE_ON`].
+const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
 /// How long to wait for a terminal that does not read the bytes that restore it.
 const RESTORE_WAIT: Duration = Duration::from_millis(500);
@@ -106,7 +114,7 @@ fn show(
     let screen = Screen::begin();
     let (outlet, over) = (BackgroundWriter::new(io::stdout())?, Cell::new(false));
     let mut buffer = FrameBuffer { outlet, bytes: Vec::new(), give_up: &give_up, over: &over };
-    enter(&mut buffer)?;
+    enter(&mut buffer, options.mouse)?;
     let mut terminal = Terminal::new(CrosstermBackend::new(buffer))?;
     let outcome = drive(&mut terminal, &screen, options, source, should_stop, terminals);
     over.set(true);
@@ -145,7 +153,8 @@ fn drive(
         if redraw {
             terminal.draw(|frame| render::screen(frame, &app, app.theme()))?;
         }
-        match next_key(&mut app, wait)? {
+        let screen = Rect::from((Position::ORIGIN, terminal.size()?));
+        match next_input(&mut app, screen, wait)? {
             Action::Quit => return Ok(ScreenEnd::Quit),
             Action::Ignore => continue,
             Action::Redraw => {}
@@ -171,6 +180,7 @@ fn take_updates(app: &mut App, source: &mut dyn Source) -> bool {
     }
     let before = app.replay();
     app.set_replay(source.replay());
+    app.set_wall(source.wall());
     app.set_notes(source.notes());
     source.updates(&mut |update| {
         app.take(update);
@@ -202,12 +212,13 @@ fn screenshot(app: &App, size: Size) -> Request {
 }
 
 /// Waits for one input event and lets the app react to it.
-fn next_key(app: &mut App, wait: Duration) -> Result<Action, TuiError> {
+fn next_input(app: &mut App, screen: Rect, wait: Duration) -> Result<Action, TuiError> {
     if !event::poll(wait)? {
         return Ok(Action::Ignore);
     }
     Ok(match event::read()? {
         Event::Key(key) => app.on_key(key),
+        Event::Mouse(event) => app.on_mouse(event, screen),
         Event::Resize(..) => Action::Redraw,
         _ => Action::Ignore,
     })
@@ -260,10 +271,13 @@ impl Screen {
     }
 }
 
-fn enter(buffer: &mut FrameBuffer<'_>) -> io::Result<()> {
+fn enter(buffer: &mut FrameBuffer<'_>, mouse: bool) -> io::Result<()> {
     enable_raw_mode()?;
     // `Terminal::clear` is not used: it asks the terminal for its cursor's position and fails if no answer comes.
     queue!(buffer, EnterAlternateScreen, Clear(ClearType::All), Hide)?;
+    if mouse {
+        buffer.write_all(MOUSE_ON)?;
+    }
     buffer.flush()
 }
 
@@ -280,7 +294,7 @@ impl Drop for Screen {
 
 /// Restores the terminal. Errors are ignored: when the terminal is gone or no longer reads, nobody can see them.
 fn restore() {
-    let mut bytes = Vec::new();
+    let mut bytes = MOUSE_OFF.to_vec();
     let _ = queue!(bytes, LeaveAlternateScreen, Show);
     let until = Instant::now() + RESTORE_WAIT;
     let _ = BackgroundWriter::new(io::stdout())

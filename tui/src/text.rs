@@ -4,6 +4,22 @@ pub use wirelap_events::human::column::{bit_rate, bytes, clock, cpu, number, per
 pub use wirelap_events::human::{NONE, counted, exact, moment, share};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use wirelap_events::{Delivery, Nanos};
+
+/// A duration as a clock shows it, to the millisecond: `00:12:34.567`.
+pub fn clock_millis(time: Nanos) -> String {
+    format!("{}.{:03}", clock(time), time.0 / 1_000_000 % 1_000)
+}
+
+/// A message by the number in its stamp, `#1,234`, or for an answer `re #1,234`; other messages by the number that wirelap gave them:
+/// `id 1,234`.
+pub fn message_number(delivery: &Delivery) -> String {
+    match delivery.stamp {
+        Some(stamp) if stamp.reply => format!("re #{}", exact(stamp.seq.into())),
+        Some(stamp) => format!("#{}", exact(stamp.seq.into())),
+        None => format!("id {}", exact(delivery.message.0)),
+    }
+}
 
 /// A name that came from outside, safe to show: control characters become `·`.
 pub fn clean(name: &str) -> String {

@@ -4,8 +4,25 @@ use crate::app::{App, ReplayState};
 use crate::{columns, text, verdicts};
 use wirelap_correlate::Reliability;
 use wirelap_correlate::snapshot::{Snapshot, Trust};
-use wirelap_events::Nanos;
+use wirelap_events::{Nanos, SampleStatus};
+use wirelap_history::{Message, MessageFate};
 use wirelap_report::words::snapshot_notes;
+
+/// What became of a message, in at most fifteen columns.
+pub fn fate(message: &Message) -> &'static str {
+    let is_warmup = message.delivery.stamp.is_some_and(|stamp| stamp.warmup);
+    match message.fate {
+        MessageFate::Delivered => "delivered",
+        MessageFate::Aside if is_warmup => "warm-up",
+        MessageFate::Aside => match SampleStatus::of_uncovered(&message.delivery) {
+            SampleStatus::ReadNotSeen => "read not seen",
+            SampleStatus::TimeBackwards => "time backwards",
+            _ => "an end not seen",
+        },
+        MessageFate::Undelivered { at_end: false } => "undelivered",
+        MessageFate::Undelivered { at_end: true } => "under way",
+    }
+}
 
 /// Whether this is the empty snapshot from before the probes were attached. Its trust has no meaning yet.
 fn is_blank(snapshot: &Snapshot) -> bool {
@@ -183,6 +200,16 @@ pub fn nothing_yet(snapshot: &Snapshot) -> Vec<String> {
         "Start a publisher and a subscriber on this host, or let wirelap start its own: sudo wirelap live --on tcp,udp,mqtt,zenoh-p2p,dds".into(),
         "If the protocol of a port is not recognised, name it: --decode\u{a0}PORT=PROTOCOL.".into(),
         "Messages through shared memory use no socket and cannot be traced.".into(),
+    ]
+}
+
+/// The sentences for a filter that no row matches.
+pub fn nothing_matches(filter: &str, hidden: usize) -> Vec<String> {
+    let rows = text::counted(hidden as u64, "row");
+    vec![
+        format!("No row matches “{filter}”."),
+        format!("The filter hides {rows}. It looks for the text in names, processes and verdicts."),
+        "Esc in the overview shows all rows; / changes the filter.".into(),
     ]
 }
 

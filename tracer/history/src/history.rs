@@ -6,7 +6,7 @@ use crate::levels::Levels;
 use crate::log::Log;
 use crate::messages::Messages;
 use crate::running::Running;
-use crate::slice::{RowSlice, Update};
+use crate::slice::{RowSlice, Slice, Update};
 use crate::window::Window;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -223,6 +223,11 @@ impl History {
         all
     }
 
+    /// What was delivered, in slices, the oldest first.
+    pub(crate) fn slices(&self) -> impl Iterator<Item = &Slice> + '_ {
+        self.levels.iter()
+    }
+
     /// How far back distributions over time are kept now.
     pub fn reaches_back(&self) -> Nanos {
         let oldest = self.levels.iter().next().map_or(self.latest.at, |slice| slice.from);
@@ -264,7 +269,6 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slice::Slice;
     use proptest::prelude::*;
     use wirelap_correlate::Group;
 

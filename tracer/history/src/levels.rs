@@ -2,9 +2,9 @@
 //!
 //! ```text
 //!  young   as they came, a quarter of a second   the last 10 s
-//!  second  at least 1 s                          the 10 minutes before
-//!  ten     at least 10 s                         the 2 hours before
-//!  minute  at least 1 min                        the 24 hours before
+//!  second  about 1 s                             the 10 minutes before
+//!  ten     about 10 s                            the 2 hours before
+//!  minute  about 1 min                           the 24 hours before
 //! ```
 
 use crate::slice::Slice;
@@ -13,7 +13,7 @@ use wirelap_events::{Nanos, Total};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// How long the slices of each level are at least, and how far back the level reaches from its newest.
+/// How long the slices of each level are, and how far back the level reaches from its newest.
 const LEVELS: [(u64, u64); 4] = [
     (0, 10 * SECOND),
     (SECOND, 600 * SECOND),
@@ -67,13 +67,14 @@ impl Levels {
         }
     }
 
-    /// Adds a slice to a level: to its newest one, while that is too short.
+    /// Adds a slice to a level: to its newest one, if both are of the same second (or ten, or minute).
     fn put(&mut self, level: usize, slice: Slice, length: u64) {
+        // Slices end at multiples of their length, so that a chart's columns of a second have a second each.
+        let number = |slice: &Slice| slice.from.0.checked_div(length);
         let newest = self.by_age[level].back_mut();
-        let short = newest.filter(|newest| {
-            newest.to.0.saturating_sub(newest.from.0) < length && newest.to == slice.from
-        });
-        if let Some(newest) = short {
+        let same =
+            newest.filter(|newest| number(newest) == number(&slice) && newest.to == slice.from);
+        if let Some(newest) = same {
             let before = newest.bytes();
             newest.merge(&slice);
             self.bytes = self.bytes.saturating_add(newest.bytes()).saturating_sub(before);

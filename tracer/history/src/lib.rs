@@ -13,6 +13,7 @@
 //! | [`History`] | the updates of a session, put together |
 //! | `levels`, `running` | slices of many hours; the sums of those of a window |
 //! | [`Window`] | the time that figures are of |
+//! | [`Second`] | what a row delivered second by second |
 //! | [`Messages`] | single messages that are kept whole |
 //! | [`Log`] | what has happened |
 //!
@@ -29,6 +30,7 @@ mod levels;
 mod log;
 mod messages;
 mod running;
+mod seconds;
 mod slice;
 mod window;
 
@@ -37,5 +39,6 @@ pub use collector::Collector;
 pub use history::{Column, History};
 pub use log::{Log, LogEntry, LogEvent};
 pub use messages::{Message, MessageFate, Messages};
+pub use seconds::Second;
 pub use slice::{RowSlice, SegmentSlice, Slice, Update};
 pub use window::Window;

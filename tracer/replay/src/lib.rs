@@ -8,6 +8,7 @@
 //! | [`playback`] | what was read in steps of time, for a screen that shows it |
 //! | `several`, `hosts` | captures of several hosts, read together |
 //! | `copy` | writes a copy in which the packets tell what became of their messages |
+//! | [`message`] | what the files have of one message, as a file of its own |
 //! | `observed` | which observations the files contain |
 //! | `report` | the report of what was read |
 
@@ -19,6 +20,7 @@
 mod copy;
 mod follower;
 mod hosts;
+pub mod message;
 mod observed;
 mod open;
 mod pipeline;

@@ -84,7 +84,7 @@ pub const BINDINGS: &[Binding] = &[
     binding(&[Char('+'), Char('=')], "+", C::Replay(ReplayControl::Faster), Replay, ("", "replay: twice as fast")),
     binding(&[Char('-')], "-", C::Replay(ReplayControl::Slower), Replay, ("", "replay: half as fast")),
     binding(&[Char('!')], "!", C::Replay(ReplayControl::Worst), Replay, ("worst", "replay: to just after the slowest message")),
-    binding(&[Char('n')], "n", C::NextList, In(MESSAGES), ("list", "messages: slowest, latest, undelivered, others")),
+    binding(&[Char('n')], "n", C::NextList, In(MESSAGES), ("list", "messages: slowest, latest, undelivered, others; in a message: its next leg")),
     binding(&[Char(',')], ",", C::EarlierMessage, In(MESSAGES), ("", "the previous message on the same connection")),
     binding(&[Char('.')], ".", C::LaterMessage, In(MESSAGES), ("next", "the next message on the same connection")),
     binding(&[Char('e')], "e", C::Export, In(MESSAGES), ("export", "write the message and its packets to a pcapng file")),

@@ -1,28 +1,40 @@
 //! The screen's state. Keys and updates go in; nothing here draws or waits.
 
+mod columns_list;
 mod command;
+mod compare;
+mod distribution;
 mod experiments;
 pub mod keys;
+mod messages;
 mod overlay;
 mod perform;
 mod request;
+mod silence;
 mod view;
 
 pub use command::{Command, Motion, ReplayControl};
+pub use compare::{Compared, Comparing, MARGIN, Row, Side, What};
+pub use distribution::{Distribution, Plot};
 pub use experiments::{ExperimentsPanel, Form};
+pub use messages::List;
+use messages::MessagesView;
 pub use overlay::{Input, Overlay, palette};
 pub use request::{
     ExperimentChoice, ExperimentRequest, ExperimentSetting, ExperimentSettings, Experiments,
     ReadShare, ReplayState, Request, Source,
 };
+pub use silence::Silence;
 pub use view::View;
 
 use crate::bars::Scale;
-use crate::columns::{self, Sort};
+use crate::columns::{self, Column, ColumnChoice, Sort};
 use crate::theme::Theme;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use silence::LastDeliveries;
 use std::sync::Arc;
-use wirelap_correlate::snapshot::{Group, Snapshot};
+use wirelap_correlate::Reliability;
+use wirelap_correlate::snapshot::{Group, Snapshot, Trust};
 use wirelap_events::GroupId;
 use wirelap_history::{History, Slice, Update, Window};
 
@@ -54,17 +66,25 @@ pub struct App {
     shown: Arc<Snapshot>,
     /// Indices of the shown snapshot's groups in the sorted order, without those that the filter hides.
     order: Vec<usize>,
+    /// How many rows there would be without the filter.
+    unfiltered: usize,
     selected: Option<GroupId>,
     marked: Vec<GroupId>,
     view: View,
     window: Window,
     sort: Sort,
+    columns: ColumnChoice,
     scale: Scale,
+    last_deliveries: LastDeliveries,
     filter: String,
+    messages: MessagesView,
+    wall: Option<i64>,
     scroll: u16,
     paused: bool,
     held: Vec<Update>,
     overlay: Option<Overlay>,
+    distribution: Distribution,
+    comparing: Comparing,
     status: Option<String>,
     replay: Option<ReplayState>,
     notes: Vec<String>,
@@ -85,22 +105,29 @@ impl App {
             history: History::default(),
             shown: Arc::default(),
             order: Vec::new(),
+            unfiltered: 0,
             selected: None,
             marked: Vec::new(),
             view: View::default(),
             window: Window::default(),
             sort: Sort::default(),
+            columns: ColumnChoice::default(),
+            last_deliveries: LastDeliveries::default(),
             scale: Scale::default(),
             filter: String::new(),
+            messages: MessagesView::default(),
+            wall: None,
             scroll: 0,
             paused: false,
             held: Vec::new(),
             overlay: None,
+            distribution: Distribution::default(),
+            comparing: Comparing::default(),
             status: None,
             replay: None,
             notes: Vec::new(),
             experiments: ExperimentsPanel::default(),
-            theme: Theme::from_env(),
+            theme: Theme::DARK,
         }
     }
 
@@ -122,24 +149,34 @@ impl App {
     /// Forgets all updates, because a replay was moved back.
     pub fn restart(&mut self) {
         self.history = History::default();
+        self.last_deliveries = LastDeliveries::default();
+        self.comparing = Comparing::default();
         self.held.clear();
     }
 
     /// Shows what was taken. The same row stays selected, wherever it moves.
     pub fn refresh(&mut self) {
         let position = self.position();
+        self.last_deliveries.add(self.history.latest());
         self.shown = self.history.snapshot(self.window);
         self.arrange();
         let gone = self.selected.is_none_or(|id| self.rows().all(|group| group.id != id));
         if gone {
             self.select(position);
         }
+        self.compare();
     }
 
     /// Sorts and filters the rows.
     fn arrange(&mut self) {
         let groups = &self.shown.groups;
-        let mut order = self.sort.order(groups);
+        // A row that had no messages in the window had some before, and its trust is of all the time.
+        let latest = self.history.latest();
+        let all = &latest.groups;
+        let sorted = if self.sort.by == Some(Column::Trust) { all } else { groups };
+        let mut order = self.sort.order(sorted, &latest.trust);
+        order.retain(|&at| columns::is_shown(all, at));
+        self.unfiltered = order.len();
         order.retain(|&at| columns::matches(&groups[at], &self.filter));
         self.order = order;
     }
@@ -185,6 +222,11 @@ impl App {
         self.marked.contains(&id)
     }
 
+    /// The state of the view "spread".
+    pub fn distribution(&self) -> Distribution {
+        self.distribution
+    }
+
     /// What fills the body.
     pub fn view(&self) -> View {
         self.view
@@ -195,9 +237,51 @@ impl App {
         self.sort
     }
 
-    /// The text that rows and messages are filtered by; empty if they are not.
+    /// The text that the rows are filtered by, or in the view of single messages the messages; empty if they are not.
     pub fn filter(&self) -> &str {
-        &self.filter
+        if self.view == View::Messages { &self.messages.filter } else { &self.filter }
+    }
+
+    fn filter_mut(&mut self) -> &mut String {
+        if self.view == View::Messages { &mut self.messages.filter } else { &mut self.filter }
+    }
+
+    /// The difference from the clock of the figures to the wall clock in nanoseconds; `None` if it is not known.
+    pub fn wall(&self) -> Option<i64> {
+        self.wall
+    }
+
+    /// Sets the difference from the clock of the figures to the wall clock.
+    pub fn set_wall(&mut self, wall: Option<i64>) {
+        self.wall = wall;
+    }
+
+    /// How many rows there would be without the filter.
+    pub fn unfiltered(&self) -> usize {
+        self.unfiltered
+    }
+
+    /// The columns that the user chose, and their order.
+    pub(crate) fn columns(&self) -> &ColumnChoice {
+        &self.columns
+    }
+
+    /// A row's figures of the whole observation, whatever the window.
+    pub(crate) fn since_start<'a>(&'a self, group: &'a Group) -> (&'a Group, &'a Trust) {
+        let latest = self.history.latest();
+        let whole = latest.groups.iter().find(|whole| whole.id == group.id);
+        whole.map_or((group, &self.shown.trust), |whole| (whole, &latest.trust))
+    }
+
+    /// Whether a row's figures can be used, by what is known of the whole observation.
+    pub(crate) fn reliability(&self, group: &Group) -> Reliability {
+        let (group, trust) = self.since_start(group);
+        columns::reliability(group, trust)
+    }
+
+    /// Since when a row has been silent; `None` if it is not.
+    pub fn silence(&self, group: &Group) -> Option<Silence> {
+        self.last_deliveries.silence(group)
     }
 
     /// What the lengths of the bars show.
@@ -301,7 +385,7 @@ impl App {
     }
 
     /// Selects the row at a position, or the last row if there are fewer.
-    fn select(&mut self, position: usize) {
+    pub(crate) fn select(&mut self, position: usize) {
         let last = self.order.len().saturating_sub(1);
         let id = self.rows().nth(position.min(last)).map(|group| group.id);
         self.selected = id;
@@ -315,7 +399,6 @@ const MAX_SCROLL: u16 = 400;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::columns::Column;
 
     fn app(rates: &[f64]) -> App {
         let mut app = App::new();

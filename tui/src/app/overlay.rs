@@ -16,6 +16,8 @@ pub enum Overlay {
     Palette(Input),
     /// The text that rows or messages are filtered by, while it is entered; and the one before.
     Filter(Input, String),
+    /// The list of columns, with the position of the selected one.
+    Columns(usize),
     /// The workloads that can be started, below the figures.
     Experiments,
 }
@@ -57,6 +59,7 @@ impl App {
                 Some(self.on_experiments_key(key))
             }
             Overlay::Palette(input) => Some(self.on_palette_key(input, key)),
+            Overlay::Columns(at) => Some(self.on_columns_key(at, key)),
             Overlay::Filter(input, before) => Some(self.on_filter_key(input, before, key)),
         }
     }
@@ -83,11 +86,11 @@ impl App {
     /// The rows are filtered while the text is entered; Esc restores the filter from before.
     fn on_filter_key(&mut self, mut input: Input, before: String, key: KeyCode) -> Action {
         match key {
-            KeyCode::Esc => self.filter = before,
+            KeyCode::Esc => *self.filter_mut() = before,
             KeyCode::Enter => {}
             _ => {
                 input.edit(key);
-                self.filter.clone_from(&input.text);
+                self.filter_mut().clone_from(&input.text);
                 self.overlay = Some(Overlay::Filter(input, before));
             }
         }

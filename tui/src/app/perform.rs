@@ -4,14 +4,17 @@ use super::{
     Action, App, Command, Input, MAX_SCROLL, Motion, Overlay, ReplayControl, Request, View,
 };
 use crate::bars::Scale;
-use crate::columns::Sort;
+use crate::columns::{Column, Sort};
 
 /// Lines that a page has when the selection moves by one.
-const PAGE: u16 = 5;
+const PAGE: i16 = 5;
 
 impl App {
     /// Carries out a command.
     pub fn perform(&mut self, command: Command) -> Action {
+        if let Some(action) = self.perform_on_messages(command) {
+            return action;
+        }
         match command {
             Command::Quit => return Action::Quit,
             Command::Back => return self.back(),
@@ -28,11 +31,14 @@ impl App {
             Command::PreviousWindow => self.set_window(self.window.previous()),
             Command::SetMark => self.set_mark(),
             Command::MarkRow => self.mark_row(),
-            Command::NextSort => self.sort_by(self.sort.next()),
-            Command::PreviousSort => self.sort_by(self.sort.previous()),
+            Command::NextSort => self.sort_by(self.sort.next(&self.columns.shown())),
+            Command::PreviousSort => self.sort_by(self.sort.previous(&self.columns.shown())),
             Command::ReverseSort => self.sort_by(Sort { reverse: !self.sort.reverse, ..self.sort }),
             Command::BarScale => self.scale = self.scale.next(),
-            Command::NextTheme => self.theme = self.theme.next(),
+            Command::NextTheme => {
+                self.theme = self.theme.next();
+                self.say(format!("theme: {}", self.theme.name()));
+            }
             Command::Screenshot => return Action::Screenshot,
             Command::Replay(control) => {
                 if control == ReplayControl::Worst {
@@ -40,25 +46,31 @@ impl App {
                 }
                 return Action::Request(Request::Replay(control));
             }
-            Command::Columns
-            | Command::NextList
+            Command::Columns => self.overlay = Some(Overlay::Columns(0)),
+            Command::NextList
             | Command::EarlierMessage
             | Command::LaterMessage
             | Command::Export
             | Command::CopyFilter => return Action::Ignore,
             Command::Experiments => self.overlay = Some(Overlay::Experiments),
         }
+        self.compare();
         Action::Redraw
     }
 
-    /// Closes the help, then the open view, and leaves the screen if neither is open.
+    /// Closes the help, then the open view, then removes the filter, and leaves the screen if there is nothing of that.
     fn back(&mut self) -> Action {
         self.scroll = 0;
-        if self.overlay.take().is_none() {
-            if self.view == View::Overview {
-                return Action::Quit;
-            }
+        if self.overlay.take().is_some() {
+            return Action::Redraw;
+        }
+        if self.view != View::Overview {
             self.view = View::Overview;
+        } else if self.filter.is_empty() {
+            return Action::Quit;
+        } else {
+            self.filter.clear();
+            self.refresh();
         }
         Action::Redraw
     }
@@ -69,7 +81,7 @@ impl App {
     }
 
     fn begin_filter(&mut self) {
-        let text = self.filter.clone();
+        let text = self.filter().to_owned();
         self.overlay = Some(Overlay::Filter(Input { text: text.clone(), selected: 0 }, text));
     }
 
@@ -78,7 +90,8 @@ impl App {
         self.show(if self.view == view { View::Overview } else { view });
     }
 
-    fn show(&mut self, view: View) {
+    /// Shows a view, and closes what covers it.
+    pub(crate) fn show(&mut self, view: View) {
         self.overlay = None;
         self.scroll = 0;
         self.view = view;
@@ -105,6 +118,7 @@ impl App {
     }
 
     fn set_mark(&mut self) {
+        self.comparing.keep(&self.history, self.window);
         self.history.mark();
         self.refresh();
         self.say("baseline kept: the view \"compare\" shows what has changed since".into());
@@ -120,6 +134,21 @@ impl App {
         }
     }
 
+    /// Sorts by a column, or reverses the order if it is the one that the rows are sorted by.
+    pub(crate) fn sort_toward(&mut self, column: Column) {
+        self.sort_by(self.sort.toward(column));
+    }
+
+    /// Scrolls by so many lines, upwards if it is less than 0.
+    pub(crate) fn scroll_by(&mut self, lines: i16) {
+        self.scroll = self.scroll.saturating_add_signed(lines).min(MAX_SCROLL);
+    }
+
+    /// Opens an overlay, or closes the one that is open.
+    pub(crate) fn set_overlay(&mut self, overlay: Option<Overlay>) {
+        self.overlay = overlay;
+    }
+
     fn sort_by(&mut self, sort: Sort) {
         self.sort = sort;
         self.arrange();
@@ -132,8 +161,14 @@ impl App {
             Motion::Up => self.select(self.position().saturating_sub(1)),
             Motion::First => self.select(0),
             Motion::Last => self.select(usize::MAX),
-            Motion::PageDown => self.scroll = self.scroll.saturating_add(PAGE).min(MAX_SCROLL),
-            Motion::PageUp => self.scroll = self.scroll.saturating_sub(PAGE),
+            Motion::PageDown => self.scroll_by(PAGE),
+            Motion::PageUp => self.scroll_by(-PAGE),
+            Motion::Left | Motion::Right if self.view == View::Distribution => {
+                self.distribution.go(motion);
+            }
+            Motion::Left | Motion::Right if self.view == View::Compare => {
+                self.comparing.go(motion);
+            }
             Motion::Left | Motion::Right => {}
         }
     }

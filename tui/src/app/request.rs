@@ -127,6 +127,12 @@ pub trait Source {
     /// Carries out a request. Returns a sentence for the user: what was done, or why it could not be done and what helps.
     fn request(&mut self, request: Request) -> String;
 
+    /// The difference from the clock of the figures to the wall clock in nanoseconds, 0 if they are on the wall clock; `None` if it is
+    /// not known.
+    fn wall(&self) -> Option<i64> {
+        None
+    }
+
     /// The state of the replay; `None` if the figures are of now.
     fn replay(&self) -> Option<ReplayState> {
         None

@@ -1,6 +1,8 @@
 //! The last line: the answer to the last request, a text that is entered, or the keys.
 
-use crate::app::{App, Overlay, keys};
+use crate::app::keys::{self, Binding};
+use crate::app::{App, Command, Overlay};
+use crate::layout::count;
 use crate::text;
 use crate::theme::Theme;
 use ratatui::Frame;
@@ -43,17 +45,46 @@ fn room(width: u16) -> usize {
     usize::from(width).saturating_sub(2)
 }
 
+/// The command whose key is at a position across the screen, while the keys are shown.
+pub fn command_at(app: &App, area: Rect, x: u16) -> Option<Command> {
+    if app.status().is_some() || matches!(app.overlay(), Some(Overlay::Filter(..))) {
+        return None;
+    }
+    let mut right = area.x;
+    fitting(app, area.width).into_iter().find_map(|binding| {
+        right = right.saturating_add(count(width_of(binding)));
+        (x < right).then_some(binding.command)
+    })
+}
+
 /// The keys, as many as fit uncut.
 fn keys(app: &App, width: u16, theme: Theme) -> Line<'static> {
-    let mut left = usize::from(width);
     let mut spans = Vec::new();
-    for binding in keys::bindings(app).into_iter().filter(|binding| !binding.short.is_empty()) {
-        let key = binding.shown.split(' ').next().unwrap_or_default();
-        let takes = text::width(key) + text::width(binding.short) + 3;
-        let Some(after) = left.checked_sub(takes) else { break };
-        left = after;
-        spans.push(Span::styled(format!(" {key}"), theme.heading()));
+    for binding in fitting(app, width) {
+        spans.push(Span::styled(format!(" {}", key(binding)), theme.heading()));
         spans.push(Span::raw(format!(" {} ", binding.short)));
     }
     Line::from(spans)
+}
+
+/// The bindings that have a place in the last line.
+fn fitting(app: &App, width: u16) -> Vec<&'static Binding> {
+    let mut left = usize::from(width);
+    let bindings = keys::bindings(app).into_iter().filter(|binding| !binding.short.is_empty());
+    bindings
+        .take_while(|binding| {
+            let after = left.checked_sub(width_of(binding));
+            left = after.unwrap_or(0);
+            after.is_some()
+        })
+        .collect()
+}
+
+fn width_of(binding: &Binding) -> usize {
+    text::width(key(binding)) + text::width(binding.short) + 3
+}
+
+/// The first of the keys.
+fn key(binding: &Binding) -> &'static str {
+    binding.shown.split(' ').next().unwrap_or_default()
 }

@@ -4,7 +4,7 @@ use super::replay;
 use crate::app::App;
 use crate::layout::split_top;
 use crate::theme::Theme;
-use crate::{text, words};
+use crate::{silence, text, words};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -56,7 +56,11 @@ fn trust_line(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
 fn trust(app: &App, width: u16, theme: Theme) -> Line<'static> {
     let mut spans = vec![Span::raw(" ")];
     let mut left = usize::from(width).saturating_sub(1);
-    for (part, warning) in words::trust_parts(app.snapshot()) {
+    let mut parts = words::trust_parts(app.snapshot());
+    if let Some(silent) = silence::summary(app) {
+        parts.insert(parts.len().min(1), (silent, true));
+    }
+    for (part, warning) in parts {
         let separator = if spans.len() > 1 { " · " } else { "" };
         let part = if warning { format!("! {part}") } else { part };
         let Some(after) = left.checked_sub(text::width(separator) + text::width(&part)) else {

@@ -5,7 +5,7 @@ use crate::app::{App, keys};
 use crate::columns::Column;
 use crate::layout::split_top;
 use crate::theme::Theme;
-use crate::{text, words};
+use crate::{silence, text, words};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -15,7 +15,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let (title, body) = split_top(area, 1);
     let mut lines: Vec<Line<'_>> = Vec::new();
     let width = usize::from(body.width);
-    let warnings = words::all_warnings(app);
+    let warnings = silence::warnings(app);
     for warning in &warnings {
         push(&mut lines, "!", warning, (3, width), theme);
     }
@@ -51,13 +51,14 @@ fn push(
     }
 }
 
-/// Draws what to do while there are no rows.
-pub fn draw_nothing_yet(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
-    let mut lines = vec![Line::default()];
-    let sentences = match app.replay() {
-        Some(replay) => words::nothing_read(&replay),
-        None => words::nothing_yet_on_screen(app.snapshot()),
+/// Draws why there are no rows, and what to do.
+pub fn draw_nothing(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
+    let sentences = match (app.unfiltered(), app.replay()) {
+        (0, Some(replay)) => words::nothing_read(&replay),
+        (0, None) => words::nothing_yet_on_screen(app.snapshot()),
+        (hidden, _) => words::nothing_matches(app.filter(), hidden),
     };
+    let mut lines = vec![Line::default()];
     for (index, sentence) in sentences.iter().enumerate() {
         for part in text::wrap(sentence, usize::from(area.width).saturating_sub(4)) {
             let style = if index == 0 { theme.heading() } else { ratatui::style::Style::new() };

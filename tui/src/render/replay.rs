@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     fn line(replay: &ReplayState, room: usize) -> String {
-        let theme = Theme::from_env();
+        let theme = Theme::DARK;
         spans(replay, room, theme).iter().map(|span| span.content.to_string()).collect()
     }
 

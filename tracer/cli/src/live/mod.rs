@@ -75,7 +75,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         let started = workloads.borrow_mut().start_all(trials);
         let stopped = started.and_then(|()| {
             tracer.commands().begin(Sampling::Off);
-            let mut source = LiveSource::new(updates, files, &workloads);
+            let mut source = LiveSource::new(updates, files, &workloads, args);
             watch::watch(args, &tracer, &mut source, &workloads, &signals)
         });
         workloads.into_inner().end(&mut environment);

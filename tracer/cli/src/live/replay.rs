@@ -3,15 +3,16 @@
 use super::args::{LiveArgs, WIDTH};
 use super::files::ScreenFiles;
 use std::cell::Cell;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use wirelap_events::Nanos;
+use wirelap_events::{Delivery, Nanos, human};
 use wirelap_history::Update;
 use wirelap_process::steward::{Steward, StewardRole};
 use wirelap_process::{Failure, Outputs, catch_signals, output, rights};
 use wirelap_replay::playback::{Player, Reading, ReadingState};
-use wirelap_replay::{NoFollower, Replay};
+use wirelap_replay::{NoFollower, Replay, message};
 use wirelap_report::table;
 use wirelap_tui::{
     Experiments, Options, ReadShare, ReplayControl, ReplayState, Request, Source, plain,
@@ -39,9 +40,10 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     outputs.seal()?;
     rights::confine_reader();
     let signals = catch_signals()?;
+    let wall = message::wall(&args.replay);
     let reading = Reading::start(&args.replay, &args.filter.decode)?;
     rights::give_up();
-    let mut source = ReplaySource::new(reading, files);
+    let mut source = ReplaySource::new(reading, files, (args.replay.clone(), wall));
     let began = Instant::now();
     while began.elapsed() < FIRST && source.is_waiting() {
         std::thread::sleep(Duration::from_millis(5));
@@ -79,6 +81,10 @@ fn lines(args: &LiveArgs) -> Result<ExitCode, Failure> {
 struct ReplaySource {
     reading: Reading,
     files: ScreenFiles,
+    /// The files that are read.
+    paths: Vec<PathBuf>,
+    /// The difference from the clock of their events to the wall clock, in nanoseconds.
+    wall: Option<i64>,
     state: ReplayState,
     notes: Vec<String>,
     /// When the position was moved last.
@@ -88,10 +94,16 @@ struct ReplaySource {
 }
 
 impl ReplaySource {
-    fn new(reading: Reading, files: ScreenFiles) -> ReplaySource {
+    fn new(
+        reading: Reading,
+        files: ScreenFiles,
+        (paths, wall): (Vec<PathBuf>, Option<i64>),
+    ) -> ReplaySource {
         ReplaySource {
             reading,
             files,
+            paths,
+            wall,
             state: ReplayState::default(),
             notes: Vec::new(),
             moved: Instant::now(),
@@ -130,6 +142,17 @@ impl ReplaySource {
         };
     }
 
+    /// Writes what the files have of a message. Returns a sentence for the user.
+    fn export(&mut self, delivery: &Delivery) -> String {
+        match message::message(&self.paths, delivery) {
+            Ok(excerpt) => {
+                let packets = human::counted(excerpt.packets, "packet");
+                format!("{packets}, {}", self.files.write(&[("pcapng", &excerpt.bytes)]))
+            }
+            Err(failure) => failure.to_string(),
+        }
+    }
+
     fn control(&mut self, control: ReplayControl) -> String {
         let mut playback = self.reading.playback();
         let step = playback.frames().interval();
@@ -162,6 +185,10 @@ impl Source for ReplaySource {
         Some(self.state)
     }
 
+    fn wall(&self) -> Option<i64> {
+        self.wall
+    }
+
     fn notes(&self) -> Vec<String> {
         self.notes.clone()
     }
@@ -174,9 +201,7 @@ impl Source for ReplaySource {
         match request {
             Request::Replay(control) => self.control(control),
             Request::Screenshot { text, svg } => self.files.screenshot(&text, &svg),
-            Request::Export(_) => {
-                "the packets of this message are in the file that is replayed: use its Wireshark filter there".into()
-            }
+            Request::Export(delivery) => self.export(&delivery),
             Request::Experiment(_) => NO_WORKLOADS.into(),
         }
     }
