@@ -1,6 +1,7 @@
 //! `wirelap live`: watches the programs that run on this machine, and wirelap's own workloads if the user starts some.
 
 mod args;
+mod driver;
 mod experiments;
 mod files;
 mod offer;
