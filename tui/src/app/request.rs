@@ -119,13 +119,6 @@ pub enum ReadShare {
     Unknown,
 }
 
-impl ReplayState {
-    /// The position as a share of the length, 0..=1.
-    pub fn share(&self) -> f64 {
-        if self.length == Nanos(0) { 1.0 } else { self.at.0 as f64 / self.length.0 as f64 }
-    }
-}
-
 /// The program around the screen: where updates come from, and who carries out requests.
 pub trait Source {
     /// Hands out the updates since the last call, the oldest first. It is called every few hundred milliseconds, but not while the

@@ -147,6 +147,8 @@ fn react(
     terminals: Terminals,
 ) -> Result<ScreenEnd, TuiError> {
     let mut due = Instant::now();
+    // What there is before the first update.
+    terminal.draw(|frame| render::screen(frame, &app, app.theme()))?;
     loop {
         if screen.has_panicked() {
             return Err(TuiError::Panicked);
@@ -187,26 +189,31 @@ fn react(
 
 /// Takes the updates since the last call. Returns whether the screen has to be drawn again.
 fn take_updates(app: &mut App, source: &mut dyn Source) -> bool {
-    if source.has_restarted() {
+    let mut has_updates = source.has_restarted();
+    if has_updates {
         app.restart();
     }
+    let before = app.replay();
     app.set_replay(source.replay());
     app.set_wall(source.wall());
     app.set_notes(source.notes());
-    source.updates(&mut |update| app.take(update));
+    source.updates(&mut |update| {
+        app.take(update);
+        has_updates = true;
+    });
+    let mut redraw = app.shows_experiments() || app.replay() != before;
     if app.shows_experiments() {
         app.set_experiments(source.experiments());
     }
-    let mut has_news = false;
     while let Some(news) = source.news() {
         app.note(news);
-        has_news = true;
+        redraw = true;
     }
-    if app.is_paused() {
-        return has_news || app.shows_experiments();
+    if has_updates && !app.is_paused() {
+        app.refresh();
+        redraw = true;
     }
-    app.refresh();
-    true
+    redraw
 }
 
 /// Puts a text into the terminal's clipboard (OSC 52), where the terminal has that.

@@ -1,6 +1,6 @@
 //! What the screen remembers from one start to the next.
 
-use super::{LiveArgs, shows_screen};
+use super::LiveArgs;
 use wirelap_process::{Memory, Outputs};
 
 /// The name of the file, in the folder `wirelap` of the user's state.
@@ -14,7 +14,7 @@ impl ScreenMemory {
     /// Looks the file up, and lets it be replaced at the end, unless the options say otherwise. Must be called before rights are
     /// given up. A file that cannot be read or written is no failure: the screen is as usual then.
     pub fn of(args: &LiveArgs, outputs: &Outputs) -> ScreenMemory {
-        if args.no_state || !shows_screen(args) {
+        if args.no_state || !args.shows_screen() {
             return ScreenMemory(None);
         }
         // With --watch-only, no process has the rights to write a file later.

@@ -1,8 +1,8 @@
 //! `wirelap live --replay`: recordings and captures on the screen of `live`.
 
+use super::args::{LiveArgs, WIDTH};
 use super::files::ScreenFiles;
 use super::memory::ScreenMemory;
-use super::{LiveArgs, WIDTH, shows_screen};
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,7 +32,7 @@ const NO_WORKLOADS: &str = "no workloads run beside a replay: start wirelap live
 /// # Errors
 /// A file cannot be read, or the screen cannot be shown.
 pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
-    if !shows_screen(args) {
+    if !args.shows_screen() {
         return lines(args);
     }
     let steward = if args.watch_only { None } else { Some(Steward::start(StewardRole::Outputs)?) };
