@@ -155,8 +155,7 @@ impl App {
         }
         let is_open = self.message().is_some();
         match command {
-            Command::Back if is_open => self.close_message(),
-            Command::Open if is_open => self.close_message(),
+            Command::Back | Command::Open if is_open => self.close_message(),
             Command::Open => self.open_selected(),
             Command::Move(motion) if is_open => self.move_in_message(motion),
             Command::Move(motion) => self.move_in_list(motion),
@@ -262,13 +261,11 @@ impl App {
     }
 
     fn export(&mut self) -> Action {
-        match self.message().or_else(|| self.selected_message()) {
-            Some(message) => Action::Request(Request::Export(message.delivery.clone())),
-            None => {
-                self.say("no message is selected: there is nothing to write".into());
-                Action::Redraw
-            }
+        if let Some(message) = self.message().or_else(|| self.selected_message()) {
+            return Action::Request(Request::Export(message.delivery.clone()));
         }
+        self.say("no message is selected: there is nothing to write".into());
+        Action::Redraw
     }
 
     /// Copies the filter of the selected leg.

@@ -119,15 +119,15 @@ fn drive(
     app.set_theme(options.theme);
     app.set_probe_setup(source.probe_setup());
     app.set_mouse(options.mouse);
-    restore_state(&mut app, source.remembered());
+    restore_state(&mut app, source.remembered().as_deref());
     let end = react(&mut app, terminal, screen, options, source, should_stop, terminals)?;
     source.remember(&app.state().to_text());
     Ok(end)
 }
 
 /// Makes the screen as it was when it was left.
-fn restore_state(app: &mut App, remembered: Option<String>) {
-    match remembered.as_deref().map(ScreenState::from_text) {
+fn restore_state(app: &mut App, remembered: Option<&str>) {
+    match remembered.map(ScreenState::from_text) {
         Some(Ok(state)) => app.restore(&state),
         Some(Err(error)) => {
             app.say(format!("what the screen remembered cannot be read and is ignored: {error}"));
@@ -148,7 +148,7 @@ fn react(
 ) -> Result<ScreenEnd, TuiError> {
     let mut due = Instant::now();
     // What there is before the first update.
-    terminal.draw(|frame| render::screen(frame, &app, app.theme()))?;
+    terminal.draw(|frame| render::screen(frame, app, app.theme()))?;
     loop {
         if screen.has_panicked() {
             return Err(TuiError::Panicked);

@@ -44,7 +44,7 @@ const FEWEST: usize = 64;
 #[derive(Debug)]
 pub struct Frames<T> {
     limits: FrameLimits,
-    frames: Vec<T>,
+    kept: Vec<T>,
     /// The end of each frame, from the beginning of the trace on. It does not decrease.
     ends: Vec<Nanos>,
     /// When the trace began, by the clock of its events.
@@ -61,7 +61,7 @@ impl<T: Frame> Frames<T> {
     pub fn new(limits: FrameLimits) -> Frames<T> {
         Frames {
             limits,
-            frames: Vec::new(),
+            kept: Vec::new(),
             ends: Vec::new(),
             since: None,
             interval: limits.interval,
@@ -85,15 +85,15 @@ impl<T: Frame> Frames<T> {
             frame.thin();
         }
         self.bytes.grow(frame.bytes());
-        self.frames.push(frame);
+        self.kept.push(frame);
         self.ends.push(end);
         if self.is_heavy() && !self.is_thinned {
             self.is_thinned = true;
-            self.frames.iter_mut().for_each(Frame::thin);
-            self.bytes = weight(&self.frames);
+            self.kept.iter_mut().for_each(Frame::thin);
+            self.bytes = weight(&self.kept);
         }
-        while self.frames.len() > self.limits.frames.max(1)
-            || self.is_heavy() && self.frames.len() > FEWEST
+        while self.kept.len() > self.limits.frames.max(1)
+            || self.is_heavy() && self.kept.len() > FEWEST
         {
             self.merge();
         }
@@ -105,9 +105,9 @@ impl<T: Frame> Frames<T> {
 
     /// Merges each frame with its neighbour.
     fn merge(&mut self) {
-        let mut merged: Vec<T> = Vec::with_capacity(self.frames.len().div_ceil(2));
+        let mut merged: Vec<T> = Vec::with_capacity(self.kept.len().div_ceil(2));
         let mut ends: Vec<Nanos> = Vec::with_capacity(merged.capacity());
-        let both = self.frames.drain(..).zip(self.ends.drain(..));
+        let both = self.kept.drain(..).zip(self.ends.drain(..));
         for (index, (frame, end)) in both.enumerate() {
             match (merged.last_mut(), ends.last_mut()) {
                 (Some(before), Some(until)) if index % 2 == 1 => {
@@ -124,7 +124,7 @@ impl<T: Frame> Frames<T> {
             }
         }
         self.bytes = weight(&merged);
-        (self.frames, self.ends) = (merged, ends);
+        (self.kept, self.ends) = (merged, ends);
         self.interval = Nanos(self.interval.0.saturating_mul(2));
         self.merges = self.merges.wrapping_add(1);
     }
@@ -141,12 +141,12 @@ impl<T: Frame> Frames<T> {
 
     /// How many frames there are.
     pub fn len(&self) -> usize {
-        self.frames.len()
+        self.kept.len()
     }
 
     /// Whether there is no frame.
     pub fn is_empty(&self) -> bool {
-        self.frames.is_empty()
+        self.kept.is_empty()
     }
 
     /// About how much memory they take, in bytes.
@@ -166,7 +166,7 @@ impl<T: Frame> Frames<T> {
 
     /// Some of them; those that there are.
     pub fn get(&self, range: Range<usize>) -> &[T] {
-        self.frames.get(range).unwrap_or_default()
+        self.kept.get(range).unwrap_or_default()
     }
 
     /// How long the slowest message took, and when it had been delivered, from the beginning of the trace on; `None` if there is no

@@ -100,7 +100,9 @@ impl<T: Frame> Playback<T> {
         }
         let end = self.due();
         let new = self.frames.get(self.given..end);
-        new.iter().for_each(|frame| out(frame));
+        for frame in new {
+            out(frame);
+        }
         self.given = end.max(self.given);
     }
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use wirelap_correlate::snapshot::HistoryPoint;
 use wirelap_correlate::{DeliverySink, Snapshot};
-use wirelap_events::{Delivery, Event, GroupId, Nanos, Saturate};
+use wirelap_events::{Delivery, Event, GroupId, Nanos, Saturate, Total};
 use wirelap_history::{Collector, Message, MessageFate, Update};
 use wirelap_process::{Failure, remedy};
 use wirelap_report::RunReport;
@@ -28,7 +28,7 @@ const ROW_BYTES: usize = 8_192;
 impl Frame for Update {
     fn bytes(&self) -> usize {
         let groups = &self.snapshot.groups;
-        let points: usize = groups.iter().map(|group| group.history.len()).sum();
+        let points: usize = groups.iter().map(|group| group.history.len()).total();
         let rows = groups.len().saturating_mul(ROW_BYTES);
         let points = points.saturating_mul(size_of::<HistoryPoint>());
         let messages = self.slice.messages.len().saturating_mul(MESSAGE_BYTES);

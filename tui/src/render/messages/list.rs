@@ -149,7 +149,8 @@ impl Page<'_> {
             ("FROM → TO", widths.ends),
         ] {
             if width > 0 {
-                head.push_str(&format!(" {}", text::left(title, width)));
+                head.push(' ');
+                head.push_str(&text::left(title, width));
             }
         }
         Line::styled(head, self.theme.dim())
