@@ -131,7 +131,7 @@ fn offered(about: &About, options: &WorkloadOptions) -> Vec<ExperimentSetting> {
         settings.push(setting("qos", &qos, &["0", "1", "2"], "MQTT quality of service"));
     }
     if about.transports.len() > 1 {
-        let names: Vec<String> = about.transports.iter().map(|one| name(*one)).collect();
+        let names: Vec<String> = about.transports.iter().map(name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let wanted = options.transport.map_or_else(|| names.concat(), name);
         let value = names.iter().find(|one| **one == wanted).or(names.first());
@@ -160,7 +160,7 @@ fn offered(about: &About, options: &WorkloadOptions) -> Vec<ExperimentSetting> {
     settings
 }
 
-fn name(value: impl ValueEnum) -> String {
+fn name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
