@@ -32,7 +32,7 @@ WIRESHARKS ?= trixie sid
 WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privileged,wirelap/parquet,wirelap-protocols/e2e
 TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)
 # Folders whose files import each other in no circle.
-UNCIRCULAR := $(foreach crate,events recording process capture protocols correlate report compare page parquet session replay experiment cli,tracer/$(crate)/src) tui/src \
+UNCIRCULAR := $(foreach crate,events recording process capture protocols correlate report compare history page parquet session replay experiment cli,tracer/$(crate)/src) tui/src \
 	tracer/support/src tracer/support/pipeline/src $(wildcard workloads/src workloads/*/src)
 PROBES := $(filter-out %/vmlinux.h,$(wildcard ebpf/probes/*.c ebpf/include/*.h))
 
@@ -115,8 +115,9 @@ wiresharks: setup build ## the dissectors' tests with the Wireshark of the Debia
 		cargo test $(WORKSPACE) --no-fail-fast --test dissectors --test annotated && \
 		cargo test $(WORKSPACE) --no-fail-fast --test e2e -- agreement:: offline::'
 
-screenshot: setup build ## draw docs/screenshot.svg anew, from a real run
-	.ci/screenshot docs/screenshot.svg --keys j -- $(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE)
+screenshot: setup build ## draw the pictures of all views anew (docs/screens), from a real run
+	.ci/screenshot docs/screens --keys jj -- $(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE)
+	cp docs/screens/overview.svg docs/screenshot.svg
 
 dissectors: ## install the Wireshark dissectors for this user
 	@dissectors/install

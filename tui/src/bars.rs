@@ -13,6 +13,16 @@ pub enum Scale {
     Time,
 }
 
+impl Scale {
+    /// The name in the file of what the screen remembers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Scale::Share => "share",
+            Scale::Time => "time",
+        }
+    }
+}
+
 /// Length of a group's bar in a column `width` wide; `slowest` is the largest median on the screen.
 pub fn length(scale: Scale, group: &Group, slowest: Nanos, width: u16) -> u16 {
     if group.segments.is_empty() || group.one_way.count == 0 {
@@ -54,7 +64,7 @@ pub fn apportion(segments: &[SegmentStat], width: u16) -> Vec<(Segment, u16)> {
 
 /// A number of cells, rounded and limited to what a `u16` holds.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "clamped before")]
-fn cells(value: f64) -> u16 {
+pub fn cells(value: f64) -> u16 {
     value.round().clamp(0.0, f64::from(u16::MAX)) as u16
 }
 

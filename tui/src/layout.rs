@@ -17,6 +17,8 @@ const DETAILS_WIDTH: u16 = 80;
 const DETAILS_LINES: u16 = 4;
 /// From this height on, the details share their area with the panel "why".
 const DETAILS_AND_WHY: u16 = 40;
+/// From this height on, the names of the views have a line.
+const TABS_FROM: u16 = 20;
 /// Lines of the bars' legend.
 pub const LEGEND_LINES: u16 = 2;
 
@@ -25,6 +27,8 @@ pub const LEGEND_LINES: u16 = 2;
 pub struct PanelAreas {
     /// Name, elapsed time, trust.
     pub header: Rect,
+    /// The names of the views; empty on a low screen.
+    pub tabs: Rect,
     /// Warnings about the figures.
     pub warnings: Rect,
     /// The comparison's table.
@@ -35,6 +39,8 @@ pub struct PanelAreas {
     pub details: Option<Rect>,
     /// Why the selected row's messages took so long.
     pub why: Option<Rect>,
+    /// A view that fills the body alone.
+    pub whole: Option<Rect>,
     /// The keys.
     pub footer: Rect,
 }
@@ -64,18 +70,20 @@ pub fn panel_areas(area: Rect, content: ScreenContent) -> PanelAreas {
         _ => 4,
     };
     let (warnings, rest) = split_top(rest, count(content.warnings).min(room));
+    let (tabs, rest) = split_top(rest, u16::from(area.height >= TABS_FROM));
     let (body, footer) = split_top(rest, rest.height.saturating_sub(1));
-    let areas = PanelAreas { header, warnings, footer, ..PanelAreas::default() };
+    let areas = PanelAreas { header, tabs, warnings, footer, ..PanelAreas::default() };
     match content.view {
         View::Details => beside_why(body, areas),
         View::Why => PanelAreas { why: Some(body), ..areas },
-        View::Compare if area.width >= SIDE_BY_SIDE => {
+        View::Overview if area.width >= SIDE_BY_SIDE => {
             let width = DETAILS_WIDTH.max(body.width * 2 / 5);
             let left = Rect { width: body.width - width - 1, ..body };
             let details = Rect { x: body.right() - width, width, ..body };
             stack(left, content.rows, beside_why(details, areas))
         }
-        View::Compare => stack(body, content.rows, areas),
+        View::Overview => stack(body, content.rows, areas),
+        _ => PanelAreas { whole: Some(body), ..areas },
     }
 }
 
@@ -136,11 +144,12 @@ mod tests {
 
     #[test]
     fn five_rows_and_their_bars_fit_80_by_24_whole() {
-        let content = ScreenContent { rows: 5, warnings: 0, view: View::Compare };
+        let content = ScreenContent { rows: 5, warnings: 0, view: View::Overview };
         let areas = panel_areas(Rect::new(0, 0, 80, 24), content);
-        assert_eq!(areas.table, Some(Rect::new(0, 2, 80, 7)));
-        assert_eq!(areas.stages, Some(Rect::new(0, 9, 80, 8)));
-        assert_eq!(areas.details, Some(Rect::new(0, 17, 80, 6)));
+        assert_eq!(areas.tabs, Rect::new(0, 2, 80, 1));
+        assert_eq!(areas.table, Some(Rect::new(0, 3, 80, 7)));
+        assert_eq!(areas.stages, Some(Rect::new(0, 10, 80, 8)));
+        assert_eq!(areas.details, Some(Rect::new(0, 18, 80, 5)));
         assert_eq!(areas.footer, Rect::new(0, 23, 80, 1));
     }
 
@@ -158,11 +167,11 @@ mod tests {
         #[test]
         fn panels_stay_inside_and_apart(
             width in 0u16..=250, height in 0u16..=80, rows in 0usize..300, warnings in 0usize..9,
-            view in prop::sample::select(vec![View::Compare, View::Details, View::Why]),
+            view in prop::sample::select(View::ALL.to_vec()),
         ) {
             let area = Rect::new(0, 0, width, height);
             let areas = panel_areas(area, ScreenContent { rows, warnings, view });
-            let placed: Vec<Rect> = [Some(areas.header), Some(areas.warnings), areas.table, areas.stages, areas.details, areas.why, Some(areas.footer)]
+            let placed: Vec<Rect> = [Some(areas.header), Some(areas.warnings), Some(areas.tabs), areas.table, areas.stages, areas.details, areas.why, areas.whole, Some(areas.footer)]
                 .into_iter().flatten().filter(|rect| !rect.is_empty()).collect();
             for (index, panel) in placed.iter().enumerate() {
                 prop_assert_eq!(panel.intersection(area), *panel);

@@ -8,17 +8,28 @@
 
 mod app;
 mod bars;
+mod chart;
 mod columns;
 mod layout;
+mod mouse;
+mod people;
+mod picture;
 mod plain;
 pub mod render;
+mod silence;
 mod terminal;
 mod text;
 mod theme;
 mod verdicts;
+mod waterfall;
+mod wireshark;
 mod words;
 
-pub use app::{Action, App, View};
+pub use app::{
+    Action, App, Command, ExperimentChoice, ExperimentRequest, ExperimentSetting,
+    ExperimentSettings, Experiments, ProbeHook, ProbeSetup, ReadShare, ReplayControl, ReplayState,
+    Request, Silence, Source, View,
+};
 pub use columns::{Column, Sort};
 pub use plain::plain;
 pub use terminal::{Options, ScreenEnd, TuiError, run};

@@ -1,6 +1,6 @@
 //! The comparison as lines, for an output that is no terminal.
 
-use crate::columns::{self, Column};
+use crate::columns::{self, Column, ColumnChoice};
 use crate::{text, words};
 use std::fmt::Write;
 use wirelap_correlate::snapshot::{Group, Snapshot};
@@ -40,7 +40,9 @@ fn headline(snapshot: &Snapshot) -> String {
     let mut line = text::clock(snapshot.at - snapshot.since);
     let mut separator = " ";
     let parts = words::trust_parts(snapshot).into_iter().map(|(part, _)| part);
-    for part in parts.chain([words::tracer(&snapshot.trust)]) {
+    // Of files that are read, the cost was not measured.
+    let cost = (snapshot.trust.tracer.rss_bytes > 0).then(|| words::tracer(&snapshot.trust));
+    for part in parts.chain(cost) {
         let _ = write!(line, "{separator}{}", text::unbroken(&part));
         separator = " · ";
     }
@@ -49,7 +51,7 @@ fn headline(snapshot: &Snapshot) -> String {
 
 fn table(out: &mut String, snapshot: &Snapshot, width: u16) {
     let groups = &snapshot.groups;
-    let columns = Column::fitting(width);
+    let columns = ColumnChoice::default().fitting(width);
     let fixed: u16 = columns.iter().skip(1).map(|column| column.width() + 1).sum();
     let reliability = |group: &Group| columns::reliability(group, &snapshot.trust);
     let whole =
@@ -61,9 +63,11 @@ fn table(out: &mut String, snapshot: &Snapshot, width: u16) {
         for column in columns.iter().skip(1) {
             line.push(' ');
             let width = usize::from(column.width());
-            line.push_str(&match column {
-                Column::Why => text::left(&cell(*column), width),
-                _ => text::right(&cell(*column), width),
+            let cell = cell(*column);
+            line.push_str(&if column.is_text() {
+                text::left(&cell, width)
+            } else {
+                text::right(&cell, width)
             });
         }
         line
@@ -73,7 +77,7 @@ fn table(out: &mut String, snapshot: &Snapshot, width: u16) {
     {
         let reliability = reliability(group);
         let name = columns::marked_name(group, reliability, name_width);
-        push(out, &row(&name, &|column| columns::cell(column, group, reliability)), width);
+        push(out, &row(&name, &|column| column.cell(group, reliability)), width);
         for doubt in group.doubts(&snapshot.trust) {
             let lead = format!("  {}", doubt.reliability.mark());
             let text =

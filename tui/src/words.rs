@@ -1,10 +1,28 @@
 //! The sentences about how far the figures can be trusted.
 
+use crate::app::{App, ReplayState};
 use crate::{columns, text, verdicts};
 use wirelap_correlate::Reliability;
 use wirelap_correlate::snapshot::{Snapshot, Trust};
-use wirelap_events::Nanos;
+use wirelap_events::{Nanos, SampleStatus};
+use wirelap_history::{Message, MessageFate};
 use wirelap_report::words::snapshot_notes;
+
+/// What became of a message, in at most fifteen columns.
+pub fn fate(message: &Message) -> &'static str {
+    let is_warmup = message.delivery.stamp.is_some_and(|stamp| stamp.warmup);
+    match message.fate {
+        MessageFate::Delivered => "delivered",
+        MessageFate::Aside if is_warmup => "warm-up",
+        MessageFate::Aside => match SampleStatus::of_uncovered(&message.delivery) {
+            SampleStatus::ReadNotSeen => "read not seen",
+            SampleStatus::TimeBackwards => "time backwards",
+            _ => "an end not seen",
+        },
+        MessageFate::Undelivered { at_end: false } => "undelivered",
+        MessageFate::Undelivered { at_end: true } => "under way",
+    }
+}
 
 /// Whether this is the empty snapshot from before the probes were attached. Its trust has no meaning yet.
 fn is_blank(snapshot: &Snapshot) -> bool {
@@ -126,6 +144,12 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
     out
 }
 
+/// As [`warnings`], after what the program around the screen knows beside the snapshots.
+pub fn all_warnings(app: &App) -> Vec<String> {
+    let notes = app.notes().iter().map(|note| text::clean(note));
+    notes.chain(warnings(app.snapshot())).collect()
+}
+
 /// The sentence about packets that no probe captured; `None` if there are none.
 fn unseen(trust: &Trust) -> Option<String> {
     let (sent, received) = (trust.unseen_sent, trust.unseen_received);
@@ -149,7 +173,8 @@ fn lost(trust: &Trust) -> String {
         .map(|loss| format!("{} {}", loss.probe.name(), text::exact(loss.count)))
         .collect();
     format!(
-        "Lost {} events because the ring buffer was full ({}); the figures do not include them.",
+        "Lost {} events because the ring buffer was full ({}); the figures do not include them. A larger --ring-size loses fewer, and so do \
+         fewer sockets (--ports, --pid).",
         text::exact(trust.lost()),
         probes.join(", ")
     )
@@ -176,6 +201,46 @@ pub fn nothing_yet(snapshot: &Snapshot) -> Vec<String> {
         "Start a publisher and a subscriber on this host, or let wirelap start its own: sudo wirelap live --on tcp,udp,mqtt,zenoh-p2p,dds".into(),
         "If the protocol of a port is not recognised, name it: --decode\u{a0}PORT=PROTOCOL.".into(),
         "Messages through shared memory use no socket and cannot be traced.".into(),
+    ]
+}
+
+/// The sentences for a filter that no row matches.
+pub fn nothing_matches(filter: &str, hidden: usize) -> Vec<String> {
+    let rows = text::counted(hidden as u64, "row");
+    vec![
+        format!("No row matches “{filter}”."),
+        format!("The filter hides {rows}. It looks for the text in names, processes and verdicts."),
+        "Esc in the overview shows all rows; / changes the filter.".into(),
+    ]
+}
+
+/// As [`nothing_yet`], with the key that starts workloads.
+pub fn nothing_yet_on_screen(snapshot: &Snapshot) -> Vec<String> {
+    const START: &str =
+        "Start a publisher and a subscriber on this host, or press x to let wirelap start its own.";
+    let mut sentences = nothing_yet(snapshot);
+    if let Some(start) = sentences.iter_mut().find(|one| one.starts_with("Start a publisher")) {
+        START.clone_into(start);
+    }
+    sentences
+}
+
+/// The sentences for a replay in which no middleware has been found.
+pub fn nothing_read(replay: &ReplayState) -> Vec<String> {
+    if replay.reading.is_some() {
+        return vec!["Reading …".into(), "No message has been found so far.".into()];
+    }
+    if replay.at < replay.length {
+        return vec![
+            "No message up to here.".into(),
+            "space plays, ] moves forward, } goes to the end.".into(),
+        ];
+    }
+    vec![
+        "No message was found in the files.".into(),
+        "If the protocol of a port is not recognised, name it: --decode\u{a0}PORT=PROTOCOL.".into(),
+        "A recording has messages only if it was made with --payload; `wirelap analyze` shows the results that a recording without it keeps."
+            .into(),
     ]
 }
 

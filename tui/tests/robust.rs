@@ -3,10 +3,11 @@
 #![allow(missing_docs, reason = "a test")]
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "made-up figures")]
 
-use crossterm::event::{KeyCode, KeyEvent};
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::layout::Rect;
 use std::sync::Arc;
 use wirelap_correlate::snapshot::{
     Cause, Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint, HolderShare, Holes,
@@ -16,8 +17,8 @@ use wirelap_correlate::snapshot::{
 };
 use wirelap_correlate::{Circumstance, Clause, CpuHolders, ForeignName, Remedy};
 use wirelap_events::{
-    Circumstances, Comm, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, MessageId, Nanos,
-    NetNs, Pid, Probe, Segment, Stage, StageTimes, TaskId, Tid, Transport,
+    Circumstances, Comm, Cpu, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, MessageId,
+    Nanos, NetNs, Pid, Probe, Segment, Stage, StageTimes, TaskId, Tid, Transport,
 };
 use wirelap_test_pipeline::snapshots;
 use wirelap_tui::{App, Theme, render};
@@ -68,7 +69,7 @@ prop_compose! {
         let [sleeps, preemptions, migrations] = switches;
         let scheduling = Scheduling { run_queue, sleeps, preemptions, migrations };
         let unix = unix.map(|(path, connections)| UnixClients { path, connections });
-        Process { role, pid: Pid(pid), comm, cpu_share, rss_bytes, scheduling, unix }
+        Process { role, pid: Pid(pid), comm, cpu_share, rss_bytes, ended: pid % 2 == 0, scheduling, unix }
     }
 }
 
@@ -172,7 +173,8 @@ prop_compose! {
 prop_compose! {
     fn hop()(task in task(), culprit in task(), comm in comm(), times in prop::array::uniform3(nanos())) -> Hop {
         let [woken, running, held] = times;
-        Hop { task, woken, running, holder: Holder { task: culprit, comm, held }, ..Hop::default() }
+        let cpu = (culprit.pid.0 % 2 == 0).then_some(Cpu(u16::try_from(task.pid.0 % 5_000).unwrap()));
+        Hop { task, woken, running, cpu, holder: Holder { task: culprit, comm, held }, ..Hop::default() }
     }
 }
 
@@ -195,7 +197,8 @@ prop_compose! {
         }
         Leg {
             flow: FlowKey::new(Transport::Tcp, ends[0], ends[1], NetNs(0)),
-            from: None, to: None, sender: None, reader: None, times: stages,
+            from: None, to: None, sender: ends[0].is_ipv4().then_some(TaskId { pid: Pid(7), tid: Tid(1) }),
+            reader: ends[1].is_ipv4().then_some(TaskId { pid: Pid(7), tid: Tid(2) }), times: stages,
             chain: chain.into_iter().collect(), before: before.into_iter().collect(),
             flow_range: FlowRange::default(),
             circumstances: Circumstances::default(),
@@ -315,15 +318,57 @@ prop_compose! {
 
 fn key() -> impl Strategy<Value = KeyEvent> {
     prop_oneof![
-        prop::sample::select("?hpsSrbwjkGgz ".chars().collect::<Vec<_>>()).prop_map(KeyCode::Char),
+        prop::sample::select("?hpoOrbwjkJKGgz tTmv1234567890:/n,.cd".chars().collect::<Vec<_>>())
+            .prop_map(KeyCode::Char),
         prop::sample::select(vec![
             KeyCode::Enter,
             KeyCode::Esc,
             KeyCode::PageDown,
-            KeyCode::PageUp
+            KeyCode::PageUp,
+            KeyCode::Left,
+            KeyCode::Right,
+            KeyCode::End
         ]),
     ]
     .prop_map(Into::into)
+}
+
+/// What a user does.
+#[derive(Clone, Copy, Debug)]
+enum Input {
+    Key(KeyEvent),
+    Mouse(MouseEvent),
+}
+
+fn mouse() -> impl Strategy<Value = MouseEvent> {
+    let kind = prop::sample::select(vec![
+        MouseEventKind::Down(MouseButton::Left),
+        MouseEventKind::Down(MouseButton::Right),
+        MouseEventKind::Drag(MouseButton::Left),
+        MouseEventKind::Up(MouseButton::Left),
+        MouseEventKind::ScrollDown,
+        MouseEventKind::ScrollUp,
+        MouseEventKind::Moved,
+    ]);
+    // Terminals report positions outside of the screen as well: after it was made smaller.
+    let position = prop_oneof![0u16..250, Just(u16::MAX)];
+    (kind, position, 0u16..=81).prop_map(|(kind, column, row)| MouseEvent {
+        kind,
+        column,
+        row,
+        modifiers: KeyModifiers::NONE,
+    })
+}
+
+fn input() -> impl Strategy<Value = Input> {
+    prop_oneof![key().prop_map(Input::Key), mouse().prop_map(Input::Mouse)]
+}
+
+fn act(app: &mut App, input: Input, (width, height): (u16, u16)) {
+    match input {
+        Input::Key(key) => app.on_key(key),
+        Input::Mouse(event) => app.on_mouse(event, Rect::new(0, 0, width, height)),
+    };
 }
 
 /// Draws, and looks for characters that would steer a real terminal.
@@ -342,18 +387,18 @@ proptest! {
     #[test]
     fn any_screen_of_any_snapshot_is_drawn(
         snapshots in prop::collection::vec(snapshot(), 1..3),
-        keys in prop::collection::vec(key(), 0..12),
-        width in 0u16..=250, height in 0u16..=80, color: bool,
+        inputs in prop::collection::vec(input(), 0..16),
+        width in 0u16..=250, height in 0u16..=80, theme in prop::sample::select(Theme::ALL.to_vec()),
     ) {
         let mut app = App::new();
         for snapshot in snapshots {
             app.update(Arc::new(snapshot));
-            for key in &keys {
-                app.on_key(*key);
-                draw(&app, width, height, Theme { color })?;
+            for input in &inputs {
+                act(&mut app, *input, (width, height));
+                draw(&app, width, height, theme)?;
             }
         }
-        draw(&app, width, height, Theme { color })?;
+        draw(&app, width, height, theme)?;
     }
 
     #[test]
@@ -370,7 +415,7 @@ proptest! {
 #[test]
 fn every_size_is_drawn() {
     for snapshot in [snapshots::many(40), snapshots::degraded(), snapshots::empty(0)] {
-        for keys in ["", "?", "\n", "w"] {
+        for keys in ["", "?", "\n", "w", "x", "7", "8", "9", "0"] {
             let mut app = App::new();
             app.update(Arc::new(snapshot.clone()));
             for key in keys.chars() {
@@ -379,7 +424,7 @@ fn every_size_is_drawn() {
             }
             for width in (0..=250).step_by(3) {
                 for height in [0, 1, 9, 10, 13, 14, 24, 29, 30, 80] {
-                    draw(&app, width, height, Theme { color: true }).unwrap();
+                    draw(&app, width, height, Theme::DARK).unwrap();
                 }
             }
         }

@@ -12,7 +12,7 @@ use wirelap_test_pipeline::snapshots;
 use wirelap_tui::{App, Theme, render};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
-const COLOR: Theme = Theme { color: true };
+const COLOR: Theme = Theme::DARK;
 
 fn app(snapshot: Snapshot, keys: &[KeyCode]) -> App {
     let mut app = App::new();
@@ -86,7 +86,7 @@ fn help() {
 
 #[test]
 fn paused_and_sorted_with_time_bars() {
-    let keys = ['p', 's', 's', 's', 'r', 'b'].map(KeyCode::Char);
+    let keys = ['p', 'o', 'o', 'o', 'r', 'b'].map(KeyCode::Char);
     check("paused", &app(snapshots::five(83), &keys));
 }
 
@@ -100,7 +100,7 @@ fn small_terminals() {
 #[test]
 fn without_colour_letters_carry_the_bars() {
     let app = app(snapshots::five(83), &[]);
-    let plain = terminal(&app, (80, 24), Theme { color: false });
+    let plain = terminal(&app, (80, 24), Theme::NONE);
     let buffer = plain.backend().buffer();
     let colored = buffer.content().iter().filter(|c| c.fg != Color::Reset || c.bg != Color::Reset);
     assert_eq!(colored.count(), 0);
@@ -114,7 +114,7 @@ fn losses_are_in_the_warning_colour() {
     let buffer = drawn.backend().buffer();
     let line = (0..80).map(|x| buffer[(x, 1)].symbol()).collect::<String>();
     let at = line.chars().position(|c| c == 'l').expect("lost … events is in the second line");
-    assert_eq!(buffer[(u16::try_from(at).unwrap(), 1)].fg, Color::Yellow);
+    assert_eq!(buffer[(u16::try_from(at).unwrap(), 1)].fg, COLOR.warning().fg.unwrap());
 }
 
 #[test]

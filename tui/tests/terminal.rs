@@ -3,20 +3,28 @@
 
 #![allow(missing_docs, reason = "a test")]
 
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 use std::sync::Arc;
 use wirelap_correlate::snapshot::Snapshot;
-use wirelap_tui::{Options, ScreenEnd, TuiError, run};
+use wirelap_tui::{App, Options, ScreenEnd, Theme, TuiError, render, run};
 
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
 
+const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l\x1b[?1000l";
+
 /// Runs one of the `child_…` functions below on a pseudo-terminal with `keys` typed.
 fn on_terminal(child: &str, keys: &str) -> Output {
     let test = std::env::current_exe().unwrap();
-    let command = format!("'{}' --exact {child} --ignored --nocapture", test.display());
+    let command = format!(
+        "stty cols 80 rows 24 && '{}' --exact {child} --ignored --nocapture",
+        test.display()
+    );
     let mut script = Command::new("script")
         .args(["-qec", &command, "/dev/null"])
         .env("RUST_BACKTRACE", "0")
@@ -39,6 +47,9 @@ fn after_leaving(output: &Output) -> String {
     let left = text.find(LEAVE).expect("the alternate screen was left");
     assert!(entered < left);
     assert!(text[left..].contains(SHOW_CURSOR), "the cursor is shown again");
+    assert!(text.contains(MOUSE_ON), "the mouse was asked for");
+    let last_on = text.rfind("\x1b[?1000h").unwrap_or(0);
+    assert!(text.rfind(MOUSE_OFF).is_some_and(|off| off > last_on), "the mouse is given back");
     text[left..].to_owned()
 }
 
@@ -84,6 +95,38 @@ fn child_until_stopped() {
     let outcome = run(Options::default(), &mut source, &|| taken.get() > 1);
     assert!(matches!(outcome, Ok(ScreenEnd::Stopped)));
     say_mode();
+}
+
+#[test]
+fn a_click_on_the_last_line_gives_its_key() {
+    // A press of the left button in the last line.
+    let press = format!("\x1b[<0;{};24M", column_of("q quit"));
+    let output = on_terminal("child_until_key", &press);
+    assert!(output.status.success());
+    assert_cooked(&after_leaving(&output));
+}
+
+/// Where the last line of the screen has a text, counted from 1.
+fn column_of(text: &str) -> usize {
+    let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+    terminal.draw(|frame| render::screen(frame, &App::new(), Theme::NONE)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let line: String = (0..80).map(|x| buffer[(x, 23)].symbol()).collect();
+    line[..line.find(text).unwrap()].chars().count() + 1
+}
+
+#[test]
+fn without_the_mouse_the_terminal_keeps_it() {
+    let output = on_terminal("child_without_mouse", "q");
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("\x1b[?1000h"));
+}
+
+#[test]
+#[ignore = "child of without_the_mouse_the_terminal_keeps_it"]
+fn child_without_mouse() {
+    let options = Options { mouse: false, ..Options::default() };
+    let outcome = run(options, &mut Arc::<Snapshot>::default, &|| false);
+    assert!(matches!(outcome, Ok(ScreenEnd::Quit)));
 }
 
 #[test]

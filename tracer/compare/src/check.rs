@@ -2,16 +2,24 @@
 
 use crate::comparison::{Bounds, Cell, Comparison, CriterionResult, Outcome, PairedResult};
 use crate::criterion::Criterion;
-use crate::machine;
+use crate::machine::{self, MachineEffect};
 use crate::metric::Metric;
 use crate::statistics::interval::Interval;
 
-/// Each criterion for each result that it is about.
-pub fn check(comparison: &Comparison, criteria: &[Criterion]) -> Vec<CriterionResult> {
-    criteria.iter().flat_map(|criterion| of_criterion(comparison, criterion)).collect()
+/// Each criterion for each result that it is about. `machine` is what the machine's own change explains of the figures.
+pub fn check(
+    comparison: &Comparison,
+    criteria: &[Criterion],
+    machine: MachineEffect,
+) -> Vec<CriterionResult> {
+    criteria.iter().flat_map(|criterion| of_criterion(comparison, criterion, machine)).collect()
 }
 
-fn of_criterion(comparison: &Comparison, criterion: &Criterion) -> Vec<CriterionResult> {
+fn of_criterion(
+    comparison: &Comparison,
+    criterion: &Criterion,
+    machine: MachineEffect,
+) -> Vec<CriterionResult> {
     let concerned: Vec<&PairedResult> = comparison
         .results
         .iter()
@@ -31,7 +39,7 @@ fn of_criterion(comparison: &Comparison, criterion: &Criterion) -> Vec<Criterion
         return vec![say(None, (Outcome::NotJudged, text))];
     }
     let each = concerned.into_iter().map(|result| {
-        let outcome = of_result(comparison, result, criterion);
+        let outcome = of_result(comparison, result, criterion, machine);
         say(Some(result), outcome)
     });
     each.collect()
@@ -41,6 +49,7 @@ fn of_result(
     comparison: &Comparison,
     result: &PairedResult,
     criterion: &Criterion,
+    machine: MachineEffect,
 ) -> (Outcome, String) {
     if !comparison.judges(result) {
         return (Outcome::NotJudged, "the sides are not comparable".into());
@@ -57,7 +66,7 @@ fn of_result(
     if !fires(interval) {
         return (Outcome::Held, seen(cell, interval));
     }
-    if !fires(widened(cell.metric, interval, comparison)) {
+    if !fires(widened(cell.metric, interval, machine)) {
         let seen = seen(cell, interval);
         let text = format!("{seen}, and the machine itself changed by as much");
         return (Outcome::NotJudged, text);
@@ -65,9 +74,8 @@ fn of_result(
     (Outcome::Fired, seen(cell, interval))
 }
 
-/// An interval of a ratio, wider by what the machine's own change explains of it; not if that was to be ignored.
-fn widened(metric: Metric, Bounds { low, high }: Bounds, comparison: &Comparison) -> Bounds {
-    let machine = machine::effect(comparison.machine.as_ref().filter(|_| !comparison.anyway));
+/// An interval of a ratio, wider by what the machine's own change explains of it.
+fn widened(metric: Metric, Bounds { low, high }: Bounds, machine: MachineEffect) -> Bounds {
     let logs = Interval { low: low.ln(), high: high.ln() };
     let Interval { low, high } = machine::widened(metric, logs, machine);
     Bounds { low: low.exp(), high: high.exp() }

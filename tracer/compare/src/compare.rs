@@ -141,7 +141,7 @@ fn assemble(of: Circumstances, pairs: Vec<(Rated, Rated)>, options: &Options) ->
         differences: of.differences,
         criteria: Vec::new(),
     };
-    comparison.criteria = check(&comparison, &options.fail_if);
+    comparison.criteria = check(&comparison, &options.fail_if, explained);
     comparison
 }
 

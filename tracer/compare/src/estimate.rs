@@ -138,46 +138,53 @@ fn estimate<'a, const K: usize, R: Redraw<K> + 'a>(
     seed: u64,
 ) -> Vec<Estimate> {
     let (a, b) = with_figure(sides, of);
-    if a.is_empty() || b.is_empty() {
-        return Vec::new();
-    }
-    let several = a.len() > 1 && b.len() > 1;
-    let draws = if several { draws } else { 0 };
-    let drawn = differences((&a, &b), sides.drawing, draws, seed);
-    let estimates = metrics.into_iter().enumerate().map(|(k, metric)| {
-        let logs = |side: &[&R]| -> Vec<f64> { side.iter().map(|one| one.logs()[k]).collect() };
-        let (a, b) = (logs(&a), logs(&b));
-        let mut draws: Vec<f64> = drawn.iter().map(|difference| difference[k]).collect();
-        draws.sort_by(f64::total_cmp);
-        Estimate {
-            metric,
-            a: mean(&a),
-            b: mean(&b),
-            repetitions: (a.len(), b.len()),
-            uncertainty: several.then(|| uncertainty(&a, &b, &draws, sides.drawing)),
-            drawing: sides.drawing,
-            messages: None,
-        }
-    });
+    let means = means((&a, &b), sides.drawing, draws, seed).into_iter().flatten();
+    let estimates =
+        metrics.into_iter().zip(means).map(|(metric, Means { a: of_a, b: of_b, uncertainty })| {
+            Estimate {
+                metric,
+                a: of_a,
+                b: of_b,
+                repetitions: (a.len(), b.len()),
+                uncertainty,
+                drawing: sides.drawing,
+                messages: None,
+            }
+        });
     estimates.collect()
 }
 
-/// The means of both sides' logarithms, and what their repetitions tell of the difference; `None` if a side has none.
-pub fn of_logs(
-    (a, b): (&[f64], &[f64]),
+/// The means of both sides' logarithms of one figure.
+#[derive(Clone, Copy, Debug)]
+pub struct Means {
+    /// The mean of A.
+    pub a: f64,
+    /// The mean of B.
+    pub b: f64,
+    /// What the repetitions tell of the difference; `None` with fewer than two on a side.
+    pub uncertainty: Option<Uncertainty>,
+}
+
+/// The means of each figure of the repetitions; `None` if a side has no repetition.
+pub fn means<const K: usize, R: Redraw<K>>(
+    (a, b): (&[&R], &[&R]),
     drawing: Drawing,
     draws: usize,
     seed: u64,
-) -> Option<(f64, f64, Option<Uncertainty>)> {
+) -> Option<[Means; K]> {
     if a.is_empty() || b.is_empty() {
         return None;
     }
     let several = a.len() > 1 && b.len() > 1;
-    let sides: [Vec<&f64>; 2] = [a, b].map(|side| side.iter().collect());
-    let drawn = differences((&sides[0], &sides[1]), drawing, if several { draws } else { 0 }, seed);
-    let mut draws: Vec<f64> = drawn.into_iter().map(|[difference]| difference).collect();
-    draws.sort_by(f64::total_cmp);
-    Some((mean(a), mean(b), several.then(|| uncertainty(a, b, &draws, drawing))))
+    let drawn = differences((a, b), drawing, if several { draws } else { 0 }, seed);
+    Some(std::array::from_fn(|k| {
+        let logs = |side: &[&R]| -> Vec<f64> { side.iter().map(|one| one.logs()[k]).collect() };
+        let (a, b) = (logs(a), logs(b));
+        let mut draws: Vec<f64> = drawn.iter().map(|difference| difference[k]).collect();
+        draws.sort_by(f64::total_cmp);
+        let uncertainty = several.then(|| uncertainty(&a, &b, &draws, drawing));
+        Means { a: mean(&a), b: mean(&b), uncertainty }
+    }))
 }
 
 /// The repetitions that have a figure; as pairs, those of which both have it.

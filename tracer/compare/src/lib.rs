@@ -17,6 +17,7 @@
 //! | `breakdown` | where a difference is |
 //! | `obstacles`, `differences` | why the sides are not comparable; what differs besides |
 //! | `check` | what becomes of the criteria |
+//! | [`live`] | two sides that are watched: blocks of seconds in place of repetitions |
 //! | [`self_test`](mod@self_test) | how often a run, compared with itself, raises a false alarm |
 //! | [`output`] | text, Markdown, files for Bencher and Otava |
 //! | [`schema`] | the JSON Schema, generated from the types |
@@ -34,6 +35,7 @@ mod differences;
 mod estimate;
 mod figures;
 mod judge;
+pub mod live;
 mod machine;
 pub mod metric;
 mod obstacles;

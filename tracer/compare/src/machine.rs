@@ -5,7 +5,7 @@
 //! no middleware, find the same difference.
 
 use crate::comparison::{Bounds, MachineChange, Reference, ReferenceKind};
-use crate::estimate::{Uncertainty, of_logs};
+use crate::estimate::{Means, Uncertainty, means};
 use crate::metric::{Answer, Metric};
 use crate::statistics::bootstrap::{Drawing, seed_of};
 use crate::statistics::interval::Interval;
@@ -77,8 +77,10 @@ fn reference(
         side.iter().filter_map(|state| log(kind, state)).collect()
     };
     let [a, b] = [logs(&sides[0]), logs(&sides[1])];
-    let (from, to, uncertainty) =
-        of_logs((&a, &b), Drawing::Independent, draws, seed_of(seed, kind.name()))?;
+    let [a, b]: [Vec<&f64>; 2] = [a.iter().collect(), b.iter().collect()];
+    let seed = seed_of(seed, kind.name());
+    let [Means { a: from, b: to, uncertainty }] =
+        means((&a, &b), Drawing::Independent, draws, seed)?;
     let Uncertainty { likely: Interval { low, high }, p, .. } = uncertainty?;
     let value = |log: f64| match kind {
         ReferenceKind::Steal => 1.0 - (-log).exp(),

@@ -6,6 +6,7 @@
 
 use crate::ground_truth::Records;
 use crate::measure::{self, Context};
+use crate::median::median;
 use crate::pacing::Pacing;
 use crate::trial::Trial;
 use std::time::Duration;
@@ -99,7 +100,7 @@ fn slowdown(records: &Records, phases: &[TracingPhase], seed: u64) -> Option<Slo
         .iter()
         .zip(&times)
         .map(|(phase, times)| {
-            (phase.traced, (times.len() >= LEAST_MESSAGES).then(|| median(times)))
+            (phase.traced, (times.len() >= LEAST_MESSAGES).then(|| median(times.clone(), u64::cmp)))
         })
         .collect();
     // Only phases next to each other are compared, because the CPUs that the threads run on change over the run.
@@ -116,11 +117,12 @@ fn slowdown(records: &Records, phases: &[TracingPhase], seed: u64) -> Option<Slo
     }
     let ratios: Vec<f64> = pairs.iter().map(|(a, b)| *a as f64 / (*b as f64).max(1.0)).collect();
     let mut random = fastrand::Rng::with_seed(seed);
+    let median_ratio = |ratios: Vec<f64>| median(ratios, f64::total_cmp);
     let mut draw =
         || median_ratio(ratios.iter().map(|_| ratios[random.usize(..ratios.len())]).collect());
     let mut drawn: Vec<f64> = (0..DRAWS).map(|_| draw()).collect();
     drawn.sort_by(f64::total_cmp);
-    let side = |of: fn(&(u64, u64)) -> u64| median(&pairs.iter().map(of).collect::<Vec<_>>());
+    let side = |of: fn(&(u64, u64)) -> u64| median(pairs.iter().map(of).collect(), u64::cmp);
     Some(Slowdown {
         traced_p50_ns: side(|pair| pair.0),
         untraced_p50_ns: side(|pair| pair.1),
@@ -130,19 +132,6 @@ fn slowdown(records: &Records, phases: &[TracingPhase], seed: u64) -> Option<Slo
         turns: u32::try_from(pairs.len().saturating_add(1)).unwrap_or(u32::MAX),
         messages,
     })
-}
-
-/// The median of at least one ratio.
-fn median_ratio(mut values: Vec<f64>) -> f64 {
-    let middle = values.len() / 2;
-    *values.select_nth_unstable_by(middle, f64::total_cmp).1
-}
-
-/// The median of at least one value.
-fn median(values: &[u64]) -> u64 {
-    let mut values = values.to_vec();
-    let middle = values.len() / 2;
-    *values.select_nth_unstable(middle).1
 }
 
 #[cfg(test)]

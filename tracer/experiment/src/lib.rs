@@ -15,6 +15,7 @@
 //! | `measure`, `cost` | runs a trial, and measures what tracing costs its workload |
 //! | [`ClientSizes`] | the sizes of client programs, which `make footprint` measures |
 //! | `machine_state` | how fast the machine itself is, before and during a trial |
+//! | `median` | the median of measured values |
 //! | `tally`, `ground_truth` | sums of a trial's deliveries, and their comparison with the workloads' records |
 //! | [`SampleSink`] | who takes the deliveries one by one |
 //! | `results` | the records of trials, and the results that they are pooled to |
@@ -43,6 +44,7 @@ mod ground_truth;
 mod hosts;
 mod machine_state;
 mod measure;
+mod median;
 mod pacing;
 mod payload;
 mod plan;
@@ -65,7 +67,7 @@ mod workload_processes;
 
 pub use cases::{check_workloads, unique};
 pub use catalogue::Catalogue;
-pub use choice::{Choice, Choices, choose};
+pub use choice::{Choice, Choices, choose, settings as settings_of};
 pub use client_sizes::ClientSizes;
 pub use hosts::{Installations, Links};
 pub use pacing::Pacing;

@@ -2,6 +2,7 @@
 //! one machine. The reference is the kernel's own work for a message, without a middleware: a datagram over a Unix socket, which
 //! adds nothing to the counters of a network device.
 
+use crate::median::median;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
 use std::os::unix::net::UnixDatagram;
@@ -31,30 +32,35 @@ struct CpuTimes {
     steal: u64,
 }
 
-/// The state of the machine, from the reference measurements before a trial to its end.
+/// The state of the machine before and during a trial.
 #[derive(Debug)]
 pub struct MachineWatch {
-    before: MachineState,
-    cpu_times: Option<CpuTimes>,
+    state: MachineState,
+    began: Option<CpuTimes>,
 }
 
 impl MachineWatch {
     /// Does the reference measurements, which take about a tenth of a second. The threads run on the first two of the CPUs that
     /// the workloads are pinned to, or of all.
-    pub fn start(pinned: &[usize]) -> MachineWatch {
+    pub fn measure(pinned: &[usize]) -> MachineWatch {
         let cpus = two_cpus(pinned);
-        let before = MachineState {
+        let state = MachineState {
             round_trip_ns: round_trip(cpus).ok(),
             send_and_read_ns: on_a_thread(cpus[0], send_and_read).ok(),
             steal_share: None,
         };
-        MachineWatch { before, cpu_times: cpu_times() }
+        MachineWatch { state, began: None }
+    }
+
+    /// The trial begins: stolen time counts from now on.
+    pub fn begin(&mut self) {
+        self.began = cpu_times();
     }
 
     /// The state until now.
     pub fn end(self) -> MachineState {
-        let steal_share = self.cpu_times.zip(cpu_times()).and_then(|(from, to)| share(from, to));
-        MachineState { steal_share, ..self.before }
+        let steal_share = self.began.zip(cpu_times()).and_then(|(from, to)| share(from, to));
+        MachineState { steal_share, ..self.state }
     }
 }
 
@@ -148,8 +154,7 @@ fn median_of(mut operation: impl FnMut() -> io::Result<usize>) -> io::Result<u64
         operation()?;
         times.push(began.elapsed());
     }
-    let (_, median, _) = times.select_nth_unstable(MEASURED / 2);
-    Ok(u64::try_from(median.as_nanos()).unwrap_or(u64::MAX))
+    Ok(u64::try_from(median(times, Duration::cmp).as_nanos()).unwrap_or(u64::MAX))
 }
 
 fn cpu_times() -> Option<CpuTimes> {
@@ -178,7 +183,9 @@ mod tests {
 
     #[test]
     fn both_reference_operations_are_measured() {
-        let state = MachineWatch::start(&[]).end();
+        let mut watch = MachineWatch::measure(&[]);
+        watch.begin();
+        let state = watch.end();
         let (round_trip, alone) = (state.round_trip_ns.unwrap(), state.send_and_read_ns.unwrap());
         assert!(alone > 0 && round_trip > alone, "{state:?}");
         assert!(state.steal_share.is_none_or(|share| (0.0..=1.0).contains(&share)), "{state:?}");
@@ -186,8 +193,9 @@ mod tests {
 
     #[test]
     fn a_cpu_that_does_not_exist_costs_the_measurement_only() {
-        let state = MachineWatch::start(&[CpuSet::MAX_CPU - 1]).end();
+        let state = MachineWatch::measure(&[CpuSet::MAX_CPU - 1]).end();
         assert_eq!((state.round_trip_ns, state.send_and_read_ns), (None, None));
+        assert_eq!(state.steal_share, None, "it has not begun");
     }
 
     #[test]

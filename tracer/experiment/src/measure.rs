@@ -143,19 +143,23 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let recorder = context.recorder()?;
     let settings =
         SessionSettings { alternates: context.phase.is_some(), ..context.settings.clone() };
-    // Before the probes are attached, because the reference is the machine without them.
-    let machine = MachineWatch::start(&trial.workloads.pin);
+    // Before the probes are attached, because the reference is the machine without them. A measurement of their cost compares
+    // its own phases and needs no reference.
+    let mut machine = context.phase.is_none().then(|| MachineWatch::measure(&trial.workloads.pin));
     let tracer = Tracer::start(&settings, tally, recorder)?;
-    let hooks = tracer.hooks().to_vec();
+    if let Some(machine) = &mut machine {
+        machine.begin();
+    }
+    let hooks = tracer.hooks();
     let mut workload_processes =
         WorkloadProcesses::new(trial, context.installations, context.signals, tracer.commands());
     let stopped = drive(context, trial, &tracer, &mut workload_processes, &counted).err();
     workload_processes.sample();
     workload_processes.group.stop();
-    let machine = machine.end();
+    let machine = machine.map(MachineWatch::end);
     let findings = tracer.end()?;
-    let outcome = finish(context, trial, &workload_processes, findings, hooks, stopped);
-    Ok(Outcome { machine: Some(machine), ..outcome })
+    let measured = Measured { findings, hooks, machine, stopped };
+    Ok(finish(context, trial, &workload_processes, measured))
 }
 
 /// What the deliveries of a trial have in common.
@@ -273,15 +277,22 @@ impl EndDetector {
     }
 }
 
+/// What was measured of a trial, and why it stopped if not by itself.
+struct Measured {
+    findings: Findings<Tally>,
+    hooks: Vec<Hook>,
+    machine: Option<MachineState>,
+    stopped: Option<TrialStopped>,
+}
+
 /// Puts together the outcome of a trial after its processes and the trace have ended.
 fn finish(
     context: &Context<'_>,
     trial: &Trial,
     workload_processes: &WorkloadProcesses<'_>,
-    findings: Findings<Tally>,
-    hooks: Vec<Hook>,
-    stopped: Option<TrialStopped>,
+    measured: Measured,
 ) -> Outcome {
+    let Measured { findings, hooks, machine, stopped } = measured;
     let Findings { sink: mut tally, snapshot, evidence, error, phases, recorder } = findings;
     let mut evidence = own_evidence(trial, &evidence);
     let (interrupted, failed) = match stopped {
@@ -318,7 +329,7 @@ fn finish(
         settings,
         phases,
         slowdown: None,
-        machine: None,
+        machine,
     }
 }
 

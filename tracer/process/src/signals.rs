@@ -4,7 +4,7 @@ use crate::rights;
 use crate::stdio::Terminals;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -24,6 +24,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 pub struct Signals {
     last: Arc<AtomicUsize>,
     terminals: Terminals,
+    /// Set by this process itself to stop a part of what it does.
+    flag: Option<Arc<AtomicBool>>,
 }
 
 /// The signal handling of this process, from the moment that signals are caught.
@@ -35,7 +37,7 @@ impl Signals {
     /// # Errors
     /// The kernel does not install a signal handler.
     pub fn catch() -> io::Result<Signals> {
-        let signals = Signals { last: Arc::default(), terminals: Terminals::look() };
+        let signals = Signals { last: Arc::default(), terminals: Terminals::look(), flag: None };
         for signal in [SIGINT, SIGTERM, SIGHUP] {
             if signal == SIGHUP && is_to_outlive_its_terminal() {
                 continue;
@@ -46,6 +48,12 @@ impl Signals {
         // With this handler, a file that reaches `ulimit -f` is an error of the write and does not end the process.
         signal_hook::flag::register(SIGXFSZ, Arc::default())?;
         Ok(CAUGHT.get_or_init(|| signals).clone())
+    }
+
+    /// These signals, and a flag that stops whatever listens to the returned value alone.
+    #[must_use]
+    pub fn or(&self, flag: Arc<AtomicBool>) -> Signals {
+        Signals { flag: Some(flag), ..self.clone() }
     }
 
     /// Starts a thread that ends the process some time after a signal, even if other threads are blocked (by a pipe that
@@ -92,7 +100,11 @@ impl Signals {
     /// What asked wirelap to stop, in words for people: a signal, or a terminal that has hung up.
     pub fn caught(&self) -> Option<&'static str> {
         let gone = || self.terminals.have_hung_up().then_some("the end of its terminal");
-        self.signalled().or_else(gone)
+        let flagged = || {
+            let is_set = |flag: &Arc<AtomicBool>| flag.load(Ordering::Relaxed);
+            self.flag.as_ref().is_some_and(is_set).then_some("the user")
+        };
+        self.signalled().or_else(gone).or_else(flagged)
     }
 }
 

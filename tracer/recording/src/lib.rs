@@ -43,10 +43,11 @@ pub use message::{MessageLeg, MessageSink};
 pub use pcapng::Section;
 pub use pcapng::custom::{ENTERPRISE, MESSAGE_TAG, TAG};
 pub use read::{
-    BlockOrEntry, Counts, NotACapture, Problem, Problems, Recording, open, uncompressed,
+    BlockOrEntry, Counts, NotACapture, Problem, Problems, Recording, open, open_through,
+    uncompressed,
 };
 pub use record::{Entry, Note};
 pub use write::{
-    DeviceName, Encoder, Limits, Recorder, Rotation, Settings, Shown, Store, Verbatim, WriteFailed,
-    Written, numbered,
+    DeviceName, Encoder, EventChoice, Excerpt, Limits, Recorder, Rotation, Settings, Shown, Store,
+    TooLarge, Verbatim, WriteFailed, Written, numbered,
 };

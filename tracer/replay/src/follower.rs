@@ -1,6 +1,7 @@
 //! The interface by which a caller gets events and deliveries while files are read.
 
-use wirelap_events::{Delivery, Event};
+use wirelap_correlate::{DeliverySink, Snapshot};
+use wirelap_events::{Delivery, Event, Nanos};
 use wirelap_process::Failure;
 
 /// Gets events and deliveries while files are read.
@@ -23,6 +24,20 @@ pub trait Follower {
     /// # Errors
     /// The follower cannot go on, which ends the reading.
     fn delivery(&mut self, delivery: &Delivery, topic: Option<&[u8]>) -> Result<(), Failure>;
+
+    /// Who gets everything that becomes of messages in place of [`Follower::delivery`]: deliveries with their causes, and the messages that
+    /// were given up. `None` if nobody does.
+    fn sink(&mut self) -> Option<&mut dyn DeliverySink> {
+        None
+    }
+
+    /// Whether the follower wants a snapshot now. `at` is the time of the events, up to which all were taken.
+    fn wants_snapshot(&mut self, _at: Nanos) -> bool {
+        false
+    }
+
+    /// Called with the snapshots that the follower wanted, and with the last one.
+    fn snapshot(&mut self, _snapshot: Snapshot) {}
 }
 
 /// A follower that ignores all events, for callers that need the report only.

@@ -4,8 +4,11 @@
 //! |---|---|
 //! | [`Replay`] | reads files and makes the report |
 //! | [`Follower`] | gets events and deliveries while files are read |
+//! | `pipeline` | the correlator, and who gets what it finds |
+//! | [`playback`] | what was read in steps of time, for a screen that shows it |
 //! | `several`, `hosts` | captures of several hosts, read together |
 //! | `copy` | writes a copy in which the packets tell what became of their messages |
+//! | [`message`] | what the files have of one message, as a file of its own |
 //! | `observed` | which observations the files contain |
 //! | `report` | the report of what was read |
 
@@ -17,8 +20,11 @@
 mod copy;
 mod follower;
 mod hosts;
+pub mod message;
 mod observed;
 mod open;
+mod pipeline;
+pub mod playback;
 mod replay;
 mod report;
 mod several;

@@ -8,7 +8,9 @@ use crate::open::{open, shown, unread};
 use crate::report::{left_out, packets_only, report};
 use std::io;
 use std::path::{Path, PathBuf};
-use wirelap_correlate::{Config, Correlator, DeliverySink, Host, Snapshot};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use wirelap_correlate::{Correlator, Host, Snapshot};
 use wirelap_events::{Delivery, Nanos, Saturate};
 use wirelap_process::{Failure, Outputs};
 use wirelap_recording::hosts::DuplicateCapture;
@@ -28,6 +30,8 @@ const SEVERAL_HOSTS: &str =
 /// Reads files through the correlator.
 pub struct Replay<F> {
     pub(crate) follower: F,
+    /// The bytes that were read of all files.
+    pub(crate) read: Arc<AtomicU64>,
     pub(crate) decode: Vec<(u16, String)>,
     pub(crate) correlator: Option<Correlator>,
     /// Complete deliveries that the follower has not got yet.
@@ -71,6 +75,7 @@ impl<F: Follower> Replay<F> {
     pub fn new(decode: &[(u16, String)], follower: F) -> Replay<F> {
         Replay {
             follower,
+            read: Arc::default(),
             decode: decode.to_vec(),
             correlator: None,
             ready: Vec::new(),
@@ -96,6 +101,11 @@ impl<F: Follower> Replay<F> {
         self.keeps_topics = true;
     }
 
+    /// The bytes that were read of all files so far, as they are in the files: compressed.
+    pub fn bytes_read(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.read)
+    }
+
     /// The follower.
     pub fn follower(&self) -> &F {
         &self.follower
@@ -116,7 +126,7 @@ impl<F: Follower> Replay<F> {
     }
 
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
-        let mut recording = open(path)?;
+        let mut recording = open(path, &self.read)?;
         let first = self.files == 0;
         self.files.grow(1);
         if first {
@@ -200,6 +210,7 @@ impl<F: Follower> Replay<F> {
             None => self.with(|correlator, out| correlator.finish(out))?,
         }
         let snapshot = self.correlator().snapshot(end);
+        self.follower.snapshot(self.for_follower(snapshot.clone()));
         let recorded = std::mem::take(&mut self.recorded);
         let cut = recorded.cut;
         let mut report = report(&snapshot, recorded, &self.other_reports);
@@ -229,7 +240,9 @@ impl<F: Follower> Replay<F> {
                 self.observed.add(event);
                 self.follower.event(event)?;
                 let Some(mut copy) = self.copy.take() else {
-                    return self.with(|correlator, out| correlator.take(event, out));
+                    self.with(|correlator, out| correlator.take(event, out))?;
+                    self.offer_snapshot(event.at);
+                    return Ok(());
                 };
                 copy.event(event, self.correlator());
                 self.copy = Some(copy);
@@ -242,7 +255,9 @@ impl<F: Follower> Replay<F> {
             Entry::Known(_) => {}
             Entry::Tick(at) => {
                 let Some(mut copy) = self.copy.take() else {
-                    return self.with(|correlator, out| correlator.tick(*at, out));
+                    self.with(|correlator, out| correlator.tick(*at, out))?;
+                    self.offer_snapshot(*at);
+                    return Ok(());
                 };
                 copy.tick(*at, self.correlator());
                 self.copy = Some(copy);
@@ -259,46 +274,5 @@ impl<F: Follower> Replay<F> {
             }
         }
         Ok(())
-    }
-
-    /// Performs a step of the correlator, and gives the deliveries that it completes to the follower.
-    fn with(
-        &mut self,
-        step: impl FnOnce(&mut Correlator, &mut dyn DeliverySink),
-    ) -> Result<(), Failure> {
-        let mut ready = std::mem::take(&mut self.ready);
-        let correlator = self.correlator();
-        step(correlator, &mut |delivery: &Delivery| {
-            if F::DELIVERIES {
-                ready.push(delivery.clone());
-            }
-        });
-        for delivery in ready.drain(..) {
-            let correlator = self.correlator.as_ref();
-            let topic = correlator.and_then(|all| all.topic(delivery.topic?));
-            self.follower.delivery(&delivery, topic)?;
-        }
-        self.ready = ready;
-        Ok(())
-    }
-
-    /// The correlator. It is made at the first use, when the notes at the beginning of a file have told its settings.
-    pub(crate) fn correlator(&mut self) -> &mut Correlator {
-        self.correlator.get_or_insert_with(|| {
-            let mut decode = self.decode.clone();
-            decode.extend(self.recorded.decode.iter().cloned());
-            let (packets_only, wall) = (self.packets_only, self.wall);
-            let usual = Config::default();
-            let hold = self.hold.unwrap_or_default().max(usual.hold);
-            Correlator::new(Config {
-                hold,
-                decode,
-                packets_only,
-                wall,
-                hosts: std::mem::take(&mut self.addresses),
-                topics: self.keeps_topics,
-                ..usual
-            })
-        })
     }
 }

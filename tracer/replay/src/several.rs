@@ -25,7 +25,8 @@ impl<F: Follower> Replay<F> {
         paths: &[PathBuf],
         hosts: &Hosts,
     ) -> Result<(), Failure> {
-        let mut files = paths.iter().map(|path| open(path)).collect::<Result<Vec<_>, _>>()?;
+        let mut files =
+            paths.iter().map(|path| open(path, &self.read)).collect::<Result<Vec<_>, _>>()?;
         self.packets_only = hosts.what == What::Packets;
         self.addresses.clone_from(&hosts.addresses);
         let trip = hosts.clocks.iter().map(|host| host.clock.at_most_ns).max().unwrap_or(0);

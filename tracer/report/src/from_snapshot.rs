@@ -55,7 +55,8 @@ pub fn results(snapshot: &Snapshot) -> Vec<RunResult> {
     snapshot.groups.iter().map(|group| result(group, &snapshot.trust)).collect()
 }
 
-fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
+/// A row of a snapshot as a result.
+pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
     let processes: Vec<_> = group.processes.iter().map(Process::from).collect();
     let mut result = RunResult {
         middleware: group.middleware.clone(),

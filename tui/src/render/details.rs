@@ -13,15 +13,14 @@ use super::{ledger, panel};
 use crate::app::App;
 use crate::columns;
 use crate::layout::split_top;
+use crate::silence;
 use crate::text;
 use crate::theme::{Theme, letter};
 use crate::verdicts;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use wirelap_correlate::snapshot::{
-    Group, Process, Scheduling, SegmentStat, Summary, Trust, UnixClients,
-};
+use wirelap_correlate::snapshot::{Group, Process, Scheduling, SegmentStat, Summary, UnixClients};
 use wirelap_report::words;
 
 /// Width of the segment table with its margin, in columns.
@@ -38,7 +37,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let segments = segments(group, theme);
     let beside = body.width >= SEGMENTS_WIDTH + FACTS_WIDTH;
     let facts_width = if beside { body.width - SEGMENTS_WIDTH } else { body.width };
-    let mut facts = facts(group, &app.snapshot().trust, facts_width, theme);
+    let mut facts = facts(app, group, facts_width, theme);
     let longest =
         if beside { facts.len().max(segments.len()) } else { facts.len() + segments.len() };
     let heading = panel::scroll_title(&columns::name(group), longest, body);
@@ -79,12 +78,16 @@ fn segment(stat: &SegmentStat, theme: Theme) -> Line<'static> {
     ])
 }
 
-/// History, doubts, verdict, latencies, counts, bytes, processes and notes, in this order.
-fn facts(group: &Group, trust: &Trust, width: u16, theme: Theme) -> Vec<Line<'static>> {
+/// History, silence, doubts, verdict, latencies, counts, bytes, processes and notes, in this order.
+fn facts(app: &App, group: &Group, width: u16, theme: Theme) -> Vec<Line<'static>> {
     let width = usize::from(width).saturating_sub(1);
     let mut lines = history(group, width, theme);
     let mut add = |label: &str, value: &str| lines.extend(fact(label, value, width, theme));
-    for doubt in group.doubts(trust) {
+    if let Some(silent) = silence::sentence(app, group) {
+        add("silent", &silent);
+    }
+    let (whole, trust) = app.since_start(group);
+    for doubt in whole.doubts(trust) {
         add(doubt.reliability.name(), &words::doubt(&doubt.reason));
     }
     for open in &group.why.open {
@@ -118,7 +121,7 @@ fn facts(group: &Group, trust: &Trust, width: u16, theme: Theme) -> Vec<Line<'st
 }
 
 /// A label and its value, wrapped beside it.
-fn fact(label: &str, value: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
+pub fn fact(label: &str, value: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let wrapped = text::wrap(value, width.saturating_sub(LABEL + 1));
     let line = |(index, text): (usize, String)| {
         let label = text::left(if index == 0 { label } else { "" }, LABEL);
@@ -189,8 +192,9 @@ fn process(process: &Process) -> String {
         (Some(cpu), Some(rss)) => format!("{} CPU, {}", text::cpu(cpu), text::bytes(rss)),
         (Some(cpu), None) => format!("{} CPU", text::cpu(cpu)),
         (None, Some(rss)) => text::bytes(rss),
-        (None, None) => "ended".into(),
+        (None, None) => if process.ended { "ended" } else { "not measured" }.into(),
     };
+    let usage = if process.ended && usage != "ended" { format!("ended, {usage}") } else { usage };
     let scheduling = scheduling(&process.scheduling);
     let usage = text::unbroken(&usage);
     let unix = process.unix.as_ref().map(unix_clients).unwrap_or_default();

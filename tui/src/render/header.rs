@@ -1,9 +1,10 @@
 //! The first lines of the screen: elapsed time, wirelap's own cost, and how far the figures can be trusted.
 
+use super::replay;
 use crate::app::App;
 use crate::layout::split_top;
 use crate::theme::Theme;
-use crate::{text, words};
+use crate::{silence, text, words};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -13,10 +14,13 @@ use ratatui::widgets::Paragraph;
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let (first, second) = split_top(area, 1);
     let snapshot = app.snapshot();
-    let mut spans = vec![
-        Span::styled(" wirelap", theme.heading()),
-        Span::raw(format!("  {}", text::clock(snapshot.at - snapshot.since))),
-    ];
+    let mut spans = vec![Span::styled(" wirelap", theme.heading())];
+    if let Some(state) = app.replay() {
+        let room = usize::from(first.width).saturating_sub(text::width(" wirelap") + 1);
+        spans.extend(replay::spans(&state, room, theme));
+    } else {
+        spans.push(Span::raw(format!("  {}", text::clock(snapshot.at - snapshot.since))));
+    }
     if app.is_paused() {
         spans.push(Span::raw("  "));
         spans.push(Span::styled(" PAUSED ", theme.state()));
@@ -24,6 +28,10 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let line = Line::from(spans);
     let used = line.width();
     frame.render_widget(line, first);
+    if app.is_replay() {
+        // Nothing is traced, so this costs no traced program anything.
+        return trust_line(frame, second, app, theme);
+    }
     let cost = words::tracer(&snapshot.trust);
     let room = usize::from(area.width).saturating_sub(used + 1);
     if text::width(&cost) < room {
@@ -35,8 +43,12 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
         };
         frame.render_widget(Span::styled(right, theme.dim()), area);
     }
-    if !second.is_empty() {
-        frame.render_widget(trust(app, second.width, theme), second);
+    trust_line(frame, second, app, theme);
+}
+
+fn trust_line(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
+    if !area.is_empty() {
+        frame.render_widget(trust(app, area.width, theme), area);
     }
 }
 
@@ -44,7 +56,11 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
 fn trust(app: &App, width: u16, theme: Theme) -> Line<'static> {
     let mut spans = vec![Span::raw(" ")];
     let mut left = usize::from(width).saturating_sub(1);
-    for (part, warning) in words::trust_parts(app.snapshot()) {
+    let mut parts = words::trust_parts(app.snapshot());
+    if let Some(silent) = silence::summary(app) {
+        parts.insert(parts.len().min(1), (silent, true));
+    }
+    for (part, warning) in parts {
         let separator = if spans.len() > 1 { " · " } else { "" };
         let part = if warning { format!("! {part}") } else { part };
         let Some(after) = left.checked_sub(text::width(separator) + text::width(&part)) else {

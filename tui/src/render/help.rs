@@ -1,55 +1,34 @@
 //! The help panel (every warning in full, the keys, the columns), and the panel for a screen without rows.
 
 use super::panel;
-use crate::app::App;
+use crate::app::{App, keys};
 use crate::columns::Column;
 use crate::layout::split_top;
 use crate::theme::Theme;
-use crate::{text, words};
+use crate::{silence, text, words};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-/// The keys in the last line of the screen, the most important first.
-pub const FOOTER: [(&str, &str); 9] = [
-    ("q", "quit"),
-    ("?", "help"),
-    ("p", "pause"),
-    ("s", "sort"),
-    ("↑↓", "select"),
-    ("⏎", "details"),
-    ("w", "why"),
-    ("r", "reverse"),
-    ("b", "bars"),
-];
-
-const KEYS: [(&str, &str); 10] = [
-    ("q  Ctrl-C", "quit; Esc closes a panel first"),
-    ("?  h", "this help"),
-    ("p  space", "pause: the screen is not updated, tracing goes on"),
-    ("s S  > <", "sort by the next or previous column"),
-    ("r", "reverse the order"),
-    ("↑↓  j k", "select a row; Home and End go to the first and last"),
-    ("⏎  Tab", "all details of the selected row, and back"),
-    ("w", "why the selected row's messages took so long, and back"),
-    ("b", "bars: share of the time, or length by median latency"),
-    ("PgUp PgDn", "scroll this help, the details and why"),
-];
+const MOUSE: &str = "click a row, a view, a heading or a key of the last line; the wheel moves and scrolls; Shift and drag select text in most terminals";
 
 /// Draws the help in place of the body.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let (title, body) = split_top(area, 1);
     let mut lines: Vec<Line<'_>> = Vec::new();
     let width = usize::from(body.width);
-    let warnings = words::warnings(app.snapshot());
+    let warnings = silence::warnings(app);
     for warning in &warnings {
         push(&mut lines, "!", warning, (3, width), theme);
     }
     if !warnings.is_empty() {
         lines.push(Line::default());
     }
-    for (key, what) in KEYS {
-        push(&mut lines, key, what, (12, width), theme);
+    for binding in keys::bindings(app).into_iter().filter(|binding| !binding.shown.is_empty()) {
+        push(&mut lines, binding.shown, binding.words, (12, width), theme);
+    }
+    if app.has_mouse() {
+        push(&mut lines, "mouse", MOUSE, (12, width), theme);
     }
     lines.push(Line::default());
     for column in Column::ALL {
@@ -77,10 +56,15 @@ fn push(
     }
 }
 
-/// Draws what to do while there are no rows.
-pub fn draw_nothing_yet(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
+/// Draws why there are no rows, and what to do.
+pub fn draw_nothing(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
+    let sentences = match (app.unfiltered(), app.replay()) {
+        (0, Some(replay)) => words::nothing_read(&replay),
+        (0, None) => words::nothing_yet_on_screen(app.snapshot()),
+        (hidden, _) => words::nothing_matches(app.filter(), hidden),
+    };
     let mut lines = vec![Line::default()];
-    for (index, sentence) in words::nothing_yet(app.snapshot()).iter().enumerate() {
+    for (index, sentence) in sentences.iter().enumerate() {
         for part in text::wrap(sentence, usize::from(area.width).saturating_sub(4)) {
             let style = if index == 0 { theme.heading() } else { ratatui::style::Style::new() };
             lines.push(Line::styled(format!("  {part}"), style));

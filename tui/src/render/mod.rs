@@ -22,22 +22,37 @@
 //! From 161 columns on, the details are to the right of the table and the bars. The key `w` shows the panel of why.rs in
 //! place of the body; on a screen of 40 lines or more it is also below the details.
 
+mod bytes;
+mod columns_list;
+mod compare;
 mod details;
+mod distribution;
+mod experiments;
+pub(crate) mod footer;
 mod header;
 mod help;
 mod ledger;
+mod log;
+mod messages;
+mod page;
+pub(crate) mod palette;
 mod panel;
-mod stages;
-mod table;
+mod plot;
+mod probes;
+mod replay;
+pub(crate) mod stages;
+pub(crate) mod table;
+pub(crate) mod tabs;
+mod threads;
 mod why;
 
-use crate::app::App;
-use crate::layout::{self, ScreenContent};
+use crate::app::{App, Overlay, View};
+use crate::layout::{self, PanelAreas, ScreenContent};
 use crate::theme::Theme;
-use crate::{text, words};
+use crate::{silence, text};
 use ratatui::Frame;
 use ratatui::layout::Rect;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui::widgets::Paragraph;
 
 /// Draws the whole screen.
@@ -46,26 +61,25 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
     if !layout::fits(area) {
         return too_small(frame, area);
     }
-    let warnings: Vec<Vec<String>> = words::warnings(app.snapshot())
-        .iter()
-        .map(|warning| text::wrap(warning, usize::from(area.width).saturating_sub(3)))
-        .collect();
-    let content = ScreenContent {
-        rows: app.rows().len(),
-        warnings: warnings.iter().map(Vec::len).sum(),
-        view: app.view(),
-    };
-    let areas = layout::panel_areas(area, content);
+    let warnings = warnings(app, area.width);
+    let ScreenAreas { panels: areas, body, workloads } = areas_below(app, area, &warnings);
     header::draw(frame, areas.header, app, theme);
     header::draw_warnings(frame, areas.warnings, &warnings, theme);
-    footer(frame, areas.footer, theme);
-    let top = areas.warnings.bottom();
-    let body = Rect { y: top, height: areas.footer.y - top, ..area };
-    if app.is_help() {
-        return help::draw(frame, body, app, theme);
+    tabs::draw(frame, areas.tabs, app, theme);
+    footer::draw(frame, areas.footer, app, theme);
+    match app.overlay() {
+        Some(Overlay::Help) => return help::draw(frame, body, app, theme),
+        Some(Overlay::Palette(input)) => return palette::draw(frame, body, app, input, theme),
+        Some(Overlay::Columns(at)) => {
+            let table = areas.table.unwrap_or(body);
+            let fitting = table::TableParts::columns_in(app, table.width);
+            return columns_list::draw(frame, body, app, (*at, &fitting), theme);
+        }
+        Some(Overlay::Experiments) => experiments::draw(frame, workloads, app, theme),
+        Some(Overlay::Filter(..)) | None => {}
     }
-    if app.rows().len() == 0 {
-        return help::draw_nothing_yet(frame, body, app, theme);
+    if app.rows().len() == 0 && app.view().is_of_a_row() {
+        return help::draw_nothing(frame, body, app, theme);
     }
     if let Some(area) = areas.table {
         table::draw(frame, area, app, theme);
@@ -79,11 +93,67 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
     if let Some(area) = areas.why {
         why::draw(frame, area, app, theme);
     }
+    if let Some(area) = areas.whole {
+        whole(frame, area, app, theme);
+    }
+}
+
+/// Where everything is on a screen that is large enough.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScreenAreas {
+    /// The panels.
+    pub panels: PanelAreas,
+    /// What is between the tabs and the last line, without the workloads.
+    pub body: Rect,
+    /// The workloads; empty if they are not shown.
+    pub workloads: Rect,
+}
+
+/// Where everything is.
+pub(crate) fn areas(app: &App, area: Rect) -> ScreenAreas {
+    areas_below(app, area, &warnings(app, area.width))
+}
+
+fn areas_below(app: &App, area: Rect, warnings: &[Vec<String>]) -> ScreenAreas {
+    let content = ScreenContent {
+        rows: app.rows().len(),
+        warnings: warnings.iter().map(Vec::len).sum(),
+        view: app.view(),
+    };
+    let workloads = if app.shows_experiments() { experiments::lines(area.height) } else { 0 };
+    let (inner, below) = layout::split_top(area, area.height - workloads);
+    let mut panels = layout::panel_areas(inner, content);
+    // The last line of the screen stays the last one.
+    let workloads = Rect { y: panels.footer.y, ..below };
+    panels.footer.y = area.bottom() - 1;
+    let top = panels.tabs.bottom();
+    let body = Rect { y: top, height: inner.bottom() - 1 - top, ..area };
+    ScreenAreas { panels, body, workloads }
+}
+
+/// The warnings, each wrapped into lines.
+fn warnings(app: &App, width: u16) -> Vec<Vec<String>> {
+    let wrap = |warning: &String| text::wrap(warning, usize::from(width).saturating_sub(3));
+    silence::warnings(app).iter().map(wrap).collect()
+}
+
+/// Draws the view that fills the body alone.
+fn whole(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
+    match app.view() {
+        View::Overview | View::Details | View::Why => {}
+        View::Compare => compare::draw(frame, area, app, theme),
+        View::Distribution => distribution::draw(frame, area, app, theme),
+        View::Messages => messages::draw(frame, area, app, theme),
+        View::Ledger => bytes::draw(frame, area, app, theme),
+        View::Threads => threads::draw(frame, area, app, theme),
+        View::Probes => probes::draw(frame, area, app, theme),
+        View::Log => log::draw(frame, area, app, theme),
+    }
 }
 
 fn too_small(frame: &mut Frame<'_>, area: Rect) {
     let sentence = format!(
-        "wirelap needs {}×{} characters; this terminal has {}×{}. q quits.",
+        "wirelap needs {}×{} characters; this terminal has {}×{}. Make it larger; q quits.",
         layout::MIN_WIDTH,
         layout::MIN_HEIGHT,
         area.width,
@@ -91,18 +161,4 @@ fn too_small(frame: &mut Frame<'_>, area: Rect) {
     );
     let lines = text::wrap(&sentence, usize::from(area.width));
     frame.render_widget(Paragraph::new(lines.into_iter().map(Line::raw).collect::<Vec<_>>()), area);
-}
-
-/// Draws the keys, as many as fit uncut.
-fn footer(frame: &mut Frame<'_>, area: Rect, theme: Theme) {
-    let mut left = usize::from(area.width);
-    let mut spans = Vec::new();
-    for (key, what) in help::FOOTER {
-        let takes = text::width(key) + text::width(what) + 3;
-        let Some(after) = left.checked_sub(takes) else { break };
-        left = after;
-        spans.push(Span::styled(format!(" {key}"), theme.heading()));
-        spans.push(Span::raw(format!(" {what} ")));
-    }
-    frame.render_widget(Line::from(spans), area);
 }

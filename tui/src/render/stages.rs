@@ -19,7 +19,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
-use wirelap_correlate::snapshot::Group;
+use wirelap_correlate::snapshot::{Group, SegmentStat};
 use wirelap_events::{Nanos, Segment};
 
 /// Width of the median at a bar's end with the space before it, in columns.
@@ -27,8 +27,7 @@ const MEDIAN: u16 = 8;
 
 /// Draws title, the bars of the rows around the selected one, and the legend.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
-    let (title, rest) = split_top(area, 1);
-    let (body, legend) = split_top(rest, rest.height.saturating_sub(LEGEND_LINES));
+    let (title, body, legend) = parts(area);
     let what = match app.scale() {
         Scale::Share => "where the time goes: share of each one-way latency",
         Scale::Time => "where the time goes: bars as long as the median latency",
@@ -51,7 +50,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
                 name_width.into(),
             )));
             spans.push(Span::raw(" "));
-            spans.extend(bar(group, length, theme));
+            spans.extend(bar(&group.segments, length, theme));
             spans.push(Span::raw(" ".repeat(usize::from(bar_width - length))));
             spans.push(Span::raw(median(group)));
             Line::from(spans)
@@ -59,6 +58,21 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
         .collect();
     frame.render_widget(Paragraph::new(rows), body);
     frame.render_widget(Paragraph::new(self::legend(app, legend.width, theme)), legend);
+}
+
+/// Title, bars and legend.
+fn parts(area: Rect) -> (Rect, Rect, Rect) {
+    let (title, rest) = split_top(area, 1);
+    let (body, legend) = split_top(rest, rest.height.saturating_sub(LEGEND_LINES));
+    (title, body, legend)
+}
+
+/// The position of the row in a line of the screen.
+pub fn row_at(app: &App, area: Rect, y: u16) -> Option<usize> {
+    let (_, body, _) = parts(area);
+    let shown = window(app.rows().len(), app.position(), usize::from(body.height));
+    let line = usize::from(y.checked_sub(body.y)?);
+    Some(shown.start + line).filter(|at| shown.contains(at))
 }
 
 fn median(group: &Group) -> String {
@@ -71,11 +85,11 @@ fn median(group: &Group) -> String {
 }
 
 /// A bar of `length` cells, one span for each segment.
-pub fn bar(group: &Group, length: u16, theme: Theme) -> Vec<Span<'static>> {
+pub fn bar(segments: &[SegmentStat], length: u16, theme: Theme) -> Vec<Span<'static>> {
     let mut spans = Vec::new();
-    for (segment, cells) in bars::apportion(&group.segments, length) {
+    for (segment, cells) in bars::apportion(segments, length) {
         let cells = usize::from(cells);
-        let text = if theme.color {
+        let text = if theme.has_color() {
             text::left(&letter(segment).to_string(), cells)
         } else {
             letter(segment).to_string().repeat(cells)

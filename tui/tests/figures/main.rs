@@ -1,13 +1,17 @@
 //! The screen shows the figures of the JSON. The test reads the drawn screen as a person does, and compares each figure with the
 //! number in the JSON of the same snapshot.
 //!
-//! Not in the JSON, and so not compared: what was a second ago (`MSG/S`, `p50 now`, `msg/s now`, the sparklines).
+//! Not in the JSON, and so not compared: what was in the last seconds (`MSG/S`, `p50 now`, `msg/s now`, the sparklines).
 
 #![allow(missing_docs, reason = "a test")]
 
+mod bytes;
 mod causes;
 mod details;
 mod figure;
+mod messages;
+mod probes;
+mod threads;
 
 use crossterm::event::KeyCode;
 use figure::{Figure, after, assert_shows, before, number};
@@ -32,7 +36,7 @@ fn screen(snapshot: &Snapshot, keys: &[KeyCode]) -> Vec<String> {
         app.on_key((*key).into());
     }
     let mut terminal = Terminal::new(TestBackend::new(SIZE.0, SIZE.1)).unwrap();
-    terminal.draw(|frame| render::screen(frame, &app, Theme { color: true })).unwrap();
+    terminal.draw(|frame| render::screen(frame, &app, Theme::DARK)).unwrap();
     let buffer = terminal.backend().buffer();
     let line = |y| (0..SIZE.0).map(|x| buffer[(x, y)].symbol()).collect::<String>();
     (0..SIZE.1).map(line).collect()
@@ -57,21 +61,27 @@ fn cut(line: &str, from: usize, to: usize) -> String {
 
 /// The rows of the comparison: the text below each heading.
 fn comparison(lines: &[String]) -> Vec<BTreeMap<&'static str, String>> {
-    const TITLES: [&str; 14] = [
+    const TITLES: [&str; 20] = [
         "MIDDLEWARE",
         "MSG/S",
         "P50",
+        "P90",
         "P99",
         "P99.9",
         "MAX",
         "GAP50",
         "GAP99",
+        "DWELL",
         "OVERHD",
         "B/MSG",
+        "RETRANS",
         "PAYLOAD",
         "DELIVERED",
         "MATCH",
+        "TRUST",
         "WHY",
+        "P50 BY S",
+        "MSG BY S",
     ];
     let (at, heading) =
         lines.iter().enumerate().find(|(_, line)| line.starts_with("  MIDDLEWARE")).unwrap();
@@ -87,7 +97,9 @@ fn comparison(lines: &[String]) -> Vec<BTreeMap<&'static str, String>> {
             // Figures end where their heading ends; texts begin where it begins.
             let (from, to) = match title {
                 "MIDDLEWARE" => (begin, ends[1].2 - 7),
+                "TRUST" => (begin, begin + 8),
                 "WHY" => (begin, begin + 19),
+                "P50 BY S" | "MSG BY S" => (begin, begin + 10),
                 _ => (ends[index - 1].2, end),
             };
             (title, cut(line, from, to))
@@ -117,6 +129,13 @@ fn bytes_per_message(result: &Value) -> Option<f64> {
     (number(result, "/overhead/deliveries") > 0.0).then_some(sum)
 }
 
+/// The broker's median time; `None` without a broker.
+fn dwell(result: &Value) -> Option<f64> {
+    let segments = result["segments"].as_array().unwrap().iter();
+    let dwells = segments.filter(|segment| segment["segment"] == "broker_dwell");
+    dwells.map(|segment| number(segment, "/p50_ns")).reduce(f64::max)
+}
+
 fn assert_row(place: &str, cells: &BTreeMap<&'static str, String>, result: &Value) {
     // A wide character takes two cells, of which the second is empty.
     let name = result["middleware"].as_str().unwrap().replace(' ', "");
@@ -125,6 +144,7 @@ fn assert_row(place: &str, cells: &BTreeMap<&'static str, String>, result: &Valu
     assert!(shown.starts_with(&name), "{place}: {cells:?}");
     for (title, of, figure) in [
         ("P50", "/latency/one_way_ns", "p50"),
+        ("P90", "/latency/one_way_ns", "p90"),
         ("P99", "/latency/one_way_ns", "p99"),
         ("P99.9", "/latency/one_way_ns", "p999"),
         ("MAX", "/latency/one_way_ns", "max"),
@@ -140,6 +160,11 @@ fn assert_row(place: &str, cells: &BTreeMap<&'static str, String>, result: &Valu
         .map(|ratio| if cells["OVERHD"].starts_with('×') { ratio } else { (ratio - 1.0) * 100.0 });
     assert_cell(&format!("{place}: OVERHD"), &cells["OVERHD"], beyond);
     assert_cell(&format!("{place}: B/MSG"), &cells["B/MSG"], bytes_per_message(result));
+    assert_cell(&format!("{place}: DWELL"), &cells["DWELL"], dwell(result));
+    let retransmissions = number(result, "/overhead/retransmissions");
+    assert_cell(&format!("{place}: RETRANS"), &cells["RETRANS"], Some(retransmissions));
+    let reliability = result["trust"]["verdict"].as_str().unwrap();
+    assert_eq!(cells["TRUST"], reliability, "{place}");
     let delivered = number(result, "/messages/delivered");
     let payload = (delivered > 0.0).then(|| number(result, "/payload_bytes"));
     assert_cell(&format!("{place}: PAYLOAD"), &cells["PAYLOAD"], payload);

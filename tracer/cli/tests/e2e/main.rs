@@ -12,15 +12,18 @@ mod failures;
 mod faults;
 mod hosts;
 mod limits;
+mod memory;
 #[cfg(feature = "parquet")]
 mod messages;
 mod mqtt;
 mod offline;
 mod resume;
 mod rights;
+mod screen;
 mod soak;
 mod terminal;
 mod why;
+mod workloads;
 
 use bench::{Bench, lock};
 use rustix::process::Signal;

@@ -2,31 +2,13 @@
 
 use crate::LONG;
 use crate::bench::{Bench, Call, lock, poll};
+pub use crate::screen::terminal;
 use rustix::process::Signal;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Action, Winsize, tcflow, tcsetwinsize};
+use rustix::termios::{Action, tcflow};
 use serde_json::Value;
-use std::fs::{self, File, OpenOptions};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::fs;
 use std::path::Path;
 use std::process::Child;
-
-/// Does not become our own terminal.
-const O_NOCTTY: i32 = 0o400;
-
-/// Both ends of a terminal.
-pub fn terminal() -> (OwnedFd, File) {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
-    grantpt(&master).unwrap();
-    unlockpt(&master).unwrap();
-    let name = ptsname(&master, Vec::new()).unwrap();
-    let mut options = OpenOptions::new();
-    let slave = options.read(true).write(true).custom_flags(O_NOCTTY).open(name.to_str().unwrap());
-    let size = Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 };
-    tcsetwinsize(&master, size).unwrap();
-    (master, slave.unwrap())
-}
 
 /// Those threads of a process that `is` says yes to, by their folder in /proc.
 fn has_thread(process: &Child, is: impl Fn(&Path) -> bool) -> Option<()> {

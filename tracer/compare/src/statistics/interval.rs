@@ -32,6 +32,11 @@ impl Spread {
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).total();
         Spread { count, variance: squares / (count - 1.0).max(1.0) / count }
     }
+
+    /// The variance of the mean.
+    pub fn variance(&self) -> f64 {
+        self.variance
+    }
 }
 
 /// The interval that holds the true difference with this probability. `draws` are sorted, `centre` is the difference as it was
@@ -76,7 +81,7 @@ fn widening(spreads: &[Spread], quantile: f64) -> f64 {
 }
 
 /// Those of Welch and Satterthwaite; all of them if nothing varies.
-fn degrees_of_freedom(spreads: &[Spread]) -> f64 {
+pub fn degrees_of_freedom(spreads: &[Spread]) -> f64 {
     let (mut variance, mut fourth, mut all) = (0.0, 0.0, 0.0);
     for spread in spreads {
         let freedom = (spread.count - 1.0).max(1.0);

@@ -1,6 +1,8 @@
 //! Who takes deliveries.
 
+use crate::view::Snapshot;
 use crate::why::DelayCause;
+use std::sync::Arc;
 use wirelap_events::{Delivery, TopicId};
 
 /// Takes deliveries as they become complete.
@@ -37,6 +39,9 @@ pub trait DeliverySink {
     /// Takes what is known of a message that is given up, or still under way `at_end`: its legs as far as it came. It was
     /// not seen to be delivered; a stream's bytes may wait in the receiver's queue.
     fn undelivered(&mut self, _so_far: &Delivery, _at_end: bool) {}
+
+    /// Takes a snapshot that is published; the deliveries before it were taken before.
+    fn published(&mut self, _snapshot: &Arc<Snapshot>) {}
 }
 
 impl<F: FnMut(&Delivery)> DeliverySink for F {

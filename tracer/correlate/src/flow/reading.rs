@@ -43,14 +43,16 @@ impl Conversation {
         });
     }
 
-    /// Goes on at `at` after a pause on purpose: the bytes in between are nobody's failure.
+    /// Goes on at `at` after a pause on purpose: the bytes in between are nobody's failure, nor are the messages in them of a
+    /// batch that had begun before.
     fn resume(&mut self, side: Side, at: Offset, found: &mut DecoderOutput) {
-        let before = self.undecoded_bytes();
+        let (before, unread) = (self.undecoded_bytes(), found.unread);
         self.reassemble(side, found, |flow, out| {
             flow.interrupt(out);
             flow.resume_at(at, out);
         });
         self.paused.grow(self.undecoded_bytes().saturating_sub(before));
+        found.unread = unread;
     }
 
     /// Runs the reassembly of one side, reading what comes out.

@@ -257,7 +257,7 @@ impl Assemblies {
             self.due.push_back((by.at, id));
             while let Some((held, socket)) = order.next_free(&self.open) {
                 if let Some(held_back) = self.open.get_mut(held.0).filter(|a| a.serial == held.1) {
-                    held_back.get(socket, got);
+                    held_back.get(socket, got.map(|last| (by.at, last)));
                     self.due.push_back((by.at, held));
                 }
             }

@@ -54,6 +54,8 @@ pub struct Reader {
     taken: Vec<u64>,
     have: u32,
     pub last: Option<Last>,
+    /// When it took that.
+    last_at: Nanos,
     /// With what it got the message: with `last`, or with something sent before it that it lacked.
     pub got: Option<Last>,
     /// When it got it is not known: what it may have waited for never came.
@@ -144,18 +146,18 @@ impl Assembly {
     pub(super) fn take(&mut self, carrier: Carrier, by: Taker) -> bool {
         let of = self.of;
         if let Some(reader) = self.readers.iter_mut().find(|reader| reader.socket == by.socket) {
-            return reader.take(carrier, by.socket, of);
+            return reader.take(carrier, by, of);
         }
         // What is sent again in another direction is for a process that lacks it, whichever socket takes it.
         if carrier.direction != self.direction && by.pid.is_some() {
             let of_process = self.readers.iter_mut().filter(|reader| reader.pid == by.pid);
-            let taken = of_process.map(|reader| reader.take(carrier, by.socket, of));
+            let taken = of_process.map(|reader| reader.take(carrier, by, of));
             if let Some(any) = taken.reduce(|a, b| a || b) {
                 return any;
             }
         }
         self.readers.push(Reader::new(by));
-        self.readers.last_mut().is_some_and(|reader| reader.take(carrier, by.socket, of))
+        self.readers.last_mut().is_some_and(|reader| reader.take(carrier, by, of))
     }
 
     /// Words of the bits that say which fragments its readers have.
@@ -191,11 +193,13 @@ impl Assembly {
         self.readers.iter().any(|reader| reader.is(socket, pid))
     }
 
-    /// A reader got it with this datagram, or nobody knows when.
-    pub(super) fn get(&mut self, socket: SocketId, with: Option<Last>) {
+    /// A reader that had it got it with what was taken then, or nobody knows when. What an earlier read took may be found out
+    /// only later: then the reader got it when it had it.
+    pub(super) fn get(&mut self, socket: SocketId, with: Option<(Nanos, Last)>) {
         let reader = self.readers.iter_mut().find(|reader| reader.socket == socket);
         if let Some(reader) = reader.filter(|reader| reader.got.is_none()) {
-            reader.got = with.or(reader.last);
+            let later = with.filter(|(at, _)| *at >= reader.last_at).map(|(_, last)| last);
+            reader.got = later.or(reader.last);
             reader.is_unsure = with.is_none();
         }
     }
@@ -214,6 +218,7 @@ impl Reader {
             taken: Vec::new(),
             have: 0,
             last: None,
+            last_at: Nanos(0),
             got: None,
             is_unsure: false,
             told: false,
@@ -225,7 +230,7 @@ impl Reader {
     }
 
     /// Whether these are the last that it lacked, of a message with so many fragments.
-    fn take(&mut self, carrier: Carrier, socket: SocketId, of: Option<u32>) -> bool {
+    fn take(&mut self, carrier: Carrier, by: Taker, of: Option<u32>) -> bool {
         let end = carrier.first.saturating_add(carrier.count).min(of.unwrap_or(u32::MAX));
         if end > MAX_FRAGMENTS {
             return false;
@@ -242,7 +247,8 @@ impl Reader {
             self.have.grow(u32::from(is_new));
             if is_new && Some(self.have) == of {
                 let Carrier { direction, number, .. } = carrier;
-                self.last = Some(Last { direction, number, fragment, socket });
+                self.last = Some(Last { direction, number, fragment, socket: by.socket });
+                self.last_at = by.at;
                 return true;
             }
         }

@@ -2,7 +2,7 @@
 
 use crate::played::Played;
 use wirelap_correlate::GroupNote;
-use wirelap_events::Nanos;
+use wirelap_events::{Body, Nanos};
 use wirelap_test_support::compose::kafka::{
     batch, fetch, fetch_by_id, fetch_committed, fetched, fetched_by_id, produce, record,
     transactional,
@@ -83,6 +83,25 @@ fn records_that_were_not_captured_are_told() {
     let seen = played.counts()[0];
     assert!((1000..2000).contains(&seen), "{seen}");
     assert_eq!(seen + played.snapshot.trust.unread_messages, 3002);
+}
+
+/// The window of a sampled run closes in the middle of a batch: its other records are messages between windows, as all that
+/// are sent there.
+#[test]
+fn records_that_passed_between_two_windows_are_no_failure() {
+    let mut world = World::new();
+    let (mut producer, _) = house(&mut world);
+    let request = produce(1, "t", &batch(3000, &record(&[b'v'; 40]).repeat(3000)));
+    let (start, rest) = request.split_at(60_000);
+    world.message(&mut producer.up, start);
+    world.tell(Body::Window(false), &[]);
+    producer.up.advance(rest.len());
+    world.tell(Body::Window(true), &[]);
+    world.message(&mut producer.up, &produce(2, "t", &batch(1, &record(b"value"))));
+    let played = Played::of(&world);
+    let seen = played.counts()[0];
+    assert!((1000..2000).contains(&seen), "{seen}");
+    assert_eq!(played.snapshot.trust.unread_messages, 0);
 }
 
 #[test]

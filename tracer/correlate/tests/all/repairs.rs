@@ -2,8 +2,10 @@
 
 use crate::played::Played;
 use wirelap_correlate::{Config, VerdictKind};
-use wirelap_events::{Body, DropCause, DroppedPacket, FlowKey, LostEvents, Nanos, Probe, Stage};
-use wirelap_test_support::world::udp::{ALL, End, datagram, end, flow};
+use wirelap_events::{
+    Body, DropCause, DroppedPacket, FlowKey, LostEvents, Nanos, Probe, ReadKind, Stage,
+};
+use wirelap_test_support::world::udp::{ALL, End, Reported, datagram, end, flow};
 use wirelap_test_support::world::{World, process};
 
 const PREFIX: [u8; 12] = [1, 0x10, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11];
@@ -383,6 +385,34 @@ fn what_waited_for_something_that_never_came_was_delivered_nobody_knows_when() {
     let played = net.play();
     let counts = played.group().messages;
     assert_eq!((counts.sent, counts.delivered, counts.matched), (3, 2, 1));
+}
+
+/// What the second read took is found out when the later reads are known: the later messages did not wait for it.
+#[test]
+fn a_read_that_is_identified_late_holds_up_nothing() {
+    let mut net = Net::new();
+    let to = net.reader(2, 7413);
+    let mut expected = Vec::new();
+    for number in 1..=5 {
+        net.packets += 1;
+        let bytes = [header(), data(number), heartbeat(1, number)].concat();
+        let named = Reported { seen: true, ..ALL };
+        let (packets, from) = (net.packets, net.from);
+        let (_, reads) = datagram(&mut net.world, way(7413), packets, from, &[to], &bytes, named);
+        expected.extend(reads);
+        let read = net.world.events.last_mut().map(|event| &mut event.event.body);
+        if let (2, Some(Body::Read(read))) = (number, read) {
+            let len = u32::try_from(bytes.len()).unwrap();
+            read.kind = ReadKind::Datagram { packet: None, seen: None, flow: None, len };
+        }
+    }
+    let played = net.play();
+    assert_eq!(played.counts(), [5, 5, 5, 0]);
+    let reads = played.deliveries.iter().map(|d| d.legs[0].times.get(Stage::Read).unwrap());
+    let mut reads: Vec<Nanos> = reads.collect();
+    reads.sort();
+    assert_eq!(reads, expected);
+    assert!(played.deliveries.iter().all(|d| !d.legs[0].circumstances.behind_loss));
 }
 
 #[test]

@@ -39,6 +39,11 @@ impl From<WorkloadInstallation> for Installations {
 }
 
 impl Installations {
+    /// The installation on this host.
+    pub fn own(&self) -> &WorkloadInstallation {
+        &self.own
+    }
+
     /// Makes the hosts and links that a request wants. Needs root's rights.
     ///
     /// # Errors

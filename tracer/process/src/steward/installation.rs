@@ -188,6 +188,11 @@ fn remove_abandoned(temp: &Path, user: Option<User>) {
     }
 }
 
+/// Whether the workloads' program is there.
+pub fn is_installed() -> bool {
+    find().is_ok()
+}
+
 /// The path of the program: `$WIRELAP_WORKLOAD`, or the file beside wirelap's own program.
 fn find() -> io::Result<PathBuf> {
     if let Some(named) = env::var_os("WIRELAP_WORKLOAD") {

@@ -12,5 +12,6 @@ mod serve;
 mod wire;
 
 pub use client::{StartedWorkload, Steward};
+pub use installation::is_installed;
 pub use role::StewardRole;
 pub use serve::serve_if_asked;

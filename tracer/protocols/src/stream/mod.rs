@@ -406,9 +406,13 @@ impl Stream {
                     self.lock(conn);
                     return tail;
                 }
-                // The PDU is longer than the packet: its end has to confirm it.
+                // The PDU is longer than the packet: its end has to confirm it, unless it can be nothing else.
                 SyncEvidence::Head(len) if conn.stands_out(tail) => {
                     self.skip(before);
+                    if conn.is_certain(self.side, tail) {
+                        self.lock(conn);
+                        return tail;
+                    }
                     let range = ByteRange::new(self.next.unwrap_or_default(), len);
                     self.state = StreamState::Body { range, cut: false, guess: true };
                     return tail;

@@ -37,7 +37,7 @@ mod section;
 
 pub use block::{Block, BlockOrEntry};
 pub use blocks::NotACapture;
-pub use open::{open, uncompressed};
+pub use open::{open, open_through, uncompressed};
 pub use packets::PacketPlace;
 pub use peek::{Peek, Wanted};
 pub use problem::{Counts, Problem, Problems};

@@ -19,14 +19,26 @@ const MAX_WINDOW: u64 = 128 << 20;
 /// # Errors
 /// The file cannot be opened, or not be read.
 pub fn open(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    open_through(path, |source| source)
+}
+
+/// As [`open`], but the bytes of the file, still compressed, are read through what `through` makes of them: a reader that counts them,
+/// for instance.
+///
+/// # Errors
+/// The path cannot be opened, is a folder, or cannot be read.
+pub fn open_through(
+    path: &Path,
+    through: impl FnOnce(Box<dyn Read + Send>) -> Box<dyn Read + Send>,
+) -> io::Result<Box<dyn Read + Send>> {
     if path == Path::new("-") {
-        return uncompressed(Box::new(io::stdin()));
+        return uncompressed(through(Box::new(io::stdin())));
     }
     let file = File::open(path)?;
     if file.metadata()?.is_dir() {
         return Err(io::ErrorKind::IsADirectory.into());
     }
-    uncompressed(Box::new(file))
+    uncompressed(through(Box::new(file)))
 }
 
 /// Bytes that may be compressed with gzip or zstd, uncompressed.

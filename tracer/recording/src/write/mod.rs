@@ -16,11 +16,13 @@
 //! | `pending` | packets that wait until it is known what became of their messages; with `flow` (what waits of one flow) and `annotated` (a block that gets more options) |
 //! | `files` | the files: full disks, rings |
 //! | `recorder` | what is being recorded, and when files change |
+//! | `excerpt` | a part of a recording or capture, as a file of its own |
 //! | `verbatim` | a capture of others, written again block by block |
 
 mod annotated;
 mod comment;
 mod encoder;
+mod excerpt;
 mod files;
 mod flow;
 mod interfaces;
@@ -31,6 +33,7 @@ mod sockets;
 mod verbatim;
 
 pub use encoder::{Encoder, Settings};
+pub use excerpt::{EventChoice, Excerpt, TooLarge};
 pub use files::{Rotation, Store, WriteFailed, numbered};
 pub use interfaces::DeviceName;
 pub use pending::Limits;

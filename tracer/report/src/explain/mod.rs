@@ -29,7 +29,7 @@ mod words;
 
 pub use found::{cost, headline, in_short, name as verdict_name, nothing, when};
 pub use opening::text as opening;
-pub use participants::Participants;
+pub use participants::{Participants, is_workload};
 pub use slowest::{name as message_name, timeline};
 pub use tail::{heading as tail_heading, holders, words as tail_words};
 pub use trust::clock;

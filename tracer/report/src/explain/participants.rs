@@ -105,7 +105,8 @@ impl<'a> Participants<'a> {
     }
 }
 
-fn is_workload(name: &str) -> bool {
+/// Whether this is the kernel's name of one of wirelap's own workloads.
+pub fn is_workload(name: &str) -> bool {
     name.starts_with(WORKLOAD)
 }
 

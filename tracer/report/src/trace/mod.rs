@@ -24,6 +24,7 @@ mod names;
 mod tracks;
 
 pub use about::TraceMetadata;
+pub use tracks::thread_of;
 
 use causes::{BlamedTimes, Causes};
 use drawn::{DrawnLeg, DrawnLegs, LegKey};

@@ -45,29 +45,38 @@ enum TrackGroup {
     Flow(FlowKey),
 }
 
+/// The thread that has a message during a span of a leg; of the dwell, the thread that sends it on. `None` while the message is in a
+/// socket or on the wire, and if the thread is not known.
+pub fn thread_of(span: &SegmentSpan<'_>, leg: &Leg) -> Option<TaskId> {
+    let task = match span.segment {
+        Segment::ClientTx | Segment::Write | Segment::BrokerDwell => leg.sender,
+        Segment::SocketTx | Segment::Loss | Segment::Qdisc | Segment::Wire | Segment::StackRx => {
+            None
+        }
+        Segment::Wakeup => leg.chain.first().map(|hop| hop.task).or(leg.reader),
+        Segment::RunQueue | Segment::Handoff => span.hop.map(|hop| hop.task).or(leg.reader),
+        Segment::Busy | Segment::Read | Segment::ClientRx => leg.reader,
+    };
+    task.filter(|task| task.pid != Pid(0))
+}
+
 impl Track {
     /// The track that a span of a leg is on.
     pub fn of(span: &SegmentSpan<'_>, leg: &Leg) -> Track {
-        let thread = |task: Option<TaskId>, or: Track| {
-            task.filter(|task| task.pid != Pid(0)).map_or(or, Track::Thread)
-        };
-        let receiver = Track::Receiver(leg.flow);
-        match span.segment {
-            Segment::ClientTx | Segment::Write => thread(leg.sender, Track::Sender(leg.flow)),
-            Segment::SocketTx => Track::Sender(leg.flow),
-            Segment::Loss | Segment::Qdisc | Segment::Wire => Track::Wire(leg.flow),
-            Segment::StackRx => receiver,
-            Segment::Wakeup => {
-                thread(leg.chain.first().map(|hop| hop.task).or(leg.reader), receiver)
-            }
-            Segment::RunQueue | Segment::Handoff => {
-                thread(span.hop.map(|hop| hop.task).or(leg.reader), receiver)
-            }
-            Segment::Busy | Segment::Read | Segment::ClientRx => thread(leg.reader, receiver),
-            Segment::BrokerDwell => leg
-                .sender
-                .filter(|task| task.pid != Pid(0))
-                .map_or(Track::HeldAt(leg.flow.src, leg.flow.scope), |task| Track::Held(task.pid)),
+        let thread = thread_of(span, leg);
+        if span.segment == Segment::BrokerDwell {
+            let at = Track::HeldAt(leg.flow.src, leg.flow.scope);
+            return thread.map_or(at, |task| Track::Held(task.pid));
+        }
+        thread.map_or_else(|| Track::between_threads(span.segment, leg.flow), Track::Thread)
+    }
+
+    /// The track of a span for which no thread is known.
+    fn between_threads(segment: Segment, flow: FlowKey) -> Track {
+        match segment {
+            Segment::ClientTx | Segment::Write | Segment::SocketTx => Track::Sender(flow),
+            Segment::Loss | Segment::Qdisc | Segment::Wire => Track::Wire(flow),
+            _ => Track::Receiver(flow),
         }
     }
 

@@ -144,7 +144,8 @@ fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-const fn recovered(kind: Recovery) -> &'static str {
+/// What made TCP retransmit, after "what brought them again: ".
+pub const fn recovered(kind: Recovery) -> &'static str {
     match kind {
         Recovery::Timeout => "TCP's timeout",
         Recovery::Fast => "fast retransmit",
@@ -153,7 +154,8 @@ const fn recovered(kind: Recovery) -> &'static str {
     }
 }
 
-const fn dropped_for(cause: DropCause) -> &'static str {
+/// Why this host dropped a packet, after "where this host saw them go: ".
+pub const fn dropped_for(cause: DropCause) -> &'static str {
     match cause {
         DropCause::SocketBuffer => "receive buffer of the socket full",
         DropCause::Queue => "queue of a device full",

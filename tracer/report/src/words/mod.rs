@@ -9,8 +9,10 @@ mod remedies;
 mod titles;
 mod traffic;
 
+pub use causes::off_cpu;
 pub use clauses::clause;
 pub use doubts::doubt;
+pub use losses::{dropped_for, recovered};
 pub use notes::{group_notes, snapshot_notes};
 pub use remedies::remedy;
 pub use titles::{place, title, title_in};

@@ -1,0 +1,203 @@
+//! `wirelap live`: watches the programs that run on this machine, and wirelap's own workloads if the user starts some.
+
+mod args;
+mod driver;
+mod experiments;
+mod files;
+mod memory;
+mod offer;
+mod replay;
+mod source;
+mod trials;
+mod watch;
+
+pub use args::LiveArgs;
+
+use crate::json::Json;
+use experiments::{Bench, Workloads};
+use files::ScreenFiles;
+use memory::ScreenMemory;
+use source::{LiveSource, probe_setup};
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use trials::Settings;
+use wirelap_correlate::Snapshot;
+use wirelap_events::Pid;
+use wirelap_experiment::{
+    Installations, TrialStopped, WorkloadInstallation, WorkloadOptions, unique,
+};
+use wirelap_history::Collector;
+use wirelap_process::steward::{self, Steward, StewardRole};
+use wirelap_process::{Failure, Outputs, catch_signals, rights};
+use wirelap_recording::{Recorder, Rotation};
+use wirelap_report::explain::{Options, pages};
+use wirelap_report::{Environment, RunReport, Scenario, from_snapshot, table};
+use wirelap_session::{
+    AttachLater, Findings, Sampling, SessionSettings, Tracer, environment, notes, preflight,
+    ring_bytes,
+};
+
+/// The most updates that wait for the screen. While more would wait, the collector puts them together.
+const UPDATES: usize = 64;
+
+/// Watches until the user leaves, a signal arrives or the time is over.
+///
+/// # Errors
+/// The probes cannot be attached, a workload failed, or an output could not be written.
+pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
+    if !args.replay.is_empty() {
+        return replay::run(args);
+    }
+    let steward = steward(args)?;
+    let outputs = Outputs::new(args.traced.force, steward.clone());
+    let json = Json::open(args.json.as_deref(), &outputs)?;
+    args.pcapng.as_deref().map_or(Ok(()), |path| outputs.allow(path, false))?;
+    preflight()?;
+    let installation = installation(args, steward.as_ref())?;
+    let (trials, skipped) = trials::of_options(args, installation.as_ref().ok())?;
+    let files = args.shows_screen().then(|| ScreenFiles::of(args, &outputs)).transpose()?;
+    let memory = ScreenMemory::of(args, &outputs);
+    outputs.seal()?;
+    rights::confine_tracer();
+    let signals = catch_signals()?;
+    let environment = environment::describe(0);
+    let recorder = recorder(args, &outputs, &environment)?;
+    let (collector, updates) = Collector::new(UPDATES);
+    let tracer = Tracer::start(&settings(args, installation.is_ok()), collector, recorder)?;
+    let hooks = tracer.hooks();
+    let bench = Bench {
+        installations: installation.map(Installations::from),
+        signals: signals.clone(),
+        commands: tracer.commands(),
+        options: WorkloadOptions::from(&args.traced.workload),
+        usual: Settings { rate: args.rate, payload: args.payload },
+    };
+    let mut environment = environment;
+    let stopped = std::thread::scope(|scope| {
+        let workloads = RefCell::new(Workloads::new(scope, &bench));
+        let started = workloads.borrow_mut().start_all(trials);
+        let stopped = started.and_then(|()| {
+            tracer.commands().begin(Sampling::Off);
+            let setup = probe_setup(tracer.chosen(), ring_bytes(args.traced.tracer.ring_size));
+            let mut source =
+                LiveSource::new(updates, (files, memory), &workloads, args).with_probes(setup);
+            watch::watch(args, &tracer, &mut source, &workloads, &signals)
+        });
+        workloads.into_inner().end(&mut environment);
+        stopped
+    });
+    let Findings { snapshot, error, recorder, .. } = tracer.end()?;
+    let report = RunReport {
+        hooks,
+        environment,
+        skipped,
+        ..report(args, &snapshot, stopped.is_err() || error.is_some())
+    };
+    // The recording is closed first, so that it is complete even if writing the report fails.
+    let recorded = recorder.map(|recorder| notes::close(recorder, &report)).transpose();
+    let written = if args.explain || !matches!(json, Json::No) {
+        let text =
+            if args.explain { pages(&report, Options::default()) } else { table::render(&report) };
+        json.write(&report, &text)
+    } else {
+        Ok(())
+    };
+    let failed = match stopped {
+        // A signal is the usual way to end this command.
+        Ok(()) | Err(TrialStopped::Interrupted(_)) => None,
+        Err(TrialStopped::Failed(failure)) => Some(failure),
+    };
+    // An error of the recording has ended the session: it is in `error` already.
+    let unrecorded = if error.is_some() { None } else { recorded.err() };
+    let failures = [failed, error.map(Failure::Measured), unrecorded, written.err()];
+    Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// The workloads' program. `Err` is the sentence why the screen cannot start workloads.
+///
+/// # Errors
+/// `--on` needs the program, and it is not there or cannot be used.
+fn installation(
+    args: &LiveArgs,
+    steward: Option<&Arc<Steward>>,
+) -> Result<Result<WorkloadInstallation, String>, Failure> {
+    let open = |steward: &Arc<Steward>| {
+        let programs = args.traced.workload.programs.variables();
+        WorkloadInstallation::open(Arc::clone(steward), &programs)
+    };
+    match steward {
+        Some(steward) if !args.on.is_empty() => open(steward).map(Ok),
+        Some(steward) if may_experiment(args) => {
+            Ok(open(steward).map_err(|failure| failure.to_string()))
+        }
+        _ if args.watch_only => Ok(Err("no workloads can be started, because wirelap was started with --watch-only".into())),
+        _ => Ok(Err("no workloads can be started: wirelap-workload is not installed beside wirelap, and $WIRELAP_WORKLOAD does not name \
+                     it"
+            .into())),
+    }
+}
+
+/// Whether the screen may start workloads.
+fn may_experiment(args: &LiveArgs) -> bool {
+    args.shows_screen() && !args.watch_only && steward::is_installed()
+}
+
+/// Starts the steward if something needs rights later: starting workloads, or naming files.
+fn steward(args: &LiveArgs) -> Result<Option<Arc<Steward>>, Failure> {
+    let is_file = |path: &PathBuf| path != Path::new("-");
+    let from_screen = args.shows_screen() && !args.watch_only;
+    let writes = args.json.iter().chain(&args.pcapng).any(is_file) || from_screen;
+    let role = match (!args.on.is_empty() || may_experiment(args), writes) {
+        (true, _) => StewardRole::Workloads,
+        (false, true) => StewardRole::Outputs,
+        (false, false) => return Ok(None),
+    };
+    Steward::start(role).map(Some)
+}
+
+/// The recording of `--pcapng`.
+fn recorder(
+    args: &LiveArgs,
+    outputs: &Outputs,
+    environment: &Environment,
+) -> Result<Option<Recorder>, Failure> {
+    let Some(path) = &args.pcapng else { return Ok(None) };
+    let settings =
+        wirelap_recording::Settings { payload: args.pcapng_payload, ..Default::default() };
+    let rotation = Rotation::default();
+    notes::create(outputs, path, settings, rotation, environment, &args.filter.decode).map(Some)
+}
+
+/// The settings of the session. `experiments`: whether workloads may be started.
+fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
+    let mut capture = args.filter.capture_config(&args.traced.tracer);
+    if args.filter.is_filtered() && experiments {
+        // A filter for the programs of the machine does not hide wirelap's own workloads.
+        capture.pids.push(Pid(std::process::id()));
+    }
+    SessionSettings {
+        capture,
+        decode: args.filter.decode.clone(),
+        later: AttachLater::Nothing,
+        alternates: false,
+        drain: false,
+        publish: true,
+    }
+}
+
+fn report(args: &LiveArgs, snapshot: &Snapshot, partial: bool) -> RunReport {
+    let ours = !args.on.is_empty();
+    let seen = from_snapshot::run_report(snapshot);
+    RunReport {
+        partial,
+        scenario: Scenario {
+            middlewares: unique(&args.on),
+            payload_bytes: if ours { vec![args.payload as u64] } else { vec![] },
+            rate_msg_per_s: ours.then_some(args.rate),
+            ..seen.scenario
+        },
+        ..seen
+    }
+}

@@ -1,0 +1,72 @@
+//! Shows the figures until it is time to stop: on the screen, or as lines.
+
+use super::args::{LiveArgs, WIDTH};
+use super::experiments::Workloads;
+use super::source::LiveSource;
+use std::cell::{Cell, RefCell};
+use std::time::{Duration, Instant};
+use wirelap_experiment::TrialStopped;
+use wirelap_history::Collector;
+use wirelap_process::{Failure, Signals, output};
+use wirelap_session::Tracer;
+use wirelap_tui::{Options, plain};
+
+/// The interval between two blocks of plain lines.
+const BLOCK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Shows snapshots until it is time to stop.
+///
+/// # Errors
+/// A workload of `--on` has ended, or the screen cannot be shown.
+pub fn watch(
+    args: &LiveArgs,
+    tracer: &Tracer<Collector>,
+    source: &mut LiveSource<'_, '_, '_>,
+    workloads: &RefCell<Workloads<'_, '_>>,
+    signals: &Signals,
+) -> Result<(), TrialStopped> {
+    let end = args.duration.and_then(|time| Instant::now().checked_add(time));
+    let stopped = Cell::new(None);
+    let should_stop = || {
+        let stop = stopped.take().or_else(|| workloads.borrow_mut().failure());
+        let has_stopped = stop.is_some();
+        stopped.set(stop);
+        let over = end.is_some_and(|end| Instant::now() >= end);
+        over || has_stopped || signals.caught().is_some() || tracer.has_ended()
+    };
+    let shown = if args.shows_screen() {
+        let options = Options { mouse: !args.no_mouse, ..Options::default() };
+        wirelap_tui::run(options, source, &should_stop)
+            .map(drop)
+            .map_err(|error| Failure::Machine(format!("{error}: try `wirelap live --plain`")))
+    } else {
+        lines(tracer, &should_stop, args.writes_to_stdout())
+    };
+    match stopped.take() {
+        Some(stopped) => Err(stopped),
+        None => shown.map_err(TrialStopped::Failed),
+    }
+}
+
+/// Prints a block of lines each second until it is time to stop.
+fn lines(
+    tracer: &Tracer<Collector>,
+    should_stop: &dyn Fn() -> bool,
+    to_stderr: bool,
+) -> Result<(), Failure> {
+    let mut printed = Instant::now();
+    while !should_stop() {
+        std::thread::sleep(Duration::from_millis(20));
+        if printed.elapsed() < BLOCK_INTERVAL {
+            continue;
+        }
+        printed = Instant::now();
+        let text = format!("{}\n", plain(&tracer.latest(), WIDTH));
+        if to_stderr {
+            output::say(&text);
+        } else if output::print_unless_gone(&text, should_stop)?.is_break() {
+            break;
+        }
+    }
+    Ok(())
+}

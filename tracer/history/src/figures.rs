@@ -1,0 +1,76 @@
+//! The figures of a window, put into a snapshot.
+
+use crate::slice::{RowSlice, SegmentSlice};
+use wirelap_correlate::{Counts, Group, Rate, SegmentStat};
+use wirelap_events::{Nanos, Segment, Total};
+
+/// What a row has counted up to a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Counted {
+    /// The messages.
+    pub messages: Counts,
+    /// Packets that were retransmitted.
+    pub retransmissions: u64,
+}
+
+impl Counted {
+    /// What a row of a snapshot has counted.
+    pub fn of(group: &Group) -> Counted {
+        Counted { messages: group.messages, retransmissions: group.overhead.detail.retransmissions }
+    }
+
+    /// What was counted since an earlier time.
+    pub fn since(&self, earlier: &Counted) -> Counts {
+        let (now, then) = (&self.messages, &earlier.messages);
+        Counts {
+            sent: now.sent.saturating_sub(then.sent),
+            delivered: now.delivered.saturating_sub(then.delivered),
+            matched: now.matched.saturating_sub(then.matched),
+            uncovered: now.uncovered.saturating_sub(then.uncovered),
+            duplicates: now.duplicates.saturating_sub(then.duplicates),
+            retained: now.retained.saturating_sub(then.retained),
+            warmup: now.warmup.saturating_sub(then.warmup),
+        }
+    }
+}
+
+/// Puts the figures of a window into a row: latencies, segments, rates, counts and coverage. All else stays as it is since the beginning.
+pub fn put(group: &mut Group, window: &RowSlice, earlier: &Counted, time: Nanos) {
+    group.messages = Counted::of(group).since(earlier);
+    group.one_way = window.one_way.summary();
+    group.sched_gap = window.sched_gap.summary();
+    group.segments = segments(&window.segments);
+    let (delivered, matched) = (group.messages.delivered, group.messages.matched);
+    group.coverage = if delivered == 0 { 1.0 } else { matched as f64 / delivered as f64 };
+    group.rate_now = rate(group.messages.delivered, window, time);
+    group.rate = group.rate_now;
+}
+
+/// Deliveries over time. The payload bits of deliveries that were not matched are those of the mean matched one.
+fn rate(delivered: u64, window: &RowSlice, time: Nanos) -> Rate {
+    let seconds = time.as_secs_f64();
+    if seconds <= 0.0 {
+        return Rate::default();
+    }
+    let msg_per_s = delivered as f64 / seconds;
+    let mean = window.payload_bytes as f64 / window.matched().max(1) as f64;
+    Rate { msg_per_s, payload_bit_per_s: msg_per_s * mean * 8.0 }
+}
+
+fn segments(all: &[SegmentSlice]) -> Vec<SegmentStat> {
+    let total: u64 = all.iter().map(|segment| segment.sum).total();
+    let seen = all.iter().filter(|segment| segment.count > 0);
+    let mut stats: Vec<SegmentStat> = seen
+        .map(|one| SegmentStat {
+            leg: u8::try_from(one.leg.saturating_add(1)).unwrap_or(u8::MAX),
+            segment: one.segment,
+            p50: one.times.quantile(0.5),
+            p99: one.times.quantile(0.99),
+            share: if total == 0 { 0.0 } else { one.sum as f64 / total as f64 },
+            count: one.count,
+        })
+        .collect();
+    // The dwell lies before the leg that it counts to.
+    stats.sort_by_key(|s| (s.leg, s.segment != Segment::BrokerDwell, s.segment));
+    stats
+}

@@ -1,0 +1,362 @@
+//! The updates of a session, put together.
+
+use crate::bins::Bins;
+use crate::figures::{Counted, put};
+use crate::levels::Levels;
+use crate::log::Log;
+use crate::messages::Messages;
+use crate::running::Running;
+use crate::slice::{RowSlice, Slice, Update};
+use crate::window::Window;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use wirelap_correlate::Snapshot;
+use wirelap_events::{GroupId, Nanos, TopicId};
+
+/// Bytes that the slices of all rows take at most, about.
+const BUDGET: usize = 48 << 20;
+/// The most topics whose names are kept.
+const TOPICS: usize = 65_536;
+/// How far back the counts of all rows are kept: as far as the longest window with a length.
+const COUNTS: Nanos = Nanos(61_000_000_000);
+
+/// What all rows had counted at a time.
+#[derive(Clone, Debug, Default)]
+struct CountsAt {
+    at: Nanos,
+    rows: FxHashMap<GroupId, Counted>,
+}
+
+impl CountsAt {
+    fn of(snapshot: &Snapshot) -> CountsAt {
+        let rows = snapshot.groups.iter().map(|group| (group.id, Counted::of(group)));
+        CountsAt { at: snapshot.at, rows: rows.collect() }
+    }
+}
+
+/// An equal part of a time, for a chart over time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Column {
+    /// Its beginning.
+    pub from: Nanos,
+    /// Its end.
+    pub to: Nanos,
+    /// The one-way latencies of what was delivered in it.
+    pub one_way: Bins,
+}
+
+/// What a screen keeps of a session: the newest snapshot, figures of several windows, distributions over hours in bounded memory,
+/// single messages, and a log.
+#[derive(Clone, Debug)]
+pub struct History {
+    latest: Arc<Snapshot>,
+    levels: Levels,
+    /// The running sums of the windows that have a length, the shortest first.
+    running: [Running; 3],
+    since_start: Running,
+    since_mark: Option<(Running, CountsAt)>,
+    counts: VecDeque<CountsAt>,
+    messages: Messages,
+    topics: FxHashMap<TopicId, Box<str>>,
+    log: Log,
+}
+
+impl Default for History {
+    fn default() -> History {
+        History::new(BUDGET)
+    }
+}
+
+impl History {
+    /// Keeps distributions over time in at most about `budget` bytes.
+    pub fn new(budget: usize) -> History {
+        let lengths = [Window::Second, Window::TenSeconds, Window::Minute].map(Window::length);
+        History {
+            latest: Arc::default(),
+            levels: Levels::new(budget),
+            running: lengths.map(Running::new),
+            since_start: Running::new(None),
+            since_mark: None,
+            counts: VecDeque::new(),
+            messages: Messages::default(),
+            topics: FxHashMap::default(),
+            log: Log::default(),
+        }
+    }
+
+    /// Adds an update.
+    pub fn add(&mut self, update: Update) {
+        let Update { snapshot, mut slice } = update;
+        self.log.compare(&self.latest, &snapshot);
+        for (topic, name) in slice.topics.drain(..) {
+            if self.topics.len() < TOPICS {
+                self.topics.insert(topic, name);
+            }
+        }
+        slice.messages.drain(..).for_each(|message| self.messages.add(message));
+        self.counts.push_back(CountsAt::of(&snapshot));
+        while self.counts.front().is_some_and(|old| snapshot.at - old.at > COUNTS) {
+            self.counts.pop_front();
+        }
+        if slice.from == Nanos(0) {
+            slice.from = snapshot.since;
+        }
+        for running in &mut self.running {
+            running.leave(&self.levels, slice.to);
+        }
+        let marked = self.since_mark.as_mut().map(|(running, _)| running);
+        for running in self.running.iter_mut().chain([&mut self.since_start]).chain(marked) {
+            running.add(&slice);
+        }
+        self.levels.add(slice);
+        for running in &mut self.running {
+            running.check(&self.levels);
+        }
+        self.latest = snapshot;
+    }
+
+    /// The newest snapshot; its figures are of all the time since the beginning.
+    pub fn latest(&self) -> &Arc<Snapshot> {
+        &self.latest
+    }
+
+    /// Begins [`Window::SinceMark`] now.
+    pub fn mark(&mut self) {
+        let mut running = Running::new(None);
+        running.begin(self.latest.at);
+        self.since_mark = Some((running, CountsAt::of(&self.latest)));
+    }
+
+    /// When the mark was set; `None` if it was not.
+    pub fn marked(&self) -> Option<Nanos> {
+        self.since_mark.as_ref().map(|(_, counts)| counts.at)
+    }
+
+    /// From when to when the figures of a window are. A window is never longer than its name says, and shorter in the beginning. Without a
+    /// mark, [`Window::SinceMark`] is the time since the beginning.
+    pub fn extent(&self, window: Window) -> (Nanos, Nanos) {
+        let to = self.latest.at;
+        match self.running(window).filter(|_| window != Window::SinceStart) {
+            Some(running) => (running.from().unwrap_or(to), to),
+            None => (self.latest.since, to),
+        }
+    }
+
+    fn running(&self, window: Window) -> Option<&Running> {
+        match window {
+            Window::Second => self.running.first(),
+            Window::TenSeconds => self.running.get(1),
+            Window::Minute => self.running.get(2),
+            Window::SinceStart => Some(&self.since_start),
+            Window::SinceMark => self.since_mark.as_ref().map(|(running, _)| running),
+        }
+    }
+
+    /// What the rows had counted when a window began.
+    fn counts_before(&self, window: Window) -> Option<&CountsAt> {
+        if window == Window::SinceMark {
+            return self.since_mark.as_ref().map(|(_, counts)| counts);
+        }
+        let (from, _) = self.extent(window);
+        self.counts.iter().rev().find(|counts| counts.at <= from)
+    }
+
+    /// The newest snapshot with the figures of a window: of each row the one-way latency, the scheduling gap, the segments, the rates,
+    /// the counts of messages and the coverage. Bytes, verdicts, tails, processes and trust are of all the time since the beginning.
+    pub fn snapshot(&self, window: Window) -> Arc<Snapshot> {
+        let Some(running) = self.running(window).filter(|_| window != Window::SinceStart) else {
+            return Arc::clone(&self.latest);
+        };
+        let (from, to) = self.extent(window);
+        let before = self.counts_before(window);
+        let mut snapshot = Snapshot::clone(&self.latest);
+        let nothing = RowSlice::default();
+        for group in &mut snapshot.groups {
+            let row = running.row(group.id).unwrap_or(&nothing);
+            let earlier = before.and_then(|counts| counts.rows.get(&group.id)).copied();
+            put(group, row, &earlier.unwrap_or_default(), to - from);
+        }
+        Arc::new(snapshot)
+    }
+
+    /// What a row delivered in a window; `None` if it delivered nothing.
+    pub fn row(&self, group: GroupId, window: Window) -> Option<&RowSlice> {
+        self.running(window).or(Some(&self.since_start))?.row(group)
+    }
+
+    /// The one-way latencies of a row in a window.
+    pub fn one_way(&self, group: GroupId, window: Window) -> Bins {
+        self.row(group, window).map(|row| row.one_way.clone()).unwrap_or_default()
+    }
+
+    /// A row over time: `from..to` in so many equal columns, the oldest first. What was kept only for a longer time than a column's is in the
+    /// column of its middle.
+    pub fn over_time(
+        &self,
+        group: GroupId,
+        (from, to): (Nanos, Nanos),
+        columns: usize,
+    ) -> Vec<Column> {
+        let span = u128::from((to - from).0);
+        let edge = |at: usize| {
+            let part = span.saturating_mul(at as u128).checked_div(columns.max(1) as u128);
+            from + Nanos(u64::try_from(part.unwrap_or(0)).unwrap_or(u64::MAX))
+        };
+        let mut all: Vec<Column> = (0..columns)
+            .map(|at| Column {
+                from: edge(at),
+                to: edge(at.saturating_add(1)),
+                one_way: Bins::default(),
+            })
+            .collect();
+        for slice in self.levels.iter() {
+            let middle = Nanos(slice.from.0.midpoint(slice.to.0));
+            let at = all.partition_point(|column| column.to <= middle);
+            let Some(column) = all.get_mut(at).filter(|column| column.from <= middle) else {
+                continue;
+            };
+            if let Some(row) = slice.row(group) {
+                column.one_way.merge(&row.one_way);
+            }
+        }
+        all
+    }
+
+    /// What was delivered, in slices, the oldest first.
+    pub(crate) fn slices(&self) -> impl Iterator<Item = &Slice> + '_ {
+        self.levels.iter()
+    }
+
+    /// How far back distributions over time are kept now.
+    pub fn reaches_back(&self) -> Nanos {
+        let oldest = self.levels.iter().next().map_or(self.latest.at, |slice| slice.from);
+        self.latest.at - oldest
+    }
+
+    /// Single messages.
+    pub fn messages(&self) -> &Messages {
+        &self.messages
+    }
+
+    /// The name of a topic, if it is known.
+    pub fn topic(&self, topic: TopicId) -> Option<&str> {
+        self.topics.get(&topic).map(AsRef::as_ref)
+    }
+
+    /// Adds a sentence to the log, at the time of the newest snapshot.
+    pub fn note(&mut self, sentence: String) {
+        self.log.note(self.latest.at, sentence);
+    }
+
+    /// What has happened.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// The medians of the one-way latency of a row in successive slices of at least a second, the oldest first, since a time.
+    pub fn medians(&self, group: GroupId, (from, to): (Nanos, Nanos)) -> Vec<Nanos> {
+        let seconds = usize::try_from((to - from).0 / 1_000_000_000).unwrap_or(0).min(3_600);
+        let columns = self.over_time(group, (from, to), seconds);
+        columns
+            .iter()
+            .filter(|one| one.one_way.count() > 0)
+            .map(|one| one.one_way.quantile(0.5))
+            .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use wirelap_correlate::Group;
+
+    const QUARTER: u64 = 250_000_000;
+
+    /// An update a quarter of a second after the one before, with so many deliveries of one row.
+    fn update(number: u64, delivered: u64, latencies: &[u64]) -> Update {
+        let mut group = Group { id: GroupId(1), middleware: "mqtt".into(), ..Group::default() };
+        group.messages.delivered = delivered;
+        group.messages.matched = delivered;
+        let mut row = RowSlice::new(GroupId(1));
+        row.one_way = latencies.iter().copied().collect();
+        let (from, to) = (Nanos(number * QUARTER), Nanos((number + 1) * QUARTER));
+        let snapshot =
+            Snapshot { at: to, since: Nanos(0), groups: vec![group], ..Snapshot::default() };
+        Update {
+            snapshot: Arc::new(snapshot),
+            slice: Slice { from, to, rows: vec![row], ..Slice::default() },
+        }
+    }
+
+    fn filled(latencies: &[Vec<u64>]) -> History {
+        let mut history = History::default();
+        let mut delivered = 0;
+        for (number, latencies) in (0..).zip(latencies) {
+            delivered += latencies.len() as u64;
+            history.add(update(number, delivered, latencies));
+        }
+        history
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_window_has_what_was_delivered_in_it(
+            latencies in prop::collection::vec(prop::collection::vec(0u64..1_000_000, 0..4), 1..400),
+        ) {
+            let history = filled(&latencies);
+            for window in Window::ALL {
+                let (from, to) = history.extent(window);
+                prop_assert!(window.length().is_none_or(|length| to - from <= length));
+                let first = usize::try_from(from.0 / QUARTER).unwrap();
+                let expected: Bins = latencies[first..].iter().flatten().copied().collect();
+                prop_assert_eq!(&history.one_way(GroupId(1), window), &expected);
+                let snapshot = history.snapshot(window);
+                prop_assert_eq!(snapshot.groups[0].messages.delivered, expected.count());
+            }
+        }
+
+        #[test]
+        fn columns_have_everything_once(
+            latencies in prop::collection::vec(prop::collection::vec(0u64..1_000_000, 0..4), 1..400), columns in 1usize..90,
+        ) {
+            let history = filled(&latencies);
+            let (from, to) = history.extent(Window::SinceStart);
+            let all = history.over_time(GroupId(1), (from, to), columns);
+            prop_assert_eq!(all.len(), columns);
+            let counted: u64 = all.iter().map(|column| column.one_way.count()).sum();
+            prop_assert_eq!(counted, latencies.iter().flatten().count() as u64);
+        }
+    }
+
+    #[test]
+    fn what_came_before_the_mark_is_not_since_the_mark() {
+        let mut history = filled(&[vec![10; 4], vec![10; 4]]);
+        history.mark();
+        assert_eq!(history.marked(), Some(Nanos(2 * QUARTER)));
+        assert_eq!(history.one_way(GroupId(1), Window::SinceMark).count(), 0);
+        history.add(update(2, 9, &[70]));
+        let snapshot = history.snapshot(Window::SinceMark);
+        assert_eq!(
+            (snapshot.groups[0].messages.delivered, snapshot.groups[0].one_way.p50),
+            (1, Nanos(70))
+        );
+        assert_eq!(history.extent(Window::SinceMark), (Nanos(2 * QUARTER), Nanos(3 * QUARTER)));
+        assert_eq!(history.snapshot(Window::SinceStart).groups[0].messages.delivered, 9);
+    }
+
+    #[test]
+    fn a_small_budget_costs_the_past_and_no_figure_of_now() {
+        let mut history = History::new(20_000);
+        for number in 0..400 {
+            history.add(update(number, (number + 1) * 2, &[number, 1_000 * number]));
+        }
+        let (from, to) = history.extent(Window::Minute);
+        assert!(history.reaches_back() >= to - from);
+        let second = history.one_way(GroupId(1), Window::Second);
+        assert_eq!(second.count(), 8);
+    }
+}

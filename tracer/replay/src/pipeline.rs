@@ -1,0 +1,77 @@
+//! The correlator of a replay, and who gets what it finds.
+
+use crate::follower::Follower;
+use crate::replay::Replay;
+use wirelap_correlate::{Config, Correlator, DeliverySink, Snapshot};
+use wirelap_events::{Delivery, Nanos, Segment};
+use wirelap_process::Failure;
+
+impl<F: Follower> Replay<F> {
+    /// Performs a step of the correlator, and gives the deliveries that it completes to the follower.
+    pub(crate) fn with(
+        &mut self,
+        step: impl FnOnce(&mut Correlator, &mut dyn DeliverySink),
+    ) -> Result<(), Failure> {
+        self.correlator();
+        let Replay { correlator: Some(correlator), follower, ready, .. } = self else {
+            return Ok(());
+        };
+        if let Some(sink) = follower.sink() {
+            step(correlator, sink);
+            return Ok(());
+        }
+        let mut ready = std::mem::take(ready);
+        step(correlator, &mut |delivery: &Delivery| {
+            if F::DELIVERIES {
+                ready.push(delivery.clone());
+            }
+        });
+        for delivery in ready.drain(..) {
+            let correlator = self.correlator.as_ref();
+            let topic = correlator.and_then(|all| all.topic(delivery.topic?));
+            self.follower.delivery(&delivery, topic)?;
+        }
+        self.ready = ready;
+        Ok(())
+    }
+
+    /// Gives the follower a snapshot if it wants one now.
+    pub(crate) fn offer_snapshot(&mut self, at: Nanos) {
+        if self.follower.wants_snapshot(at) {
+            let snapshot = self.correlator().snapshot(at);
+            let snapshot = self.for_follower(snapshot);
+            self.follower.snapshot(snapshot);
+        }
+    }
+
+    /// A snapshot without what packets alone do not show.
+    pub(crate) fn for_follower(&self, mut snapshot: Snapshot) -> Snapshot {
+        for group in &mut snapshot.groups {
+            group.check_verdicts();
+            if self.packets_only {
+                group.segments.retain(|one| one.segment != Segment::Busy);
+            }
+        }
+        snapshot
+    }
+
+    /// The correlator. It is made at the first use, when the notes at the beginning of a file have told its settings.
+    pub(crate) fn correlator(&mut self) -> &mut Correlator {
+        self.correlator.get_or_insert_with(|| {
+            let mut decode = self.decode.clone();
+            decode.extend(self.recorded.decode.iter().cloned());
+            let (packets_only, wall) = (self.packets_only, self.wall);
+            let usual = Config::default();
+            let hold = self.hold.unwrap_or_default().max(usual.hold);
+            Correlator::new(Config {
+                hold,
+                decode,
+                packets_only,
+                wall,
+                hosts: std::mem::take(&mut self.addresses),
+                topics: self.keeps_topics,
+                ..usual
+            })
+        })
+    }
+}

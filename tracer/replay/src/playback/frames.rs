@@ -1,0 +1,184 @@
+//! What was read, in as many steps of time as bounded memory holds.
+
+use std::ops::Range;
+use wirelap_events::{Nanos, Saturate};
+
+/// What happened in one step of time.
+pub trait Frame {
+    /// About how much memory it takes, in bytes.
+    fn bytes(&self) -> usize;
+
+    /// How long the slowest message took that was delivered in it; `None` if none was.
+    fn slowest(&self) -> Option<Nanos>;
+
+    /// Takes in the frame that follows.
+    fn absorb(&mut self, later: Self);
+
+    /// Forgets what can be left out, but not the slowest message.
+    fn thin(&mut self);
+}
+
+/// How many frames are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FrameLimits {
+    /// The least time between two frames.
+    pub interval: Nanos,
+    /// The most frames.
+    pub frames: usize,
+    /// The most memory that they take, in bytes.
+    pub bytes: usize,
+}
+
+impl Default for FrameLimits {
+    /// Twelve seconds in steps of 5 ms, 24 seconds in steps of 10 ms, and so on: an hour in steps of 2.56 s.
+    fn default() -> FrameLimits {
+        FrameLimits { interval: Nanos::from_millis(5), frames: 2_400, bytes: 64 << 20 }
+    }
+}
+
+/// The fewest frames that are merged for their memory: fewer would show nothing of the course of time.
+const FEWEST: usize = 64;
+
+/// What was read. If it takes too much memory, all frames are thinned. If that is not enough, or there are too many frames, each is merged
+/// with its neighbour and further ones cover twice the time.
+#[derive(Debug)]
+pub struct Frames<T> {
+    limits: FrameLimits,
+    frames: Vec<T>,
+    /// The end of each frame, from the beginning of the trace on. It does not decrease.
+    ends: Vec<Nanos>,
+    /// When the trace began, by the clock of its events.
+    since: Option<Nanos>,
+    interval: Nanos,
+    bytes: usize,
+    merges: u32,
+    is_thinned: bool,
+    slowest: Option<(Nanos, Nanos)>,
+}
+
+impl<T: Frame> Frames<T> {
+    /// No frames.
+    pub fn new(limits: FrameLimits) -> Frames<T> {
+        Frames {
+            limits,
+            frames: Vec::new(),
+            ends: Vec::new(),
+            since: None,
+            interval: limits.interval,
+            bytes: 0,
+            merges: 0,
+            is_thinned: false,
+            slowest: None,
+        }
+    }
+
+    /// Adds a frame that ends at a time. `since` is when the trace began; both are of the clock of the events.
+    pub fn push(&mut self, since: Nanos, at: Nanos, mut frame: T) {
+        let since = *self.since.get_or_insert(since);
+        let end = (at - since).max(self.length());
+        if let Some(slowest) = frame.slowest()
+            && self.slowest.is_none_or(|(worst, _)| slowest > worst)
+        {
+            self.slowest = Some((slowest, end));
+        }
+        if self.is_thinned {
+            frame.thin();
+        }
+        self.bytes.grow(frame.bytes());
+        self.frames.push(frame);
+        self.ends.push(end);
+        if self.is_heavy() && !self.is_thinned {
+            self.is_thinned = true;
+            self.frames.iter_mut().for_each(Frame::thin);
+            self.bytes = weight(&self.frames);
+        }
+        while self.frames.len() > self.limits.frames.max(1)
+            || self.is_heavy() && self.frames.len() > FEWEST
+        {
+            self.merge();
+        }
+    }
+
+    fn is_heavy(&self) -> bool {
+        self.bytes > self.limits.bytes
+    }
+
+    /// Merges each frame with its neighbour.
+    fn merge(&mut self) {
+        let mut merged: Vec<T> = Vec::with_capacity(self.frames.len().div_ceil(2));
+        let mut ends: Vec<Nanos> = Vec::with_capacity(merged.capacity());
+        let both = self.frames.drain(..).zip(self.ends.drain(..));
+        for (index, (frame, end)) in both.enumerate() {
+            match (merged.last_mut(), ends.last_mut()) {
+                (Some(before), Some(until)) if index % 2 == 1 => {
+                    before.absorb(frame);
+                    if self.is_thinned {
+                        before.thin();
+                    }
+                    *until = end;
+                }
+                _ => {
+                    merged.push(frame);
+                    ends.push(end);
+                }
+            }
+        }
+        self.bytes = weight(&merged);
+        (self.frames, self.ends) = (merged, ends);
+        self.interval = Nanos(self.interval.0.saturating_mul(2));
+        self.merges = self.merges.wrapping_add(1);
+    }
+
+    /// The time that a frame covers at least.
+    pub fn interval(&self) -> Nanos {
+        self.interval
+    }
+
+    /// The time from the beginning of the trace to the end of the last frame.
+    pub fn length(&self) -> Nanos {
+        self.ends.last().copied().unwrap_or_default()
+    }
+
+    /// How many frames there are.
+    pub fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// Whether there is no frame.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
+    /// About how much memory they take, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// How often they were merged.
+    pub fn merges(&self) -> u32 {
+        self.merges
+    }
+
+    /// How many frames have ended by a time since the beginning of the trace.
+    pub fn up_to(&self, position: Nanos) -> usize {
+        self.ends.partition_point(|end| *end <= position)
+    }
+
+    /// Some of them; those that there are.
+    pub fn get(&self, range: Range<usize>) -> &[T] {
+        self.frames.get(range).unwrap_or_default()
+    }
+
+    /// How long the slowest message took, and when it had been delivered, from the beginning of the trace on; `None` if there is no
+    /// message.
+    pub fn slowest(&self) -> Option<(Nanos, Nanos)> {
+        let (slowest, at) = self.slowest?;
+        // The frame that has it may have been merged with the next one, which ended later.
+        let frame = self.ends.partition_point(|end| *end < at);
+        Some((slowest, self.ends.get(frame).copied().unwrap_or(at)))
+    }
+}
+
+fn weight<T: Frame>(frames: &[T]) -> usize {
+    frames.iter().map(Frame::bytes).fold(0, usize::saturating_add)
+}

@@ -1,0 +1,110 @@
+//! What a key, a click or a line of the command palette makes the screen do.
+
+use super::View;
+
+/// What a key, a click or a line of the command palette makes the screen do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Command {
+    /// Leave the screen.
+    Quit,
+    /// Close what is open, from the inside out; leave the screen if nothing is.
+    Back,
+    /// Show or hide the help.
+    Help,
+    /// Show the command palette.
+    Palette,
+    /// Enter the text that the rows or messages are filtered by.
+    Filter,
+    /// Show a view, or the overview if that view is shown already.
+    Show(View),
+    /// Show the view with the next tab.
+    NextView,
+    /// Show the view with the previous tab.
+    PreviousView,
+    /// Move the selection, or scroll.
+    Move(Motion),
+    /// Show more of what is selected.
+    Open,
+    /// Stop and resume updating the screen; tracing goes on.
+    Pause,
+    /// Show the figures of the next longer window.
+    NextWindow,
+    /// Show the figures of the next shorter window.
+    PreviousWindow,
+    /// Keep the present figures as the baseline that later ones are compared with.
+    SetMark,
+    /// Mark the selected row for the comparison, or remove its mark.
+    MarkRow,
+    /// Sort by the next column.
+    NextSort,
+    /// Sort by the previous column.
+    PreviousSort,
+    /// Reverse the order.
+    ReverseSort,
+    /// Change what the lengths of the bars show.
+    BarScale,
+    /// Choose and order the columns.
+    Columns,
+    /// Show the next plot, or the next of the compared rows.
+    NextPlot,
+    /// Show the next list of messages.
+    NextList,
+    /// Show the previous message on the same connection.
+    EarlierMessage,
+    /// Show the next message on the same connection.
+    LaterMessage,
+    /// Write the shown message and its packets to a file.
+    Export,
+    /// Copy the Wireshark filter of the shown message.
+    CopyFilter,
+    /// Write the screen to a file.
+    Screenshot,
+    /// Use the next theme.
+    NextTheme,
+    /// Start, stop and change workloads.
+    Experiments,
+    /// Control a replay.
+    Replay(ReplayControl),
+}
+
+/// A direction and distance in which the selection moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Motion {
+    /// One line up.
+    Up,
+    /// One line down.
+    Down,
+    /// One column to the left, or earlier.
+    Left,
+    /// One column to the right, or later.
+    Right,
+    /// Several lines up.
+    PageUp,
+    /// Several lines down.
+    PageDown,
+    /// To the first line.
+    First,
+    /// To the last line.
+    Last,
+}
+
+/// What a replay is made to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReplayControl {
+    /// Play or pause.
+    PlayPause,
+    /// Twice as fast.
+    Faster,
+    /// Half as fast.
+    Slower,
+    /// Some seconds back.
+    Back,
+    /// Some seconds forward.
+    Forward,
+    /// To the beginning.
+    Start,
+    /// To the end.
+    End,
+    /// To the slowest message.
+    Worst,
+}

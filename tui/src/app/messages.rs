@@ -1,0 +1,286 @@
+//! The view of single messages: which list is shown, which message is selected, and which one is open.
+
+use super::{Action, App, Command, MAX_SCROLL, Motion, Request, View};
+use crate::{people, text, verdicts, wireshark, words};
+use wirelap_correlate::snapshot::Group;
+use wirelap_events::{FlowKey, MessageId, TaskId};
+use wirelap_history::Message;
+use wirelap_report::words::title;
+
+/// Lines that a page has.
+const PAGE: usize = 10;
+
+/// Which messages of the selected row are listed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum List {
+    /// Delivered messages, the slowest first.
+    #[default]
+    Slowest,
+    /// A sample of the delivered messages, the latest first.
+    Latest,
+    /// Messages that were not seen to be delivered, the latest first.
+    Undelivered,
+    /// Messages that are in no latency, the latest first.
+    Others,
+}
+
+impl List {
+    /// All lists, in their order.
+    pub const ALL: [List; 4] = [List::Slowest, List::Latest, List::Undelivered, List::Others];
+
+    /// The name in the title.
+    pub const fn name(self) -> &'static str {
+        match self {
+            List::Slowest => "slowest",
+            List::Latest => "latest (a sample)",
+            List::Undelivered => "undelivered",
+            List::Others => "others",
+        }
+    }
+
+    /// What is said of an empty list.
+    pub const fn nothing(self) -> &'static str {
+        match self {
+            List::Slowest => {
+                "No message of this row has been followed from its send to its read yet. n shows the other lists."
+            }
+            List::Latest => {
+                "No message of this row has been delivered yet. n shows the other lists."
+            }
+            List::Undelivered => {
+                "No message of this row is known to be undelivered: a message is given up some seconds after it was sent. n shows the \
+                 other lists."
+            }
+            List::Others => {
+                "No message of this row belongs to a warm-up or was delivered without being followed from end to end. n shows the other \
+                 lists."
+            }
+        }
+    }
+
+    fn next(self) -> List {
+        let at = List::ALL.iter().position(|list| *list == self).unwrap_or_default();
+        List::ALL[at.saturating_add(1) % List::ALL.len()]
+    }
+}
+
+/// What identifies a delivery: a message has one for each of its readers.
+type Identity = (MessageId, Option<(FlowKey, Option<TaskId>)>);
+
+fn identity(message: &Message) -> Identity {
+    let last = message.delivery.legs.last();
+    (message.delivery.message, last.map(|leg| (leg.flow, leg.reader)))
+}
+
+/// The state of the view of single messages.
+#[derive(Clone, Debug, Default)]
+pub struct MessagesView {
+    list: List,
+    /// The text that the messages are filtered by.
+    pub(super) filter: String,
+    selected: Option<Identity>,
+    /// The position of the selected message when it was selected: its neighbour is selected if it is gone.
+    position: usize,
+    open: Option<Message>,
+    leg: usize,
+}
+
+impl App {
+    /// The list of messages that is shown.
+    pub fn list(&self) -> List {
+        self.messages.list
+    }
+
+    /// The messages of the shown list that have the text of the filter.
+    pub fn listed(&self) -> Vec<&Message> {
+        let Some(group) = self.selected() else { return Vec::new() };
+        let filter = self.messages.filter.to_lowercase();
+        let mut listed = self.all_of_list(group);
+        listed.retain(|message| filter.is_empty() || self.has_text(message, &filter));
+        listed
+    }
+
+    fn all_of_list(&self, group: &Group) -> Vec<&Message> {
+        let messages = self.history().messages();
+        match self.messages.list {
+            List::Slowest => messages.slowest(group.id).collect(),
+            List::Latest => messages.latest(group.id).collect(),
+            List::Undelivered => messages.undelivered(group.id).collect(),
+            List::Others => messages.aside(group.id).collect(),
+        }
+    }
+
+    /// The message that is shown step by step; `None` if the list is shown.
+    pub fn message(&self) -> Option<&Message> {
+        let group = self.selected()?.id;
+        self.messages.open.as_ref().filter(|message| message.delivery.group == group)
+    }
+
+    /// The leg that is selected in the shown message, 0 for the first.
+    pub fn message_leg(&self) -> usize {
+        self.messages.leg
+    }
+
+    /// The position of the selected message among those that are listed.
+    pub fn message_position(&self, listed: &[&Message]) -> usize {
+        let selected = self.messages.selected;
+        let found = listed.iter().position(|message| Some(identity(message)) == selected);
+        found.unwrap_or(self.messages.position).min(listed.len().saturating_sub(1))
+    }
+
+    /// The name of a message's topic; `None` if it has none, or it is not known.
+    pub fn topic(&self, message: &Message) -> Option<String> {
+        let name = self.history().topic(message.delivery.topic?)?;
+        Some(text::clean(name))
+    }
+
+    /// Whether a message has a text in its topic, the names of its processes, its cause or its number.
+    fn has_text(&self, message: &Message, wanted: &str) -> bool {
+        let has = |text: &str| text.to_lowercase().contains(wanted);
+        let snapshot = self.snapshot();
+        let cause = message.cause.map(|cause| cause.kind);
+        self.topic(message).is_some_and(|topic| has(&topic))
+            || cause.is_some_and(|kind| has(verdicts::short(kind)) || has(title(kind)))
+            || has(&text::message_number(&message.delivery))
+            || has(words::fate(message))
+            || message.delivery.legs.iter().any(|leg| {
+                has(&people::sender(leg, snapshot)) || has(&people::reader(leg, snapshot))
+            })
+    }
+
+    /// Carries out a command in the view of single messages; `None` if it has no meaning of its own there.
+    pub(super) fn perform_on_messages(&mut self, command: Command) -> Option<Action> {
+        if self.view != View::Messages {
+            return None;
+        }
+        let is_open = self.message().is_some();
+        match command {
+            Command::Back if is_open => self.close_message(),
+            Command::Open if is_open => self.close_message(),
+            Command::Open => self.open_selected(),
+            Command::Move(motion) if is_open => self.move_in_message(motion),
+            Command::Move(motion) => self.move_in_list(motion),
+            Command::NextList if is_open => self.select_leg(1, true),
+            Command::NextList => self.next_list(),
+            Command::EarlierMessage | Command::LaterMessage => self.step(command),
+            Command::Export => return Some(self.export()),
+            Command::CopyFilter => return Some(self.copy_filter()),
+            _ => return None,
+        }
+        Some(Action::Redraw)
+    }
+
+    fn close_message(&mut self) {
+        self.messages.open = None;
+        self.scroll = 0;
+    }
+
+    fn open_selected(&mut self) {
+        let open = self.selected_message().cloned();
+        self.open_message(open);
+    }
+
+    fn open_message(&mut self, message: Option<Message>) {
+        self.scroll = 0;
+        self.messages.leg = 0;
+        if let Some(message) = message {
+            self.messages.selected = Some(identity(&message));
+            self.messages.open = Some(message);
+        }
+    }
+
+    fn selected_message(&self) -> Option<&Message> {
+        let listed = self.listed();
+        listed.get(self.message_position(&listed)).copied()
+    }
+
+    fn next_list(&mut self) {
+        let list = self.messages.list.next();
+        let filter = std::mem::take(&mut self.messages.filter);
+        self.messages = MessagesView { list, filter, ..MessagesView::default() };
+    }
+
+    fn move_in_list(&mut self, motion: Motion) {
+        let listed = self.listed();
+        let at = self.message_position(&listed);
+        let to = match motion {
+            Motion::Up => at.saturating_sub(1),
+            Motion::Down => at.saturating_add(1),
+            Motion::PageUp => at.saturating_sub(PAGE),
+            Motion::PageDown => at.saturating_add(PAGE),
+            Motion::First => 0,
+            Motion::Last => usize::MAX,
+            Motion::Left | Motion::Right => return,
+        };
+        let to = to.min(listed.len().saturating_sub(1));
+        let selected = listed.get(to).map(|message| identity(message));
+        (self.messages.selected, self.messages.position) = (selected, to);
+    }
+
+    fn move_in_message(&mut self, motion: Motion) {
+        let page = u16::try_from(PAGE).unwrap_or(u16::MAX);
+        let scroll = self.scroll;
+        self.scroll = match motion {
+            Motion::Up => scroll.saturating_sub(1),
+            Motion::Down => scroll.saturating_add(1),
+            Motion::PageUp => scroll.saturating_sub(page),
+            Motion::PageDown => scroll.saturating_add(page),
+            Motion::First => 0,
+            Motion::Last => MAX_SCROLL,
+            Motion::Left => return self.select_leg(-1, false),
+            Motion::Right => return self.select_leg(1, false),
+        }
+        .min(MAX_SCROLL);
+    }
+
+    fn select_leg(&mut self, by: isize, wraps: bool) {
+        let legs = self.message().map_or(0, |message| message.delivery.legs.len());
+        let to = self.messages.leg.saturating_add_signed(by);
+        self.messages.leg = match legs.checked_sub(1) {
+            Some(last) if to > last && wraps => 0,
+            Some(last) => to.min(last),
+            None => 0,
+        };
+    }
+
+    /// Opens the neighbour of the open or the selected message on its connection.
+    fn step(&mut self, command: Command) {
+        let Some(message) = self.message().or_else(|| self.selected_message()) else {
+            return self.say("no message is selected".into());
+        };
+        let messages = self.history().messages();
+        let (neighbour, which) = match command {
+            Command::EarlierMessage => (messages.before(message), "earlier"),
+            _ => (messages.after(message), "later"),
+        };
+        match neighbour.cloned() {
+            Some(neighbour) => self.open_message(Some(neighbour)),
+            None => self.say(format!(
+                "no {which} message on this connection was kept: of fast connections a sample is kept"
+            )),
+        }
+    }
+
+    fn export(&mut self) -> Action {
+        match self.message().or_else(|| self.selected_message()) {
+            Some(message) => Action::Request(Request::Export(message.delivery.clone())),
+            None => {
+                self.say("no message is selected: there is nothing to write".into());
+                Action::Redraw
+            }
+        }
+    }
+
+    /// Copies the filter of the selected leg.
+    fn copy_filter(&mut self) -> Action {
+        let open = self.message().map(|message| (message, self.messages.leg));
+        let message = open.or_else(|| Some((self.selected_message()?, 0)));
+        let leg = message.and_then(|(message, leg)| message.delivery.legs.get(leg));
+        let Some(filter) = leg.map(|leg| wireshark::filter(leg, self.wall())) else {
+            self.say("no message is selected: there is nothing to copy".into());
+            return Action::Redraw;
+        };
+        self.say(filter.clone());
+        Action::Copy(filter)
+    }
+}

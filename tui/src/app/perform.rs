@@ -1,0 +1,211 @@
+//! What each command does.
+
+use super::{
+    Action, App, Command, Input, MAX_SCROLL, Motion, Overlay, ReplayControl, Request, View,
+};
+use crate::bars::Scale;
+use crate::columns::{Column, Sort};
+
+/// Lines that a page has when the selection moves by one.
+const PAGE: i16 = 5;
+/// How many lines of the log are shown before the oldest one, when the selection moves to the last.
+const OLDEST: u16 = 9;
+
+impl App {
+    /// Carries out a command.
+    pub fn perform(&mut self, command: Command) -> Action {
+        if let Some(action) = self.perform_on_messages(command) {
+            return action;
+        }
+        match command {
+            Command::Quit => return Action::Quit,
+            Command::Back => return self.back(),
+            Command::Help => self.toggle_help(),
+            Command::Palette => self.overlay = Some(Overlay::Palette(Input::default())),
+            Command::Filter => self.begin_filter(),
+            Command::Show(view) => self.toggle(view),
+            Command::NextView => self.show(self.view.next()),
+            Command::PreviousView => self.show(self.view.previous()),
+            Command::Move(motion) => self.go(motion),
+            Command::Open => self.open(),
+            Command::Pause => self.pause(),
+            Command::NextWindow => self.set_window(self.window.next()),
+            Command::PreviousWindow => self.set_window(self.window.previous()),
+            Command::SetMark => self.set_mark(),
+            Command::NextPlot if self.view == View::Compare => self.comparing.next(),
+            Command::NextPlot => self.distribution.next(),
+            Command::MarkRow => self.mark_row(),
+            Command::NextSort => self.sort_by(self.sort.next(&self.columns.shown())),
+            Command::PreviousSort => self.sort_by(self.sort.previous(&self.columns.shown())),
+            Command::ReverseSort => self.sort_by(Sort { reverse: !self.sort.reverse, ..self.sort }),
+            Command::BarScale => self.scale = self.scale.next(),
+            Command::NextTheme => {
+                self.theme = self.theme.next();
+                self.chosen_theme = Some(self.theme);
+                self.say(format!("theme: {}", self.theme.name()));
+            }
+            Command::Screenshot => return Action::Screenshot,
+            Command::Replay(control) => {
+                if control == ReplayControl::Worst {
+                    self.show(View::Messages);
+                }
+                return Action::Request(Request::Replay(control));
+            }
+            Command::Columns => self.overlay = Some(Overlay::Columns(0)),
+            Command::NextList
+            | Command::EarlierMessage
+            | Command::LaterMessage
+            | Command::Export
+            | Command::CopyFilter => return Action::Ignore,
+            Command::Experiments => self.overlay = Some(Overlay::Experiments),
+        }
+        self.compare();
+        Action::Redraw
+    }
+
+    /// Closes the help, then the open view, then removes the filter, and leaves the screen if there is nothing of that.
+    fn back(&mut self) -> Action {
+        self.scroll = 0;
+        if self.overlay.take().is_some() {
+            return Action::Redraw;
+        }
+        if self.view != View::Overview {
+            self.view = View::Overview;
+        } else if self.filter.is_empty() {
+            return Action::Quit;
+        } else {
+            self.filter.clear();
+            self.refresh();
+        }
+        Action::Redraw
+    }
+
+    fn toggle_help(&mut self) {
+        self.overlay = if self.is_help() { None } else { Some(Overlay::Help) };
+        self.scroll = 0;
+    }
+
+    fn begin_filter(&mut self) {
+        let text = self.filter().to_owned();
+        self.overlay = Some(Overlay::Filter(Input { text: text.clone(), selected: 0 }, text));
+    }
+
+    /// Shows a view, or the overview if that view is already shown.
+    fn toggle(&mut self, view: View) {
+        self.show(if self.view == view { View::Overview } else { view });
+    }
+
+    /// Shows a view, and closes what covers it.
+    pub(crate) fn show(&mut self, view: View) {
+        self.overlay = None;
+        self.scroll = 0;
+        self.view = view;
+    }
+
+    /// Shows more of what is selected.
+    fn open(&mut self) {
+        self.toggle(View::Details);
+    }
+
+    fn pause(&mut self) {
+        self.paused = !self.paused;
+        if !self.paused {
+            for update in std::mem::take(&mut self.held) {
+                self.history.add(update);
+            }
+            self.refresh();
+        }
+    }
+
+    fn set_window(&mut self, window: wirelap_history::Window) {
+        self.window = window;
+        self.refresh();
+    }
+
+    fn set_mark(&mut self) {
+        self.comparing.keep(&self.history, self.window);
+        self.history.mark();
+        self.refresh();
+        self.say("baseline kept: the view \"compare\" shows what has changed since".into());
+    }
+
+    /// Marks the selected row, or removes its mark.
+    fn mark_row(&mut self) {
+        let Some(id) = self.selected().map(|group| group.id) else { return };
+        if self.is_marked(id) {
+            self.marked.retain(|marked| *marked != id);
+        } else {
+            self.marked.push(id);
+        }
+    }
+
+    /// Sorts by a column, or reverses the order if it is the one that the rows are sorted by.
+    pub(crate) fn sort_toward(&mut self, column: Column) {
+        self.sort_by(self.sort.toward(column));
+    }
+
+    /// Scrolls by so many lines, upwards if it is less than 0.
+    pub(crate) fn scroll_by(&mut self, lines: i16) {
+        self.scroll = self.scroll.saturating_add_signed(lines).min(MAX_SCROLL);
+    }
+
+    /// Opens an overlay, or closes the one that is open.
+    pub(crate) fn set_overlay(&mut self, overlay: Option<Overlay>) {
+        self.overlay = overlay;
+    }
+
+    fn sort_by(&mut self, sort: Sort) {
+        self.sort = sort;
+        self.arrange();
+    }
+
+    /// Moves the selection, or scrolls.
+    fn go(&mut self, motion: Motion) {
+        if self.view == View::Log {
+            return self.scroll_log(motion);
+        }
+        match motion {
+            Motion::Left | Motion::Right if self.view == View::Threads => {
+                let Some(group) = self.selected() else { return };
+                let messages = super::threads::slowest(&self.history, group).len();
+                self.threads.go(motion, messages);
+            }
+            Motion::Down => self.select(self.position().saturating_add(1)),
+            Motion::Up => self.select(self.position().saturating_sub(1)),
+            Motion::First => self.select(0),
+            Motion::Last => self.select(usize::MAX),
+            Motion::PageDown => self.scroll_by(PAGE),
+            Motion::PageUp => self.scroll_by(-PAGE),
+            Motion::Left | Motion::Right if self.view == View::Distribution => {
+                self.distribution.go(motion);
+            }
+            Motion::Left | Motion::Right if self.view == View::Compare => {
+                self.comparing.go(motion);
+            }
+            Motion::Left | Motion::Right => {}
+        }
+    }
+
+    /// Scrolls the log, which has no selected row and more lines than other views.
+    fn scroll_log(&mut self, motion: Motion) {
+        let lines = super::log::lines(self.history.log(), &self.filter).len();
+        let last = crate::layout::count(lines.saturating_sub(1));
+        let at = self.scroll.min(last);
+        self.scroll = match motion {
+            Motion::Down => at.saturating_add(1).min(last),
+            Motion::Up => at.saturating_sub(1),
+            Motion::PageDown => at.saturating_add_signed(PAGE).min(last),
+            Motion::PageUp => at.saturating_add_signed(-PAGE),
+            Motion::First => 0,
+            Motion::Last => last.saturating_sub(OLDEST),
+            Motion::Left | Motion::Right => at,
+        };
+    }
+}
+
+impl Scale {
+    /// The other scale.
+    fn next(self) -> Scale {
+        if self == Scale::Share { Scale::Time } else { Scale::Share }
+    }
+}

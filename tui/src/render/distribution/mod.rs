@@ -1,0 +1,150 @@
+//! How the latencies of the selected row are distributed, and how that changed over time.
+//!
+//! ```text
+//! ─ spread: over time, mqtt mosquitto 127.0.0.1:1883 (←→ percentiles, histogram) ─
+//!  last 10 s, 00:01:12–00:01:22, 19,873 messages
+//!  min 30.1 µs, p50 48.1 µs, p90 60.2 µs, p99 121 µs, p99.9 310 µs, max 1.20 ms
+//!  1.00 ms┤                    •                                          heat.rs
+//!         │              •           •
+//!   100 µs▸ ░░ ░░▒░░░░░ ░░░░░░░░ ░░░░░░░
+//!         │ ▓▓▓▓▓▓▓█▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓▓
+//!    msg/s│ ▇▇▇▇▇▇▇▇▅▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇▇
+//!         └──────────┴──────────┴──────┴
+//!                  −20 s      −10 s   now
+//! ```
+//! A large screen has all plots: the heat map above, percentiles.rs and histogram.rs below it.
+
+mod heat;
+mod histogram;
+mod percentiles;
+
+use super::{panel, plot};
+use crate::app::{App, Plot};
+use crate::chart::highest;
+use crate::layout::{count, split_top};
+use crate::theme::Theme;
+use crate::{columns, text};
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+use wirelap_correlate::snapshot::Group;
+use wirelap_events::{GroupId, Nanos};
+use wirelap_history::{Bins, Window};
+
+/// From this size on, all plots are shown at once.
+const ALL_FROM: (u16, u16) = (100, 30);
+
+/// What the plots are of.
+struct Shown<'a> {
+    app: &'a App,
+    group: GroupId,
+    /// The latencies of the window.
+    bins: &'a Bins,
+    /// The 99th percentile of the window, above which the tail begins; `None` with too few messages.
+    tail: Option<Nanos>,
+    theme: Theme,
+}
+
+/// Draws the view.
+pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
+    let Some(group) = app.selected() else { return };
+    let bins = app.history().one_way(group.id, app.window());
+    let tail = quantile(&bins, 0.99);
+    let shown = Shown { app, group: group.id, bins: &bins, tail, theme };
+    let (title, rest) = split_top(area, 1);
+    let all = area.width >= ALL_FROM.0 && area.height >= ALL_FROM.1;
+    panel::rule(frame, title, &self::title(app, group, all), theme);
+    let facts = facts(&shown, usize::from(area.width).saturating_sub(2));
+    let (top, rest) = split_top(rest, count(facts.len()));
+    panel::lines(frame, top, facts.into_iter().map(Line::raw).collect(), 0);
+    if app.history().row(group.id, Window::SinceStart).is_none() {
+        return;
+    }
+    if all {
+        return draw_all(frame, rest, &shown);
+    }
+    match app.distribution().plot() {
+        Plot::OverTime => heat::draw(frame, rest, &shown),
+        Plot::Percentiles => percentiles::draw(frame, rest, &shown),
+        Plot::Histogram => histogram::draw(frame, rest, &shown),
+    }
+}
+
+/// Draws the heat map above, and the other plots beside each other below it.
+fn draw_all(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
+    let (over_time, below) = split_top(area, area.height.div_ceil(2));
+    let half = below.width / 2;
+    let left = Rect { width: half.saturating_sub(1), ..below };
+    let right = Rect { x: below.x + half, width: below.width - half, ..below };
+    heat::draw(frame, over_time, shown);
+    for (area, plot) in [(left, Plot::Percentiles), (right, Plot::Histogram)] {
+        let (title, rest) = split_top(area, 1);
+        panel::rule(frame, title, plot.name(), shown.theme);
+        match plot {
+            Plot::Percentiles => percentiles::draw(frame, rest, shown),
+            Plot::OverTime | Plot::Histogram => histogram::draw(frame, rest, shown),
+        }
+    }
+}
+
+fn title(app: &App, group: &Group, all: bool) -> String {
+    let name = columns::name(group);
+    if all {
+        return format!("spread: {name}");
+    }
+    let plot = app.distribution().plot();
+    let others = Plot::ALL.into_iter().filter(|other| *other != plot).map(Plot::name);
+    let keys = format!(" (←→ {})", others.collect::<Vec<_>>().join(", "));
+    let before = format!("spread: {}, ", plot.name());
+    let room = 76_usize.saturating_sub(text::width(&keys) + text::width(&before));
+    format!("{before}{}{keys}", text::truncate(&name, room))
+}
+
+/// A percentile that at least ten messages are beyond.
+fn quantile(bins: &Bins, share: f64) -> Option<Nanos> {
+    let enough = highest(bins.count()).is_some_and(|highest| share <= highest + 1e-9);
+    enough.then(|| bins.quantile(share))
+}
+
+/// The window, and its percentiles.
+fn facts(shown: &Shown<'_>, width: usize) -> Vec<String> {
+    let (app, bins) = (shown.app, shown.bins);
+    let window = app.window();
+    let unmarked = window == Window::SinceMark && app.history().marked().is_none();
+    let name = if unmarked { "since start (no mark is set: m)" } else { window.name() };
+    let period = plot::period(app, app.history().extent(window));
+    let messages = text::counted(bins.count(), "message");
+    let mut facts = text::wrap(&format!("{name}, {period}, {messages}"), width);
+    let figures = nothing(shown).unwrap_or_else(|| percentiles_line(bins));
+    facts.extend(text::wrap(&figures, width));
+    facts.into_iter().map(|line| format!(" {line}")).collect()
+}
+
+fn percentiles_line(bins: &Bins) -> String {
+    let summary = bins.summary();
+    let named = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
+    let known = named.map(|(share, name)| (name, quantile(bins, share)));
+    let ends = [("min", Some(summary.min)), ("max", Some(summary.max))];
+    let show = |(name, time): &(&str, Option<Nanos>)| {
+        let time = time.map_or(text::NONE.into(), text::time);
+        text::unbroken(&format!("{name} {time}"))
+    };
+    let all = ends[..1].iter().chain(&known).chain(&ends[1..]);
+    all.map(show).collect::<Vec<_>>().join(", ")
+}
+
+/// Why there is nothing to draw of the window, and what helps.
+fn nothing(shown: &Shown<'_>) -> Option<String> {
+    if shown.bins.count() > 0 {
+        return None;
+    }
+    let known = shown.app.selected().is_some_and(|group| group.one_way.count > 0);
+    Some(if known {
+        "Only sums are known of these messages, no distribution.".into()
+    } else if shown.app.window() == Window::SinceStart {
+        "No message was followed from its send to its read yet.".into()
+    } else {
+        "No message was followed from its send to its read in this time; t shows a longer one."
+            .into()
+    })
+}

@@ -1,0 +1,264 @@
+//! The loop that owns the terminal and restores it in every case.
+
+mod guard;
+
+use crate::app::{Action, App, Request, ScreenState, Source};
+use crate::{Theme, picture, render};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use crossterm::event::{self, Event};
+use guard::{Screen, enter};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use ratatui::layout::{Position, Rect, Size};
+use std::cell::Cell;
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+use wirelap_process::stdio::{BackgroundWriter, Terminals};
+
+/// How [`run`] behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// Time between two snapshots; 250 ms by default.
+    pub refresh: Duration,
+    /// Colours; [`Theme::from_env`] by default.
+    pub theme: Theme,
+    /// Whether the screen takes clicks and the wheel, which most terminals then use for nothing else; true by default.
+    pub mouse: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { refresh: Duration::from_millis(250), theme: Theme::from_env(), mouse: true }
+    }
+}
+
+/// Why [`run`] returned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScreenEnd {
+    /// The user pressed q, Esc or Ctrl-C (in raw mode Ctrl-C is a key, not a signal).
+    Quit,
+    /// `should_stop` returned true.
+    Stopped,
+    /// The terminal is gone: its window was closed or its connection ended.
+    Gone,
+}
+
+/// Why the screen could not be shown, or could no longer be shown.
+#[derive(Debug, thiserror::Error)]
+pub enum TuiError {
+    /// Standard input or output is not a terminal; print [`plain`](crate::plain) instead.
+    #[error("standard input and output must be a terminal to show the screen")]
+    NotATerminal,
+    /// A thread of this process panicked. The terminal was restored before the panic's message was printed.
+    #[error("the program failed while the screen was shown")]
+    Panicked,
+    /// The terminal could not be read or written.
+    #[error("cannot use the terminal: {0}")]
+    Io(#[from] io::Error),
+}
+
+/// The longest wait for a key before `should_stop` is called again.
+const KEY_WAIT: Duration = Duration::from_millis(50);
+
+/// The shortest wait for a key: with a wait of zero, crossterm does not read keys.
+const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+
+/// Shows the screen until the user leaves or `should_stop` returns true. Blocks.
+///
+/// `source` hands out updates. It is asked every [`Options::refresh`] from the calling thread, also while the user has paused the screen.
+/// `should_stop` is called at least every 50 ms; a signal handler may set the flag that it reads.
+///
+/// # Errors
+/// [`TuiError::NotATerminal`] is returned before anything was changed, the other errors after the terminal was
+/// restored. The terminal is also restored when `source` panics.
+pub fn run(
+    options: Options,
+    source: &mut dyn Source,
+    should_stop: &dyn Fn() -> bool,
+) -> Result<ScreenEnd, TuiError> {
+    if !(io::stdout().is_terminal() && io::stdin().is_terminal()) {
+        return Err(TuiError::NotATerminal);
+    }
+    let terminals = Terminals::look();
+    let shown = show(options, source, should_stop, terminals);
+    match shown {
+        Err(TuiError::Io(_)) if terminals.have_hung_up() => Ok(ScreenEnd::Gone),
+        // The terminal no longer reads, and the last frame was abandoned because the program has to stop.
+        Err(TuiError::Io(_)) if should_stop() => Ok(ScreenEnd::Stopped),
+        shown => shown,
+    }
+}
+
+fn show(
+    options: Options,
+    source: &mut dyn Source,
+    should_stop: &dyn Fn() -> bool,
+    terminals: Terminals,
+) -> Result<ScreenEnd, TuiError> {
+    let give_up = || should_stop() || terminals.have_hung_up();
+    let screen = Screen::begin();
+    let (outlet, over) = (BackgroundWriter::new(io::stdout())?, Cell::new(false));
+    let mut buffer = FrameBuffer { outlet, bytes: Vec::new(), give_up: &give_up, over: &over };
+    enter(&mut buffer, options.mouse)?;
+    let mut terminal = Terminal::new(CrosstermBackend::new(buffer))?;
+    let outcome = drive(&mut terminal, &screen, options, source, should_stop, terminals);
+    over.set(true);
+    outcome
+}
+
+fn drive(
+    terminal: &mut Terminal<CrosstermBackend<FrameBuffer<'_>>>,
+    screen: &Screen,
+    options: Options,
+    source: &mut dyn Source,
+    should_stop: &dyn Fn() -> bool,
+    terminals: Terminals,
+) -> Result<ScreenEnd, TuiError> {
+    let mut app = App::new();
+    app.set_theme(options.theme);
+    app.set_probe_setup(source.probe_setup());
+    app.set_mouse(options.mouse);
+    restore_state(&mut app, source.remembered());
+    let end = react(&mut app, terminal, screen, options, source, should_stop, terminals)?;
+    source.remember(&app.state().to_text());
+    Ok(end)
+}
+
+/// Makes the screen as it was when it was left.
+fn restore_state(app: &mut App, remembered: Option<String>) {
+    match remembered.as_deref().map(ScreenState::from_text) {
+        Some(Ok(state)) => app.restore(&state),
+        Some(Err(error)) => {
+            app.say(format!("what the screen remembered cannot be read and is ignored: {error}"));
+        }
+        None => {}
+    }
+}
+
+/// Draws updates and reacts to the user until the screen is left.
+fn react(
+    app: &mut App,
+    terminal: &mut Terminal<CrosstermBackend<FrameBuffer<'_>>>,
+    screen: &Screen,
+    options: Options,
+    source: &mut dyn Source,
+    should_stop: &dyn Fn() -> bool,
+    terminals: Terminals,
+) -> Result<ScreenEnd, TuiError> {
+    let mut due = Instant::now();
+    // What there is before the first update.
+    terminal.draw(|frame| render::screen(frame, &app, app.theme()))?;
+    loop {
+        if screen.has_panicked() {
+            return Err(TuiError::Panicked);
+        }
+        if should_stop() {
+            return Ok(ScreenEnd::Stopped);
+        }
+        if terminals.have_hung_up() {
+            return Ok(ScreenEnd::Gone);
+        }
+        let mut redraw = false;
+        if Instant::now() >= due {
+            due = Instant::now() + options.refresh;
+            redraw = take_updates(app, source);
+        }
+        let wait = due.saturating_duration_since(Instant::now()).clamp(SHORTEST_WAIT, KEY_WAIT);
+        if redraw {
+            terminal.draw(|frame| render::screen(frame, app, app.theme()))?;
+        }
+        let area = Rect::from((Position::ORIGIN, terminal.size()?));
+        match next_input(app, area, wait)? {
+            Action::Quit => return Ok(ScreenEnd::Quit),
+            Action::Ignore => continue,
+            Action::Redraw => {}
+            Action::Copy(text) => copy(terminal.backend_mut(), &text)?,
+            Action::Screenshot => {
+                let request = screenshot(app, terminal.size()?);
+                app.say(source.request(request));
+            }
+            Action::Request(request) => {
+                app.say(source.request(request));
+                due = Instant::now();
+            }
+        }
+        terminal.draw(|frame| render::screen(frame, app, app.theme()))?;
+    }
+}
+
+/// Takes the updates since the last call. Returns whether the screen has to be drawn again.
+fn take_updates(app: &mut App, source: &mut dyn Source) -> bool {
+    let mut has_updates = source.has_restarted();
+    if has_updates {
+        app.restart();
+    }
+    let before = app.replay();
+    app.set_replay(source.replay());
+    app.set_wall(source.wall());
+    app.set_notes(source.notes());
+    source.updates(&mut |update| {
+        app.take(update);
+        has_updates = true;
+    });
+    let mut redraw = app.shows_experiments() || app.replay() != before;
+    if app.shows_experiments() {
+        app.set_experiments(source.experiments());
+    }
+    while let Some(news) = source.news() {
+        app.note(news);
+        redraw = true;
+    }
+    if has_updates && !app.is_paused() {
+        app.refresh();
+        redraw = true;
+    }
+    redraw
+}
+
+/// Puts a text into the terminal's clipboard (OSC 52), where the terminal has that.
+fn copy(to: &mut impl Write, text: &str) -> io::Result<()> {
+    write!(to, "\x1b]52;c;{}\x07", BASE64.encode(text))
+}
+
+/// The request to write the screen to files.
+fn screenshot(app: &App, size: Size) -> Request {
+    Request::Screenshot { text: picture::text(app, size), svg: picture::svg(app, size) }
+}
+
+/// Waits for one input event and lets the app react to it.
+fn next_input(app: &mut App, area: Rect, wait: Duration) -> Result<Action, TuiError> {
+    if !event::poll(wait)? {
+        return Ok(Action::Ignore);
+    }
+    Ok(match event::read()? {
+        Event::Key(key) => app.on_key(key),
+        Event::Mouse(event) => app.on_mouse(event, area),
+        Event::Resize(..) => Action::Redraw,
+        _ => Action::Ignore,
+    })
+}
+
+/// Collects the bytes of one frame and writes them at once, unless `give_up` returns true meanwhile.
+struct FrameBuffer<'a> {
+    outlet: BackgroundWriter,
+    bytes: Vec<u8>,
+    give_up: &'a dyn Fn() -> bool,
+    /// Whether drawing has ended. When ratatui's terminal is dropped, it writes once more; on a terminal that is gone
+    /// that would fail with an error message or a panic.
+    over: &'a Cell<bool>,
+}
+
+impl Write for FrameBuffer<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.bytes.is_empty() || self.over.get() || std::thread::panicking() {
+            return Ok(());
+        }
+        self.outlet.write(std::mem::take(&mut self.bytes), &mut || (self.give_up)())
+    }
+}

@@ -1,0 +1,283 @@
+//! The lines of one message's waterfall: what it went through, from when to when, in which thread, and what was observed about that.
+
+use crate::{people, text};
+use wirelap_correlate::snapshot::Snapshot;
+use wirelap_events::{
+    Delivery, Holder, Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, SegmentSpan, TaskId,
+};
+use wirelap_report::trace::thread_of;
+use wirelap_report::words;
+
+/// A line of a waterfall.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Line {
+    /// An interval.
+    Bar(Bar),
+    /// A sentence about the interval above.
+    Note(String),
+}
+
+/// An interval of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bar {
+    /// The leg, 0 for the first. The dwell counts to the leg after it.
+    pub leg: usize,
+    /// What the message went through.
+    pub what: What,
+    /// The beginning.
+    pub from: Nanos,
+    /// The end, after the beginning.
+    pub to: Nanos,
+    /// The thread that had the message, or waited for it.
+    pub thread: Option<TaskId>,
+}
+
+/// What a message goes through in an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A segment. The segments of a message do not overlap.
+    Segment(Segment),
+    /// A part of the dwell: a thread of the forwarder was woken and waits for a CPU.
+    Waits,
+    /// A part of the dwell: a thread of the forwarder runs, until it wakes the next one or sends.
+    Runs,
+}
+
+impl What {
+    /// The name in the waterfall. A part of the dwell has a dot before it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            What::Segment(segment) => segment.name(),
+            What::Waits => "· waits",
+            What::Runs => "· runs",
+        }
+    }
+
+    /// The segment whose colour and letter it has.
+    pub const fn look(self) -> Segment {
+        match self {
+            What::Segment(segment) => segment,
+            What::Waits => Segment::RunQueue,
+            What::Runs => Segment::Handoff,
+        }
+    }
+}
+
+/// The lines of a message, in order of time. Intervals without duration are left out.
+pub fn lines(delivery: &Delivery, snapshot: &Snapshot) -> Vec<Line> {
+    let mut waterfall = Waterfall { lines: Vec::new(), delivery, snapshot };
+    for (index, leg) in delivery.legs.iter().enumerate() {
+        if let Some(before) = index.checked_sub(1).and_then(|before| delivery.legs.get(before)) {
+            waterfall.dwell(index, before, leg);
+        }
+        waterfall.leg(index, leg);
+    }
+    waterfall.lines
+}
+
+/// The first and the last moment of the intervals; `None` without any.
+pub fn extent(lines: &[Line]) -> Option<(Nanos, Nanos)> {
+    let bars = || lines.iter().filter_map(Line::bar);
+    Some((bars().map(|bar| bar.from).min()?, bars().map(|bar| bar.to).max()?))
+}
+
+impl Line {
+    /// The interval, if it is one.
+    pub fn bar(&self) -> Option<&Bar> {
+        match self {
+            Line::Bar(bar) => Some(bar),
+            Line::Note(_) => None,
+        }
+    }
+}
+
+struct Waterfall<'a> {
+    lines: Vec<Line>,
+    delivery: &'a Delivery,
+    snapshot: &'a Snapshot,
+}
+
+impl Waterfall<'_> {
+    fn bar(&mut self, bar: Bar) {
+        if bar.from < bar.to {
+            self.lines.push(Line::Bar(bar));
+        }
+    }
+
+    fn note(&mut self, note: Option<String>) {
+        self.lines.extend(note.map(Line::Note));
+    }
+
+    /// The time between two legs, and the threads that ran in it.
+    fn dwell(&mut self, index: usize, before: &Leg, leg: &Leg) {
+        let (Some((_, from)), Some((_, to))) =
+            (before.times.seen().next_back(), leg.times.seen().next())
+        else {
+            return;
+        };
+        if from >= to {
+            return;
+        }
+        let segment = Segment::BrokerDwell;
+        let thread = thread_of(&SegmentSpan { segment, from, to, hop: None }, leg);
+        self.bar(Bar { leg: index, what: What::Segment(segment), from, to, thread });
+        let off = self.delivery.off_cpu_of(index);
+        let threads = [
+            ("the thread that read it", off.dwell.unwrap_or_default()),
+            ("the thread that sends it", off.sender.unwrap_or_default()),
+            ("the threads between", off.before + off.handoff_before),
+        ];
+        for (who, off) in threads {
+            self.note(off_cpu(&off, self.snapshot).map(|words| format!("{who} {words}")));
+        }
+        for (at, hop) in leg.before.iter().enumerate() {
+            let until = leg.before.get(at.saturating_add(1)).map_or(to, |next| next.woken);
+            let within = |at: Nanos| at.clamp(from, to);
+            let (woken, running) = (within(hop.woken), within(hop.running));
+            let part = |what, from, to| Bar { leg: index, what, from, to, thread: known(hop.task) };
+            self.bar(part(What::Waits, woken, running));
+            if woken < running {
+                self.note(waited(hop, self.snapshot));
+            }
+            self.bar(part(What::Runs, running, within(until).max(running)));
+        }
+    }
+
+    fn leg(&mut self, index: usize, leg: &Leg) {
+        let mut spans = Vec::new();
+        leg.each_span(&mut |span| spans.push(span));
+        spans.retain(|span| span.from < span.to);
+        for (at, span) in spans.iter().enumerate() {
+            let SegmentSpan { segment, from, to, hop } = *span;
+            let thread = thread_of(span, leg);
+            self.bar(Bar { leg: index, what: What::Segment(segment), from, to, thread });
+            if segment == Segment::RunQueue
+                && let Some(hop) = hop
+            {
+                self.note(waited(hop, self.snapshot));
+            }
+            // What is known of a segment is said once, below its last interval.
+            let is_last =
+                spans.iter().skip(at.saturating_add(1)).all(|later| later.segment != segment);
+            if is_last {
+                self.note(self.about(index, segment));
+            }
+        }
+    }
+
+    /// What the threads did that had the message in a segment, or kept it there.
+    fn about(&self, index: usize, segment: Segment) -> Option<String> {
+        let off = self.delivery.off_cpu_of(index);
+        let (who, seen) = match segment {
+            Segment::Write => ("what the rest had to wait for", off.writing),
+            Segment::SocketTx => ("the reader", off.unread),
+            Segment::Wakeup => ("its thread", off.before_wakeup?),
+            Segment::Handoff => ("its threads", off.handoff),
+            Segment::Busy | Segment::Read => ("the reader", off.reader?),
+            _ => return None,
+        };
+        off_cpu(&seen, self.snapshot).map(|words| format!("{who} {words}"))
+    }
+}
+
+fn known(task: TaskId) -> Option<TaskId> {
+    Some(task).filter(|task| task.pid.0 != 0)
+}
+
+/// What a thread had to wait for after it was woken; `None` if nothing is known of that.
+fn waited(hop: &Hop, snapshot: &Snapshot) -> Option<String> {
+    (hop.migrated || hop.holder.held > Nanos(0)).then(|| wakeup(hop, snapshot))
+}
+
+/// How a thread was woken, and who had the CPU before it ran.
+pub fn wakeup(hop: &Hop, snapshot: &Snapshot) -> String {
+    let by = if hop.from_irq { "woken by an interrupt" } else { "woken by a thread" };
+    let mut parts = vec![by.to_owned()];
+    if hop.migrated {
+        parts.push("moved to another CPU".into());
+    }
+    if hop.holder.held > Nanos(0) {
+        parts.push(had_the_cpu(&hop.holder, snapshot));
+    }
+    parts.join(", ")
+}
+
+/// Where a thread was before it was woken: `had been off the CPU for 1.20 ms: the thread slept …`; `None` if it was not seen to leave.
+pub fn left(hop: &Hop) -> Option<String> {
+    let off = hop.woken.since(hop.left?)?;
+    let time = text::unbroken(&text::time(off));
+    Some(format!("off the CPU for {time} before: {}", words::off_cpu(hop.reason, hop.sleep)))
+        .filter(|_| hop.reason != OffCpuReason::Preempted || off > Nanos(0))
+}
+
+/// `stress-ng (991) had the CPU for 3.10 µs`.
+pub fn had_the_cpu(holder: &Holder, snapshot: &Snapshot) -> String {
+    let time = text::unbroken(&text::time(holder.held));
+    match holder.task.tid.0 {
+        0 => format!("the CPU was idle and took {time} to run it"),
+        _ => format!("{} had the CPU for {time}", people::holder(holder, snapshot)),
+    }
+}
+
+/// How a thread was off the CPU: `slept 3.10 ms, waited 1.20 µs for a CPU, preempted twice; …`; `None` if it was not.
+pub fn off_cpu(off: &OffCpu, snapshot: &Snapshot) -> Option<String> {
+    let time = |time: Nanos| text::unbroken(&text::time(time));
+    let mut parts = Vec::new();
+    if off.asleep > Nanos(0) {
+        parts.push(format!("slept {}", time(off.asleep)));
+    }
+    if off.locked > Nanos(0) {
+        let by = Some(off.waker).filter(|waker| waker.task.tid.0 != 0);
+        let by = by.map(|waker| format!(", {}", people::holder(&waker, snapshot)));
+        let by = by.unwrap_or_default();
+        parts.push(format!("of that {} until another thread let go{by}", time(off.locked)));
+    }
+    if off.deaf > Nanos(0) {
+        parts.push(format!("of that {} in which no data could wake it", time(off.deaf)));
+    }
+    if off.waited > Nanos(0) {
+        parts.push(format!("waited {} for a CPU", time(off.waited)));
+    }
+    if off.throttled > Nanos(0) {
+        parts.push(format!("of that {} with its CPU quota used up", time(off.throttled)));
+    }
+    if off.preemptions > 0 {
+        parts.push(text::unbroken(&format!("preempted {}×", off.preemptions)));
+    }
+    parts.extend(off.holders().map(|holder| had_the_cpu(holder, snapshot)));
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_test_pipeline::deliveries;
+
+    #[test]
+    fn segments_follow_each_other_and_add_up() {
+        for message in deliveries::all() {
+            let delivery = &message.delivery;
+            let lines = lines(delivery, &Snapshot::default());
+            let bars = lines.iter().filter_map(Line::bar);
+            let segments: Vec<&Bar> =
+                bars.filter(|bar| matches!(bar.what, What::Segment(_))).collect();
+            assert!(segments.windows(2).all(|pair| pair[0].to <= pair[1].from), "{segments:?}");
+            let sum: Nanos = segments.iter().map(|bar| bar.to - bar.from).sum();
+            let expected: Nanos = delivery.segments().map(|(_, segments)| segments.sum()).sum();
+            assert_eq!(sum, expected, "{:?}", delivery.message);
+        }
+    }
+
+    #[test]
+    fn parts_of_the_dwell_are_inside_of_it() {
+        let delivery = deliveries::contended(1);
+        let lines = lines(&delivery, &Snapshot::default());
+        let bars: Vec<&Bar> = lines.iter().filter_map(Line::bar).collect();
+        let dwell =
+            bars.iter().find(|bar| bar.what == What::Segment(Segment::BrokerDwell)).unwrap();
+        let parts: Vec<_> =
+            bars.iter().filter(|bar| !matches!(bar.what, What::Segment(_))).collect();
+        assert!(!parts.is_empty());
+        assert!(parts.iter().all(|part| dwell.from <= part.from && part.to <= dwell.to));
+    }
+}
