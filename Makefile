@@ -115,8 +115,9 @@ wiresharks: setup build ## the dissectors' tests with the Wireshark of the Debia
 		cargo test $(WORKSPACE) --no-fail-fast --test dissectors --test annotated && \
 		cargo test $(WORKSPACE) --no-fail-fast --test e2e -- agreement:: offline::'
 
-screenshot: setup build ## draw docs/screenshot.svg anew, from a real run
-	.ci/screenshot docs/screenshot.svg --keys j -- $(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE)
+screenshot: setup build ## draw the pictures of all views anew (docs/screens), from a real run
+	.ci/screenshot docs/screens --keys jj -- $(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE)
+	cp docs/screens/overview.svg docs/screenshot.svg
 
 dissectors: ## install the Wireshark dissectors for this user
 	@dissectors/install

@@ -13,6 +13,16 @@ pub enum Scale {
     Time,
 }
 
+impl Scale {
+    /// The name in the file of what the screen remembers.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Scale::Share => "share",
+            Scale::Time => "time",
+        }
+    }
+}
+
 /// Length of a group's bar in a column `width` wide; `slowest` is the largest median on the screen.
 pub fn length(scale: Scale, group: &Group, slowest: Nanos, width: u16) -> u16 {
     if group.segments.is_empty() || group.one_way.count == 0 {

@@ -27,8 +27,8 @@ mod words;
 
 pub use app::{
     Action, App, Command, ExperimentChoice, ExperimentRequest, ExperimentSetting,
-    ExperimentSettings, Experiments, ReadShare, ReplayControl, ReplayState, Request, Silence,
-    Source, View,
+    ExperimentSettings, Experiments, ProbeHook, ProbeSetup, ReadShare, ReplayControl, ReplayState,
+    Request, Silence, Source, View,
 };
 pub use columns::{Column, Sort};
 pub use plain::plain;

@@ -19,9 +19,10 @@ impl App {
         let areas = render::areas(self, screen);
         match event.kind {
             MouseEventKind::Down(MouseButton::Left) => {
+                let said = self.status().map(str::to_owned);
                 let action = self.on_click(at, &areas);
                 // As after a key, the sentence in the last line has been read.
-                if action == Action::Redraw && self.overlay().is_none() {
+                if action == Action::Redraw && self.status() == said.as_deref() {
                     self.say(String::new());
                 }
                 action

@@ -1,7 +1,7 @@
 //! Names and sentences in few columns, and the numbers as [`wirelap_events::human`] writes them.
 
 pub use wirelap_events::human::column::{bit_rate, bytes, clock, cpu, number, percent, time};
-pub use wirelap_events::human::{NONE, counted, exact, moment, share};
+pub use wirelap_events::human::{NONE, counted, counted_as, exact, moment, share};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use wirelap_events::{Delivery, Nanos};
@@ -89,6 +89,24 @@ pub fn unbroken(text: &str) -> String {
     text.replace(' ', "\u{a0}")
 }
 
+/// The time of day in UTC of a moment of the events' clock, by the nanoseconds from that clock to the time since 1970.
+pub fn time_of_day(at: Nanos, offset: i64) -> String {
+    const DAY: u64 = 86_400_000_000_000;
+    clock(Nanos(at.0.saturating_add_signed(offset) % DAY))
+}
+
+/// A count with all its digits, or with three of them if those take more columns.
+pub fn exact_in(count: u64, columns: usize) -> String {
+    let all = exact(count);
+    if all.width() <= columns { all } else { number(count as f64) }
+}
+
+/// A bar of `value` in columns, if the bar of `most` has `columns` of them.
+pub fn bar(value: u64, most: u64, columns: usize) -> String {
+    let share = value as f64 / most.max(1) as f64;
+    wirelap_events::human::bar(share, u32::try_from(columns).unwrap_or(u32::MAX))
+}
+
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 /// One character a value, scaled to the largest; the last `columns` values. Zero is a space.
@@ -127,6 +145,14 @@ mod tests {
         assert_eq!(wrap("incomprehensible", 5), ["incom…".replace("m…", "…")]);
         assert!(wrap("", 5).is_empty());
         assert_eq!(wrap(&format!("about {}", unbroken("12 µs")), 8), ["about", "12 µs"]);
+    }
+
+    #[test]
+    fn a_time_of_day_begins_anew_each_day() {
+        let hour = 3_600_000_000_000;
+        assert_eq!(time_of_day(Nanos(5_000_000_000), 12 * hour), "12:00:05");
+        assert_eq!(time_of_day(Nanos(0), 30 * hour), "06:00:00");
+        assert_eq!(time_of_day(Nanos(1), -hour), "00:00:00", "no time before 1970 is shown");
     }
 
     #[test]

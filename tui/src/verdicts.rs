@@ -71,17 +71,18 @@ pub fn overdue(open: &Overdue) -> String {
     format!("open {messages}, oldest {oldest}, {place}{}", who.unwrap_or_default())
 }
 
-/// The period in which the cause was active, in seconds since the start: `since 12.0 s`, `was 14.0 s to 17.0 s`,
-/// `5 times since 3.0 s, and now`. `None` if the period is not known.
+/// The period in which the cause was active, in seconds since the start, and whether it still is: `since 12.0 s, still so`,
+/// `was 14.0 s to 17.0 s, no longer`, `5 times since 3.0 s, and now`. `None` if the period is not known.
 pub fn when(verdict: &Verdict) -> Option<String> {
     let period = verdict.period?;
     let at = |at: Nanos| text::unbroken(&text::moment(at));
     let began = at(period.began);
-    Some(match (period.ended.map(at), period.times) {
-        (None, 0 | 1) => format!("since {began}"),
+    let ended = period.ended.filter(|_| !verdict.is_still_so());
+    Some(match (ended.map(at), period.times) {
+        (None, 0 | 1) => format!("since {began}, still so"),
         (None, times) => format!("{times} times since {began}, and now"),
-        (Some(ended), 0 | 1) => format!("was {began} to {ended}"),
-        (Some(ended), times) => format!("{times} times, {began} to {ended}"),
+        (Some(ended), 0 | 1) => format!("was {began} to {ended}, no longer"),
+        (Some(ended), times) => format!("{times} times, {began} to {ended}, no longer"),
     })
 }
 
@@ -195,9 +196,9 @@ mod tests {
             verdict.period = Some(Period { began, ended, times });
             when(&verdict).map(|when| when.replace('\u{a0}', " "))
         };
-        assert_eq!(told(None, 1).unwrap(), "since 14.0 s");
-        assert_eq!(told(Some(17_300), 1).unwrap(), "was 14.0 s to 17.3 s");
-        assert_eq!(told(Some(90_000), 5).unwrap(), "5 times, 14.0 s to 90.0 s");
+        assert_eq!(told(None, 1).unwrap(), "since 14.0 s, still so");
+        assert_eq!(told(Some(17_300), 1).unwrap(), "was 14.0 s to 17.3 s, no longer");
+        assert_eq!(told(Some(90_000), 5).unwrap(), "5 times, 14.0 s to 90.0 s, no longer");
         assert_eq!(told(None, 5).unwrap(), "5 times since 14.0 s, and now");
     }
 }

@@ -173,7 +173,8 @@ fn lost(trust: &Trust) -> String {
         .map(|loss| format!("{} {}", loss.probe.name(), text::exact(loss.count)))
         .collect();
     format!(
-        "Lost {} events because the ring buffer was full ({}); the figures do not include them.",
+        "Lost {} events because the ring buffer was full ({}); the figures do not include them. A larger --ring-size loses fewer, and so do \
+         fewer sockets (--ports, --pid).",
         text::exact(trust.lost()),
         probes.join(", ")
     )

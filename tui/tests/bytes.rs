@@ -5,25 +5,51 @@
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::rc::Rc;
 use std::sync::Arc;
 use wirelap_test_pipeline::snapshots;
 use wirelap_tui::{App, Theme, render};
 
-type Screen = Terminal<CrosstermBackend<Vec<u8>>>;
+/// What is written to the terminal.
+#[derive(Clone, Default)]
+struct Written(Rc<RefCell<Vec<u8>>>);
+
+impl Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.borrow_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Written {
+    /// The bytes since the last call.
+    fn take(&self) -> usize {
+        std::mem::take(&mut *self.0.borrow_mut()).len()
+    }
+}
+
+struct Screen {
+    terminal: Terminal<CrosstermBackend<Written>>,
+    written: Written,
+}
 
 fn screen(width: u16, height: u16) -> Screen {
     let viewport = Viewport::Fixed(Rect::new(0, 0, width, height));
-    let backend = CrosstermBackend::new(Vec::new());
-    Terminal::with_options(backend, TerminalOptions { viewport }).unwrap()
+    let written = Written::default();
+    let backend = CrosstermBackend::new(written.clone());
+    let terminal = Terminal::with_options(backend, TerminalOptions { viewport }).unwrap();
+    Screen { terminal, written }
 }
 
 /// The bytes that the next frame writes.
 fn draw(screen: &mut Screen, app: &App) -> usize {
-    screen.draw(|frame| render::screen(frame, app, Theme::DARK)).unwrap();
-    let written = screen.backend_mut().writer_mut();
-    let bytes = written.len();
-    written.clear();
-    bytes
+    screen.terminal.draw(|frame| render::screen(frame, app, Theme::DARK)).unwrap();
+    screen.written.take()
 }
 
 #[test]

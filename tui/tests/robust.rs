@@ -17,8 +17,8 @@ use wirelap_correlate::snapshot::{
 };
 use wirelap_correlate::{Circumstance, Clause, CpuHolders, ForeignName, Remedy};
 use wirelap_events::{
-    Circumstances, Comm, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, MessageId, Nanos,
-    NetNs, Pid, Probe, Segment, Stage, StageTimes, TaskId, Tid, Transport,
+    Circumstances, Comm, Cpu, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, MessageId,
+    Nanos, NetNs, Pid, Probe, Segment, Stage, StageTimes, TaskId, Tid, Transport,
 };
 use wirelap_test_pipeline::snapshots;
 use wirelap_tui::{App, Theme, render};
@@ -69,7 +69,7 @@ prop_compose! {
         let [sleeps, preemptions, migrations] = switches;
         let scheduling = Scheduling { run_queue, sleeps, preemptions, migrations };
         let unix = unix.map(|(path, connections)| UnixClients { path, connections });
-        Process { role, pid: Pid(pid), comm, cpu_share, rss_bytes, scheduling, unix }
+        Process { role, pid: Pid(pid), comm, cpu_share, rss_bytes, ended: pid % 2 == 0, scheduling, unix }
     }
 }
 
@@ -173,7 +173,8 @@ prop_compose! {
 prop_compose! {
     fn hop()(task in task(), culprit in task(), comm in comm(), times in prop::array::uniform3(nanos())) -> Hop {
         let [woken, running, held] = times;
-        Hop { task, woken, running, holder: Holder { task: culprit, comm, held }, ..Hop::default() }
+        let cpu = (culprit.pid.0 % 2 == 0).then_some(Cpu(u16::try_from(task.pid.0 % 5_000).unwrap()));
+        Hop { task, woken, running, cpu, holder: Holder { task: culprit, comm, held }, ..Hop::default() }
     }
 }
 
@@ -196,7 +197,8 @@ prop_compose! {
         }
         Leg {
             flow: FlowKey::new(Transport::Tcp, ends[0], ends[1], NetNs(0)),
-            from: None, to: None, sender: None, reader: None, times: stages,
+            from: None, to: None, sender: ends[0].is_ipv4().then_some(TaskId { pid: Pid(7), tid: Tid(1) }),
+            reader: ends[1].is_ipv4().then_some(TaskId { pid: Pid(7), tid: Tid(2) }), times: stages,
             chain: chain.into_iter().collect(), before: before.into_iter().collect(),
             flow_range: FlowRange::default(),
             circumstances: Circumstances::default(),
@@ -325,6 +327,7 @@ fn key() -> impl Strategy<Value = KeyEvent> {
             KeyCode::PageUp,
             KeyCode::Left,
             KeyCode::Right,
+            KeyCode::End
         ]),
     ]
     .prop_map(Into::into)
@@ -412,7 +415,7 @@ proptest! {
 #[test]
 fn every_size_is_drawn() {
     for snapshot in [snapshots::many(40), snapshots::degraded(), snapshots::empty(0)] {
-        for keys in ["", "?", "\n", "w", "x"] {
+        for keys in ["", "?", "\n", "w", "x", "7", "8", "9", "0"] {
             let mut app = App::new();
             app.update(Arc::new(snapshot.clone()));
             for key in keys.chars() {

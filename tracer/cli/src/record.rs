@@ -131,7 +131,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         &args.filter.decode,
     )?;
     let tracer = Tracer::start(&tracing(args), (|_| {}) as Discard, Some(recorder))?;
-    let hooks = tracer.hooks().to_vec();
+    let hooks = tracer.hooks();
     watch(args, &tracer, &signals);
     let Findings { snapshot, error, recorder, .. } = tracer.end()?;
     let report =

@@ -56,8 +56,8 @@ pub use stats::{HistoryPoint, Rate, SegmentStat, Summary};
 pub use threads::{QuotaSeen, Scheduling};
 pub use trust::{Doubt, DoubtReason, Reliability, TrustFacts};
 pub use view::{
-    Group, GroupNote, ProbeLoss, Process, Snapshot, SnapshotNote, TracerCost, Trust, UnixClients,
-    snapshot, trust,
+    Group, GroupNote, ProbeEvents, ProbeLoss, Process, Snapshot, SnapshotNote, TracerCost, Trust,
+    UnixClients, snapshot, trust,
 };
 pub use why::{
     BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause, ENOUGH,

@@ -149,7 +149,7 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     if let Some(machine) = &mut machine {
         machine.begin();
     }
-    let hooks = tracer.hooks().to_vec();
+    let hooks = tracer.hooks();
     let mut workload_processes =
         WorkloadProcesses::new(trial, context.installations, context.signals, tracer.commands());
     let stopped = drive(context, trial, &tracer, &mut workload_processes, &counted).err();

@@ -10,6 +10,8 @@ use wirelap_events::{GroupId, Nanos, Pid};
 const ENTRIES: usize = 10_000;
 /// A row is silent when it has delivered nothing for so long.
 const SILENT: Nanos = Nanos(3_000_000_000);
+/// The most processes of a row whose end is an entry.
+const PROCESSES: usize = 4_096;
 /// The beginning or end of a verdict is an entry when it has lasted so long, so that one that comes and goes fills no log.
 const SETTLED: Nanos = Nanos(2_000_000_000);
 
@@ -52,7 +54,7 @@ pub enum LogEvent {
 pub struct LogEntry {
     /// When.
     pub at: Nanos,
-    /// The row: its id and its middleware and broker; `None` if it concerns no single row.
+    /// The row: its id, and its middleware, broker and address; `None` if it concerns no single row.
     pub row: Option<(GroupId, String)>,
     /// What.
     pub event: LogEvent,
@@ -68,6 +70,7 @@ struct RowState {
     overdue: bool,
     /// The verdicts that hold, and since when a change of each has been seen.
     verdicts: FxHashMap<VerdictKind, (bool, Option<Nanos>)>,
+    /// The processes that have ended.
     gone: Vec<Pid>,
 }
 
@@ -110,8 +113,7 @@ impl Log {
             }
             state.compare(group, now, &mut events);
             self.rows.insert(group.id, state);
-            let name = std::iter::once(group.middleware.as_str()).chain(group.broker.as_deref());
-            let name = name.collect::<Vec<_>>().join(" ");
+            let name = name(group);
             for event in events {
                 let row = Some((group.id, name.clone()));
                 self.push(LogEntry { at: now.at, row, event });
@@ -168,8 +170,8 @@ impl RowState {
 
     fn processes(&mut self, group: &Group, events: &mut Vec<LogEvent>) {
         for process in &group.processes {
-            let gone = process.cpu_share.is_none() && process.rss_bytes.is_none();
-            if gone && process.pid != Pid(0) && !self.gone.contains(&process.pid) {
+            let is_known = self.gone.contains(&process.pid) || self.gone.len() >= PROCESSES;
+            if process.ended && !is_known {
                 self.gone.push(process.pid);
                 let (role, comm, pid) = (process.role.clone(), process.comm.clone(), process.pid);
                 events.push(LogEvent::ProcessGone { role, comm, pid });
@@ -200,6 +202,13 @@ impl RowState {
             });
         }
     }
+}
+
+/// The middleware, the broker and the address of a row, as far as they are known.
+fn name(group: &Group) -> String {
+    let endpoint = group.endpoint.map(|endpoint| endpoint.to_string());
+    let parts = [Some(group.middleware.as_str()), group.broker.as_deref(), endpoint.as_deref()];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 /// The verdicts that hold now.
@@ -258,6 +267,25 @@ mod tests {
                 LogEvent::EventsLost(15)
             ]
         );
+    }
+
+    #[test]
+    fn a_process_ends_once_and_its_row_is_named_after_its_server() {
+        let with = |ms, ended| {
+            let mut snapshot = snapshot(ms, 0);
+            let process = wirelap_correlate::Process { pid: Pid(1), ended, ..Default::default() };
+            snapshot.groups[0].processes = vec![process];
+            snapshot.groups[0].endpoint = Some(([127, 0, 0, 1], 1883).into());
+            snapshot
+        };
+        let all = [with(1_000, false), with(1_250, true), with(1_500, true)];
+        let (role, comm) = (String::new(), String::new());
+        let gone = LogEvent::ProcessGone { role, comm, pid: Pid(1) };
+        assert_eq!(events(&all), [LogEvent::RowAppeared, gone]);
+        let mut log = Log::default();
+        log.compare(&Snapshot::default(), &all[0]);
+        let row = log.iter().next().and_then(|entry| entry.row.clone());
+        assert_eq!(row.unwrap().1, "mqtt 127.0.0.1:1883");
     }
 
     #[test]

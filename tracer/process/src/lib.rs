@@ -6,6 +6,7 @@
 //! | [`rights`] | capabilities and Landlock: which rights are kept, by which process, until when |
 //! | [`steward`] | the second process, which keeps the rights that this one gives up |
 //! | [`outputs`] | files: allowed first, created by the steward, named when they are complete |
+//! | [`Memory`] | a text that is remembered for the user from one start to the next |
 //! | [`output`], [`stdio`] | text to stdout and stderr, which does not block when nobody reads it |
 //! | [`signals`], [`catch_signals`] | SIGINT (Ctrl-C), SIGTERM, SIGHUP, and terminals that hang up |
 //! | [`Failure`], [`remedy`] | why a command failed, its exit status, and the remedy |
@@ -18,6 +19,7 @@
 mod failure;
 mod files;
 mod interrupt;
+mod memory;
 pub mod output;
 pub mod outputs;
 pub mod remedy;
@@ -29,5 +31,6 @@ mod user;
 
 pub use failure::Failure;
 pub use interrupt::catch_signals;
+pub use memory::Memory;
 pub use outputs::Outputs;
 pub use signals::Signals;

@@ -32,6 +32,7 @@ pub struct Meter {
     last: ProcessUsage,
     last_at: Nanos,
     peak_rss: u64,
+    ended: bool,
     series: Series,
 }
 
@@ -40,12 +41,15 @@ impl Meter {
     pub fn start(pid: u32) -> Option<Meter> {
         let (first, started) = (usage(pid)?, now());
         let (last, peak_rss, series) = (first, first.rss_bytes, Series::default());
-        Some(Meter { pid, started, first, last, last_at: started, peak_rss, series })
+        Some(Meter { pid, started, first, last, last_at: started, peak_rss, ended: false, series })
     }
 
     /// Takes a sample, which ends the measured period until the next sample.
     pub fn sample(&mut self) {
-        let Some(usage) = usage(self.pid) else { return };
+        let Some(usage) = usage(self.pid) else {
+            self.ended = true;
+            return;
+        };
         let at = now();
         self.series.add(UsagePoint {
             at: duration(at - self.started),
@@ -63,6 +67,11 @@ impl Meter {
         if wall > 0.0 { self.cpu().as_secs_f64() / wall } else { 0.0 }
     }
 
+    /// Whether there was no such process any more at the last sample.
+    pub fn has_ended(&self) -> bool {
+        self.ended
+    }
+
     /// The time from the start to the last sample.
     pub fn wall(&self) -> Nanos {
         self.last_at - self.started
@@ -76,6 +85,11 @@ impl Meter {
     /// The most resident memory of all samples, in bytes.
     pub fn peak_rss(&self) -> u64 {
         self.peak_rss
+    }
+
+    /// The resident memory at the last sample, in bytes.
+    pub fn rss(&self) -> u64 {
+        self.last.rss_bytes
     }
 
     /// The resident memory at the start, in bytes.

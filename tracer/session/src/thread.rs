@@ -14,9 +14,9 @@ use std::collections::hash_map::Entry;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use wirelap_capture::{Capture, CaptureError, MAX_BATCH};
+use wirelap_capture::{Capture, CaptureError, MAX_BATCH, ProbeCounters};
 use wirelap_correlate::{
-    Correlator, DeliverySink, Evidence, Group, ProbeLoss, Snapshot, TracerCost,
+    Correlator, DeliverySink, Evidence, Group, ProbeEvents, ProbeLoss, Snapshot, TracerCost, Trust,
 };
 use wirelap_events::{Body, Cpu, Event, Nanos};
 use wirelap_recording::Recorder;
@@ -261,30 +261,50 @@ impl<S: DeliverySink> SessionThread<S> {
     /// The correlator's snapshot, completed with lost events, the tracer's cost, and the usage of processes.
     fn snapshot(&mut self) -> Snapshot {
         let mut snapshot = self.correlator.snapshot(machine::now());
-        snapshot.trust.events_lost = self.losses();
+        self.count_probes(&mut snapshot.trust);
         snapshot.trust.tracer = self.own_cost();
         let mut meters = std::mem::take(&mut self.meters);
         self.unix.refresh(&mut self.capture);
         for process in snapshot.groups.iter_mut().flat_map(|group| &mut group.processes) {
             process.unix = self.unix.of(process.pid.0).cloned();
-            let Some(meter) = meter_of(&mut meters, process.pid.0) else { continue };
+            let Some(meter) = meter_of(&mut meters, process.pid.0) else {
+                process.ended = true;
+                continue;
+            };
             process.cpu_share = Some(meter.cpu_share());
             process.rss_bytes = Some(meter.peak_rss());
+            process.ended = meter.has_ended();
         }
         self.meters = meters;
         snapshot.groups.iter_mut().for_each(Group::check_verdicts);
         snapshot
     }
 
-    fn losses(&self) -> Vec<ProbeLoss> {
-        let counters = self.capture.counters().into_iter();
-        counters.map(|counter| ProbeLoss { probe: counter.probe, count: counter.lost }).collect()
+    /// What each probe has lost and filtered, by its own counters.
+    fn count_probes(&self, trust: &mut Trust) {
+        let counters = self.capture.counters();
+        let loss =
+            |counter: &ProbeCounters| ProbeLoss { probe: counter.probe, count: counter.lost };
+        trust.events_lost = counters.iter().map(loss).collect();
+        let events =
+            |probe| trust.reported.iter().find(|one| one.probe == probe).map(|one| one.events);
+        let reported = counters.iter().map(|counter| ProbeEvents {
+            probe: counter.probe,
+            events: events(counter.probe).unwrap_or_default(),
+            filtered: Some(counter.filtered),
+        });
+        trust.reported = reported.collect();
     }
 
     fn own_cost(&mut self) -> TracerCost {
         let Some(meter) = &mut self.meter else { return TracerCost::default() };
         meter.sample();
-        TracerCost { cpu_share: meter.cpu_share(), rss_bytes: meter.peak_rss() }
+        TracerCost {
+            cpu_share: meter.cpu_share(),
+            rss_bytes: meter.peak_rss(),
+            cpu_time: Nanos(u64::try_from(meter.cpu().as_nanos()).unwrap_or(u64::MAX)),
+            rss_now_bytes: meter.rss(),
+        }
     }
 }
 

@@ -13,7 +13,7 @@ use rustix::thread::CapabilitySet;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use wirelap_capture::{AttachError, Capture};
+use wirelap_capture::{AttachError, Capture, ChosenHook};
 use wirelap_correlate::{Correlator, DeliverySink, Snapshot};
 use wirelap_process::{Failure, remedy, rights};
 use wirelap_recording::Recorder;
@@ -24,7 +24,7 @@ pub struct Tracer<S> {
     commands: Commands,
     thread: Option<JoinHandle<Findings<S>>>,
     latest: Arc<Mutex<Arc<Snapshot>>>,
-    hooks: Vec<Hook>,
+    hooks: Vec<ChosenHook>,
 }
 
 impl<S: DeliverySink + Send + 'static> Tracer<S> {
@@ -45,7 +45,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             recorder.take().into_iter().for_each(Recorder::discard);
             refused(&error)
         })?;
-        let hooks = hooks(&capture);
+        let hooks = capture.hooks().to_vec();
         let needed = capture.rights_still_needed(settings.alternates);
         let config = wirelap_correlate::Config {
             decode: settings.decode.clone(),
@@ -89,7 +89,18 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
     }
 
     /// The hook that was chosen for each observation.
-    pub fn hooks(&self) -> &[Hook] {
+    pub fn hooks(&self) -> Vec<Hook> {
+        let chosen = self.hooks.iter();
+        chosen
+            .map(|chosen| Hook {
+                observation: chosen.observation.to_string(),
+                hook: chosen.hook.as_ref().map(ToString::to_string),
+            })
+            .collect()
+    }
+
+    /// The hook that was chosen for each observation, and what is missing in the results without one.
+    pub fn chosen(&self) -> &[ChosenHook] {
         &self.hooks
     }
 
@@ -135,14 +146,4 @@ fn refused(error: &AttachError) -> Failure {
         AttachError::NoPrivileges { missing } => needs_root(missing),
         other => Failure::Machine(other.to_string()),
     }
-}
-
-fn hooks(capture: &Capture) -> Vec<Hook> {
-    let chosen = capture.hooks().iter();
-    chosen
-        .map(|chosen| Hook {
-            observation: chosen.observation.to_string(),
-            hook: chosen.hook.as_ref().map(ToString::to_string),
-        })
-        .collect()
 }

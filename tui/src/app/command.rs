@@ -45,6 +45,8 @@ pub enum Command {
     BarScale,
     /// Choose and order the columns.
     Columns,
+    /// Show the next plot, or the next of the compared rows.
+    NextPlot,
     /// Show the next list of messages.
     NextList,
     /// Show the previous message on the same connection.

@@ -40,6 +40,12 @@ impl Distribution {
         self.plot
     }
 
+    /// Shows the next plot; after the last one the first.
+    pub fn next(&mut self) {
+        let at = Plot::ALL.iter().position(|plot| *plot == self.plot).unwrap_or_default();
+        self.plot = Plot::ALL[(at + 1) % Plot::ALL.len()];
+    }
+
     /// Shows the plot beside the present one; there is none beside the outermost ones.
     pub fn go(&mut self, motion: Motion) {
         let at = Plot::ALL.iter().position(|plot| *plot == self.plot).unwrap_or_default();
@@ -69,5 +75,8 @@ mod tests {
         assert_eq!(go(Motion::Right), Plot::Histogram);
         assert_eq!(go(Motion::Up), Plot::Histogram);
         assert_eq!(go(Motion::Left), Plot::Percentiles);
+        state.next();
+        state.next();
+        assert_eq!(state.plot(), Plot::OverTime);
     }
 }

@@ -65,6 +65,8 @@ const fn binding(
 const ROWS: &[View] = &[View::Overview];
 /// The views of single messages.
 const MESSAGES: &[View] = &[View::Messages];
+/// The views of which a small screen shows a part.
+const PARTS: &[View] = &[View::Distribution, View::Compare];
 
 use Command as C;
 use KeyCode::{BackTab, Char, Down, End, Enter, Esc, F, Home, Left, PageDown, PageUp};
@@ -85,6 +87,7 @@ pub const BINDINGS: &[Binding] = &[
     binding(&[Char('-')], "-", C::Replay(ReplayControl::Slower), Replay, ("", "replay: half as fast")),
     binding(&[Char('!')], "!", C::Replay(ReplayControl::Worst), Replay, ("worst", "replay: to just after the slowest message")),
     binding(&[Char('n')], "n", C::NextList, In(MESSAGES), ("list", "messages: slowest, latest, undelivered, others; in a message: its next leg")),
+    binding(&[Char('n')], "n", C::NextPlot, In(PARTS), ("next", "the next plot, or the next of the compared rows")),
     binding(&[Char(',')], ",", C::EarlierMessage, In(MESSAGES), ("", "the previous message on the same connection")),
     binding(&[Char('.')], ".", C::LaterMessage, In(MESSAGES), ("next", "the next message on the same connection")),
     binding(&[Char('e')], "e", C::Export, In(MESSAGES), ("export", "write the message and its packets to a pcapng file")),

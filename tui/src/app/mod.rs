@@ -6,25 +6,30 @@ mod compare;
 mod distribution;
 mod experiments;
 pub mod keys;
+pub mod log;
 mod messages;
 mod overlay;
 mod perform;
+mod probes;
 mod request;
 mod silence;
+mod state;
+pub mod threads;
 mod view;
 
 pub use command::{Command, Motion, ReplayControl};
 pub use compare::{Compared, Comparing, MARGIN, Row, Side, What};
 pub use distribution::{Distribution, Plot};
 pub use experiments::{ExperimentsPanel, Form};
-pub use messages::List;
 use messages::MessagesView;
 pub use overlay::{Input, Overlay, palette};
+pub use probes::{ProbeHistory, ProbeHook, ProbePoint, ProbeSetup};
 pub use request::{
     ExperimentChoice, ExperimentRequest, ExperimentSetting, ExperimentSettings, Experiments,
     ReadShare, ReplayState, Request, Source,
 };
 pub use silence::Silence;
+pub use state::ScreenState;
 pub use view::View;
 
 use crate::bars::Scale;
@@ -33,6 +38,7 @@ use crate::theme::Theme;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use silence::LastDeliveries;
 use std::sync::Arc;
+use threads::ThreadsState;
 use wirelap_correlate::Reliability;
 use wirelap_correlate::snapshot::{Group, Snapshot, Trust};
 use wirelap_events::GroupId;
@@ -90,6 +96,13 @@ pub struct App {
     notes: Vec<String>,
     experiments: ExperimentsPanel,
     theme: Theme,
+    probes: ProbeHistory,
+    probe_setup: ProbeSetup,
+    threads: ThreadsState,
+    /// Whether the screen takes clicks and the wheel.
+    mouse: bool,
+    /// The theme that the user chose; `None` if the terminal decides.
+    chosen_theme: Option<Theme>,
 }
 
 impl Default for App {
@@ -128,6 +141,11 @@ impl App {
             notes: Vec::new(),
             experiments: ExperimentsPanel::default(),
             theme: Theme::DARK,
+            probes: ProbeHistory::default(),
+            probe_setup: ProbeSetup::default(),
+            threads: ThreadsState::default(),
+            mouse: true,
+            chosen_theme: None,
         }
     }
 
@@ -158,6 +176,7 @@ impl App {
     pub fn refresh(&mut self) {
         let position = self.position();
         self.last_deliveries.add(self.history.latest());
+        self.probes.take(self.history.latest());
         self.shown = self.history.snapshot(self.window);
         self.arrange();
         let gone = self.selected.is_none_or(|id| self.rows().all(|group| group.id != id));
@@ -350,6 +369,26 @@ impl App {
         self.say(sentence);
     }
 
+    /// What the probes did in the last minutes.
+    pub fn probes(&self) -> &ProbeHistory {
+        &self.probes
+    }
+
+    /// How the probes are attached.
+    pub fn probe_setup(&self) -> &ProbeSetup {
+        &self.probe_setup
+    }
+
+    /// Sets how the probes are attached.
+    pub fn set_probe_setup(&mut self, setup: ProbeSetup) {
+        self.probe_setup = setup;
+    }
+
+    /// Which message's threads are shown.
+    pub fn threads(&self) -> ThreadsState {
+        self.threads
+    }
+
     /// The colours.
     pub fn theme(&self) -> Theme {
         self.theme
@@ -358,6 +397,16 @@ impl App {
     /// Sets the colours.
     pub fn set_theme(&mut self, theme: Theme) {
         self.theme = theme;
+    }
+
+    /// Whether the screen takes clicks and the wheel.
+    pub fn has_mouse(&self) -> bool {
+        self.mouse
+    }
+
+    /// Sets whether the screen takes clicks and the wheel; it does by default.
+    pub fn set_mouse(&mut self, mouse: bool) {
+        self.mouse = mouse;
     }
 
     /// Reacts to a key.

@@ -8,6 +8,8 @@ use crate::columns::{Column, Sort};
 
 /// Lines that a page has when the selection moves by one.
 const PAGE: i16 = 5;
+/// How many lines of the log are shown before the oldest one, when the selection moves to the last.
+const OLDEST: u16 = 9;
 
 impl App {
     /// Carries out a command.
@@ -30,6 +32,8 @@ impl App {
             Command::NextWindow => self.set_window(self.window.next()),
             Command::PreviousWindow => self.set_window(self.window.previous()),
             Command::SetMark => self.set_mark(),
+            Command::NextPlot if self.view == View::Compare => self.comparing.next(),
+            Command::NextPlot => self.distribution.next(),
             Command::MarkRow => self.mark_row(),
             Command::NextSort => self.sort_by(self.sort.next(&self.columns.shown())),
             Command::PreviousSort => self.sort_by(self.sort.previous(&self.columns.shown())),
@@ -37,6 +41,7 @@ impl App {
             Command::BarScale => self.scale = self.scale.next(),
             Command::NextTheme => {
                 self.theme = self.theme.next();
+                self.chosen_theme = Some(self.theme);
                 self.say(format!("theme: {}", self.theme.name()));
             }
             Command::Screenshot => return Action::Screenshot,
@@ -156,7 +161,15 @@ impl App {
 
     /// Moves the selection, or scrolls.
     fn go(&mut self, motion: Motion) {
+        if self.view == View::Log {
+            return self.scroll_log(motion);
+        }
         match motion {
+            Motion::Left | Motion::Right if self.view == View::Threads => {
+                let Some(group) = self.selected() else { return };
+                let messages = super::threads::slowest(&self.history, group).len();
+                self.threads.go(motion, messages);
+            }
             Motion::Down => self.select(self.position().saturating_add(1)),
             Motion::Up => self.select(self.position().saturating_sub(1)),
             Motion::First => self.select(0),
@@ -171,6 +184,22 @@ impl App {
             }
             Motion::Left | Motion::Right => {}
         }
+    }
+
+    /// Scrolls the log, which has no selected row and more lines than other views.
+    fn scroll_log(&mut self, motion: Motion) {
+        let lines = super::log::lines(self.history.log(), &self.filter).len();
+        let last = crate::layout::count(lines.saturating_sub(1));
+        let at = self.scroll.min(last);
+        self.scroll = match motion {
+            Motion::Down => at.saturating_add(1).min(last),
+            Motion::Up => at.saturating_sub(1),
+            Motion::PageDown => at.saturating_add_signed(PAGE).min(last),
+            Motion::PageUp => at.saturating_add_signed(-PAGE),
+            Motion::First => 0,
+            Motion::Last => last.saturating_sub(OLDEST),
+            Motion::Left | Motion::Right => at,
+        };
     }
 }
 

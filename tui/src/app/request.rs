@@ -1,6 +1,7 @@
 //! What the screen asks of the program around it, which can read and write files, start workloads and move a replay.
 
 use super::command::ReplayControl;
+use super::probes::ProbeSetup;
 use std::sync::Arc;
 use wirelap_correlate::Snapshot;
 use wirelap_events::{Delivery, Nanos};
@@ -118,13 +119,6 @@ pub enum ReadShare {
     Unknown,
 }
 
-impl ReplayState {
-    /// The position as a share of the length, 0..=1.
-    pub fn share(&self) -> f64 {
-        if self.length == Nanos(0) { 1.0 } else { self.at.0 as f64 / self.length.0 as f64 }
-    }
-}
-
 /// The program around the screen: where updates come from, and who carries out requests.
 pub trait Source {
     /// Hands out the updates since the last call, the oldest first. It is called every few hundred milliseconds, but not while the
@@ -140,6 +134,14 @@ pub trait Source {
         None
     }
 
+    /// What the screen was told to remember when it was left last; `None` if nothing is remembered. It is asked once.
+    fn remembered(&mut self) -> Option<String> {
+        None
+    }
+
+    /// Remembers a text until the next start. It is called once, at the end.
+    fn remember(&mut self, _text: &str) {}
+
     /// The state of the replay; `None` if the figures are of now.
     fn replay(&self) -> Option<ReplayState> {
         None
@@ -148,6 +150,11 @@ pub trait Source {
     /// Whether everything that was handed out before is void, because a replay was moved back.
     fn has_restarted(&mut self) -> bool {
         false
+    }
+
+    /// How the probes are attached. It is asked once, at the beginning.
+    fn probe_setup(&self) -> ProbeSetup {
+        ProbeSetup::default()
     }
 
     /// What the user should know of the figures beside what the snapshots say: what could not be read of a file, for instance.

@@ -86,6 +86,9 @@ fn a_click_shows_a_view_and_a_key_of_the_last_line_is_given() {
 fn clicks_reach_lines_of_the_palette_and_of_the_columns() {
     let mut app = app(3);
     app.perform(Command::Palette);
+    for c in "pause".chars() {
+        app.on_key(KeyCode::Char(c).into());
+    }
     let pause = find(&app, "pause: the screen");
     click(&mut app, pause);
     assert!(app.is_paused() && app.overlay().is_none());
@@ -114,6 +117,22 @@ fn the_wheel_moves_through_rows_and_scrolls_text() {
     app.perform(Command::Back);
     app.perform(Command::Move(Motion::First));
     assert_eq!(wheel(&mut app, MouseEventKind::Moved, (9, 9)), Action::Ignore);
+}
+
+#[test]
+fn the_sentence_of_the_last_line_goes_with_the_next_click_and_not_with_its_own() {
+    let mut app = app(3);
+    app.say("written: a.svg".into());
+    let (_, top) = find(&app, "MIDDLEWARE");
+    click(&mut app, (9, top + 2));
+    assert_eq!(app.status(), None);
+    app.perform(Command::Palette);
+    for c in "theme".chars() {
+        app.on_key(KeyCode::Char(c).into());
+    }
+    let theme = find(&app, "the next theme");
+    click(&mut app, theme);
+    assert_eq!(app.status(), Some("theme: light"));
 }
 
 #[test]

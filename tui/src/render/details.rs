@@ -192,8 +192,9 @@ fn process(process: &Process) -> String {
         (Some(cpu), Some(rss)) => format!("{} CPU, {}", text::cpu(cpu), text::bytes(rss)),
         (Some(cpu), None) => format!("{} CPU", text::cpu(cpu)),
         (None, Some(rss)) => text::bytes(rss),
-        (None, None) => "ended".into(),
+        (None, None) => if process.ended { "ended" } else { "not measured" }.into(),
     };
+    let usage = if process.ended && usage != "ended" { format!("ended, {usage}") } else { usage };
     let scheduling = scheduling(&process.scheduling);
     let usage = text::unbroken(&usage);
     let unix = process.unix.as_ref().map(unix_clients).unwrap_or_default();

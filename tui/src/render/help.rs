@@ -10,6 +10,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+const MOUSE: &str = "click a row, a view, a heading or a key of the last line; the wheel moves and scrolls; Shift and drag select text in most terminals";
+
 /// Draws the help in place of the body.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let (title, body) = split_top(area, 1);
@@ -24,6 +26,9 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     }
     for binding in keys::bindings(app).into_iter().filter(|binding| !binding.shown.is_empty()) {
         push(&mut lines, binding.shown, binding.words, (12, width), theme);
+    }
+    if app.has_mouse() {
+        push(&mut lines, "mouse", MOUSE, (12, width), theme);
     }
     lines.push(Line::default());
     for column in Column::ALL {

@@ -22,6 +22,7 @@
 //! From 161 columns on, the details are to the right of the table and the bars. The key `w` shows the panel of why.rs in
 //! place of the body; on a screen of 40 lines or more it is also below the details.
 
+mod bytes;
 mod columns_list;
 mod compare;
 mod details;
@@ -31,14 +32,18 @@ pub(crate) mod footer;
 mod header;
 mod help;
 mod ledger;
+mod log;
 mod messages;
+mod page;
 pub(crate) mod palette;
 mod panel;
 mod plot;
+mod probes;
 mod replay;
 pub(crate) mod stages;
 pub(crate) mod table;
 pub(crate) mod tabs;
+mod threads;
 mod why;
 
 use crate::app::{App, Overlay, View};
@@ -139,9 +144,10 @@ fn whole(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
         View::Compare => compare::draw(frame, area, app, theme),
         View::Distribution => distribution::draw(frame, area, app, theme),
         View::Messages => messages::draw(frame, area, app, theme),
-        View::Ledger | View::Threads | View::Probes | View::Log => {
-            details::draw(frame, area, app, theme);
-        }
+        View::Ledger => bytes::draw(frame, area, app, theme),
+        View::Threads => threads::draw(frame, area, app, theme),
+        View::Probes => probes::draw(frame, area, app, theme),
+        View::Log => log::draw(frame, area, app, theme),
     }
 }
 

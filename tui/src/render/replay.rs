@@ -32,8 +32,7 @@ pub fn spans(replay: &ReplayState, room: usize, theme: Theme) -> Vec<Span<'stati
     }
     if left >= BAR.1 + 2 {
         let columns = (left - 2).min(BAR.0);
-        let done = (columns as f64 * replay.share()).round() as usize;
-        let done = done.min(columns);
+        let done = filled(replay, columns);
         spans.push(Span::raw("  "));
         spans.push(Span::styled("━".repeat(done), theme.heading()));
         spans.push(Span::styled("─".repeat(columns - done), theme.dim()));
@@ -44,13 +43,16 @@ pub fn spans(replay: &ReplayState, room: usize, theme: Theme) -> Vec<Span<'stati
     spans
 }
 
+/// How many of the bar's columns are behind the position.
+fn filled(replay: &ReplayState, columns: usize) -> usize {
+    let length = u128::from(replay.length.0.max(1));
+    let done = (columns as u128).saturating_mul(replay.at.0.into()) / length;
+    usize::try_from(done).unwrap_or(columns).min(columns)
+}
+
 /// `2×`, or `1/4×`.
 fn speed(speed: f64) -> String {
-    if speed >= 1.0 {
-        format!("{}×", text::exact(speed.round() as u64))
-    } else {
-        format!("1/{}×", text::exact((1.0 / speed).round() as u64))
-    }
+    if speed >= 1.0 { format!("{speed:.0}×") } else { format!("1/{:.0}×", 1.0 / speed) }
 }
 
 /// `00:00:12 of 00:01:30`, or `350 ms of 1.20 s`.

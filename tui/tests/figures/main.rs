@@ -5,10 +5,13 @@
 
 #![allow(missing_docs, reason = "a test")]
 
+mod bytes;
 mod causes;
 mod details;
 mod figure;
 mod messages;
+mod probes;
+mod threads;
 
 use crossterm::event::KeyCode;
 use figure::{Figure, after, assert_shows, before, number};

@@ -88,7 +88,7 @@ impl Capture {
                 count += 1;
                 self.pending.pop_front();
             }
-            if let Some(probe) = decode::probe_of(&event.body) {
+            if let Some(probe) = event.body.probe() {
                 self.emitted[probe as usize] += 1;
             }
             sink(&event);

@@ -14,8 +14,8 @@ use record::Record;
 use wirelap_ebpf::layout::{self as l, wl_flow, wl_head};
 use wirelap_events::{
     Body, Comm, Cpu, DropCause, DroppedPacket, Event, IfIndex, Nagle, Nanos, Packet, PacketHook,
-    PacketId, PacketKind, Probe, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
-    SendCall, SendKind, Seq, Socket, SocketOrigin, TcpFields, Transport, TxState,
+    PacketId, PacketKind, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall,
+    SendKind, Seq, Socket, SocketOrigin, TcpFields, Transport, TxState,
 };
 
 /// Makes an event of one record.
@@ -82,22 +82,6 @@ pub(crate) fn payload(bytes: &[u8]) -> Result<Option<(PacketName, &[u8])>, Malfo
     let short = Malformed::Short { kind: head.kind(), needed, got: bytes.len() };
     let payload = bytes.get(f::SIZE..needed).ok_or(short)?;
     Ok(packet_name(bytes).map(|name| (name, payload)))
-}
-
-/// The probe that an event comes from; `None` for events that the probes do not make.
-pub(crate) fn probe_of(body: &Body<'_>) -> Option<Probe> {
-    Some(match body {
-        Body::Socket(_) | Body::Closed(_) => Probe::Socket,
-        Body::Send(_) => Probe::Send,
-        Body::Read(_) => Probe::Read,
-        Body::Ready(_) => Probe::Ready,
-        Body::Packet(Packet { hook: PacketHook::Xmit, .. }) => Probe::Xmit,
-        Body::Packet(Packet { hook: PacketHook::Rx, .. }) => Probe::Rx,
-        Body::Wake(_) | Body::Quota(_) => Probe::Sched,
-        Body::Retransmit(_) => Probe::Retransmit,
-        Body::Drop(_) => Probe::Drop,
-        Body::Lost(_) | Body::State(_) | Body::Window(_) => return None,
-    })
 }
 
 fn socket(r: Record<'_>) -> Result<Socket, Malformed> {

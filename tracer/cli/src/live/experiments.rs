@@ -6,14 +6,14 @@
 //!  x on the screen ────┘            └─▶ news: sentences on what became of it
 //! ```
 
+use super::driver::{Driver, LOOK, Reported, Start, State, lock};
 use super::offer::Offer;
 use super::trials::{self, Settings};
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
-use wirelap_experiment::{Installations, Trial, TrialStopped, WorkloadOptions, WorkloadProcesses};
+use wirelap_experiment::{Installations, Trial, TrialStopped, WorkloadOptions};
 use wirelap_process::{Failure, Signals, remedy};
 use wirelap_report::Environment;
 use wirelap_session::Commands;
@@ -32,9 +32,6 @@ pub struct Bench {
     /// The settings that workloads have before the user changes them.
     pub usual: Settings,
 }
-
-/// Versions and settings that a workload reported, by its middleware.
-type Reported = BTreeMap<String, (BTreeMap<String, String>, BTreeMap<String, String>)>;
 
 /// The workloads that run.
 pub struct Workloads<'scope, 'bench> {
@@ -55,18 +52,6 @@ struct Running<'scope> {
     /// Whether its failure ends wirelap: it was started by `--on` and not changed since.
     is_wanted: bool,
     thread: ScopedJoinHandle<'scope, ()>,
-}
-
-/// What a workload does.
-#[derive(Debug, Default)]
-enum State {
-    /// Its processes are being started.
-    #[default]
-    Starting,
-    /// Its messages are sent.
-    Sending,
-    /// It has ended; because of this, if nobody stopped it.
-    Ended(Option<TrialStopped>),
 }
 
 impl Running<'_> {
@@ -252,79 +237,4 @@ impl<'scope, 'bench> Workloads<'scope, 'bench> {
             environment.settings.insert(name, settings);
         }
     }
-}
-
-/// When a workload starts.
-struct Start {
-    /// The workloads that it replaces.
-    before: Vec<Arc<Mutex<State>>>,
-    /// Gets a message when its processes are ready.
-    ready: Option<Sender<()>>,
-    /// Lets it send; `None` if it sends at once.
-    go: Option<Receiver<()>>,
-}
-
-/// What the thread of a workload has.
-struct Driver {
-    trial: Trial,
-    signals: Signals,
-    commands: Commands,
-    state: Arc<Mutex<State>>,
-    reported: Arc<Mutex<Reported>>,
-    /// Where the user is told what becomes of it.
-    said: Option<Sender<String>>,
-}
-
-/// How often a workload looks whether the one that it replaces has ended.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(10);
-
-impl Driver {
-    fn run(self, installations: &Installations, start: Start) {
-        let name = self.trial.name().to_owned();
-        let stopped = self.drive(installations, start);
-        match &stopped {
-            Err(TrialStopped::Failed(failure)) => self.say(format!("{name} has ended: {failure}")),
-            Err(TrialStopped::Interrupted(_)) | Ok(()) => self.say(format!("{name} is stopped")),
-        }
-        *lock(&self.state) = State::Ended(stopped.err());
-    }
-
-    fn drive(&self, installations: &Installations, start: Start) -> Result<(), TrialStopped> {
-        let Start { before, ready, go } = start;
-        while before.iter().any(|one| !matches!(*lock(one), State::Ended(_))) {
-            std::thread::sleep(LOOK);
-        }
-        let (trial, signals) = (&self.trial, &self.signals);
-        let commands = self.commands.clone();
-        let mut workload = WorkloadProcesses::new(trial, installations, signals, commands);
-        workload.assemble()?;
-        lock(&self.reported).insert(trial.name().to_owned(), workload.reported());
-        let _ = ready.map(|ready| ready.send(()));
-        if let Some(go) = go
-            && go.recv().is_err()
-        {
-            // Another workload of the same start has failed.
-            return Ok(());
-        }
-        workload.go();
-        *lock(&self.state) = State::Sending;
-        self.say(format!("{} runs: {}", trial.name(), trials::words(trial)));
-        let stopped = loop {
-            if let Err(stopped) = workload.group.listen() {
-                break stopped;
-            }
-        };
-        workload.group.stop();
-        Err(stopped)
-    }
-
-    fn say(&self, sentence: String) {
-        if let Some(said) = &self.said {
-            let _ = said.send(sentence);
-        }
-    }
-}
-
-fn lock<T>(shared: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }

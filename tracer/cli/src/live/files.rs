@@ -1,6 +1,6 @@
 //! Files that are written from the screen. Their names are allowed before rights are given up, and differ only in a number.
 
-use super::LiveArgs;
+use super::args::LiveArgs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;

@@ -1,26 +1,27 @@
 //! `wirelap live`: watches the programs that run on this machine, and wirelap's own workloads if the user starts some.
 
+mod args;
+mod driver;
 mod experiments;
 mod files;
+mod memory;
 mod offer;
 mod replay;
 mod source;
 mod trials;
 mod watch;
 
-use crate::common::{FilterArgs, TracedWorkloadArgs};
+pub use args::LiveArgs;
+
 use crate::json::Json;
-use crate::quantity;
-use clap::Args;
 use experiments::{Bench, Workloads};
 use files::ScreenFiles;
-use source::LiveSource;
+use memory::ScreenMemory;
+use source::{LiveSource, probe_setup};
 use std::cell::RefCell;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 use trials::Settings;
 use wirelap_correlate::Snapshot;
 use wirelap_events::Pid;
@@ -35,89 +36,8 @@ use wirelap_report::explain::{Options, pages};
 use wirelap_report::{Environment, RunReport, Scenario, from_snapshot, table};
 use wirelap_session::{
     AttachLater, Findings, Sampling, SessionSettings, Tracer, environment, notes, preflight,
+    ring_bytes,
 };
-
-const EXAMPLES: &str = "\
-Examples:
-  sudo wirelap live                                  the programs that run on this machine
-  sudo wirelap live --on mqtt,nats --rate 500        and wirelap's own workloads beside them
-  wirelap live --replay trace.pcapng                 a recording or capture, without root
-  wirelap live --replay client.pcap server.pcap      both ends, captured on two hosts
-
-On the screen, ? shows all keys, x starts and changes workloads, s writes the screen to files.";
-
-/// `wirelap live`.
-#[derive(Clone, Debug, Args)]
-#[command(after_help = EXAMPLES)]
-pub struct LiveArgs {
-    /// Show recordings and captures (pcapng, pcap; gzip, zstd; any number of hosts) in place of what happens now: play, pause, move to
-    /// any time. Needs no root
-    #[arg(
-        long,
-        value_name = "FILE",
-        num_args = 1..,
-        conflicts_with_all = [
-            "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
-            "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin",
-        ]
-    )]
-    pub replay: Vec<PathBuf>,
-
-    /// The folder for files that are written from the screen, such as pictures of it [default: the present folder]
-    #[arg(long, value_name = "FOLDER")]
-    pub save_to: Option<PathBuf>,
-
-    /// The screen writes no files and starts no workloads, so that no process keeps rights for that
-    #[arg(long, conflicts_with_all = ["on", "save_to"])]
-    pub watch_only: bool,
-
-    /// Also run the workloads of these middlewares, all at the same time
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
-    pub on: Vec<String>,
-
-    /// Messages a second of each workload that --on starts
-    #[arg(long, value_name = "MSG_PER_S", value_parser = quantity::rate, default_value = "1000")]
-    pub rate: f64,
-
-    /// Payload bytes of the workloads that --on starts
-    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = quantity::payload_size)]
-    pub payload: usize,
-
-    /// Which traffic is traced.
-    #[command(flatten)]
-    pub filter: FilterArgs,
-
-    /// Stop after this time
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
-    pub duration: Option<Duration>,
-
-    /// Print plain lines, a block each second, in place of the screen
-    #[arg(long)]
-    pub plain: bool,
-
-    /// At the end, write JSON (schema wirelap/run/1) to this file; - for stdout
-    #[arg(long, value_name = "FILE|-")]
-    pub json: Option<PathBuf>,
-
-    /// At the end, explain each row on a page
-    #[arg(long)]
-    pub explain: bool,
-
-    /// Record all events to this file, for Wireshark and `wirelap analyze`
-    #[arg(long, value_name = "FILE")]
-    pub pcapng: Option<PathBuf>,
-
-    /// Also write the payload to that file, as many bytes of each packet as --snap says
-    #[arg(long, requires = "pcapng")]
-    pub pcapng_payload: bool,
-
-    /// The workloads and the tracer.
-    #[command(flatten)]
-    pub traced: TracedWorkloadArgs,
-}
-
-/// The width of plain lines in columns.
-const WIDTH: u16 = 100;
 
 /// The most updates that wait for the screen. While more would wait, the collector puts them together.
 const UPDATES: usize = 64;
@@ -137,7 +57,8 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     preflight()?;
     let installation = installation(args, steward.as_ref())?;
     let (trials, skipped) = trials::of_options(args, installation.as_ref().ok())?;
-    let files = shows_screen(args).then(|| ScreenFiles::of(args, &outputs)).transpose()?;
+    let files = args.shows_screen().then(|| ScreenFiles::of(args, &outputs)).transpose()?;
+    let memory = ScreenMemory::of(args, &outputs);
     outputs.seal()?;
     rights::confine_tracer();
     let signals = catch_signals()?;
@@ -145,7 +66,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let recorder = recorder(args, &outputs, &environment)?;
     let (collector, updates) = Collector::new(UPDATES);
     let tracer = Tracer::start(&settings(args, installation.is_ok()), collector, recorder)?;
-    let hooks = tracer.hooks().to_vec();
+    let hooks = tracer.hooks();
     let bench = Bench {
         installations: installation.map(Installations::from),
         signals: signals.clone(),
@@ -159,7 +80,9 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         let started = workloads.borrow_mut().start_all(trials);
         let stopped = started.and_then(|()| {
             tracer.commands().begin(Sampling::Off);
-            let mut source = LiveSource::new(updates, files, &workloads, args);
+            let setup = probe_setup(tracer.chosen(), ring_bytes(args.traced.tracer.ring_size));
+            let mut source =
+                LiveSource::new(updates, (files, memory), &workloads, args).with_probes(setup);
             watch::watch(args, &tracer, &mut source, &workloads, &signals)
         });
         workloads.into_inner().end(&mut environment);
@@ -218,26 +141,13 @@ fn installation(
 
 /// Whether the screen may start workloads.
 fn may_experiment(args: &LiveArgs) -> bool {
-    shows_screen(args) && !args.watch_only && steward::is_installed()
-}
-
-/// Whether figures are shown on the screen, and not as lines.
-fn shows_screen(args: &LiveArgs) -> bool {
-    !args.plain
-        && !writes_to_stdout(args)
-        && std::io::stdout().is_terminal()
-        && std::io::stdin().is_terminal()
-}
-
-/// Whether the report goes to stdout.
-fn writes_to_stdout(args: &LiveArgs) -> bool {
-    args.json.as_deref() == Some(Path::new("-"))
+    args.shows_screen() && !args.watch_only && steward::is_installed()
 }
 
 /// Starts the steward if something needs rights later: starting workloads, or naming files.
 fn steward(args: &LiveArgs) -> Result<Option<Arc<Steward>>, Failure> {
     let is_file = |path: &PathBuf| path != Path::new("-");
-    let from_screen = shows_screen(args) && !args.watch_only;
+    let from_screen = args.shows_screen() && !args.watch_only;
     let writes = args.json.iter().chain(&args.pcapng).any(is_file) || from_screen;
     let role = match (!args.on.is_empty() || may_experiment(args), writes) {
         (true, _) => StewardRole::Workloads,

@@ -1,7 +1,8 @@
 //! `wirelap live --replay`: recordings and captures on the screen of `live`.
 
+use super::args::{LiveArgs, WIDTH};
 use super::files::ScreenFiles;
-use super::{LiveArgs, WIDTH, shows_screen};
+use super::memory::ScreenMemory;
 use std::cell::Cell;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -31,19 +32,20 @@ const NO_WORKLOADS: &str = "no workloads run beside a replay: start wirelap live
 /// # Errors
 /// A file cannot be read, or the screen cannot be shown.
 pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
-    if !shows_screen(args) {
+    if !args.shows_screen() {
         return lines(args);
     }
     let steward = if args.watch_only { None } else { Some(Steward::start(StewardRole::Outputs)?) };
     let outputs = Outputs::new(false, steward);
     let files = ScreenFiles::of(args, &outputs)?;
+    let memory = ScreenMemory::of(args, &outputs);
     outputs.seal()?;
     rights::confine_reader();
     let signals = catch_signals()?;
     let wall = message::wall(&args.replay);
     let reading = Reading::start(&args.replay, &args.filter.decode)?;
     rights::give_up();
-    let mut source = ReplaySource::new(reading, files, (args.replay.clone(), wall));
+    let mut source = ReplaySource::new(reading, (files, memory), (args.replay.clone(), wall));
     let began = Instant::now();
     while began.elapsed() < FIRST && source.is_waiting() {
         std::thread::sleep(Duration::from_millis(5));
@@ -53,7 +55,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         Ok(())
     } else {
         let should_stop = || failed.get() || signals.caught().is_some();
-        let options = Options { refresh: REFRESH, ..Options::default() };
+        let options = Options { refresh: REFRESH, mouse: !args.no_mouse, ..Options::default() };
         wirelap_tui::run(options, &mut source, &should_stop)
             .map(drop)
             .map_err(|error| Failure::Machine(format!("{error}: try `wirelap live --plain`")))
@@ -85,6 +87,7 @@ struct ReplaySource {
     paths: Vec<PathBuf>,
     /// The difference from the clock of their events to the wall clock, in nanoseconds.
     wall: Option<i64>,
+    memory: ScreenMemory,
     state: ReplayState,
     notes: Vec<String>,
     /// When the position was moved last.
@@ -96,12 +99,13 @@ struct ReplaySource {
 impl ReplaySource {
     fn new(
         reading: Reading,
-        files: ScreenFiles,
+        (files, memory): (ScreenFiles, ScreenMemory),
         (paths, wall): (Vec<PathBuf>, Option<i64>),
     ) -> ReplaySource {
         ReplaySource {
             reading,
             files,
+            memory,
             paths,
             wall,
             state: ReplayState::default(),
@@ -204,6 +208,14 @@ impl Source for ReplaySource {
             Request::Export(delivery) => self.export(&delivery),
             Request::Experiment(_) => NO_WORKLOADS.into(),
         }
+    }
+
+    fn remembered(&mut self) -> Option<String> {
+        self.memory.text()
+    }
+
+    fn remember(&mut self, text: &str) {
+        self.memory.keep(text);
     }
 
     fn experiments(&mut self) -> Experiments {

@@ -3,18 +3,23 @@
 use super::LiveArgs;
 use super::experiments::Workloads;
 use super::files::ScreenFiles;
+use super::memory::ScreenMemory;
 use std::cell::RefCell;
 use std::sync::mpsc::Receiver;
+use wirelap_capture::ChosenHook;
 use wirelap_history::Update;
 use wirelap_session::machine;
-use wirelap_tui::{Experiments, Request, Source};
+use wirelap_tui::{Experiments, ProbeHook, ProbeSetup, Request, Source};
 
 /// The tracing thread's updates, and the workloads that run beside the screen.
 pub struct LiveSource<'a, 'scope, 'bench> {
     updates: Receiver<Update>,
     /// What may be written from the screen; `None` without a screen.
     files: Option<ScreenFiles>,
+    memory: ScreenMemory,
     workloads: &'a RefCell<Workloads<'scope, 'bench>>,
+    /// How the probes are attached.
+    setup: ProbeSetup,
     /// The difference from the clock of the events to the wall clock when tracing began, in nanoseconds.
     wall: i64,
     /// The answer to the request for a message's packets.
@@ -25,12 +30,18 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
     /// Takes updates from a collector's channel.
     pub fn new(
         updates: Receiver<Update>,
-        files: Option<ScreenFiles>,
+        (files, memory): (Option<ScreenFiles>, ScreenMemory),
         workloads: &'a RefCell<Workloads<'scope, 'bench>>,
         args: &LiveArgs,
     ) -> Self {
         let (wall, where_packets_are) = (machine::wall_offset(), where_packets_are(args));
-        LiveSource { updates, files, workloads, wall, where_packets_are }
+        let setup = ProbeSetup::default();
+        LiveSource { updates, files, memory, workloads, setup, wall, where_packets_are }
+    }
+
+    /// The same source, with how the probes are attached.
+    pub fn with_probes(self, setup: ProbeSetup) -> Self {
+        LiveSource { setup, ..self }
     }
 }
 
@@ -46,7 +57,21 @@ fn where_packets_are(args: &LiveArgs) -> String {
     }
 }
 
+/// How the probes are attached.
+pub fn probe_setup(hooks: &[ChosenHook], ring_bytes: u32) -> ProbeSetup {
+    let hook = |chosen: &ChosenHook| ProbeHook {
+        observation: chosen.observation.to_owned(),
+        hook: chosen.hook.map(str::to_owned),
+        without: format!("{}; {}", chosen.without, chosen.remedy),
+    };
+    ProbeSetup { hooks: hooks.iter().map(hook).collect(), ring_bytes: Some(ring_bytes.into()) }
+}
+
 impl Source for LiveSource<'_, '_, '_> {
+    fn probe_setup(&self) -> ProbeSetup {
+        self.setup.clone()
+    }
+
     fn updates(&mut self, out: &mut dyn FnMut(Update)) {
         self.updates.try_iter().for_each(out);
     }
@@ -68,6 +93,14 @@ impl Source for LiveSource<'_, '_, '_> {
             }
             Request::Experiment(request) => self.workloads.borrow_mut().request(request),
         }
+    }
+
+    fn remembered(&mut self) -> Option<String> {
+        self.memory.text()
+    }
+
+    fn remember(&mut self, text: &str) {
+        self.memory.keep(text);
     }
 
     fn news(&mut self) -> Option<String> {

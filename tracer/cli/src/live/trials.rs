@@ -1,6 +1,6 @@
 //! The workloads that `--on` and the screen start, as trials without an end.
 
-use super::LiveArgs;
+use super::args::LiveArgs;
 use std::time::Duration;
 use wirelap_events::human;
 use wirelap_experiment::{

@@ -1,15 +1,15 @@
 //! Shows the figures until it is time to stop: on the screen, or as lines.
 
+use super::args::{LiveArgs, WIDTH};
 use super::experiments::Workloads;
 use super::source::LiveSource;
-use super::{LiveArgs, WIDTH, shows_screen, writes_to_stdout};
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 use wirelap_experiment::TrialStopped;
 use wirelap_history::Collector;
 use wirelap_process::{Failure, Signals, output};
 use wirelap_session::Tracer;
-use wirelap_tui::plain;
+use wirelap_tui::{Options, plain};
 
 /// The interval between two blocks of plain lines.
 const BLOCK_INTERVAL: Duration = Duration::from_secs(1);
@@ -34,12 +34,13 @@ pub fn watch(
         let over = end.is_some_and(|end| Instant::now() >= end);
         over || has_stopped || signals.caught().is_some() || tracer.has_ended()
     };
-    let shown = if shows_screen(args) {
-        wirelap_tui::run(wirelap_tui::Options::default(), source, &should_stop)
+    let shown = if args.shows_screen() {
+        let options = Options { mouse: !args.no_mouse, ..Options::default() };
+        wirelap_tui::run(options, source, &should_stop)
             .map(drop)
             .map_err(|error| Failure::Machine(format!("{error}: try `wirelap live --plain`")))
     } else {
-        lines(tracer, &should_stop, writes_to_stdout(args))
+        lines(tracer, &should_stop, args.writes_to_stdout())
     };
     match stopped.take() {
         Some(stopped) => Err(stopped),

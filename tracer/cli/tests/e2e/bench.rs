@@ -200,6 +200,9 @@ impl Bench {
     }
 }
 
+/// Names the folder below which the screen remembers how it was left. Without it, a screen of a test remembers nothing.
+const STATE: &str = "XDG_STATE_HOME";
+
 /// A command line that has not been started.
 pub struct Call {
     command: Command,
@@ -219,6 +222,16 @@ impl Call {
         self.command.args(words);
     }
 
+    /// With a screen that remembers how it was left, below this folder.
+    pub fn remembering(mut self, folder: &Path) -> Call {
+        self.command.env(STATE, folder).env_remove("SUDO_UID");
+        self
+    }
+
+    fn remembers(&self) -> bool {
+        self.command.get_envs().any(|(name, _)| name == STATE)
+    }
+
     pub fn by_nobody(mut self) -> Call {
         self.command.uid(65_534).gid(65_534);
         self
@@ -235,6 +248,10 @@ impl Call {
 
     /// With a terminal as all three standard streams; as its controlling one if asked for.
     pub fn on_terminal(mut self, terminal: &fs::File, is_controlling: bool) -> Child {
+        let is_live = self.command.get_args().any(|word| word == "live");
+        if is_live && !self.remembers() {
+            self.command.arg("--no-state");
+        }
         if is_controlling {
             let mut leader = Command::new("setsid");
             leader.arg("--ctty").arg(self.command.get_program()).args(self.command.get_args());

@@ -12,6 +12,7 @@ mod failures;
 mod faults;
 mod hosts;
 mod limits;
+mod memory;
 #[cfg(feature = "parquet")]
 mod messages;
 mod mqtt;

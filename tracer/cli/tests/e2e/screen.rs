@@ -71,6 +71,17 @@ impl Screen {
         self.keys.write_all(keys.as_bytes()).unwrap();
     }
 
+    /// Types Esc alone: with a key right behind it, it would be Alt and that key.
+    pub fn escape(&mut self) {
+        let before = self.printed().len();
+        self.press("\x1b");
+        let deadline = Instant::now() + LONG;
+        while self.printed().len() == before {
+            assert!(Instant::now() < deadline, "nothing was drawn after Esc");
+            std::thread::sleep(LOOK);
+        }
+    }
+
     /// Everything that was printed so far, with control sequences.
     pub fn printed(&self) -> String {
         String::from_utf8_lossy(&self.printed.lock().unwrap()).into_owned()
@@ -111,7 +122,8 @@ impl Screen {
                 return shown;
             }
             assert!(Instant::now() < deadline, "not all of {texts:?} in\n{shown}");
-            std::thread::sleep(LOOK);
+            // Each look writes two files.
+            std::thread::sleep(LOOK * 10);
         }
     }
 

@@ -13,7 +13,7 @@ use crate::view::Snapshot;
 use crate::why::{Evidence, Overdue};
 use std::sync::Arc;
 use wirelap_events::{
-    Body, Comm, Event, FlowRange, GroupId, Nanos, Pid, Saturate, SocketId, TopicId, Wake,
+    Body, Comm, Cpu, Event, FlowRange, GroupId, Nanos, Pid, SocketId, TopicId, Wake,
 };
 
 /// Between two ticks of [`Correlator::take`].
@@ -55,7 +55,7 @@ impl Correlator {
     /// Takes one event in.
     pub fn event(&mut self, event: &Event<'_>) {
         let at = event.at;
-        self.accounts.totals.events.grow(1);
+        self.accounts.totals.event(&event.body);
         self.conversations.next_event();
         // Sockets come into view, and are closed, while the probes are still being attached.
         if !matches!(&event.body, Body::Socket(_) | Body::Closed(_) | Body::Lost(_)) {
@@ -92,7 +92,7 @@ impl Correlator {
                     self.conversations.weigh(direction, &mut self.accounts);
                 }
             }
-            Body::Wake(wake) => self.wake(at, wake),
+            Body::Wake(wake) => self.wake(at, event.cpu, wake),
             Body::State(state) => self.host.state(at, state),
             Body::Quota(quota) => self.host.quota(quota),
             Body::Lost(lost) => self.coverage.lose(at, lost),
@@ -103,8 +103,8 @@ impl Correlator {
     }
 
     /// A thread runs again.
-    fn wake(&mut self, at: Nanos, wake: &Wake) {
-        self.host.wake(at, wake);
+    fn wake(&mut self, at: Nanos, cpu: Cpu, wake: &Wake) {
+        self.host.wake(at, cpu, wake);
         self.conversations.sockets_mut().named(wake.holder.task.tid, wake.holder.comm);
         self.accounts.waited(at, wake);
     }

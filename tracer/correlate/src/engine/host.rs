@@ -1,7 +1,7 @@
 //! What is seen of this host: its threads, its processes and their CPU quotas.
 
 use crate::threads::{ProcessStates, Processes, Quotas, Schedules, Threads};
-use wirelap_events::{Nanos, Quota, ThreadState, Wake};
+use wirelap_events::{Cpu, Nanos, Quota, ThreadState, Wake};
 
 /// The threads and processes that touch traced sockets.
 #[derive(Debug)]
@@ -25,9 +25,9 @@ impl HostState {
         }
     }
 
-    /// A thread runs again.
-    pub fn wake(&mut self, at: Nanos, wake: &Wake) {
-        self.threads.wake(at, wake);
+    /// A thread runs again, on `cpu`.
+    pub fn wake(&mut self, at: Nanos, cpu: Cpu, wake: &Wake) {
+        self.threads.wake(at, cpu, wake);
         self.processes.wake(at, wake);
     }
 

@@ -1,12 +1,14 @@
 //! Counters over everything.
 
 use crate::flow::Hidden;
-use wirelap_events::Saturate;
+use wirelap_events::{Body, Probe, Saturate};
 
 /// Counters over everything.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     pub events: u64,
+    /// Of those, the events of each probe.
+    pub by_probe: [u64; Probe::ALL.len()],
     /// Times that had to be left out because they contradicted others.
     pub anomalies: u64,
     pub evicted: u64,
@@ -21,6 +23,14 @@ pub struct Totals {
 }
 
 impl Totals {
+    /// Counts an event.
+    pub fn event(&mut self, body: &Body<'_>) {
+        self.events.grow(1);
+        if let Some(probe) = body.probe() {
+            self.by_probe[probe as usize].grow(1);
+        }
+    }
+
     /// Adds what of a conversation could not be seen.
     pub fn hide(&mut self, hidden: Hidden) {
         self.mark_evictions.grow(hidden.mark_evictions);

@@ -5,7 +5,7 @@ use crate::stats::Ring;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use wirelap_events::{
-    Hop, MAX_HOPS, Nanos, OffCpu, OffCpuReason, Saturate, SleepCall, TaskId, Tid, Wake,
+    Cpu, Hop, MAX_HOPS, Nanos, OffCpu, OffCpuReason, Saturate, SleepCall, TaskId, Tid, Wake,
 };
 
 /// Threads woken one by the other, the last one last.
@@ -67,8 +67,8 @@ impl Threads {
         Threads { all: FxHashMap::default(), limit }
     }
 
-    /// `wake.task` was switched to at `at`.
-    pub fn wake(&mut self, at: Nanos, wake: &Wake) {
+    /// `wake.task` was switched to at `at`, on `cpu`.
+    pub fn wake(&mut self, at: Nanos, cpu: Cpu, wake: &Wake) {
         if self.all.len() >= self.limit && !self.all.contains_key(&wake.task.tid) {
             self.forget_older_half();
         }
@@ -80,6 +80,7 @@ impl Threads {
             left: wake.left,
             reason: wake.reason,
             from_irq: wake.from_irq,
+            cpu: Some(cpu),
             migrated: wake.migrated,
             holder: wake.holder,
             sleep: wake.sleep,
@@ -216,7 +217,7 @@ mod tests {
                 from_irq: by.is_none(),
                 ..Wake::default()
             };
-            threads.wake(Nanos(running), &wake);
+            threads.wake(Nanos(running), Cpu(1), &wake);
         }
         threads
     }
@@ -230,6 +231,7 @@ mod tests {
         let threads = threads(&[(1, 10, 20, None), (2, 30, 40, Some(1)), (1, 90, 95, None)]);
         let chain = threads.chain(task(2), Nanos(50));
         assert_eq!(tids(&chain), [1, 2]);
+        assert!(chain.iter().all(|hop| hop.cpu == Some(Cpu(1))));
         let (wakeup, hops) = set_off(&chain, Nanos(5)).unwrap();
         assert_eq!((wakeup, tids(hops)), (Nanos(10), vec![1, 2]));
     }
@@ -281,7 +283,7 @@ mod tests {
             let left = Some(Nanos(woken));
             let (woken, rest) = (Nanos(woken), OffCpuReason::Preempted);
             let wake = Wake { task: task(1), woken, left, reason: rest, ..Wake::default() };
-            threads.wake(Nanos(running), &wake);
+            threads.wake(Nanos(running), Cpu(1), &wake);
         }
         assert_eq!(tids(&threads.chain(task(1), Nanos(100))), [1]);
         let all = threads.rested(Tid(1), Nanos(20), Nanos(100)).unwrap();
@@ -303,7 +305,7 @@ mod tests {
             holder: hog,
             ..Wake::default()
         };
-        threads.wake(Nanos(850), &lost);
+        threads.wake(Nanos(850), Cpu(1), &lost);
         let woken = Wake {
             task: task(1),
             woken: Nanos(1_000),
@@ -312,7 +314,7 @@ mod tests {
             sleep: SleepCall::Lock,
             ..Wake::default()
         };
-        threads.wake(Nanos(1_010), &woken);
+        threads.wake(Nanos(1_010), Cpu(1), &woken);
         let rested = threads.rested(Tid(1), Nanos(100), Nanos(1_010)).unwrap();
         assert_eq!((rested.locked, rested.asleep), (Nanos(200), Nanos(200)));
         assert_eq!((rested.waited, rested.throttled), (Nanos(710), Nanos(0)));
@@ -325,7 +327,8 @@ mod tests {
         for tid in 1..=100 {
             let at = Nanos(u64::from(tid) + 1);
             let woken = Nanos(u64::from(tid));
-            all.wake(at, &Wake { task: task(tid), woken, from_irq: true, ..Wake::default() });
+            let wake = Wake { task: task(tid), woken, from_irq: true, ..Wake::default() };
+            all.wake(at, Cpu(0), &wake);
             assert!(!all.chain(task(tid), at).is_empty());
         }
         assert!(all.all.len() <= 17);

@@ -6,4 +6,6 @@ pub mod snapshot;
 pub mod trust;
 
 pub use notes::{GroupNote, SnapshotNote};
-pub use snapshot::{Group, ProbeLoss, Process, Snapshot, TracerCost, Trust, UnixClients};
+pub use snapshot::{
+    Group, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, Trust, UnixClients,
+};

@@ -90,10 +90,12 @@ pub struct Process {
     pub pid: Pid,
     /// Its name.
     pub comm: String,
-    /// CPU time over wall time since the first snapshot, 1.0 = one core; `None` if it is gone.
+    /// CPU time over wall time since the first snapshot, 1.0 = one core, as long as it was there; `None` if it was never measured.
     pub cpu_share: Option<f64>,
-    /// Resident memory; `None` if it is gone.
+    /// The most resident memory; `None` if it was never measured.
     pub rss_bytes: Option<u64>,
+    /// Whether it was there and is gone.
+    pub ended: bool,
     /// What its threads' scheduling was like.
     pub scheduling: Scheduling,
     /// The Unix socket that it serves clients on as well; their messages are not followed.
@@ -118,6 +120,8 @@ pub struct Trust {
     pub events_lost: Vec<ProbeLoss>,
     /// Events taken in.
     pub events: u64,
+    /// What each probe has reported, of those that have reported anything.
+    pub reported: Vec<ProbeEvents>,
     /// Payload bytes that were on the wire but not captured (snap length).
     pub uncaptured_bytes: u64,
     /// Bytes whose frames could not be found (gaps, mid-stream joins, unknown protocols on decoded flows).
@@ -152,11 +156,26 @@ pub struct ProbeLoss {
     pub count: u64,
 }
 
+/// What a probe has reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeEvents {
+    /// Which probe.
+    pub probe: Probe,
+    /// Events taken in.
+    pub events: u64,
+    /// Times that it ran for something that the filter excludes; `None` if that was not counted, as in a recording.
+    pub filtered: Option<u64>,
+}
+
 /// What the tracer itself used.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TracerCost {
     /// CPU time over wall time of wirelap's own process, 1.0 = one core.
     pub cpu_share: f64,
-    /// Resident memory of wirelap's own process.
+    /// The most resident memory of wirelap's own process.
     pub rss_bytes: u64,
+    /// CPU time of wirelap's own process so far.
+    pub cpu_time: Nanos,
+    /// Resident memory of wirelap's own process now.
+    pub rss_now_bytes: u64,
 }

@@ -2,8 +2,8 @@
 
 use super::circumstances::Circumstances;
 use crate::{
-    FlowKey, FlowRange, Holder, Nanos, OffCpuReason, Segment, Segments, SleepCall, SocketId, Stage,
-    StageTimes, TaskId,
+    Cpu, FlowKey, FlowRange, Holder, Nanos, OffCpuReason, Segment, Segments, SleepCall, SocketId,
+    Stage, StageTimes, TaskId,
 };
 
 /// The most threads in a wake chain; of a longer chain, the last ones are kept.
@@ -24,6 +24,8 @@ pub struct Hop {
     pub reason: OffCpuReason,
     /// Whether an interrupt (for received data, or of a timer) woke the thread, and not another thread.
     pub from_irq: bool,
+    /// The CPU that the thread ran on, as [`Cpu::on_host`] numbers it; `None` if it is not known.
+    pub cpu: Option<Cpu>,
     /// Whether the thread had run on another CPU before.
     pub migrated: bool,
     /// The thread that had the CPU the longest while this one waited for it.

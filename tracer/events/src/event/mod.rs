@@ -68,3 +68,21 @@ pub enum Body<'a> {
     /// Sampling: `true` when the probes start to report events, `false` when they pause.
     Window(bool),
 }
+
+impl Body<'_> {
+    /// The probe that reports it; `None` if no probe does.
+    pub fn probe(&self) -> Option<Probe> {
+        Some(match self {
+            Body::Socket(_) | Body::Closed(_) => Probe::Socket,
+            Body::Send(_) => Probe::Send,
+            Body::Read(_) => Probe::Read,
+            Body::Ready(_) => Probe::Ready,
+            Body::Packet(Packet { hook: PacketHook::Xmit, .. }) => Probe::Xmit,
+            Body::Packet(Packet { hook: PacketHook::Rx, .. }) => Probe::Rx,
+            Body::Wake(_) | Body::Quota(_) => Probe::Sched,
+            Body::Retransmit(_) => Probe::Retransmit,
+            Body::Drop(_) => Probe::Drop,
+            Body::Lost(_) | Body::State(_) | Body::Window(_) => return None,
+        })
+    }
+}

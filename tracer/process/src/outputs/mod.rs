@@ -11,9 +11,10 @@ use crate::files::{Destination, OutputNames, resolve};
 use crate::remedy;
 use crate::steward::{Steward, StewardRole};
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use wirelap_recording::Store;
@@ -86,6 +87,17 @@ impl Outputs {
         self.allow_if(path, numbered, true)
     }
 
+    /// Allows a name in a folder that is held open, under a path that stands for it from now on. A file of this name is replaced.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn allow_in(&self, path: &Path, folder: OwnedFd, name: OsString) -> io::Result<()> {
+        match &self.creator {
+            Creator::ThisProcess(names) => lock(names).allow(path, folder, name, true, false),
+            Creator::Steward(steward) => steward.allow(path, folder.as_fd(), name, (true, false)),
+        }
+    }
+
     fn allow_if(&self, path: &Path, numbered: bool, force: bool) -> Result<(), Failure> {
         if path == Path::new("-") {
             return Ok(());
@@ -115,7 +127,6 @@ impl Outputs {
                     lock(names).allow(path, folder, name, force, numbered)
                 }
                 Creator::Steward(steward) => {
-                    use std::os::fd::AsFd;
                     steward.allow(path, folder.as_fd(), name, (force, numbered))
                 }
             }

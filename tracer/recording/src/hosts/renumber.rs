@@ -1,7 +1,7 @@
 //! The numbers of another host's events, as none of the first host's are.
 
 use wirelap_events::{
-    Body, CgroupId, Cpu, DroppedPacket, Event, FlowKey, Holder, LostEvents, NetNs, PacketId, Quota,
+    Body, CgroupId, DroppedPacket, Event, FlowKey, Holder, LostEvents, NetNs, PacketId, Quota,
     ReadCall, ReadKind, Ready, ReadyKind, Retransmit, SendCall, Socket, SocketId, TaskId,
     ThreadState, Wake,
 };
@@ -21,7 +21,6 @@ pub struct Renumbering {
     number: u8,
     long: u64,
     netns: u32,
-    cpu: u16,
 }
 
 impl Renumbering {
@@ -37,8 +36,6 @@ impl Renumbering {
             } else {
                 OTHER_HOST_NETNS ^ u32::from(before.saturating_sub(1)) << 24
             },
-            // The highest bits of the 4096 CPUs that the correlator distinguishes.
-            cpu: u16::from(before).reverse_bits() >> 4,
         }
     }
 
@@ -51,7 +48,7 @@ impl Renumbering {
         if self.number <= 1 {
             return;
         }
-        event.cpu = Cpu(event.cpu.0 ^ self.cpu);
+        event.cpu = event.cpu.on_host(self.number);
         match &mut event.body {
             Body::Socket(Socket {
                 id,

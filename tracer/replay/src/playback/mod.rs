@@ -74,10 +74,13 @@ impl<T: Frame> Playback<T> {
         self.notice_restart();
     }
 
-    /// Moves to just after the slowest message. Returns how long that took; `None` if there is none.
+    /// Moves to just after the slowest message, and pauses there. Returns how long that took; `None` if there is none.
     pub fn seek_worst(&mut self) -> Option<Nanos> {
         let (slowest, at) = self.frames.slowest()?;
-        self.control(|player| player.seek(at));
+        self.control(|player| {
+            player.seek(at);
+            player.pause();
+        });
         Some(slowest)
     }
 

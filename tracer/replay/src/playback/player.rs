@@ -81,8 +81,8 @@ impl Player {
             return;
         }
         // A trace of 2⁵³ ns is 104 days long; of a longer one, steps are rounded.
-        let step = elapsed.0 as f64 * self.speed();
-        self.position = self.within(self.position.0.saturating_add(step as u64));
+        let step = Nanos::from_f64(elapsed.0 as f64 * self.speed());
+        self.position = self.within((self.position + step).0);
         if self.position == self.length && !self.is_growing {
             self.is_playing = false;
         }
@@ -95,6 +95,11 @@ impl Player {
         if self.is_playing && self.position == self.length && !self.is_growing {
             self.position = Nanos(0);
         }
+    }
+
+    /// Pauses.
+    pub fn pause(&mut self) {
+        self.is_playing = false;
     }
 
     /// Twice as fast.

@@ -239,3 +239,51 @@ impl Follower for FrameFollower {
         self.due = at + playback.frames().interval();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_history::Slice;
+    use wirelap_test_support::delivered;
+
+    fn message(number: u64, group: u32, fate: MessageFate) -> Message {
+        let delivery = Delivery {
+            message: wirelap_events::MessageId(number),
+            group: GroupId(group),
+            ..delivered::delivery([])
+        };
+        let one_way = (fate == MessageFate::Delivered).then_some(Nanos(number % 50));
+        Message { delivery: Arc::new(delivery), one_way, cause: None, fate }
+    }
+
+    fn update(numbers: std::ops::Range<u64>) -> Update {
+        let messages = numbers.flat_map(|number| {
+            let fate = MessageFate::Undelivered { at_end: false };
+            let delivered = |group| message(number, group, MessageFate::Delivered);
+            [delivered(1), delivered(2), message(number, 1, fate)]
+        });
+        let slice = Slice { messages: messages.collect(), ..Slice::default() };
+        Update { snapshot: Arc::default(), slice }
+    }
+
+    #[test]
+    fn a_thinned_frame_keeps_the_slowest_of_each_row_in_their_order() {
+        let mut frame = update(0..100);
+        frame.absorb(update(100..200));
+        assert_eq!(frame.slice.messages.len(), 600);
+        let before = frame.bytes();
+        frame.thin();
+        assert_eq!(frame.slowest(), Some(Nanos(49)));
+        for group in [1, 2] {
+            let of_row = frame.slice.messages.iter().filter(|one| one.delivery.group.0 == group);
+            let (slow, others): (Vec<_>, Vec<_>) =
+                of_row.partition(|one| one.fate == MessageFate::Delivered);
+            assert_eq!(slow.len(), KEPT.0);
+            assert!(slow.iter().all(|one| one.one_way >= Some(Nanos(48))), "{slow:?}");
+            assert_eq!(others.len(), if group == 1 { KEPT.1 } else { 0 });
+        }
+        let numbers = frame.slice.messages.iter().map(|one| one.delivery.message);
+        assert!(numbers.is_sorted());
+        assert!(frame.bytes() < before / 10);
+    }
+}

@@ -266,6 +266,7 @@ impl TimeOrigin {
             running_ns: self.at(hop.running),
             left_ns: hop.left.map(|left| self.at(left)),
             rest: rest.to_owned(),
+            cpu: hop.cpu.map(|cpu| cpu.on_host(hop.task.pid.host()).0),
             from_irq: hop.from_irq,
             migrated: hop.migrated,
             holder: holder(&hop.holder),

@@ -114,6 +114,9 @@ pub struct Hop {
     pub left_ns: Option<i64>,
     /// Why the thread had left the CPU: `asleep`, `blocked`, `stopped` or `preempted`.
     pub rest: String,
+    /// The CPU that the thread ran on; absent if it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<u16>,
     /// Whether an interrupt woke the thread, not another thread.
     pub from_irq: bool,
     /// Whether the thread had run on another CPU before.

@@ -75,6 +75,12 @@ impl Comparing {
         self.first.min(others.saturating_sub(1))
     }
 
+    /// Draws the marked rows from the next one on; after the last one, from the first.
+    pub fn next(&mut self) {
+        let others = self.compared.as_ref().map_or(0, |compared| compared.others.len());
+        self.first = (self.first() + 1) % others.max(1);
+    }
+
     /// Draws the marked rows from the next or the previous one on.
     pub fn go(&mut self, motion: Motion) {
         self.first = match motion {

@@ -5,7 +5,7 @@ use super::Picture;
 use super::notes::{notes_of, notes_of_all};
 use crate::bytes::{Holes, Overhead, Unseen};
 use crate::rows::Row;
-use crate::view::{Group, ProbeLoss, Process, Snapshot, TracerCost, Trust};
+use crate::view::{Group, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, Trust};
 use crate::why::Overdue;
 use wirelap_events::{GroupId, Nanos, Probe, Total};
 
@@ -159,12 +159,20 @@ impl Picture<'_> {
                 comm: self.seen.conversations.sockets().name(pid).unwrap_or_default().to_owned(),
                 cpu_share: None,
                 rss_bytes: None,
+                ended: false,
                 unix: None,
                 scheduling: self.seen.host.processes().of(pid),
             })
             .collect();
         all.sort_by_key(|process| process.pid);
         all
+    }
+
+    /// What each probe has reported.
+    fn reported(&self) -> Vec<ProbeEvents> {
+        let counts = Probe::ALL.into_iter().zip(self.accounts.totals.by_probe);
+        let counts = counts.filter(|&(_, events)| events > 0);
+        counts.map(|(probe, events)| ProbeEvents { probe, events, filtered: None }).collect()
     }
 
     fn trust(&self, groups: &[Group], since: Nanos, now: Nanos) -> Trust {
@@ -184,6 +192,7 @@ impl Picture<'_> {
             coverage: share(sum(|g| g.messages.matched), sum(|g| g.messages.delivered)),
             events_lost: lost.map(|(probe, count)| ProbeLoss { probe, count }).collect(),
             events: self.accounts.totals.events,
+            reported: self.reported(),
             uncaptured_bytes: self.accounts.totals.uncaptured,
             undecoded_bytes: self.accounts.totals.undecoded,
             unread_messages: self.accounts.rows.iter().flat_map(|(_, row)| row.unread).total(),

@@ -2,12 +2,15 @@
 
 #![allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "made-up figures")]
 
+mod scheduled;
 mod why;
+
+pub use scheduled::scheduled;
 
 use wirelap_correlate::snapshot::{
     Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint, Operation, Overhead, Part,
-    ProbeLoss, Process, Rate, Scheduling, SegmentStat, Snapshot, SnapshotNote, Summary, TracerCost,
-    Trust, Why,
+    ProbeEvents, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Snapshot, SnapshotNote,
+    Summary, TracerCost, Trust, Why,
 };
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
 
@@ -232,6 +235,7 @@ fn processes(shape: &Shape, id: u32) -> Vec<Process> {
         comm: comm.into(),
         cpu_share: Some(0.21),
         rss_bytes: Some(9 << 20),
+        ended: false,
         scheduling: Scheduling {
             run_queue: summary(6_200, 44_864),
             sleeps: 44_864,
@@ -245,6 +249,7 @@ fn processes(shape: &Shape, id: u32) -> Vec<Process> {
     processes.push(Process {
         cpu_share: None,
         rss_bytes: None,
+        ended: true,
         ..named("subscriber", "wirelap-workloa", 4_002 + id * 10)
     });
     processes
@@ -261,12 +266,29 @@ fn history(p50: u64, rate: f64, second: u64) -> HistoryPoint {
     }
 }
 
+/// So many events, as many of each probe as messages usually have.
+fn reported(events: u64) -> Vec<ProbeEvents> {
+    [(Probe::Send, 15), (Probe::Read, 15), (Probe::Xmit, 20), (Probe::Rx, 20), (Probe::Sched, 30)]
+        .map(|(probe, share)| ProbeEvents {
+            probe,
+            events: events / 100 * share,
+            filtered: Some(events / 1_000),
+        })
+        .to_vec()
+}
+
 fn trust(events: u64) -> Trust {
     Trust {
         coverage: 1.0,
         events,
         window_share: 1.0,
-        tracer: TracerCost { cpu_share: 0.032, rss_bytes: 48 << 20 },
+        reported: reported(events),
+        tracer: TracerCost {
+            cpu_share: 0.032,
+            rss_bytes: 48 << 20,
+            cpu_time: Nanos(events.saturating_mul(120)),
+            rss_now_bytes: 46 << 20,
+        },
         ..Trust::default()
     }
 }

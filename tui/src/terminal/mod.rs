@@ -1,23 +1,18 @@
 //! The loop that owns the terminal and restores it in every case.
 
-use crate::app::{Action, App, Request, Source};
+mod guard;
+
+use crate::app::{Action, App, Request, ScreenState, Source};
 use crate::{Theme, picture, render};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use crossterm::cursor::{Hide, Show};
 use crossterm::event::{self, Event};
-use crossterm::queue;
-use crossterm::terminal::{
-    Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
-};
+use guard::{Screen, enter};
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::layout::{Position, Rect, Size};
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
-use std::panic;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use wirelap_process::stdio::{BackgroundWriter, Terminals};
 
@@ -68,15 +63,6 @@ const KEY_WAIT: Duration = Duration::from_millis(50);
 
 /// The shortest wait for a key: with a wait of zero, crossterm does not read keys.
 const SHORTEST_WAIT: Duration = Duration::from_millis(1);
-
-/// Makes the terminal report clicks, drags and the wheel, with positions of any size (xterm's modes 1000, 1002 and 1006). Crossterm's own
-/// command also asks for every movement of the pointer, which a slow connection would carry for nothing.
-const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
-/// Undoes [`MOUSE_ON`].
-const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l\x1b[?1000l";
-
-/// How long to wait for a terminal that does not read the bytes that restore it.
-const RESTORE_WAIT: Duration = Duration::from_millis(500);
 
 /// Shows the screen until the user leaves or `should_stop` returns true. Blocks.
 ///
@@ -131,9 +117,40 @@ fn drive(
 ) -> Result<ScreenEnd, TuiError> {
     let mut app = App::new();
     app.set_theme(options.theme);
+    app.set_probe_setup(source.probe_setup());
+    app.set_mouse(options.mouse);
+    restore_state(&mut app, source.remembered());
+    let end = react(&mut app, terminal, screen, options, source, should_stop, terminals)?;
+    source.remember(&app.state().to_text());
+    Ok(end)
+}
+
+/// Makes the screen as it was when it was left.
+fn restore_state(app: &mut App, remembered: Option<String>) {
+    match remembered.as_deref().map(ScreenState::from_text) {
+        Some(Ok(state)) => app.restore(&state),
+        Some(Err(error)) => {
+            app.say(format!("what the screen remembered cannot be read and is ignored: {error}"));
+        }
+        None => {}
+    }
+}
+
+/// Draws updates and reacts to the user until the screen is left.
+fn react(
+    app: &mut App,
+    terminal: &mut Terminal<CrosstermBackend<FrameBuffer<'_>>>,
+    screen: &Screen,
+    options: Options,
+    source: &mut dyn Source,
+    should_stop: &dyn Fn() -> bool,
+    terminals: Terminals,
+) -> Result<ScreenEnd, TuiError> {
     let mut due = Instant::now();
+    // What there is before the first update.
+    terminal.draw(|frame| render::screen(frame, &app, app.theme()))?;
     loop {
-        if screen.panicked.load(Ordering::Acquire) {
+        if screen.has_panicked() {
             return Err(TuiError::Panicked);
         }
         if should_stop() {
@@ -145,20 +162,20 @@ fn drive(
         let mut redraw = false;
         if Instant::now() >= due {
             due = Instant::now() + options.refresh;
-            redraw = take_updates(&mut app, source);
+            redraw = take_updates(app, source);
         }
         let wait = due.saturating_duration_since(Instant::now()).clamp(SHORTEST_WAIT, KEY_WAIT);
         if redraw {
-            terminal.draw(|frame| render::screen(frame, &app, app.theme()))?;
+            terminal.draw(|frame| render::screen(frame, app, app.theme()))?;
         }
-        let screen = Rect::from((Position::ORIGIN, terminal.size()?));
-        match next_input(&mut app, screen, wait)? {
+        let area = Rect::from((Position::ORIGIN, terminal.size()?));
+        match next_input(app, area, wait)? {
             Action::Quit => return Ok(ScreenEnd::Quit),
             Action::Ignore => continue,
             Action::Redraw => {}
             Action::Copy(text) => copy(terminal.backend_mut(), &text)?,
             Action::Screenshot => {
-                let request = screenshot(&app, terminal.size()?);
+                let request = screenshot(app, terminal.size()?);
                 app.say(source.request(request));
             }
             Action::Request(request) => {
@@ -166,32 +183,37 @@ fn drive(
                 due = Instant::now();
             }
         }
-        terminal.draw(|frame| render::screen(frame, &app, app.theme()))?;
+        terminal.draw(|frame| render::screen(frame, app, app.theme()))?;
     }
 }
 
 /// Takes the updates since the last call. Returns whether the screen has to be drawn again.
 fn take_updates(app: &mut App, source: &mut dyn Source) -> bool {
-    if source.has_restarted() {
+    let mut has_updates = source.has_restarted();
+    if has_updates {
         app.restart();
     }
+    let before = app.replay();
     app.set_replay(source.replay());
     app.set_wall(source.wall());
     app.set_notes(source.notes());
-    source.updates(&mut |update| app.take(update));
+    source.updates(&mut |update| {
+        app.take(update);
+        has_updates = true;
+    });
+    let mut redraw = app.shows_experiments() || app.replay() != before;
     if app.shows_experiments() {
         app.set_experiments(source.experiments());
     }
-    let mut has_news = false;
     while let Some(news) = source.news() {
         app.note(news);
-        has_news = true;
+        redraw = true;
     }
-    if app.is_paused() {
-        return has_news || app.shows_experiments();
+    if has_updates && !app.is_paused() {
+        app.refresh();
+        redraw = true;
     }
-    app.refresh();
-    true
+    redraw
 }
 
 /// Puts a text into the terminal's clipboard (OSC 52), where the terminal has that.
@@ -205,13 +227,13 @@ fn screenshot(app: &App, size: Size) -> Request {
 }
 
 /// Waits for one input event and lets the app react to it.
-fn next_input(app: &mut App, screen: Rect, wait: Duration) -> Result<Action, TuiError> {
+fn next_input(app: &mut App, area: Rect, wait: Duration) -> Result<Action, TuiError> {
     if !event::poll(wait)? {
         return Ok(Action::Ignore);
     }
     Ok(match event::read()? {
         Event::Key(key) => app.on_key(key),
-        Event::Mouse(event) => app.on_mouse(event, screen),
+        Event::Mouse(event) => app.on_mouse(event, area),
         Event::Resize(..) => Action::Redraw,
         _ => Action::Ignore,
     })
@@ -239,58 +261,4 @@ impl Write for FrameBuffer<'_> {
         }
         self.outlet.write(std::mem::take(&mut self.bytes), &mut || (self.give_up)())
     }
-}
-
-type Hook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Sync + Send + 'static>;
-
-/// The terminal in raw mode on its alternate screen. Dropping this restores it; a panic hook restores it before the
-/// panic's message is printed.
-struct Screen {
-    panicked: Arc<AtomicBool>,
-    previous: Arc<Hook>,
-}
-
-impl Screen {
-    fn begin() -> Screen {
-        let panicked = Arc::new(AtomicBool::new(false));
-        let previous: Arc<Hook> = Arc::new(panic::take_hook());
-        let (flag, next) = (Arc::clone(&panicked), Arc::clone(&previous));
-        panic::set_hook(Box::new(move |info| {
-            restore();
-            flag.store(true, Ordering::Release);
-            next(info);
-        }));
-        Screen { panicked, previous }
-    }
-}
-
-fn enter(buffer: &mut FrameBuffer<'_>, mouse: bool) -> io::Result<()> {
-    enable_raw_mode()?;
-    // `Terminal::clear` is not used: it asks the terminal for its cursor's position and fails if no answer comes.
-    queue!(buffer, EnterAlternateScreen, Clear(ClearType::All), Hide)?;
-    if mouse {
-        buffer.write_all(MOUSE_ON)?;
-    }
-    buffer.flush()
-}
-
-impl Drop for Screen {
-    fn drop(&mut self) {
-        restore();
-        // The hook cannot be changed while panicking. Our hook then stays installed, which does no harm.
-        if !std::thread::panicking() {
-            let previous = Arc::clone(&self.previous);
-            panic::set_hook(Box::new(move |info| previous(info)));
-        }
-    }
-}
-
-/// Restores the terminal. Errors are ignored: when the terminal is gone or no longer reads, nobody can see them.
-fn restore() {
-    let mut bytes = MOUSE_OFF.to_vec();
-    let _ = queue!(bytes, LeaveAlternateScreen, Show);
-    let until = Instant::now() + RESTORE_WAIT;
-    let _ = BackgroundWriter::new(io::stdout())
-        .and_then(|mut outlet| outlet.write(bytes, &mut || Instant::now() >= until));
-    let _ = disable_raw_mode();
 }

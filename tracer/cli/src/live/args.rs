@@ -1,0 +1,113 @@
+//! The arguments of `wirelap live`.
+
+use crate::common::{FilterArgs, TracedWorkloadArgs};
+use crate::quantity;
+use clap::Args;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The width of plain lines in columns.
+pub const WIDTH: u16 = 100;
+
+const EXAMPLES: &str = "\
+Examples:
+  sudo wirelap live                                  the programs that run on this machine
+  sudo wirelap live --on mqtt,nats --rate 500        and wirelap's own workloads beside them
+  wirelap live --replay trace.pcapng                 a recording or capture, without root
+  wirelap live --replay client.pcap server.pcap      both ends, captured on two hosts
+
+On the screen, ? shows all keys, x starts and changes workloads, s writes the screen to files.";
+
+/// `wirelap live`.
+#[derive(Clone, Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct LiveArgs {
+    /// Show recordings and captures (pcapng, pcap; gzip, zstd; any number of hosts) in place of what happens now: play, pause, move to
+    /// any time. Needs no root
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 1..,
+        conflicts_with_all = [
+            "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
+            "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin",
+        ]
+    )]
+    pub replay: Vec<PathBuf>,
+
+    /// The folder for files that are written from the screen, such as pictures of it [default: the present folder]
+    #[arg(long, value_name = "FOLDER")]
+    pub save_to: Option<PathBuf>,
+
+    /// The screen writes no files and starts no workloads, so that no process keeps rights for that
+    #[arg(long, conflicts_with_all = ["on", "save_to"])]
+    pub watch_only: bool,
+
+    /// Leave the mouse to the terminal: the screen takes no clicks and no wheel
+    #[arg(long)]
+    pub no_mouse: bool,
+
+    /// Do not remember view, window, order, columns, bars and theme from one start to the next
+    #[arg(long)]
+    pub no_state: bool,
+
+    /// Also run the workloads of these middlewares, all at the same time
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub on: Vec<String>,
+
+    /// Messages a second of each workload that --on starts
+    #[arg(long, value_name = "MSG_PER_S", value_parser = quantity::rate, default_value = "1000")]
+    pub rate: f64,
+
+    /// Payload bytes of the workloads that --on starts
+    #[arg(long, value_name = "BYTES", default_value = "64", value_parser = quantity::payload_size)]
+    pub payload: usize,
+
+    /// Which traffic is traced.
+    #[command(flatten)]
+    pub filter: FilterArgs,
+
+    /// Stop after this time
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    pub duration: Option<Duration>,
+
+    /// Print plain lines, a block each second, in place of the screen
+    #[arg(long)]
+    pub plain: bool,
+
+    /// At the end, write JSON (schema wirelap/run/1) to this file; - for stdout
+    #[arg(long, value_name = "FILE|-")]
+    pub json: Option<PathBuf>,
+
+    /// At the end, explain each row on a page
+    #[arg(long)]
+    pub explain: bool,
+
+    /// Record all events to this file, for Wireshark and `wirelap analyze`
+    #[arg(long, value_name = "FILE")]
+    pub pcapng: Option<PathBuf>,
+
+    /// Also write the payload to that file, as many bytes of each packet as --snap says
+    #[arg(long, requires = "pcapng")]
+    pub pcapng_payload: bool,
+
+    /// The workloads and the tracer.
+    #[command(flatten)]
+    pub traced: TracedWorkloadArgs,
+}
+
+impl LiveArgs {
+    /// Whether figures are shown on the screen, and not as lines.
+    pub fn shows_screen(&self) -> bool {
+        !self.plain
+            && !self.writes_to_stdout()
+            && std::io::stdout().is_terminal()
+            && std::io::stdin().is_terminal()
+    }
+
+    /// Whether the report goes to stdout.
+    pub fn writes_to_stdout(&self) -> bool {
+        self.json.as_deref() == Some(Path::new("-"))
+    }
+}

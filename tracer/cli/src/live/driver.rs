@@ -1,0 +1,111 @@
+//! The thread of one workload: it starts processes, waits until they are ready, lets them send and stops them.
+
+use super::trials;
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+use wirelap_experiment::{Installations, Trial, TrialStopped, WorkloadProcesses};
+use wirelap_process::Signals;
+use wirelap_session::Commands;
+
+/// Versions and settings that a workload reported, by its middleware.
+pub type Reported = BTreeMap<String, (BTreeMap<String, String>, BTreeMap<String, String>)>;
+
+/// What a workload does.
+#[derive(Debug, Default)]
+pub enum State {
+    /// Its processes are being started.
+    #[default]
+    Starting,
+    /// Its messages are sent.
+    Sending,
+    /// It has ended; because of this, if nobody stopped it.
+    Ended(Option<TrialStopped>),
+}
+
+/// When a workload starts.
+pub struct Start {
+    /// The workloads that it replaces.
+    pub before: Vec<Arc<Mutex<State>>>,
+    /// Gets a message when its processes are ready.
+    pub ready: Option<Sender<()>>,
+    /// Lets it send; `None` if it sends at once.
+    pub go: Option<Receiver<()>>,
+}
+
+/// What the thread of a workload has.
+pub struct Driver {
+    /// What it sends.
+    pub trial: Trial,
+    /// What stops it.
+    pub signals: Signals,
+    /// The tracer, which gets the names of its rows.
+    pub commands: Commands,
+    /// What it does, for the screen.
+    pub state: Arc<Mutex<State>>,
+    /// Where it puts what its processes reported.
+    pub reported: Arc<Mutex<Reported>>,
+    /// Where the user is told what becomes of it.
+    pub said: Option<Sender<String>>,
+}
+
+/// How often a workload looks whether the one that it replaces has ended.
+pub const LOOK: Duration = Duration::from_millis(10);
+
+impl Driver {
+    /// Starts the workload, lets it send, and stops it when it is asked to.
+    pub fn run(self, installations: &Installations, start: Start) {
+        let name = self.trial.name().to_owned();
+        let stopped = self.drive(installations, start);
+        match &stopped {
+            Err(TrialStopped::Failed(failure)) => self.say(format!("{name} has ended: {failure}")),
+            Err(TrialStopped::Interrupted(_)) | Ok(()) => self.say(format!("{name} is stopped")),
+        }
+        *lock(&self.state) = State::Ended(stopped.err());
+    }
+
+    fn drive(&self, installations: &Installations, start: Start) -> Result<(), TrialStopped> {
+        let Start { before, ready, go } = start;
+        while before.iter().any(|one| !matches!(*lock(one), State::Ended(_))) {
+            if let Some(name) = self.signals.caught() {
+                return Err(TrialStopped::Interrupted(name));
+            }
+            thread::sleep(LOOK);
+        }
+        let (trial, signals) = (&self.trial, &self.signals);
+        let commands = self.commands.clone();
+        let mut workload = WorkloadProcesses::new(trial, installations, signals, commands);
+        workload.assemble()?;
+        lock(&self.reported).insert(trial.name().to_owned(), workload.reported());
+        let _ = ready.map(|ready| ready.send(()));
+        if let Some(go) = go
+            && go.recv().is_err()
+        {
+            // Another workload of the same start has failed.
+            return Ok(());
+        }
+        workload.go();
+        *lock(&self.state) = State::Sending;
+        self.say(format!("{} runs: {}", trial.name(), trials::words(trial)));
+        let stopped = loop {
+            if let Err(stopped) = workload.group.listen() {
+                break stopped;
+            }
+        };
+        workload.group.stop();
+        Err(stopped)
+    }
+
+    fn say(&self, sentence: String) {
+        if let Some(said) = &self.said {
+            let _ = said.send(sentence);
+        }
+    }
+}
+
+/// The shared value, also after a thread has panicked.
+pub fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,83 @@
+//! The lines of the log: entries that the filter lets through, with losses that follow each other put together.
+
+use crate::text;
+use wirelap_correlate::Severity;
+use wirelap_events::Nanos;
+use wirelap_history::{Log, LogEntry, LogEvent};
+use wirelap_report::words;
+
+/// Losses less than this apart are one line.
+const ONE_LOSS: Nanos = Nanos::from_millis(5_000);
+
+/// A line of the log: an entry, or several losses of events that follow each other.
+#[derive(Clone, Debug)]
+pub struct LogLine<'a> {
+    /// The entry; of several losses, the newest.
+    pub entry: &'a LogEntry,
+    /// Events lost in all of them, and the time of the first.
+    lost: Option<(u64, Nanos)>,
+}
+
+/// The lines that the filter lets through, the newest first.
+pub fn lines<'a>(log: &'a Log, filter: &str) -> Vec<LogLine<'a>> {
+    let wanted = filter.to_lowercase();
+    let mut out: Vec<LogLine<'_>> = Vec::new();
+    for entry in log.iter() {
+        if let LogEvent::EventsLost(count) = entry.event {
+            if let Some(LogLine { lost: Some((sum, first)), .. }) = out.last_mut()
+                && *first - entry.at <= ONE_LOSS
+            {
+                (*sum, *first) = (sum.saturating_add(count), entry.at);
+                continue;
+            }
+            out.push(LogLine { entry, lost: Some((count, entry.at)) });
+        } else {
+            out.push(LogLine { entry, lost: None });
+        }
+    }
+    if !wanted.is_empty() {
+        out.retain(|line| sentence(line).to_lowercase().contains(&wanted));
+    }
+    out
+}
+
+/// A line in words.
+pub fn sentence(line: &LogLine<'_>) -> String {
+    let row = line.entry.row.as_ref().map_or_else(String::new, |(_, name)| format!("{name}: "));
+    let what = match &line.entry.event {
+        LogEvent::RowAppeared => "appeared".into(),
+        LogEvent::RowSilent => "delivers nothing any more".into(),
+        LogEvent::RowSpeaks(after) => {
+            format!("delivers again, after {}", text::unbroken(&text::time(*after)))
+        }
+        LogEvent::ProcessGone { role, comm, pid } => {
+            format!("the {role} {comm} ({}) has ended", pid.0)
+        }
+        LogEvent::VerdictBegan(kind, Severity::Problem) => {
+            format!("a verdict began: {}", words::title(*kind))
+        }
+        LogEvent::VerdictBegan(kind, Severity::Note) => {
+            format!("a note began: {}", words::title(*kind))
+        }
+        LogEvent::VerdictEnded(kind) => format!("no longer so: {}", words::title(*kind)),
+        LogEvent::EventsLost(count) => lost(line, *count),
+        LogEvent::Trust(reliability) => format!("its figures are {} now", reliability.name()),
+        LogEvent::Overdue(count) => {
+            text::counted_as(*count, "message is overdue", "messages are overdue")
+        }
+        LogEvent::NothingOverdue => "no message is overdue any more".into(),
+        LogEvent::Note(sentence) => sentence.clone(),
+    };
+    format!("{row}{what}")
+}
+
+fn lost(line: &LogLine<'_>, count: u64) -> String {
+    let (count, first) = line.lost.unwrap_or((count, line.entry.at));
+    let within = line.entry.at - first;
+    let time = if within > Nanos(0) {
+        format!(" within {}", text::unbroken(&text::time(within)))
+    } else {
+        String::new()
+    };
+    format!("lost {}{time}: the ring buffer was full", text::counted(count, "event"))
+}
