@@ -3,6 +3,7 @@
 use crate::open::{open, unread};
 use std::collections::HashSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use wirelap_events::{Body, Delivery, Event, FlowKey, Nanos, SocketId, Tid};
 use wirelap_process::Failure;
 use wirelap_recording::{EventChoice, Excerpt};
@@ -25,7 +26,7 @@ const MOST: usize = 64 << 20;
 pub fn message(paths: &[PathBuf], delivery: &Delivery) -> Result<Excerpt, Failure> {
     let mut excerpt = Excerpt::new(MOST);
     for path in paths {
-        let mut recording = open(path)?;
+        let mut recording = open(path, &Arc::default())?;
         let mut choice = OfMessage::new(delivery, recording.is_own());
         excerpt.add(&mut recording, &mut choice).map_err(|error| unread(path, &error))?;
     }
@@ -43,7 +44,7 @@ pub fn message(paths: &[PathBuf], delivery: &Delivery) -> Result<Excerpt, Failur
 /// be of several hosts.
 pub fn wall(paths: &[PathBuf]) -> Option<i64> {
     let [path] = paths else { return None };
-    Some(open(path).ok()?.wall().unwrap_or(0))
+    Some(open(path, &Arc::default()).ok()?.wall().unwrap_or(0))
 }
 
 /// What is chosen for a message.
