@@ -54,10 +54,10 @@ pub struct Compared {
     pub grows: bool,
 }
 
-/// What a comparison depends on. It is made again when this changes, at most once a second.
+/// What a comparison depends on. It is made again when this changes: every second in the beginning, and less often the longer the time is.
 #[derive(Clone, Debug, PartialEq)]
 struct Key {
-    second: u64,
+    time: (u64, u64),
     rows: Vec<GroupId>,
     window: Window,
     marked: Option<Nanos>,
@@ -144,7 +144,7 @@ impl App {
         let selected = self.selected().map(|group| group.id);
         let rows = if marked.len() < 2 { selected.into_iter().collect() } else { marked };
         let key = Key {
-            second: self.history.latest().at.0 / 1_000_000_000,
+            time: self.time_to_compare(),
             rows,
             window: self.window,
             marked: self.history.marked(),
@@ -157,7 +157,15 @@ impl App {
         self.comparing.key = Some(key);
     }
 
-    /// The selected row of the newest snapshot, whose sums are since the beginning.
+    /// A number that changes with time, and how many seconds that takes: a twentieth of the compared time.
+    fn time_to_compare(&self) -> (u64, u64) {
+        let (from, to) = self.history.extent(self.window);
+        let from = self.history.marked().map_or(from, |marked| marked.max(from));
+        let every = ((to - from).0 / 20_000_000_000).clamp(1, 30);
+        (to.0 / 1_000_000_000 / every, every)
+    }
+
+    /// A row of the newest snapshot, whose sums are since the beginning.
     fn whole(&self, id: GroupId) -> Option<&Group> {
         self.history.latest().groups.iter().find(|group| group.id == id)
     }
