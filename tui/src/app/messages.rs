@@ -95,12 +95,12 @@ impl App {
     pub fn listed(&self) -> Vec<&Message> {
         let Some(group) = self.selected() else { return Vec::new() };
         let filter = self.messages.filter.to_lowercase();
-        let mut listed = self.unfiltered(group);
+        let mut listed = self.all_of_list(group);
         listed.retain(|message| filter.is_empty() || self.has_text(message, &filter));
         listed
     }
 
-    fn unfiltered(&self, group: &Group) -> Vec<&Message> {
+    fn all_of_list(&self, group: &Group) -> Vec<&Message> {
         let messages = self.history().messages();
         match self.messages.list {
             List::Slowest => messages.slowest(group.id).collect(),

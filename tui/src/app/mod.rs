@@ -21,7 +21,6 @@ pub use command::{Command, Motion, ReplayControl};
 pub use compare::{Compared, Comparing, MARGIN, Row, Side, What};
 pub use distribution::{Distribution, Plot};
 pub use experiments::{ExperimentsPanel, Form};
-pub use messages::List;
 use messages::MessagesView;
 pub use overlay::{Input, Overlay, palette};
 pub use probes::{ProbeHistory, ProbeHook, ProbePoint, ProbeSetup};

@@ -112,7 +112,7 @@ impl Page<'_> {
         };
         let look = bar.what.look();
         let length = usize::from(end.saturating_sub(first));
-        let text = if self.theme.color {
+        let text = if self.theme.has_color() {
             text::left(&letter(look).to_string(), length)
         } else {
             letter(look).to_string().repeat(length)
