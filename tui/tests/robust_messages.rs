@@ -151,7 +151,7 @@ proptest! {
         for key in begin.into_iter().chain(keys) {
             app.on_key(key);
             let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-            terminal.draw(|frame| render::screen(frame, &app, Theme { color })).unwrap();
+            terminal.draw(|frame| render::screen(frame, &app, if color { Theme::DARK } else { Theme::NONE })).unwrap();
             for cell in terminal.backend().buffer().content() {
                 prop_assert!(!cell.symbol().contains(char::is_control));
             }

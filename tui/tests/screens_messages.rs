@@ -64,7 +64,9 @@ fn app(snapshot: Snapshot, messages: Vec<Message>, keys: &[KeyCode]) -> App {
 
 fn text(app: &App, (width, height): (u16, u16), color: bool) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| render::screen(frame, app, Theme { color })).unwrap();
+    terminal
+        .draw(|frame| render::screen(frame, app, if color { Theme::DARK } else { Theme::NONE }))
+        .unwrap();
     terminal.backend().to_string()
 }
 

@@ -32,7 +32,7 @@ fn screen(messages: Vec<Message>, keys: &[KeyCode]) -> Vec<String> {
         app.on_key((*key).into());
     }
     let mut terminal = Terminal::new(TestBackend::new(SIZE.0, SIZE.1)).unwrap();
-    terminal.draw(|frame| render::screen(frame, &app, Theme { color: true })).unwrap();
+    terminal.draw(|frame| render::screen(frame, &app, Theme::DARK)).unwrap();
     let buffer = terminal.backend().buffer();
     let line = |y| (0..SIZE.0).map(|x| buffer[(x, y)].symbol()).collect::<String>();
     (0..SIZE.1).map(line).collect()
