@@ -261,6 +261,11 @@ impl App {
         if self.view == View::Messages { &self.messages.filter } else { &self.filter }
     }
 
+    /// The text that the rows are filtered by, whatever the view.
+    pub fn row_filter(&self) -> &str {
+        &self.filter
+    }
+
     fn filter_mut(&mut self) -> &mut String {
         if self.view == View::Messages { &mut self.messages.filter } else { &mut self.filter }
     }
@@ -276,7 +281,7 @@ impl App {
     }
 
     /// How many rows there would be without the filter.
-    pub fn unfiltered(&self) -> usize {
+    pub fn unfiltered_rows(&self) -> usize {
         self.unfiltered
     }
 

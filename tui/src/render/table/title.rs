@@ -32,7 +32,7 @@ pub fn title(app: &App, parts: &TableParts) -> String {
 }
 
 fn rows(app: &App, shown: usize) -> String {
-    let (rows, all) = (app.rows().len(), app.unfiltered());
+    let (rows, all) = (app.rows().len(), app.unfiltered_rows());
     if !app.filter().is_empty() {
         return format!("{rows} of {all} rows match “{}” (Esc: all)", app.filter());
     }
