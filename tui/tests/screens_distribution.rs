@@ -16,9 +16,13 @@ const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
 fn app(updates: Vec<Update>, keys: &[KeyCode]) -> App {
     let mut app = App::new();
-    updates.into_iter().for_each(|update| app.take(update));
+    for update in updates {
+        app.take(update);
+    }
     app.refresh();
-    keys.iter().for_each(|key| drop(app.on_key((*key).into())));
+    for key in keys {
+        app.on_key((*key).into());
+    }
     app
 }
 

@@ -49,7 +49,7 @@ fn facts(lines: &[String]) -> BTreeMap<String, String> {
             if name.starts_with("leg ") {
                 leg.clone_from(&name);
             }
-            label = format!("{leg} {name}").trim().to_owned();
+            format!("{leg} {name}").trim().clone_into(&mut label);
         }
         let text = facts.entry(label.clone()).or_default();
         text.push_str(&value);
