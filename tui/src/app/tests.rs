@@ -1,7 +1,7 @@
 //! Keys and updates, and what they make of the state.
 
 use super::*;
-use crate::columns::Sort;
+use crate::columns::{Column, Sort};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use std::sync::Arc;
 use wirelap_correlate::snapshot::{Group, Snapshot};

@@ -177,7 +177,11 @@ fn any_sequence_of_controls_shows_what_is_up_to_the_position() {
             match random.u8(0..12) {
                 0..=3 => {
                     read += 1;
-                    playback.push(ms(0), ms(read * 100), Numbers(vec![read as u32], None));
+                    playback.push(
+                        ms(0),
+                        ms(read * 100),
+                        Numbers(vec![u32::try_from(read).unwrap()], None),
+                    );
                 }
                 4 => playback.advance(time),
                 5 => playback.control(Player::play_pause),
@@ -185,9 +189,13 @@ fn any_sequence_of_controls_shows_what_is_up_to_the_position() {
                 7 => playback.control(|player| player.back(ms(100))),
                 8 => playback.control(|player| player.forward(ms(100))),
                 9 => {
-                    playback.control(if time.0 % 2 == 0 { Player::faster } else { Player::slower })
+                    playback.control(if time.0.is_multiple_of(2) {
+                        Player::faster
+                    } else {
+                        Player::slower
+                    });
                 }
-                10 if time.0 % 5 == 0 => playback.complete(),
+                10 if time.0.is_multiple_of(5) => playback.complete(),
                 10 => playback.control(Player::seek_end),
                 _ => {
                     screen.look(&mut playback);
