@@ -21,9 +21,11 @@ pub fn message_number(delivery: &Delivery) -> String {
     }
 }
 
-/// A name that came from outside, safe to show: control characters become `·`.
+/// A name that came from outside, safe to show: control characters become `·`. The characters that only choose how the one before them
+/// is drawn are left out, because with them it may be wider than its own width.
 pub fn clean(name: &str) -> String {
-    name.chars().map(|c| if c.width().is_none() { '·' } else { c }).collect()
+    let shown = name.chars().filter(|c| !matches!(c, '\u{fe00}'..='\u{fe0f}'));
+    shown.map(|c| if c.width().is_none() { '·' } else { c }).collect()
 }
 
 /// Columns that a text takes.
@@ -137,6 +139,7 @@ mod tests {
         assert_eq!(right("abc", 5), "  abc");
         assert_eq!(truncate("a", 0), "");
         assert_eq!(clean("a\x1b[2Jb\n"), "a·[2Jb·");
+        assert_eq!(truncate("2\u{fe0f}xy", 2), "2…");
     }
 
     #[test]

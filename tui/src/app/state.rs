@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(again.state(), app.state());
         assert_eq!((again.view(), again.sort()), (View::Why, app.sort()));
         assert_eq!((again.theme(), again.scale()), (Theme::LIGHT, Scale::Time));
-        assert_eq!(again.columns(), app.columns());
+        assert_eq!(again.columns().shown(), app.columns().shown());
     }
 
     #[test]
