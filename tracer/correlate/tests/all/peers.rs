@@ -2,7 +2,7 @@
 
 use crate::played::{Played, seen};
 use wirelap_correlate::GroupNote;
-use wirelap_events::{Hop, Nanos, Pid, Segment, Stage, Stamp, TaskId, Tid};
+use wirelap_events::{Cpu, Hop, Nanos, Pid, Segment, Stage, Stamp, TaskId, Tid};
 use wirelap_test_support::compose::{plain, stamp};
 use wirelap_test_support::world::{Connection, STEP, World, process};
 
@@ -138,7 +138,7 @@ fn the_thread_that_polls_wakes_the_thread_that_reads() {
     world.read(&way, way.next, len);
     let played = Played::of(&world);
     let leg = &played.deliveries[0].legs[0];
-    let hop = Hop::default();
+    let hop = Hop { cpu: Some(Cpu(0)), ..Hop::default() };
     let half = Nanos(STEP / 2);
     assert_eq!(
         leg.chain.as_slice(),
