@@ -95,7 +95,7 @@ prop_compose! {
     fn message()(
         legs in prop::collection::vec(leg(), 1..=4), number: u64, payload_len: u64, off in off_cpu(),
         stamp in prop::option::of((any::<u32>(), any::<bool>(), any::<bool>())),
-        fate in 0..4, cause in prop::option::of((0..VerdictKind::ALL.len(), nanos())),
+        fate in 0usize..4, cause in prop::option::of((0..VerdictKind::ALL.len(), nanos())),
     ) -> Message {
         let all = LegOffCpu {
             before_wakeup: Some(off), reader: Some(off), dwell: Some(off), sender: Some(off),
@@ -151,10 +151,14 @@ proptest! {
         for key in begin.into_iter().chain(keys) {
             app.on_key(key);
             let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-            terminal.draw(|frame| render::screen(frame, &app, Theme { color })).unwrap();
+            terminal.draw(|frame| render::screen(frame, &app, theme(color))).unwrap();
             for cell in terminal.backend().buffer().content() {
                 prop_assert!(!cell.symbol().contains(char::is_control));
             }
         }
     }
+}
+
+fn theme(color: bool) -> Theme {
+    if color { Theme::DARK } else { Theme::NONE }
 }

@@ -70,7 +70,7 @@ fn key() -> impl Strategy<Value = KeyEvent> {
 
 fn draw(app: &App, width: u16, height: u16) -> Result<(), TestCaseError> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| render::screen(frame, app, Theme { color: true })).unwrap();
+    terminal.draw(|frame| render::screen(frame, app, Theme::DARK)).unwrap();
     for cell in terminal.backend().buffer().content() {
         prop_assert!(!cell.symbol().contains(char::is_control));
     }

@@ -30,7 +30,9 @@ fn press(app: &mut App, keys: &str) {
 
 fn terminal(app: &App, (width, height): (u16, u16), color: bool) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| render::screen(frame, app, Theme { color })).unwrap();
+    terminal
+        .draw(|frame| render::screen(frame, app, if color { Theme::DARK } else { Theme::NONE }))
+        .unwrap();
     terminal
 }
 

@@ -16,9 +16,13 @@ const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
 fn app(updates: Vec<Update>, keys: &[KeyCode]) -> App {
     let mut app = App::new();
-    updates.into_iter().for_each(|update| app.take(update));
+    for update in updates {
+        app.take(update);
+    }
     app.refresh();
-    keys.iter().for_each(|key| drop(app.on_key((*key).into())));
+    for key in keys {
+        app.on_key((*key).into());
+    }
     app
 }
 
@@ -33,7 +37,9 @@ fn keys(keys: &str) -> Vec<KeyCode> {
 
 fn terminal(app: &App, (width, height): (u16, u16), color: bool) -> Terminal<TestBackend> {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| render::screen(frame, app, Theme { color })).unwrap();
+    terminal
+        .draw(|frame| render::screen(frame, app, if color { Theme::DARK } else { Theme::NONE }))
+        .unwrap();
     terminal
 }
 

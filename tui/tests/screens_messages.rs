@@ -64,7 +64,7 @@ fn app(snapshot: Snapshot, messages: Vec<Message>, keys: &[KeyCode]) -> App {
 
 fn text(app: &App, (width, height): (u16, u16), color: bool) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| render::screen(frame, app, Theme { color })).unwrap();
+    terminal.draw(|frame| render::screen(frame, app, theme(color))).unwrap();
     terminal.backend().to_string()
 }
 
@@ -223,4 +223,8 @@ fn an_export_asks_for_the_message_that_is_shown() {
     assert_eq!(press(&mut app, "e"), [Action::Request(Request::Export(shown))]);
     let mut nothing = self::app(snapshots::five(83), Vec::new(), &[]);
     assert_eq!(press(&mut nothing, "ey,.\n"), vec![Action::Redraw; 5][..5]);
+}
+
+fn theme(color: bool) -> Theme {
+    if color { Theme::DARK } else { Theme::NONE }
 }

@@ -44,7 +44,7 @@ pub enum Command {
     /// Show what can be observed on this machine, with which hooks, and how to get what is missing
     Doctor(DoctorArgs),
     /// Watch the messages of the programs that run on this machine, a row for each middleware
-    Live(LiveArgs),
+    Live(Box<LiveArgs>),
     /// Measure middlewares against each other with wirelap's own workloads: a scenario of `wirelap list scenarios`, or a file
     Run(Box<RunArgs>),
     /// Explain the results in a JSON file: where the time went, what is wrong, what to change

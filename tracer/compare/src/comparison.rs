@@ -233,7 +233,7 @@ pub struct Cell {
     /// Whether it cannot be told because the machine itself changed by as much between the runs. More repetitions do not help.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub machine_changed: bool,
-    /// How many messages each repetition needs for this percentile; absent if all have as many.
+    /// How many messages, or connections, each repetition needs for this percentile; absent if all have as many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages_needed: Option<u64>,
 }

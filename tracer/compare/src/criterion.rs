@@ -104,7 +104,15 @@ mod tests {
 
     #[test]
     fn criteria_are_read_and_written() {
-        for text in ["p99>5%", "throughput<-3%", "bytes>0%", "cpu>10%", "mqtt:p99.9>2.5%"] {
+        for text in [
+            "p99>5%",
+            "throughput<-3%",
+            "bytes>0%",
+            "cpu>10%",
+            "mqtt:p99.9>2.5%",
+            "connect-p50>5%",
+            "mqtt/mosquitto:connect-p99>5%",
+        ] {
             assert_eq!(text.parse::<Criterion>().unwrap().to_string(), text);
         }
         let spaced: Criterion = " mqtt/mosquitto : p999 > 5 % ".parse().unwrap();

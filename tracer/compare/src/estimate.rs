@@ -37,7 +37,7 @@ pub struct Estimate {
     pub uncertainty: Option<Uncertainty>,
     /// How the repetitions belong together.
     pub drawing: Drawing,
-    /// The fewest and the most messages of a repetition; `None` if the metric is not of messages.
+    /// The fewest and the most messages, or connections, of a repetition; `None` if the metric is not of them.
     pub messages: Option<(u64, u64)>,
 }
 
@@ -94,6 +94,11 @@ pub fn estimates(sides: &Sides, draws: usize, seed: u64) -> Vec<Estimate> {
     let round_trips = counts(sides, |one| one.rtt_half.map(|_| one.round_trips));
     let rtt = one(Metric::RttHalfP50Ns, |one| one.rtt_half.as_ref()).into_iter();
     found.extend(rtt.map(|rtt| Estimate { messages: round_trips, ..rtt }));
+    let connections = counts(sides, |one| one.connect.as_ref().map(|times| times.wanted));
+    let connect = one(Metric::ConnectP50Ns, |one| one.connect.as_ref()?.p50.as_ref())
+        .into_iter()
+        .chain(one(Metric::ConnectP99Ns, |one| one.connect.as_ref()?.p99.as_ref()));
+    found.extend(connect.map(|connect| Estimate { messages: connections, ..connect }));
     found.extend(one(Metric::ThroughputMsgPerS, |one| one.throughput.as_ref()));
     found.extend(bytes(sides));
     found.extend(one(Metric::CpuNsPerMessage, |one| one.cpu.as_ref()));
@@ -225,6 +230,7 @@ mod tests {
             latency: None,
             rtt_half: None,
             round_trips: 0,
+            connect: None,
             throughput,
             cpu: None,
             wire_bytes,

@@ -13,10 +13,12 @@ pub struct Figures {
     pub latency: Option<Latencies>,
     /// Median of half the round trip.
     pub rtt_half: Option<f64>,
-    /// Delivered messages per second.
-    pub throughput: Option<f64>,
     /// Round trips that it is the median of.
     pub round_trips: u64,
+    /// How long connections took.
+    pub connect: Option<ConnectTimes>,
+    /// Delivered messages per second.
+    pub throughput: Option<f64>,
     /// CPU time for each message, of all processes.
     pub cpu: Option<f64>,
     /// Bytes on the device.
@@ -37,6 +39,7 @@ impl Figures {
             latency: Latencies::of(repetition),
             rtt_half: rtt_p50.and_then(|ns| log(ns as f64)),
             round_trips: round_trips.unwrap_or_default(),
+            connect: ConnectTimes::of(repetition),
             throughput: log(repetition.throughput.msg_per_s),
             cpu: cpu(repetition).and_then(log),
             wire_bytes: repetition.wire_bytes,
@@ -79,6 +82,30 @@ impl Redraw<{ QUANTILES.len() }> for Latencies {
     }
 }
 
+/// The median and the 99th percentile of the time that connections took, as logarithms.
+#[derive(Clone, Debug)]
+pub struct ConnectTimes {
+    /// Connections that were to be opened. Those that were not count as slower than all others.
+    pub wanted: u64,
+    /// The median.
+    pub p50: Option<f64>,
+    /// The 99th percentile.
+    pub p99: Option<f64>,
+}
+
+impl ConnectTimes {
+    fn of(repetition: &Repetition) -> Option<ConnectTimes> {
+        let wanted = repetition.connections?.wanted;
+        let times = decode(repetition.histograms.connect_ns.as_ref())?;
+        let quantile = |quantile: f64| {
+            // Of those that were opened, a larger part is faster than this.
+            let quantile = quantile * wanted as f64 / times.count() as f64;
+            (quantile <= 1.0).then(|| times.quantile(quantile) as f64).and_then(log)
+        };
+        Some(ConnectTimes { wanted, p50: quantile(0.5), p99: quantile(0.99) })
+    }
+}
+
 /// Files of older versions have quantiles only.
 fn of_distribution(distribution: &Distribution) -> Option<[u64; QUANTILES.len()]> {
     let Distribution { count, p50, p99, p999, .. } = *distribution;
@@ -105,13 +132,32 @@ fn log(value: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_report::{ProcessUse, Throughput};
+    use wirelap_report::{Connections, Histograms, ProcessUse, Throughput};
 
     #[test]
     fn nothing_has_no_figures() {
         let figures = Figures::of(&Repetition::default());
         assert!(figures.latency.is_none() && figures.rtt_half.is_none());
         assert!(figures.throughput.is_none() && figures.cpu.is_none());
+        assert!(figures.connect.is_none());
+    }
+
+    #[test]
+    fn what_was_not_opened_is_slower_than_what_was() {
+        let times = |opened: u64, wanted| {
+            let mut histogram = Histogram::new(3);
+            (1..=opened).for_each(|time| histogram.add(time));
+            let histograms = Histograms { connect_ns: histogram.encode(), ..Histograms::default() };
+            let connections = Some(Connections { wanted, opened, ..Connections::default() });
+            let of = Repetition { connections, histograms, ..Repetition::default() };
+            let times = Figures::of(&of).connect?;
+            assert_eq!(times.wanted, wanted);
+            Some([times.p50, times.p99].map(|log| log.map(|log| log.exp().round())))
+        };
+        assert_eq!(times(1000, 1000), Some([Some(500.0), Some(990.0)]));
+        assert_eq!(times(800, 1000), Some([Some(500.0), None]), "one of five has no time");
+        assert_eq!(times(400, 1000), Some([None, None]));
+        assert_eq!(times(0, 1000), None);
     }
 
     #[test]

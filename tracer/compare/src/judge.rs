@@ -98,8 +98,8 @@ fn too_few_messages(metric: Metric, needed: u64, (fewest, most): (u64, u64)) -> 
         (fewest, most) if fewest == most => fewest,
         (fewest, most) => format!("{fewest} to {most}"),
     };
-    let (metric, needed) = (metric.short(), exact(needed));
-    format!("{metric} needs {needed} messages in each repetition, and these have {have}")
+    let (name, counted, needed) = (metric.short(), metric.counted(), exact(needed));
+    format!("{name} needs {needed} {counted} in each repetition, and these have {have}")
 }
 
 /// A cell without an answer, because the sides are not comparable.

@@ -180,9 +180,11 @@ mod tests {
             widened(metric, Interval { low: 0.5, high: 0.6 }, machine) == UNKNOWN
         };
         let of = |stolen| Metric::ALL.map(|metric| is_unknown(metric, stolen));
-        assert_eq!(of(0.0), [false; 7]);
-        assert_eq!(of(0.0005), [false, false, true, false, false, false, false]);
-        assert_eq!(of(0.005), [false, true, true, false, false, false, false]);
+        assert_eq!(of(0.0), [false; 9]);
+        let tails = |of: &[Metric]| Metric::ALL.map(|metric| of.contains(&metric));
+        let (p99, p999) = (Metric::OneWayP99Ns, Metric::OneWayP999Ns);
+        assert_eq!(of(0.0005), tails(&[p999]));
+        assert_eq!(of(0.005), tails(&[p99, p999, Metric::ConnectP99Ns]));
         assert_eq!(of(0.1), of(0.005));
     }
 }

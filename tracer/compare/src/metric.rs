@@ -19,6 +19,10 @@ pub enum Metric {
     OneWayP999Ns,
     /// Median of half the round trip.
     RttHalfP50Ns,
+    /// Median of the time until a connection was opened.
+    ConnectP50Ns,
+    /// 99th percentile of the time until a connection was opened.
+    ConnectP99Ns,
     /// Delivered messages per second.
     ThroughputMsgPerS,
     /// Bytes on the device for each delivery, with all headers, acknowledgements and retransmissions.
@@ -55,11 +59,13 @@ impl Answer {
 
 impl Metric {
     /// All metrics, in the order of the tables.
-    pub const ALL: [Metric; 7] = [
+    pub const ALL: [Metric; 9] = [
         Metric::OneWayP50Ns,
         Metric::OneWayP99Ns,
         Metric::OneWayP999Ns,
         Metric::RttHalfP50Ns,
+        Metric::ConnectP50Ns,
+        Metric::ConnectP99Ns,
         Metric::ThroughputMsgPerS,
         Metric::WireBytesPerDelivery,
         Metric::CpuNsPerMessage,
@@ -72,6 +78,8 @@ impl Metric {
             Metric::OneWayP99Ns => "p99",
             Metric::OneWayP999Ns => "p99.9",
             Metric::RttHalfP50Ns => "rtt",
+            Metric::ConnectP50Ns => "connect-p50",
+            Metric::ConnectP99Ns => "connect-p99",
             Metric::ThroughputMsgPerS => "throughput",
             Metric::WireBytesPerDelivery => "bytes",
             Metric::CpuNsPerMessage => "cpu",
@@ -82,6 +90,8 @@ impl Metric {
     pub const fn heading(self) -> &'static str {
         match self {
             Metric::RttHalfP50Ns => "RTT/2 p50",
+            Metric::ConnectP50Ns => "connect p50",
+            Metric::ConnectP99Ns => "connect p99",
             Metric::ThroughputMsgPerS => "msg/s",
             Metric::WireBytesPerDelivery => "wire/msg",
             Metric::CpuNsPerMessage => "CPU/msg",
@@ -96,28 +106,46 @@ impl Metric {
             Metric::OneWayP99Ns => "one_way_p99_ns",
             Metric::OneWayP999Ns => "one_way_p999_ns",
             Metric::RttHalfP50Ns => "rtt_half_p50_ns",
+            Metric::ConnectP50Ns => "connect_p50_ns",
+            Metric::ConnectP99Ns => "connect_p99_ns",
             Metric::ThroughputMsgPerS => "throughput_msg_per_s",
             Metric::WireBytesPerDelivery => "wire_bytes_per_delivery",
             Metric::CpuNsPerMessage => "cpu_ns_per_message",
         }
     }
 
-    /// How many messages a repetition needs for this metric. A percentile of few messages is one of the slowest few, or the
-    /// slowest itself, and says nothing of the others: at least ten messages must be slower than it, which are 1 in 100 of
-    /// 1,000 and 1 in 1,000 of 10,000. 0 for metrics that are no percentiles of messages.
+    /// How many messages, or connections, a repetition needs for this metric. A percentile of few messages is one of the slowest
+    /// few, or the slowest itself, and says nothing of the others: at least ten messages must be slower than it, which are 1 in
+    /// 100 of 1,000 and 1 in 1,000 of 10,000. 0 for metrics that are no percentiles.
     pub const fn least_messages(self) -> u64 {
         match self {
-            Metric::OneWayP50Ns | Metric::RttHalfP50Ns => 20,
-            Metric::OneWayP99Ns => 1_000,
+            Metric::OneWayP50Ns | Metric::RttHalfP50Ns | Metric::ConnectP50Ns => 20,
+            Metric::OneWayP99Ns | Metric::ConnectP99Ns => 1_000,
             Metric::OneWayP999Ns => 10_000,
             _ => 0,
         }
     }
 
-    /// The share of the messages that are slower, if that is a small one.
+    /// What a percentile is of.
+    pub const fn counted(self) -> &'static str {
+        match self {
+            Metric::ConnectP50Ns | Metric::ConnectP99Ns => "connections",
+            _ => "messages",
+        }
+    }
+
+    /// Whether it is a time of messages, which where they spent it explains.
+    pub const fn is_latency(self) -> bool {
+        matches!(
+            self,
+            Metric::OneWayP50Ns | Metric::OneWayP99Ns | Metric::OneWayP999Ns | Metric::RttHalfP50Ns
+        )
+    }
+
+    /// The share of the messages, or connections, that are slower, if that is a small one.
     pub const fn tail(self) -> Option<f64> {
         match self {
-            Metric::OneWayP99Ns => Some(0.01),
+            Metric::OneWayP99Ns | Metric::ConnectP99Ns => Some(0.01),
             Metric::OneWayP999Ns => Some(0.001),
             _ => None,
         }
@@ -169,7 +197,8 @@ mod tests {
     #[test]
     fn more_is_worse_except_for_throughput() {
         let words = Metric::ALL.map(|metric| metric.word(metric.if_more()));
-        assert_eq!(words, ["slower", "slower", "slower", "slower", "faster", "more", "more"]);
+        assert_eq!(words[..6], ["slower"; 6]);
+        assert_eq!(words[6..], ["faster", "more", "more"]);
         assert_eq!(Answer::Slower.opposite(), Answer::Faster);
         assert_eq!(Answer::Same.opposite(), Answer::Same);
     }

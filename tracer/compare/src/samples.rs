@@ -130,7 +130,8 @@ fn repetition(number: u32, simulation: Simulation, rng: &mut Rng) -> Repetition 
     }
 }
 
-fn encode(values: &[u64]) -> String {
+/// A histogram as files have it.
+pub fn encode(values: &[u64]) -> String {
     let mut histogram = Histogram::new(3);
     for &value in values {
         histogram.add(value);

@@ -138,8 +138,8 @@ fn slowdown(records: &Records, phases: &[TracingPhase], seed: u64) -> Option<Slo
 mod tests {
     use super::*;
     use wirelap_contract::{TruthKind, TruthRecord};
-    use wirelap_events::Nanos;
     use wirelap_events::Stamp;
+    use wirelap_events::{Nanos, Pid};
 
     /// A message each 100 ns that takes `traced` or `untraced`; phases of 10 µs.
     fn measured(traced: u64, untraced: u64, phases: u64) -> Option<Slowdown> {
@@ -151,7 +151,7 @@ mod tests {
                 Stamp { stream: 0, seq: u32::try_from(seq).unwrap(), reply: false, warmup: false };
             for (kind, at) in [(TruthKind::Publish, at), (TruthKind::Deliver, at + took + seq % 7)]
             {
-                records.take(&TruthRecord { kind, stamp, at: Nanos(at + 1), aux: 0 });
+                records.take(Pid(1), &TruthRecord { kind, stamp, at: Nanos(at + 1), aux: 0 });
             }
         }
         let phase = |n| TracingPhase {

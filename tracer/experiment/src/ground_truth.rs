@@ -7,7 +7,7 @@ use std::io::{BufReader, Seek};
 use wirelap_contract::{TruthError, TruthKind, TruthReader, TruthRecord};
 use wirelap_correlate::Evidence;
 use wirelap_events::Saturate;
-use wirelap_events::{Nanos, Segment, Stamp};
+use wirelap_events::{Nanos, Pid, Segment, Stamp};
 use wirelap_report::{GroundTruth, Samples};
 
 /// The most messages of a lane whose records are kept. A run with more messages is sampled anyway.
@@ -31,6 +31,8 @@ pub struct Records {
     lanes: Vec<Vec<MessageRecord>>,
     /// The further deliveries of messages that several subscribers got, and their times.
     further: Vec<(Message, Nanos)>,
+    /// The process that published the messages of each lane; 0 if none did.
+    publishers: Vec<Pid>,
     /// Whether a message may have several subscribers.
     several: bool,
     /// How many messages were published, without the warm-up.
@@ -46,6 +48,7 @@ impl Default for Records {
         Records {
             lanes: vec![Vec::new(); LANES],
             further: Vec::new(),
+            publishers: vec![Pid(0); LANES],
             several: false,
             published: 0,
             delivered: 0,
@@ -55,33 +58,34 @@ impl Default for Records {
 }
 
 impl Records {
-    /// Reads the truth files of all processes of a trial; `several` if a message may have several subscribers.
+    /// Reads the truth files of all processes of a trial, each with its process; `several` if a message may have several
+    /// subscribers.
     ///
     /// # Errors
     /// A file cannot be read; the text says why.
     pub fn read<'a>(
-        files: impl Iterator<Item = &'a File>,
+        files: impl Iterator<Item = (Pid, &'a File)>,
         several: bool,
     ) -> Result<Records, String> {
         let mut records = Records { several, ..Records::default() };
-        for file in files {
+        for (by, file) in files {
             records
-                .read_file(file)
+                .read_file(by, file)
                 .map_err(|error| format!("cannot read the truth file of a workload: {error}"))?;
         }
         Ok(records)
     }
 
-    fn read_file(&mut self, mut file: &File) -> Result<(), TruthError> {
+    fn read_file(&mut self, by: Pid, mut file: &File) -> Result<(), TruthError> {
         file.rewind()?;
         for truth in TruthReader::new(BufReader::new(file))? {
-            self.take(&truth?);
+            self.take(by, &truth?);
         }
         Ok(())
     }
 
-    /// Adds one record.
-    pub fn take(&mut self, truth: &TruthRecord) {
+    /// Adds one record of a process.
+    pub fn take(&mut self, by: Pid, truth: &TruthRecord) {
         if truth.stamp.warmup {
             return;
         }
@@ -91,6 +95,11 @@ impl Records {
             TruthKind::RoundTrip => return self.round_trips.push(truth.aux),
         }
         let message = message(truth.stamp);
+        if truth.kind == TruthKind::Publish
+            && let Some(publisher) = self.publishers.get_mut(message.0)
+        {
+            *publisher = by;
+        }
         let several = self.several;
         let Some(record) = self.record_mut(message) else { return };
         match truth.kind {
@@ -117,6 +126,12 @@ impl Records {
     fn record(&self, (lane, seq): Message) -> MessageRecord {
         let record = self.lanes.get(lane).and_then(|lane| lane.get(seq as usize));
         record.copied().unwrap_or_default()
+    }
+
+    /// Whether the process that a message's first send was seen of is another one than the one that published it.
+    fn is_sent_by_another(&self, (lane, _): Message, times: MessageTimes) -> bool {
+        let publisher = self.publishers.get(lane).copied().unwrap_or(Pid(0));
+        publisher != Pid(0) && times.sender != Pid(0) && times.sender != publisher
     }
 
     fn all(&self) -> impl Iterator<Item = &MessageRecord> {
@@ -155,13 +170,13 @@ impl Records {
     /// Each matched delivery with its record. Which of its subscribers a delivery of the trace went to is not known: so the
     /// latest read is compared with the latest record, and so on. No delivery is read after its own record, so none is read
     /// after the one that it is compared with, even if the trace has fewer of them.
-    fn beside(&self, tally: &Tally) -> Vec<(MessageTimes, MessageRecord)> {
+    fn beside(&self, tally: &Tally) -> Vec<(Message, MessageTimes, MessageRecord)> {
+        let messages = tally.messages().map(|(stamp, times)| (message(stamp), times));
         if self.further.is_empty() {
-            let beside = |(stamp, times)| (times, self.record(message(stamp)));
-            return tally.messages().map(beside).collect();
+            let beside = |(message, times)| (message, times, self.record(message));
+            return messages.map(beside).collect();
         }
-        let mut reads: Vec<(Message, MessageTimes)> =
-            tally.messages().map(|(stamp, times)| (message(stamp), times)).collect();
+        let mut reads: Vec<(Message, MessageTimes)> = messages.collect();
         let first = self.lanes.iter().enumerate().flat_map(|(lane, records)| {
             (0..).zip(records).map(move |(seq, record)| ((lane, seq), Nanos(record.deliver)))
         });
@@ -174,7 +189,7 @@ impl Records {
             while delivers.next_if(|&(other, _)| other < message).is_some() {}
             let deliver = delivers.next_if(|&(other, _)| other == message);
             let deliver = deliver.map_or(0, |(_, at)| at.0);
-            (times, MessageRecord { deliver, ..self.record(message) })
+            (message, times, MessageRecord { deliver, ..self.record(message) })
         });
         beside.collect()
     }
@@ -193,7 +208,7 @@ pub fn compare(tally: &mut Tally, evidence: &mut Evidence, records: &Records) ->
         ..GroundTruth::default()
     };
     let mut outer = Vec::new();
-    for (slot, record) in records.beside(tally) {
+    for (message, slot, record) in records.beside(tally) {
         if record.deliver == 0 {
             truth.unknown.grow(1);
             continue;
@@ -202,6 +217,10 @@ pub fn compare(tally: &mut Tally, evidence: &mut Evidence, records: &Records) ->
             continue;
         }
         truth.compared.grow(1);
+        if records.is_sent_by_another(message, slot) {
+            truth.other_senders.grow(1);
+            continue;
+        }
         let wire = slot.read - slot.sent;
         let whole = Nanos(record.deliver.saturating_sub(record.publish));
         if wire > whole {
@@ -230,15 +249,17 @@ mod tests {
     use crate::tally::tests::delivery;
     use std::sync::Arc;
     use wirelap_correlate::DeliverySink;
-    use wirelap_events::Stage;
+    use wirelap_events::{Stage, TaskId, Tid};
 
     const PING: Stamp = Stamp { stream: 0, seq: 3, reply: false, warmup: false };
+
+    const PUBLISHER: Pid = Pid(1);
 
     fn records(publish: u64, deliver: u64) -> Records {
         let mut records = Records::default();
         let truth = |kind, at| TruthRecord { kind, stamp: PING, at: Nanos(at), aux: at };
-        records.take(&truth(TruthKind::Publish, publish));
-        records.take(&truth(TruthKind::Deliver, deliver));
+        records.take(PUBLISHER, &truth(TruthKind::Publish, publish));
+        records.take(PUBLISHER, &truth(TruthKind::Deliver, deliver));
         records
     }
 
@@ -267,6 +288,22 @@ mod tests {
     }
 
     #[test]
+    fn a_message_that_another_process_sends_first_is_none_of_its_publisher() {
+        let of = |pid| {
+            let mut tally = Tally::new(8, Arc::default());
+            let mut delivery = delivery(PING, &[(Stage::Send, 100), (Stage::Read, 200)]);
+            delivery.legs[0].sender = Some(TaskId { pid, tid: Tid(7) });
+            tally.delivery(&delivery);
+            let truth = compare(&mut tally, &mut Evidence::default(), &records(90, 230));
+            let is_whole = tally.segments.rows().iter().any(|row| row.segment == "client_tx");
+            (truth.compared, truth.other_senders, truth.violations, is_whole)
+        };
+        assert_eq!(of(PUBLISHER), (1, 0, 0, true));
+        assert_eq!(of(Pid(10)), (1, 1, 0, false), "a broker's");
+        assert_eq!(of(Pid(0)), (1, 0, 0, true), "nothing is known of its sender");
+    }
+
+    #[test]
     fn a_message_that_nobody_got_is_unknown() {
         let mut other = records(90, 230);
         other.record_mut(message(PING)).unwrap().deliver = 0;
@@ -280,7 +317,10 @@ mod tests {
         for (read, deliver) in [(300, 301), (250, 290)] {
             tally.delivery(&delivery(PING, &[(Stage::Send, 100), (Stage::Read, read)]));
             let at = Nanos(deliver);
-            records.take(&TruthRecord { kind: TruthKind::Deliver, stamp: PING, at, aux: 1 });
+            records.take(
+                PUBLISHER,
+                &TruthRecord { kind: TruthKind::Deliver, stamp: PING, at, aux: 1 },
+            );
         }
         // The read of the first delivery was not traced.
         let truth = compare(&mut tally, &mut Evidence::default(), &records);
@@ -299,18 +339,14 @@ mod tests {
     fn messages_of_another_publisher_have_records_of_their_own() {
         let second = Stamp { stream: 1, ..PING };
         let mut records = records(90, 230);
-        records.take(&TruthRecord {
-            kind: TruthKind::Publish,
-            stamp: second,
-            at: Nanos(290),
-            aux: 290,
-        });
-        records.take(&TruthRecord {
-            kind: TruthKind::Deliver,
-            stamp: second,
-            at: Nanos(430),
-            aux: 430,
-        });
+        records.take(
+            PUBLISHER,
+            &TruthRecord { kind: TruthKind::Publish, stamp: second, at: Nanos(290), aux: 290 },
+        );
+        records.take(
+            PUBLISHER,
+            &TruthRecord { kind: TruthKind::Deliver, stamp: second, at: Nanos(430), aux: 430 },
+        );
         let mut tally = tally();
         tally.delivery(&delivery(second, &[(Stage::Send, 300), (Stage::Read, 400)]));
         let truth = compare(&mut tally, &mut Evidence::default(), &records);
@@ -321,7 +357,10 @@ mod tests {
     fn warmup_is_left_out() {
         let mut records = Records::default();
         let stamp = Stamp { warmup: true, ..PING };
-        records.take(&TruthRecord { kind: TruthKind::Publish, stamp, at: Nanos(5), aux: 5 });
+        records.take(
+            PUBLISHER,
+            &TruthRecord { kind: TruthKind::Publish, stamp, at: Nanos(5), aux: 5 },
+        );
         assert_eq!(records.published, 0);
     }
 }

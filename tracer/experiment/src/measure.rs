@@ -17,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use wirelap_contract::{Topology, WorkloadKind};
 use wirelap_correlate::{Evidence, Snapshot};
+use wirelap_events::Pid;
 use wirelap_process::Failure;
 use wirelap_process::Outputs;
 use wirelap_process::Signals;
@@ -352,6 +353,6 @@ fn read_records(
     }
     // A process that was never ready has not written its truth file.
     let ready = workload_processes.group.children().iter().filter(|child| child.ready.is_some());
-    let files = ready.filter_map(|child| child.truth.as_ref());
+    let files = ready.filter_map(|child| Some((Pid(child.working_pid()), child.truth.as_ref()?)));
     Records::read(files, trial.workloads.topology.most_copies() > 1).map(Some)
 }

@@ -9,14 +9,16 @@ pub use blocks::Blocks;
 use crate::samples::SharedSamples;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use wirelap_events::{Delivery, MAX_LEGS, Nanos, SampleStatus, Segment, Segments, Stage, Stamp};
+use wirelap_events::{
+    Delivery, MAX_LEGS, Nanos, Pid, SampleStatus, Segment, Segments, Stage, Stamp,
+};
 use wirelap_events::{Saturate, Total};
 use wirelap_report::{Samples, SegmentRow};
 
 /// The number of lanes: two directions for each stream of a stamp.
 pub const LANES: usize = 128;
 
-/// The most messages of a lane whose exact times are kept, with 16 bytes each.
+/// The most messages of a lane whose exact times are kept, with 24 bytes each.
 const MAX_KEPT: usize = 1 << 24;
 
 /// When a message was first sent and last read; both 0 if it was not matched.
@@ -26,6 +28,8 @@ pub struct MessageTimes {
     pub sent: Nanos,
     /// When the receive call that took its last byte returned.
     pub read: Nanos,
+    /// The process that sent its first byte; 0 if that is not known.
+    pub sender: Pid,
 }
 
 /// The times of messages in each segment of each leg.
@@ -203,7 +207,9 @@ impl Tally {
             self.sample(delivery, SampleStatus::of_uncovered(delivery));
             return;
         };
-        let slot = MessageTimes { sent: read - one_way, read };
+        let sender = delivery.legs.first().and_then(|leg| leg.sender);
+        let sender = sender.map_or(Pid(0), |task| task.pid);
+        let slot = MessageTimes { sent: read - one_way, read, sender };
         if stamp.is_some_and(|stamp| !self.keep(stamp, slot)) {
             self.duplicates.grow(1);
             self.sample(delivery, SampleStatus::Duplicate);
@@ -318,7 +324,7 @@ pub mod tests {
         tally.delivery(&Delivery { stamp: None, ..delivery(stamp(7), &whole) });
         assert_eq!((tally.matched, tally.unmatched), (1, 1));
         assert_eq!((tally.duplicates, tally.telescoping_violations), (1, 0));
-        let slot = MessageTimes { sent: Nanos(10), read: Nanos(30) };
+        let slot = MessageTimes { sent: Nanos(10), read: Nanos(30), sender: Pid(0) };
         assert_eq!(tally.messages().collect::<Vec<_>>(), [(stamp(5), slot)]);
     }
 

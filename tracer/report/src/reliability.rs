@@ -150,7 +150,7 @@ impl RunResult {
             without_send: trust.without_send,
             to_unseen_readers: trust.to_unseen_readers,
             read_twice: trust.read_twice,
-            compared: (truth.compared, truth.violations.saturating_add(truth.order_violations)),
+            compared: (truth.compared, truth.contradicted()),
             unknown: truth.unknown,
             telescoping_violations: trust.telescoping_violations,
             clocks_ns: apart.max().map(|within| (within, median)),

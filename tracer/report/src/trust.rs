@@ -126,8 +126,20 @@ pub struct GroundTruth {
     pub violations: u64,
     /// Compared messages that were sent before they were published, or delivered before they were read.
     pub order_violations: u64,
+    /// Compared messages whose first send was seen of another process than the one that published them: what was before it was
+    /// not seen. 0 in files of older versions.
+    #[serde(default)]
+    pub other_senders: u64,
     /// Messages that the trace shows as delivered and the subscriber did not receive: always 0.
     pub unknown: u64,
     /// By how much the worst violation is longer, in nanoseconds.
     pub worst_violation_ns: u64,
+}
+
+impl GroundTruth {
+    /// Compared messages on which the records contradict the trace.
+    pub fn contradicted(&self) -> u64 {
+        let of_times = self.violations.saturating_add(self.order_violations);
+        of_times.saturating_add(self.other_senders)
+    }
 }

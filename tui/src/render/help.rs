@@ -58,10 +58,10 @@ fn push(
 
 /// Draws why there are no rows, and what to do.
 pub fn draw_nothing(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
-    let sentences = match (app.unfiltered(), app.replay()) {
+    let sentences = match (app.unfiltered_rows(), app.replay()) {
         (0, Some(replay)) => words::nothing_read(&replay),
         (0, None) => words::nothing_yet_on_screen(app.snapshot()),
-        (hidden, _) => words::nothing_matches(app.filter(), hidden),
+        (hidden, _) => words::nothing_matches(app.row_filter(), hidden),
     };
     let mut lines = vec![Line::default()];
     for (index, sentence) in sentences.iter().enumerate() {

@@ -32,7 +32,7 @@ fn screen(messages: Vec<Message>, keys: &[KeyCode]) -> Vec<String> {
         app.on_key((*key).into());
     }
     let mut terminal = Terminal::new(TestBackend::new(SIZE.0, SIZE.1)).unwrap();
-    terminal.draw(|frame| render::screen(frame, &app, Theme { color: true })).unwrap();
+    terminal.draw(|frame| render::screen(frame, &app, Theme::DARK)).unwrap();
     let buffer = terminal.backend().buffer();
     let line = |y| (0..SIZE.0).map(|x| buffer[(x, y)].symbol()).collect::<String>();
     (0..SIZE.1).map(line).collect()
@@ -49,7 +49,7 @@ fn facts(lines: &[String]) -> BTreeMap<String, String> {
             if name.starts_with("leg ") {
                 leg.clone_from(&name);
             }
-            label = format!("{leg} {name}").trim().to_owned();
+            format!("{leg} {name}").trim().clone_into(&mut label);
         }
         let text = facts.entry(label.clone()).or_default();
         text.push_str(&value);

@@ -22,6 +22,7 @@ On the screen, ? shows all keys, x starts and changes workloads, s writes the sc
 /// `wirelap live`.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[allow(clippy::struct_excessive_bools)] // Options of a command line, which do not depend on each other.
 pub struct LiveArgs {
     /// Show recordings and captures (pcapng, pcap; gzip, zstd; any number of hosts) in place of what happens now: play, pause, move to
     /// any time. Needs no root

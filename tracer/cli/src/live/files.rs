@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn names_have_the_time_and_a_number() {
-        let at = SystemTime::UNIX_EPOCH + Duration::from_secs(1_795_571_700);
+        let at = SystemTime::UNIX_EPOCH + Duration::from_mins(29_926_195);
         assert_eq!(time(at), "20261125-015500");
         let folder = tempfile::tempdir().unwrap();
         let outputs = Outputs::new(false, None);

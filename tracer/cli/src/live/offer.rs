@@ -131,9 +131,9 @@ fn offered(about: &About, options: &WorkloadOptions) -> Vec<ExperimentSetting> {
         settings.push(setting("qos", &qos, &["0", "1", "2"], "MQTT quality of service"));
     }
     if about.transports.len() > 1 {
-        let names: Vec<String> = about.transports.iter().map(|one| name(*one)).collect();
+        let names: Vec<String> = about.transports.iter().map(name).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let wanted = options.transport.map_or_else(|| names.concat(), name);
+        let wanted = options.transport.map_or_else(|| names.concat(), |one| name(&one));
         let value = names.iter().find(|one| **one == wanted).or(names.first());
         settings.push(setting("transport", value.unwrap_or(&""), &names, "TCP or UDP"));
     }
@@ -143,7 +143,7 @@ fn offered(about: &About, options: &WorkloadOptions) -> Vec<ExperimentSetting> {
         settings.push(setting("nodelay", value, &["true", "false"], words));
     }
     if about.name == "dds" || about.name.starts_with("zenoh") {
-        let value = options.reliability.map_or_else(|| USUAL.to_owned(), name);
+        let value = options.reliability.map_or_else(|| USUAL.to_owned(), |one| name(&one));
         let values = [USUAL, "reliable", "best-effort"];
         settings.push(setting(
             "reliability",
@@ -160,7 +160,7 @@ fn offered(about: &About, options: &WorkloadOptions) -> Vec<ExperimentSetting> {
     settings
 }
 
-fn name(value: impl ValueEnum) -> String {
+fn name(value: &impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 

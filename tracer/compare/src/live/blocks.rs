@@ -1,6 +1,6 @@
 //! Seconds put together to blocks.
 
-use super::{Rule, Wait, seconds_from};
+use super::rule::{Rule, Wait, seconds_from};
 use crate::statistics::bootstrap::Drawing;
 use std::ops::Range;
 use wirelap_events::Total;

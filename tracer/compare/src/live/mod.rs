@@ -14,10 +14,12 @@
 
 mod blocks;
 mod looks;
+mod rule;
 #[cfg(test)]
 mod tests;
 
 pub use blocks::Side;
+pub use rule::{Difference, Finding, Rule, Wait};
 
 use crate::estimate::{Means, means};
 use crate::metric::Answer;
@@ -25,6 +27,7 @@ use crate::statistics::bootstrap::Drawing;
 use crate::statistics::interval::{Interval, Spread};
 use crate::statistics::{mann_whitney, signed_rank};
 use blocks::{Blocks, Cut};
+use rule::seconds_from;
 
 /// The ranks of the blocks are significant at this p-value, divided by the number of figures.
 const SIGNIFICANT: f64 = 0.05;
@@ -34,61 +37,6 @@ const DRAWS: usize = 400;
 
 /// Fewer blocks than these are not compared.
 const LEAST_BLOCKS: usize = 5;
-
-/// Longer waits are not proposed, in seconds.
-const LONGEST_WAIT: f64 = 3_600.0;
-
-/// What an answer depends on beside the two sides.
-#[derive(Clone, Copy, Debug)]
-pub struct Rule {
-    /// Whether the sides were seen at the same time: second n of one and of the other are the same second.
-    pub at_once: bool,
-    /// The largest difference that is none, in the unit of the figures (the logarithm of a ratio, for logarithms).
-    pub margin: f64,
-    /// How many figures are compared on the screen.
-    pub figures: usize,
-    /// How many messages a block needs for this figure.
-    pub least_messages: u64,
-    /// The answer if B has more of it.
-    pub if_more: Answer,
-}
-
-/// What is known of a difference.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Finding {
-    /// The answer.
-    pub answer: Answer,
-    /// B − A, from the means over the blocks; `None` with too few blocks.
-    pub difference: Option<Difference>,
-    /// Why there is no answer.
-    pub wait: Option<Wait>,
-}
-
-/// A difference and the interval that holds the true one, with 95 % probability for all figures and at all times together.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Difference {
-    /// B − A.
-    pub centre: f64,
-    /// The lower end of the interval.
-    pub low: f64,
-    /// The upper end of the interval.
-    pub high: f64,
-    /// Blocks of A and of B.
-    pub blocks: (usize, usize),
-    /// Seconds of each block.
-    pub block_seconds: usize,
-}
-
-/// What an answer waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wait {
-    /// About so many more seconds.
-    Seconds(u32),
-    /// More seconds of A, which is a baseline and gets none: it was too short, or varied too much.
-    OfBaseline,
-    /// Nothing that comes within an hour.
-    Long,
-}
 
 /// Compares one figure of the sides.
 pub fn compare(a: &Side<'_>, b: &Side<'_>, rule: Rule, seed: u64) -> Finding {
@@ -182,13 +130,4 @@ fn first_share(spreads: &[Spread]) -> f64 {
     let variance = |at: usize| spreads.get(at).map_or(0.0, Spread::variance);
     let share = variance(0) / (variance(0) + variance(1));
     if share.is_finite() { share } else { 0.0 }
-}
-
-/// A wait of at least a second.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // It is bounded before.
-fn seconds_from(seconds: f64) -> Wait {
-    if seconds > LONGEST_WAIT || seconds.is_nan() {
-        return Wait::Long;
-    }
-    Wait::Seconds(seconds.ceil().max(1.0) as u32)
 }

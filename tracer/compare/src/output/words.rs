@@ -87,7 +87,9 @@ fn ratio(ratio: f64) -> String {
 fn answer(cell: &Cell) -> String {
     match cell.repetitions_needed {
         _ if cell.machine_changed => format!("{} (machine)", cell.answer_in_words),
-        _ if cell.messages_needed.is_some() => format!("{} (messages)", cell.answer_in_words),
+        _ if cell.messages_needed.is_some() => {
+            format!("{} ({})", cell.answer_in_words, cell.metric.counted())
+        }
         Some(more) => format!("{} ({more} more)", cell.answer_in_words),
         None => cell.answer_in_words.clone(),
     }
@@ -105,13 +107,8 @@ pub const UNDECIDED: &str =
 
 /// Whether it is of interest where a result's time went: some latency is not the same.
 pub fn went_elsewhere(result: &PairedResult) -> bool {
-    let latency = |cell: &&Cell| {
-        !matches!(
-            cell.metric,
-            Metric::ThroughputMsgPerS | Metric::WireBytesPerDelivery | Metric::CpuNsPerMessage
-        )
-    };
-    result.cells.iter().filter(latency).any(|cell| cell.answer != Answer::Same)
+    let mut latencies = result.cells.iter().filter(|cell| cell.metric.is_latency());
+    latencies.any(|cell| cell.answer != Answer::Same)
 }
 
 /// The breakdowns of a result that say something, with what they are about.

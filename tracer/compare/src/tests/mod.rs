@@ -3,14 +3,14 @@
 mod chance;
 
 use crate::comparison::{Cell, Comparison, ObstacleKind, PairedResult};
-use crate::samples::{Simulation, report, simulated};
+use crate::samples::{Simulation, encode, report, simulated};
 use crate::{
     Answer, Criterion, Design, Metric, Options, Outcome, bencher, compare, compare_variants,
     markdown, otava, text,
 };
 use proptest::prelude::*;
 use wirelap_events::Nanos;
-use wirelap_report::{MachineState, RunReport};
+use wirelap_report::{Connections, MachineState, RunReport};
 
 fn quick() -> Options {
     Options { draws: 200, ..Options::default() }
@@ -33,7 +33,10 @@ fn alarms(comparison: &Comparison) -> bool {
 }
 
 fn criteria() -> Vec<Criterion> {
-    let all = ["p50>0%", "p99>0%", "p99.9<0%", "rtt>0%", "throughput<0%", "bytes>0%", "cpu>0%"];
+    let all = Metric::ALL.map(|metric| match metric.if_more() {
+        Answer::Faster => format!("{}<0%", metric.short()),
+        _ => format!("{}>0%", metric.short()),
+    });
     all.iter().map(|text| text.parse().unwrap()).collect()
 }
 
@@ -197,6 +200,56 @@ fn text_and_markdown_are_as_they_were() {
     insta::assert_snapshot!("bencher", bencher(&found));
     let steering = Options { names: ["\u{1b}[2J".into(), "B".into()], ..quick() };
     assert!(!text(&compare(&a, &b, &steering)).contains('\u{1b}'));
+}
+
+/// Ten repetitions in which so many connections were opened, and each took `factor` times as long as it would have.
+fn connecting(seed: u64, connections: u64, factor: f64) -> RunReport {
+    let mut rng = fastrand::Rng::with_seed(seed);
+    report(10, |_, repetition| {
+        let level = factor * 0.02f64.mul_add(rng.f64(), 1.0);
+        let each = (0..connections).map(|_| Nanos::from_f64(level * 400e3 * (1.0 + rng.f64())).0);
+        let times: Vec<u64> = each.collect();
+        let opened =
+            Connections { wanted: connections, opened: connections, ..Connections::default() };
+        repetition.connections = Some(opened);
+        repetition.histograms.connect_ns = Some(encode(&times));
+    })
+}
+
+#[test]
+fn the_time_of_connections_is_compared() {
+    use Outcome::{Fired, Held, NotJudged};
+    let all = ["connect-p50>5%", "connect-p99>5%", "connect-p99>50%"];
+    let fail_if = all.iter().map(|text| text.parse().unwrap()).collect();
+    let options = Options { fail_if, ..quick() };
+    let outcomes =
+        |found: &Comparison| found.criteria.iter().map(|one| one.outcome).collect::<Vec<Outcome>>();
+    let of = |connections, factor| {
+        compare(&connecting(1, connections, 1.0), &connecting(2, connections, factor), &options)
+    };
+    let found = of(1_000, 1.2);
+    let (p50, p99) = (cell(&found, Metric::ConnectP50Ns), cell(&found, Metric::ConnectP99Ns));
+    assert_eq!((p50.answer, p99.answer), (Answer::Slower, Answer::Slower));
+    assert!((1.17..1.23).contains(&p50.ratio) && (1.17..1.23).contains(&p99.ratio), "{p50:?}");
+    assert_eq!(outcomes(&found), [Fired, Fired, Held]);
+    assert!(text(&found).contains("connect p99"), "{}", text(&found));
+
+    let same = of(1_000, 1.0);
+    assert_eq!(cell(&same, Metric::ConnectP50Ns).answer, Answer::Same);
+    assert_eq!(outcomes(&same), [Held, Held, Held]);
+
+    let few = of(200, 1.2);
+    let p99 = cell(&few, Metric::ConnectP99Ns);
+    assert_eq!((p99.answer, p99.messages_needed), (Answer::CannotTell, Some(1_000)));
+    assert_eq!(
+        p99.reason.as_deref(),
+        Some("connect-p99 needs 1,000 connections in each repetition, and these have 200")
+    );
+    assert!(text(&few).contains("cannot tell (connections)"), "{}", text(&few));
+    assert_eq!(outcomes(&few), [Fired, NotJudged, NotJudged]);
+
+    let without = compare(&report(10, |_, _| {}), &connecting(2, 1_000, 1.0), &options);
+    assert_eq!(outcomes(&without), [NotJudged; 3], "a side opened none");
 }
 
 fn any_simulation() -> impl Strategy<Value = Simulation> {

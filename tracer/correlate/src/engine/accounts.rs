@@ -8,6 +8,7 @@ use crate::config::Label;
 use crate::flow::Conversation;
 use crate::join::GivenUp;
 use crate::rows::Rows;
+use rustc_hash::FxHashSet;
 use std::net::SocketAddr;
 use wirelap_events::{GroupId, Nanos, NetNs, Pid, Saturate, Wake};
 
@@ -24,6 +25,8 @@ pub struct Accounts {
     probe_connections: ProbeConnections,
     /// Traffic that was not decoded, of conversations that are no longer kept.
     unknown: EndedUnknown,
+    /// The processes of the reads that were counted as unknown since that was last asked.
+    unknown_readers: FxHashSet<Pid>,
 }
 
 impl Accounts {
@@ -34,6 +37,7 @@ impl Accounts {
             totals: Totals::default(),
             probe_connections: ProbeConnections::default(),
             unknown: EndedUnknown::default(),
+            unknown_readers: FxHashSet::default(),
         }
     }
 
@@ -50,6 +54,12 @@ impl Accounts {
         self.totals.unknown_reads.grow(1);
         let its = self.rows.iter_mut().filter(|row| row.roles.contains_key(&pid));
         its.for_each(|row| row.unknown_reads.grow(1));
+        self.unknown_readers.insert(pid);
+    }
+
+    /// The processes that have read since that was last asked what will not be known.
+    pub fn take_unknown_readers(&mut self) -> FxHashSet<Pid> {
+        std::mem::take(&mut self.unknown_readers)
     }
 
     /// Keeps what a conversation that is forgotten added up to.

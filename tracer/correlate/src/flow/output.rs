@@ -12,6 +12,9 @@ pub struct DecoderOutput {
     pub fragments: Vec<FoundFragments>,
     /// Messages, by the sending end, that are there by a batch's own account and cannot be read.
     pub unread: [u64; 2],
+    /// By the sending end: whether bytes passed that no packet event brought, or that could not be decoded, so that messages may
+    /// be in them.
+    pub missed: [bool; 2],
     /// Messages that their readers throw away.
     pub thrown_away: u64,
     /// Messages that two readers were sent of which only one should have been.

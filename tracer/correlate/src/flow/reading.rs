@@ -69,10 +69,17 @@ impl Conversation {
 
     /// The next bytes of one direction.
     fn piece(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
+        let undecoded = self.undecoded_bytes();
         match self.state {
             State::Decoding(..) => self.read_piece(side, piece, found),
             State::Undecided(_) => self.recognise_piece(side, piece, found),
             State::Ignored => {}
+        }
+        let is_absent = !matches!(piece, Piece::Bytes { missing: 0, .. });
+        if matches!(self.state, State::Decoding(..))
+            && (is_absent || self.undecoded_bytes() > undecoded)
+        {
+            found.missed[side as usize] = true;
         }
     }
 

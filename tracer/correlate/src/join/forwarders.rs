@@ -4,7 +4,7 @@ use super::open::LegState;
 use crate::ids::Node;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::net::SocketAddr;
-use wirelap_events::{NetNs, Pid};
+use wirelap_events::{Nanos, NetNs, Pid};
 
 /// Processes that are known to forward.
 const FORWARDERS: usize = 65_536;
@@ -22,8 +22,23 @@ pub struct Forwarders {
     /// Processes that hand on what they get from clients to another server, and how many messages: proxies. A broker
     /// that also does so (a bridge) is a broker.
     relays: FxHashMap<Pid, u32>,
+    /// When each receiver was last found to have got bytes in which messages may be that were not found.
+    missed: FxHashMap<Receiver, Nanos>,
     /// The one that was learned last.
     last: Option<Node>,
+}
+
+/// A process, or the address of one that is not known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Receiver {
+    Process(Pid),
+    Address(SocketAddr, NetNs),
+}
+
+impl Receiver {
+    pub fn at(node: &Node) -> Receiver {
+        node.pid.map_or(Receiver::Address(node.addr, node.scope), Receiver::Process)
+    }
 }
 
 impl Forwarders {
@@ -63,6 +78,21 @@ impl Forwarders {
     /// Whether a process only hands on to a server what its clients say, and back.
     pub fn is_relay(&self, pid: Pid) -> bool {
         self.relays.get(&pid).is_some_and(|&count| count >= RELAYED)
+    }
+
+    /// Somebody has got bytes that no packet event brought, or that could not be decoded.
+    pub fn missed(&mut self, receiver: Receiver, at: Nanos) {
+        // Of so many, only those are of interest that missed something lately.
+        if self.missed.len() >= FORWARDERS {
+            self.missed.clear();
+        }
+        self.missed.insert(receiver, at);
+    }
+
+    /// Whether a message of which no earlier leg was found may only be passed on here: this process passes messages on, and
+    /// since `since` it has got bytes in which messages may be that were not found.
+    pub fn may_have_missed(&self, node: &Node, since: Nanos) -> bool {
+        self.missed.get(&Receiver::at(node)).is_some_and(|&at| at >= since) && self.forwards(node)
     }
 
     /// Whether this process, or who is at this address, has passed a message on.

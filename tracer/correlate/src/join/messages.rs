@@ -8,7 +8,7 @@ mod matching;
 pub use expiry::LONGEST;
 
 use super::contents::Contents;
-use super::forwarders::Forwarders;
+use super::forwarders::{Forwarders, Receiver};
 use super::index::Index;
 use super::open::{LegState, Message, NewLeg};
 use crate::ids::{Direction, LegKey, Node};
@@ -154,6 +154,11 @@ impl Messages {
 
     fn legs_of(&self, message: &Message) -> impl Iterator<Item = usize> + '_ {
         std::iter::successors(Some(message.first), |&leg| self.legs.get(leg)?.next)
+    }
+
+    /// Somebody has got bytes that no packet event brought, or that could not be decoded.
+    pub fn missed(&mut self, receiver: Receiver, at: Nanos) {
+        self.forwarders.missed(receiver, at);
     }
 
     /// Whether a process only hands on to a server what its clients say, and back.

@@ -23,5 +23,6 @@ mod source_time;
 
 pub use assemblies::Assemblies;
 pub use assembly::{Assembly, Carrier, Last, Taker};
+pub use forwarders::Receiver;
 pub use messages::{LONGEST, Messages};
 pub use open::{GivenUp, Joined, LegState, Message, NewLeg};

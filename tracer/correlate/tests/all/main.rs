@@ -16,6 +16,7 @@ mod loss;
 mod lost;
 mod lost_packets;
 mod memory;
+mod missed;
 mod open;
 mod others;
 mod peers;

@@ -236,6 +236,7 @@ fn ground_truth(all: &[&Repetition]) -> Option<GroundTruth> {
         compared: a.compared.saturating_add(b.compared),
         violations: a.violations.saturating_add(b.violations),
         order_violations: a.order_violations.saturating_add(b.order_violations),
+        other_senders: a.other_senders.saturating_add(b.other_senders),
         unknown: a.unknown.saturating_add(b.unknown),
         worst_violation_ns: a.worst_violation_ns.max(b.worst_violation_ns),
     })

@@ -15,7 +15,7 @@ use serde_json::Value;
 use std::sync::Arc;
 use wirelap_contract::{TruthKind, TruthRecord};
 use wirelap_correlate::{DeliverySink, Evidence, Snapshot};
-use wirelap_events::{Nanos, Stage, Stamp};
+use wirelap_events::{Nanos, Pid, Stage, Stamp};
 use wirelap_report::{Environment, MachineKey, RunReport};
 
 fn stamp(seq: u32, reply: bool) -> Stamp {
@@ -43,7 +43,7 @@ fn outcome(trial: &Trial, salt: u64) -> Outcome {
                 (TruthKind::RoundTrip, at + took, took * 2 + salt),
             ] {
                 let stamp = stamp(seq, reply);
-                records.take(&TruthRecord { kind, stamp, at: Nanos(at), aux });
+                records.take(Pid(1), &TruthRecord { kind, stamp, at: Nanos(at), aux });
             }
         }
     }

@@ -129,7 +129,7 @@ fn doubts(result: &RunResult) -> Vec<String> {
 }
 
 fn wrong(truth: &GroundTruth) -> u64 {
-    truth.violations.saturating_add(truth.order_violations).saturating_add(truth.unknown)
+    truth.contradicted().saturating_add(truth.unknown)
 }
 
 /// By which clock the times are, and how exact it is.

@@ -109,15 +109,16 @@ fn losses(result: &RunResult) -> String {
 }
 
 fn truth_part(truth: &GroundTruth) -> String {
-    match truth.violations.saturating_add(truth.order_violations).saturating_add(truth.unknown) {
+    match truth.contradicted().saturating_add(truth.unknown) {
         0 => format!("agrees with the workloads on all {} compared", truth.compared),
         _ => format!(
             "DISAGREES with the workloads: of {} compared, {} longer than publish → deliver (worst by {}), \
-             {} out of order, {} unknown",
+             {} out of order, {} sent first by another process, {} unknown",
             truth.compared,
             truth.violations,
             human::time_ns(Some(truth.worst_violation_ns)),
             truth.order_violations,
+            truth.other_senders,
             truth.unknown
         ),
     }

@@ -1,54 +1,14 @@
 //! Starting, changing and stopping workloads: a list of middlewares, and a form of the settings of one of them.
 
 mod form;
+mod panel;
 
 pub use form::Form;
+pub use panel::ExperimentsPanel;
 
-use super::request::{ExperimentChoice, ExperimentRequest, Experiments};
+use super::request::{ExperimentRequest, Experiments};
 use super::{Action, App, Overlay, Request};
 use crossterm::event::KeyCode;
-
-/// The workloads that can be started, and what the user enters.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ExperimentsPanel {
-    known: Experiments,
-    /// The middleware that is selected in the list.
-    selected: usize,
-    form: Option<Form>,
-}
-
-impl ExperimentsPanel {
-    /// What is known of the workloads.
-    pub fn known(&self) -> &Experiments {
-        &self.known
-    }
-
-    /// Which middleware of the list is selected.
-    pub fn selected(&self) -> usize {
-        self.selected
-    }
-
-    /// The form, if it is open.
-    pub fn form(&self) -> Option<&Form> {
-        self.form.as_ref()
-    }
-
-    fn choices(&self) -> &[ExperimentChoice] {
-        match &self.known {
-            Experiments::Of(choices) => choices,
-            Experiments::Reading | Experiments::None(_) => &[],
-        }
-    }
-
-    fn choice(&self) -> Option<&ExperimentChoice> {
-        self.choices().get(self.selected)
-    }
-
-    fn select(&mut self, step: isize) {
-        let last = self.choices().len().saturating_sub(1);
-        self.selected = self.selected.saturating_add_signed(step).min(last);
-    }
-}
 
 impl App {
     /// The workloads that can be started, and what the user enters.
@@ -129,7 +89,7 @@ impl App {
 
 #[cfg(test)]
 mod tests {
-    use super::super::request::{ExperimentSetting, ExperimentSettings};
+    use super::super::request::{ExperimentChoice, ExperimentSetting, ExperimentSettings};
     use super::*;
 
     fn app() -> App {

@@ -12,7 +12,7 @@
 //! ```
 
 use super::super::plot::{self, GUTTER};
-use super::Shown;
+use super::shown::Shown;
 use crate::chart::{LogAxis, TimeAxis, column_length};
 use crate::layout::{count, split_top};
 use crate::text;

@@ -11,7 +11,7 @@
 //! ```
 
 use super::super::plot::{self, GUTTER};
-use super::{Shown, quantile};
+use super::shown::{Shown, quantile};
 use crate::chart::LogAxis;
 use crate::layout::split_top;
 use crate::text;

@@ -17,33 +17,23 @@
 mod heat;
 mod histogram;
 mod percentiles;
+mod shown;
 
 use super::{panel, plot};
 use crate::app::{App, Plot};
-use crate::chart::highest;
 use crate::layout::{count, split_top};
 use crate::theme::Theme;
 use crate::{columns, text};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
+use shown::{Shown, quantile};
 use wirelap_correlate::snapshot::Group;
-use wirelap_events::{GroupId, Nanos};
+use wirelap_events::Nanos;
 use wirelap_history::{Bins, Window};
 
 /// From this size on, all plots are shown at once.
 const ALL_FROM: (u16, u16) = (100, 30);
-
-/// What the plots are of.
-struct Shown<'a> {
-    app: &'a App,
-    group: GroupId,
-    /// The latencies of the window.
-    bins: &'a Bins,
-    /// The 99th percentile of the window, above which the tail begins; `None` with too few messages.
-    tail: Option<Nanos>,
-    theme: Theme,
-}
 
 /// Draws the view.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
@@ -98,12 +88,6 @@ fn title(app: &App, group: &Group, all: bool) -> String {
     let before = format!("spread: {}, ", plot.name());
     let room = 76_usize.saturating_sub(text::width(&keys) + text::width(&before));
     format!("{before}{}{keys}", text::truncate(&name, room))
-}
-
-/// A percentile that at least ten messages are beyond.
-fn quantile(bins: &Bins, share: f64) -> Option<Nanos> {
-    let enough = highest(bins.count()).is_some_and(|highest| share <= highest + 1e-9);
-    enough.then(|| bins.quantile(share))
 }
 
 /// The window, and its percentiles.

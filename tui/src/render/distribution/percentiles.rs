@@ -11,7 +11,7 @@
 //! ```
 
 use super::super::plot::{self, GUTTER};
-use super::Shown;
+use super::shown::Shown;
 use crate::chart::{Dots, LogAxis, Percentiles, highest};
 use crate::layout::{count, split_top};
 use crate::{columns, text};

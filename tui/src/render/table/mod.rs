@@ -39,18 +39,13 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     frame.render_widget(Paragraph::new(rows), parts.body);
 }
 
-/// The sign of the order.
-fn arrow(app: &App) -> char {
-    if app.sort().descends() { '▼' } else { '▲' }
-}
-
 fn headings(app: &App, parts: &TableParts, theme: Theme) -> Line<'static> {
     let mut spans = vec![Span::raw("  ")];
     for &column in &parts.columns {
         let mut title = column.title().to_owned();
         let sorted = app.sort().by == Some(column);
         if sorted && text::width(&title) < usize::from(column.width()) {
-            title.push(arrow(app));
+            title.push(title::arrow(app));
         }
         let cell = place(column, &title, parts.name_width);
         spans.push(Span::styled(cell, if sorted { theme.heading() } else { theme.dim() }));

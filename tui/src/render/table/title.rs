@@ -14,7 +14,7 @@ const SLACK: Nanos = Nanos::from_millis(600);
 pub fn title(app: &App, parts: &TableParts) -> String {
     let mut title = format!("{}, {}", rows(app, parts.rows.len()), time(app));
     if let Some(column) = app.sort().by {
-        title = format!("{title}, by {} {}", column.title(), super::arrow(app));
+        title = format!("{title}, by {} {}", column.title(), arrow(app));
     }
     for other in ["last second", "since start"] {
         let of = |column: &&Column| column.other_time(app.window()) == Some(other);
@@ -32,7 +32,7 @@ pub fn title(app: &App, parts: &TableParts) -> String {
 }
 
 fn rows(app: &App, shown: usize) -> String {
-    let (rows, all) = (app.rows().len(), app.unfiltered());
+    let (rows, all) = (app.rows().len(), app.unfiltered_rows());
     if !app.filter().is_empty() {
         return format!("{rows} of {all} rows match “{}” (Esc: all)", app.filter());
     }
@@ -55,4 +55,9 @@ fn time(app: &App) -> String {
         Some(so_far) => format!("{} ({so_far})", window.name()),
         None => window.name().into(),
     }
+}
+
+/// The sign of the order.
+pub(super) fn arrow(app: &App) -> char {
+    if app.sort().descends() { '▼' } else { '▲' }
 }

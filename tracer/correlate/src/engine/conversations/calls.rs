@@ -254,6 +254,17 @@ impl Conversations {
         Some(direction)
     }
 
+    /// Whether bytes were read that no packet event brought. Takes note of it.
+    fn is_read_unseen(&mut self, direction: Direction, end: Offset) -> bool {
+        let Some(conversation) = self.flows.get(direction) else {
+            return false;
+        };
+        let next = conversation.flow(direction.side).bytes.next();
+        let is_unseen = conversation.protocol().is_some() && next.is_none_or(|next| end > next);
+        self.found.missed[direction.side as usize] |= is_unseen;
+        is_unseen
+    }
+
     /// Data is read from a socket. Returns the direction in which messages may have been found by that.
     pub fn read(
         &mut self,
@@ -277,7 +288,8 @@ impl Conversations {
                     marks.read(ByteRange { start, end }, at, read.task, led);
                 }
                 flow.read_up_to(end, at);
-                self.has_passed(direction, end)
+                let passed = self.has_passed(direction, end);
+                passed.or_else(|| self.is_read_unseen(direction, end).then_some(direction))
             }
             ReadKind::Datagram { .. } => {
                 self.datagram_read(at, read, threads, out);

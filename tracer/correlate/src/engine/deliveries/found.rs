@@ -5,10 +5,10 @@ use super::{Context, Deliveries};
 use crate::bytes::Part;
 use crate::flow::{Flow, FlowTable, Found, PendingRelease};
 use crate::ids::{Direction, LegKey};
-use crate::join::{Joined, NewLeg};
+use crate::join::{Joined, NewLeg, Receiver};
 use crate::rows::{Counts, Rows};
 use wirelap_events::{Nanos, Saturate};
-use wirelap_protocols::Topology;
+use wirelap_protocols::{Side, Topology};
 
 impl Deliveries {
     /// Takes in the messages that the decoder of a conversation has just found.
@@ -17,6 +17,7 @@ impl Deliveries {
         if !found.fragments.is_empty() || !found.ordered.is_empty() {
             self.carry_found(at, direction, c);
         }
+        self.note_missed(at, direction, c);
         note_unread(direction, c);
         note_readers_own(direction, c);
         note_released(direction, c);
@@ -29,6 +30,22 @@ impl Deliveries {
             self.take_message(at, Direction { side: found.side, ..direction }, &found, c);
         }
         c.conversations.found_mut().all = found;
+    }
+
+    /// Notes whose messages may be in bytes that no packet event brought, or that could not be decoded.
+    fn note_missed(&mut self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
+        let missed = std::mem::take(&mut c.conversations.found_mut().missed);
+        if missed == [false; 2] {
+            return;
+        }
+        for side in [Side::A, Side::B] {
+            let receiver = Direction { side: side.other(), ..direction };
+            if missed[side as usize]
+                && let Some(node) = c.conversations.node(receiver)
+            {
+                self.messages.missed(Receiver::at(&node), at);
+            }
+        }
     }
 
     /// Notes since when the receiver of the leg before was allowed to pass the message on.
@@ -153,8 +170,8 @@ impl Deliveries {
     /// Tells the ledger which leg a message is on, and whether its payload was carried there before.
     fn enter(&self, new: &NewLeg, key: LegKey, joined: Joined, flows: &mut FlowTable) {
         let side = new.direction.side;
-        // From a broker there is a leg before, seen or not.
-        let least = if is_from_broker(new) { 2 } else { 1 };
+        // From who passes it on there is a leg before, seen or not.
+        let least = if is_from_broker(new) || joined == Joined::Orphan { 2 } else { 1 };
         let leg = self.messages.depth(key.0).max(least);
         let Some(conversation) = flows.get_mut(new.direction) else {
             return;

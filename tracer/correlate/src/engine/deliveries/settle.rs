@@ -5,16 +5,21 @@ use super::hand_out::nothing;
 use super::{Context, Deliveries, Observed};
 use crate::flow::{Flow, FlowTable};
 use crate::ids::{Direction, LegKey};
-use crate::join::{LONGEST, LegState, leg};
+use crate::join::{LONGEST, LegState, Receiver, leg};
 use crate::marks::{Marks, overlap};
+use crate::rows::Rows;
 use arrayvec::ArrayVec;
 use wirelap_events::{
-    Delivery, FanOut, FlowRange, Leg, Nanos, Probe, Saturate, Stage, TaskId, Transport,
+    Delivery, FanOut, FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TaskId,
+    Transport,
 };
 
 impl Deliveries {
     /// Completes the legs whose time has come, and hands out the deliveries that end with them.
     pub fn settle(&mut self, out: &mut dyn DeliverySink, all: bool, c: &mut Context<'_>) {
+        for reader in c.accounts.take_unknown_readers() {
+            self.messages.missed(Receiver::Process(reader), c.coverage.now());
+        }
         let mut active = c.conversations.take_active();
         active.retain(|&direction| {
             for direction in [direction, direction.back()] {
@@ -201,6 +206,9 @@ impl Deliveries {
         let has_sends = flow.has_sends;
         let whole = |leg: &Leg| leg.times.get(Stage::Send).is_some() || !has_sends;
         let is_whole = whole(&first);
+        if let Some((row, stamp)) = self.messages.lose_origin(key) {
+            uncount(row, stamp, &mut c.accounts.rows);
+        }
         let mut ends = std::mem::take(&mut self.ends);
         self.messages.complete(key, first, is_whole, is_remote, &mut ends);
         self.hand_out_ends(&mut ends, out, c);
@@ -257,14 +265,19 @@ impl Deliveries {
         if rows.root(before) == row {
             return;
         }
+        uncount(before, stamp, rows);
         let is_warmup = stamp.is_some_and(|stamp| stamp.warmup);
-        if let Some(before) = rows.get_mut(before) {
-            let count = before.counts.of_sent(is_warmup);
-            *count = count.saturating_sub(1);
-        }
         if let Some(now) = rows.get_mut(row) {
             now.counts.of_sent(is_warmup).grow(1);
         }
+    }
+}
+
+/// A message was counted as sent in a row, and does not begin there.
+fn uncount(row: GroupId, stamp: Option<Stamp>, rows: &mut Rows) {
+    if let Some(row) = rows.get_mut(row) {
+        let count = row.counts.of_sent(stamp.is_some_and(|stamp| stamp.warmup));
+        *count = count.saturating_sub(1);
     }
 }
 

@@ -3,8 +3,8 @@
 use super::super::index::Added;
 use super::super::open::{Joined, LegState, Message, NewLeg};
 use super::Messages;
-use crate::ids::LegKey;
-use wirelap_events::{Nanos, Saturate};
+use crate::ids::{LegKey, Node};
+use wirelap_events::{GroupId, Nanos, Saturate, Stamp};
 use wirelap_protocols::Topology;
 
 /// The most legs of a message, alone with its content, that are looked at for a direction.
@@ -15,7 +15,13 @@ const HOLDS_REMEMBERED: u64 = 10;
 
 impl Messages {
     pub(super) fn add_message(&mut self, new: &NewLeg) -> (LegKey, Joined) {
-        let is_orphan = new.topology == Topology::Brokered && !new.to_server;
+        let is_orphan = match new.topology {
+            Topology::PeerToPeer => false,
+            Topology::Brokered if !new.to_server => true,
+            Topology::Brokered | Topology::Either => {
+                self.may_have_missed(&new.sender, &new.receiver, new.at)
+            }
+        };
         self.serial.grow(1);
         let id = self.new_id();
         let index = self.open.insert(Message {
@@ -55,6 +61,29 @@ impl Messages {
         }
         let key = self.add_leg(index, new, None);
         (key, if is_orphan { Joined::Orphan } else { Joined::New })
+    }
+
+    /// Whether a message that was found at `at` may have come to its sender unseen. What a process says to itself goes no
+    /// further.
+    fn may_have_missed(&self, sender: &Node, receiver: &Node, at: Nanos) -> bool {
+        let stays_inside = sender.pid.is_some() && sender.pid == receiver.pid;
+        !stays_inside && self.forwarders.may_have_missed(sender, at - self.patience)
+    }
+
+    /// Before a leg is completed: takes note if it turned out that its message may have come to its sender unseen. Returns the row
+    /// that the message was counted in as sent, and its stamp.
+    pub fn lose_origin(&mut self, key: LegKey) -> Option<(GroupId, Option<Stamp>)> {
+        let leg = self.leg(key).filter(|leg| leg.parent.is_none() && leg.again.is_none())?;
+        let (index, message) = (leg.message, self.open.get(leg.message)?);
+        let is_first = !message.is_orphan && message.topology != Topology::PeerToPeer;
+        let was_delivered = || self.legs_of(message).any(|leg| self.legs[leg].emitted);
+        if !is_first || !self.may_have_missed(&leg.sender, &leg.receiver, leg.at) || was_delivered()
+        {
+            return None;
+        }
+        let message = self.open.get_mut(index)?;
+        message.is_orphan = true;
+        (!message.repeats).then_some((message.row, message.stamp))
     }
 
     pub(super) fn add_leg(

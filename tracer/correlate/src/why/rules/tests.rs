@@ -49,6 +49,7 @@ fn slept(reader: u32, sent: u64, sleep: SleepCall) -> Hop {
         migrated: false,
         holder: Holder::NOBODY,
         sleep,
+        cpu: None,
     }
 }
 

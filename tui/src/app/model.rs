@@ -1,0 +1,385 @@
+//! The screen's state.
+
+use super::compare::Comparing;
+use super::distribution::Distribution;
+use super::experiments::ExperimentsPanel;
+use super::messages::MessagesView;
+use super::overlay::Overlay;
+use super::probes::{ProbeHistory, ProbeSetup};
+use super::request::ReplayState;
+use super::silence::{LastDeliveries, Silence};
+use super::threads::ThreadsState;
+use super::view::View;
+use crate::bars::Scale;
+use crate::columns::{self, Column, ColumnChoice, Sort};
+use crate::theme::Theme;
+use std::sync::Arc;
+use wirelap_correlate::Reliability;
+use wirelap_correlate::snapshot::{Group, Snapshot, Trust};
+use wirelap_events::GroupId;
+use wirelap_history::{History, Slice, Update, Window};
+
+/// The largest scroll position, in lines; no panel has more lines. Drawing stops at the panel's end in any case, but
+/// without this limit the key for scrolling up would first have to undo each press past the end.
+pub const MAX_SCROLL: u16 = 400;
+
+/// The most updates that are kept while the screen is paused; later ones are taken when it goes on.
+const MAX_HELD: usize = 2_400;
+
+/// The screen's state.
+#[derive(Debug)]
+pub struct App {
+    pub(super) history: History,
+    /// The newest snapshot, with the figures of the chosen window.
+    pub(super) shown: Arc<Snapshot>,
+    /// Indices of the shown snapshot's groups in the sorted order, without those that the filter hides.
+    pub(super) order: Vec<usize>,
+    /// How many rows there would be without the filter.
+    pub(super) unfiltered: usize,
+    pub(super) selected: Option<GroupId>,
+    pub(super) marked: Vec<GroupId>,
+    pub(super) view: View,
+    pub(super) window: Window,
+    pub(super) sort: Sort,
+    pub(super) columns: ColumnChoice,
+    pub(super) scale: Scale,
+    pub(super) last_deliveries: LastDeliveries,
+    pub(super) filter: String,
+    pub(super) messages: MessagesView,
+    pub(super) wall: Option<i64>,
+    pub(super) scroll: u16,
+    pub(super) paused: bool,
+    pub(super) held: Vec<Update>,
+    pub(super) overlay: Option<Overlay>,
+    pub(super) distribution: Distribution,
+    pub(super) comparing: Comparing,
+    pub(super) status: Option<String>,
+    pub(super) replay: Option<ReplayState>,
+    pub(super) notes: Vec<String>,
+    pub(super) experiments: ExperimentsPanel,
+    pub(super) theme: Theme,
+    pub(super) probes: ProbeHistory,
+    pub(super) probe_setup: ProbeSetup,
+    pub(super) threads: ThreadsState,
+    /// Whether the screen takes clicks and the wheel.
+    pub(super) mouse: bool,
+    /// The theme that the user chose; `None` if the terminal decides.
+    pub(super) chosen_theme: Option<Theme>,
+}
+
+impl Default for App {
+    fn default() -> App {
+        App::new()
+    }
+}
+
+impl App {
+    /// The state before the first snapshot.
+    pub fn new() -> App {
+        App {
+            history: History::default(),
+            shown: Arc::default(),
+            order: Vec::new(),
+            unfiltered: 0,
+            selected: None,
+            marked: Vec::new(),
+            view: View::default(),
+            window: Window::default(),
+            sort: Sort::default(),
+            columns: ColumnChoice::default(),
+            last_deliveries: LastDeliveries::default(),
+            scale: Scale::default(),
+            filter: String::new(),
+            messages: MessagesView::default(),
+            wall: None,
+            scroll: 0,
+            paused: false,
+            held: Vec::new(),
+            overlay: None,
+            distribution: Distribution::default(),
+            comparing: Comparing::default(),
+            status: None,
+            replay: None,
+            notes: Vec::new(),
+            experiments: ExperimentsPanel::default(),
+            theme: Theme::DARK,
+            probes: ProbeHistory::default(),
+            probe_setup: ProbeSetup::default(),
+            threads: ThreadsState::default(),
+            mouse: true,
+            chosen_theme: None,
+        }
+    }
+
+    /// Shows a newer snapshot of which nothing else is known.
+    pub fn update(&mut self, snapshot: Arc<Snapshot>) {
+        self.take(Update { snapshot, slice: Slice::default() });
+        self.refresh();
+    }
+
+    /// Takes an update. It is shown after [`App::refresh`], or, while the screen is paused, when it goes on.
+    pub fn take(&mut self, update: Update) {
+        if !self.paused {
+            self.history.add(update);
+        } else if self.held.len() < MAX_HELD {
+            self.held.push(update);
+        }
+    }
+
+    /// Forgets all updates, because a replay was moved back.
+    pub fn restart(&mut self) {
+        self.history = History::default();
+        self.last_deliveries = LastDeliveries::default();
+        self.comparing = Comparing::default();
+        self.held.clear();
+    }
+
+    /// Shows what was taken. The same row stays selected, wherever it moves.
+    pub fn refresh(&mut self) {
+        let position = self.position();
+        self.last_deliveries.add(self.history.latest());
+        self.probes.take(self.history.latest());
+        self.shown = self.history.snapshot(self.window);
+        self.arrange();
+        let gone = self.selected.is_none_or(|id| self.rows().all(|group| group.id != id));
+        if gone {
+            self.select(position);
+        }
+        self.compare();
+    }
+
+    /// Sorts and filters the rows.
+    pub(super) fn arrange(&mut self) {
+        let groups = &self.shown.groups;
+        // A row that had no messages in the window had some before, and its trust is of all the time.
+        let latest = self.history.latest();
+        let all = &latest.groups;
+        let sorted = if self.sort.by == Some(Column::Trust) { all } else { groups };
+        let mut order = self.sort.order(sorted, &latest.trust);
+        order.retain(|&at| columns::is_shown(all, at));
+        self.unfiltered = order.len();
+        order.retain(|&at| columns::matches(&groups[at], &self.filter));
+        self.order = order;
+    }
+
+    /// The snapshot that is shown, with the figures of the chosen window.
+    pub fn snapshot(&self) -> &Snapshot {
+        &self.shown
+    }
+
+    /// What has been seen so far.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// The window that the figures are of.
+    pub fn window(&self) -> Window {
+        self.window
+    }
+
+    /// The groups in the sorted order.
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &Group> + '_ {
+        self.order.iter().map(|&index| &self.shown.groups[index])
+    }
+
+    /// The selected row's index in [`App::rows`]; 0 without rows.
+    pub fn position(&self) -> usize {
+        self.rows().position(|group| Some(group.id) == self.selected).unwrap_or(0)
+    }
+
+    /// The selected group.
+    pub fn selected(&self) -> Option<&Group> {
+        self.rows().nth(self.position())
+    }
+
+    /// The rows that are marked for the comparison, in the order in which they were marked.
+    pub fn marked(&self) -> impl Iterator<Item = &Group> + '_ {
+        let groups = &self.shown.groups;
+        self.marked.iter().filter_map(|id| groups.iter().find(|group| group.id == *id))
+    }
+
+    /// Whether a row is marked.
+    pub fn is_marked(&self, id: GroupId) -> bool {
+        self.marked.contains(&id)
+    }
+
+    /// The state of the view "spread".
+    pub fn distribution(&self) -> Distribution {
+        self.distribution
+    }
+
+    /// What fills the body.
+    pub fn view(&self) -> View {
+        self.view
+    }
+
+    /// The order of the rows.
+    pub fn sort(&self) -> Sort {
+        self.sort
+    }
+
+    /// The text that the rows are filtered by, or in the view of single messages the messages; empty if they are not.
+    pub fn filter(&self) -> &str {
+        if self.view == View::Messages { &self.messages.filter } else { &self.filter }
+    }
+
+    /// The text that the rows are filtered by, whatever the view.
+    pub fn row_filter(&self) -> &str {
+        &self.filter
+    }
+
+    pub(super) fn filter_mut(&mut self) -> &mut String {
+        if self.view == View::Messages { &mut self.messages.filter } else { &mut self.filter }
+    }
+
+    /// The difference from the clock of the figures to the wall clock in nanoseconds; `None` if it is not known.
+    pub fn wall(&self) -> Option<i64> {
+        self.wall
+    }
+
+    /// Sets the difference from the clock of the figures to the wall clock.
+    pub fn set_wall(&mut self, wall: Option<i64>) {
+        self.wall = wall;
+    }
+
+    /// How many rows there would be without the filter.
+    pub fn unfiltered_rows(&self) -> usize {
+        self.unfiltered
+    }
+
+    /// The columns that the user chose, and their order.
+    pub(crate) fn columns(&self) -> &ColumnChoice {
+        &self.columns
+    }
+
+    /// A row's figures of the whole observation, whatever the window.
+    pub(crate) fn since_start<'a>(&'a self, group: &'a Group) -> (&'a Group, &'a Trust) {
+        let latest = self.history.latest();
+        let whole = latest.groups.iter().find(|whole| whole.id == group.id);
+        whole.map_or((group, &self.shown.trust), |whole| (whole, &latest.trust))
+    }
+
+    /// Whether a row's figures can be used, by what is known of the whole observation.
+    pub(crate) fn reliability(&self, group: &Group) -> Reliability {
+        let (group, trust) = self.since_start(group);
+        columns::reliability(group, trust)
+    }
+
+    /// Since when a row has been silent; `None` if it is not.
+    pub fn silence(&self, group: &Group) -> Option<Silence> {
+        self.last_deliveries.silence(group)
+    }
+
+    /// What the lengths of the bars show.
+    pub(crate) fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// How many lines of the view or the help are scrolled out at the top.
+    pub fn scroll(&self) -> u16 {
+        self.scroll
+    }
+
+    /// Whether the screen is paused: the figures stay as they are.
+    pub fn is_paused(&self) -> bool {
+        self.paused
+    }
+
+    /// What covers the body.
+    pub fn overlay(&self) -> Option<&Overlay> {
+        self.overlay.as_ref()
+    }
+
+    /// Whether the help covers the body.
+    pub fn is_help(&self) -> bool {
+        matches!(self.overlay, Some(Overlay::Help))
+    }
+
+    /// The state of the replay; `None` if the figures are of now.
+    pub fn replay(&self) -> Option<ReplayState> {
+        self.replay
+    }
+
+    /// Whether files are replayed.
+    pub fn is_replay(&self) -> bool {
+        self.replay.is_some()
+    }
+
+    /// Sets the state of the replay.
+    pub fn set_replay(&mut self, replay: Option<ReplayState>) {
+        self.replay = replay;
+    }
+
+    /// What the user should know of the figures beside what the snapshots say.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Sets what the user should know of the figures beside what the snapshots say.
+    pub fn set_notes(&mut self, notes: Vec<String>) {
+        self.notes = notes;
+    }
+
+    /// The sentence in the last line: the answer to the last request; `None` if there is none.
+    pub fn status(&self) -> Option<&str> {
+        self.status.as_deref()
+    }
+
+    /// Shows a sentence in the last line until the next key.
+    pub fn say(&mut self, sentence: String) {
+        self.status = Some(sentence).filter(|sentence| !sentence.is_empty());
+    }
+
+    /// Shows a sentence in the last line until the next key, and keeps it in the log.
+    pub fn note(&mut self, sentence: String) {
+        self.history.note(sentence.clone());
+        self.say(sentence);
+    }
+
+    /// What the probes did in the last minutes.
+    pub fn probes(&self) -> &ProbeHistory {
+        &self.probes
+    }
+
+    /// How the probes are attached.
+    pub fn probe_setup(&self) -> &ProbeSetup {
+        &self.probe_setup
+    }
+
+    /// Sets how the probes are attached.
+    pub fn set_probe_setup(&mut self, setup: ProbeSetup) {
+        self.probe_setup = setup;
+    }
+
+    /// Which message's threads are shown.
+    pub fn threads(&self) -> ThreadsState {
+        self.threads
+    }
+
+    /// The colours.
+    pub fn theme(&self) -> Theme {
+        self.theme
+    }
+
+    /// Sets the colours.
+    pub fn set_theme(&mut self, theme: Theme) {
+        self.theme = theme;
+    }
+
+    /// Whether the screen takes clicks and the wheel.
+    pub fn has_mouse(&self) -> bool {
+        self.mouse
+    }
+
+    /// Sets whether the screen takes clicks and the wheel; it does by default.
+    pub fn set_mouse(&mut self, mouse: bool) {
+        self.mouse = mouse;
+    }
+
+    /// Selects the row at a position, or the last row if there are fewer.
+    pub(crate) fn select(&mut self, position: usize) {
+        let last = self.order.len().saturating_sub(1);
+        let id = self.rows().nth(position.min(last)).map(|group| group.id);
+        self.selected = id;
+    }
+}
