@@ -45,6 +45,7 @@ fn slept(reader: u32, sent: u64, sleep: SleepCall) -> Hop {
         left: Some(Nanos(sent)),
         reason: OffCpuReason::Asleep,
         from_irq: true,
+        cpu: None,
         migrated: false,
         holder: Holder::NOBODY,
         sleep,

@@ -1,6 +1,7 @@
 //! Numbers of one host stay together, and apart from those of others.
 
 use super::*;
+use wirelap_events::Cpu;
 use wirelap_events::{
     Comm, IfIndex, Nanos, Packet, PacketHook, PacketKind, Pid, Seq, Tid, Transport,
 };
