@@ -141,7 +141,8 @@ fn the_tail_has_a_sign_and_a_colour() {
     let dots: Vec<_> = buffer.content().iter().filter(|cell| cell.symbol() == "•").collect();
     assert!(dots.len() > 5);
     assert!(
-        dots.iter().filter(|cell| Some(cell.fg) == Theme::DARK.warning().fg).count() + 1 >= dots.len(),
+        dots.iter().filter(|cell| Some(cell.fg) == Theme::DARK.warning().fg).count() + 1
+            >= dots.len(),
         "all but the legend's"
     );
     let plain = terminal(&app, (80, 24), false);

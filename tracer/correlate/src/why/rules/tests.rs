@@ -49,7 +49,6 @@ fn slept(reader: u32, sent: u64, sleep: SleepCall) -> Hop {
         migrated: false,
         holder: Holder::NOBODY,
         sleep,
-        cpu: None,
     }
 }
 
