@@ -16,7 +16,7 @@ fn the_screen_is_as_it_was_left() {
         let folder = bench.file(name);
         fs::create_dir(&folder).unwrap();
         let words = format!("live --save-to {} {words}", folder.display());
-        let call = bench.wirelap(&words).remembering(&state);
+        let call = bench.wirelap(words.trim_end()).remembering(&state);
         Screen::start(&folder, |slave| call.on_terminal(slave, false))
     };
     let end = |mut screen: Screen| {
