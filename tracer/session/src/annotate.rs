@@ -81,6 +81,9 @@ impl DeliverySink for AnnotatingSink<'_> {
     fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {
         let status = if at_end { MessageStatus::UnderWay } else { MessageStatus::Undelivered };
         self.annotator.add(so_far, None, status);
+        if self.sink.takes_given_up() {
+            self.sink.undelivered(so_far, at_end);
+        }
     }
 }
 
