@@ -119,7 +119,7 @@ fn wait(
     let room = (wanted / half).powi(2) - stays;
     let seconds = blocks.seconds() as f64;
     if !room.is_finite() || room <= 0.0 {
-        return if rule.at_once { Wait::Long } else { Wait::OfBaseline };
+        return if rule.at_once { Wait::Long } else { Wait::UnevenBaseline };
     }
     let needed = (seconds * (1.0 - stays) / room).max(least as f64);
     seconds_from(needed - seconds)

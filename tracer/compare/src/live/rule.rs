@@ -51,8 +51,10 @@ pub struct Difference {
 pub enum Wait {
     /// About so many more seconds.
     Seconds(u32),
-    /// More seconds of A, which is a baseline and gets none: it was too short, or varied too much.
+    /// More seconds of A, which is a baseline and gets none.
     OfBaseline,
+    /// Nothing: A is a baseline, and varied so much that no number of seconds of B decides.
+    UnevenBaseline,
     /// Nothing that comes within an hour.
     Long,
 }

@@ -127,6 +127,12 @@ impl Page<'_> {
         paragraph(&format!("{letter} {parts}{known}"), self.width, Style::new())
     }
 
+    /// Columns of how sure a difference is: those of a side alone reach to the edge.
+    fn room_of_sure(&self) -> usize {
+        let rest = self.width.saturating_sub(NAME + 2 * VALUE + DIFFERENCE + 3);
+        if self.shown().len() == 1 { rest.max(SURE - 2) } else { SURE - 2 }
+    }
+
     fn headings(&self) -> Line<'static> {
         let mut head = format!("{}{}", text::left("", NAME), text::right("A", VALUE));
         for number in 0..self.shown().len() {
@@ -169,12 +175,13 @@ impl Page<'_> {
     /// B, the difference, and how sure it is.
     fn cells(&self, row: &Row) -> [Span<'static>; 3] {
         let style = match row.finding.map(|finding| finding.answer) {
-            Some(Answer::Slower) => self.theme.warning(),
-            Some(Answer::Faster) => self.theme.heading(),
+            Some(Answer::Slower) => self.theme.worse(),
+            Some(Answer::Faster) => self.theme.better(),
             Some(Answer::Same) => Style::new(),
             Some(Answer::CannotTell) | None => self.theme.dim(),
         };
-        let sure = text::left(&words::sure(row, self.compared, SURE - 2), SURE - 2);
+        let room = self.room_of_sure();
+        let sure = text::left(&words::sure(row, self.compared, room), room);
         [
             Span::raw(value(row.what, row.b)),
             Span::styled(

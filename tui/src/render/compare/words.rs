@@ -68,7 +68,11 @@ fn amount(what: What, difference: f64) -> String {
         return text::NONE.into();
     }
     if !what.is_relative() {
-        let sign = if difference < 0.0 { "−" } else { "+" };
+        let sign = match difference.round() {
+            whole if whole < 0.0 => "−",
+            whole if whole > 0.0 => "+",
+            _ => "",
+        };
         return format!("{sign}{}", text::time(Nanos::from_f64(difference.abs())));
     }
     let ratio = difference.exp();
@@ -119,6 +123,7 @@ fn interval(what: What, known: Difference) -> String {
 fn waiting(wait: Wait, compared: &Compared) -> String {
     match wait {
         Wait::OfBaseline => ": baseline too short".into(),
+        Wait::UnevenBaseline => ": uneven baseline".into(),
         Wait::Seconds(_) | Wait::Long if !compared.grows => " in this window".into(),
         Wait::Long => ": varies too much".into(),
         Wait::Seconds(seconds) if seconds >= MINUTES => {
