@@ -171,13 +171,19 @@ impl Waterfall<'_> {
         let (who, seen) = match segment {
             Segment::Write => ("what the rest had to wait for", off.writing),
             Segment::SocketTx => ("the reader", off.unread),
-            Segment::Wakeup => ("its thread", off.before_wakeup?),
+            // That the thread sleeps until it is woken is what the segment is.
+            Segment::Wakeup => ("its thread", off.before_wakeup.filter(is_more_than_sleep)?),
             Segment::Handoff => ("its threads", off.handoff),
             Segment::Busy | Segment::Read => ("the reader", off.reader?),
             _ => return None,
         };
         off_cpu(&seen, self.snapshot).map(|words| format!("{who} {words}"))
     }
+}
+
+/// Whether a thread was kept off the CPU by more than a sleep that data can end.
+fn is_more_than_sleep(off: &OffCpu) -> bool {
+    [off.waited, off.locked, off.deaf].iter().any(|time| *time > Nanos(0)) || off.preemptions > 0
 }
 
 fn known(task: TaskId) -> Option<TaskId> {

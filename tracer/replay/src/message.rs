@@ -177,7 +177,7 @@ mod tests {
             .collect()
     }
 
-    fn check(path: PathBuf) {
+    fn check(path: PathBuf, is_own: bool) {
         let paths = [path];
         let mut replay = Replay::new(&[], Kept::default());
         replay.files(&paths).unwrap();
@@ -186,7 +186,9 @@ mod tests {
         let excerpt = message(&paths, slowest).unwrap();
         let (found, expected) = (packets(&excerpt.bytes), expected(&kept, slowest));
         assert_eq!(found, expected, "{paths:?}");
-        assert_eq!(found.len() as u64, excerpt.packets);
+        let sightings = if is_own { 2 } else { 1 };
+        assert!(excerpt.packets <= found.len() as u64, "{paths:?}");
+        assert!(excerpt.packets * sightings >= found.len() as u64, "{paths:?}");
         assert!(found.len() < kept.packets.len(), "the excerpt is a part");
         let original = wall(&paths).unwrap();
         let copied = Recording::new(excerpt.bytes.as_slice()).unwrap().wall().unwrap_or(0);
@@ -195,13 +197,13 @@ mod tests {
 
     #[test]
     fn an_excerpt_of_a_recording_has_the_packets_of_the_message_alone() {
-        check(committed::repository("tracer/correlate/tests/why/nagle.pcapng.gz"));
-        check(committed::repository("tracer/correlate/tests/why/loss.pcapng.gz"));
+        check(committed::repository("tracer/correlate/tests/why/nagle.pcapng.gz"), true);
+        check(committed::repository("tracer/correlate/tests/why/loss.pcapng.gz"), true);
     }
 
     #[test]
     fn an_excerpt_of_a_capture_has_the_packets_of_the_message_alone() {
-        check(committed::of_protocols("kafka/captures/kcat.pcap"));
+        check(committed::of_protocols("kafka/captures/kcat.pcap"), false);
     }
 
     #[test]

@@ -48,12 +48,16 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
 /// What a user can do to get the packets of a message into a file: while tracing, they are not kept in memory.
 fn where_packets_are(args: &LiveArgs) -> String {
     match &args.pcapng {
-        None => "packets are not kept: start with --pcapng FILE --pcapng-payload, and use e in wirelap live --replay FILE".into(),
+        None => {
+            "packets are not kept: --pcapng FILE --pcapng-payload keeps them for a replay".into()
+        }
         Some(path) if args.pcapng_payload => {
             let path = path.display();
-            format!("the packets are in {path}: use e in wirelap live --replay {path}, or the filter that y copies")
+            format!("e writes them in a replay of {path}")
         }
-        Some(path) => format!("the packets are in {}: the filter that y copies shows them", path.display()),
+        Some(path) => {
+            format!("they are in {}: Wireshark shows them by the filter of y", path.display())
+        }
     }
 }
 

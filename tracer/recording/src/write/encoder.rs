@@ -87,6 +87,11 @@ impl Encoder {
         &self.blocks.bytes
     }
 
+    /// Blocks of this file that Wireshark lists.
+    pub(super) fn frames(&self) -> u64 {
+        self.frames
+    }
+
     /// Whether something other than ticks waits for a block.
     pub fn has_news(&self) -> bool {
         self.has_news

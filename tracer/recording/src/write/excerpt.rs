@@ -19,7 +19,7 @@ const SECTION_LEN: Range<usize> = 16..24;
 pub struct Excerpt {
     /// The bytes of the file.
     pub bytes: Vec<u8>,
-    /// Packets in it.
+    /// Packets in it, as Wireshark lists them: once, though a recording has where each was sent and where it was received.
     pub packets: u64,
     /// Events other than packets in it.
     pub events: u64,
@@ -95,6 +95,7 @@ impl Excerpt {
             }
         }
         encoder.complete();
+        self.packets.grow(encoder.frames());
         self.bytes.extend_from_slice(encoder.bytes());
         Ok(())
     }
@@ -151,10 +152,8 @@ impl Excerpt {
     }
 
     fn count(&mut self, event: &Event<'_>) {
-        match event.body {
-            Body::Packet(_) => self.packets.grow(1),
-            Body::Socket(_) => {}
-            _ => self.events.grow(1),
+        if !matches!(event.body, Body::Packet(_) | Body::Socket(_)) {
+            self.events.grow(1);
         }
     }
 }

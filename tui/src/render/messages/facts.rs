@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::render::details::fact;
 use crate::text;
 use crate::theme::Theme;
+use crate::wireshark;
 use crate::words::fate;
 use ratatui::text::Line;
 use wirelap_events::{Nanos, Segment};
@@ -36,6 +37,9 @@ pub fn lines(app: &App, message: &Message, width: u16, theme: Theme) -> Vec<Line
         for (label, value) in leg::facts(app.snapshot(), &message.delivery, index) {
             add(label, &value);
         }
+    }
+    if let Some(leg) = message.delivery.legs.get(app.message_leg()) {
+        add("wireshark", &wireshark::filter(leg, app.wall()));
     }
     lines
 }
