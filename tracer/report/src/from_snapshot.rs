@@ -74,6 +74,7 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
             coverage: group.coverage,
             uncaptured_bytes: group.holes.uncaptured_bytes,
             undecoded_bytes: group.holes.undecoded_bytes,
+            unread_messages: group.holes.unread_messages,
             unseen_sent: group.holes.sent.into(),
             unseen_received: group.holes.received.into(),
             without_send: group.without_send,

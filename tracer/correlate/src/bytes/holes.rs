@@ -31,6 +31,8 @@ pub struct Holes {
     pub uncaptured_bytes: u64,
     /// Bytes whose frames could not be found (gaps, mid-stream joins).
     pub undecoded_bytes: u64,
+    /// Messages in batches that could not be opened, by the batches' own account.
+    pub unread_messages: u64,
 }
 
 impl AddAssign for Holes {
@@ -39,5 +41,6 @@ impl AddAssign for Holes {
         self.received += other.received;
         self.uncaptured_bytes.grow(other.uncaptured_bytes);
         self.undecoded_bytes.grow(other.undecoded_bytes);
+        self.unread_messages.grow(other.unread_messages);
     }
 }

@@ -120,6 +120,7 @@ fn a_batch_that_cannot_be_opened_says_how_many_it_has() {
     assert_eq!(played.snapshot.trust.unread_messages, 120);
     let unread = GroupNote::UnreadBatches { to_broker: 60, from_broker: 60 };
     assert!(played.group().notes.contains(&unread), "{:?}", played.group().notes);
+    assert_eq!(played.group().holes.unread_messages, 120);
 }
 
 /// A producer and a consumer whose connections were there before the observation began.

@@ -115,7 +115,7 @@ impl Picture<'_> {
             processes: self.processes(row),
             history: row.stats.history.points(now),
             coverage: share(counts.matched, counts.delivered),
-            holes,
+            holes: Holes { unread_messages: row.unread[0].saturating_add(row.unread[1]), ..holes },
             without_send: row.without_send,
             to_unseen_readers: row.to_remote,
             read_twice: row.read_twice,

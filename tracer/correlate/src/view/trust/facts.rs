@@ -74,7 +74,7 @@ impl TrustFacts {
             unseen_sent: group.holes.sent,
             unseen_received: group.holes.received,
             undecoded_bytes: group.holes.undecoded_bytes,
-            unread_messages: trust.unread_messages,
+            unread_messages: group.holes.unread_messages,
             evicted: trust.evicted,
             without_send: group.without_send,
             to_unseen_readers: group.to_unseen_readers,
