@@ -82,7 +82,7 @@ impl Default for History {
 }
 
 impl History {
-    /// Keeps figures over time in at most about `budget` bytes. The last minute is kept in any case.
+    /// Keeps figures over time in at most about `budget` bytes. The last minute and the sums of windows are kept in any case.
     pub fn new(budget: usize) -> History {
         let lengths = [Window::Second, Window::TenSeconds, Window::Minute].map(Window::length);
         History {
@@ -137,7 +137,9 @@ impl History {
         let marked = self.since_mark.as_mut().map(|(running, _)| running);
         let unending = std::iter::once(&mut self.since_start).chain(marked);
         for running in self.running.iter_mut().chain(unending) {
-            rows.iter().for_each(|(group, row)| running.add(from, *group, row));
+            for (group, row) in &rows {
+                running.add(from, *group, row);
+            }
             running.leave(&self.timeline, to, &self.united);
         }
         let starts: Vec<Nanos> = self.running.iter().filter_map(Running::from).collect();

@@ -1,18 +1,18 @@
 //! Bins that are being filled: an addition takes the same time whatever was added before, and mostly no memory.
 
-use super::{Bins, STEPS, bin_of};
+use super::{Bins, STEP_BITS, bin_of};
 use wirelap_events::Saturate;
 
-/// The bins of one doubling of the value.
-type Doubling = [u32; STEPS as usize];
+/// Bins of one doubling of the value.
+const STEPS: usize = 1 << STEP_BITS;
 
-/// The number of doublings: the first has the values below [`STEPS`], the next the values up to twice that.
+/// The number of doublings: the first has the values below [`STEPS`], the next those below twice that.
 const DOUBLINGS: usize = 60;
 
 /// Bins that are being filled. Those of a doubling take memory from its first value on, also after [`DenseBins::take`].
 #[derive(Clone, Debug)]
 pub struct DenseBins {
-    doublings: [Option<Box<Doubling>>; DOUBLINGS],
+    doublings: [Option<Box<[u32; STEPS]>>; DOUBLINGS],
     count: u64,
     sum: u64,
     limits: (u64, u64),
@@ -29,11 +29,9 @@ impl DenseBins {
     /// Adds a value in nanoseconds.
     pub fn add(&mut self, value: u64) {
         let bin = bin_of(value);
-        let (doubling, step) =
-            (usize::from(bin) / STEPS as usize, usize::from(bin) % STEPS as usize);
-        if let Some(doubling) = self.doublings.get_mut(doubling) {
-            let counts = doubling.get_or_insert_with(|| Box::new([0; STEPS as usize]));
-            counts[step].grow(1);
+        let step = usize::from(bin) & (STEPS - 1);
+        if let Some(doubling) = self.doublings.get_mut(usize::from(bin >> STEP_BITS)) {
+            doubling.get_or_insert_with(|| Box::new([0; STEPS]))[step].grow(1);
         }
         self.count.grow(1);
         self.sum.grow(value);
@@ -46,7 +44,7 @@ impl DenseBins {
             return Bins::default();
         }
         let bins = self.doublings.iter_mut().enumerate().filter_map(|(index, doubling)| {
-            Some((index.saturating_mul(STEPS as usize), doubling.as_mut()?))
+            Some((index.saturating_mul(STEPS), doubling.as_mut()?))
         });
         let bins = bins.flat_map(|(first, counts)| (first..).zip(counts.iter_mut()));
         let mut counts = Vec::new();

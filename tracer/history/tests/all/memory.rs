@@ -47,7 +47,7 @@ fn a_day_is_kept() {
 
 #[test]
 fn beyond_the_budget_the_oldest_go_and_windows_stay() {
-    let live = hours(3, 8, 1 << 20);
+    let live = hours(3, 8, 4 << 20);
     let reach = live.history.reaches_back();
     assert!(reach < HOUR * 3, "{reach}");
     assert!(reach > Nanos::from_millis(20 * 60_000), "{reach}");
