@@ -312,7 +312,8 @@ prop_compose! {
         };
         let notes = unknown_sockets.map(|events| SnapshotNote::UnknownSockets { events });
         let unknown = Unknown { rows: traffic, other_connections: lost, other_bytes: bytes };
-        Snapshot { at, since, groups, trust, notes: notes.into_iter().collect(), unknown }
+        let notes = notes.into_iter().collect();
+        Snapshot { at, since, groups, united: Vec::new(), trust, notes, unknown }
     }
 }
 

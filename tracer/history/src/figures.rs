@@ -2,7 +2,7 @@
 
 use crate::slice::{RowSlice, SegmentSlice};
 use wirelap_correlate::{Counts, Group, Rate, SegmentStat};
-use wirelap_events::{Nanos, Segment, Total};
+use wirelap_events::{Nanos, Saturate, Segment, Total};
 
 /// What a row has counted up to a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -17,6 +17,12 @@ impl Counted {
     /// What a row of a snapshot has counted.
     pub fn of(group: &Group) -> Counted {
         Counted { messages: group.messages, retransmissions: group.overhead.detail.retransmissions }
+    }
+
+    /// Adds another row's.
+    pub fn add(&mut self, other: &Counted) {
+        self.messages += other.messages;
+        self.retransmissions.grow(other.retransmissions);
     }
 
     /// What was counted since an earlier time.

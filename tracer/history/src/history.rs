@@ -2,20 +2,23 @@
 
 use crate::bins::Bins;
 use crate::figures::{Counted, put};
-use crate::levels::Levels;
 use crate::log::Log;
 use crate::messages::Messages;
 use crate::running::Running;
 use crate::slice::{RowSlice, Slice, Update};
+use crate::timeline::{Block, Timeline};
+use crate::united::United;
 use crate::window::Window;
 use rustc_hash::FxHashMap;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use wirelap_correlate::Snapshot;
 use wirelap_events::{GroupId, Nanos, TopicId};
 
-/// Bytes that the slices of all rows take at most, about.
+/// Bytes that figures over time and the sums of windows take at most, about.
 const BUDGET: usize = 48 << 20;
+/// Bytes that single messages take at most, about.
+const MESSAGES: usize = 32 << 20;
 /// The most topics whose names are kept.
 const TOPICS: usize = 65_536;
 /// How far back the counts of all rows are kept: as far as the longest window with a length.
@@ -32,6 +35,13 @@ impl CountsAt {
     fn of(snapshot: &Snapshot) -> CountsAt {
         let rows = snapshot.groups.iter().map(|group| (group.id, Counted::of(group)));
         CountsAt { at: snapshot.at, rows: rows.collect() }
+    }
+
+    /// A row has turned out to be a part of another one, whose counts have its own from now on.
+    fn unite(&mut self, part: GroupId, whole: GroupId) {
+        if let Some(part) = self.rows.remove(&part) {
+            self.rows.entry(whole).or_default().add(&part);
+        }
     }
 }
 
@@ -51,7 +61,10 @@ pub struct Column {
 #[derive(Clone, Debug)]
 pub struct History {
     latest: Arc<Snapshot>,
-    levels: Levels,
+    /// Bytes that the timeline and the sums of windows may take.
+    budget: usize,
+    timeline: Timeline,
+    united: United,
     /// The running sums of the windows that have a length, the shortest first.
     running: [Running; 3],
     since_start: Running,
@@ -69,17 +82,19 @@ impl Default for History {
 }
 
 impl History {
-    /// Keeps distributions over time in at most about `budget` bytes.
+    /// Keeps figures over time in at most about `budget` bytes. The last minute and the sums of windows are kept in any case.
     pub fn new(budget: usize) -> History {
         let lengths = [Window::Second, Window::TenSeconds, Window::Minute].map(Window::length);
         History {
             latest: Arc::default(),
-            levels: Levels::new(budget),
+            budget,
+            timeline: Timeline::default(),
+            united: United::default(),
             running: lengths.map(Running::new),
             since_start: Running::new(None),
             since_mark: None,
             counts: VecDeque::new(),
-            messages: Messages::default(),
+            messages: Messages::new(MESSAGES),
             topics: FxHashMap::default(),
             log: Log::default(),
         }
@@ -88,13 +103,18 @@ impl History {
     /// Adds an update.
     pub fn add(&mut self, update: Update) {
         let Update { snapshot, mut slice } = update;
+        for (part, whole) in self.united.update(&snapshot.united) {
+            self.unite(part, whole);
+        }
         self.log.compare(&self.latest, &snapshot);
         for (topic, name) in slice.topics.drain(..) {
             if self.topics.len() < TOPICS {
                 self.topics.insert(topic, name);
             }
         }
-        slice.messages.drain(..).for_each(|message| self.messages.add(message));
+        for message in slice.messages.drain(..) {
+            self.messages.add(self.united.root(message.group()), message);
+        }
         self.counts.push_back(CountsAt::of(&snapshot));
         while self.counts.front().is_some_and(|old| snapshot.at - old.at > COUNTS) {
             self.counts.pop_front();
@@ -102,18 +122,52 @@ impl History {
         if slice.from == Nanos(0) {
             slice.from = snapshot.since;
         }
-        for running in &mut self.running {
-            running.leave(&self.levels, slice.to);
-        }
-        let marked = self.since_mark.as_mut().map(|(running, _)| running);
-        for running in self.running.iter_mut().chain([&mut self.since_start]).chain(marked) {
-            running.add(&slice);
-        }
-        self.levels.add(slice);
-        for running in &mut self.running {
-            running.check(&self.levels);
-        }
+        self.add_slice(&slice);
         self.latest = snapshot;
+    }
+
+    /// Adds the newest slice to the timeline and to all windows.
+    fn add_slice(&mut self, slice: &Slice) {
+        let mut rows: BTreeMap<GroupId, RowSlice> = BTreeMap::new();
+        for row in slice.rows.iter().filter(|row| row.matched() > 0) {
+            rows.entry(self.united.root(row.group)).or_default().merge(row);
+        }
+        let (from, to) = (slice.from, slice.to.max(slice.from));
+        self.timeline.push(Block::pack(from, to, rows.iter().map(|(group, row)| (*group, row))));
+        let marked = self.since_mark.as_mut().map(|(running, _)| running);
+        let unending = std::iter::once(&mut self.since_start).chain(marked);
+        for running in self.running.iter_mut().chain(unending) {
+            for (group, row) in &rows {
+                running.add(from, *group, row);
+            }
+            running.leave(&self.timeline, to, &self.united);
+        }
+        let starts: Vec<Nanos> = self.running.iter().filter_map(Running::from).collect();
+        let room = self.budget.saturating_sub(self.sums());
+        self.timeline.age(to, &starts, room, &self.united);
+    }
+
+    /// A row has turned out to be a part of another one: what it had belongs to that one.
+    fn unite(&mut self, part: GroupId, whole: GroupId) {
+        let marked = self.since_mark.as_mut();
+        let (marked, at_mark) = marked.map(|(running, counts)| (running, counts)).unzip();
+        let unending = std::iter::once(&mut self.since_start).chain(marked);
+        self.running.iter_mut().chain(unending).for_each(|running| running.unite(part, whole));
+        let counts = self.counts.iter_mut().chain(at_mark);
+        counts.for_each(|counts| counts.unite(part, whole));
+        self.messages.unite(part, whole);
+    }
+
+    /// The memory that the sums of windows take, in bytes.
+    fn sums(&self) -> usize {
+        let marked = self.since_mark.iter().map(|(running, _)| running);
+        let all = self.running.iter().chain([&self.since_start]).chain(marked);
+        all.map(Running::memory).fold(0, usize::saturating_add)
+    }
+
+    /// The memory that figures over time and the sums of windows take, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.timeline.memory().saturating_add(self.sums())
     }
 
     /// The newest snapshot; its figures are of all the time since the beginning.
@@ -210,27 +264,36 @@ impl History {
                 one_way: Bins::default(),
             })
             .collect();
-        for slice in self.levels.iter() {
-            let middle = Nanos(slice.from.0.midpoint(slice.to.0));
+        for block in self.timeline.blocks() {
+            let middle = Nanos(block.from.0.midpoint(block.to.0));
             let at = all.partition_point(|column| column.to <= middle);
             let Some(column) = all.get_mut(at).filter(|column| column.from <= middle) else {
                 continue;
             };
-            if let Some(row) = slice.row(group) {
+            for row in self.of_row(block, group) {
                 column.one_way.merge(&row.one_way);
             }
         }
         all
     }
 
-    /// What was delivered, in slices, the oldest first.
-    pub(crate) fn slices(&self) -> impl Iterator<Item = &Slice> + '_ {
-        self.levels.iter()
+    /// What a row delivered in a block: its own, and that of rows that have turned out to be a part of it.
+    pub(crate) fn of_row<'a>(
+        &'a self,
+        block: &'a Block,
+        group: GroupId,
+    ) -> impl Iterator<Item = RowSlice> + 'a {
+        self.united.parts(group).filter_map(|part| block.row(part))
+    }
+
+    /// What was delivered from a time on, the oldest first.
+    pub(crate) fn blocks_from(&self, from: Nanos) -> impl Iterator<Item = &Block> + '_ {
+        self.timeline.blocks_from(from)
     }
 
     /// How far back distributions over time are kept now.
     pub fn reaches_back(&self) -> Nanos {
-        let oldest = self.levels.iter().next().map_or(self.latest.at, |slice| slice.from);
+        let oldest = self.timeline.blocks().next().map_or(self.latest.at, |block| block.from);
         self.latest.at - oldest
     }
 

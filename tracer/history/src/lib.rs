@@ -11,7 +11,8 @@
 //! | [`Slice`] | what was delivered between two snapshots |
 //! | [`Bins`] | counts of times in logarithmic bins |
 //! | [`History`] | the updates of a session, put together |
-//! | `levels`, `running` | slices of many hours; the sums of those of a window |
+//! | `timeline`, `running` | slices of many hours, packed; the sums of those of a window |
+//! | `united` | rows that have turned out to be a part of another one |
 //! | [`Window`] | the time that figures are of |
 //! | [`Second`] | what a row delivered second by second |
 //! | [`Messages`] | single messages that are kept whole |
@@ -26,12 +27,13 @@ mod bins;
 mod collector;
 mod figures;
 mod history;
-mod levels;
 mod log;
 mod messages;
 mod running;
 mod seconds;
 mod slice;
+mod timeline;
+mod united;
 mod window;
 
 pub use bins::Bins;

@@ -51,6 +51,13 @@ impl Message {
         read.or_else(last).unwrap_or_default()
     }
 
+    /// The memory that it takes, in bytes.
+    fn bytes(&self) -> usize {
+        let hops = self.delivery.legs.iter().flat_map(|leg| [&leg.chain, &leg.before]);
+        let hops = hops.map(|hops| size_of_val(hops.as_slice()));
+        hops.fold(size_of::<Message>().saturating_add(size_of::<Delivery>()), usize::saturating_add)
+    }
+
     /// The flow of its first leg.
     pub fn flow(&self) -> Option<FlowKey> {
         self.delivery.legs.first().map(|leg| leg.flow)
@@ -65,37 +72,65 @@ const UNDELIVERED: usize = 128;
 /// The most rows whose messages are kept.
 const ROWS: usize = 1_024;
 
+/// The messages of a row, each list with what it is ordered by first in front.
 #[derive(Clone, Debug, Default)]
 struct OfRow {
     /// The slowest first.
-    slowest: Vec<Message>,
-    /// The newest last.
+    slowest: VecDeque<Message>,
+    /// The newest first, as in the other lists.
     latest: VecDeque<Message>,
     undelivered: VecDeque<Message>,
     aside: VecDeque<Message>,
+    /// The memory that all of them take, in bytes. A message that is in two lists counts twice.
+    bytes: usize,
 }
 
-/// Single messages by row, a bounded number of each kind.
-#[derive(Clone, Debug, Default)]
+/// Single messages by row, a bounded number of each kind and in bounded memory.
+#[derive(Clone, Debug)]
 pub struct Messages {
     rows: FxHashMap<GroupId, OfRow>,
+    bytes: usize,
+    budget: usize,
 }
 
 impl Messages {
-    /// Adds a message.
-    pub fn add(&mut self, message: Message) {
-        if self.rows.len() >= ROWS && !self.rows.contains_key(&message.group()) {
+    /// Keeps messages in at most about `budget` bytes. Beyond them, the row whose messages take most gives up some.
+    pub(crate) fn new(budget: usize) -> Messages {
+        Messages { rows: FxHashMap::default(), bytes: 0, budget }
+    }
+
+    /// Adds a message of a row, which ended after those that were added before.
+    pub(crate) fn add(&mut self, group: GroupId, message: Message) {
+        if self.rows.len() >= ROWS && !self.rows.contains_key(&group) {
             return;
         }
-        let row = self.rows.entry(message.group()).or_default();
-        match message.fate {
-            MessageFate::Undelivered { .. } => push(&mut row.undelivered, message, UNDELIVERED),
-            MessageFate::Aside => push(&mut row.aside, message, UNDELIVERED),
-            MessageFate::Delivered => {
-                insert_slow(&mut row.slowest, &message, SLOWEST);
-                push(&mut row.latest, message, LATEST);
-            }
+        let row = self.rows.entry(group).or_default();
+        let before = row.bytes;
+        row.add(message);
+        self.bytes = self.bytes.saturating_add(row.bytes).saturating_sub(before);
+        self.shrink();
+    }
+
+    /// A row has turned out to be a part of another one.
+    pub(crate) fn unite(&mut self, part: GroupId, whole: GroupId) {
+        let Some(part) = self.rows.remove(&part) else { return };
+        let row = self.rows.entry(whole).or_default();
+        self.bytes = self.bytes.saturating_sub(part.bytes).saturating_sub(row.bytes);
+        row.unite(part);
+        self.bytes = self.bytes.saturating_add(row.bytes);
+    }
+
+    fn shrink(&mut self) {
+        while self.bytes > self.budget {
+            let most = self.rows.values_mut().max_by_key(|row| row.bytes);
+            let Some(gone) = most.and_then(OfRow::drop_one) else { return };
+            self.bytes = self.bytes.saturating_sub(gone);
         }
+    }
+
+    /// The memory that all messages take, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
     }
 
     /// The slowest messages of a row since the beginning, the slowest first.
@@ -105,17 +140,17 @@ impl Messages {
 
     /// Some of the latest delivered messages of a row, the newest first: at high rates a sample.
     pub fn latest(&self, group: GroupId) -> impl Iterator<Item = &Message> + '_ {
-        self.rows.get(&group).into_iter().flat_map(|row| row.latest.iter().rev())
+        self.rows.get(&group).into_iter().flat_map(|row| &row.latest)
     }
 
     /// The latest messages of a row that were not seen to be delivered, the newest first.
     pub fn undelivered(&self, group: GroupId) -> impl Iterator<Item = &Message> + '_ {
-        self.rows.get(&group).into_iter().flat_map(|row| row.undelivered.iter().rev())
+        self.rows.get(&group).into_iter().flat_map(|row| &row.undelivered)
     }
 
     /// The latest messages of a row that are in no latency, the newest first.
     pub fn aside(&self, group: GroupId) -> impl Iterator<Item = &Message> + '_ {
-        self.rows.get(&group).into_iter().flat_map(|row| row.aside.iter().rev())
+        self.rows.get(&group).into_iter().flat_map(|row| &row.aside)
     }
 
     /// The kept message on the connection of this one's first leg that began last before it.
@@ -134,9 +169,11 @@ impl Messages {
 
     /// All kept messages on the connection of a message's first leg.
     fn neighbours(&self, message: &Message) -> impl Iterator<Item = &Message> + '_ {
-        let (group, flow) = (message.group(), message.flow());
-        let all = self.slowest(group).chain(self.latest(group)).chain(self.undelivered(group));
-        all.chain(self.aside(group)).filter(move |one| one.flow() == flow)
+        let flow = message.flow();
+        let lists = self.rows.values().flat_map(|row| {
+            [&row.slowest, &row.latest, &row.undelivered, &row.aside].into_iter().flatten()
+        });
+        lists.filter(move |one| one.flow() == flow)
     }
 }
 
@@ -145,19 +182,117 @@ fn order(message: &Message) -> (Nanos, u64) {
     (message.began(), message.delivery.message.0)
 }
 
-fn push(list: &mut VecDeque<Message>, message: Message, limit: usize) {
-    if list.len() >= limit {
-        list.pop_front();
+/// A list of a row, where a message belongs in it, and how many it may have.
+type Place = (fn(&mut OfRow) -> &mut VecDeque<Message>, usize, usize);
+
+impl OfRow {
+    fn add(&mut self, message: Message) {
+        match message.fate {
+            MessageFate::Undelivered { .. } => {
+                self.insert((|row| &mut row.undelivered, 0, UNDELIVERED), message);
+            }
+            MessageFate::Aside => self.insert((|row| &mut row.aside, 0, UNDELIVERED), message),
+            MessageFate::Delivered => {
+                let at = self.slowest.partition_point(|one| one.one_way >= message.one_way);
+                self.insert((|row| &mut row.slowest, at, SLOWEST), message.clone());
+                self.insert((|row| &mut row.latest, 0, LATEST), message);
+            }
+        }
     }
-    list.push_back(message);
+
+    /// Inserts a message into a list, and drops the last one if there are too many.
+    fn insert(&mut self, (list_of, at, limit): Place, message: Message) {
+        if at >= limit {
+            return;
+        }
+        let added = message.bytes();
+        let list = list_of(self);
+        list.insert(at.min(list.len()), message);
+        let gone = if list.len() > limit { list.pop_back() } else { None };
+        let gone = gone.map_or(0, |message| message.bytes());
+        self.bytes = self.bytes.saturating_add(added).saturating_sub(gone);
+    }
+
+    /// Adds the messages of another row.
+    fn unite(&mut self, other: OfRow) {
+        for message in other.slowest {
+            let at = self.slowest.partition_point(|one| one.one_way >= message.one_way);
+            self.insert((|row| &mut row.slowest, at, SLOWEST), message);
+        }
+        let newer = |list: &VecDeque<Message>, message: &Message| {
+            list.partition_point(|one| one.ended() >= message.ended())
+        };
+        for message in other.latest {
+            let at = newer(&self.latest, &message);
+            self.insert((|row| &mut row.latest, at, LATEST), message);
+        }
+        for message in other.undelivered {
+            let at = newer(&self.undelivered, &message);
+            self.insert((|row| &mut row.undelivered, at, UNDELIVERED), message);
+        }
+        for message in other.aside {
+            let at = newer(&self.aside, &message);
+            self.insert((|row| &mut row.aside, at, UNDELIVERED), message);
+        }
+    }
+
+    /// Drops the last message of the longest list. Returns its bytes.
+    fn drop_one(&mut self) -> Option<usize> {
+        let lists = [&mut self.slowest, &mut self.latest, &mut self.undelivered, &mut self.aside];
+        let message = lists.into_iter().max_by_key(|list| list.len())?.pop_back()?;
+        self.bytes = self.bytes.saturating_sub(message.bytes());
+        Some(message.bytes())
+    }
 }
 
-/// Inserts a message into a list whose first is the slowest, if it is one of the slowest.
-pub(crate) fn insert_slow(list: &mut Vec<Message>, message: &Message, limit: usize) {
-    let at = list.partition_point(|one| one.one_way >= message.one_way);
-    if at >= limit {
-        return;
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_events::MessageId;
+    use wirelap_test_support::delivered::{delivery, leg};
+
+    fn message(id: u64, group: u32, one_way: u64) -> Message {
+        let leg = leg(&[(Stage::Send, id * 1_000), (Stage::Read, id * 1_000 + one_way)]);
+        let delivery =
+            Delivery { message: MessageId(id), group: GroupId(group), ..delivery([leg]) };
+        let (one_way, fate) = (delivery.one_way(), MessageFate::Delivered);
+        Message { delivery: Arc::new(delivery), one_way, cause: None, fate }
     }
-    list.truncate(limit.saturating_sub(1));
-    list.insert(at, message.clone());
+
+    fn ids<'a>(messages: impl Iterator<Item = &'a Message>) -> Vec<u64> {
+        messages.map(|message| message.delivery.message.0).collect()
+    }
+
+    #[test]
+    fn beyond_the_budget_the_row_with_most_gives_up_some() {
+        let mut messages = Messages::new(40 * message(1, 1, 1).bytes());
+        for id in 0..1_000 {
+            let group = if id % 100 == 99 { 2 } else { 1 };
+            messages.add(GroupId(group), message(id, group, 1_000 - id % 7));
+            assert!(messages.bytes() <= messages.budget);
+        }
+        assert_eq!(ids(messages.latest(GroupId(2))).len(), 10);
+        assert_eq!(ids(messages.latest(GroupId(1)))[0], 998);
+        let slowest: Vec<_> = messages.slowest(GroupId(1)).map(|one| one.one_way).collect();
+        assert!(slowest.len() > 5 && slowest.is_sorted_by(|a, b| a >= b));
+        let rows = [1, 2].map(GroupId);
+        let counted = rows.map(|group| messages.rows[&group].bytes).iter().sum::<usize>();
+        assert_eq!(counted, messages.bytes());
+    }
+
+    #[test]
+    fn the_messages_of_a_part_are_among_those_of_the_whole() {
+        let mut messages = Messages::new(usize::MAX);
+        for id in 0..20 {
+            let group = u32::try_from(id % 2).unwrap();
+            messages.add(GroupId(group), message(id, group, 500 - id));
+        }
+        let bytes = messages.bytes();
+        messages.unite(GroupId(1), GroupId(0));
+        assert_eq!(ids(messages.latest(GroupId(0))), (0..20).rev().collect::<Vec<_>>());
+        assert_eq!(ids(messages.slowest(GroupId(0))), (0..20).collect::<Vec<_>>());
+        assert_eq!((messages.latest(GroupId(1)).count(), messages.bytes()), (0, bytes));
+        let middle = messages.latest(GroupId(0)).nth(10).unwrap();
+        assert_eq!(ids(messages.before(middle).into_iter().chain(messages.after(middle))), [8, 10]);
+    }
 }

@@ -2,7 +2,8 @@
 
 use crate::bins::Bins;
 use crate::history::History;
-use crate::slice::{RowSlice, Slice};
+use crate::slice::RowSlice;
+use crate::timeline::Block;
 use wirelap_events::{GroupId, Nanos, Saturate, Segment};
 
 const SECOND: u64 = 1_000_000_000;
@@ -25,13 +26,11 @@ pub struct Second {
 }
 
 impl Second {
-    fn begin(slice: &Slice) -> Second {
-        Second { from: slice.from, to: slice.to, ..Second::default() }
+    fn begin(block: &Block) -> Second {
+        Second { from: block.from, to: block.to, ..Second::default() }
     }
 
-    fn add(&mut self, slice: &Slice, row: Option<&RowSlice>) {
-        self.to = self.to.max(slice.to);
-        let Some(row) = row else { return };
+    fn add(&mut self, row: &RowSlice) {
         self.one_way.merge(&row.one_way);
         self.sched_gap.merge(&row.sched_gap);
         self.dwell.merge(&row.dwell);
@@ -54,16 +53,16 @@ impl Second {
 impl History {
     /// What a row delivered in each second that lies between two times, the oldest first, also in those in which it delivered nothing.
     pub fn seconds(&self, group: GroupId, (from, to): (Nanos, Nanos)) -> Vec<Second> {
-        let inside = self.slices().filter(|slice| slice.from >= from && slice.to <= to);
+        let inside = self.blocks_from(from).filter(|block| block.to <= to);
         let mut seconds: Vec<Second> = Vec::new();
-        for slice in inside {
-            let is_same = |one: &&mut Second| one.from.0 / SECOND == slice.from.0 / SECOND;
-            if let Some(second) = seconds.last_mut().filter(is_same) {
-                second.add(slice, slice.row(group));
-            } else {
-                let mut second = Second::begin(slice);
-                second.add(slice, slice.row(group));
-                seconds.push(second);
+        for block in inside {
+            let is_same = |one: &Second| one.from.0 / SECOND == block.from.0 / SECOND;
+            if !seconds.last().is_some_and(is_same) {
+                seconds.push(Second::begin(block));
+            }
+            if let Some(second) = seconds.last_mut() {
+                second.to = second.to.max(block.to);
+                self.of_row(block, group).for_each(|row| second.add(&row));
             }
         }
         seconds
@@ -73,8 +72,7 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::slice::SegmentSlice;
-    use crate::slice::Update;
+    use crate::slice::{SegmentSlice, Slice, Update};
     use std::sync::Arc;
     use wirelap_correlate::Snapshot;
 

@@ -4,7 +4,7 @@ use crate::bins::Bins;
 use crate::messages::Message;
 use std::sync::Arc;
 use wirelap_correlate::Snapshot;
-use wirelap_events::{Delivery, GroupId, Nanos, Saturate, Segment, TopicId};
+use wirelap_events::{GroupId, Nanos, Saturate, Segment, TopicId};
 
 /// A snapshot, and what was delivered since the one before.
 #[derive(Clone, Debug, Default)]
@@ -58,7 +58,7 @@ pub struct SegmentSlice {
     pub sum: u64,
     /// How many deliveries had it.
     pub count: u64,
-    /// The times; empty in slices that are older than a minute.
+    /// The times; empty in slices that are older than ten minutes.
     pub times: Bins,
 }
 
@@ -77,37 +77,6 @@ impl RowSlice {
     /// Matched deliveries.
     pub fn matched(&self) -> u64 {
         self.one_way.count()
-    }
-
-    /// Adds a matched delivery.
-    pub fn add(&mut self, delivery: &Delivery, one_way: Nanos) {
-        self.payload_bytes.grow(delivery.payload_len);
-        self.one_way.add(one_way.0);
-        let (mut gap, mut dwell): (Option<Nanos>, Option<Nanos>) = (None, None);
-        for (leg, segments) in delivery.segments() {
-            for (segment, time) in segments.iter() {
-                self.segment(leg, segment, time);
-                if segment == Segment::BrokerDwell {
-                    dwell = Some(dwell.unwrap_or_default() + time);
-                }
-            }
-            if let Some(of_leg) = segments.sched_gap() {
-                gap = Some(gap.unwrap_or_default() + of_leg);
-            }
-        }
-        if let Some(gap) = gap {
-            self.sched_gap.add(gap.0);
-        }
-        if let Some(dwell) = dwell {
-            self.dwell.add(dwell.0);
-        }
-    }
-
-    fn segment(&mut self, leg: usize, segment: Segment, time: Nanos) {
-        let slot = self.slot(leg, segment);
-        slot.sum.grow(time.0);
-        slot.count.grow(1);
-        slot.times.add(time.0);
     }
 
     /// The entry of a leg's segment.
@@ -150,6 +119,16 @@ impl RowSlice {
         }
     }
 
+    /// One-way latency, scheduling gap and dwell.
+    pub(crate) fn bins(&self) -> [&Bins; 3] {
+        [&self.one_way, &self.sched_gap, &self.dwell]
+    }
+
+    /// The same, in the same order.
+    pub(crate) fn bins_mut(&mut self) -> [&mut Bins; 3] {
+        [&mut self.one_way, &mut self.sched_gap, &mut self.dwell]
+    }
+
     /// Forgets the distributions of the segments and keeps their sums.
     pub fn forget_segment_times(&mut self) {
         self.segments.iter_mut().for_each(|segment| segment.times = Bins::default());
@@ -157,16 +136,17 @@ impl RowSlice {
 
     /// The memory that it takes, in bytes.
     pub fn bytes(&self) -> usize {
-        let segments = self.segments.iter().map(|segment| segment.times.bytes().saturating_add(32));
-        [self.one_way.bytes(), self.sched_gap.bytes(), self.dwell.bytes()]
-            .into_iter()
-            .chain(segments)
-            .fold(size_of::<RowSlice>(), usize::saturating_add)
+        let own = self.bins().into_iter().map(Bins::bytes);
+        let segments = self
+            .segments
+            .iter()
+            .map(|segment| segment.times.bytes().saturating_add(size_of::<SegmentSlice>()));
+        own.chain(segments).fold(size_of::<RowSlice>(), usize::saturating_add)
     }
 }
 
 impl Slice {
-    /// Adds a later slice.
+    /// Adds a later slice, without its messages and names.
     pub fn merge(&mut self, later: &Slice) {
         self.to = self.to.max(later.to);
         for row in &later.rows {
@@ -175,15 +155,5 @@ impl Slice {
                 None => self.rows.push(row.clone()),
             }
         }
-    }
-
-    /// The deliveries of a row, if it had any.
-    pub fn row(&self, group: GroupId) -> Option<&RowSlice> {
-        self.rows.iter().find(|row| row.group == group)
-    }
-
-    /// The memory that it takes, in bytes.
-    pub fn bytes(&self) -> usize {
-        self.rows.iter().map(RowSlice::bytes).fold(size_of::<Slice>(), usize::saturating_add)
     }
 }

@@ -40,7 +40,7 @@ use wirelap_session::{
 };
 
 /// The most updates that wait for the screen. While more would wait, the collector puts them together.
-const UPDATES: usize = 64;
+const UPDATES: usize = 8;
 
 /// Watches until the user leaves, a signal arrives or the time is over.
 ///
@@ -81,6 +81,8 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         let stopped = started.and_then(|()| {
             tracer.commands().begin(Sampling::Off);
             let setup = probe_setup(tracer.chosen(), ring_bytes(args.traced.tracer.ring_size));
+            // Without a receiver, the collector gathers nothing.
+            let updates = args.shows_screen().then_some(updates);
             let mut source =
                 LiveSource::new(updates, (files, memory), &workloads, args).with_probes(setup);
             watch::watch(args, &tracer, &mut source, &workloads, &signals)

@@ -13,7 +13,8 @@ use wirelap_tui::{Experiments, ProbeHook, ProbeSetup, Request, Source};
 
 /// The tracing thread's updates, and the workloads that run beside the screen.
 pub struct LiveSource<'a, 'scope, 'bench> {
-    updates: Receiver<Update>,
+    /// `None` if nothing is shown that needs them.
+    updates: Option<Receiver<Update>>,
     /// What may be written from the screen; `None` without a screen.
     files: Option<ScreenFiles>,
     memory: ScreenMemory,
@@ -29,7 +30,7 @@ pub struct LiveSource<'a, 'scope, 'bench> {
 impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
     /// Takes updates from a collector's channel.
     pub fn new(
-        updates: Receiver<Update>,
+        updates: Option<Receiver<Update>>,
         (files, memory): (Option<ScreenFiles>, ScreenMemory),
         workloads: &'a RefCell<Workloads<'scope, 'bench>>,
         args: &LiveArgs,
@@ -77,7 +78,7 @@ impl Source for LiveSource<'_, '_, '_> {
     }
 
     fn updates(&mut self, out: &mut dyn FnMut(Update)) {
-        self.updates.try_iter().for_each(out);
+        self.updates.iter().flat_map(Receiver::try_iter).for_each(out);
     }
 
     fn wall(&self) -> Option<i64> {

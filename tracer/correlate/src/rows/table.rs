@@ -79,6 +79,13 @@ impl Rows {
         std::iter::successors(Some(id), |id| self.joined.get(id).copied()).last().unwrap_or(id)
     }
 
+    /// The rows that have turned out to be another one, and which one that is.
+    pub fn united(&self) -> Vec<(GroupId, GroupId)> {
+        let mut all: Vec<_> = self.joined.keys().map(|&part| (part, self.root(part))).collect();
+        all.sort_unstable();
+        all
+    }
+
     /// One row is a part of another one from now on.
     pub fn join(&mut self, part: GroupId, whole: GroupId) {
         let (part, whole) = (self.root(part), self.root(whole));

@@ -23,6 +23,8 @@ pub struct Snapshot {
     pub since: Nanos,
     /// One row a middleware and broker, in a stable order.
     pub groups: Vec<Group>,
+    /// Rows of earlier snapshots that have turned out to be a part of another row, and which row that is.
+    pub united: Vec<(GroupId, GroupId)>,
     /// How far the figures can be trusted.
     pub trust: Trust,
     /// What the user should know beside the figures.

@@ -35,6 +35,7 @@ impl Picture<'_> {
         Snapshot {
             at: now,
             since,
+            united: self.accounts.rows.united(),
             trust: self.trust(&groups, since, now),
             notes: notes_of_all(&self.accounts.totals),
             groups,

@@ -79,6 +79,7 @@ pub fn five(seconds: u64) -> Snapshot {
         at: Nanos::from_millis(1_000 * (seconds + 100)),
         since: Nanos::from_millis(100_000),
         groups,
+        united: Vec::new(),
         trust: trust(seconds * 260_000),
         unknown: wirelap_correlate::Unknown::default(),
         notes: Vec::new(),

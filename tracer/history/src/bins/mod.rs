@@ -1,5 +1,9 @@
 //! Counts of times in logarithmic bins: sparse, so that thousands of them can be kept, and easy to add and subtract.
 
+mod dense;
+
+pub(crate) use dense::DenseBins;
+
 use wirelap_correlate::Summary;
 use wirelap_events::{Nanos, Saturate, Total};
 
@@ -8,13 +12,16 @@ const STEPS: u64 = 32;
 /// The number of bits that tell bins of one doubling apart.
 const STEP_BITS: u32 = STEPS.trailing_zeros();
 
-/// Counts of times in nanoseconds. A bin is at most a thirty-second part (3.2 %) wide, relative to its values.
+/// Counts of times in nanoseconds. A bin is at most a thirty-second part (3.2 %) wide, relative to its values. Their number, their sum, and
+/// the smallest and the largest of them are exact.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bins {
     /// Bins with values and how many, the smallest first.
-    counts: Vec<(u16, u32)>,
+    counts: Vec<(u16, u64)>,
     count: u64,
     sum: u64,
+    /// The smallest and the largest value; 0 without values.
+    limits: (u64, u64),
 }
 
 /// The bin of a value.
@@ -39,53 +46,95 @@ fn bounds_of(bin: u16) -> (u64, u64) {
 }
 
 impl Bins {
-    /// Adds a value in nanoseconds.
-    pub fn add(&mut self, value: u64) {
-        self.add_to(bin_of(value), 1);
-        self.count.grow(1);
-        self.sum.grow(value);
+    /// What was counted elsewhere: each bin once, with at least one value, the smallest first.
+    pub(crate) fn from_parts(
+        counts: Vec<(u16, u64)>,
+        count: u64,
+        sum: u64,
+        limits: (u64, u64),
+    ) -> Bins {
+        Bins { counts, count, sum, limits }
     }
 
-    fn add_to(&mut self, bin: u16, count: u32) {
+    /// The numbers of the bins with values and how many, the smallest first.
+    pub(crate) fn counts(&self) -> &[(u16, u64)] {
+        &self.counts
+    }
+
+    /// Adds a value in nanoseconds.
+    pub fn add(&mut self, value: u64) {
+        let bin = bin_of(value);
         match self.counts.binary_search_by_key(&bin, |&(bin, _)| bin) {
-            Ok(at) => self.counts[at].1.grow(count),
-            Err(at) => self.counts.insert(at, (bin, count)),
+            Ok(at) => self.counts[at].1.grow(1),
+            Err(at) => self.counts.insert(at, (bin, 1)),
         }
+        self.grow(1, value, (value, value));
+    }
+
+    fn grow(&mut self, count: u64, sum: u64, limits: (u64, u64)) {
+        self.limits = match self.count {
+            0 => limits,
+            _ => (self.limits.0.min(limits.0), self.limits.1.max(limits.1)),
+        };
+        self.count.grow(count);
+        self.sum.grow(sum);
     }
 
     /// Adds another's values.
     pub fn merge(&mut self, other: &Bins) {
-        let mine = std::mem::take(&mut self.counts);
-        self.counts = Vec::with_capacity(mine.len().max(other.counts.len()));
-        let mut theirs = other.counts.iter().copied().peekable();
-        for (bin, mut count) in mine {
-            while let Some(&(before, more)) = theirs.peek().filter(|(theirs, _)| *theirs <= bin) {
-                theirs.next();
-                if before == bin {
-                    count.grow(more);
-                } else {
-                    self.counts.push((before, more));
-                }
-            }
-            self.counts.push((bin, count));
+        if other.count == 0 {
+            return;
         }
-        self.counts.extend(theirs);
-        self.count.grow(other.count);
-        self.sum.grow(other.sum);
+        let known = self.counts.len();
+        let mut at = 0;
+        for &(bin, count) in &other.counts {
+            at = self.place(bin, at, known);
+            match self.counts.get_mut(at).filter(|mine| at < known && mine.0 == bin) {
+                Some(mine) => mine.1.grow(count),
+                None => self.counts.push((bin, count)),
+            }
+        }
+        if self.counts.len() > known {
+            // Two sequences in order, which a stable sort finds and merges.
+            self.counts.sort_by_key(|mine| mine.0);
+        }
+        self.grow(other.count, other.sum, other.limits);
     }
 
-    /// Removes values that were added before by [`Bins::merge`].
+    /// Removes values that were added before by [`Bins::merge`]. The smallest and the largest value stay as they were, even if they are among
+    /// them; [`Bins::set_limits`] sets them.
     pub fn subtract(&mut self, other: &Bins) {
-        let mut theirs = other.counts.iter().copied().peekable();
-        for (bin, count) in &mut self.counts {
-            while theirs.next_if(|(theirs, _)| *theirs < *bin).is_some() {}
-            if let Some((_, less)) = theirs.next_if(|(theirs, _)| *theirs == *bin) {
-                count.shrink(less);
+        let (mut at, known) = (0, self.counts.len());
+        let mut has_empty = false;
+        for &(bin, count) in &other.counts {
+            at = self.place(bin, at, known);
+            if let Some(mine) = self.counts.get_mut(at).filter(|mine| mine.0 == bin) {
+                mine.1.shrink(count);
+                has_empty |= mine.1 == 0;
             }
         }
-        self.counts.retain(|&(_, count)| count > 0);
+        if has_empty {
+            self.counts.retain(|&(_, count)| count > 0);
+        }
         self.count.shrink(other.count);
         self.sum.shrink(other.sum);
+        if self.count == 0 {
+            (self.sum, self.limits) = (0, (0, 0));
+            self.counts.clear();
+        }
+    }
+
+    /// Sets the smallest and the largest value, where they are known after [`Bins::subtract`].
+    pub(crate) fn set_limits(&mut self, (min, max): (u64, u64)) {
+        if self.count > 0 {
+            self.limits = (min, max);
+        }
+    }
+
+    /// Where a bin is among the first `known`, or else where a larger one is; not before `at`.
+    fn place(&self, bin: u16, at: usize, known: usize) -> usize {
+        let later = self.counts.get(at..known).unwrap_or_default();
+        at.saturating_add(later.partition_point(|mine| mine.0 < bin))
     }
 
     /// How many values there are.
@@ -102,60 +151,66 @@ impl Bins {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (Nanos, Nanos, u64)> + '_ {
         self.counts.iter().map(|&(bin, count)| {
             let (low, high) = bounds_of(bin);
-            (Nanos(low), Nanos(high), u64::from(count))
+            (Nanos(low), Nanos(high), count)
         })
     }
 
-    /// The middle of the bin in which the value lies that this share of the values does not exceed; 0 without values.
+    /// The smallest value; 0 without values.
+    pub fn min(&self) -> Nanos {
+        Nanos(self.limits.0)
+    }
+
+    /// The largest value; 0 without values.
+    pub fn max(&self) -> Nanos {
+        Nanos(self.limits.1)
+    }
+
+    /// The value that this share of the values does not exceed, 0 without values: the middle of its bin, and thereby at most 1.6 % from the
+    /// exact one. The smallest and the largest value are exact.
     pub fn quantile(&self, share: f64) -> Nanos {
         let wanted = (share.clamp(0.0, 1.0) * self.count as f64).ceil().max(1.0);
         let mut seen = 0u64;
+        let (min, max) = self.limits;
+        if wanted >= self.count as f64 {
+            return Nanos(max);
+        }
+        if wanted <= 1.0 {
+            return Nanos(min);
+        }
         for (low, high, count) in self.iter() {
             seen.grow(count);
             if seen as f64 >= wanted {
-                return Nanos(low.0.midpoint(high.0));
+                return Nanos(low.0.midpoint(high.0).clamp(min, max));
             }
         }
-        self.iter().last().map_or(Nanos(0), |(low, high, _)| Nanos(low.0.midpoint(high.0)))
+        Nanos(max)
     }
 
-    /// The quantiles. The smallest and the largest value are the limits of their bins.
+    /// The quantiles.
     pub fn summary(&self) -> Summary {
-        if self.count == 0 {
-            return Summary::default();
-        }
         Summary {
             count: self.count,
-            min: self.iter().next().map_or(Nanos(0), |(low, ..)| low),
+            min: self.min(),
             p50: self.quantile(0.5),
             p90: self.quantile(0.9),
             p99: self.quantile(0.99),
             p999: self.quantile(0.999),
-            max: self.iter().last().map_or(Nanos(0), |(_, high, _)| high),
+            max: self.max(),
         }
     }
 
     /// How many values are larger than this one, its own bin not included.
     pub fn above(&self, value: Nanos) -> u64 {
         let bin = bin_of(value.0);
-        self.counts
-            .iter()
-            .filter(|&&(other, _)| other > bin)
-            .map(|&(_, count)| u64::from(count))
-            .total()
+        self.counts.iter().filter(|&&(other, _)| other > bin).map(|&(_, count)| count).total()
     }
 
     /// The memory that it takes, in bytes.
     pub fn bytes(&self) -> usize {
         self.counts
             .capacity()
-            .saturating_mul(size_of::<(u16, u32)>())
+            .saturating_mul(size_of::<(u16, u64)>())
             .saturating_add(size_of::<Bins>())
-    }
-
-    /// Gives back memory that is not used.
-    pub fn shrink(&mut self) {
-        self.counts.shrink_to_fit();
     }
 }
 
@@ -198,7 +253,12 @@ mod tests {
             sorted.sort_unstable();
             let below = |at: &usize| (*at as f64) < (share * sorted.len() as f64).ceil() - 1.0;
             let at = (0..sorted.len()).find(|at| !below(at)).unwrap_or(sorted.len() - 1);
-            prop_assert_eq!(bin_of(bins.quantile(share).0), bin_of(sorted[at]));
+            // The exact value `v` is in a bin of at most `v / 32` values, and the middle of that at most half of it away.
+            let (found, exact) = (bins.quantile(share).0, sorted[at]);
+            prop_assert_eq!(bin_of(found), bin_of(exact));
+            prop_assert!(found.abs_diff(exact) <= exact / 64);
+            let last = sorted.len() - 1;
+            prop_assert_eq!((bins.min(), bins.max()), (Nanos(sorted[0]), Nanos(sorted[last])));
         }
 
         #[test]
@@ -210,6 +270,7 @@ mod tests {
             both.merge(&two);
             prop_assert_eq!(&both, &a.iter().chain(&b).copied().collect::<Bins>());
             both.subtract(&two);
+            both.set_limits(one.limits);
             prop_assert_eq!(both, one);
         }
 

@@ -1,0 +1,49 @@
+//! What an entry of the log says.
+
+use wirelap_correlate::{Reliability, Severity, VerdictKind};
+use wirelap_events::{GroupId, Nanos, Pid};
+
+/// Something that has happened.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LogEvent {
+    /// A row has appeared.
+    RowAppeared,
+    /// A row delivers nothing any more.
+    RowSilent,
+    /// A silent row delivers again, after so long.
+    RowSpeaks(Nanos),
+    /// A process of a row has ended.
+    ProcessGone {
+        /// Its role.
+        role: String,
+        /// Its name.
+        comm: String,
+        /// Its id.
+        pid: Pid,
+    },
+    /// A verdict holds from now on.
+    VerdictBegan(VerdictKind, Severity),
+    /// A verdict holds no more.
+    VerdictEnded(VerdictKind),
+    /// So many events did not fit into the ring buffer in the four seconds from the time of the entry on.
+    EventsLost(u64),
+    /// A row can be trusted more or less than before.
+    Trust(Reliability),
+    /// So many messages ought to have arrived and have not.
+    Overdue(u64),
+    /// No message is overdue any more.
+    NothingOverdue,
+    /// What became of something that the user has asked for, as a sentence.
+    Note(String),
+}
+
+/// An entry of the log.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LogEntry {
+    /// When.
+    pub at: Nanos,
+    /// The row: its id, and its middleware, broker and address; `None` if it concerns no single row.
+    pub row: Option<(GroupId, String)>,
+    /// What.
+    pub event: LogEvent,
+}

@@ -1,0 +1,95 @@
+//! What has happened, found by comparing successive snapshots.
+//!
+//! | module | what |
+//! |---|---|
+//! | `entry` | what an entry says |
+//! | `row` | what happens to one row |
+//! | `steady` | states that count once they have lasted |
+
+mod entry;
+mod row;
+mod steady;
+
+pub use entry::{LogEntry, LogEvent};
+
+use row::{RowState, name};
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use wirelap_correlate::Snapshot;
+use wirelap_events::{GroupId, Nanos};
+
+/// The most entries that are kept.
+const ENTRIES: usize = 10_000;
+/// Losses of events in so long a time are one entry.
+const ONE_LOSS: Nanos = Nanos(4_000_000_000);
+
+/// What has happened, in order; the oldest entries go.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    entries: VecDeque<LogEntry>,
+    rows: FxHashMap<GroupId, RowState>,
+    forgotten: u64,
+}
+
+impl Log {
+    /// The entries, the newest first.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &LogEntry> + '_ {
+        self.entries.iter().rev()
+    }
+
+    /// How many older entries were removed.
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
+    }
+
+    /// Adds a sentence.
+    pub fn note(&mut self, at: Nanos, sentence: String) {
+        self.push(LogEntry { at, row: None, event: LogEvent::Note(sentence) });
+    }
+
+    /// Adds what is different in a newer snapshot.
+    pub fn compare(&mut self, before: &Snapshot, now: &Snapshot) {
+        for (part, _) in &now.united {
+            self.rows.remove(part);
+        }
+        self.lost(now.trust.lost().saturating_sub(before.trust.lost()), now.at);
+        for group in &now.groups {
+            let mut events = Vec::new();
+            let state = self.rows.entry(group.id).or_insert_with(|| {
+                events.push(LogEvent::RowAppeared);
+                RowState::new(now.at)
+            });
+            state.compare(group, now, &mut events);
+            for event in events {
+                let row = Some((group.id, name(group)));
+                self.push(LogEntry { at: now.at, row, event });
+            }
+        }
+    }
+
+    /// Adds a loss of events: to the entry of the last one, if that is recent.
+    fn lost(&mut self, count: u64, at: Nanos) {
+        if count == 0 {
+            return;
+        }
+        let recent = self.entries.iter_mut().rev().take_while(|entry| at - entry.at < ONE_LOSS);
+        for entry in recent {
+            if let LogEvent::EventsLost(sum) = &mut entry.event {
+                *sum = sum.saturating_add(count);
+                return;
+            }
+        }
+        self.push(LogEntry { at, row: None, event: LogEvent::EventsLost(count) });
+    }
+
+    fn push(&mut self, entry: LogEntry) {
+        if self.entries.len() >= ENTRIES {
+            self.entries.pop_front();
+            self.forgotten = self.forgotten.saturating_add(1);
+        }
+        self.entries.push_back(entry);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! Successive snapshots, and what is found to have happened.
+
+use super::*;
+use wirelap_correlate::{Group, Reliability, Severity, VerdictKind};
+use wirelap_correlate::{Overdue, Period, Verdict, Whereabouts};
+use wirelap_events::Pid;
+
+fn snapshot(ms: u64, delivered: u64) -> Snapshot {
+    let mut group = Group { id: GroupId(7), middleware: "mqtt".into(), ..Group::default() };
+    group.messages.delivered = delivered;
+    Snapshot { at: Nanos::from_millis(ms), groups: vec![group], ..Snapshot::default() }
+}
+
+fn events(snapshots: &[Snapshot]) -> Vec<LogEvent> {
+    let mut log = Log::default();
+    let mut before = Snapshot::default();
+    for snapshot in snapshots {
+        log.compare(&before, snapshot);
+        before = snapshot.clone();
+    }
+    let mut all: Vec<_> = log.iter().map(|entry| entry.event.clone()).collect();
+    all.reverse();
+    all
+}
+
+#[test]
+fn a_row_appears_falls_silent_and_speaks_again() {
+    let all = [snapshot(1_000, 5), snapshot(2_000, 5), snapshot(4_500, 5), snapshot(9_000, 6)];
+    let silence = Nanos::from_millis(8_000);
+    assert_eq!(
+        events(&all),
+        [LogEvent::RowAppeared, LogEvent::RowSilent, LogEvent::RowSpeaks(silence)]
+    );
+}
+
+#[test]
+fn losses_that_follow_each_other_are_few_entries() {
+    let lost = |ms, count| {
+        let mut snapshot = snapshot(ms, 0);
+        let probe = wirelap_events::Probe::Rx;
+        snapshot.trust.events_lost = vec![wirelap_correlate::ProbeLoss { probe, count }];
+        snapshot
+    };
+    let mut all = vec![lost(1_000, 0)];
+    all.extend((1..=40).map(|n| lost(1_000 + n * 250, n * 10)));
+    assert_eq!(
+        events(&all),
+        [
+            LogEvent::RowAppeared,
+            LogEvent::EventsLost(160),
+            LogEvent::Trust(Reliability::Unusable),
+            LogEvent::EventsLost(160),
+            LogEvent::EventsLost(80),
+        ]
+    );
+}
+
+#[test]
+fn what_flaps_each_quarter_second_fills_nothing() {
+    let all: Vec<_> = (0..2_000u64)
+        .map(|n| {
+            let mut now = snapshot(1_000 + n * 250, 100 + n);
+            now.since = now.at;
+            if n % 2 == 0 {
+                let severity = Severity::Problem;
+                let mut verdict = Verdict::new(VerdictKind::NagleDelayedAck, severity);
+                verdict.period = Some(Period { began: Nanos(1), ended: None, times: 1 });
+                now.groups[0].why.verdicts = vec![verdict];
+                now.groups[0].messages.matched = now.groups[0].messages.delivered;
+                now.groups[0].why.open = vec![Overdue {
+                    messages: 7,
+                    oldest: Nanos(1),
+                    place: Whereabouts::Broker,
+                    leg: 1,
+                    process: None,
+                    activity: None,
+                }];
+            }
+            now
+        })
+        .collect();
+    assert_eq!(events(&all), [LogEvent::RowAppeared]);
+}
+
+#[test]
+fn a_verdict_that_lasts_begins_and_ends() {
+    let with = |ms, holds: bool| {
+        let mut now = snapshot(ms, ms);
+        let mut verdict = Verdict::new(VerdictKind::NagleDelayedAck, Severity::Problem);
+        verdict.period = Some(Period { began: Nanos(1), ended: None, times: 1 });
+        now.groups[0].why.verdicts = if holds { vec![verdict] } else { Vec::new() };
+        now.groups[0].messages.matched = ms;
+        now
+    };
+    let all: Vec<_> = (1..120u64).map(|n| with(n * 250, (20..60).contains(&n))).collect();
+    let kind = VerdictKind::NagleDelayedAck;
+    assert_eq!(
+        events(&all),
+        [
+            LogEvent::RowAppeared,
+            LogEvent::VerdictBegan(kind, Severity::Problem),
+            LogEvent::VerdictEnded(kind)
+        ]
+    );
+}
+
+#[test]
+fn a_row_with_a_message_each_ten_seconds_is_not_silent_each_time() {
+    let all: Vec<_> = (0..4_000u64).map(|n| snapshot(n * 250, 1 + n / 40)).collect();
+    let silences = events(&all).into_iter().filter(|event| *event == LogEvent::RowSilent);
+    assert!(silences.count() <= 1, "only before it is known");
+}
+
+#[test]
+fn a_process_ends_once_and_its_row_is_named_after_its_server() {
+    let with = |ms, ended| {
+        let mut snapshot = snapshot(ms, 0);
+        let process = wirelap_correlate::Process { pid: Pid(1), ended, ..Default::default() };
+        snapshot.groups[0].processes = vec![process];
+        snapshot.groups[0].endpoint = Some(([127, 0, 0, 1], 1883).into());
+        snapshot
+    };
+    let all = [with(1_000, false), with(1_250, true), with(1_500, true)];
+    let (role, comm) = (String::new(), String::new());
+    let gone = LogEvent::ProcessGone { role, comm, pid: Pid(1) };
+    assert_eq!(events(&all), [LogEvent::RowAppeared, gone]);
+    let mut log = Log::default();
+    log.compare(&Snapshot::default(), &all[0]);
+    let row = log.iter().next().and_then(|entry| entry.row.clone());
+    assert_eq!(row.unwrap().1, "mqtt 127.0.0.1:1883");
+}
+
+#[test]
+fn the_log_is_bounded() {
+    let mut log = Log::default();
+    for at in 0..25_000u64 {
+        log.push(LogEntry { at: Nanos(at), row: None, event: LogEvent::EventsLost(1) });
+    }
+    assert_eq!((log.iter().len(), log.forgotten()), (ENTRIES, 15_000));
+    assert_eq!(log.iter().next().map(|entry| entry.at), Some(Nanos(24_999)));
+}

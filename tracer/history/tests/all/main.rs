@@ -1,0 +1,7 @@
+//! What holds of the past, whatever was delivered.
+
+mod collected;
+mod live;
+mod memory;
+mod messages;
+mod windows;
