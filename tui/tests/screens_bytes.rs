@@ -48,6 +48,7 @@ fn holes_and_retransmissions() {
         received: Unseen { packets: 1, bytes: 64 },
         uncaptured_bytes: 5 << 20,
         undecoded_bytes: 12_345,
+        unread_messages: 0,
     };
     group.overhead.detail.retransmissions = 17;
     group.overhead.detail.legs[2][Part::Retransmitted] = 23_456;

@@ -156,4 +156,9 @@ impl Slice {
             }
         }
     }
+
+    /// The memory that its rows take, in bytes.
+    pub fn bytes(&self) -> usize {
+        self.rows.iter().map(RowSlice::bytes).fold(size_of::<Slice>(), usize::saturating_add)
+    }
 }
