@@ -195,12 +195,16 @@ fn waited(hop: &Hop, snapshot: &Snapshot) -> Option<String> {
     (hop.migrated || hop.holder.held > Nanos(0)).then(|| wakeup(hop, snapshot))
 }
 
-/// How a thread was woken, and who had the CPU before it ran.
+/// How a thread was woken, on which CPU it ran, and who had that before.
 pub fn wakeup(hop: &Hop, snapshot: &Snapshot) -> String {
     let by = if hop.from_irq { "woken by an interrupt" } else { "woken by a thread" };
     let mut parts = vec![by.to_owned()];
-    if hop.migrated {
-        parts.push("moved to another CPU".into());
+    let cpu = hop.cpu.map(|cpu| cpu.on_host(hop.task.pid.host()).0);
+    match (hop.migrated, cpu) {
+        (true, Some(cpu)) => parts.push(format!("moved to CPU {cpu}")),
+        (true, None) => parts.push("moved to another CPU".into()),
+        (false, Some(cpu)) => parts.push(format!("ran on CPU {cpu}")),
+        (false, None) => {}
     }
     if hop.holder.held > Nanos(0) {
         parts.push(had_the_cpu(&hop.holder, snapshot));

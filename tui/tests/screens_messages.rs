@@ -11,7 +11,7 @@ use wirelap_events::{Delivery, Stamp, TopicId};
 use wirelap_history::{Message, MessageFate, Slice, Update};
 use wirelap_test_pipeline::deliveries::{self, MadeUp};
 use wirelap_test_pipeline::snapshots;
-use wirelap_tui::{Action, App, Request, Theme, render};
+use wirelap_tui::{Action, App, ReplayState, Request, Theme, render};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 /// From the clock of the made-up messages to the wall clock, in nanoseconds.
@@ -228,4 +228,25 @@ fn an_export_asks_for_the_message_that_is_shown() {
 
 fn theme(color: bool) -> Theme {
     if color { Theme::DARK } else { Theme::NONE }
+}
+
+#[test]
+fn the_slowest_message_of_all_rows_is_found_where_its_row_is_filtered_out() {
+    let mut app = app(snapshots::five(83), messages(), &[KeyCode::Esc]);
+    let slowest = messages().into_iter().max_by_key(|message| message.one_way).unwrap();
+    let other = app.rows().find(|row| row.id != slowest.group()).unwrap().middleware.clone();
+    app.on_key(KeyCode::Char('/').into());
+    for letter in other.chars() {
+        app.on_key(KeyCode::Char(letter).into());
+    }
+    app.on_key(KeyCode::Enter.into());
+    assert_ne!(app.selected().unwrap().id, slowest.group());
+    app.set_replay(Some(ReplayState::default()));
+    app.on_key(KeyCode::Char('!').into());
+    assert!(app.select_slowest());
+    assert_eq!(app.selected().unwrap().id, slowest.group());
+    let listed = app.listed();
+    let selected = listed[app.message_position(&listed)];
+    assert_eq!(selected.delivery.message, slowest.delivery.message);
+    assert!(!app.select_slowest());
 }

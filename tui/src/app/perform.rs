@@ -48,6 +48,7 @@ impl App {
             Command::Replay(control) => {
                 if control == ReplayControl::Worst {
                     self.show(View::Messages);
+                    self.messages.seeks_slowest = true;
                 }
                 return Action::Request(Request::Replay(control));
             }

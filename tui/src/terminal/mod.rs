@@ -213,7 +213,7 @@ fn take_updates(app: &mut App, source: &mut dyn Source) -> bool {
         app.refresh();
         redraw = true;
     }
-    redraw
+    app.select_slowest() || redraw
 }
 
 /// Puts a text into the terminal's clipboard (OSC 52), where the terminal has that.

@@ -98,6 +98,28 @@ impl App {
         Some(Action::Redraw)
     }
 
+    /// Selects the slowest message of all rows, and its row, if `!` asked for it. Returns whether it did.
+    pub fn select_slowest(&mut self) -> bool {
+        if !std::mem::take(&mut self.messages.seeks_slowest) {
+            return false;
+        }
+        let messages = self.history().messages();
+        let of_row = |group: &Group| messages.slowest(group.id).max_by_key(|message| message.one_way);
+        let all = self.snapshot().groups.iter().filter_map(of_row);
+        let Some(slowest) = all.max_by_key(|message| message.one_way) else { return true };
+        let (group, identity) = (slowest.group(), identity(slowest));
+        if self.rows().all(|row| row.id != group) {
+            self.filter.clear();
+            self.arrange();
+        }
+        self.selected = Some(group);
+        self.messages.filter.clear();
+        self.messages.list = List::Slowest;
+        self.messages.selected = Some(identity);
+        self.close_message();
+        true
+    }
+
     fn close_message(&mut self) {
         self.messages.open = None;
         self.scroll = 0;

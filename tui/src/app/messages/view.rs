@@ -76,4 +76,6 @@ pub struct MessagesView {
     pub(super) position: usize,
     pub(super) open: Option<Message>,
     pub(super) leg: usize,
+    /// Whether the slowest message of all rows is selected once the updates of a replay have come.
+    pub(in crate::app) seeks_slowest: bool,
 }
