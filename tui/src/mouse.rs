@@ -2,9 +2,10 @@
 
 use crate::app::{Action, App, Command, Motion, Overlay, View, palette};
 use crate::layout::{self, PanelAreas, split_top, window};
-use crate::render::{self, ScreenAreas, footer, stages, table::TableParts, tabs};
+use crate::render::{self, ScreenAreas, distribution, footer, stages, table::TableParts, tabs};
 use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
+use wirelap_events::Nanos;
 
 /// Lines that a step of the wheel scrolls.
 const WHEEL: i16 = 3;
@@ -27,6 +28,7 @@ impl App {
                 }
                 action
             }
+            MouseEventKind::Drag(MouseButton::Left) => self.on_drag(at, &areas.panels),
             MouseEventKind::ScrollUp => self.on_wheel(at, &areas, -1),
             MouseEventKind::ScrollDown => self.on_wheel(at, &areas, 1),
             _ => Action::Ignore,
@@ -100,7 +102,26 @@ impl App {
         if let Some(area) = areas.stages.filter(|area| area.contains(at)) {
             return self.select_clicked(stages::row_at(self, area, at.y));
         }
-        Action::Ignore
+        match self.column_at(at, areas) {
+            Some(column) => {
+                self.begin_span(column);
+                Action::Redraw
+            }
+            None => Action::Ignore,
+        }
+    }
+
+    /// Selects a time on the heat map.
+    fn on_drag(&mut self, at: Position, areas: &PanelAreas) -> Action {
+        let column = self.column_at(at, areas);
+        let changed = column.is_some_and(|column| self.extend_span(column));
+        if changed { Action::Redraw } else { Action::Ignore }
+    }
+
+    /// The time of the column of the heat map at a position.
+    fn column_at(&self, at: Position, areas: &PanelAreas) -> Option<(Nanos, Nanos)> {
+        let area = areas.whole.filter(|_| self.view() == View::Distribution)?;
+        distribution::column_at(self, area, at)
     }
 
     fn select_clicked(&mut self, row: Option<usize>) -> Action {

@@ -261,6 +261,7 @@ pub fn off_cpu(off: &OffCpu, snapshot: &Snapshot) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirelap_events::Cpu;
     use wirelap_test_pipeline::deliveries;
 
     #[test]
@@ -276,6 +277,21 @@ mod tests {
             let expected: Nanos = delivery.segments().map(|(_, segments)| segments.sum()).sum();
             assert_eq!(sum, expected, "{:?}", delivery.message);
         }
+    }
+
+    #[test]
+    fn the_cpu_has_its_number_on_its_own_host() {
+        let chain = |delivery: &Delivery| delivery.legs[0].chain.first().copied();
+        let mut hop = chain(&deliveries::contended(1)).unwrap();
+        hop.holder = Holder::default();
+        let said = |hop: &Hop| wakeup(hop, &Snapshot::default());
+        let (before, cpu) = (said(&Hop { cpu: None, migrated: false, ..hop }), Cpu(3));
+        hop.cpu = Some(cpu.on_host(2));
+        hop.task.pid = hop.task.pid.on_host(2);
+        hop.migrated = false;
+        assert_eq!(said(&hop), format!("{before}, ran on CPU 3"));
+        hop.migrated = true;
+        assert_eq!(said(&hop), format!("{before}, moved to CPU 3"));
     }
 
     #[test]

@@ -114,7 +114,8 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
     }
     if trust.window_share < 1.0 && !is_blank(snapshot) {
         out.push(format!(
-            "Sampling: traced {} of the time; rates and bytes cover that time only.",
+            "Sampling: traced {} of the time; rates and bytes cover that time only. Fewer sockets (--ports, --pid) or a lower rate are \
+             traced for more of the time.",
             text::share(trust.window_share)
         ));
     }
@@ -123,7 +124,7 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
             out.push(format!("{} {what}", text::bytes(count)));
         }
     };
-    bytes(trust.uncaptured_bytes, "of payload were beyond the snap length and not captured.");
+    bytes(trust.uncaptured_bytes, "of payload were beyond the snap length (--snap) and not captured.");
     bytes(
         trust.undecoded_bytes,
         "could not be decoded: a gap, or a connection joined in mid-stream.",

@@ -2,15 +2,16 @@
 
 #![allow(missing_docs, reason = "a test")]
 
-use crossterm::event::KeyCode;
+use crossterm::event::{KeyCode, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::layout::Rect;
 use ratatui::style::Color;
 use wirelap_correlate::snapshot::Snapshot;
 use wirelap_events::{GroupId, Nanos};
 use wirelap_history::Update;
 use wirelap_test_pipeline::{histories, snapshots};
-use wirelap_tui::{App, Theme, render};
+use wirelap_tui::{Action, App, Theme, render};
 
 const SIZES: [(u16, u16); 3] = [(80, 24), (120, 40), (200, 60)];
 
@@ -149,4 +150,34 @@ fn the_tail_has_a_sign_and_a_colour() {
     let buffer = plain.backend().buffer();
     assert!(buffer.content().iter().all(|cell| cell.fg == Color::Reset));
     assert_eq!(buffer.content().iter().filter(|cell| cell.symbol() == "•").count(), dots.len());
+}
+
+/// A time that is drawn with the mouse over the heat map has its own figures, at both arrangements of the plots.
+#[test]
+fn a_time_is_selected_with_the_mouse() {
+    for (size, line) in [((80, 24), 8), ((200, 60), 12)] {
+        let mut app = app(histories::five(0..30, None), &keys("5"));
+        let screen = Rect::new(0, 0, size.0, size.1);
+        let mut mouse = |kind, column| {
+            let modifiers = KeyModifiers::NONE;
+            app.on_mouse(MouseEvent { kind, column, row: line, modifiers }, screen)
+        };
+        // The last column is the present second, which has only begun.
+        let last = size.0 - 1;
+        assert_eq!(mouse(MouseEventKind::Down(MouseButton::Left), last - 4), Action::Redraw);
+        assert_eq!(mouse(MouseEventKind::Drag(MouseButton::Left), last - 4), Action::Redraw);
+        assert_eq!(mouse(MouseEventKind::Drag(MouseButton::Left), last - 6), Action::Redraw);
+        assert_eq!(mouse(MouseEventKind::Drag(MouseButton::Left), last - 6), Action::Ignore);
+        assert_eq!(mouse(MouseEventKind::Drag(MouseButton::Left), 1), Action::Ignore);
+        let shown = text(&app, size);
+        let (from, to) = app.distribution().span().unwrap();
+        assert_eq!(to - from, Nanos(3_000_000_000));
+        let selected = &app.history().over_time(GroupId(0), (from, to), 1)[0].one_way;
+        let facts = format!("{} messages", selected.count());
+        assert!(selected.count() > 0 && shown.contains("selected (Esc"), "{shown}");
+        assert!(shown.replace(',', "").contains(&facts), "{facts} {shown}");
+        app.on_key(KeyCode::Esc.into());
+        assert!(text(&app, size).contains("since start"));
+        assert_eq!(app.view(), wirelap_tui::View::Distribution);
+    }
 }

@@ -53,7 +53,7 @@ impl Default for Config {
             hosts: Vec::new(),
             topics: false,
             labels: Vec::new(),
-            max_flows: 16_384,
+            max_flows: 65_536,
             max_bytes: 256 << 20,
             max_messages: 65_536,
             max_threads: 16_384,

@@ -46,6 +46,15 @@ fn has_hung_up(stream: &impl AsFd) -> bool {
         && asked[0].revents().intersects(gone)
 }
 
+/// Waits until standard input can be read, has ended, or a signal comes; at most so long. Returns whether there is
+/// something to read, the end included.
+pub fn wait_for_input(limit: Duration) -> bool {
+    let stdin = io::stdin();
+    let mut asked = [PollFd::new(&stdin, PollFlags::IN)];
+    // A limit beyond the range of the kernel's clock is none.
+    matches!(poll(&mut asked, Timespec::try_from(limit).ok().as_ref()), Ok(1))
+}
+
 /// Writes to a stream on a thread of its own, so that a reader that does not read (a full pipe, a terminal stopped with
 /// Ctrl-S) blocks the caller only as long as the caller wants.
 #[derive(Debug)]

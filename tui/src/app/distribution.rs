@@ -1,6 +1,7 @@
-//! Which plot of the distribution is shown where there is no room for all of them.
+//! Which plot of the distribution is shown where there is no room for all of them, and which time the user selected.
 
 use super::Motion;
+use wirelap_events::Nanos;
 
 /// A plot of the distribution of latencies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -32,12 +33,39 @@ impl Plot {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Distribution {
     plot: Plot,
+    /// The column of the heat map where a selection with the mouse began.
+    anchor: Option<(Nanos, Nanos)>,
+    span: Option<(Nanos, Nanos)>,
 }
 
 impl Distribution {
     /// The plot that is shown alone.
     pub fn plot(self) -> Plot {
         self.plot
+    }
+
+    /// The time that the user selected in place of the window.
+    pub fn span(self) -> Option<(Nanos, Nanos)> {
+        self.span
+    }
+
+    /// Begins a selection in a column of the heat map; what was selected before is not any more.
+    pub fn begin_span(&mut self, column: (Nanos, Nanos)) {
+        self.anchor = Some(column);
+        self.span = None;
+    }
+
+    /// Selects from where the selection began up to a column, both included. Returns whether anything has changed.
+    pub fn extend_span(&mut self, (from, to): (Nanos, Nanos)) -> bool {
+        let Some((first, last)) = self.anchor else { return false };
+        let span = Some((first.min(from), last.max(to)));
+        std::mem::replace(&mut self.span, span) != span
+    }
+
+    /// Ends the selection. Returns whether there was one.
+    pub fn clear_span(&mut self) -> bool {
+        self.anchor = None;
+        self.span.take().is_some()
     }
 
     /// Shows the next plot; after the last one the first.
@@ -61,6 +89,23 @@ impl Distribution {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_time_is_selected_in_both_directions() {
+        let column = |second: u64| (Nanos(second), Nanos(second + 1));
+        let mut state = Distribution::default();
+        assert!(!state.extend_span(column(5)));
+        state.begin_span(column(5));
+        assert_eq!(state.span(), None);
+        assert!(state.extend_span(column(8)));
+        assert!(!state.extend_span(column(8)));
+        assert_eq!(state.span(), Some((Nanos(5), Nanos(9))));
+        assert!(state.extend_span(column(2)));
+        assert_eq!(state.span(), Some((Nanos(2), Nanos(6))));
+        assert!(state.clear_span());
+        assert!(!state.clear_span());
+        assert!(!state.extend_span(column(2)));
+    }
 
     #[test]
     fn the_arrows_stop_at_the_ends() {

@@ -16,7 +16,7 @@ use crate::theme::Theme;
 use std::sync::Arc;
 use wirelap_correlate::Reliability;
 use wirelap_correlate::snapshot::{Group, Snapshot, Trust};
-use wirelap_events::GroupId;
+use wirelap_events::{GroupId, Nanos};
 use wirelap_history::{History, Slice, Update, Window};
 
 /// The largest scroll position, in lines; no panel has more lines. Drawing stops at the panel's end in any case, but
@@ -131,6 +131,7 @@ impl App {
         self.history = History::default();
         self.last_deliveries = LastDeliveries::default();
         self.comparing = Comparing::default();
+        self.distribution.clear_span();
         self.held.clear();
     }
 
@@ -206,6 +207,16 @@ impl App {
     /// The state of the view "spread".
     pub fn distribution(&self) -> Distribution {
         self.distribution
+    }
+
+    /// Begins to select a time on the heat map.
+    pub(crate) fn begin_span(&mut self, column: (Nanos, Nanos)) {
+        self.distribution.begin_span(column);
+    }
+
+    /// Selects up to a column of the heat map. Returns whether anything has changed.
+    pub(crate) fn extend_span(&mut self, column: (Nanos, Nanos)) -> bool {
+        self.distribution.extend_span(column)
     }
 
     /// What fills the body.

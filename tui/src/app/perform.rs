@@ -70,6 +70,9 @@ impl App {
         if self.overlay.take().is_some() {
             return Action::Redraw;
         }
+        if self.view == View::Distribution && self.distribution.clear_span() {
+            return Action::Redraw;
+        }
         if self.view != View::Overview {
             self.view = View::Overview;
         } else if self.filter.is_empty() {
@@ -120,6 +123,7 @@ impl App {
 
     fn set_window(&mut self, window: wirelap_history::Window) {
         self.window = window;
+        self.distribution.clear_span();
         self.refresh();
     }
 

@@ -54,6 +54,12 @@ impl TimeAxis {
         usize::try_from(since).unwrap_or(usize::MAX).min(self.columns.saturating_sub(1))
     }
 
+    /// From when to when a column is.
+    pub fn period(&self, column: usize) -> (Nanos, Nanos) {
+        let from = self.from + self.step * column as u64;
+        (from, from + self.step)
+    }
+
     /// Where labels stand, counted from the right end, with what they say: how long ago that was.
     pub fn ticks(&self, now: Nanos, apart: usize) -> Vec<(usize, String)> {
         let last = self.column(now);

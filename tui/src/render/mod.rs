@@ -26,7 +26,7 @@ mod bytes;
 mod columns_list;
 mod compare;
 mod details;
-mod distribution;
+pub(crate) mod distribution;
 mod experiments;
 pub(crate) mod footer;
 mod header;

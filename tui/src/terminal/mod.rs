@@ -14,7 +14,7 @@ use ratatui::layout::{Position, Rect, Size};
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
-use wirelap_process::stdio::{BackgroundWriter, Terminals};
+use wirelap_process::stdio::{BackgroundWriter, Terminals, wait_for_input};
 
 /// How [`run`] behaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +61,11 @@ pub enum TuiError {
 /// The longest wait for a key before `should_stop` is called again.
 const KEY_WAIT: Duration = Duration::from_millis(50);
 
-/// The shortest wait for a key: with a wait of zero, crossterm does not read keys.
-const SHORTEST_WAIT: Duration = Duration::from_millis(1);
+/// The longest time for reading input that is there. It may be the beginning of a key's sequence.
+const INPUT_LOOK: Duration = Duration::from_millis(1);
+
+/// The time for a look whether the size of the terminal has changed: long enough for one call of `poll(2)`.
+const RESIZE_LOOK: Duration = Duration::from_micros(50);
 
 /// Shows the screen until the user leaves or `should_stop` returns true. Blocks.
 ///
@@ -164,7 +167,7 @@ fn react(
             due = Instant::now() + options.refresh;
             redraw = take_updates(app, source);
         }
-        let wait = due.saturating_duration_since(Instant::now()).clamp(SHORTEST_WAIT, KEY_WAIT);
+        let wait = due.saturating_duration_since(Instant::now()).min(KEY_WAIT);
         if redraw {
             terminal.draw(|frame| render::screen(frame, app, app.theme()))?;
         }
@@ -228,8 +231,13 @@ fn screenshot(app: &App, size: Size) -> Request {
 
 /// Waits for one input event and lets the app react to it.
 fn next_input(app: &mut App, area: Rect, wait: Duration) -> Result<Action, TuiError> {
-    if !event::poll(wait)? {
-        return Ok(Action::Ignore);
+    // With a limit, `event::poll` calls `poll(2)` with 0 ms again and again during the limit's last millisecond: 2 % of a core. With a
+    // limit of zero, it only looks at what it has read before.
+    if !event::poll(Duration::ZERO)? {
+        let limit = if wait_for_input(wait) { INPUT_LOOK } else { RESIZE_LOOK };
+        if !event::poll(limit)? {
+            return Ok(Action::Ignore);
+        }
     }
     Ok(match event::read()? {
         Event::Key(key) => app.on_key(key),

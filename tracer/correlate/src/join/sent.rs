@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use wirelap_events::GlobalKey;
 
 /// Senders that are remembered; beyond, all are forgotten and begin anew.
-const MAX_SENDERS: usize = 16_384;
+const MAX_SENDERS: usize = 65_536;
 
 /// Runs of numbers that are remembered of a sender; beyond, the oldest goes.
 const MAX_RUNS: usize = 64;

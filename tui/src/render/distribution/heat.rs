@@ -13,6 +13,7 @@
 
 use super::super::plot::{self, GUTTER};
 use super::shown::Shown;
+use crate::app::App;
 use crate::chart::{LogAxis, TimeAxis, column_length};
 use crate::layout::{count, split_top};
 use crate::text;
@@ -33,12 +34,14 @@ const SHADES: [(f64, &str); 4] = [(0.05, "░"), (0.15, "▒"), (0.4, "▓"), (f
 
 /// Draws the heat map, the throughput, the axis and the legend.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
-    let width = usize::from(area.width.saturating_sub(GUTTER));
     let bars = if area.height >= HIGH { 3 } else { 1 };
     let history = shown.app.history();
-    let now = history.latest().at;
-    let (begin, _) = history.extent(shown.app.window());
-    let times = TimeAxis::back_to(begin, now, width);
+    // A selected time ends where the next column begins.
+    let (begin, end) = match shown.app.distribution().span() {
+        Some((from, to)) => (from, to - Nanos(1)),
+        None => shown.period,
+    };
+    let (width, times) = axis(shown.app, area);
     let columns = history.over_time(shown.group, (times.from, times.to), times.columns);
     let lines = legend(shown, &columns, times, usize::from(area.width).saturating_sub(2));
     let below = count(lines.len()) + 2;
@@ -50,15 +53,31 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
     let first = width - times.columns;
     self::map(frame, map, shown, (first, &columns));
     self::throughput(frame, throughput, shown, (first, &columns));
-    let ticks = times.ticks(now, APART).into_iter().map(|(x, label)| (first + x, label));
+    let ticks = times.ticks(history.latest().at, APART).into_iter().map(|(x, label)| (first + x, label));
     plot::horizontal(frame, rest, &ticks.collect::<Vec<_>>(), shown.theme);
-    thicken(frame, rest, first + times.column(begin)..=first + times.column(now), shown.theme);
+    thicken(frame, rest, first + times.column(begin)..=first + times.column(end), shown.theme);
     for (at, line) in lines.iter().enumerate() {
         plot::put(frame, rest, (1, 2 + at), line, shown.theme.dim());
     }
 }
 
-/// Makes the part of the axis thick that the window is.
+/// The width of the map in an area, and its axis, which ends at the right edge.
+fn axis(app: &App, area: Rect) -> (usize, TimeAxis) {
+    let width = usize::from(area.width.saturating_sub(GUTTER));
+    let history = app.history();
+    let (begin, _) = history.extent(app.window());
+    (width, TimeAxis::back_to(begin, history.latest().at, width))
+}
+
+/// From when to when the column at the horizontal position `x` is, if there is one.
+pub fn column_at(app: &App, area: Rect, x: u16) -> Option<(Nanos, Nanos)> {
+    let (width, times) = axis(app, area);
+    let inside = usize::from(x.checked_sub(plot::inside(area).x)?);
+    let column = inside.checked_sub(width.saturating_sub(times.columns))?;
+    (column < times.columns).then(|| times.period(column))
+}
+
+/// Makes the part of the axis thick that the shown time is.
 fn thicken(
     frame: &mut Frame<'_>,
     axis: Rect,
@@ -151,8 +170,10 @@ fn legend(shown: &Shown<'_>, columns: &[Column], times: TimeAxis, width: usize) 
     let shades = ["░ <5 %", "▒ <15 %", "▓ <40 %", "█ more"].map(text::unbroken).join(" ");
     let top = text::unbroken(&text::number(highest_rate(shown, columns)));
     let step = text::unbroken(&column_length(times.step));
+    let selected = shown.app.distribution().span().is_some();
+    let shown = if selected { "selected time" } else { "window" };
     let legend = format!(
-        "a column is {step}: {shades} of its messages, {tail}, msg/s up to {top}, ━ the window"
+        "a column is {step}: {shades} of its messages, {tail}, msg/s up to {top}, ━ the {shown}"
     );
     text::wrap(&legend, width)
 }

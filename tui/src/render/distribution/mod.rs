@@ -25,11 +25,11 @@ use crate::layout::{count, split_top};
 use crate::theme::Theme;
 use crate::{columns, text};
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 use shown::{Shown, quantile};
 use wirelap_correlate::snapshot::Group;
-use wirelap_events::Nanos;
+use wirelap_events::{GroupId, Nanos};
 use wirelap_history::{Bins, Window};
 
 /// From this size on, all plots are shown at once.
@@ -38,11 +38,10 @@ const ALL_FROM: (u16, u16) = (100, 30);
 /// Draws the view.
 pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let Some(group) = app.selected() else { return };
-    let bins = app.history().one_way(group.id, app.window());
-    let tail = quantile(&bins, 0.99);
-    let shown = Shown { app, group: group.id, bins: &bins, tail, theme };
+    let bins = bins(app, group.id);
+    let shown = Shown::new(app, group.id, &bins, theme);
     let (title, rest) = split_top(area, 1);
-    let all = area.width >= ALL_FROM.0 && area.height >= ALL_FROM.1;
+    let all = has_room_for_all(area);
     panel::rule(frame, title, &self::title(app, group, all), theme);
     let facts = facts(&shown, usize::from(area.width).saturating_sub(2));
     let (top, rest) = split_top(rest, count(facts.len()));
@@ -58,6 +57,34 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
         Plot::Percentiles => percentiles::draw(frame, rest, &shown),
         Plot::Histogram => histogram::draw(frame, rest, &shown),
     }
+}
+
+/// From when to when the column of the heat map at a position of the view is; `None` beside the map.
+pub fn column_at(app: &App, area: Rect, at: Position) -> Option<(Nanos, Nanos)> {
+    let group = app.selected()?.id;
+    let bins = bins(app, group);
+    let shown = Shown::new(app, group, &bins, app.theme());
+    let lines = facts(&shown, usize::from(area.width).saturating_sub(2)).len();
+    let (_, rest) = split_top(area, count(lines).saturating_add(1));
+    let map = match app.distribution().plot() {
+        _ if has_room_for_all(area) => split_top(rest, rest.height.div_ceil(2)).0,
+        Plot::OverTime => rest,
+        Plot::Percentiles | Plot::Histogram => return None,
+    };
+    map.contains(at).then(|| heat::column_at(app, map, at.x)).flatten()
+}
+
+fn has_room_for_all(area: Rect) -> bool {
+    area.width >= ALL_FROM.0 && area.height >= ALL_FROM.1
+}
+
+/// The latencies of the time that is shown.
+fn bins(app: &App, group: GroupId) -> Bins {
+    let Some(span) = app.distribution().span() else {
+        return app.history().one_way(group, app.window());
+    };
+    let columns = app.history().over_time(group, span, 1);
+    columns.into_iter().next().map(|column| column.one_way).unwrap_or_default()
 }
 
 /// Draws the heat map above, and the other plots beside each other below it.
@@ -95,8 +122,12 @@ fn facts(shown: &Shown<'_>, width: usize) -> Vec<String> {
     let (app, bins) = (shown.app, shown.bins);
     let window = app.window();
     let unmarked = window == Window::SinceMark && app.history().marked().is_none();
-    let name = if unmarked { "since start (no mark is set: m)" } else { window.name() };
-    let period = plot::period(app, app.history().extent(window));
+    let name = match app.distribution().span() {
+        Some(_) => "selected (Esc: the window again)",
+        None if unmarked => "since start (no mark is set: m)",
+        None => window.name(),
+    };
+    let period = plot::period(app, shown.period);
     let messages = text::counted(bins.count(), "message");
     let mut facts = text::wrap(&format!("{name}, {period}, {messages}"), width);
     let figures = nothing(shown).unwrap_or_else(|| percentiles_line(bins));
@@ -123,7 +154,9 @@ fn nothing(shown: &Shown<'_>) -> Option<String> {
         return None;
     }
     let known = shown.app.selected().is_some_and(|group| group.one_way.count > 0);
-    Some(if known {
+    Some(if shown.app.distribution().span().is_some() {
+        "No message of this row was delivered in the selected time. Esc shows the window again.".into()
+    } else if known {
         "Only sums are known of these messages, no distribution.".into()
     } else if shown.app.window() == Window::SinceStart {
         "No message was followed from its send to its read yet.".into()

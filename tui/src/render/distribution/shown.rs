@@ -10,11 +10,21 @@ use wirelap_history::Bins;
 pub(super) struct Shown<'a> {
     pub(super) app: &'a App,
     pub(super) group: GroupId,
-    /// The latencies of the window.
+    /// The time that is shown: the one that the user selected, or the window.
+    pub(super) period: (Nanos, Nanos),
+    /// The latencies of that time.
     pub(super) bins: &'a Bins,
-    /// The 99th percentile of the window, above which the tail begins; `None` with too few messages.
+    /// The 99th percentile of that time, above which the tail begins; `None` with too few messages.
     pub(super) tail: Option<Nanos>,
     pub(super) theme: Theme,
+}
+
+impl<'a> Shown<'a> {
+    pub(super) fn new(app: &'a App, group: GroupId, bins: &'a Bins, theme: Theme) -> Shown<'a> {
+        let span = app.distribution().span();
+        let period = span.unwrap_or_else(|| app.history().extent(app.window()));
+        Shown { app, group, period, bins, tail: quantile(bins, 0.99), theme }
+    }
 }
 
 /// A percentile that at least ten messages are beyond.
