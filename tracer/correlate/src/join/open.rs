@@ -116,7 +116,7 @@ pub struct Message {
     pub subject: u64,
     pub row: GroupId,
     pub(super) topology: Topology,
-    /// When it was found first.
+    /// When it was found first, or before that, when it had come to who passes it on.
     pub at: Nanos,
     pub(super) first: usize,
     pub(super) last: usize,

@@ -91,6 +91,17 @@ impl Deliveries {
             }
             return;
         }
+        let flows = c.conversations.flows();
+        // Between two alone, nobody passes it on.
+        let may_go_on = new.topology != Topology::PeerToPeer;
+        let read = || flows.flow(direction)?.marks.read_at(found.extent);
+        let read = if may_go_on { read() } else { None };
+        if self.messages.is_past(&new, read) {
+            if let Some(row) = c.accounts.rows.get_mut(row) {
+                row.counts.of_sent(is_warmup).grow(1);
+            }
+            return;
+        }
         if self.messages.is_full()
             && let Some(least) = self.messages.least()
         {
@@ -98,7 +109,7 @@ impl Deliveries {
         }
         let flows = c.conversations.flows();
         let left = || flows.flow(direction)?.marks.left_at(found.extent);
-        let (key, joined) = self.messages.join(new, left);
+        let (key, joined) = self.messages.join(new, left, read);
         if let Some((proxy, server)) = self.messages.relayed(key, &new)
             && let (Some(proxy), Some(server)) = (c.row_of(proxy), c.row_of(server))
         {

@@ -14,7 +14,8 @@ const FEW_LEGS: u32 = 4;
 const HOLDS_REMEMBERED: u64 = 10;
 
 impl Messages {
-    pub(super) fn add_message(&mut self, new: &NewLeg) -> (LegKey, Joined) {
+    /// Adds a message that begins with a leg. Its forwarder had it when it was found, or at `read`.
+    pub(super) fn add_message(&mut self, new: &NewLeg, read: Option<Nanos>) -> (LegKey, Joined) {
         let is_orphan = match new.topology {
             Topology::PeerToPeer => false,
             Topology::Brokered if !new.to_server => true,
@@ -35,7 +36,7 @@ impl Messages {
             subject: new.subject,
             row: new.row,
             topology: new.topology,
-            at: new.at,
+            at: read.map_or(new.at, |read| read.min(new.at)),
             first: usize::MAX,
             last: usize::MAX,
             legs: 0,

@@ -44,11 +44,12 @@ impl Messages {
     }
 
     /// Takes a new leg in. `left` tells when its last byte was sent, which is earlier than when it was
-    /// found if a hole held it up.
+    /// found if a hole held it up. `read` is when its receiver had it, if that was long before it was found.
     pub fn join(
         &mut self,
         mut new: NewLeg,
         left: impl FnOnce() -> Option<Nanos>,
+        read: Option<Nanos>,
     ) -> (LegKey, Joined) {
         if let Some(identity) = self.other_identity(&new) {
             new.identity = identity;
@@ -70,13 +71,38 @@ impl Messages {
                 (self.add_leg(message, &new, Some(parent)), joined)
             }
             Some((message, Relation::Copy)) => (self.add_leg(message, &new, None), Joined::Copy),
-            Some((message, Relation::Parent))
-                if new.identity.exact || left().unwrap_or(new.at) <= self.open[message].at =>
-            {
-                (self.adopt(message, &new), Joined::New)
+            Some((_, Relation::Parent)) => {
+                match self.orphan_of(&new, carried, left().unwrap_or(new.at)) {
+                    Some(orphan) => (self.adopt(orphan, &new), Joined::New),
+                    None => self.add_message(&new, read),
+                }
             }
-            Some((_, Relation::Parent)) | None => self.add_message(&new),
+            None => self.add_message(&new, read),
         }
+    }
+
+    /// The orphan that a new leg led to: the first one of its content that was found after the leg's last byte had `left`.
+    fn orphan_of(&self, new: &NewLeg, carried: Option<Listed>, left: Nanos) -> Option<usize> {
+        let (_, all) = self.index.after(new.identity, carried, |_| false);
+        all.take(SEARCHED).find(|&index| {
+            self.open.get(index).is_some_and(|message| {
+                message.is_orphan
+                    && message.topology == new.topology
+                    && self.legs[message.first].sender.is(&new.receiver)
+                    && (new.identity.exact || left <= message.at)
+            })
+        })
+    }
+
+    /// Whether a message that begins here had come to its forwarder so long before it was found (the connection was joined in
+    /// its middle, and what is spoken on it had to be recognised first) that whatever was sent of it is no longer waiting for it.
+    /// A later message with the same content must not be taken for it.
+    pub fn is_past(&self, new: &NewLeg, read: Option<Nanos>) -> bool {
+        let begins = new.to_server || new.topology == Topology::Either;
+        new.topology != Topology::PeerToPeer
+            && begins
+            && !new.identity.exact
+            && read.is_some_and(|read| read + self.patience < new.at)
     }
 
     /// The identity of a message that is known under a name that the new leg lacks, or lacks the name that it has.
