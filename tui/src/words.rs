@@ -124,7 +124,10 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
             out.push(format!("{} {what}", text::bytes(count)));
         }
     };
-    bytes(trust.uncaptured_bytes, "of payload were beyond the snap length (--snap) and not captured.");
+    bytes(
+        trust.uncaptured_bytes,
+        "of payload were beyond the snap length (--snap) and not captured.",
+    );
     bytes(
         trust.undecoded_bytes,
         "could not be decoded: a gap, or a connection joined in mid-stream.",

@@ -104,7 +104,8 @@ impl App {
             return false;
         }
         let messages = self.history().messages();
-        let of_row = |group: &Group| messages.slowest(group.id).max_by_key(|message| message.one_way);
+        let of_row =
+            |group: &Group| messages.slowest(group.id).max_by_key(|message| message.one_way);
         let all = self.snapshot().groups.iter().filter_map(of_row);
         let Some(slowest) = all.max_by_key(|message| message.one_way) else { return true };
         let (group, identity) = (slowest.group(), identity(slowest));

@@ -53,7 +53,8 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
     let first = width - times.columns;
     self::map(frame, map, shown, (first, &columns));
     self::throughput(frame, throughput, shown, (first, &columns));
-    let ticks = times.ticks(history.latest().at, APART).into_iter().map(|(x, label)| (first + x, label));
+    let ticks =
+        times.ticks(history.latest().at, APART).into_iter().map(|(x, label)| (first + x, label));
     plot::horizontal(frame, rest, &ticks.collect::<Vec<_>>(), shown.theme);
     thicken(frame, rest, first + times.column(begin)..=first + times.column(end), shown.theme);
     for (at, line) in lines.iter().enumerate() {

@@ -155,7 +155,8 @@ fn nothing(shown: &Shown<'_>) -> Option<String> {
     }
     let known = shown.app.selected().is_some_and(|group| group.one_way.count > 0);
     Some(if shown.app.distribution().span().is_some() {
-        "No message of this row was delivered in the selected time. Esc shows the window again.".into()
+        "No message of this row was delivered in the selected time. Esc shows the window again."
+            .into()
     } else if known {
         "Only sums are known of these messages, no distribution.".into()
     } else if shown.app.window() == Window::SinceStart {
