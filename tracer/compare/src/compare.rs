@@ -169,8 +169,12 @@ fn too_few_messages(results: &[PairedResult]) -> Vec<String> {
     let cells = results.iter().flat_map(|result| &result.cells);
     let lacking = cells.filter(|cell| cell.messages_needed.is_some());
     let mut sentences: Vec<String> = Vec::new();
-    for reason in lacking.filter_map(|cell| cell.reason.as_ref()) {
-        let sentence = format!("{reason}: use a larger --messages or --duration.");
+    for (cell, reason) in lacking.filter_map(|cell| Some((cell, cell.reason.as_ref()?))) {
+        let option = match cell.metric.counted() {
+            "connections" => "--connections",
+            _ => "--messages or --duration",
+        };
+        let sentence = format!("{reason}: use a larger {option}.");
         if !sentences.contains(&sentence) {
             sentences.push(sentence);
         }

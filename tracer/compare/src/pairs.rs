@@ -38,11 +38,17 @@ impl Varied {
 }
 
 impl Rated<'_> {
-    /// `mqtt/mosquitto 64 B`, `mqtt A 64 B at 5 k msg/s`.
+    /// `mqtt/mosquitto 64 B`, `mqtt A 64 B at 5 k msg/s`, `mqtt/mosquitto at 100 connections/s`.
     pub fn name(&self) -> String {
         let name = if self.by_variant { self.result.label() } else { self.result.name() };
-        let name = format!("{name} {}", human::bytes(self.result.payload_bytes as f64));
+        let opens = self.result.topology.as_ref().is_some_and(|topology| topology.connections > 0);
+        let name = if opens {
+            name
+        } else {
+            format!("{name} {}", human::bytes(self.result.payload_bytes as f64))
+        };
         match self.rate_msg_per_s {
+            Some(rate) if opens => format!("{name} at {} connections/s", human::count(rate)),
             Some(rate) => format!("{name} at {} msg/s", human::count(rate)),
             None => name,
         }

@@ -119,6 +119,9 @@ pub fn legend(report: &RunReport) -> String {
 pub fn title(scenario: &Scenario) -> String {
     let mut parts = vec![scenario.kind.name().to_owned()];
     parts.push(match (scenario.pacing, scenario.rate_msg_per_s) {
+        (Pacing::Rate, Some(rate)) if scenario.kind == RunKind::Connections => {
+            format!("{} connections/s", human::count(rate))
+        }
         (Pacing::Rate, Some(rate)) => format!("{} msg/s", human::count(rate)),
         (Pacing::Rate, None) if scenario.rates_msg_per_s.is_empty() => "at a rate".into(),
         (Pacing::Rate, None) => {

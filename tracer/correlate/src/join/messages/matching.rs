@@ -98,11 +98,15 @@ impl Messages {
     /// its middle, and what is spoken on it had to be recognised first) that whatever was sent of it is no longer waiting for it.
     /// A later message with the same content must not be taken for it.
     pub fn is_past(&self, new: &NewLeg, read: Option<Nanos>) -> bool {
-        let begins = new.to_server || new.topology == Topology::Either;
-        new.topology != Topology::PeerToPeer
-            && begins
+        let goes_on = || match new.topology {
+            Topology::PeerToPeer => false,
+            Topology::Brokered => new.to_server,
+            Topology::Either => self.forwarders.forwards(&new.receiver),
+        };
+        read.is_some_and(|read| read + self.patience < new.at)
             && !new.identity.exact
-            && read.is_some_and(|read| read + self.patience < new.at)
+            && goes_on()
+            && !self.forwarders.forwards(&new.sender)
     }
 
     /// The identity of a message that is known under a name that the new leg lacks, or lacks the name that it has.
