@@ -1,4 +1,4 @@
-//! What the screen costs, in CPU time: one frame of 100 rows at 200×60, from a new snapshot to the bytes for the terminal.
+//! What the screen costs: one frame of 100 rows at 200×60, from a new snapshot to the bytes for the terminal.
 //!
 //! `cargo bench -p wirelap-tui --bench draw`
 
@@ -13,7 +13,6 @@ use std::hint::black_box;
 use std::io::{self, Write};
 use std::rc::Rc;
 use std::sync::Arc;
-use std::time::Duration;
 use wirelap_correlate::snapshot::Snapshot;
 use wirelap_test_pipeline::snapshots;
 use wirelap_tui::{App, Theme, render};
@@ -64,15 +63,6 @@ fn terminal(written: Written) -> Terminal<CrosstermBackend<Written>> {
     Terminal::with_options(CrosstermBackend::new(written), options).expect("a fixed size")
 }
 
-/// The time that this thread had a CPU (`/proc/thread-self/schedstat`, first field: nanoseconds), so that waiting for one does
-/// not count.
-fn cpu_time() -> Duration {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat");
-    let stat = stat.expect("the kernel keeps schedstat (CONFIG_SCHED_INFO)");
-    let nanos = stat.split(' ').next().and_then(|field| field.parse().ok());
-    Duration::from_nanos(nanos.expect("schedstat starts with a number"))
-}
-
 fn frame(bench: &mut Criterion) {
     let snapshots = snapshots();
     let mut app = App::new();
@@ -81,17 +71,11 @@ fn frame(bench: &mut Criterion) {
     let mut next = snapshots.iter().cycle();
     let (mut frames, mut bytes) = (0usize, 0usize);
     bench.bench_function("frame of 100 rows at 200x60", |bencher| {
-        bencher.iter_custom(|times| {
-            let begin = cpu_time();
-            for _ in 0..times {
-                app.update(Arc::clone(next.next().expect("a cycle has no end")));
-                terminal
-                    .draw(|frame| render::screen(frame, &app, Theme::DARK))
-                    .expect("into memory");
-                frames += 1;
-                bytes += black_box(written.take());
-            }
-            cpu_time().saturating_sub(begin)
+        bencher.iter(|| {
+            app.update(Arc::clone(next.next().expect("a cycle has no end")));
+            terminal.draw(|frame| render::screen(frame, &app, Theme::DARK)).expect("into memory");
+            frames += 1;
+            bytes += black_box(written.take());
         });
     });
     println!("{} bytes a frame in the mean", bytes / frames.max(1));
