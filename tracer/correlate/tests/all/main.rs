@@ -11,6 +11,7 @@ mod given;
 mod given_up;
 mod joined;
 mod kafka;
+mod late;
 mod ledger;
 mod loss;
 mod lost;

@@ -44,7 +44,7 @@ impl Messages {
     }
 
     /// Takes a new leg in. `left` tells when its last byte was sent, which is earlier than when it was
-    /// found if a hole held it up. `read` is when its receiver had it, if that was long before it was found.
+    /// found if a hole held it up. `read` is when its receiver had it, if that is known already.
     pub fn join(
         &mut self,
         mut new: NewLeg,
@@ -86,12 +86,16 @@ impl Messages {
         let (_, all) = self.index.after(new.identity, carried, |_| false);
         all.take(SEARCHED).find(|&index| {
             self.open.get(index).is_some_and(|message| {
-                message.is_orphan
-                    && message.topology == new.topology
-                    && self.legs[message.first].sender.is(&new.receiver)
+                message.topology == new.topology
+                    && self.leads_to(new, message)
                     && (new.identity.exact || left <= message.at)
             })
         })
+    }
+
+    /// Whether a message is an orphan that started where the new leg leads.
+    fn leads_to(&self, new: &NewLeg, message: &Message) -> bool {
+        message.is_orphan && self.legs[message.first].sender.is(&new.receiver)
     }
 
     /// Whether a message that begins here had come to its forwarder so long before it was found (the connection was joined in
@@ -164,10 +168,10 @@ impl Messages {
                 return Some(Relation::Child(parent));
             }
         }
-        let first = &self.legs[message.first];
-        if message.is_orphan && first.sender.is(&new.receiver) {
+        if self.leads_to(new, message) {
             return Some(Relation::Parent);
         }
+        let first = &self.legs[message.first];
         let elsewhere = first.direction.serial != new.direction.serial;
         let is_straight = new.topology != Topology::Brokered || message.is_orphan;
         let may_copy = new.may_copy && is_straight;
