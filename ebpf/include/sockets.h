@@ -133,14 +133,13 @@ static __noinline int announce(struct sock *sk, struct sock_state *state, __u8 o
 	if (!cookie)
 		return 0;
 
-	/* Two CPUs may be here at the same time. */
-	if (__sync_lock_test_and_set(&state->cookie, 1) != 0)
-		return 0;
+	/*
+	 * Two may be here at the same time: two CPUs, or a CPU and the softirq that interrupts it. Both announce the socket, so
+	 * that each one's next event comes after an announcement; the second one says nothing new.
+	 */
 	out = reserve(struct wl_socket, WL_PROBE_SOCKET);
-	if (!out) {
-		state->cookie = 0;
+	if (!out)
 		return 0;
-	}
 	fill_head(&out->head, bpf_ktime_get_ns(), WL_SOCKET, is_tcp ? WL_HAS_SEQ : 0);
 	out->cookie = cookie;
 	out->task.pid = state->owner_pid;
@@ -165,17 +164,22 @@ static __always_inline struct sock_state *state_of(struct sock *sk)
 		bpf_sk_storage_get(&sockets, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 
 	if (state && state->self != (__u64)sk) {
-		/* The state is new, or a copy of the listener's, of which only verdict and owner are inherited. */
-		if (state->verdict == IGNORED)
-			state->verdict = UNKNOWN;
-		state->self = (__u64)sk;
+		/*
+		 * The state is a copy of the listener's, of which only verdict and owner are inherited, or it is new. A new one is all
+		 * zeros, and stays so here: another CPU may be announcing it.
+		 */
+		if (state->self) {
+			if (state->verdict == IGNORED)
+				state->verdict = UNKNOWN;
+			state->held = 0;
+			state->cookie = 0;
+			state->announced = 0;
+			state->sending = 0;
+			state->marked_tid = 0;
+		}
 		state->netns = sk->__sk_common.skc_net.net->ns.inum;
-		state->held = 0;
-		state->cookie = 0;
-		state->announced = 0;
-		state->sending = 0;
-		state->marked_tid = 0;
 		state->origin = WL_ORIGIN_FIRST_SEEN;
+		state->self = (__u64)sk;
 	}
 	return state;
 }

@@ -106,8 +106,14 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
         .iter()
         .fold((0, 0), |(d, u), group| (d + group.messages.delivered, u + group.messages.uncovered));
     if delivered > 0 && trust.coverage < 1.0 {
+        // Lost events say for themselves why messages are not followed.
+        let usual = if trust.lost() > 0 {
+            ""
+        } else {
+            " Usually they were under way when wirelap started, or one of their ends is on another host: a recording on each host joins both."
+        };
         out.push(format!(
-            "Matched {} of the deliveries; {} messages could not be followed from end to end and are not in the latencies.",
+            "Matched {} of the deliveries; {} messages could not be followed from end to end and are not in the latencies.{usual}",
             text::share(trust.coverage),
             text::exact(uncovered)
         ));

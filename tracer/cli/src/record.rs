@@ -182,6 +182,7 @@ fn rotation(args: &RecordArgs) -> Result<Rotation, Failure> {
 fn tracing(args: &RecordArgs) -> SessionSettings {
     SessionSettings {
         capture: args.filter.capture_config(&args.tracer),
+        keep: None,
         decode: args.filter.decode.clone(),
         later: AttachLater::Nothing,
         alternates: false,

@@ -316,6 +316,7 @@ fn settings(request: &Request, trial: &Trial, later: AttachLater) -> SessionSett
             },
             ..wirelap_capture::Config::default()
         },
+        keep: None,
         decode: Vec::new(),
         later,
         alternates: false,

@@ -2,11 +2,12 @@
 
 use crate::open::{open, unread};
 use std::collections::HashSet;
+use std::io::Read;
 use std::path::PathBuf;
 use std::sync::Arc;
 use wirelap_events::{Body, Delivery, Event, FlowKey, Nanos, SocketId, Tid};
 use wirelap_process::Failure;
-use wirelap_recording::{EventChoice, Excerpt};
+use wirelap_recording::{EventChoice, Excerpt, KeptParts, Recording, TooLarge};
 
 /// The time before a message's first stage and after its last one whose packets are written with it, so that requests and late
 /// acknowledgements of its bytes are among them (Linux delays an acknowledgement by 40 ms at least, `TCP_DELACK_MIN`).
@@ -27,8 +28,7 @@ pub fn message(paths: &[PathBuf], delivery: &Delivery) -> Result<Excerpt, Failur
     let mut excerpt = Excerpt::new(MOST);
     for path in paths {
         let mut recording = open(path, &Arc::default())?;
-        let mut choice = OfMessage::new(delivery, recording.is_own());
-        excerpt.add(&mut recording, &mut choice).map_err(|error| unread(path, &error))?;
+        add(&mut excerpt, &mut recording, delivery).map_err(|error| unread(path, &error))?;
     }
     if excerpt.packets == 0 {
         return Err(Failure::Usage(
@@ -38,6 +38,33 @@ pub fn message(paths: &[PathBuf], delivery: &Delivery) -> Result<Excerpt, Failur
         ));
     }
     Ok(excerpt)
+}
+
+/// As [`message`], of what a session keeps in memory.
+///
+/// # Errors
+/// Nothing of the message is kept.
+pub fn kept(kept: &KeptParts, delivery: &Delivery) -> Result<Excerpt, NotKept> {
+    let mut excerpt = Excerpt::new(MOST);
+    for part in &kept.parts {
+        let mut recording = Recording::new(&part[..]).map_err(|_| NotKept)?;
+        add(&mut excerpt, &mut recording, delivery).map_err(|_| NotKept)?;
+    }
+    if excerpt.packets == 0 { Err(NotKept) } else { Ok(excerpt) }
+}
+
+/// What is kept has no packet of the message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotKept;
+
+/// Adds what a recording has of a message.
+fn add<R: Read>(
+    excerpt: &mut Excerpt,
+    recording: &mut Recording<R>,
+    delivery: &Delivery,
+) -> Result<(), TooLarge> {
+    let mut choice = OfMessage::new(delivery, recording.is_own());
+    excerpt.add(recording, &mut choice)
 }
 
 /// The difference from the clock of these files' events to the wall clock in nanoseconds; `None` if it is not known, as the files may
@@ -122,7 +149,8 @@ impl EventChoice for OfMessage {
 mod tests {
     use super::*;
     use crate::{Follower, Replay};
-    use wirelap_recording::{Entry, Recording};
+    use std::fs;
+    use wirelap_recording::Entry;
     use wirelap_test_support::committed;
 
     /// Keeps all packets and deliveries.
@@ -175,6 +203,23 @@ mod tests {
         all.filter(|(at, flow, _)| (from - MARGIN..=to + MARGIN).contains(at) && is_of(flow))
             .copied()
             .collect()
+    }
+
+    #[test]
+    fn what_is_kept_in_parts_has_the_same_packets_as_a_file() {
+        let path = committed::repository("tracer/correlate/tests/why/nagle.pcapng.gz");
+        let mut replay = Replay::new(&[], Kept::default());
+        replay.files(std::slice::from_ref(&path)).unwrap();
+        let all = replay.end().unwrap().follower;
+        let mut bytes = Vec::new();
+        let file = fs::File::open(&path).unwrap();
+        wirelap_recording::uncompressed(Box::new(file)).unwrap().read_to_end(&mut bytes).unwrap();
+        // Parts of a real session begin with the open sockets; here, the whole file is the first one.
+        let parts = KeptParts { parts: vec![bytes.into()], ..KeptParts::default() };
+        let slowest = all.deliveries.iter().max_by_key(|one| one.one_way()).unwrap();
+        let excerpt = kept(&parts, slowest).unwrap();
+        assert_eq!(packets(&excerpt.bytes), expected(&all, slowest));
+        assert_eq!(kept(&KeptParts::default(), slowest).unwrap_err(), NotKept);
     }
 
     fn check(path: PathBuf, is_own: bool) {

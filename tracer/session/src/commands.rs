@@ -4,6 +4,7 @@ use crate::sampling::Sampling;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use wirelap_correlate::Label;
+use wirelap_recording::KeptParts;
 
 /// A command to the thread of a session.
 #[derive(Debug)]
@@ -12,6 +13,8 @@ pub enum SessionCommand {
     Port(u16),
     /// Name a row, and report on the channel when the name is in use.
     Label(Label, Sender<()>),
+    /// Send what is kept in memory.
+    Kept(Sender<KeptParts>),
     /// Start to measure: the workloads begin now.
     Begin(Sampling),
     /// Attach and detach the probes alternately; each phase has this length.
@@ -43,6 +46,14 @@ impl Commands {
         self.send(SessionCommand::Label(label, done));
         // An error means that the thread has ended, which its findings report.
         let _ = wait.recv();
+    }
+
+    /// The newest events, if the session keeps some in memory.
+    pub fn kept(&self) -> KeptParts {
+        let (parts, wait) = channel();
+        self.send(SessionCommand::Kept(parts));
+        // An error means that the thread has ended, which its findings report.
+        wait.recv().unwrap_or_default()
     }
 
     /// Starts to measure the tracer's own cost and to sample events, because the workloads begin now.

@@ -4,6 +4,7 @@
 //! named; `end`, the time of the last snapshot, and the `report part`s at the end.
 
 use crate::annotate;
+use crate::environment;
 use crate::machine;
 use serde_json::{Value, json};
 use std::fs;
@@ -15,7 +16,7 @@ use wirelap_process::Failure;
 use wirelap_process::outputs::{self, Outputs};
 use wirelap_process::remedy;
 use wirelap_recording::{
-    Encoder, Note, Recorder, Rotation, Section, Settings, WriteFailed, Written,
+    Encoder, KeepLimits, KeptEvents, Note, Recorder, Rotation, Section, Settings, WriteFailed, Written,
 };
 use wirelap_report::{Environment, RunReport};
 
@@ -42,6 +43,13 @@ pub fn create(
     recorder.standing_note(Note { subject: "environment", text: &environment });
     recorder.standing_note(Note { subject: "decode", text: &json!(decode).to_string() });
     Ok(recorder)
+}
+
+/// Events in memory, with their payload.
+pub fn kept(limits: KeepLimits) -> KeptEvents {
+    let settings = Settings { payload: true, ..Settings::default() };
+    let section = section(&environment::describe(0));
+    KeptEvents::new(Encoder::new(section, settings, Box::new(device_name)), limits)
 }
 
 /// The text of the note `payload` in a recording that contains the captured payload.

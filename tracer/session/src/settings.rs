@@ -1,5 +1,7 @@
 //! The settings of a session.
 
+use wirelap_recording::KeepLimits;
+
 /// Whether probes will be attached again after those of this session, which decides whether the rights are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AttachLater {
@@ -15,6 +17,8 @@ pub enum AttachLater {
 pub struct SessionSettings {
     /// What the probes capture.
     pub capture: wirelap_capture::Config,
+    /// How much of the newest events is kept in memory; `None` if nothing is.
+    pub keep: Option<KeepLimits>,
     /// The protocols that the user named, by port.
     pub decode: Vec<(u16, String)>,
     /// Whether the rights to attach are needed again.

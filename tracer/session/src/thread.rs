@@ -19,7 +19,7 @@ use wirelap_correlate::{
     Correlator, DeliverySink, Evidence, Group, ProbeEvents, ProbeLoss, Snapshot, TracerCost, Trust,
 };
 use wirelap_events::{Body, Cpu, Event, Nanos};
-use wirelap_recording::Recorder;
+use wirelap_recording::{KeptEvents, Recorder};
 
 /// The longest wait for events before commands are handled.
 const WAIT: Duration = Duration::from_millis(2);
@@ -59,6 +59,7 @@ pub struct SessionThread<S> {
     pub correlator: Correlator,
     pub sink: S,
     pub recorder: Option<Recorder>,
+    pub kept: Option<KeptEvents>,
     pub annotator: Annotator,
     pub commands: Receiver<SessionCommand>,
     pub latest: Arc<Mutex<Arc<Snapshot>>>,
@@ -119,6 +120,9 @@ impl<S: DeliverySink> SessionThread<S> {
         for pid in self.correlator.holding(at) {
             for state in machine::thread_states(pid) {
                 let event = Event { at, cpu: Cpu(0), body: Body::State(state) };
+                if let Some(kept) = &mut self.kept {
+                    kept.event(&event);
+                }
                 let Some(recorder) = &mut self.recorder else {
                     self.correlator.take(&event, &mut self.sink);
                     continue;
@@ -140,6 +144,9 @@ impl<S: DeliverySink> SessionThread<S> {
                     }
                     self.correlator.add_label(label);
                     let _ = done.send(());
+                }
+                Ok(SessionCommand::Kept(to)) => {
+                    let _ = to.send(self.kept.as_mut().map(KeptEvents::parts).unwrap_or_default());
                 }
                 Ok(SessionCommand::Begin(sampling)) => self.begin(sampling),
                 Ok(SessionCommand::Alternate(phase)) => {
@@ -185,6 +192,7 @@ impl<S: DeliverySink> SessionThread<S> {
     fn poll(&mut self) -> Result<(usize, Nanos), CaptureError> {
         let (correlator, sink) = (&mut self.correlator, &mut self.sink);
         let (recorder, annotator) = (&mut self.recorder, &mut self.annotator);
+        let kept = &mut self.kept;
         let before = machine::now();
         let mut last = Nanos(0);
         let windows = &mut self.windows;
@@ -200,6 +208,9 @@ impl<S: DeliverySink> SessionThread<S> {
                 }
                 WindowCut::Before => return,
             };
+            if let Some(kept) = kept {
+                kept.event(event);
+            }
             let Some(recorder) = recorder else { return correlator.take(event, sink) };
             recorder.event(event);
             annotator.event(event, correlator, sink, recorder);

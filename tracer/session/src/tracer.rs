@@ -5,6 +5,7 @@ use crate::commands::{Commands, SessionCommand};
 use crate::listening;
 use crate::machine::wall_offset;
 use crate::meter::Meter;
+use crate::notes;
 use crate::preflight::needs_root;
 use crate::settings::{AttachLater, SessionSettings};
 use crate::thread::{Findings, SessionThread};
@@ -61,6 +62,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             correlator: Correlator::new(config),
             sink,
             recorder,
+            kept: settings.keep.map(notes::kept),
             annotator: Annotator::default(),
             commands: receiver,
             latest: Arc::clone(&latest),

@@ -398,3 +398,37 @@ fn two_descriptors_of_a_socket_are_one_socket() {
         assert_eq!(seen.sends(seen.socket_at(at.port()).id).len(), 2);
     });
 }
+
+/// The first datagrams of a socket, sent by two threads at the same moment.
+#[test]
+fn threads_that_use_a_socket_first_together_lose_no_event() {
+    const ROUNDS: usize = 5000;
+    in_own_netns(|netns| {
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let _first = warm_up(&mut seen, &mut capture);
+        let reader = UdpSocket::bind((V4, 0)).unwrap();
+        let to = reader.local_addr().unwrap();
+        let sockets: Vec<_> = (0..ROUNDS).map(|_| UdpSocket::bind((V4, 0)).unwrap()).collect();
+        let arrived = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for (round, socket) in sockets.iter().enumerate() {
+                        arrived.fetch_add(1, Ordering::AcqRel);
+                        while arrived.load(Ordering::Acquire) < 2 * (round + 1) {
+                            std::hint::spin_loop();
+                        }
+                        socket.send_to(&[0], to).unwrap();
+                    }
+                });
+            }
+        });
+        seen.collect(&mut capture, "every datagram", |seen| {
+            seen.packets(PacketHook::Xmit).count() == 2 * ROUNDS
+        });
+        assert_eq!(seen.lost, [].into());
+        let sends = seen.events.iter().filter(|(event, _)| matches!(event.body, Body::Send(_)));
+        assert_eq!(sends.count(), 2 * ROUNDS);
+    });
+}

@@ -32,7 +32,7 @@ pub struct LiveArgs {
         num_args = 1..,
         conflicts_with_all = [
             "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
-            "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin",
+            "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin", "keep",
         ]
     )]
     pub replay: Vec<PathBuf>,
@@ -40,6 +40,11 @@ pub struct LiveArgs {
     /// The folder for files that are written from the screen, such as pictures of it [default: the present folder]
     #[arg(long, value_name = "FOLDER")]
     pub save_to: Option<PathBuf>,
+
+    /// How long packets are kept in memory, so that e writes those of a message to a file: 32 MiB at most, and none while more than
+    /// 100,000 events come in a second. 0s keeps none
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "60s")]
+    pub keep: Duration,
 
     /// The screen writes no files and starts no workloads, so that no process keeps rights for that
     #[arg(long, conflicts_with_all = ["on", "save_to"])]

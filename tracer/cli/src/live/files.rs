@@ -4,9 +4,10 @@ use super::args::LiveArgs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use wirelap_events::human;
 use wirelap_process::outputs::unwritable;
 use wirelap_process::{Failure, Outputs};
-use wirelap_recording::numbered;
+use wirelap_recording::{Excerpt, numbered};
 
 /// The endings of the files: the screen as a picture and as text, and the packets of a message.
 const ENDINGS: [&str; 3] = ["svg", "txt", "pcapng"];
@@ -59,8 +60,14 @@ impl ScreenFiles {
         self.write(&[("svg", svg.as_bytes()), ("txt", text.as_bytes())])
     }
 
+    /// Writes what was chosen of a recording. Returns a sentence for the user.
+    pub fn packets(&mut self, excerpt: &Excerpt) -> String {
+        let packets = human::counted(excerpt.packets, "packet");
+        format!("{packets}, {}", self.write(&[("pcapng", &excerpt.bytes)]))
+    }
+
     /// Writes files of the same name with these endings. Returns a sentence for the user: their names, or why they were not written.
-    pub fn write(&mut self, files: &[(&str, &[u8])]) -> String {
+    fn write(&mut self, files: &[(&str, &[u8])]) -> String {
         let stem = match &self.stem {
             Ok(stem) => stem.clone(),
             Err(why) => return why.clone(),

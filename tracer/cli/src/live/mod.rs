@@ -17,7 +17,7 @@ use crate::json::Json;
 use experiments::{Bench, Workloads};
 use files::ScreenFiles;
 use memory::ScreenMemory;
-use source::{LiveSource, probe_setup};
+use source::{LiveSource, keep_limits, probe_setup};
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -84,7 +84,8 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
             // Without a receiver, the collector gathers nothing.
             let updates = args.shows_screen().then_some(updates);
             let mut source =
-                LiveSource::new(updates, (files, memory), &workloads, args).with_probes(setup);
+                LiveSource::new(updates, (files, memory), &workloads, (keep_limits(args), tracer.commands()))
+                    .with_probes(setup);
             watch::watch(args, &tracer, &mut source, &workloads, &signals)
         });
         workloads.into_inner().end(&mut environment);
@@ -181,6 +182,7 @@ fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
     }
     SessionSettings {
         capture,
+        keep: keep_limits(args),
         decode: args.filter.decode.clone(),
         later: AttachLater::Nothing,
         alternates: false,

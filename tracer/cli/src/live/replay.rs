@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
-use wirelap_events::{Delivery, Nanos, human};
+use wirelap_events::{Delivery, Nanos};
 use wirelap_history::Update;
 use wirelap_process::steward::{Steward, StewardRole};
 use wirelap_process::{Failure, Outputs, catch_signals, output, rights};
@@ -149,10 +149,7 @@ impl ReplaySource {
     /// Writes what the files have of a message. Returns a sentence for the user.
     fn export(&mut self, delivery: &Delivery) -> String {
         match message::message(&self.paths, delivery) {
-            Ok(excerpt) => {
-                let packets = human::counted(excerpt.packets, "packet");
-                format!("{packets}, {}", self.files.write(&[("pcapng", &excerpt.bytes)]))
-            }
+            Ok(excerpt) => self.files.packets(&excerpt),
             Err(failure) => failure.to_string(),
         }
     }

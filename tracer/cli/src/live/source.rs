@@ -7,9 +7,20 @@ use super::memory::ScreenMemory;
 use std::cell::RefCell;
 use std::sync::mpsc::Receiver;
 use wirelap_capture::ChosenHook;
+use wirelap_events::{Delivery, Nanos, human};
 use wirelap_history::Update;
-use wirelap_session::machine;
+use wirelap_recording::KeepLimits;
+use wirelap_replay::message::{self, NotKept};
+use wirelap_session::{Commands, machine};
 use wirelap_tui::{Experiments, ProbeHook, ProbeSetup, Request, Source};
+
+/// The most bytes of packets and other events that are kept in memory.
+const KEPT_BYTES: usize = 32 << 20;
+
+/// The most events a second that are kept.
+const KEPT_RATE: u64 = 100_000;
+
+const NO_FILES: &str = "no files can be written without a screen";
 
 /// The tracing thread's updates, and the workloads that run beside the screen.
 pub struct LiveSource<'a, 'scope, 'bench> {
@@ -23,8 +34,9 @@ pub struct LiveSource<'a, 'scope, 'bench> {
     setup: ProbeSetup,
     /// The difference from the clock of the events to the wall clock when tracing began, in nanoseconds.
     wall: i64,
-    /// The answer to the request for a message's packets.
-    where_packets_are: String,
+    /// How much of the newest events is kept in memory.
+    keep: Option<KeepLimits>,
+    commands: Commands,
 }
 
 impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
@@ -33,33 +45,47 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
         updates: Option<Receiver<Update>>,
         (files, memory): (Option<ScreenFiles>, ScreenMemory),
         workloads: &'a RefCell<Workloads<'scope, 'bench>>,
-        args: &LiveArgs,
+        (keep, commands): (Option<KeepLimits>, Commands),
     ) -> Self {
-        let (wall, where_packets_are) = (machine::wall_offset(), where_packets_are(args));
-        let setup = ProbeSetup::default();
-        LiveSource { updates, files, memory, workloads, setup, wall, where_packets_are }
+        let (wall, setup) = (machine::wall_offset(), ProbeSetup::default());
+        LiveSource { updates, files, memory, workloads, setup, wall, keep, commands }
     }
 
     /// The same source, with how the probes are attached.
     pub fn with_probes(self, setup: ProbeSetup) -> Self {
         LiveSource { setup, ..self }
     }
-}
 
-/// What a user can do to get the packets of a message into a file: while tracing, they are not kept in memory.
-fn where_packets_are(args: &LiveArgs) -> String {
-    match &args.pcapng {
-        None => {
-            "packets are not kept: --pcapng FILE --pcapng-payload keeps them for a replay".into()
-        }
-        Some(path) if args.pcapng_payload => {
-            let path = path.display();
-            format!("e writes them in a replay of {path}")
-        }
-        Some(path) => {
-            format!("they are in {}: Wireshark shows them by the filter of y", path.display())
+    /// Writes what is kept of a message. Returns a sentence for the user.
+    fn export(&mut self, delivery: &Delivery) -> String {
+        let Some(limits) = self.keep else {
+            return "packets are not kept: start wirelap live with --keep 60s".into();
+        };
+        let kept = self.commands.kept();
+        match (message::kept(&kept, delivery), &mut self.files) {
+            (Ok(excerpt), Some(files)) => files.packets(&excerpt),
+            (Ok(_), None) => NO_FILES.into(),
+            (Err(NotKept), _) if kept.is_paused => format!(
+                "packets are not kept while more than {} events come in a second: --pcapng FILE keeps them on the disk",
+                human::exact(limits.rate)
+            ),
+            (Err(NotKept), _) => {
+                let since = kept.since.map_or(Nanos(0), |since| machine::now() - since);
+                format!(
+                    "the packets of this message are not kept any more, only those of the last {since} ({} at most)",
+                    human::bytes(limits.bytes as f64)
+                )
+            }
         }
     }
+}
+
+/// How much of the newest events the screen keeps: more than a minute of 1,000 messages a second through a broker, and never so much
+/// that keeping it takes more than a few per cent of a core.
+pub fn keep_limits(args: &LiveArgs) -> Option<KeepLimits> {
+    let time = Nanos(u64::try_from(args.keep.as_nanos()).unwrap_or(u64::MAX));
+    let is_wanted = args.shows_screen() && !args.watch_only && time != Nanos(0);
+    is_wanted.then_some(KeepLimits { time, bytes: KEPT_BYTES, rate: KEPT_RATE })
 }
 
 /// How the probes are attached.
@@ -89,9 +115,9 @@ impl Source for LiveSource<'_, '_, '_> {
         match request {
             Request::Screenshot { text, svg } => match &mut self.files {
                 Some(files) => files.screenshot(&text, &svg),
-                None => "no files can be written without a screen".into(),
+                None => NO_FILES.into(),
             },
-            Request::Export(_) => self.where_packets_are.clone(),
+            Request::Export(delivery) => self.export(&delivery),
             Request::Replay(_) => {
                 "these are the figures of now: wirelap live --replay FILE replays a recording"
                     .into()

@@ -3,7 +3,9 @@
 use crate::bench::{Bench, children, poll, words_of};
 use crate::screen::Screen;
 use crate::{LONG, lock};
+use serde_json::Value;
 use std::fs;
+use std::path::PathBuf;
 
 const ENTER: &str = "\r";
 const DOWN: &str = "\x1b[B";
@@ -44,6 +46,43 @@ fn a_workload_is_started_changed_and_stopped_on_the_screen() {
     let (status, printed) = screen.end();
     assert_eq!(status, Some(0), "{printed}");
     bench.assert_clean();
+}
+
+/// While tracing, the packets of the last minute are in memory.
+#[test]
+fn a_message_is_written_with_its_packets_while_it_is_traced() {
+    let _alone = lock();
+    for (keep, kept) in [("", true), ("--keep 0s", false)] {
+        let bench = Bench::new();
+        let own = std::process::id();
+        let mut screen = live(&bench, &format!("--on mqtt --rate 100 --pid {own} {keep}"));
+        screen.until(&["mqtt/rumqttd", "matched 100 %"]);
+        screen.press("6");
+        screen.until(&["slowest"]);
+        screen.press(ENTER);
+        screen.until(&["leg 1", "leg 2"]);
+        screen.press("e");
+        if kept {
+            screen.until(&["packets, written: "]);
+        } else {
+            screen.until(&["packets are not kept: start wirelap live with --keep 60s"]);
+        }
+        let is_packets = |path: &PathBuf| path.extension().is_some_and(|one| one == "pcapng");
+        let written: Vec<_> = screen.files().into_iter().filter(is_packets).collect();
+        assert_eq!(written.len(), usize::from(kept));
+        screen.press("q");
+        let (status, printed) = screen.end();
+        assert_eq!(status, Some(0), "{printed}");
+        for path in written {
+            let words = format!("analyze {} --json -", path.display());
+            let ended = bench.wirelap(&words).end(LONG);
+            assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+            let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+            let messages = &report["results"][0]["messages"];
+            assert!(messages["matched"].as_u64().unwrap() > 0, "{report:#}");
+        }
+        bench.assert_clean();
+    }
 }
 
 #[test]

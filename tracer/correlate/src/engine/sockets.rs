@@ -184,6 +184,11 @@ impl Sockets {
         }
     }
 
+    /// Whether this socket is known and open: what announces it once more says nothing new.
+    pub fn is_open(&self, id: SocketId) -> bool {
+        self.entries.get(&id).is_some_and(|entry| entry.closed.is_none())
+    }
+
     pub fn get(&self, id: SocketId) -> Option<&Entry> {
         self.entries.get(&id)
     }

@@ -3,7 +3,8 @@
 use crate::played::Played;
 use wirelap_correlate::{Config, GroupNote};
 use wirelap_events::{Body, IfIndex, NetNs, PacketHook, Seq, SocketId, Stage};
-use wirelap_test_support::compose::{plain, stamp};
+use wirelap_test_support::compose::{payload, plain, stamp};
+use wirelap_test_support::world::udp::{ALL, datagram, end, flow};
 use wirelap_test_support::world::{IP, LINK, TCP, World, process};
 
 const SERVER: &str = "127.0.0.1:9000";
@@ -34,6 +35,44 @@ fn the_same_addresses_again_are_another_connection() {
     let played = Played::of(&world);
     assert_eq!(played.counts(), [15, 15, 15, 0]);
     assert_eq!(played.group().overhead.retransmitted, 0);
+}
+
+/// Threads that use a socket first at the same time, or a thread and the softirq that interrupts it, announce it twice.
+#[test]
+fn a_socket_that_is_announced_again_is_the_same_socket() {
+    let mut world = World::new();
+    let mut pair = world.connect(process(1, "a"), CLIENT, process(2, "b"), SERVER);
+    (0..5).for_each(|n| {
+        world.message(&mut pair.up, &plain(stamp(n), 100));
+    });
+    let a = end(&mut world, process(1, "a"), "127.0.0.1:5000");
+    let b = end(&mut world, process(2, "b"), "127.0.0.1:6000");
+    let way = flow("127.0.0.1:5000", "127.0.0.1:6000");
+    (5..10).for_each(|n| {
+        datagram(&mut world, way, u64::from(n), a, &[b], &payload(stamp(n), 64), ALL);
+    });
+    let once = Played::of(&world);
+    assert_eq!(once.deliveries.len(), 10);
+
+    let mut sockets = Vec::new();
+    let mut events = Vec::new();
+    for event in &world.events {
+        events.push(event.clone());
+        if matches!(event.event.body, Body::Socket(_)) {
+            sockets.push(event.clone());
+        }
+        let at = event.event.at;
+        events.extend(sockets.iter().cloned().map(|mut again| {
+            again.event.at = at;
+            again
+        }));
+    }
+    let again = Played::new(Config::default(), &events);
+    assert_eq!(again.snapshot.groups, once.snapshot.groups);
+    let times = |played: &Played| -> Vec<_> {
+        played.deliveries.iter().map(|one| (one.stamp, one.one_way())).collect()
+    };
+    assert_eq!(times(&again), times(&once));
 }
 
 #[test]

@@ -16,6 +16,7 @@
 //! | `pending` | packets that wait until it is known what became of their messages; with `flow` (what waits of one flow) and `annotated` (a block that gets more options) |
 //! | `files` | the files: full disks, rings |
 //! | `recorder` | what is being recorded, and when files change |
+//! | `kept` | the newest events, in memory |
 //! | `excerpt` | a part of a recording or capture, as a file of its own |
 //! | `verbatim` | a capture of others, written again block by block |
 
@@ -26,6 +27,7 @@ mod excerpt;
 mod files;
 mod flow;
 mod interfaces;
+mod kept;
 mod pending;
 mod recorder;
 mod shown;
@@ -36,6 +38,7 @@ pub use encoder::{Encoder, Settings};
 pub use excerpt::{EventChoice, Excerpt, TooLarge};
 pub use files::{Rotation, Store, WriteFailed, numbered};
 pub use interfaces::DeviceName;
+pub use kept::{KeepLimits, KeptEvents, KeptParts};
 pub use pending::Limits;
 pub use recorder::{Recorder, Written};
 pub use shown::Shown;

@@ -18,7 +18,11 @@ use wirelap_events::{
 use wirelap_protocols::{Protocol, Side};
 
 impl Conversations {
+    /// A socket comes into view. Threads that use it first at the same time announce it more than once.
     pub fn socket(&mut self, at: Nanos, socket: &Socket, accounts: &mut Accounts) {
+        if self.sockets.is_open(socket.id) {
+            return;
+        }
         let tx = match (socket.transport, socket.tx_flow()) {
             (Transport::Tcp, Some(key)) => {
                 let direction = self.conversation_of(key, socket).unwrap_or_else(|| {

@@ -1,0 +1,277 @@
+//! The newest events, kept in memory as the bytes of files that can be read: for what is written once it matters.
+
+use super::encoder::Encoder;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use wirelap_events::{Body, Event, Nanos, Saturate};
+
+/// Of how many parts the memory consists. The oldest one goes as a whole.
+const PARTS: usize = 16;
+
+/// The time over which events are counted to decide whether they are kept.
+const RATE_INTERVAL: Nanos = Nanos::from_millis(250);
+
+/// What is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepLimits {
+    /// Events of this time are kept.
+    pub time: Nanos,
+    /// The most bytes.
+    pub bytes: usize,
+    /// The most events a second. While more come, none is kept, so that keeping them costs no time when there is none.
+    pub rate: u64,
+}
+
+/// What was kept: parts of one recording, each of which can be read alone, the oldest first.
+#[derive(Clone, Debug, Default)]
+pub struct KeptParts {
+    /// The bytes of a pcapng file each.
+    pub parts: Vec<Arc<[u8]>>,
+    /// The time of the first event that is kept; `None` if none is.
+    pub since: Option<Nanos>,
+    /// Events come too fast to be kept.
+    pub is_paused: bool,
+}
+
+/// A part of the memory that is full.
+#[derive(Debug)]
+struct Part {
+    bytes: Arc<[u8]>,
+    first: Nanos,
+    last: Nanos,
+}
+
+/// Keeps the newest events.
+#[derive(Debug)]
+pub struct KeptEvents {
+    limits: KeepLimits,
+    encoder: Encoder,
+    full: VecDeque<Part>,
+    /// Bytes of all full parts.
+    bytes: usize,
+    /// Bytes that the part that is being filled began with: the open sockets.
+    base: usize,
+    /// The first and the last time in the part that is being filled.
+    span: Option<(Nanos, Nanos)>,
+    /// When the interval began in which events are counted, and their number.
+    interval: (Nanos, u64),
+    is_paused: bool,
+}
+
+impl KeptEvents {
+    /// Keeps nothing yet. The encoder is a new one.
+    pub fn new(encoder: Encoder, limits: KeepLimits) -> KeptEvents {
+        KeptEvents {
+            limits,
+            encoder,
+            full: VecDeque::new(),
+            bytes: 0,
+            base: 0,
+            span: None,
+            interval: (Nanos(0), 0),
+            is_paused: false,
+        }
+    }
+
+    /// Takes an event.
+    pub fn event(&mut self, event: &Event<'_>) {
+        self.count(event.at);
+        let is_socket = matches!(event.body, Body::Socket(_) | Body::Closed(_));
+        if self.is_paused && !is_socket {
+            return;
+        }
+        self.encoder.event(event);
+        if !self.is_paused {
+            let (first, last) = self.span.unwrap_or((event.at, event.at));
+            self.span = Some((first, last.max(event.at)));
+        }
+        if self.encoder.bytes().len().saturating_sub(self.base) >= self.part_bytes() {
+            self.end_part();
+        }
+    }
+
+    /// What is kept now.
+    pub fn parts(&mut self) -> KeptParts {
+        if !self.is_paused {
+            self.end_part();
+        }
+        KeptParts {
+            parts: self.full.iter().map(|part| Arc::clone(&part.bytes)).collect(),
+            since: self.full.front().map(|part| part.first),
+            is_paused: self.is_paused,
+        }
+    }
+
+    fn part_bytes(&self) -> usize {
+        self.limits.bytes / PARTS
+    }
+
+    /// Counts an event, and decides at the end of an interval whether events are kept in the next one.
+    fn count(&mut self, at: Nanos) {
+        let (began, events) = &mut self.interval;
+        events.grow(1);
+        let most = self.limits.rate.saturating_mul(RATE_INTERVAL.0) / 1_000_000_000;
+        if *events > most && !self.is_paused {
+            self.is_paused = true;
+            self.forget();
+        }
+        if at.0.saturating_sub(began.0) < RATE_INTERVAL.0 {
+            return;
+        }
+        // Half of the rate begins it again, so that it does not begin and end all the time.
+        let is_slow = *events <= most / 2;
+        self.interval = (at, 0);
+        if self.is_paused && is_slow {
+            self.is_paused = false;
+            self.forget();
+        }
+    }
+
+    /// Forgets everything but the open sockets.
+    fn forget(&mut self) {
+        self.full.clear();
+        self.bytes = 0;
+        self.restart();
+    }
+
+    /// Begins a part with the open sockets.
+    fn restart(&mut self) {
+        self.encoder.complete();
+        self.encoder.clear();
+        self.encoder.restart();
+        self.encoder.complete();
+        self.base = self.encoder.bytes().len();
+        self.span = None;
+    }
+
+    /// Ends the part that is being filled, and forgets the oldest ones.
+    fn end_part(&mut self) {
+        if let Some((first, last)) = self.span {
+            self.encoder.complete();
+            let bytes: Arc<[u8]> = self.encoder.bytes().into();
+            self.bytes.grow(bytes.len());
+            self.full.push_back(Part { bytes, first, last });
+            self.forget_old(last);
+        }
+        self.restart();
+    }
+
+    fn forget_old(&mut self, now: Nanos) {
+        let most = self.limits.bytes.saturating_sub(self.part_bytes());
+        while let Some(oldest) = self.full.front()
+            && (self.bytes > most || oldest.last.0.saturating_add(self.limits.time.0) < now.0)
+        {
+            self.bytes = self.bytes.saturating_sub(oldest.bytes.len());
+            self.full.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Entry, Recording, Section, Settings};
+    use wirelap_test_support::world::{World, process};
+
+    const LIMITS: KeepLimits =
+        KeepLimits { time: Nanos::from_millis(60_000), bytes: 1 << 20, rate: 1_000_000 };
+
+    fn kept(limits: KeepLimits) -> KeptEvents {
+        let settings = Settings { payload: true, ..Settings::default() };
+        let encoder = Encoder::new(Section::default(), settings, Box::new(|_, _| None));
+        KeptEvents::new(encoder, limits)
+    }
+
+    /// Messages on one connection, some time apart.
+    fn messages(count: u32, apart: Nanos) -> World {
+        let mut world = World::new();
+        let mut pair =
+            world.connect(process(1, "a"), "127.0.0.1:40000", process(2, "b"), "127.0.0.1:9000");
+        for _ in 0..count {
+            world.message(&mut pair.up, &[b'x'; 64]);
+            world.now += apart.0;
+        }
+        world
+    }
+
+    /// The events in the parts, and those of sockets that were known before.
+    fn read(parts: &KeptParts) -> (Vec<Nanos>, usize) {
+        let (mut events, mut known) = (Vec::new(), 0);
+        for part in &parts.parts {
+            let mut recording = Recording::new(&part[..]).unwrap();
+            while let Some(entry) = recording.next() {
+                match entry {
+                    Entry::Event(event) => events.push(event.at),
+                    Entry::Known(_) => known += 1,
+                    _ => {}
+                }
+            }
+            assert!(recording.problems().is_empty());
+        }
+        (events, known)
+    }
+
+    #[test]
+    fn everything_is_kept_while_there_is_room() {
+        let world = messages(100, Nanos(1_000));
+        let mut kept = kept(LIMITS);
+        world.events.iter().for_each(|event| kept.event(&event.event()));
+        let expected: Vec<_> = world.events.iter().map(|event| event.event.at).collect();
+        // Asking for it changes nothing of it.
+        for _ in 0..2 {
+            let parts = kept.parts();
+            assert_eq!(parts.since, Some(expected[0]));
+            assert_eq!(read(&parts).0, expected);
+        }
+    }
+
+    #[test]
+    fn bytes_are_limited_and_each_part_knows_the_open_sockets() {
+        let world = messages(20_000, Nanos(1_000));
+        let mut kept = kept(KeepLimits { bytes: 256 << 10, ..LIMITS });
+        world.events.iter().for_each(|event| kept.event(&event.event()));
+        let parts = kept.parts();
+        let bytes: usize = parts.parts.iter().map(|part| part.len()).sum();
+        assert!((200 << 10..=256 << 10).contains(&bytes), "{bytes}");
+        let (events, known) = read(&parts);
+        assert_eq!(known, 2 * parts.parts.len());
+        let last = world.events.iter().rev().take(events.len()).rev().map(|event| event.event.at);
+        assert!(last.eq(events), "the newest events, in order");
+    }
+
+    #[test]
+    fn what_is_older_than_the_time_goes() {
+        let world = messages(20_000, Nanos::from_millis(1));
+        let time = Nanos::from_millis(2_000);
+        let mut kept = kept(KeepLimits { time, bytes: 4 << 20, ..LIMITS });
+        world.events.iter().for_each(|event| kept.event(&event.event()));
+        let (events, last) = (read(&kept.parts()).0, world.events.last().unwrap().event.at);
+        assert!(last - events[0] >= time);
+        assert!(last - events[0] < Nanos::from_millis(10_000), "{}", last - events[0]);
+    }
+
+    #[test]
+    fn what_comes_too_fast_is_not_kept_and_later_it_is_again() {
+        let mut world = World::new();
+        let mut pair =
+            world.connect(process(1, "a"), "127.0.0.1:40000", process(2, "b"), "127.0.0.1:9000");
+        let mut kept = kept(KeepLimits { rate: 10_000, ..LIMITS });
+        let mut play = |messages, apart: Nanos| {
+            let before = world.events.len();
+            for _ in 0..messages {
+                world.message(&mut pair.up, &[b'x'; 64]);
+                world.now += apart.0;
+            }
+            world.events[before..].iter().for_each(|event| kept.event(&event.event()));
+            kept.parts()
+        };
+        assert!(!play(100, Nanos::from_millis(10)).is_paused);
+        let paused = play(5_000, Nanos(1_000));
+        assert!(paused.is_paused && paused.parts.is_empty());
+        let again = play(100, Nanos::from_millis(10));
+        assert!(!again.is_paused);
+        let (events, known) = read(&again);
+        assert!(!events.is_empty());
+        assert_eq!(known, 2);
+    }
+}
