@@ -56,7 +56,7 @@ fn a_message_is_written_with_its_packets_while_it_is_traced() {
         let bench = Bench::new();
         let own = std::process::id();
         let mut screen = live(&bench, &format!("--on mqtt --rate 100 --pid {own} {keep}"));
-        screen.until(&["mqtt/rumqttd", "matched 100 %"]);
+        screen.until(&["mqtt rumqttd 127.0.0.1:"]);
         screen.press("6");
         screen.until(&["slowest"]);
         screen.press(ENTER);

@@ -256,13 +256,14 @@ mod tests {
         let mut pair =
             world.connect(process(1, "a"), "127.0.0.1:40000", process(2, "b"), "127.0.0.1:9000");
         let mut kept = kept(KeepLimits { rate: 10_000, ..LIMITS });
+        let mut played = 0;
         let mut play = |messages, apart: Nanos| {
-            let before = world.events.len();
             for _ in 0..messages {
                 world.message(&mut pair.up, &[b'x'; 64]);
                 world.now += apart.0;
             }
-            world.events[before..].iter().for_each(|event| kept.event(&event.event()));
+            world.events[played..].iter().for_each(|event| kept.event(&event.event()));
+            played = world.events.len();
             kept.parts()
         };
         assert!(!play(100, Nanos::from_millis(10)).is_paused);
