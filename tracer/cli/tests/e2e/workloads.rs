@@ -60,7 +60,7 @@ fn a_message_is_written_with_its_packets_while_it_is_traced() {
         screen.press("6");
         screen.until(&["slowest"]);
         screen.press(ENTER);
-        screen.until(&["leg 1", "leg 2"]);
+        screen.until(&["in short", "leg 1"]);
         screen.press("e");
         if kept {
             screen.until(&["packets, written: "]);
