@@ -74,14 +74,14 @@ impl DeliverySink for AnnotatingSink<'_> {
         self.sink.topic(topic, name);
     }
 
-    fn takes_given_up(&self) -> bool {
+    fn takes_given_up(&self, _: GroupId) -> bool {
         true
     }
 
     fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {
         let status = if at_end { MessageStatus::UnderWay } else { MessageStatus::Undelivered };
         self.annotator.add(so_far, None, status);
-        if self.sink.takes_given_up() {
+        if self.sink.takes_given_up(so_far.group) {
             self.sink.undelivered(so_far, at_end);
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use wirelap_correlate::{Config, Correlator, DelayCause, DeliverySink, Label};
-use wirelap_events::{Delivery, FlowId, Leg, Nanos, Pid, Segment, Stage};
+use wirelap_events::{Delivery, FlowId, GroupId, Leg, Nanos, Pid, Segment, Stage};
 use wirelap_recording::{Entry, Note, Recording};
 
 /// What is told of a message on a leg: by the name of the field.
@@ -95,7 +95,7 @@ impl DeliverySink for TruthRecord {
         self.hear(delivery, None, if warmup { "warm-up" } else { "incomplete" });
     }
 
-    fn takes_given_up(&self) -> bool {
+    fn takes_given_up(&self, _: GroupId) -> bool {
         true
     }
 

@@ -3,7 +3,7 @@
 use crate::view::Snapshot;
 use crate::why::DelayCause;
 use std::sync::Arc;
-use wirelap_events::{Delivery, TopicId};
+use wirelap_events::{Delivery, GroupId, TopicId};
 
 /// Takes deliveries as they become complete.
 pub trait DeliverySink {
@@ -31,8 +31,9 @@ pub trait DeliverySink {
     /// Takes the name of a topic that it needs, before the first delivery that has this topic.
     fn topic(&mut self, _topic: TopicId, _name: &[u8]) {}
 
-    /// Whether it is also told what becomes of messages that are given up.
-    fn takes_given_up(&self) -> bool {
+    /// Whether it is also told what becomes of the messages of this row that are given up. It is asked for each of them, because what it
+    /// would be told takes time to put together.
+    fn takes_given_up(&self, _group: GroupId) -> bool {
         false
     }
 

@@ -2,7 +2,7 @@
 
 use crate::brokered::house;
 use wirelap_correlate::{Config, Correlator, DeliverySink};
-use wirelap_events::{Body, Delivery, Nanos, Stage};
+use wirelap_events::{Body, Delivery, GroupId, Nanos, Stage};
 use wirelap_test_support::compose::mqtt::publish;
 use wirelap_test_support::compose::{payload, plain, stamp};
 use wirelap_test_support::event::OwnedEvent;
@@ -25,7 +25,7 @@ impl DeliverySink for Heard {
         self.aside.push(delivery.clone());
     }
 
-    fn takes_given_up(&self) -> bool {
+    fn takes_given_up(&self, _: GroupId) -> bool {
         self.takes
     }
 

@@ -40,6 +40,11 @@ pub struct KeptMessages {
 }
 
 impl KeptMessages {
+    /// Whether there is a place for a message that is in no latency.
+    pub fn has_place_for_others(&self, quota: Quota) -> bool {
+        self.aside.len() < quota.others || self.undelivered.len() < quota.others
+    }
+
     /// Keeps a message that is in no latency, if there is a place for it. Returns whether there was.
     pub fn add_other(
         &mut self,

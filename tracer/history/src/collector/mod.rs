@@ -145,8 +145,11 @@ impl DeliverySink for Collector {
         }
     }
 
-    fn takes_given_up(&self) -> bool {
-        true
+    fn takes_given_up(&self, group: GroupId) -> bool {
+        let row = self.rows.get(&group);
+        !self.is_closed
+            && self.messages < MESSAGES
+            && row.is_none_or(|row| row.kept.has_place_for_others(self.quota))
     }
 
     fn undelivered(&mut self, so_far: &Delivery, at_end: bool) {

@@ -101,6 +101,30 @@ fn what_became_of_a_message_is_known() {
     assert_eq!(at_end, [true, false], "the newest first");
 }
 
+/// To put a message together that nobody keeps takes time on the tracing thread.
+#[test]
+fn messages_that_are_given_up_are_asked_for_while_there_is_a_place_for_them() {
+    let mut live = Live::new(2, 48 << 20, 4);
+    let given_up = |live: &mut Live| {
+        let mut told = 0;
+        while live.collector.takes_given_up(ROW) && told < 1_000 {
+            let lost = live.message(0, 1_000, 0);
+            live.collector.aside(&lost);
+            live.collector.undelivered(&lost, false);
+            told += 1;
+        }
+        told
+    };
+    for _ in 0..3 {
+        assert!((1..=16).contains(&given_up(&mut live)));
+        assert!(live.collector.takes_given_up(GroupId(1)), "another row has its own places");
+        live.tick(Nanos::from_millis(250));
+    }
+    live.hang_up();
+    live.publish(Nanos::from_millis(250));
+    assert_eq!(given_up(&mut live), 0, "nobody takes updates");
+}
+
 #[test]
 fn many_rows_share_the_messages_of_a_slice() {
     let mut live = Live::new(100, 48 << 20, 4);

@@ -15,7 +15,8 @@ impl Deliveries {
             if all { messages.least() } else { messages.expired(now) }
         };
         while let Some(index) = next(&mut self.messages, c.coverage.now()) {
-            if out.takes_given_up() {
+            let row = self.messages.message(index).map(|message| c.accounts.rows.root(message.row));
+            if row.is_some_and(|row| out.takes_given_up(row)) {
                 self.tell_given_up(index, all, out, &c.accounts.rows);
             }
             let gone = self.messages.give_up(index);
