@@ -107,13 +107,13 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
         .fold((0, 0), |(d, u), group| (d + group.messages.delivered, u + group.messages.uncovered));
     if delivered > 0 && trust.coverage < 1.0 {
         // Lost events say for themselves why messages are not followed.
-        let usual = if trust.lost() > 0 {
+        let perhaps = if trust.lost() > 0 {
             ""
         } else {
-            " Usually they were under way when wirelap started, or one of their ends is on another host: a recording on each host joins both."
+            " They may have been under way when wirelap started, or one of their ends is on another host: a recording on each host joins both."
         };
         out.push(format!(
-            "Matched {} of the deliveries; {} messages could not be followed from end to end and are not in the latencies.{usual}",
+            "Matched {} of the deliveries; {} messages could not be followed from end to end and are not in the latencies.{perhaps}",
             text::share(trust.coverage),
             text::exact(uncovered)
         ));

@@ -281,10 +281,16 @@ impl Seen {
         self.events.iter().filter_map(move |(event, _)| Some((event.at, pick(event.body)?)))
     }
 
-    /// The socket with this local port. Panics if there are several.
+    /// The socket with this local port. Panics if there are several, or if it was announced more often than CPUs can at the same time.
     pub fn socket_at(&self, port: u16) -> Socket {
         let found: Vec<_> = self.sockets.values().filter(|s| s.local.port() == port).collect();
         assert_eq!(found.len(), 1, "sockets at {port}: {found:?}");
+        let announced = self
+            .bodies(|body| if let Body::Socket(socket) = body { Some(socket.id) } else { None })
+            .filter(|&id| id == found[0].id)
+            .count();
+        let most = thread::available_parallelism().unwrap().get();
+        assert!((1..=most).contains(&announced), "{announced} times: {:?}", found[0]);
         *found[0]
     }
 

@@ -55,6 +55,11 @@ impl ScreenFiles {
         ScreenFiles { outputs: outputs.clone(), stem: Err(why.into()), written: 0 }
     }
 
+    /// Why no file may be written; `None` if files may be.
+    pub fn refused(&self) -> Option<&str> {
+        self.stem.as_ref().err().map(String::as_str)
+    }
+
     /// Writes the screen as a picture and as text. Returns a sentence for the user.
     pub fn screenshot(&mut self, text: &str, svg: &str) -> String {
         self.write(&[("svg", svg.as_bytes()), ("txt", text.as_bytes())])
@@ -133,7 +138,9 @@ mod tests {
         let outputs = Outputs::new(false, None);
         let refused = ScreenFiles::allow(Some(Path::new("/nonexistent")), &outputs);
         assert!(refused.is_err());
-        let said = ScreenFiles::none(&outputs).screenshot("", "");
+        let mut none = ScreenFiles::none(&outputs);
+        assert!(none.refused().unwrap().contains("--watch-only"));
+        let said = none.screenshot("", "");
         assert!(said.contains("--watch-only"), "{said}");
     }
 }

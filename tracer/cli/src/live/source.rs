@@ -58,18 +58,21 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
 
     /// Writes what is kept of a message. Returns a sentence for the user.
     fn export(&mut self, delivery: &Delivery) -> String {
+        let Some(files) = &mut self.files else { return NO_FILES.into() };
+        if let Some(why) = files.refused() {
+            return why.to_owned();
+        }
         let Some(limits) = self.keep else {
             return "packets are not kept: start wirelap live with --keep 60s".into();
         };
         let kept = self.commands.kept();
-        match (message::kept(&kept, delivery), &mut self.files) {
-            (Ok(excerpt), Some(files)) => files.packets(&excerpt),
-            (Ok(_), None) => NO_FILES.into(),
-            (Err(NotKept), _) if kept.is_paused => format!(
-                "packets are not kept while more than {} events come in a second: --pcapng FILE keeps them on the disk",
+        match message::kept(&kept, delivery) {
+            Ok(excerpt) => files.packets(&excerpt),
+            Err(NotKept) if kept.is_paused => format!(
+                "packets are not kept while more than {} events come in a second: --pcapng FILE --pcapng-payload keeps them on the disk",
                 human::exact(limits.rate)
             ),
-            (Err(NotKept), _) => {
+            Err(NotKept) => {
                 let since = kept.since.map_or(Nanos(0), |since| machine::now() - since);
                 format!(
                     "the packets of this message are not kept any more, only those of the last {since} ({} at most)",
@@ -80,8 +83,7 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
     }
 }
 
-/// How much of the newest events the screen keeps: more than a minute of 1,000 messages a second through a broker, and never so much
-/// that keeping it takes more than a few per cent of a core.
+/// How much of the newest events the screen keeps; `None` if nothing. docs/results/0027 has what that takes.
 pub fn keep_limits(args: &LiveArgs) -> Option<KeepLimits> {
     let time = Nanos(u64::try_from(args.keep.as_nanos()).unwrap_or(u64::MAX));
     let is_wanted = args.shows_screen() && !args.watch_only && time != Nanos(0);
