@@ -42,7 +42,7 @@ pub struct LiveArgs {
     pub save_to: Option<PathBuf>,
 
     /// How long packets are kept in memory, so that e writes those of a message to a file: 32 MiB at most, and none while more than
-    /// 100,000 events come in a second. 0s keeps none
+    /// 400,000 events come in a second. 0s keeps none
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "60s")]
     pub keep: Duration,
 

@@ -18,7 +18,7 @@ use wirelap_tui::{Experiments, ProbeHook, ProbeSetup, Request, Source};
 const KEPT_BYTES: usize = 32 << 20;
 
 /// The most events a second that are kept.
-const KEPT_RATE: u64 = 100_000;
+const KEPT_RATE: u64 = 400_000;
 
 const NO_FILES: &str = "no files can be written without a screen";
 
