@@ -26,6 +26,7 @@ pub mod rtps;
 pub mod search;
 pub mod signature;
 pub mod stream;
+pub mod websocket;
 pub mod xrce;
 pub mod zenoh;
 pub mod zmtp;

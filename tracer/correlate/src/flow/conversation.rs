@@ -17,6 +17,7 @@ use std::net::SocketAddr;
 use wirelap_events::{FlowKey, GroupId, Nanos, NetNs, Packet, PacketHook, Seq, TcpFields, Total};
 use wirelap_protocols::foreign::{ForeignName, Observer};
 use wirelap_protocols::stream::Stream;
+use wirelap_protocols::websocket::Trial;
 use wirelap_protocols::{Connection, Memories, Protocol, Side};
 
 /// What is known of a conversation's protocol.
@@ -80,6 +81,8 @@ pub struct Conversation {
     pub(super) known: ServerProtocols,
     /// What was seen while its protocol is not known.
     pub(super) pending: Option<Box<Pending>>,
+    /// It is read as a WebSocket, while its protocol is not known.
+    pub(super) websocket: Option<Box<Trial>>,
     /// Watches for protocols that are not decoded.
     pub(super) observer: Option<Box<Observer>>,
     /// The name of the one that it speaks, once nothing more is looked at.
@@ -110,7 +113,8 @@ impl Conversation {
         };
         let pending = self.pending.as_ref().map_or(0, |pending| pending.held_bytes());
         let observer = self.observer.as_ref().map_or(0, |observer| observer.held_bytes());
-        flows.chain([decoder, pending, observer]).total()
+        let websocket = self.websocket.as_ref().map_or(0, |trial| trial.held_bytes());
+        flows.chain([decoder, pending, observer, websocket]).total()
     }
 
     /// A conversation whose [`Side::A`] sends on `key`.
@@ -144,6 +148,7 @@ impl Conversation {
             memories,
             known,
             pending: None,
+            websocket: None,
             observer: None,
             name: None,
             is_final: false,

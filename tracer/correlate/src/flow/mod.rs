@@ -27,6 +27,7 @@ mod topics;
 mod translation;
 mod unread;
 mod unwrap;
+mod websocket;
 mod window;
 
 pub use closed::ClosedConnections;

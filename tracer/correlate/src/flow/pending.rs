@@ -176,66 +176,14 @@ impl Pending {
     /// The most evidence of all for a protocol, in bits.
     pub fn most_bits(&self) -> u32 {
         let all = self.searches.iter().flat_map(ProtocolSearch::candidates);
-        all.map(|candidate| evidence(&self.searches, candidate.protocol).bits()).max().unwrap_or(0)
+        let [a, b] = &self.searches;
+        all.map(|candidate| evidence([a, b], candidate.protocol).bits()).max().unwrap_or(0)
     }
 
     /// What it is, once there is evidence enough.
     pub fn decided(&self, transport: Transport, seen: &Seen) -> Option<&'static dyn Protocol> {
-        let all = self.searches.iter().flat_map(ProtocolSearch::candidates);
-        let told = all.map(|one| (one.protocol, evidence(&self.searches, one.protocol)));
-        let enough =
-            told.filter(|(protocol, told)| self.is_enough(transport, seen, *protocol, told));
-        enough.max_by_key(|(_, told)| told.bits()).map(|(protocol, _)| protocol)
-    }
-
-    /// Whether it is the protocol: less is needed where the port or the server say the same; more where each PDU tells
-    /// little, or only one direction speaks. What the other direction sends must not contradict.
-    fn is_enough(
-        &self,
-        transport: Transport,
-        seen: &Seen,
-        protocol: &dyn Protocol,
-        told: &SearchEvidence,
-    ) -> bool {
-        let is_hinted = seen.hints.names(transport, protocol);
-        let is_poor = told.is_poor();
-        let enough = match () {
-            () if seen.is_named => 2 * SURE_BITS,
-            () if is_hinted => HINTED_BITS,
-            () if is_poor && told.directions < 2 => 2 * SURE_BITS,
-            () => SURE_BITS,
-        };
-        let alone = if is_hinted && told.fits() > 0 { SURE_BITS } else { UNMISTAKABLE_BITS };
-        let several = told.is_confirmed() || told.most >= alone;
-        // Acknowledgements alone are little, and must be of both directions.
-        let is_exchange =
-            told.directions > 1 && told.least_most >= WEAK_BITS && told.pdus >= WEAK_PDUS;
-        // What is known of the server stands in for the other direction, which may have been cut.
-        let is_known = seen.hints.known == Some(protocol.name()) && told.is_confirmed();
-        let tells = told.strong > 0 || is_exchange || is_known;
-        let fits = match () {
-            () if is_hinted => 1,
-            () if told.is_bare() => BARE_FITS,
-            () => POOR_FITS,
-        };
-        let is_rich = !is_poor
-            || (told.is_aligned()
-                && told.fits() >= fits
-                && !(told.is_broken || seen.is_named || seen.is_refused));
-        told.bits() >= enough
-            && several
-            && tells
-            && is_rich
-            && !self.is_contradicted(protocol, told)
-    }
-
-    /// Whether one of the directions sends what the protocol does not. Much evidence outweighs that: some of a direction
-    /// may be encrypted, or missed.
-    fn is_contradicted(&self, protocol: &dyn Protocol, told: &SearchEvidence) -> bool {
-        let is_poor = told.is_poor();
-        let tolerated = u8::from(!is_poor);
-        let is_beyond_doubt = !is_poor && told.strong >= 4 * SURE_BITS;
-        !is_beyond_doubt && self.searches.iter().any(|one| one.unexplained(protocol) > tolerated)
+        let [a, b] = &self.searches;
+        decided([a, b], transport, seen)
     }
 
     /// Keeps a datagram that may be a message.
@@ -249,4 +197,70 @@ impl Pending {
         let kept = bytes.get(..DATAGRAM_BYTES).unwrap_or(bytes);
         self.datagrams.push_back((side, range, kept.into()));
     }
+}
+
+/// What a conversation is, once there is evidence enough in the searches of its two directions.
+pub fn decided(
+    searches: [&ProtocolSearch; 2],
+    transport: Transport,
+    seen: &Seen,
+) -> Option<&'static dyn Protocol> {
+    let all = searches.into_iter().flat_map(ProtocolSearch::candidates);
+    let told = all.map(|one| (one.protocol, evidence(searches, one.protocol)));
+    let enough =
+        told.filter(|(protocol, told)| is_enough(searches, transport, seen, *protocol, told));
+    enough.max_by_key(|(_, told)| told.bits()).map(|(protocol, _)| protocol)
+}
+
+/// Whether it is the protocol: less is needed where the port or the server say the same; more where each PDU tells
+/// little, or only one direction speaks. What the other direction sends must not contradict.
+fn is_enough(
+    searches: [&ProtocolSearch; 2],
+    transport: Transport,
+    seen: &Seen,
+    protocol: &dyn Protocol,
+    told: &SearchEvidence,
+) -> bool {
+    let is_hinted = seen.hints.names(transport, protocol);
+    let is_poor = told.is_poor();
+    let enough = match () {
+        () if seen.is_named => 2 * SURE_BITS,
+        () if is_hinted => HINTED_BITS,
+        () if is_poor && told.directions < 2 => 2 * SURE_BITS,
+        () => SURE_BITS,
+    };
+    let alone = if is_hinted && told.fits() > 0 { SURE_BITS } else { UNMISTAKABLE_BITS };
+    let several = told.is_confirmed() || told.most >= alone;
+    // Acknowledgements alone are little, and must be of both directions.
+    let is_exchange = told.directions > 1 && told.least_most >= WEAK_BITS && told.pdus >= WEAK_PDUS;
+    // What is known of the server stands in for the other direction, which may have been cut.
+    let is_known = seen.hints.known == Some(protocol.name()) && told.is_confirmed();
+    let tells = told.strong > 0 || is_exchange || is_known;
+    let fits = match () {
+        () if is_hinted => 1,
+        () if told.is_bare() => BARE_FITS,
+        () => POOR_FITS,
+    };
+    let is_rich = !is_poor
+        || (told.is_aligned()
+            && told.fits() >= fits
+            && !(told.is_broken || seen.is_named || seen.is_refused));
+    told.bits() >= enough
+        && several
+        && tells
+        && is_rich
+        && !is_contradicted(searches, protocol, told)
+}
+
+/// Whether one of the directions sends what the protocol does not. Much evidence outweighs that: some of a direction
+/// may be encrypted, or missed.
+fn is_contradicted(
+    searches: [&ProtocolSearch; 2],
+    protocol: &dyn Protocol,
+    told: &SearchEvidence,
+) -> bool {
+    let is_poor = told.is_poor();
+    let tolerated = u8::from(!is_poor);
+    let is_beyond_doubt = !is_poor && told.strong >= 4 * SURE_BITS;
+    !is_beyond_doubt && searches.iter().any(|one| one.unexplained(protocol) > tolerated)
 }

@@ -32,14 +32,14 @@ const PACKETS_JOINED: u32 = 1 << 16;
 const OPEN_BITS: u32 = 24;
 
 impl Conversation {
-    fn hints(&self) -> Hints {
+    pub(super) fn hints(&self) -> Hints {
         let key = self.flows[0].key;
         let known = self.known.at(ends(key));
         Hints { ports: [key.src.port(), key.dst.port()], known }
     }
 
     /// Its bytes have shown what it speaks: others with the same server most likely speak it too.
-    fn recognised(&mut self, protocol: &'static dyn Protocol) {
+    pub(super) fn recognised(&mut self, protocol: &'static dyn Protocol) {
         let [a, b] = ends(self.flows[0].key);
         let lower_port = if a.0.port() < b.0.port() { Side::A } else { Side::B };
         let server = if self.server.unwrap_or(lower_port) == Side::A { a } else { b };
@@ -54,6 +54,7 @@ impl Conversation {
         self.state = State::Decoding(protocol, connection);
         self.unread = Unread::default();
         self.observer = None;
+        self.websocket = None;
     }
 
     pub(super) fn recognise_piece(
@@ -65,6 +66,9 @@ impl Conversation {
         let Piece::Bytes { at, bytes, missing } = piece else {
             let Piece::Gap { at, len } = piece else { return };
             self.flow_mut(side).head.bytes.clear();
+            if let Some(trial) = &mut self.websocket {
+                trial.gap(side, at, len);
+            }
             if let Some(pending) = &mut self.pending {
                 pending.searches[side as usize].gap(at, len);
             }
@@ -76,6 +80,9 @@ impl Conversation {
         let is_head = from_start && !flow.head.refused && (begins || !flow.head.bytes.is_empty());
         let refused = flow.head.refused;
         self.observe(side, begins, bytes, missing);
+        if self.try_websocket(side, begins, (at, bytes, missing), found) {
+            return;
+        }
         if is_head {
             self.recognise_head(side, piece, found);
         } else if refused {
@@ -296,10 +303,11 @@ impl Conversation {
     }
 
     /// Stops looking, and frees what was kept for it.
-    fn ignore(&mut self) {
+    pub(super) fn ignore(&mut self) {
         let refused = self.flows.iter().any(|flow| flow.head.refused);
         self.state = State::Ignored;
         self.pending = None;
+        self.websocket = None;
         // What is known not to be decoded is not looked at again; of the rest, a pause may show the next message's start.
         self.is_final = refused || self.observer.as_ref().is_some_and(|seen| seen.is_certain());
         for flow in &mut self.flows {
@@ -397,7 +405,7 @@ fn is_believed(protocol: &dyn Protocol, head: &[u8], hints: Hints) -> bool {
 }
 
 /// What follows the line or header that a proxy puts before what its client sends (`HAProxy`, "The PROXY protocol", §2).
-fn behind_proxy(bytes: &[u8]) -> Option<&[u8]> {
+pub(super) fn behind_proxy(bytes: &[u8]) -> Option<&[u8]> {
     const LONGEST_LINE: usize = 107;
     const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
     if bytes.starts_with(b"PROXY TCP") || bytes.starts_with(b"PROXY UNKNOWN") {

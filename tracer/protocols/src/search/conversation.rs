@@ -93,7 +93,7 @@ impl SearchEvidence {
 }
 
 /// The evidence for a protocol in both directions. Candidates that may be embedded in another protocol do not count.
-pub fn evidence(searches: &[ProtocolSearch; 2], protocol: &dyn Protocol) -> SearchEvidence {
+pub fn evidence(searches: [&ProtocolSearch; 2], protocol: &dyn Protocol) -> SearchEvidence {
     let mut evidence = SearchEvidence::default();
     let best = searches.iter().filter_map(|search| search.best_of(protocol));
     best.filter(|candidate| candidate.is_free()).for_each(|candidate| evidence.add(candidate));

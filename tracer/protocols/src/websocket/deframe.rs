@@ -1,0 +1,144 @@
+//! Payload out of frames, in one direction.
+
+use super::frame::{Header, unmask};
+use super::handshake;
+use crate::{Pdu, PduLen};
+use wirelap_events::{ByteRange, FrameClass, Offset};
+
+/// Of a longer frame, parts of this size are handed on one by one.
+const PART_BYTES: u64 = 64 << 10;
+
+/// A frame of which only the first bytes have come.
+#[derive(Clone, Copy, Debug)]
+struct OpenFrame {
+    /// Payload bytes that come yet.
+    left: u64,
+    /// Payload bytes that have come.
+    done: u64,
+    key: Option<[u8; 4]>,
+    kind: Payload,
+}
+
+/// What the payload of a frame is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Payload {
+    /// Bytes of the carried protocol.
+    Carried,
+    /// Bytes of a compressed message.
+    Compressed,
+    /// Bytes of a control frame.
+    Control(&'static str, FrameClass),
+}
+
+/// What is in a PDU.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Content<'a> {
+    /// A head of the handshake.
+    Head(&'a [u8]),
+    /// Bytes that the carried protocol's decoder does not see.
+    Own(&'static str, FrameClass),
+    /// Bytes of the carried protocol after a header of `lead` bytes. They were unmasked into the buffer that was given.
+    Carried { lead: u64 },
+}
+
+/// The frames of one direction.
+#[derive(Debug, Default)]
+pub(super) struct Deframer {
+    open: Option<OpenFrame>,
+    /// Whether the message that is open is compressed.
+    is_compressed: bool,
+    /// Frames so far.
+    pub frames: u64,
+    /// Whether a head of the handshake was seen.
+    pub is_opened: bool,
+    /// Whether frames are masked.
+    pub is_masked: Option<bool>,
+}
+
+impl Deframer {
+    /// See [`crate::Connection::pdu_len`].
+    pub fn pdu_len(&self, head: &[u8]) -> PduLen {
+        if let Some(open) = &self.open {
+            return PduLen::Known(open.left.clamp(1, PART_BYTES));
+        }
+        match self.span(head) {
+            // Only the bytes of a frame come in parts.
+            PduLen::Known(len) if len > PART_BYTES => PduLen::Known(PART_BYTES),
+            len => len,
+        }
+    }
+
+    /// See [`crate::Connection::span`].
+    pub fn span(&self, head: &[u8]) -> PduLen {
+        if self.frames == 0 && handshake::may_start(head) {
+            return handshake::len(head);
+        }
+        Header::read(head).map_or_else(|why| why, |header| PduLen::Known(header.frame_len()))
+    }
+
+    /// See [`crate::Connection::open_bytes`].
+    pub fn open_bytes(&self) -> u64 {
+        self.open.map_or(0, |open| open.left)
+    }
+
+    /// Reads a PDU. Carried bytes are put into `text`, as many as there are.
+    pub fn pdu<'a>(&mut self, pdu: Pdu<'a>, text: &mut Vec<u8>) -> Content<'a> {
+        text.clear();
+        let len = pdu.range.len();
+        let (mut open, lead) = match self.open.take() {
+            Some(open) => (open, 0),
+            None if self.frames == 0 && handshake::may_start(pdu.bytes) => {
+                self.is_opened = true;
+                return Content::Head(pdu.bytes);
+            }
+            None => match self.begin(pdu.bytes) {
+                Some(begun) => begun,
+                None => return Content::Own("frame (WebSocket)", FrameClass::Opaque),
+            },
+        };
+        let here = len.saturating_sub(lead).min(open.left);
+        if open.kind == Payload::Carried {
+            let skip = usize::try_from(lead).unwrap_or(usize::MAX);
+            text.extend_from_slice(pdu.bytes.get(skip..).unwrap_or_default());
+            if let Some(key) = open.key {
+                unmask(key, open.done, text);
+            }
+        }
+        open.left = open.left.saturating_sub(here);
+        open.done = open.done.saturating_add(here);
+        self.open = (open.left > 0).then_some(open);
+        match open.kind {
+            Payload::Carried => Content::Carried { lead },
+            Payload::Compressed => Content::Own("compressed (WebSocket)", FrameClass::Opaque),
+            Payload::Control(name, class) => Content::Own(name, class),
+        }
+    }
+
+    /// Begins a frame; the bytes of its header too.
+    fn begin(&mut self, bytes: &[u8]) -> Option<(OpenFrame, u64)> {
+        let header = Header::read(bytes).ok()?;
+        self.frames = self.frames.saturating_add(1);
+        self.is_masked = Some(header.key.is_some());
+        let kind = match header.control() {
+            Some((name, class)) => Payload::Control(name, class),
+            None => {
+                if header.opcode != 0 {
+                    self.is_compressed = header.is_compressed;
+                }
+                if self.is_compressed { Payload::Compressed } else { Payload::Carried }
+            }
+        };
+        let open = OpenFrame { left: header.payload, done: 0, key: header.key, kind };
+        Some((open, header.bytes as u64))
+    }
+
+    /// Bytes are missing: the open frame is gone.
+    pub fn gap(&mut self) {
+        self.open = None;
+    }
+}
+
+/// The bytes of the PDU after `lead` ones.
+pub(super) fn after(range: ByteRange, lead: u64) -> ByteRange {
+    ByteRange { start: Offset(range.start.0.saturating_add(lead).min(range.end.0)), ..range }
+}

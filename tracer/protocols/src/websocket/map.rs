@@ -1,0 +1,201 @@
+//! From positions in the bytes that a WebSocket carries to positions in the flow below it.
+//!
+//! ```text
+//! flow      | header |  payload  | header |    payload    | header | payload
+//! carried            |<-- segment -->|<---- segment ---->|        |<-- …
+//! ```
+//!
+//! A message that starts with a frame's payload starts with that frame's header, so that successive messages are adjacent.
+
+use crate::{Connection, Fragments, FrameSink, Pdu, PduLen, Side};
+use std::collections::VecDeque;
+use wirelap_events::{ByteRange, DecodedMessage, Frame, Offset, RequestLimits};
+
+/// The most segments that are kept of one PDU. Of more, the first and the last ones matter most.
+const SEGMENTS: usize = 64;
+
+/// Payload of a frame, or a part of it.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    /// Its first byte among the carried ones.
+    inner: Offset,
+    /// Where the frame's header starts, if that is right before it.
+    lead: Offset,
+    /// Its bytes in the flow.
+    outer: ByteRange,
+}
+
+/// The payload that the incomplete PDU of one direction is in.
+#[derive(Debug, Default)]
+pub(super) struct Segments(VecDeque<Segment>);
+
+impl Segments {
+    /// Adds payload, of which the first byte is carried as number `inner`.
+    pub fn push(&mut self, inner: Offset, lead: Offset, outer: ByteRange) {
+        if self.0.len() >= SEGMENTS {
+            self.0.remove(1);
+        }
+        self.0.push_back(Segment { inner, lead, outer });
+    }
+
+    /// Drops what lies before a byte.
+    pub fn forget_before(&mut self, inner: Offset) {
+        while self.0.get(1).is_some_and(|second| second.inner <= inner) {
+            self.0.pop_front();
+        }
+    }
+
+    fn holding(&self, inner: Offset) -> Option<&Segment> {
+        self.0.iter().rev().find(|segment| segment.inner <= inner)
+    }
+
+    /// Where a PDU starts whose first byte is this one.
+    fn start(&self, inner: Offset) -> Offset {
+        let Some(segment) = self.holding(inner) else { return Offset(0) };
+        let skip = inner.0.saturating_sub(segment.inner.0).min(segment.outer.len());
+        if skip == 0 { segment.lead } else { segment.outer.start.plus(skip) }
+    }
+
+    /// Where what ends before this byte ends.
+    fn end(&self, inner: Offset) -> Offset {
+        let last = Offset(inner.0.saturating_sub(1));
+        let Some(segment) = self.holding(last) else { return Offset(0) };
+        let skip = inner.0.saturating_sub(segment.inner.0).min(segment.outer.len());
+        segment.outer.start.plus(skip)
+    }
+}
+
+/// A decoder that is given positions in the flow in place of positions among the carried bytes.
+pub(super) struct Mapped<'a> {
+    pub connection: &'a mut dyn Connection,
+    pub segments: &'a Segments,
+}
+
+impl Connection for Mapped<'_> {
+    fn pdu_len(&self, side: Side, head: &[u8]) -> PduLen {
+        self.connection.pdu_len(side, head)
+    }
+
+    fn span(&self, side: Side, head: &[u8]) -> PduLen {
+        self.connection.span(side, head)
+    }
+
+    fn open_bytes(&self, side: Side) -> u64 {
+        self.connection.open_bytes(side)
+    }
+
+    fn resync(&self, side: Side, head: &[u8]) -> bool {
+        self.connection.resync(side, head)
+    }
+
+    fn is_certain(&self, side: Side, head: &[u8]) -> bool {
+        self.connection.is_certain(side, head)
+    }
+
+    fn kept_bytes(&self, side: Side) -> usize {
+        self.connection.kept_bytes(side)
+    }
+
+    fn stands_out(&self, head: &[u8]) -> bool {
+        self.connection.stands_out(head)
+    }
+
+    fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
+        let start = self.segments.start(pdu.range.start);
+        let mut out = MappedSink { out, segments: self.segments, inner: pdu.range, outer: start };
+        let range = ByteRange::new(start, pdu.range.len());
+        self.connection.pdu(side, Pdu { range, bytes: pdu.bytes }, &mut out);
+    }
+
+    fn gap(&mut self, side: Side) {
+        self.connection.gap(side);
+    }
+}
+
+/// Passes frames on. Their decoder was told that the PDU's bytes are adjacent in the flow, from `outer` on.
+struct MappedSink<'a> {
+    out: &'a mut dyn FrameSink,
+    segments: &'a Segments,
+    inner: ByteRange,
+    outer: Offset,
+}
+
+impl MappedSink<'_> {
+    /// The carried byte of a position; `None` if that lies before this PDU.
+    fn inner(&self, place: Offset) -> Option<Offset> {
+        Some(self.inner.start.plus(place.0.checked_sub(self.outer.0)?))
+    }
+
+    fn start(&self, place: Offset) -> Offset {
+        self.inner(place).map_or(place, |inner| self.segments.start(inner))
+    }
+
+    fn end(&self, place: Offset) -> Offset {
+        self.inner(place).map_or(place, |inner| self.segments.end(inner))
+    }
+}
+
+impl FrameSink for MappedSink<'_> {
+    fn frame(&mut self, frame: &Frame<'_>) {
+        // Headers between the bytes of a frame are frames of their own: its range has as many bytes as it has.
+        let (end, len) = (self.end(frame.range.end), frame.range.len());
+        let range = ByteRange { start: Offset(end.0.saturating_sub(len)), end };
+        let data = frame.data.map(|data| {
+            let ByteRange { start, end } = data.extent;
+            DecodedMessage {
+                extent: ByteRange { start: self.start(start), end: self.end(end) },
+                ..data
+            }
+        });
+        self.out.frame(&Frame { range, data, ..*frame });
+    }
+
+    fn fragments(&mut self, fragments: &Fragments) {
+        self.out.fragments(fragments);
+    }
+
+    fn asks(&mut self, ask: RequestLimits) {
+        self.out.asks(ask);
+    }
+
+    fn awaits_commit(&mut self) {
+        self.out.awaits_commit();
+    }
+
+    fn releases(&mut self, start: Offset) {
+        self.out.releases(start);
+    }
+
+    fn makes_room(&mut self) {
+        self.out.makes_room();
+    }
+
+    fn unpacked(&mut self, bytes: u64, decompressed: u64) {
+        self.out.unpacked(bytes, decompressed);
+    }
+
+    fn usable_at(&mut self, end: Offset) {
+        let end = self.end(end);
+        self.out.usable_at(end);
+    }
+
+    fn uncertain_start(&mut self) {
+        self.out.uncertain_start();
+    }
+
+    fn unread_messages(&mut self, messages: u64) {
+        self.out.unread_messages(messages);
+    }
+
+    fn discarded(&mut self, messages: u64) {
+        self.out.discarded(messages);
+    }
+
+    fn read_twice(&mut self, messages: u64) {
+        self.out.read_twice(messages);
+    }
+
+    fn in_order(&mut self, origin: [u8; 16], first: u64) {
+        self.out.in_order(origin, first);
+    }
+}

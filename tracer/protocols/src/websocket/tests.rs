@@ -1,0 +1,162 @@
+use super::*;
+use crate::stream::Stream;
+use crate::{Connection, Protocol, Side, mqtt};
+use wirelap_events::{ByteRange, Frame, FrameClass, Offset, Transport};
+
+const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
+const REQUEST: &[u8] = b"GET /mqtt HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\
+    Sec-WebSocket-Protocol: mqtt\r\n\r\n";
+const CONNECT: &[u8] = b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0";
+const PUBLISH: &[u8] = b"\x30\x0c\0\x05a/b/chello";
+
+/// A masked frame with this first byte.
+fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![first];
+    match payload.len() {
+        len @ ..126 => bytes.push(0x80 | len as u8),
+        len @ ..0x1_0000 => {
+            bytes.push(0x80 | 126);
+            bytes.extend((len as u16).to_be_bytes());
+        }
+        len => {
+            bytes.push(0x80 | 127);
+            bytes.extend((len as u64).to_be_bytes());
+        }
+    }
+    bytes.extend(KEY);
+    bytes.extend(payload.iter().zip(KEY.iter().cycle()).map(|(byte, key)| byte ^ key));
+    bytes
+}
+
+fn layer() -> WebSocket {
+    let mut layer = WebSocket::default();
+    layer.carries(mqtt::PROTOCOL.connection(Transport::Tcp));
+    layer
+}
+
+/// The frames of `bytes`, which come in packets of `size`: name, range, extent of the message.
+fn frames(bytes: &[u8], size: usize) -> Vec<(&'static str, ByteRange, Option<ByteRange>)> {
+    let mut layer = layer();
+    let mut stream = Stream::new(Side::A, false);
+    let mut all = Vec::new();
+    for (n, part) in bytes.chunks(size).enumerate() {
+        stream.feed(Offset((n * size) as u64), part, 0, &mut layer, &mut |frame: &Frame<'_>| {
+            all.push((frame.name, frame.range, frame.data.map(|data| data.extent)));
+        });
+    }
+    assert_eq!((stream.undecoded_bytes(), stream.pending_bytes()), (0, 0));
+    let covered: u64 = all.iter().map(|(_, range, _)| range.len()).sum();
+    assert_eq!(covered, bytes.len() as u64, "every byte is in one frame: {all:?}");
+    all
+}
+
+fn messages(bytes: &[u8], size: usize) -> Vec<(u64, u64)> {
+    let extents = frames(bytes, size).into_iter().filter_map(|(_, _, extent)| extent);
+    extents.map(|extent| (extent.start.0, extent.end.0)).collect()
+}
+
+#[test]
+fn a_messages_bytes_are_those_of_the_flow() {
+    let connect = frame(0x82, CONNECT);
+    let mut bytes = [REQUEST, &connect].concat();
+    let first = bytes.len() as u64;
+    bytes.extend(frame(0x82, PUBLISH));
+    let second = bytes.len() as u64;
+    // Two packets in one frame: the second one has no header before it.
+    bytes.extend(frame(0x82, &[PUBLISH, PUBLISH].concat()));
+    let third = second + 6 + PUBLISH.len() as u64;
+    let want = [(first, second), (second, third), (third, bytes.len() as u64)];
+    for size in [1, 2, 3, 7, 64, 4096] {
+        assert_eq!(messages(&bytes, size), want, "packets of {size}");
+    }
+}
+
+#[test]
+fn a_message_may_be_in_fragments_with_a_ping_between() {
+    let mut bytes = [REQUEST, &frame(0x82, CONNECT)].concat();
+    let start = bytes.len() as u64;
+    bytes.extend(frame(0x02, &PUBLISH[..3]));
+    bytes.extend(frame(0x89, b"?"));
+    bytes.extend(frame(0x00, &PUBLISH[3..8]));
+    bytes.extend(frame(0x80, &PUBLISH[8..]));
+    let end = bytes.len() as u64;
+    bytes.extend(frame(0x88, &1000_u16.to_be_bytes()));
+    for size in [1, 5, 4096] {
+        assert_eq!(messages(&bytes, size), [(start, end)], "packets of {size}");
+    }
+    let names: Vec<_> = frames(&bytes, 4096).into_iter().map(|(name, ..)| name).collect();
+    assert!(names.contains(&"Ping (WebSocket)") && names.contains(&"Close (WebSocket)"));
+}
+
+#[test]
+fn lengths_of_all_three_widths_are_read() {
+    let mut bytes = [REQUEST, &frame(0x82, CONNECT)].concat();
+    for len in [10_usize, 200, 70_000, 300_000] {
+        let body = 7 + len;
+        let mut packet = vec![0x30];
+        let mut left = body;
+        while left > 0 {
+            packet.push((left % 128) as u8 | if left > 127 { 0x80 } else { 0 });
+            left /= 128;
+        }
+        packet.extend(b"\0\x05a/b/c");
+        packet.resize(packet.len() + len, b'x');
+        bytes.extend(frame(0x82, &packet));
+    }
+    for size in [1000, 65_536, 1 << 20] {
+        let all = messages(&bytes, size);
+        assert_eq!(all.len(), 4, "packets of {size}");
+        assert!(all.windows(2).all(|two| two[0].1 == two[1].0), "{all:?}");
+        assert_eq!(all[3].1, bytes.len() as u64);
+    }
+}
+
+#[test]
+fn compressed_messages_are_opaque_and_harm_nothing() {
+    let mut bytes = [REQUEST, &frame(0x82, CONNECT)].concat();
+    bytes.extend(frame(0x42, b"???"));
+    bytes.extend(frame(0x80, b"??"));
+    let start = bytes.len() as u64;
+    bytes.extend(frame(0x82, PUBLISH));
+    assert_eq!(messages(&bytes, 4096), [(start, bytes.len() as u64)]);
+}
+
+#[test]
+fn a_trial_finds_what_is_carried_and_replays_it() {
+    let hints = || [40_000, 9001].into();
+    let mut trial = Trial::default();
+    let publish = frame(0x82, PUBLISH);
+    let bytes = [REQUEST, &frame(0x82, CONNECT), &publish].concat();
+    trial.packet(Side::A, false, Offset(0), REQUEST, 0);
+    assert!(trial.is_open() && trial.opened(hints()).is_none());
+    trial.packet(Side::A, false, Offset(0), &bytes, 0);
+    let protocol = trial.opened(hints()).unwrap();
+    assert_eq!(protocol.name(), "mqtt");
+    let (mut layer, _) = trial.into_parts();
+    layer.carries(protocol.connection(Transport::Tcp));
+    let mut classes = Vec::new();
+    while layer.next_kept().is_some() {
+        layer.replay(&mut |frame: &Frame<'_>| classes.push((frame.class, frame.data.is_some())));
+    }
+    assert_eq!(classes.first(), Some(&(FrameClass::Session, false)), "the handshake");
+    assert_eq!(classes.iter().filter(|(_, has_data)| *has_data).count(), 1);
+    assert_eq!(layer.server(), Some(Side::B));
+}
+
+#[test]
+fn a_gap_costs_no_later_message() {
+    let publish = frame(0x82, PUBLISH);
+    let mut layer = layer();
+    let mut stream = Stream::new(Side::A, true);
+    let mut found = 0;
+    let mut at = 0;
+    for n in 0..10 {
+        if n != 4 {
+            stream.feed(Offset(at), &publish, 0, &mut layer, &mut |frame: &Frame<'_>| {
+                found += usize::from(frame.data.is_some());
+            });
+        }
+        at += publish.len() as u64;
+    }
+    assert_eq!(found, 9);
+}
