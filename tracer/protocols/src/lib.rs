@@ -22,6 +22,7 @@ pub mod reader;
 pub mod recognise;
 pub mod registry;
 pub mod remedies;
+pub mod ros2;
 pub mod rtps;
 pub mod search;
 pub mod signature;

@@ -84,7 +84,7 @@ impl FrameSink for Collector<'_> {
         }
         if let Some(data) = &frame.data {
             let shared = frame.is_in_shared_memory();
-            let topic = self.found.topics.id_of(data.topic);
+            let topic = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
             let mut found = Found { shared, topic, assembly, ..identify(self.side, data) };
             if self.protocol.numbers_topics() {

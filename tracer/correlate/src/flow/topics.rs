@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use wirelap_events::{Saturate, TopicId};
+use wirelap_protocols::ros2::RosName;
 
 /// Names that are kept.
 const LIMIT: usize = 65_536;
@@ -42,6 +43,21 @@ impl Topics {
         Some(id)
     }
 
+    /// The number of a topic of a protocol. A topic of ROS 2 is shown by its name there, with the protocol's own beside it.
+    pub fn id_of_topic(&mut self, topic: &[u8], protocol: &str) -> Option<TopicId> {
+        let known = self.names.len();
+        let id = self.id_of(topic)?;
+        if self.names.len() > known
+            && let Some(ros) = RosName::of(protocol, topic)
+            && let Some(name) = self.names.last_mut()
+        {
+            let shown = format!("{ros} ({})", String::from_utf8_lossy(topic));
+            self.bytes.grow(shown.len().saturating_sub(topic.len()));
+            *name = shown.into_bytes().into();
+        }
+        Some(id)
+    }
+
     /// The name of a number.
     pub fn name(&self, id: TopicId) -> Option<&[u8]> {
         self.names.get(id.0 as usize).map(|name| &**name)
@@ -66,6 +82,16 @@ mod tests {
         assert_eq!(topics.names.len(), LIMIT);
         assert_eq!(topics.id_of(b"one more"), None);
         assert_eq!(topics.id_of(b"a/b"), Some(first));
+    }
+
+    #[test]
+    fn a_topic_of_ros_has_both_names() {
+        let mut topics = Topics::new(true);
+        let id = topics.id_of_topic(b"rt/chatter", "dds").unwrap();
+        assert_eq!(topics.name(id), Some(&b"/chatter (rt/chatter)"[..]));
+        assert_eq!(topics.id_of_topic(b"rt/chatter", "dds"), Some(id));
+        let other = topics.id_of_topic(b"rt/b", "mqtt").unwrap();
+        assert_eq!(topics.name(other), Some(&b"rt/b"[..]));
     }
 
     #[test]

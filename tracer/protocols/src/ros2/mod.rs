@@ -1,0 +1,121 @@
+//! ROS 2's names of topics, services and actions, from the names that its middleware layers give them.
+//!
+//! | layer | name on the wire | source |
+//! |---|---|---|
+//! | `rmw_cyclonedds`, `rmw_fastrtps` | `rt/chatter`, `rq/add_two_intsRequest`, `rr/add_two_intsReply` | design.ros2.org, "Topic and Service name mapping to DDS" |
+//! | `rmw_zenoh` | `0/chatter/std_msgs::msg::dds_::String_/RIHS01_…` | `rmw_zenoh`, docs/design.md, "Topic and Service name mapping to Zenoh key expressions" |
+//!
+//! An action consists of two topics and three services below `/NAME/_action/` (design.ros2.org, "Actions").
+
+mod dds;
+mod zenoh;
+
+use std::fmt;
+
+/// A name of ROS 2.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RosName {
+    /// The fully qualified name: `/robot1/chatter`.
+    pub name: String,
+    /// What has the name.
+    pub kind: RosKind,
+    /// The type, if the middleware's name has it: `std_msgs/msg/String`.
+    pub type_name: Option<String>,
+    /// The domain, if the middleware's name has it.
+    pub domain: Option<u32>,
+}
+
+/// What a name of ROS 2 is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RosKind {
+    /// A topic.
+    Topic,
+    /// The requests of a service.
+    Request,
+    /// The replies of a service.
+    Reply,
+    /// A service, requests and replies.
+    Service,
+    /// A part of an action: `feedback`, `status`, `send_goal`, `get_result` or `cancel_goal`.
+    Action(&'static str),
+}
+
+/// The topics and services of an action.
+const ACTION_PARTS: [&str; 5] = ["feedback", "status", "send_goal", "get_result", "cancel_goal"];
+
+impl RosName {
+    /// The name in ROS 2 of this topic or key expression; `None` if it is none of ROS 2. Only the protocols of the middleware
+    /// layers have such names: another protocol's topic `rt/a` is a name like any other.
+    pub fn of(protocol: &str, topic: &[u8]) -> Option<RosName> {
+        let topic = std::str::from_utf8(topic).ok()?;
+        match protocol {
+            "dds" => dds::name(topic),
+            "zenoh" => zenoh::name(topic),
+            _ => None,
+        }
+    }
+
+    /// Separates the action from the part of it that `name` is of.
+    fn with_action(self) -> RosName {
+        let found = self.name.rsplit_once("/_action/");
+        let Some((action, part)) = found else { return self };
+        let Some(part) = ACTION_PARTS.into_iter().find(|known| *known == part) else { return self };
+        RosName { name: action.to_owned(), kind: RosKind::Action(part), ..self }
+    }
+}
+
+impl fmt::Display for RosName {
+    /// `/chatter`, `/add_two_ints request`, `/fibonacci action feedback`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        match self.kind {
+            RosKind::Topic => Ok(()),
+            RosKind::Request => f.write_str(" request"),
+            RosKind::Reply => f.write_str(" reply"),
+            RosKind::Service => f.write_str(" service"),
+            RosKind::Action(part) => write!(f, " action {part}"),
+        }
+    }
+}
+
+/// Whether this is a name without its leading slash: words of letters, digits and underscores that start with no digit
+/// (design.ros2.org, "Topic and Service names").
+fn is_relative_name(name: &str) -> bool {
+    name.split('/').all(|word| {
+        word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+            && word.chars().all(|one| one.is_ascii_alphanumeric() || one == '_')
+    })
+}
+
+/// The name of a type from that in DDS: `std_msgs/msg/String` from `std_msgs::msg::dds_::String_`.
+fn type_name(dds: &str) -> Option<String> {
+    let mut words = dds.split("::");
+    let (package, kind, namespace, name) =
+        (words.next()?, words.next()?, words.next()?, words.next()?.strip_suffix('_')?);
+    let is_known = matches!(kind, "msg" | "srv" | "action") && namespace == "dds_";
+    let is_whole = words.next().is_none() && [package, name].into_iter().all(is_relative_name);
+    (is_known && is_whole).then(|| format!("{package}/{kind}/{name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_have_the_names_of_the_interface() {
+        let named = |dds| type_name(dds);
+        assert_eq!(named("std_msgs::msg::dds_::String_").unwrap(), "std_msgs/msg/String");
+        let service = named("example_interfaces::srv::dds_::AddTwoInts_Request_").unwrap();
+        assert_eq!(service, "example_interfaces/srv/AddTwoInts_Request");
+        for none in ["String", "std_msgs::msg::String", "a::msg::dds_::B", "a::msg::dds_::B_::c"] {
+            assert_eq!(named(none), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn only_the_layers_protocols_have_such_names() {
+        assert!(RosName::of("dds", b"rt/chatter").is_some());
+        assert_eq!(RosName::of("mqtt", b"rt/chatter"), None);
+        assert_eq!(RosName::of("dds", b"rt/\xff"), None);
+    }
+}
