@@ -23,7 +23,7 @@ impl Conversation {
         (at, bytes, missing): (Offset, &[u8], u64),
         found: &mut DecoderOutput,
     ) -> bool {
-        let behind = if begins { behind_proxy(bytes) } else { None }.unwrap_or(bytes);
+        let behind = begins.then(|| behind_proxy(bytes)).flatten().unwrap_or(bytes);
         let at = at.plus(bytes.len().saturating_sub(behind.len()) as u64);
         let is_joined = self.flow(side).isn.is_none();
         if self.websocket.is_none() && !is_joined && !(begins && Trial::may_open(behind)) {

@@ -3,7 +3,7 @@
 use crate::played::Played;
 use wirelap_correlate::Config;
 use wirelap_events::{Body, Seq};
-use wirelap_test_support::compose::{kafka, mqtt, nats, opcua, zenoh, zmtp};
+use wirelap_test_support::compose::{kafka, mqtt, nats, opcua, websocket, zenoh, zmtp};
 use wirelap_test_support::random::Random;
 use wirelap_test_support::world::{Connection, World, process};
 
@@ -48,7 +48,7 @@ fn produce(n: u32, len: usize) -> Vec<u8> {
     kafka::produce(n as usize + 7, "t1", &kafka::batch(1, &kafka::record(&payload(n, len))))
 }
 
-const CASES: [Case; 7] = [
+const CASES: [Case; 9] = [
     Case {
         name: "mqtt",
         port: 1883,
@@ -90,6 +90,22 @@ const CASES: [Case; 7] = [
         port: 4840,
         opening: b"HELF\x20\0\0\0\0\0\0\0\0\0\x01\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0",
         encode: write,
+        largest: 4 << 20,
+    },
+    Case {
+        name: "mqtt",
+        port: 0,
+        opening: b"GET /mqtt HTTP/1.1\r\nUpgrade: websocket\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n\
+            \x82\x92\0\0\0\0\x10\x10\0\x04MQTT\x04\x02\0\x3c\0\x04abcd",
+        encode: |n, len| websocket::masked(&mqtt::publish("sensors/t1", &payload(n, len))),
+        largest: 4 << 20,
+    },
+    Case {
+        name: "nats",
+        port: 0,
+        opening: b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n\
+            \x82\x9b\0\0\0\0CONNECT {\"verbose\":false}\r\n",
+        encode: |n, len| websocket::masked(&nats::message("PUB sensors.t1", &payload(n, len))),
         largest: 4 << 20,
     },
     Case { name: "zenoh", port: 7447, opening: b"", encode: |n, len| zenoh::put(n, &payload(n, len)), largest: 4 << 20 },
@@ -207,13 +223,7 @@ fn what_is_not_decoded_is_no_row_and_has_a_name() {
         .concat()
     };
     let query = |n: u32| [&b"Q\0\0\0\x10"[..], format!("select {n:04}\0").as_bytes()].concat();
-    let websocket = |n: u32| {
-        let message = [b"MSG sensors.t1 7 900\r\n", &payload(n, 900)[..], b"\r\n"].concat();
-        let len = u16::try_from(message.len()).unwrap().to_be_bytes();
-        [&[0x82, 126][..], &len, &message].concat()
-    };
-    let cases: [(&str, Numbered<'_>); 6] = [
-        ("WebSocket", &websocket),
+    let cases: [(&str, Numbered<'_>); 5] = [
         ("TLS", &record),
         ("Redis", &bulk),
         ("HTTP", &http),

@@ -173,6 +173,9 @@ impl WebSocket {
 
     /// Carried bytes of a protocol that is not known yet.
     fn look(&mut self, side: Side, inner: Offset, len: u64, bytes: &[u8]) {
+        if len == 0 {
+            return;
+        }
         let end = &mut self.ends[side as usize];
         self.unknown.grow(len);
         let missing = len.saturating_sub(bytes.len() as u64);
@@ -225,6 +228,7 @@ impl WebSocket {
         };
         peeked.copy_from_slice(payload);
         unmask(header.key.unwrap_or_default(), 0, peeked);
+        let peeked = &*peeked;
         if header.opcode == 0 || header.is_compressed {
             return false;
         }

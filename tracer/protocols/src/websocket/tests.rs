@@ -2,8 +2,8 @@ use super::*;
 use crate::stream::Stream;
 use crate::{Connection, Protocol, Side, mqtt};
 use wirelap_events::{ByteRange, Frame, FrameClass, Offset, Transport};
+use wirelap_test_support::compose::websocket;
 
-const KEY: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 const REQUEST: &[u8] = b"GET /mqtt HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\
     Sec-WebSocket-Protocol: mqtt\r\n\r\n";
 const CONNECT: &[u8] = b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0";
@@ -11,21 +11,7 @@ const PUBLISH: &[u8] = b"\x30\x0c\0\x05a/b/chello";
 
 /// A masked frame with this first byte.
 fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
-    let mut bytes = vec![first];
-    match payload.len() {
-        len @ ..126 => bytes.push(0x80 | len as u8),
-        len @ ..0x1_0000 => {
-            bytes.push(0x80 | 126);
-            bytes.extend((len as u16).to_be_bytes());
-        }
-        len => {
-            bytes.push(0x80 | 127);
-            bytes.extend((len as u64).to_be_bytes());
-        }
-    }
-    bytes.extend(KEY);
-    bytes.extend(payload.iter().zip(KEY.iter().cycle()).map(|(byte, key)| byte ^ key));
-    bytes
+    websocket::frame(first, Some([0x37, 0xfa, 0x21, 0x3d]), payload)
 }
 
 fn layer() -> WebSocket {

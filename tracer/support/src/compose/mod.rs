@@ -5,6 +5,7 @@ pub mod mqtt;
 pub mod nats;
 pub mod opcua;
 pub mod rtps;
+pub mod websocket;
 pub mod zenoh;
 pub mod zmtp;
 
