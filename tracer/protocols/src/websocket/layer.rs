@@ -15,7 +15,7 @@ use wirelap_events::{ByteRange, FrameClass, Offset, Saturate, Total, Transport};
 const KEPT_BYTES: usize = 64 << 10;
 const KEPT_ITEMS: usize = 2048;
 
-/// Of these, the first of each direction show the protocol.
+/// Of these, the first of each direction show the protocol. Of a long message, so many are kept if there are too many.
 const HEAD_BYTES: usize = 4096;
 
 /// Bytes of a payload that are looked at to see whether a PDU starts there.
@@ -42,6 +42,26 @@ enum Item {
     Carried { lead: Offset, outer: ByteRange, inner: Offset, bytes: Vec<u8> },
     /// Missing bytes.
     Gap,
+}
+
+impl Item {
+    fn kept_bytes(&self) -> usize {
+        match self {
+            Item::Carried { bytes, .. } => bytes.len(),
+            Item::Own(..) | Item::Gap => 0,
+        }
+    }
+
+    /// Keeps no more than the first bytes. Returns how many were freed.
+    fn shorten(&mut self) -> usize {
+        let Item::Carried { bytes, .. } = self else { return 0 };
+        let freed = bytes.len().saturating_sub(HEAD_BYTES);
+        bytes.truncate(HEAD_BYTES);
+        if freed > 0 {
+            bytes.shrink_to_fit();
+        }
+        freed
+    }
 }
 
 /// What is carried.
@@ -158,16 +178,17 @@ impl WebSocket {
     }
 
     fn keep(&mut self, side: Side, item: Item) {
-        let len = |item: &Item| match item {
-            Item::Carried { bytes, .. } => bytes.len(),
-            Item::Own(..) | Item::Gap => 0,
-        };
-        self.kept_bytes.grow(len(&item));
+        self.kept_bytes.grow(item.kept_bytes());
         self.kept.push_back((side, item));
+        if self.kept_bytes > KEPT_BYTES {
+            // Of a long message the first bytes suffice.
+            let all = self.kept.iter_mut().map(|(_, item)| item.shorten());
+            self.kept_bytes.shrink(all.total());
+        }
         while (self.kept_bytes > KEPT_BYTES || self.kept.len() > KEPT_ITEMS)
             && let Some((_, gone)) = self.kept.pop_front()
         {
-            self.kept_bytes.shrink(len(&gone));
+            self.kept_bytes.shrink(gone.kept_bytes());
         }
     }
 
