@@ -119,14 +119,14 @@ impl Deframer {
         let header = Header::read(bytes).ok()?;
         self.frames = self.frames.saturating_add(1);
         self.is_masked = Some(header.key.is_some());
-        let kind = match header.control() {
+        let control = header.control();
+        if control.is_none() && header.opcode != 0 {
+            self.is_compressed = header.is_compressed;
+        }
+        let kind = match control {
             Some((name, class)) => Payload::Control(name, class),
-            None => {
-                if header.opcode != 0 {
-                    self.is_compressed = header.is_compressed;
-                }
-                if self.is_compressed { Payload::Compressed } else { Payload::Carried }
-            }
+            None if self.is_compressed => Payload::Compressed,
+            None => Payload::Carried,
         };
         let open = OpenFrame { left: header.payload, done: 0, key: header.key, kind };
         Some((open, header.bytes as u64))
