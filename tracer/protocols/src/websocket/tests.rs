@@ -2,7 +2,7 @@ use super::*;
 use crate::stream::Stream;
 use crate::{Connection, Protocol, Side, mqtt};
 use wirelap_events::{ByteRange, Frame, FrameClass, Offset, Transport};
-use wirelap_test_support::compose::websocket;
+use wirelap_test_support::compose::{varint, websocket};
 
 const REQUEST: &[u8] = b"GET /mqtt HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\
     Sec-WebSocket-Protocol: mqtt\r\n\r\n";
@@ -78,13 +78,8 @@ fn a_message_may_be_in_fragments_with_a_ping_between() {
 fn lengths_of_all_three_widths_are_read() {
     let mut bytes = [REQUEST, &frame(0x82, CONNECT)].concat();
     for len in [10_usize, 200, 70_000, 300_000] {
-        let body = 7 + len;
         let mut packet = vec![0x30];
-        let mut left = body;
-        while left > 0 {
-            packet.push((left % 128) as u8 | if left > 127 { 0x80 } else { 0 });
-            left /= 128;
-        }
+        packet.extend(varint(7 + len));
         packet.extend(b"\0\x05a/b/c");
         packet.resize(packet.len() + len, b'x');
         bytes.extend(frame(0x82, &packet));

@@ -14,14 +14,15 @@ pub fn unmasked(payload: &[u8]) -> Vec<u8> {
 pub fn frame(first: u8, key: Option<[u8; 4]>, payload: &[u8]) -> Vec<u8> {
     let mask = if key.is_some() { 0x80 } else { 0 };
     let mut bytes = vec![first];
-    match payload.len() {
-        len @ ..126 => bytes.push(mask | len as u8),
-        len @ ..0x1_0000 => {
-            bytes.push(mask | 126);
-            bytes.extend((len as u16).to_be_bytes());
+    let len = payload.len();
+    match (u8::try_from(len), u16::try_from(len)) {
+        (Ok(short @ ..126), _) => bytes.push(mask | short),
+        (_, Ok(medium)) => {
+            bytes.push(mask | 0x7E);
+            bytes.extend(medium.to_be_bytes());
         }
-        len => {
-            bytes.push(mask | 127);
+        _ => {
+            bytes.push(mask | 0x7F);
             bytes.extend((len as u64).to_be_bytes());
         }
     }
