@@ -66,8 +66,8 @@ impl Contents {
 
     /// Begins a message. Without `envelope` its topic is not known.
     pub fn begin(&mut self, channel: u16, start: Offset, envelope: Option<Envelope<'_>>) {
+        self.abort(channel);
         if self.open.len() >= MOST_OPEN {
-            self.open.remove(&channel);
             return;
         }
         let mut content = Content { start, ..std::mem::take(&mut self.done) };
@@ -156,5 +156,42 @@ impl Content {
         let kept = bytes.get(..room).unwrap_or(bytes);
         self.payload.extend_from_slice(kept);
         self.is_cut = (kept.len() as u64) < len;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn envelope(routing_key: &[u8]) -> Option<Envelope<'_>> {
+        Some(Envelope { routing_key, ..Envelope::default() })
+    }
+
+    #[test]
+    fn a_body_in_several_frames_keeps_its_beginning() {
+        let mut contents = Contents::default();
+        contents.begin(7, Offset(10), envelope(b"key"));
+        assert_eq!(contents.header(7, Some(1000)), Continued::Message);
+        assert!(contents.finish(7, Offset(20), &[]).is_none());
+        for end in [520, 1020] {
+            assert_eq!(contents.body(7, &[b'x'; 500], 500), Continued::Message);
+            let message = contents.finish(7, Offset(end), &[b'x'; 500]);
+            let found = message.map(|m| (m.extent.len(), m.payload_len, m.payload.len(), m.topic));
+            let whole = (1010, 1000, KEPT_PAYLOAD, &b"key"[..]);
+            assert_eq!(found, (end == 1020).then_some(whole));
+        }
+        assert_eq!(contents.body(7, b"x", 1), Continued::Torn);
+    }
+
+    #[test]
+    fn what_is_incomplete_is_bounded_and_forgotten_at_a_gap() {
+        let mut contents = Contents::default();
+        (1..=u16::MAX).for_each(|channel| contents.begin(channel, Offset(0), envelope(b"k")));
+        assert_eq!(contents.open.len(), MOST_OPEN);
+        contents.begin(1, Offset(0), envelope(b"again"));
+        assert_eq!(contents.open.len(), MOST_OPEN);
+        assert_eq!(contents.header(u16::MAX, Some(0)), Continued::Torn);
+        contents.gap();
+        assert_eq!((contents.held_bytes(), contents.header(1, Some(0))), (0, Continued::Torn));
     }
 }

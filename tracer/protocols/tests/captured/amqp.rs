@@ -62,8 +62,7 @@ fn acks_and_returns_are_control() {
 
 /// The types of a direction's frames, and class and number of its methods, as tshark reads them.
 fn tshark(is_from_client: bool) -> BTreeMap<u16, Vec<String>> {
-    let capture =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captured/captures/amqp.pcap");
+    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captured/captures/amqp.pcap");
     let (own, filter) = if is_from_client {
         ("tcp.srcport", format!("amqp && tcp.dstport == {PORT}"))
     } else {
