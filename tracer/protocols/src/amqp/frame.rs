@@ -75,18 +75,18 @@ impl FrameHeader {
     }
 
     /// Bytes of the whole frame.
-    pub fn frame_len(&self) -> u64 {
+    pub fn frame_len(self) -> u64 {
         u64::from(self.size).saturating_add(FRAMING_BYTES)
     }
 
     /// The captured bytes of the payload of the frame at the front of `bytes`.
-    pub fn payload<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+    pub fn payload<'a>(self, bytes: &'a [u8]) -> &'a [u8] {
         let rest = bytes.get(HEADER_BYTES..).unwrap_or_default();
         usize::try_from(self.size).ok().and_then(|size| rest.get(..size)).unwrap_or(rest)
     }
 
     /// Whether the octet after the payload is the right one; `None` if it was not captured.
-    pub fn ends_well(&self, bytes: &[u8]) -> Option<bool> {
+    pub fn ends_well(self, bytes: &[u8]) -> Option<bool> {
         let end = usize::try_from(self.size).ok()?.checked_add(HEADER_BYTES)?;
         bytes.get(end).map(|end| *end == FRAME_END)
     }
