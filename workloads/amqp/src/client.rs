@@ -210,7 +210,8 @@ impl Link for AmqpLink {
     fn flush(&mut self, limit: Duration) -> Result<()> {
         let outlet = &self.outlet;
         let outcome = RefCell::new(None);
-        let work = RefCell::new(pin!(outlet.finish()));
+        let work = pin!(outlet.finish());
+        let work = RefCell::new(work);
         let is_done = || {
             let mut work = work.borrow_mut();
             let step = outlet.pump.runtime.block_on(async { timeout(TICK, work.as_mut()).await });

@@ -80,7 +80,7 @@ impl FrameHeader {
     }
 
     /// The captured bytes of the payload of the frame at the front of `bytes`.
-    pub fn payload<'a>(self, bytes: &'a [u8]) -> &'a [u8] {
+    pub fn payload(self, bytes: &[u8]) -> &[u8] {
         let rest = bytes.get(HEADER_BYTES..).unwrap_or_default();
         usize::try_from(self.size).ok().and_then(|size| rest.get(..size)).unwrap_or(rest)
     }
