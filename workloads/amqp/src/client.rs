@@ -5,7 +5,7 @@
 
 use crate::confirms::Confirms;
 use crate::settings::{Settings, routing_key};
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use futures_util::{FutureExt, StreamExt};
 use lapin::message::Delivery;
 use lapin::options::{
@@ -30,6 +30,8 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 const EXCHANGE: &str = "amq.topic";
 /// Messages handed over at once.
 const BATCH: usize = 256;
+/// The longest name of a queue, and the longest routing key (AMQP 0-9-1 §4.2.5.3).
+const LONGEST_NAME: usize = 255;
 /// The reply code with which a client closes its connection (AMQP 0-9-1 §1.3).
 const REPLY_SUCCESS: u16 = 200;
 
@@ -81,9 +83,10 @@ pub fn open(
     Ok(Box::new(AmqpLink { outlet, connection, incoming, handler, batch, acks, facts }))
 }
 
-/// A string of at most 255 bytes.
+/// A name of at most [`LONGEST_NAME`] bytes.
 fn short(text: &str) -> Result<ShortString> {
-    ShortString::try_from(text).map_err(|_| anyhow!("--topic {text}: longer than 255 bytes"))
+    ensure!(text.len() <= LONGEST_NAME, "--topic {text}: longer than {LONGEST_NAME} bytes");
+    Ok(text.into())
 }
 
 async fn connect(address: SocketAddr) -> Result<Connection> {

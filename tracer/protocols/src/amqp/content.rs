@@ -163,14 +163,14 @@ impl Content {
 mod tests {
     use super::*;
 
-    fn envelope(routing_key: &[u8]) -> Option<Envelope<'_>> {
-        Some(Envelope { routing_key, ..Envelope::default() })
+    fn envelope(routing_key: &[u8]) -> Envelope<'_> {
+        Envelope { routing_key, ..Envelope::default() }
     }
 
     #[test]
     fn a_body_in_several_frames_keeps_its_beginning() {
         let mut contents = Contents::default();
-        contents.begin(7, Offset(10), envelope(b"key"));
+        contents.begin(7, Offset(10), Some(envelope(b"key")));
         assert_eq!(contents.header(7, Some(1000)), Continued::Message);
         assert!(contents.finish(7, Offset(20), &[]).is_none());
         for end in [520, 1020] {
@@ -186,9 +186,9 @@ mod tests {
     #[test]
     fn what_is_incomplete_is_bounded_and_forgotten_at_a_gap() {
         let mut contents = Contents::default();
-        (1..=u16::MAX).for_each(|channel| contents.begin(channel, Offset(0), envelope(b"k")));
+        (1..=u16::MAX).for_each(|channel| contents.begin(channel, Offset(0), Some(envelope(b"k"))));
         assert_eq!(contents.open.len(), MOST_OPEN);
-        contents.begin(1, Offset(0), envelope(b"again"));
+        contents.begin(1, Offset(0), Some(envelope(b"again")));
         assert_eq!(contents.open.len(), MOST_OPEN);
         assert_eq!(contents.header(u16::MAX, Some(0)), Continued::Torn);
         contents.gap();
