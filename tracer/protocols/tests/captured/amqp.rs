@@ -1,4 +1,4 @@
-//! pika and RabbitMQ: messages are what the programs sent and got, and frames what tshark reads.
+//! pika and `RabbitMQ`: messages are what the programs sent and got, and frames what tshark reads.
 
 use crate::decode::{Ports, Seen, decode};
 use std::collections::BTreeMap;
