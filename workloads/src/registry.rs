@@ -28,6 +28,8 @@ static ALL: &[&dyn Family] = &[
     &dds::Dds,
     #[cfg(feature = "nats")]
     &nats::Nats,
+    #[cfg(feature = "amqp")]
+    &amqp::Amqp,
     #[cfg(feature = "zeromq")]
     &zeromq::Libzmq,
     #[cfg(feature = "zeromq-rust")]

@@ -125,6 +125,9 @@ pairs! {
     opcua_write_smallest: Case::of("opcua-write").payload(8, 500);
     opcua_write_1_mb: Case::of("opcua-write").payload(1_000_000, 20);
     dds_200_kb: Case::of("dds").payload(200_000, 20);
+    amqp: Case::amqp();
+    amqp_1_mb: Case::amqp().payload(1_000_000, 20);
+    amqp_unconfirmed: Case::amqp().set("confirms", "false").set("acks", "false").payload(8, 500);
     nats: Case::nats();
     nats_smallest: Case::nats().payload(8, 500);
     nats_8_mb: Case::nats().payload(8 << 20, 5);

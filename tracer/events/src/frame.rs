@@ -27,9 +27,9 @@ impl Frame<'_> {
     }
 
     /// Whether a [`FrameClass::Session`] frame closes a session, and does not open one. The name of the frame tells that:
-    /// `DISCONNECT`, `Close`, `CLO`, `CloseSessionRequest`, `DELETE`.
+    /// `DISCONNECT`, `Close`, `CLO`, `CloseSessionRequest`, `DELETE`, `connection.close`.
     pub fn closes_session(&self) -> bool {
-        const CLOSING: [&str; 4] = ["DISCONNECT", "Close", "CLO", "DELETE"];
+        const CLOSING: [&str; 5] = ["DISCONNECT", "Close", "CLO", "DELETE", "connection.close"];
         CLOSING.iter().any(|start| self.name.starts_with(start))
     }
 

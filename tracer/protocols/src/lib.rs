@@ -9,6 +9,7 @@
 // Numbers from a file or a packet may have any value, so plain arithmetic could overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
+pub mod amqp;
 pub mod connection;
 pub mod foreign;
 pub mod kafka;

@@ -1,10 +1,13 @@
 //! Every protocol that wirelap can decode.
 
-use crate::{BrokerRemedies, Protocol, kafka, mqtt, nats, opcua, plain, rtps, xrce, zenoh, zmtp};
+use crate::{
+    BrokerRemedies, Protocol, amqp, kafka, mqtt, nats, opcua, plain, rtps, xrce, zenoh, zmtp,
+};
 
 static REGISTRY: &[&dyn Protocol] = &[
     &mqtt::PROTOCOL,
     &nats::PROTOCOL,
+    &amqp::PROTOCOL,
     &zenoh::PROTOCOL,
     &rtps::PROTOCOL,
     &zmtp::PROTOCOL,

@@ -210,6 +210,10 @@ impl Case {
         case
     }
 
+    pub fn amqp() -> Case {
+        Case { broker: Some("rabbitmq"), ..Case::of("amqp") }
+    }
+
     pub fn set(mut self, name: &str, value: &str) -> Case {
         self.base.set.push((name.to_owned(), value.to_owned()));
         self

@@ -1,8 +1,8 @@
 //! For build scripts: tells a crate which versions of its libraries it is built with. `READY` reports them, and none of
 //! the libraries offers its own version as a constant.
 
-use std::fs;
 use std::path::Path;
+use std::{env, fs};
 
 /// Sets `WIRELAP_<LIBRARY>` for the crate that is built to the version of each library, for `env!`.
 ///
@@ -10,7 +10,9 @@ use std::path::Path;
 ///
 /// If the workspace's Cargo.lock does not name one of them, which fails the build.
 pub fn tell(libraries: &[&str]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.lock");
+    // Of the crate whose build script this is, wherever this crate was compiled.
+    let own = env::var_os("CARGO_MANIFEST_DIR").expect("cargo runs build scripts");
+    let path = Path::new(&own).join("../../Cargo.lock");
     println!("cargo::rerun-if-changed={}", path.display());
     let lock = fs::read_to_string(path).expect("the workspace has a Cargo.lock");
     for library in libraries {

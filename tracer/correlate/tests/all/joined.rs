@@ -3,7 +3,7 @@
 use crate::played::Played;
 use wirelap_correlate::Config;
 use wirelap_events::{Body, Seq};
-use wirelap_test_support::compose::{kafka, mqtt, nats, opcua, websocket, zenoh, zmtp};
+use wirelap_test_support::compose::{amqp, kafka, mqtt, nats, opcua, websocket, zenoh, zmtp};
 use wirelap_test_support::random::Random;
 use wirelap_test_support::world::{Connection, World, process};
 
@@ -48,7 +48,7 @@ fn produce(n: u32, len: usize) -> Vec<u8> {
     kafka::produce(n as usize + 7, "t1", &kafka::batch(1, &kafka::record(&payload(n, len))))
 }
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 10] = [
     Case {
         name: "mqtt",
         port: 1883,
@@ -68,6 +68,13 @@ const CASES: [Case; 9] = [
         port: 4222,
         opening: b"CONNECT {\"verbose\":false}\r\n",
         encode: |n, len| nats::message("PUB sensors.t1", &payload(n, len)),
+        largest: 4 << 20,
+    },
+    Case {
+        name: "amqp",
+        port: 5672,
+        opening: b"AMQP\0\0\x09\x01",
+        encode: |n, len| amqp::publish("sensors", "t1", &payload(n, len)),
         largest: 4 << 20,
     },
     Case {

@@ -5,6 +5,7 @@ use wirelap_test_support::{packed, transcript};
 
 fn main() -> std::io::Result<()> {
     let targets = [
+        ("amqp", "amqp"),
         ("dds", "rtps"),
         ("kafka", "kafka"),
         ("mqtt", "mqtt"),

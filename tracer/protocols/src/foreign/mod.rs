@@ -6,7 +6,7 @@
 //! | `tls` | TLS: version, and from the client's hello the server's name and the protocol inside (RFC 8446, RFC 6066, RFC 7301) |
 //! | `http` | HTTP/1 and WebSocket, with what travels inside (RFC 9112, RFC 6455) |
 //! | `http2` | HTTP/2, and `gRPC` by its message prefix (RFC 9113) |
-//! | `amqp` | AMQP 0-9-1 and 1.0 |
+//! | `amqp` | AMQP 0-9 and 1.0 |
 //! | `redis` | Redis's RESP |
 //! | `openvpn` | `OpenVPN` over TCP |
 //! | `postgres` | `PostgreSQL`'s protocol 3 |

@@ -92,10 +92,9 @@ fn http_and_what_it_is_upgraded_to() {
 
 #[test]
 fn queues_and_databases() {
-    assert_eq!(first(b"AMQP\0\0\x09\x01").unwrap(), "AMQP 0-9-1");
+    assert_eq!(first(b"AMQP\x01\x01\0\x09").unwrap(), "AMQP 0-9");
     assert_eq!(first(b"AMQP\x03\x01\0\0").unwrap(), "AMQP 1.0");
-    let publish = [&[1, 0, 1][..], &sized(4, b"\0\x3c\0\x28\0\0\0\x01q\0"), &[0xCE]].concat();
-    assert_eq!(late(&publish).unwrap(), "AMQP 0-9-1");
+    assert_eq!(late(b"\0\0\0\x10\x02\0\0\0\0\x53\x18\x45\0\0\0\0").unwrap(), "AMQP 1.0");
     assert_eq!(late(b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n").unwrap(), "Redis");
     assert_eq!(late(b"$5\r\nhello\r\n").unwrap(), "Redis");
     let startup = sized(4, b"");

@@ -1,6 +1,7 @@
 //! Recorded sessions of foreign programs (`captures/record.sh`) against what those programs and their server
-//! counted. tshark 4.0 knows neither protocol.
+//! counted. tshark 4.0 knows neither NATS nor ZMTP.
 
+mod amqp;
 mod decode;
 mod nats;
 mod zmtp;

@@ -1,5 +1,6 @@
 //! Composes messages: bytes as a program would send them, by protocol.
 
+pub mod amqp;
 pub mod kafka;
 pub mod mqtt;
 pub mod nats;

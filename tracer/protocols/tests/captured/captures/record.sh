@@ -1,6 +1,6 @@
 #!/bin/sh
 # Records the captures in this folder on the loopback of a network namespace of its own. Needs root, tcpdump,
-# nats-server, and a Python with nats-py and pyzmq (PYTHON=…).
+# nats-server, rabbitmq-server, and a Python with nats-py, pyzmq and pika (PYTHON=…).
 # The expectations beside them are what nats-server counted and what the programs themselves sent and got.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -35,3 +35,11 @@ record nats "tcp port 4222"
 kill "$server"
 wait "$server" || true
 record zmtp "tcp portrange 5551-5559"
+
+printf 'listeners.tcp.1 = 127.0.0.1:5672\n' >"$work/rabbitmq.conf"
+HOME=$work RABBITMQ_NODENAME=wirelap@localhost RABBITMQ_MNESIA_BASE=$work/mnesia RABBITMQ_LOGS=- \
+    RABBITMQ_CONFIG_FILE=$work/rabbitmq RABBITMQ_ENABLED_PLUGINS_FILE=$work/plugins RABBITMQ_CONF_ENV_FILE=/dev/null \
+    ip netns exec "$ns" /usr/lib/rabbitmq/bin/rabbitmq-server >"$work/rabbitmq.log" 2>&1 &
+started="$started $!"
+until grep -q "Starting broker... completed" "$work/rabbitmq.log" 2>/dev/null; do :; done
+record amqp "tcp port 5672"

@@ -1,0 +1,138 @@
+//! The decoder of one AMQP connection.
+
+use super::content::{Contents, Continued};
+use super::frame::{self, FrameHeader, FrameKind, OPENING};
+use super::method::{BASIC, Envelope, Method};
+use super::recognition;
+use crate::connection::frame_without_data;
+use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
+use wirelap_events::{ByteRange, Frame, FrameClass, Total};
+
+/// The decoder of one connection.
+#[derive(Debug, Default)]
+pub(super) struct AmqpConnection {
+    /// The server, once a method has shown which end it is.
+    server: Option<Side>,
+    /// The messages that each side is sending.
+    contents: [Contents; 2],
+}
+
+impl AmqpConnection {
+    fn method(
+        &mut self,
+        side: Side,
+        header: FrameHeader,
+        payload: &[u8],
+        range: ByteRange,
+        out: &mut dyn FrameSink,
+    ) {
+        let contents = &mut self.contents[side as usize];
+        contents.abort(header.channel);
+        let mut reader = Reader::new(payload);
+        let numbers = reader.u16_be().zip(reader.u16_be());
+        let Some(method) = numbers.and_then(|(class, id)| Method::of(class, id)) else {
+            return out.frame(&frame_without_data(range, "method", FrameClass::Opaque));
+        };
+        self.server = method.server(side).or(self.server);
+        if Envelope::is_before_content(method) {
+            let envelope = Envelope::read(method, reader.rest());
+            contents.begin(header.channel, range.start, envelope);
+        }
+        out.frame(&frame_without_data(range, method.name, method.class));
+    }
+
+    /// The header of a message, which is complete with it if it has no body.
+    fn header(
+        &mut self,
+        side: Side,
+        header: FrameHeader,
+        payload: &[u8],
+        range: ByteRange,
+        out: &mut dyn FrameSink,
+    ) {
+        const NAME: &str = "content-header";
+        let contents = &mut self.contents[side as usize];
+        let mut reader = Reader::new(payload);
+        let class = reader.u16_be();
+        let size = reader.skip(2).and_then(|()| reader.u64_be());
+        if class.is_some_and(|class| class != BASIC) {
+            contents.abort(header.channel);
+            return out.frame(&frame_without_data(range, NAME, FrameClass::Opaque));
+        }
+        let class = class_of(contents.header(header.channel, size));
+        let data = contents.finish(header.channel, range.end, &[]);
+        out.frame(&Frame { range, name: NAME, class, payload_bytes: 0, data });
+    }
+
+    /// A part of a message's body, or all of it.
+    fn body(
+        &mut self,
+        side: Side,
+        header: FrameHeader,
+        payload: &[u8],
+        range: ByteRange,
+        out: &mut dyn FrameSink,
+    ) {
+        let contents = &mut self.contents[side as usize];
+        let len = u64::from(header.size);
+        let class = class_of(contents.body(header.channel, payload, len));
+        let data = contents.finish(header.channel, range.end, payload);
+        let payload_bytes = if class == FrameClass::Data { len } else { 0 };
+        out.frame(&Frame { range, name: "content-body", class, payload_bytes, data });
+    }
+}
+
+fn class_of(continued: Continued) -> FrameClass {
+    match continued {
+        Continued::Message | Continued::Torn => FrameClass::Data,
+        Continued::Returned => FrameClass::Other,
+        Continued::Wrong => FrameClass::Opaque,
+    }
+}
+
+impl Connection for AmqpConnection {
+    fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
+        frame::pdu_len(head)
+    }
+
+    fn resync(&self, _: Side, head: &[u8]) -> bool {
+        frame::strict(head).is_some() || head.starts_with(OPENING)
+    }
+
+    fn stands_out(&self, head: &[u8]) -> bool {
+        recognition::stands_out(head)
+    }
+
+    fn held_bytes(&self) -> usize {
+        self.contents.iter().map(Contents::held_bytes).total()
+    }
+
+    fn server(&self) -> Option<Side> {
+        self.server
+    }
+
+    fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
+        let range = pdu.range;
+        if pdu.bytes.starts_with(OPENING) {
+            self.server = Some(side.other());
+            return out.frame(&frame_without_data(range, "protocol-header", FrameClass::Session));
+        }
+        let header = match FrameHeader::read(pdu.bytes) {
+            Ok(header) if header.ends_well(pdu.bytes) != Some(false) => header,
+            _ => return out.frame(&frame_without_data(range, "frame", FrameClass::Opaque)),
+        };
+        let payload = header.payload(pdu.bytes);
+        match header.kind {
+            FrameKind::Method => self.method(side, header, payload, range, out),
+            FrameKind::Header => self.header(side, header, payload, range, out),
+            FrameKind::Body => self.body(side, header, payload, range, out),
+            FrameKind::Heartbeat => {
+                out.frame(&frame_without_data(range, "heartbeat", FrameClass::KeepAlive));
+            }
+        }
+    }
+
+    fn gap(&mut self, side: Side) {
+        self.contents[side as usize].gap();
+    }
+}

@@ -1,0 +1,197 @@
+//! Messages: a method, a header with the size of the body, and as many frames of the body as it takes. Frames of other
+//! channels may come between them (AMQP 0-9-1 §2.3.5.2).
+
+use super::method::Envelope;
+use rustc_hash::FxHashMap;
+use wirelap_events::{ByteRange, DecodedMessage, Offset};
+
+/// How many messages of one direction may be incomplete at once; a client's channels rarely send at the same time.
+const MOST_OPEN: usize = 1024;
+
+/// How many bytes are kept of a body in several frames: enough to distinguish messages.
+const KEPT_PAYLOAD: usize = 256;
+
+/// An estimate of the memory of an incomplete message.
+const CONTENT_BYTES: usize = 1024;
+
+/// A message of which not all frames have come.
+#[derive(Debug, Default)]
+struct Content {
+    start: Offset,
+    topic: Vec<u8>,
+    redelivered: bool,
+    returned: bool,
+    /// Bytes of the whole body; `None` before the header.
+    size: Option<u64>,
+    /// Bytes of the body so far.
+    seen: u64,
+    /// The first bytes of the body, if it is in several frames.
+    payload: Vec<u8>,
+    /// Whether bytes after those in `payload` were not captured or not kept.
+    is_cut: bool,
+}
+
+/// The meaning of a frame that continues a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Continued {
+    /// The frame is of a message for the application.
+    Message,
+    /// The frame is of a message that the broker gives back to its publisher.
+    Returned,
+    /// The beginning of the message is missing.
+    Torn,
+    /// The frame does not fit the message.
+    Wrong,
+}
+
+/// The messages that one direction is sending.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    /// By channel.
+    open: FxHashMap<u16, Content>,
+    /// The message that is complete.
+    done: Content,
+}
+
+impl Contents {
+    /// Bytes of memory that the messages use.
+    pub fn held_bytes(&self) -> usize {
+        self.open.len().saturating_mul(CONTENT_BYTES)
+    }
+
+    /// A method was sent on a channel, which ends what was incomplete there.
+    pub fn abort(&mut self, channel: u16) {
+        self.open.remove(&channel);
+    }
+
+    /// Begins a message. Without `envelope` its topic is not known.
+    pub fn begin(&mut self, channel: u16, start: Offset, envelope: Option<Envelope<'_>>) {
+        self.abort(channel);
+        if self.open.len() >= MOST_OPEN {
+            return;
+        }
+        let mut content = Content { start, ..std::mem::take(&mut self.done) };
+        (content.size, content.seen, content.is_cut) = (None, 0, false);
+        content.payload.clear();
+        content.topic.clear();
+        let envelope = envelope.unwrap_or_default();
+        envelope.write_topic(&mut content.topic);
+        (content.redelivered, content.returned) = (envelope.redelivered, envelope.returned);
+        self.open.insert(channel, content);
+    }
+
+    /// Adds the header of a message, which says how long its body is.
+    pub fn header(&mut self, channel: u16, size: Option<u64>) -> Continued {
+        let Some(content) = self.open.get_mut(&channel) else { return Continued::Torn };
+        if content.size.is_some() {
+            self.open.remove(&channel);
+            return Continued::Wrong;
+        }
+        let continued = content.continued();
+        match size {
+            Some(_) => content.size = size,
+            // Without the size, the message has no end.
+            None => drop(self.open.remove(&channel)),
+        }
+        continued
+    }
+
+    /// Adds `len` bytes of a message's body, of which `bytes` were captured.
+    pub fn body(&mut self, channel: u16, bytes: &[u8], len: u64) -> Continued {
+        let Some(content) = self.open.get_mut(&channel) else { return Continued::Torn };
+        let seen = content.seen.saturating_add(len);
+        if content.size.is_none_or(|size| seen > size) {
+            self.open.remove(&channel);
+            return Continued::Wrong;
+        }
+        // A body in one frame is not copied.
+        if content.size != Some(len) {
+            content.keep(bytes, len);
+        }
+        content.seen = seen;
+        content.continued()
+    }
+
+    /// The message of a channel, if it ends with `end`. The last frame of its body is `last`.
+    pub fn finish<'s>(
+        &'s mut self,
+        channel: u16,
+        end: Offset,
+        last: &'s [u8],
+    ) -> Option<DecodedMessage<'s>> {
+        let is_whole = |content: &Content| content.size == Some(content.seen);
+        self.open.get(&channel).filter(|content| is_whole(content))?;
+        self.done = self.open.remove(&channel)?;
+        let done = &self.done;
+        if done.returned {
+            return None;
+        }
+        Some(DecodedMessage {
+            extent: ByteRange { start: done.start, end },
+            topic: &done.topic,
+            payload_len: done.seen,
+            payload: if done.payload.is_empty() && !done.is_cut { last } else { &done.payload },
+            key: None,
+            duplicate: done.redelivered,
+            retained: false,
+        })
+    }
+
+    /// Forgets all messages, because bytes are missing.
+    pub fn gap(&mut self) {
+        self.open.clear();
+    }
+}
+
+impl Content {
+    fn continued(&self) -> Continued {
+        if self.returned { Continued::Returned } else { Continued::Message }
+    }
+
+    fn keep(&mut self, bytes: &[u8], len: u64) {
+        if self.is_cut {
+            return;
+        }
+        let room = KEPT_PAYLOAD.saturating_sub(self.payload.len());
+        let kept = bytes.get(..room).unwrap_or(bytes);
+        self.payload.extend_from_slice(kept);
+        self.is_cut = (kept.len() as u64) < len;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn envelope(routing_key: &[u8]) -> Envelope<'_> {
+        Envelope { routing_key, ..Envelope::default() }
+    }
+
+    #[test]
+    fn a_body_in_several_frames_keeps_its_beginning() {
+        let mut contents = Contents::default();
+        contents.begin(7, Offset(10), Some(envelope(b"key")));
+        assert_eq!(contents.header(7, Some(1000)), Continued::Message);
+        assert!(contents.finish(7, Offset(20), &[]).is_none());
+        for end in [520, 1020] {
+            assert_eq!(contents.body(7, &[b'x'; 500], 500), Continued::Message);
+            let message = contents.finish(7, Offset(end), &[b'x'; 500]);
+            let found = message.map(|m| (m.extent.len(), m.payload_len, m.payload.len(), m.topic));
+            let whole = (1010, 1000, KEPT_PAYLOAD, &b"key"[..]);
+            assert_eq!(found, (end == 1020).then_some(whole));
+        }
+        assert_eq!(contents.body(7, b"x", 1), Continued::Torn);
+    }
+
+    #[test]
+    fn what_is_incomplete_is_bounded_and_forgotten_at_a_gap() {
+        let mut contents = Contents::default();
+        (1..=u16::MAX).for_each(|channel| contents.begin(channel, Offset(0), Some(envelope(b"k"))));
+        assert_eq!(contents.open.len(), MOST_OPEN);
+        contents.begin(1, Offset(0), Some(envelope(b"again")));
+        assert_eq!(contents.open.len(), MOST_OPEN);
+        assert_eq!(contents.header(u16::MAX, Some(0)), Continued::Torn);
+        contents.gap();
+        assert_eq!((contents.held_bytes(), contents.header(1, Some(0))), (0, Continued::Torn));
+    }
+}

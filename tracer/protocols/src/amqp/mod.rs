@@ -1,0 +1,75 @@
+//! AMQP 0-9-1 over TCP (specification of 2008, with `RabbitMQ`'s extensions).
+//!
+//! | module | contents |
+//! |---|---|
+//! | `frame` | the frames: type, channel, size |
+//! | `method` | the methods: their names, purposes and who sends them; the arguments of those with content |
+//! | `content` | a message, whose method, header and body are frames of their own |
+//! | `recognition` | whether bytes are AMQP |
+//! | `connection` | the decoder of one connection |
+//!
+//! A message's topic is `exchange/routing key`, which is the same where it is published and where it is delivered; for the
+//! default exchange, which has no name, it is the routing key alone. Messages of a transaction are treated like others.
+
+mod connection;
+mod content;
+mod frame;
+mod method;
+mod recognition;
+mod remedies;
+
+use crate::remedies::Remedies;
+use crate::{Connection, Protocol, Recognition, SignatureMatch, Topology};
+use wirelap_events::Transport;
+
+/// The protocol AMQP 0-9-1.
+#[derive(Debug)]
+pub struct Amqp;
+
+/// The registry's entry.
+pub static PROTOCOL: Amqp = Amqp;
+
+impl Protocol for Amqp {
+    fn name(&self) -> &'static str {
+        "amqp"
+    }
+
+    fn transports(&self) -> &'static [Transport] {
+        &[Transport::Tcp]
+    }
+
+    fn ports(&self, _: Transport) -> &'static [u16] {
+        &[5672]
+    }
+
+    fn remedies(&self) -> &'static Remedies {
+        &remedies::REMEDIES
+    }
+
+    fn recognise(&self, _: Transport, head: &[u8], at_start: bool) -> Recognition {
+        match recognition::opening(head) {
+            Recognition::No if !at_start => recognition::middle(head),
+            found => found,
+        }
+    }
+
+    fn stands_out(&self, head: &[u8]) -> bool {
+        recognition::stands_out(head)
+    }
+
+    fn match_signature(&self, _: Transport, head: &[u8]) -> SignatureMatch {
+        recognition::match_signature(head)
+    }
+
+    fn topology(&self) -> Topology {
+        Topology::Brokered
+    }
+
+    fn announces_close(&self) -> bool {
+        true
+    }
+
+    fn connection(&self, _: Transport) -> Box<dyn Connection> {
+        Box::new(connection::AmqpConnection::default())
+    }
+}

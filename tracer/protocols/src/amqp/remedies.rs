@@ -1,0 +1,30 @@
+//! What usually helps with AMQP, its clients and its brokers.
+
+use crate::remedies::{BrokerRemedies, Remedies};
+
+pub const REMEDIES: Remedies = Remedies {
+    batching: Some("publish without waiting for each confirm, and confirm many messages at once"),
+    overflow: Some(
+        "bound the queues (`x-max-length`) and see which policy drops messages, add consumers, or send slower",
+    ),
+    fan_out: Some(
+        "where each message needs one reader only, let the consumers share one queue; else spread the queues over several nodes of a cluster",
+    ),
+    never_delivered: Some(
+        "compare bindings and routing keys; publish with `mandatory`, so that messages without a queue come back, and use confirms",
+    ),
+    duplicates: Some(
+        "messages without an ack are delivered again: acknowledge in time, and tell duplicates by an id of your own",
+    ),
+    brokers: BROKERS,
+    ..Remedies::GENERAL
+};
+
+/// `RabbitMQ`'s process is Erlang's virtual machine.
+const BROKERS: &[BrokerRemedies] = &[BrokerRemedies {
+    process: "beam.smp",
+    nagle: Some("`tcp_listen_options.nodelay = true` in rabbitmq.conf"),
+    cpu: Some(
+        "a queue has one Erlang process: spread the load over several queues, or send fewer, larger messages",
+    ),
+}];
