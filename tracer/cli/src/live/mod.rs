@@ -35,7 +35,7 @@ use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::explain::{Options, pages};
 use wirelap_report::{Environment, RunReport, Scenario, from_snapshot, table};
 use wirelap_session::{
-    AttachLater, Findings, Sampling, SessionSettings, Tracer, environment, notes, preflight,
+    AttachLater, Findings, KeepSettings, Sampling, SessionSettings, Tracer, environment, notes, preflight,
     ring_bytes,
 };
 
@@ -182,7 +182,10 @@ fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
     }
     SessionSettings {
         capture,
-        keep: keep_limits(args),
+        keep: keep_limits(args).map(|limits| KeepSettings {
+            limits,
+            written: wirelap_recording::Settings { payload: true, ..Default::default() },
+        }),
         decode: args.filter.decode.clone(),
         later: AttachLater::Nothing,
         alternates: false,
