@@ -12,6 +12,7 @@ mod trials;
 mod watch;
 
 pub use args::LiveArgs;
+pub use files::time;
 
 use crate::json::Json;
 use experiments::{Bench, Workloads};
@@ -35,8 +36,8 @@ use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::explain::{Options, pages};
 use wirelap_report::{Environment, RunReport, Scenario, from_snapshot, table};
 use wirelap_session::{
-    AttachLater, Findings, KeepSettings, Sampling, SessionSettings, Tracer, environment, notes, preflight,
-    ring_bytes,
+    AttachLater, Findings, KeepSettings, Sampling, SessionSettings, Tracer, environment, notes,
+    preflight, ring_bytes,
 };
 
 /// The most updates that wait for the screen. While more would wait, the collector puts them together.
@@ -83,9 +84,13 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
             let setup = probe_setup(tracer.chosen(), ring_bytes(args.traced.tracer.ring_size));
             // Without a receiver, the collector gathers nothing.
             let updates = args.shows_screen().then_some(updates);
-            let mut source =
-                LiveSource::new(updates, (files, memory), &workloads, (keep_limits(args), tracer.commands()))
-                    .with_probes(setup);
+            let mut source = LiveSource::new(
+                updates,
+                (files, memory),
+                &workloads,
+                (keep_limits(args), tracer.commands()),
+            )
+            .with_probes(setup);
             watch::watch(args, &tracer, &mut source, &workloads, &signals)
         });
         workloads.into_inner().end(&mut environment);

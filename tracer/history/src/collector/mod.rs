@@ -144,7 +144,10 @@ impl DeliverySink for Collector {
     }
 
     fn needs_topic(&self, topic: TopicId) -> bool {
-        self.takes_topics() && !self.is_closed && self.named.len() < TOPICS && !self.named.contains(&topic)
+        self.takes_topics()
+            && !self.is_closed
+            && self.named.len() < TOPICS
+            && !self.named.contains(&topic)
     }
 
     fn topic(&mut self, topic: TopicId, name: &[u8]) {

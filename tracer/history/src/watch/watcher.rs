@@ -166,9 +166,8 @@ impl Watcher {
 
 /// What a row, and the rows that have turned out to be a part of it, delivered in the last second.
 fn delivered(slices: &VecDeque<Slice>, group: &Group, now: &Snapshot) -> RowSlice {
-    let is_of = |row: &&RowSlice| {
-        row.group == group.id || now.united.contains(&(row.group, group.id))
-    };
+    let is_of =
+        |row: &&RowSlice| row.group == group.id || now.united.contains(&(row.group, group.id));
     let mut sum = RowSlice::new(group.id);
     for row in slices.iter().flat_map(|slice| &slice.rows).filter(is_of) {
         sum.one_way.merge(&row.one_way);
@@ -209,8 +208,8 @@ mod tests {
         Watcher::new(conditions.iter().map(|text| text.parse().unwrap()).collect())
     }
 
-    fn group(id: u64, middleware: &str) -> Group {
-        Group { id: GroupId(id as _), middleware: middleware.into(), ..Group::default() }
+    fn group(id: u32, middleware: &str) -> Group {
+        Group { id: GroupId(id), middleware: middleware.into(), ..Group::default() }
     }
 
     /// The update of a quarter of a second, with so many deliveries of row 1 of so long.
@@ -242,10 +241,11 @@ mod tests {
     #[test]
     fn it_has_to_last() {
         let slow = |number: u64| (10..14).contains(&number) || (20..50).contains(&number);
-        let quarters = || (0..60).map(move |number| (number, vec![if slow(number) { 20 } else { 1 }]));
+        let quarters =
+            || (0..60).map(move |number| (number, vec![if slow(number) { 20 } else { 1 }]));
         assert_eq!(found(&mut watcher(&["p99>10ms for 5s"]), quarters()), [40]);
         assert_eq!(found(&mut watcher(&["mqtt:p99>10ms for 5s"]), quarters()), [40]);
-        assert_eq!(found(&mut watcher(&["nats:p99>10ms for 5s"]), quarters()), []);
+        assert_eq!(found(&mut watcher(&["nats:p99>10ms for 5s"]), quarters()), [] as [u64; 0]);
     }
 
     #[test]
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn what_happens_is_found_once() {
         let mut watcher = watcher(&["loss", "mqtt:ended"]);
-        let mut with = |number: u64, lost: u64, ended: bool| {
+        let mut with = |number: u64, lost: u64, ended: bool| -> Vec<String> {
             let mut update = update(number, &[]);
             let mut snapshot = Snapshot::clone(&update.snapshot);
             snapshot.trust.events_lost = vec![ProbeLoss { probe: Probe::Read, count: lost }];
@@ -305,8 +305,13 @@ mod tests {
             update.snapshot = Arc::new(snapshot);
             watcher.update(update).into_iter().map(|one| one.condition.to_string()).collect()
         };
-        let found: [Vec<String>; 5] =
-            [with(0, 0, false), with(1, 9, false), with(2, 12, true), with(3, 12, true), with(40, 13, true)];
+        let found: [Vec<String>; 5] = [
+            with(0, 0, false),
+            with(1, 9, false),
+            with(2, 12, true),
+            with(3, 12, true),
+            with(40, 13, true),
+        ];
         assert_eq!(found.map(|all| all.join(" ")), ["", "loss", "mqtt:ended", "", "loss"]);
     }
 }
