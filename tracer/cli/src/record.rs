@@ -1,8 +1,11 @@
 //! `wirelap record`: records the events on this machine to a file.
 
+mod flight;
+
 use crate::common::{FilterArgs, TracerArgs};
 use crate::quantity;
 use clap::{Args, ValueEnum};
+use flight::{FlightArgs, FlightRecorder};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -13,9 +16,10 @@ use wirelap_process::Signals;
 use wirelap_process::catch_signals;
 use wirelap_process::output;
 use wirelap_process::rights;
+use wirelap_process::signals;
 use wirelap_recording::{Rotation, Shown, Written};
 use wirelap_report::from_snapshot::run_report;
-use wirelap_report::{RunReport, table};
+use wirelap_report::{Environment, RunReport, table};
 use wirelap_session::environment;
 use wirelap_session::notes;
 use wirelap_session::preflight;
@@ -27,6 +31,7 @@ Examples:
   sudo wirelap record -o trace.pcapng --payload --snap 256       with payload, `wirelap analyze` finds messages
   sudo wirelap record -o ring.pcapng --rotate-size 100M --files 10
   sudo wirelap record -o - --payload | tshark -r -
+  sudo wirelap record -o flight.pcapng --payload --keep 60s --dump-when 'p99>10ms for 5s' --dump-when loss
 
 Without --payload, no payload is written. The report is made while recording and written at the end of the file, where
 `wirelap analyze` reads it.";
@@ -99,6 +104,10 @@ pub struct RecordArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub files: Option<u16>,
 
+    /// The options of the flight recorder.
+    #[command(flatten, next_help_heading = "Flight recorder")]
+    pub flight: FlightArgs,
+
     /// The options of the tracer.
     #[command(flatten, next_help_heading = "Tracer")]
     pub tracer: TracerArgs,
@@ -112,6 +121,10 @@ type Discard = fn(&Delivery);
 /// # Errors
 /// The probes cannot be attached, or the file cannot be written.
 pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
+    if let Some(keep) = args.flight.keep {
+        args.flight.check(keep, &args.output)?;
+        return fly(args);
+    }
     let rotation = rotation(args)?;
     let rotates = args.rotate_size.is_some() || args.rotate_time.is_some();
     let outputs = Outputs::of(std::iter::once(&args.output), args.force)?;
@@ -121,7 +134,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     rights::confine_tracer();
     let signals = catch_signals()?;
     let environment = environment::describe(0);
-    let settings = wirelap_recording::Settings { shown: args.stage.into(), payload: args.payload };
+    let settings = written(args);
     let recorder = notes::create(
         &outputs,
         &args.output,
@@ -152,6 +165,46 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let unwritten = if error.is_some() { None } else { written.err() };
     let failures = [error.map(Failure::Measured), unwritten, printed.err()];
     Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// Keeps the newest events in memory until a signal arrives or the time is over, and writes them when it matters.
+fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
+    let stem = flight::stem(&args.output);
+    let outputs = Outputs::of(std::iter::once(&stem), false)?;
+    outputs.allow(&stem, true)?;
+    outputs.seal()?;
+    preflight()?;
+    rights::confine_tracer();
+    let signals = catch_signals()?;
+    let asked = signals::on_request().map_err(|error| Failure::Machine(error.to_string()))?;
+    let environment: Environment = environment::describe(0);
+    let (collector, updates) = FlightRecorder::collector();
+    let settings = SessionSettings {
+        keep: args.flight.keep_settings(written(args)),
+        publish: true,
+        ..tracing(args)
+    };
+    let tracer = Tracer::start(&settings, collector, None)?;
+    let hooks = tracer.hooks();
+    let names = (outputs, stem);
+    let mut recorder =
+        FlightRecorder::new(&args.flight, names, environment.clone(), &tracer, (updates, asked));
+    recorder.watch(args, &tracer, &signals);
+    let written = recorder.end();
+    let Findings { snapshot, error, .. } = tracer.end()?;
+    let report =
+        RunReport { environment, hooks, partial: error.is_some(), ..run_report(&snapshot) };
+    let printed = output::print(&table::render(&report));
+    let text =
+        if written.files.is_empty() { "nothing was written".into() } else { summary(&written) };
+    output::say(&format!("{text}\n"));
+    let failures = [error.map(Failure::Measured), printed.err()];
+    Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
+}
+
+/// How events are written.
+fn written(args: &RecordArgs) -> wirelap_recording::Settings {
+    wirelap_recording::Settings { shown: args.stage.into(), payload: args.payload }
 }
 
 fn rotation(args: &RecordArgs) -> Result<Rotation, Failure> {

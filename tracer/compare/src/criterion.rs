@@ -42,8 +42,13 @@ impl Criterion {
 
     /// Whether the criterion is about a result of this middleware and label.
     pub fn concerns(&self, middleware: &str, label: &str) -> bool {
-        self.middleware.as_ref().is_none_or(|name| name == middleware || name == label)
+        concerns(self.middleware.as_deref(), middleware, label)
     }
+}
+
+/// Whether a name is that of a middleware or of a label; without one, everything is meant.
+pub fn concerns(name: Option<&str>, middleware: &str, label: &str) -> bool {
+    name.is_none_or(|name| name == middleware || name == label)
 }
 
 /// As it is written on the command line.
@@ -52,11 +57,16 @@ impl fmt::Display for Criterion {
         if let Some(middleware) = &self.middleware {
             write!(f, "{middleware}:")?;
         }
-        let beyond = match self.beyond {
-            Beyond::Above => '>',
-            Beyond::Below => '<',
-        };
-        write!(f, "{}{beyond}{}%", self.metric.short(), self.percent)
+        write!(f, "{}{}{}%", self.metric.short(), self.beyond, self.percent)
+    }
+}
+
+impl fmt::Display for Beyond {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Beyond::Above => ">",
+            Beyond::Below => "<",
+        })
     }
 }
 
@@ -79,23 +89,34 @@ impl FromStr for Criterion {
 }
 
 fn parse(text: &str) -> Option<Criterion> {
-    let (middleware, rest) = match text.split_once(':') {
-        Some((name, _)) if name.trim().is_empty() => return None,
-        Some((name, rest)) => (Some(name.trim().to_owned()), rest),
-        None => (None, text),
-    };
-    let at = rest.find(['>', '<'])?;
-    let (name, limit) = rest.split_at(at);
+    let (middleware, rest) = of_middleware(text)?;
+    let (name, beyond, limit) = sides(rest)?;
+    let metric = Metric::ALL.into_iter().find(|metric| metric.short() == name)?;
+    let number = limit.strip_suffix('%')?.trim().replace('−', "-");
+    let percent = number.parse().ok().filter(|percent: &f64| percent.is_finite())?;
+    Some(Criterion { middleware, metric, beyond, percent })
+}
+
+/// The middleware or label before a colon, if there is one, and the rest: `mqtt:p99>5%`. `None` if nothing is before the colon.
+pub fn of_middleware(text: &str) -> Option<(Option<String>, &str)> {
+    match text.split_once(':') {
+        Some((name, _)) if name.trim().is_empty() => None,
+        Some((name, rest)) => Some((Some(name.trim().to_owned()), rest)),
+        None => Some((None, text)),
+    }
+}
+
+/// What stands before and after `>` or `<`: the name of a figure and its limit. `None` without either.
+pub fn sides(text: &str) -> Option<(&str, Beyond, &str)> {
+    let at = text.find(['>', '<'])?;
+    let (name, limit) = text.split_at(at);
     let mut limit = limit.chars();
     let beyond = if limit.next() == Some('>') { Beyond::Above } else { Beyond::Below };
     let name = match name.trim() {
         "p999" => "p99.9",
         name => name,
     };
-    let metric = Metric::ALL.into_iter().find(|metric| metric.short() == name)?;
-    let number = limit.as_str().trim().strip_suffix('%')?.trim().replace('−', "-");
-    let percent = number.parse().ok().filter(|percent: &f64| percent.is_finite())?;
-    Some(Criterion { middleware, metric, beyond, percent })
+    Some((name, beyond, limit.as_str().trim()))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 //! | [`History`] | the updates of a session, put together |
 //! | `timeline`, `running` | slices of many hours, packed; the sums of those of a window |
 //! | `united` | rows that have turned out to be a part of another one |
+//! | [`watch`] | conditions on what happens, for a flight recorder |
 //! | [`Window`] | the time that figures are of |
 //! | [`Second`] | what a row delivered second by second |
 //! | [`Messages`] | single messages that are kept whole |
@@ -34,6 +35,7 @@ mod seconds;
 mod slice;
 mod timeline;
 mod united;
+pub mod watch;
 mod window;
 
 pub use bins::Bins;

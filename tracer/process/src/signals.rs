@@ -2,7 +2,7 @@
 
 use crate::rights;
 use crate::stdio::Terminals;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1, SIGXFSZ};
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -106,6 +106,16 @@ impl Signals {
         };
         self.signalled().or_else(gone).or_else(flagged)
     }
+}
+
+/// A flag that SIGUSR1 sets from now on, instead of ending the process.
+///
+/// # Errors
+/// The kernel does not install a signal handler.
+pub fn on_request() -> io::Result<Arc<AtomicBool>> {
+    let asked = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(SIGUSR1, Arc::clone(&asked))?;
+    Ok(asked)
 }
 
 /// Whether the process was started with SIGHUP ignored, as `nohup` does.

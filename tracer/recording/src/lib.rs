@@ -48,6 +48,6 @@ pub use read::{
 };
 pub use record::{Entry, Note};
 pub use write::{
-    DeviceName, Encoder, EventChoice, Excerpt, KeepLimits, KeptEvents, KeptParts, Limits, Recorder,
-    Rotation, Settings, Shown, Store, TooLarge, Verbatim, WriteFailed, Written, numbered,
+    DeviceName, Encoder, EventChoice, Excerpt, KeepLimits, KeptEvents, KeptPart, KeptParts, Limits,
+    Recorder, Rotation, Settings, Shown, Store, TooLarge, Verbatim, WriteFailed, Written, numbered,
 };

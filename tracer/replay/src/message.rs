@@ -47,7 +47,7 @@ pub fn message(paths: &[PathBuf], delivery: &Delivery) -> Result<Excerpt, Failur
 pub fn kept(kept: &KeptParts, delivery: &Delivery) -> Result<Excerpt, NotKept> {
     let mut excerpt = Excerpt::new(MOST);
     for part in &kept.parts {
-        let mut recording = Recording::new(&part[..]).map_err(|_| NotKept)?;
+        let mut recording = Recording::new(&part.bytes[..]).map_err(|_| NotKept)?;
         add(&mut excerpt, &mut recording, delivery).map_err(|_| NotKept)?;
     }
     if excerpt.packets == 0 { Err(NotKept) } else { Ok(excerpt) }
@@ -150,7 +150,7 @@ mod tests {
     use super::*;
     use crate::{Follower, Replay};
     use std::fs;
-    use wirelap_recording::Entry;
+    use wirelap_recording::{Entry, KeptPart};
     use wirelap_test_support::committed;
 
     /// Keeps all packets and deliveries.
@@ -215,7 +215,7 @@ mod tests {
         let file = fs::File::open(&path).unwrap();
         wirelap_recording::uncompressed(Box::new(file)).unwrap().read_to_end(&mut bytes).unwrap();
         // Parts of a real session begin with the open sockets; here, the whole file is the first one.
-        let parts = KeptParts { parts: vec![bytes.into()], ..KeptParts::default() };
+        let parts = KeptParts { parts: vec![KeptPart::from(bytes)], ..KeptParts::default() };
         let slowest = all.deliveries.iter().max_by_key(|one| one.one_way()).unwrap();
         let excerpt = kept(&parts, slowest).unwrap();
         assert_eq!(packets(&excerpt.bytes), expected(&all, slowest));

@@ -17,10 +17,12 @@ pub fn report(snapshot: &Snapshot, notes: RecordedNotes, others: &[(u8, RunRepor
         add_usage(&mut report, &other.results, Some(*host));
     }
     report.environment = notes.environment.unwrap_or_else(|| environment::describe(0));
+    let dump = notes.dump.map(|why| format!("A flight recorder wrote this file: {why}."));
     let Some(recorded) = notes.report else {
         if notes.cut {
             report.notes.push(NO_PAYLOAD.into());
         }
+        report.notes.extend(dump);
         return report;
     };
     report.environment = recorded.environment;
@@ -33,11 +35,17 @@ pub fn report(snapshot: &Snapshot, notes: RecordedNotes, others: &[(u8, RunRepor
         report.unknown = recorded.unknown;
         report.notes = recorded.notes;
         report.notes.push(
-            "The file has no payload: these are the results that were made while recording.".into(),
+            if dump.is_some() {
+                "The file has no payload: these are the results since the recorder was started, of a longer time than the file's."
+            } else {
+                "The file has no payload: these are the results that were made while recording."
+            }
+            .into(),
         );
     } else {
         add_usage(&mut report, &recorded.results, None);
     }
+    report.notes.extend(dump);
     report
 }
 

@@ -39,6 +39,6 @@ pub use commands::Commands;
 pub use preflight::{preflight, ring_bytes};
 pub use sampling::Sampling;
 pub use schedule::TracingPhase;
-pub use settings::{AttachLater, SessionSettings};
+pub use settings::{AttachLater, KeepSettings, SessionSettings};
 pub use thread::Findings;
 pub use tracer::Tracer;

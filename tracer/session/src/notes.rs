@@ -1,11 +1,12 @@
 //! The notes of a recording: what is written into it in addition to events, and read from it again.
 //!
 //! The subjects of notes: `environment`, `payload` and `decode` at the beginning of each file; `label` where a row was
-//! named; `end`, the time of the last snapshot, and the `report part`s at the end.
+//! named; `end`, the time of the last snapshot, and the `report part`s at the end; `dump`, why a flight recorder wrote the file.
 
 use crate::annotate;
 use crate::environment;
 use crate::machine;
+use crate::settings::KeepSettings;
 use serde_json::{Value, json};
 use std::fs;
 use std::io;
@@ -37,20 +38,42 @@ pub fn create(
     let store = Box::new(outputs.clone());
     let mut recorder = Recorder::create_in(store, path, encoder, rotation)
         .map_err(|failed| outputs::failure(&failed.path, &failed.error))?;
-    let payload = if settings.payload { PAYLOAD_KEPT } else { "cut" };
     recorder.hold(annotate::LIVE);
-    recorder.standing_note(Note { subject: "payload", text: payload });
-    let environment = serde_json::to_string(environment).unwrap_or_default();
-    recorder.standing_note(Note { subject: "environment", text: &environment });
-    recorder.standing_note(Note { subject: "decode", text: &json!(decode).to_string() });
+    note_beginning(settings, environment, decode, |note| recorder.standing_note(note));
     Ok(recorder)
 }
 
-/// Events in memory, with their payload.
-pub fn kept(limits: KeepLimits) -> KeptEvents {
-    let settings = Settings { payload: true, ..Settings::default() };
-    let section = section(&environment::describe(0));
-    KeptEvents::new(Encoder::new(section, settings, Box::new(device_name)), limits)
+/// Hands out the notes at the beginning of each file.
+fn note_beginning(
+    settings: Settings,
+    environment: &Environment,
+    decode: &[(u16, String)],
+    mut put: impl FnMut(Note<'_>),
+) {
+    let payload = if settings.payload { PAYLOAD_KEPT } else { "cut" };
+    put(Note { subject: "payload", text: payload });
+    let environment = serde_json::to_string(environment).unwrap_or_default();
+    put(Note { subject: "environment", text: &environment });
+    put(Note { subject: "decode", text: &json!(decode).to_string() });
+}
+
+/// Events in memory.
+pub fn kept(keep: KeepSettings, decode: &[(u16, String)]) -> KeptEvents {
+    let environment = environment::describe(0);
+    let mut encoder = Encoder::new(section(&environment), keep.written, Box::new(device_name));
+    note_beginning(keep.written, &environment, decode, |note| encoder.standing_note(note));
+    KeptEvents::new(encoder, keep.limits)
+}
+
+/// The last section of a file that a flight recorder writes of what is kept: why it does, and the report up to a time.
+pub fn end_of_dump(why: &str, at: Nanos, report: &RunReport) -> Vec<u8> {
+    let section = section(&report.environment);
+    let mut encoder = Encoder::new(section, Settings::default(), Box::new(device_name));
+    encoder.note(Note { subject: "dump", text: why });
+    encoder.note(Note { subject: "end", text: &at.0.to_string() });
+    note_report(report, |note| encoder.note(note));
+    encoder.complete();
+    encoder.bytes().to_vec()
 }
 
 /// The text of the note `payload` in a recording that contains the captured payload.
@@ -66,7 +89,7 @@ pub fn note_label(recorder: &mut Recorder, label: &Label) {
 
 /// Whether a note belongs to the end of a recording.
 pub fn is_last(note: Note<'_>) -> bool {
-    matches!(note.subject, "end" | "report" | "report part")
+    matches!(note.subject, "dump" | "end" | "report" | "report part")
 }
 
 /// Writes the note of the last snapshot's time.
@@ -79,7 +102,7 @@ pub fn note_end(recorder: &mut Recorder, at: Nanos) {
 /// # Errors
 /// Not everything could be written.
 pub fn close(mut recorder: Recorder, report: &RunReport) -> Result<Written, Failure> {
-    note_report(&mut recorder, report);
+    note_report(report, |note| recorder.note(note));
     match recorder.close() {
         Err(failed) if reader_has_gone(&failed) => Ok(Written::default()),
         closed => closed.map_err(|failed| unwritten(&failed)),
@@ -96,16 +119,16 @@ pub fn unwritten(failed: &WriteFailed) -> Failure {
     Failure::Measured(unwritten_text(failed))
 }
 
-/// Writes the report as notes that each fit into one block of the file. An empty note marks the end.
-fn note_report(recorder: &mut Recorder, report: &RunReport) {
+/// Hands out the report as notes that each fit into one block of the file. An empty note marks the end.
+fn note_report(report: &RunReport, mut put: impl FnMut(Note<'_>)) {
     let text = serde_json::to_string(report).unwrap_or_default();
     let mut rest = text.as_str();
     while !rest.is_empty() {
         let (part, more) = rest.split_at(rest.floor_char_boundary(REPORT_PART_BYTES));
-        recorder.note(Note { subject: "report part", text: part });
+        put(Note { subject: "report part", text: part });
         rest = more;
     }
-    recorder.note(Note { subject: "report part", text: "" });
+    put(Note { subject: "report part", text: "" });
 }
 
 /// The most bytes of a report in one note.
@@ -163,6 +186,8 @@ pub struct RecordedNotes {
     pub end: Option<Nanos>,
     /// The report of the recorded session.
     pub report: Option<RunReport>,
+    /// Why a flight recorder wrote the file; `None` if none did.
+    pub dump: Option<String>,
     /// The text of the report, as far as its parts were read.
     parts: String,
 }
@@ -174,6 +199,7 @@ impl RecordedNotes {
             "payload" => self.cut = note.text != PAYLOAD_KEPT,
             "environment" => self.environment = serde_json::from_str(note.text).ok(),
             "decode" => self.decode = serde_json::from_str(note.text).unwrap_or_default(),
+            "dump" => self.dump = Some(note.text.to_owned()),
             "end" => self.end = note.text.parse().ok().map(Nanos),
             "report part" if note.text.is_empty() => {
                 self.report = serde_json::from_str(&self.parts).ok();

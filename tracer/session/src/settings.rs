@@ -1,6 +1,6 @@
 //! The settings of a session.
 
-use wirelap_recording::KeepLimits;
+use wirelap_recording::{KeepLimits, Settings};
 
 /// Whether probes will be attached again after those of this session, which decides whether the rights are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,13 +12,22 @@ pub enum AttachLater {
     AnotherSession,
 }
 
+/// What is kept of the newest events in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct KeepSettings {
+    /// How much.
+    pub limits: KeepLimits,
+    /// How they are written.
+    pub written: Settings,
+}
+
 /// What a session traces, and how.
 #[derive(Clone, Debug, Default)]
 pub struct SessionSettings {
     /// What the probes capture.
     pub capture: wirelap_capture::Config,
-    /// How much of the newest events is kept in memory; `None` if nothing is.
-    pub keep: Option<KeepLimits>,
+    /// What is kept of the newest events in memory; `None` if nothing is.
+    pub keep: Option<KeepSettings>,
     /// The protocols that the user named, by port.
     pub decode: Vec<(u16, String)>,
     /// Whether the rights to attach are needed again.

@@ -251,6 +251,9 @@ impl<S: DeliverySink> SessionThread<S> {
         if let Some(recorder) = &mut self.recorder {
             recorder.tick(until);
         }
+        if let Some(kept) = &mut self.kept {
+            kept.tick(until);
+        }
         self.complete(Some(until));
     }
 

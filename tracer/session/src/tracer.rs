@@ -62,7 +62,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             correlator: Correlator::new(config),
             sink,
             recorder,
-            kept: settings.keep.map(notes::kept),
+            kept: settings.keep.map(|keep| notes::kept(keep, &settings.decode)),
             annotator: Annotator::default(),
             commands: receiver,
             latest: Arc::clone(&latest),

@@ -103,7 +103,7 @@ fn with(stem: &Path, ending: &str) -> PathBuf {
 }
 
 /// A time in UTC as it stands in names: `20261125-015500`.
-fn time(time: SystemTime) -> String {
+pub fn time(time: SystemTime) -> String {
     let written = humantime::format_rfc3339_seconds(time).to_string();
     let shown = written.chars().filter_map(|c| match c {
         'T' => Some('-'),

@@ -12,6 +12,7 @@ mod trials;
 mod watch;
 
 pub use args::LiveArgs;
+pub use files::time;
 
 use crate::json::Json;
 use experiments::{Bench, Workloads};
@@ -35,8 +36,8 @@ use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::explain::{Options, pages};
 use wirelap_report::{Environment, RunReport, Scenario, from_snapshot, table};
 use wirelap_session::{
-    AttachLater, Findings, Sampling, SessionSettings, Tracer, environment, notes, preflight,
-    ring_bytes,
+    AttachLater, Findings, KeepSettings, Sampling, SessionSettings, Tracer, environment, notes,
+    preflight, ring_bytes,
 };
 
 /// The most updates that wait for the screen. While more would wait, the collector puts them together.
@@ -186,7 +187,10 @@ fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
     }
     SessionSettings {
         capture,
-        keep: keep_limits(args),
+        keep: keep_limits(args).map(|limits| KeepSettings {
+            limits,
+            written: wirelap_recording::Settings { payload: true, ..Default::default() },
+        }),
         decode: args.filter.decode.clone(),
         later: AttachLater::Nothing,
         alternates: false,

@@ -10,6 +10,7 @@ mod clients;
 mod crowd;
 mod failures;
 mod faults;
+mod flight;
 mod hosts;
 mod limits;
 mod memory;

@@ -37,6 +37,7 @@ pub struct Collector {
     rows: FxHashMap<GroupId, RowCollector>,
     /// How many messages are kept since the last snapshot, and how many each row may keep.
     messages: usize,
+    most: usize,
     quota: Quota,
     topics: Vec<(TopicId, Box<str>)>,
     named: FxHashSet<TopicId>,
@@ -54,12 +55,19 @@ impl Collector {
             from: Nanos(0),
             rows: FxHashMap::default(),
             messages: 0,
+            most: MESSAGES,
             quota: Quota::of(MESSAGES, 1),
             topics: Vec::new(),
             named: FxHashSet::default(),
             waiting: None,
         };
         (collector, updates)
+    }
+
+    /// The same collector, which hands out figures alone: no messages and no names of topics.
+    #[must_use]
+    pub fn of_figures(self) -> Collector {
+        Collector { most: 0, ..self }
     }
 
     /// Adds a delivery to its row, and keeps it whole if there is a place for it.
@@ -71,7 +79,7 @@ impl Collector {
         let row = self.rows.entry(delivery.group).or_default();
         let one_way = delivery.one_way();
         let message = || Message { delivery: Arc::new(delivery.clone()), one_way, cause, fate };
-        let has_room = self.messages < MESSAGES;
+        let has_room = self.messages < self.most;
         let is_kept = match (fate, one_way) {
             (MessageFate::Delivered, Some(one_way)) => {
                 row.add(delivery, one_way);
@@ -132,11 +140,14 @@ impl DeliverySink for Collector {
     }
 
     fn takes_topics(&self) -> bool {
-        true
+        self.most > 0
     }
 
     fn needs_topic(&self, topic: TopicId) -> bool {
-        !self.is_closed && self.named.len() < TOPICS && !self.named.contains(&topic)
+        self.takes_topics()
+            && !self.is_closed
+            && self.named.len() < TOPICS
+            && !self.named.contains(&topic)
     }
 
     fn topic(&mut self, topic: TopicId, name: &[u8]) {
@@ -148,7 +159,7 @@ impl DeliverySink for Collector {
     fn takes_given_up(&self, group: GroupId) -> bool {
         let row = self.rows.get(&group);
         !self.is_closed
-            && self.messages < MESSAGES
+            && self.messages < self.most
             && row.is_none_or(|row| row.kept.has_place_for_others(self.quota))
     }
 

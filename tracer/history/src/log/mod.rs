@@ -11,6 +11,7 @@ mod row;
 mod steady;
 
 pub use entry::{LogEntry, LogEvent};
+pub(crate) use row::name as row_name;
 
 use row::{RowState, name};
 use rustc_hash::FxHashMap;

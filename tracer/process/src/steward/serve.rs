@@ -7,7 +7,7 @@ use crate::files::OutputNames;
 use crate::output;
 use crate::remedy;
 use crate::rights;
-use crate::signals::Signals;
+use crate::signals::{self, Signals};
 use rustix::net::SocketType;
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use std::collections::HashMap;
@@ -42,6 +42,8 @@ pub fn serve_if_asked() -> Option<ExitCode> {
     });
     // A signal to all processes stops wirelap, too. The steward must not end before wirelap has sent its last request.
     let _signals = Signals::catch();
+    // Whoever sends SIGUSR1 to all processes named wirelap means the first one.
+    let _requests = signals::on_request();
     let mut steward = Serving::default();
     loop {
         let served = match receive(socket.as_fd()) {

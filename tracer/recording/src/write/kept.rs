@@ -18,25 +18,63 @@ pub struct KeepLimits {
     pub time: Nanos,
     /// The most bytes.
     pub bytes: usize,
-    /// The most events a second. While more come, none is kept, so that keeping them costs no time when there is none.
+    /// The most events a second. While more come, none is kept, so that keeping them costs no time when there is none. `u64::MAX` for no
+    /// limit.
     pub rate: u64,
+}
+
+/// A part of a recording that was kept.
+#[derive(Clone, Debug)]
+pub struct KeptPart {
+    /// The bytes of a pcapng file.
+    pub bytes: Arc<[u8]>,
+    /// Where its events begin: before them are the notes and the sockets that were open.
+    events: usize,
+}
+
+impl KeptPart {
+    /// The section header. It is the first block, and has its length in its second word.
+    fn header(&self) -> &[u8] {
+        let length = self.bytes.get(4..8).and_then(|word| word.try_into().ok());
+        let length = u32::from_le_bytes(length.unwrap_or_default()) as usize;
+        self.bytes.get(..length).unwrap_or_default()
+    }
+}
+
+/// A whole file as one part.
+impl From<Vec<u8>> for KeptPart {
+    fn from(bytes: Vec<u8>) -> KeptPart {
+        KeptPart { bytes: bytes.into(), events: 0 }
+    }
 }
 
 /// What was kept: parts of one recording, each of which can be read alone, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct KeptParts {
-    /// The bytes of a pcapng file each.
-    pub parts: Vec<Arc<[u8]>>,
+    /// The parts.
+    pub parts: Vec<KeptPart>,
     /// The time of the first event that is kept; `None` if none is.
     pub since: Option<Nanos>,
     /// Events come too fast to be kept.
     pub is_paused: bool,
 }
 
+impl KeptParts {
+    /// The bytes of one file of all parts. Its sections follow each other without a gap, so only the first has notes and the sockets that
+    /// were open.
+    pub fn joined(&self) -> impl Iterator<Item = &[u8]> {
+        let first = self.parts.first().map(|part| &part.bytes[..]);
+        let later = self.parts.iter().skip(1);
+        let later = later
+            .flat_map(|part| [part.header(), part.bytes.get(part.events..).unwrap_or_default()]);
+        first.into_iter().chain(later)
+    }
+}
+
 /// A part of the memory that is full.
 #[derive(Debug)]
 struct Part {
-    bytes: Arc<[u8]>,
+    part: KeptPart,
     first: Nanos,
     last: Nanos,
 }
@@ -49,7 +87,7 @@ pub struct KeptEvents {
     full: VecDeque<Part>,
     /// Bytes of all full parts.
     bytes: usize,
-    /// Bytes that the part that is being filled began with: the open sockets.
+    /// Bytes that the part that is being filled began with: notes and the open sockets.
     base: usize,
     /// The first and the last time in the part that is being filled.
     span: Option<(Nanos, Nanos)>,
@@ -59,14 +97,15 @@ pub struct KeptEvents {
 }
 
 impl KeptEvents {
-    /// Keeps nothing yet. The encoder is a new one.
-    pub fn new(encoder: Encoder, limits: KeepLimits) -> KeptEvents {
+    /// Keeps nothing yet. The encoder is a new one, with its notes.
+    pub fn new(mut encoder: Encoder, limits: KeepLimits) -> KeptEvents {
+        encoder.complete();
         KeptEvents {
+            base: encoder.bytes().len(),
             limits,
             encoder,
             full: VecDeque::new(),
             bytes: 0,
-            base: 0,
             span: None,
             interval: (Nanos(0), 0),
             is_paused: false,
@@ -85,9 +124,24 @@ impl KeptEvents {
             let (first, last) = self.span.unwrap_or((event.at, event.at));
             self.span = Some((first, last.max(event.at)));
         }
-        if self.encoder.bytes().len().saturating_sub(self.base) >= self.part_bytes() {
+        if self.is_full() {
             self.end_part();
         }
+    }
+
+    /// All events up to this time have been taken.
+    pub fn tick(&mut self, at: Nanos) {
+        if self.span.is_some() {
+            self.encoder.tick(at);
+        }
+    }
+
+    /// Whether the part that is being filled has its share of the bytes; or of the time, unless the open sockets were most of it.
+    fn is_full(&self) -> bool {
+        let news = self.encoder.bytes().len().saturating_sub(self.base);
+        let time = self.span.map_or(0, |(first, last)| (last - first).0);
+        news >= self.part_bytes()
+            || (news >= self.base && time.saturating_mul(PARTS as u64) >= self.limits.time.0)
     }
 
     /// What is kept now.
@@ -96,7 +150,7 @@ impl KeptEvents {
             self.end_part();
         }
         KeptParts {
-            parts: self.full.iter().map(|part| Arc::clone(&part.bytes)).collect(),
+            parts: self.full.iter().map(|part| part.part.clone()).collect(),
             since: self.full.front().map(|part| part.first),
             is_paused: self.is_paused,
         }
@@ -148,9 +202,9 @@ impl KeptEvents {
     fn end_part(&mut self) {
         if let Some((first, last)) = self.span {
             self.encoder.complete();
-            let bytes: Arc<[u8]> = self.encoder.bytes().into();
-            self.bytes.grow(bytes.len());
-            self.full.push_back(Part { bytes, first, last });
+            let part = KeptPart { bytes: self.encoder.bytes().into(), events: self.base };
+            self.bytes.grow(part.bytes.len());
+            self.full.push_back(Part { part, first, last });
             self.forget_old(last);
         }
         self.restart();
@@ -161,7 +215,7 @@ impl KeptEvents {
         while let Some(oldest) = self.full.front()
             && (self.bytes > most || oldest.last.0.saturating_add(self.limits.time.0) < now.0)
         {
-            self.bytes = self.bytes.saturating_sub(oldest.bytes.len());
+            self.bytes = self.bytes.saturating_sub(oldest.part.bytes.len());
             self.full.pop_front();
         }
     }
@@ -170,7 +224,7 @@ impl KeptEvents {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Entry, Recording, Section, Settings};
+    use crate::{Entry, Note, Recording, Section, Settings};
     use wirelap_test_support::world::{World, process};
 
     const LIMITS: KeepLimits =
@@ -198,7 +252,7 @@ mod tests {
     fn read(parts: &KeptParts) -> (Vec<Nanos>, usize) {
         let (mut events, mut known) = (Vec::new(), 0);
         for part in &parts.parts {
-            let mut recording = Recording::new(&part[..]).unwrap();
+            let mut recording = Recording::new(&part.bytes[..]).unwrap();
             while let Some(entry) = recording.next() {
                 match entry {
                     Entry::Event(event) => events.push(event.at),
@@ -231,7 +285,7 @@ mod tests {
         let mut kept = kept(KeepLimits { bytes: 256 << 10, ..LIMITS });
         world.events.iter().for_each(|event| kept.event(&event.event()));
         let parts = kept.parts();
-        let bytes: usize = parts.parts.iter().map(|part| part.len()).sum();
+        let bytes: usize = parts.parts.iter().map(|part| part.bytes.len()).sum();
         assert!((200 << 10..=256 << 10).contains(&bytes), "{bytes}");
         let (events, known) = read(&parts);
         assert_eq!(known, 2 * parts.parts.len());
@@ -248,6 +302,40 @@ mod tests {
         let (events, last) = (read(&kept.parts()).0, world.events.last().unwrap().event.at);
         assert!(last - events[0] >= time);
         assert!(last - events[0] < Nanos::from_millis(10_000), "{}", last - events[0]);
+    }
+
+    #[test]
+    fn parts_end_in_time_and_joined_they_are_one_recording() {
+        let world = messages(2_000, Nanos::from_millis(5));
+        let time = Nanos::from_millis(2_000);
+        let settings = Settings { payload: true, ..Settings::default() };
+        let mut encoder = Encoder::new(Section::default(), settings, Box::new(|_, _| None));
+        encoder.standing_note(Note { subject: "payload", text: "kept" });
+        let mut kept = KeptEvents::new(encoder, KeepLimits { time, ..LIMITS });
+        for event in &world.events {
+            kept.event(&event.event());
+            kept.tick(event.event.at);
+        }
+        let parts = kept.parts();
+        let last = world.events.last().unwrap().event.at;
+        let covered = last - parts.since.unwrap();
+        assert!((time..Nanos(time.0 + time.0 / 4)).contains(&covered), "{covered}");
+        let file: Vec<u8> = parts.joined().flatten().copied().collect();
+        let mut recording = Recording::new(&file[..]).unwrap();
+        let (mut events, mut known, mut notes, mut ticks) = (Vec::new(), 0, 0, 0);
+        while let Some(entry) = recording.next() {
+            match entry {
+                Entry::Event(event) => events.push(event.at),
+                Entry::Known(_) => known += 1,
+                Entry::Note(_) => notes += 1,
+                Entry::Tick(_) => ticks += 1,
+            }
+        }
+        assert!(recording.problems().is_empty());
+        assert_eq!(events, read(&parts).0);
+        assert_eq!((known, notes), (2, 1));
+        // The event that ends a part takes the tick after it along.
+        assert!(ticks + parts.parts.len() >= events.len(), "{ticks}");
     }
 
     #[test]

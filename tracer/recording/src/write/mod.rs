@@ -38,7 +38,7 @@ pub use encoder::{Encoder, Settings};
 pub use excerpt::{EventChoice, Excerpt, TooLarge};
 pub use files::{Rotation, Store, WriteFailed, numbered};
 pub use interfaces::DeviceName;
-pub use kept::{KeepLimits, KeptEvents, KeptParts};
+pub use kept::{KeepLimits, KeptEvents, KeptPart, KeptParts};
 pub use pending::Limits;
 pub use recorder::{Recorder, Written};
 pub use shown::Shown;
