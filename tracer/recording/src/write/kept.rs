@@ -108,10 +108,10 @@ impl KeptEvents {
 
     /// Counts an event, and decides at the end of an interval whether events are kept in the next one.
     fn count(&mut self, at: Nanos) {
-        let (began, events) = &mut self.interval;
-        events.grow(1);
+        self.interval.1.grow(1);
+        let (began, events) = self.interval;
         let most = self.limits.rate.saturating_mul(RATE_INTERVAL.0) / 1_000_000_000;
-        if *events > most && !self.is_paused {
+        if events > most && !self.is_paused {
             self.is_paused = true;
             self.forget();
         }
@@ -119,7 +119,7 @@ impl KeptEvents {
             return;
         }
         // Half of the rate begins it again, so that it does not begin and end all the time.
-        let is_slow = *events <= most / 2;
+        let is_slow = events <= most / 2;
         self.interval = (at, 0);
         if self.is_paused && is_slow {
             self.is_paused = false;
