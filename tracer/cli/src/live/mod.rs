@@ -83,9 +83,13 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
             let setup = probe_setup(tracer.chosen(), ring_bytes(args.traced.tracer.ring_size));
             // Without a receiver, the collector gathers nothing.
             let updates = args.shows_screen().then_some(updates);
-            let mut source =
-                LiveSource::new(updates, (files, memory), &workloads, (keep_limits(args), tracer.commands()))
-                    .with_probes(setup);
+            let mut source = LiveSource::new(
+                updates,
+                (files, memory),
+                &workloads,
+                (keep_limits(args), tracer.commands()),
+            )
+            .with_probes(setup);
             watch::watch(args, &tracer, &mut source, &workloads, &signals)
         });
         workloads.into_inner().end(&mut environment);
