@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The plain text of TLS. A uprobe at the entry of a library's write function remembers the caller's buffer, and the send of the
- * record that it becomes, in the same thread, reports the plain bytes with the record's place in the stream.
+ * record that it becomes, in the record that it becomes, in the same thread or goroutine, reports the plain bytes with the record's place in the stream.
  *
  * A record: type, 3, minor, length (2), then the encrypted bytes (RFC 8446 §5.2, RFC 5246 §6.2.3).
  */
@@ -21,7 +21,13 @@ const volatile __u8 read_tls = 0;
 /* The overhead in TLS 1.3, if no record has shown it yet. */
 #define TLS_USUAL_OVERHEAD 17
 
-/* What a thread is writing. */
+/* Who writes: a thread, or a goroutine, which may go on in another thread. */
+struct tls_writer {
+	__u64 pid;
+	__u64 who; /* the thread's number, or the address of the goroutine's g */
+};
+
+/* What is being written. */
 struct tls_write {
 	__u64 from; /* the text that is in no record yet */
 	__u64 left;
@@ -31,14 +37,20 @@ struct tls_write {
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
-	__type(key, __u64);
+	__type(key, struct tls_writer);
 	__type(value, struct tls_write);
 } tls_writes SEC(".maps");
 
-static __always_inline int begin_tls_write(__u64 from, __u64 len)
+static __always_inline struct tls_writer this_thread(void)
 {
 	__u64 id = bpf_get_current_pid_tgid();
-	struct tls_write write = { .from = from, .left = len, .end = from + len };
+
+	return (struct tls_writer){.pid = id >> 32, .who = (__u32)id};
+}
+
+static __always_inline int begin_tls_write(struct tls_writer id, __u64 from, __u64 len)
+{
+	struct tls_write write = {.from = from, .left = len, .end = from + len};
 	struct tls_write *before;
 
 	if (!is_open() || !len || len > 1u << 30)
@@ -111,12 +123,23 @@ DEFINE_PLAIN(256)
 DEFINE_PLAIN(2048)
 DEFINE_PLAIN(16384)
 
+/* What the current thread is writing, or the goroutine that runs in it. */
+static __always_inline struct tls_write *current_tls_write(struct task_struct *task)
+{
+	struct tls_writer id = this_thread();
+	struct tls_write *write = bpf_map_lookup_elem(&tls_writes, &id);
+
+	if (write && write->left)
+		return write;
+	id.who = goroutine_of(task);
+	return id.who ? bpf_map_lookup_elem(&tls_writes, &id) : NULL;
+}
+
 /* Reports the text of the record that a send of `left` bytes at `start` begins with, if its library was seen to write it. */
 static __always_inline void report_plain(struct sock_state *state, struct task_struct *task,
 					 struct msghdr *msg, __u32 start, __u32 left)
 {
-	__u64 id = bpf_get_current_pid_tgid();
-	struct tls_write *write = bpf_map_lookup_elem(&tls_writes, &id);
+	struct tls_write *write = current_tls_write(task);
 	__u8 head[TLS_HEAD] = {};
 	struct wl_plain p = {};
 	__u64 from;
