@@ -57,7 +57,7 @@ pub fn find(path: &Path) -> BTreeSet<WriteFunction> {
         FUNCTIONS.iter().find(|(known, _)| *known == name).map(|&(_, convention)| convention)
     };
     let symbols = elf.dynamic_symbols().chain(elf.symbols());
-    let found = symbols.filter(|symbol| symbol.is_definition()).filter_map(|symbol| {
+    let found = symbols.filter(ObjectSymbol::is_definition).filter_map(|symbol| {
         let convention = convention_of(symbol.name_bytes().ok()?)?;
         Some(WriteFunction { convention, offset: offset_of(symbol.address())? })
     });
