@@ -211,10 +211,12 @@ static __always_inline struct kernfs_node *parent_of(struct kernfs_node *node)
 const volatile __u8 have_task_regs = 0;
 
 struct pt_regs___x86 {
+	unsigned long r14;
 	unsigned long orig_ax;
 } __attribute__((preserve_access_index));
 
 struct pt_regs___arm64 {
+	__u64 regs[31];
 	int syscallno;
 } __attribute__((preserve_access_index));
 
@@ -230,6 +232,21 @@ static __always_inline __u32 system_call(struct task_struct *task)
 	if (bpf_core_field_exists(struct pt_regs___arm64, syscallno))
 		return BPF_CORE_READ((struct pt_regs___arm64 *)regs, syscallno);
 	return ~0u;
+}
+
+/* The register that has g where Go makes a system call (Go's internal ABI: R14 on amd64, R28 on arm64); 0 if it is not known. */
+static __always_inline __u64 goroutine_of(struct task_struct *task)
+{
+	void *regs;
+
+	if (!have_task_regs)
+		return 0;
+	regs = (void *)bpf_task_pt_regs(task);
+	if (bpf_core_field_exists(struct pt_regs___x86, orig_ax))
+		return BPF_CORE_READ((struct pt_regs___x86 *)regs, r14);
+	if (bpf_core_field_exists(struct pt_regs___arm64, syscallno))
+		return BPF_CORE_READ((struct pt_regs___arm64 *)regs, regs[28]);
+	return 0;
 }
 
 /* A cgroup has ancestors[] since 6.1 (7f203bc89eb6), and ancestor_ids[] on earlier kernels. */

@@ -40,6 +40,7 @@ enum wl_kind {
 	WL_PAYLOAD = 14, /* wl_packet, in which only flow, seq and payload_len are valid */
 	WL_WAKE_SHARED = 15,
 	WL_QUOTA = 16,
+	WL_PLAIN = 17,
 };
 
 enum wl_origin {
@@ -100,7 +101,7 @@ struct wl_head {
 	__u16 cpu;
 	__u8 kind;
 	__u8 flags;
-	__u32 captured; /* wl_packet: payload bytes after the record; otherwise 0 */
+	__u32 captured; /* wl_packet, wl_plain: bytes after the record; otherwise 0 */
 };
 
 struct wl_task {
@@ -159,6 +160,17 @@ struct wl_send {
 	__u32 start;   /* streams */
 	__u32 len;
 	struct wl_tx tx; /* streams */
+};
+
+/* The text of a TLS record that a thread is about to send; the text itself follows. */
+struct wl_plain {
+	struct wl_head head; /* captured: bytes of the text after the record */
+	__u64 cookie;
+	struct wl_task task;
+	__u32 start; /* of the TLS record in the stream */
+	__u32 record_len;
+	__u32 text_len;
+	__u32 text_start; /* bytes of the socket's text before this one, modulo 2^32 */
 };
 
 struct wl_read {

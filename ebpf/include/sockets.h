@@ -175,6 +175,9 @@ static __always_inline struct sock_state *state_of(struct sock *sk)
 			state->cookie = 0;
 			state->announced = 0;
 			state->sending = 0;
+			state->tls_told = 0;
+			state->tls_overhead = 0;
+			state->tls_text = 0;
 			state->marked_tid = 0;
 		}
 		state->netns = sk->__sk_common.skc_net.net->ns.inum;

@@ -62,9 +62,12 @@ static __always_inline void fill_tx(struct wl_tx *out, struct sock *sk, struct t
 	out->pacing = sk->sk_pacing_status ? sk->sk_pacing_rate : 0;
 }
 
-/* Reports the entry of a TCP send with these flags. `msg` is NULL if the hook fires only once per call. */
-static __always_inline void send_stream(struct sock *sk, struct msghdr *msg, __u32 left,
-					__u32 flags)
+/*
+ * Reports the entry of a TCP send with these flags. `msg` is NULL if the hook fires only once per call; `bytes` has what is sent,
+ * unless it is NULL.
+ */
+static __always_inline void send_stream(struct sock *sk, struct msghdr *msg,
+					struct msghdr *bytes, __u32 left, __u32 flags)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
@@ -88,6 +91,8 @@ static __always_inline void send_stream(struct sock *sk, struct msghdr *msg, __u
 		return;
 	}
 	begin_send(state, msg, write_seq + left);
+	if (read_tls && bytes)
+		report_plain(state, task, bytes, write_seq, left);
 	out = reserve(struct wl_send, WL_PROBE_SEND);
 	if (!out)
 		return;
@@ -106,7 +111,7 @@ SEC("tp_btf/tcp_sendmsg_locked")
 int BPF_PROG(send_tcp, struct sock *sk, struct msghdr *msg)
 {
 	if (is_open())
-		send_stream(sk, msg, msg->msg_iter.count, msg->msg_flags);
+		send_stream(sk, msg, msg, msg->msg_iter.count, msg->msg_flags);
 	return 0;
 }
 
@@ -115,7 +120,7 @@ SEC("fentry/tcp_sendmsg_locked")
 int BPF_PROG(send_tcp_fentry, struct sock *sk, struct msghdr *msg, unsigned long size)
 {
 	if (is_open())
-		send_stream(sk, NULL, size, msg->msg_flags);
+		send_stream(sk, NULL, msg, size, msg->msg_flags);
 	return 0;
 }
 
@@ -125,7 +130,7 @@ int BPF_PROG(send_page_fentry, struct sock *sk, void *page, int offset, unsigned
 	     int flags)
 {
 	if (is_open())
-		send_stream(sk, NULL, size, flags & MSG_SENDPAGE_NOTLAST ? MSG_MORE : flags);
+		send_stream(sk, NULL, NULL, size, flags & MSG_SENDPAGE_NOTLAST ? MSG_MORE : flags);
 	return 0;
 }
 

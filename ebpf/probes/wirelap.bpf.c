@@ -20,6 +20,7 @@
 #include "fragments.h"
 #include "packet.h"
 #include "sockets.h"
+#include "tls.h"
 
 #include "datagrams.h"
 
@@ -30,6 +31,7 @@
 #include "sched.bpf.c"
 #include "send.bpf.c"
 #include "socket.bpf.c"
+#include "tls.bpf.c"
 #include "unix.bpf.c"
 
 /* Many helpers are only for GPL-compatible programs; each file is "GPL-2.0 OR BSD-2-Clause". */

@@ -6,7 +6,7 @@ use crate::hooks::{
     PAYLOAD_FROM_CGROUP, ProbeProgram, RefusedHook,
 };
 use crate::object::{self, Symbols};
-use crate::{AttachError, CaptureError, Config, Datagrams, filter, kernel};
+use crate::{AttachError, CaptureError, Config, Datagrams, filter, kernel, tls};
 use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use rustix::io::Errno;
@@ -18,7 +18,7 @@ use wirelap_process::remedy::{is_shortage, of_cause};
 use wirelap_process::rights::missing_to_attach;
 
 /// Keeps a program attached; dropping it detaches the program.
-type Link = Box<dyn Any + Send>;
+pub(crate) type Link = Box<dyn Any + Send>;
 
 /// The links of attached programs, by the name of the program.
 pub(crate) type Links = BTreeMap<&'static str, Link>;
@@ -116,6 +116,11 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     let joins_payload = payload.hook == Some(PAYLOAD_FROM_CGROUP.name);
     hooks.push(payload);
     hooks.push(kernel::quota_hook(&btf));
+    if config.tls {
+        let (hook, probes) = tls::attach(&mut ebpf);
+        hooks.push(hook);
+        links.insert("tls", Box::new(probes));
+    }
     Ok(Attached { ebpf, links, hooks, joins_payload, later })
 }
 
@@ -179,6 +184,8 @@ impl Globals {
             bytes: vec![
                 ("filter_ports", u8::from(config.is_filtered())),
                 ("filter_pids", u8::from(!config.pids.is_empty())),
+                ("read_tls", u8::from(config.tls)),
+                ("regs_are_arm64", u8::from(cfg!(target_arch = "aarch64"))),
                 ("have_skb_dynptr", u8::from(symbols.dynptr_from_skb.is_some())),
                 ("preempt_count_in", preempt_count_in),
                 ("payload_from_cgroup", u8::from(symbols.payload_from_cgroup())),

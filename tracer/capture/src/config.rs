@@ -19,6 +19,8 @@ pub struct Config {
     pub ring_bytes: u32,
     /// When to attach the hooks that only UDP needs.
     pub datagrams: Datagrams,
+    /// Whether to read the text of TLS, where a library is found to write it.
+    pub tls: bool,
     /// Whether to exclude the sockets of this process.
     pub exclude_self: bool,
 }
@@ -52,6 +54,7 @@ impl Default for Config {
             snap_bytes: 65_536,
             ring_bytes: 64 << 20,
             datagrams: Datagrams::WhenSeen,
+            tls: false,
             exclude_self: true,
         }
     }

@@ -9,6 +9,7 @@
 //! | `percpu` | finds the offsets of the kernel's per-CPU variables |
 //! | [`capture`] | the ring buffer, counters, windows, changes of the filter |
 //! | [`decode`] | makes an [`Event`](wirelap_events::Event) of a record |
+//! | `tls` | attaches to the libraries that encrypt |
 //! | `stash` | keeps payload that comes in a record of its own |
 //! | `filter` | process trees and cgroups |
 //! | `kernel` | facts about the running kernel |
@@ -27,6 +28,7 @@ mod kernel;
 mod object;
 mod percpu;
 mod stash;
+mod tls;
 
 pub use capture::{Capture, MAX_BATCH, ProbeCounters};
 pub use config::{Config, Datagrams};

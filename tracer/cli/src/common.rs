@@ -132,6 +132,11 @@ pub struct FilterArgs {
     /// Decode the traffic of a port as this protocol, e.g. 11883=mqtt
     #[arg(long, value_name = "PORT=PROTO", value_delimiter = ',', value_parser = quantity::decode)]
     pub decode: Vec<(u16, String)>,
+
+    /// Read messages inside TLS, where programs encrypt with OpenSSL, GnuTLS or Go: from their memory, before they do. The text
+    /// is written to no file
+    #[arg(long)]
+    pub tls: bool,
 }
 
 impl FilterArgs {
@@ -146,6 +151,7 @@ impl FilterArgs {
             ports: self.ports.clone(),
             pids: self.pids.iter().copied().map(Pid).collect(),
             cgroup: self.cgroup.clone(),
+            tls: self.tls,
             snap_bytes: tracer.snap.min(65_536),
             ring_bytes: ring_bytes(tracer.ring_size),
             ..wirelap_capture::Config::default()

@@ -131,7 +131,11 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     outputs.allow(&args.output, rotates)?;
     outputs.seal()?;
     preflight()?;
-    rights::confine_tracer();
+    if args.filter.tls {
+        rights::confine_tls_tracer();
+    } else {
+        rights::confine_tracer();
+    }
     let signals = catch_signals()?;
     let environment = environment::describe(0);
     let settings = written(args);

@@ -36,9 +36,9 @@ pub use delivery::{
 };
 pub use event::{
     Body, CGROUP_NAME, Comm, DropCause, DroppedPacket, Event, Holder, LostEvents, Nagle, OTHERS,
-    OffCpuReason, Packet, PacketHook, PacketId, PacketKind, Probe, Quota, ReadCall, ReadKind,
-    Ready, ReadyKind, Recovery, Retransmit, SendCall, SendKind, SleepCall, Socket, SocketOrigin,
-    TaskId, TcpFields, ThreadActivity, ThreadState, TxState, Wake, tcp_flags,
+    OffCpuReason, Packet, PacketHook, PacketId, PacketKind, PlainText, Probe, Quota, ReadCall,
+    ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall, SendKind, SleepCall, Socket,
+    SocketOrigin, TaskId, TcpFields, ThreadActivity, ThreadState, TxState, Wake, tcp_flags,
 };
 pub use frame::{DecodedMessage, Frame, FrameClass, GlobalKey, Release, RequestLimits};
 pub use net::{FlowKey, NetNs, SocketId, Transport};

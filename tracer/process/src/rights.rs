@@ -56,6 +56,17 @@ pub fn confine_tracer() {
     let _ = forbid_changes();
 }
 
+/// The capabilities that attaching to the libraries of other programs needs besides: for uprobes (`kernel/events/core.c`
+/// `perf_uprobe_event_init()`), and to read what programs have mapped.
+const ATTACH_TO_PROGRAMS: CapabilitySet =
+    CapabilitySet::SYS_ADMIN.union(CapabilitySet::SYS_PTRACE).union(CapabilitySet::DAC_READ_SEARCH);
+
+/// Gives up what wirelap does not need to trace and to attach to the libraries of other programs. Landlock would hide these
+/// programs, so it is not used.
+pub fn confine_tls_tracer() {
+    confine(ATTACH.union(ATTACH_TO_PROGRAMS));
+}
+
 /// Gives up what wirelap does not need to read recordings and captures: all capabilities but to read any file, and the right
 /// to change or to execute files. Output files must be open by then, or be created by a steward.
 pub fn confine_reader() {

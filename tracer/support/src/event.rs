@@ -1,13 +1,13 @@
 //! Events that own their payload.
 
-use wirelap_events::{Body, Event, Packet};
+use wirelap_events::{Body, Event, Packet, PlainText};
 
 /// An event with its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnedEvent {
     /// The event; a packet's payload is not in it.
     pub event: Event<'static>,
-    /// What was captured of a packet's payload.
+    /// What was captured of a packet's payload, or of a text.
     pub payload: Vec<u8>,
 }
 
@@ -17,6 +17,9 @@ impl OwnedEvent {
         let mut event: Event<'_> = self.event;
         if let Body::Packet(packet) = &mut event.body {
             packet.payload = &self.payload;
+        }
+        if let Body::Plain(plain) = &mut event.body {
+            plain.text = &self.payload;
         }
         event
     }
@@ -29,6 +32,10 @@ impl OwnedEvent {
             Body::Packet(packet) => {
                 payload.extend_from_slice(packet.payload);
                 Body::Packet(Packet { payload: &[], ..packet })
+            }
+            Body::Plain(plain) => {
+                payload.extend_from_slice(plain.text);
+                Body::Plain(PlainText { text: &[], ..plain })
             }
             Body::Socket(it) => Body::Socket(it),
             Body::Closed(it) => Body::Closed(it),

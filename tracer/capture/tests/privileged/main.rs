@@ -14,6 +14,7 @@ mod rights;
 mod sched;
 mod support;
 mod tcp;
+mod tls;
 mod tx_state;
 mod udp;
 mod unix;

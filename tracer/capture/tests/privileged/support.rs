@@ -173,6 +173,7 @@ impl Seen {
             Body::State(body) => Body::State(body),
             Body::Quota(body) => Body::Quota(body),
             Body::Window(body) => Body::Window(body),
+            Body::Plain(_) => return,
         };
         if self.is_here(&body) {
             self.events.push((Event { at: event.at, cpu: event.cpu, body }, payload));

@@ -61,7 +61,11 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let files = args.shows_screen().then(|| ScreenFiles::of(args, &outputs)).transpose()?;
     let memory = ScreenMemory::of(args, &outputs);
     outputs.seal()?;
-    rights::confine_tracer();
+    if args.filter.tls {
+        rights::confine_tls_tracer();
+    } else {
+        rights::confine_tracer();
+    }
     let signals = catch_signals()?;
     let environment = environment::describe(0);
     let recorder = recorder(args, &outputs, &environment)?;

@@ -70,6 +70,7 @@ impl Correlator {
                 let assemblies = self.deliveries.assemblies_mut();
                 self.conversations.send(at, send, threads, assemblies, totals);
             }
+            Body::Plain(plain) => self.conversations.plain(plain, &mut self.accounts.totals),
             Body::Read(read) => {
                 let mut out = ReadOutput {
                     assemblies: self.deliveries.assemblies_mut(),

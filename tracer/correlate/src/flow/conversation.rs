@@ -6,6 +6,7 @@ use super::direction::Flow;
 use super::namespaces::Namespaces;
 use super::pending::Pending;
 use super::server_protocols::ServerProtocols;
+use super::tls::TlsText;
 use super::translation::Translation;
 use super::unread::Unread;
 use super::window::Claim;
@@ -91,6 +92,8 @@ pub struct Conversation {
     pub(super) is_final: bool,
     /// Bytes that passed before it was recognised and were not kept.
     pub(super) skipped: u64,
+    /// The text in its TLS records, once some was seen. It is read in place of the records.
+    pub(super) tls: Option<Box<TlsText>>,
     /// Payload while its protocol is not known.
     pub unread: Unread,
     /// Bytes of memory that it held on to when that was last looked at.
@@ -114,7 +117,8 @@ impl Conversation {
         let pending = self.pending.as_ref().map_or(0, |pending| pending.held_bytes());
         let observer = self.observer.as_ref().map_or(0, |observer| observer.held_bytes());
         let websocket = self.websocket.as_ref().map_or(0, |trial| trial.held_bytes());
-        flows.chain([decoder, pending, observer, websocket]).total()
+        let text = self.tls.as_ref().map_or(0, |text| text.held_bytes());
+        flows.chain([decoder, pending, observer, websocket, text]).total()
     }
 
     /// A conversation whose [`Side::A`] sends on `key`.
@@ -153,6 +157,7 @@ impl Conversation {
             name: None,
             is_final: false,
             skipped: 0,
+            tls: None,
             unread: Unread::default(),
             held: 0,
         }

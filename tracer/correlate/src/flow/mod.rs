@@ -23,6 +23,7 @@ mod requests;
 mod seen_bytes;
 mod server_protocols;
 mod table;
+mod tls;
 mod topics;
 mod translation;
 mod unread;

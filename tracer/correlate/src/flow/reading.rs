@@ -69,6 +69,15 @@ impl Conversation {
 
     /// The next bytes of one direction.
     fn piece(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
+        if self.tls.is_some() {
+            self.read_texts(side, piece.end(), found);
+        } else {
+            self.read(side, piece, found);
+        }
+    }
+
+    /// The next bytes of one direction, or of the text in them.
+    pub(super) fn read(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
         let undecoded = self.undecoded_bytes();
         match self.state {
             State::Decoding(..) => self.read_piece(side, piece, found),

@@ -34,6 +34,18 @@ pub enum Piece<'a> {
     },
 }
 
+impl Piece<'_> {
+    /// One past its last byte.
+    pub fn end(&self) -> Offset {
+        match *self {
+            Piece::Bytes { at, bytes, missing } => {
+                at.plus((bytes.len() as u64).saturating_add(missing))
+            }
+            Piece::Gap { at, len } => at.plus(len),
+        }
+    }
+}
+
 /// A packet that waits behind a hole.
 #[derive(Debug)]
 struct Parked {

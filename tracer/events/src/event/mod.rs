@@ -4,6 +4,7 @@
 
 mod call;
 mod packet;
+mod plain;
 mod probe;
 mod quota;
 mod socket;
@@ -14,6 +15,7 @@ pub use packet::{
     DropCause, DroppedPacket, Packet, PacketHook, PacketId, PacketKind, Recovery, Retransmit,
     TcpFields, tcp_flags,
 };
+pub use plain::PlainText;
 pub use probe::{LostEvents, Probe};
 pub use quota::{CGROUP_NAME, Quota};
 pub use socket::{Socket, SocketOrigin};
@@ -51,6 +53,8 @@ pub enum Body<'a> {
     Read(ReadCall),
     /// A socket has new data for its reader.
     Ready(Ready),
+    /// A thread is about to send a TLS record whose text is known.
+    Plain(PlainText<'a>),
     /// A packet passed a hook.
     Packet(Packet<'a>),
     /// A thread that slept is running again.
@@ -74,7 +78,7 @@ impl Body<'_> {
     pub fn probe(&self) -> Option<Probe> {
         Some(match self {
             Body::Socket(_) | Body::Closed(_) => Probe::Socket,
-            Body::Send(_) => Probe::Send,
+            Body::Send(_) | Body::Plain(_) => Probe::Send,
             Body::Read(_) => Probe::Read,
             Body::Ready(_) => Probe::Ready,
             Body::Packet(Packet { hook: PacketHook::Xmit, .. }) => Probe::Xmit,

@@ -1,8 +1,8 @@
 //! The numbers of another host's events, as none of the first host's are.
 
 use wirelap_events::{
-    Body, CgroupId, DroppedPacket, Event, FlowKey, Holder, LostEvents, NetNs, PacketId, Quota,
-    ReadCall, ReadKind, Ready, ReadyKind, Retransmit, SendCall, Socket, SocketId, TaskId,
+    Body, CgroupId, DroppedPacket, Event, FlowKey, Holder, LostEvents, NetNs, PacketId, PlainText,
+    Quota, ReadCall, ReadKind, Ready, ReadyKind, Retransmit, SendCall, Socket, SocketId, TaskId,
     ThreadState, Wake,
 };
 
@@ -150,6 +150,18 @@ impl Renumbering {
                 queued: _,
                 tcp: _,
             }) => self.flow(key),
+            Body::Plain(PlainText {
+                socket,
+                task,
+                start: _,
+                record_len: _,
+                text_start: _,
+                len: _,
+                text: _,
+            }) => {
+                self.socket(socket);
+                self.thread(task);
+            }
             Body::Lost(LostEvents { probe: _, count: _ }) | Body::Window(_) => {}
         }
     }

@@ -52,6 +52,7 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
         | Body::Quota(_)
         | Body::Lost(_)
         | Body::State(_)
+        | Body::Plain(_)
         | Body::Window(_) => {}
     }
 }

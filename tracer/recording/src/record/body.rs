@@ -24,6 +24,8 @@ pub fn kind(body: &Body<'_>) -> u8 {
         Body::Window(_) => 26,
         Body::Quota(_) => 27,
         Body::State(_) => 28,
+        // No plain text is written to a file, so this number is never in one.
+        Body::Plain(_) => 0,
     }
 }
 
@@ -48,6 +50,7 @@ pub fn put(event: &Event<'_>, out: &mut Vec<u8>) {
         Body::Window(open) => open.put(out),
         Body::Quota(quota) => quota.put(out),
         Body::State(state) => state.put(out),
+        Body::Plain(_) => {}
     }
 }
 

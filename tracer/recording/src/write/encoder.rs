@@ -146,6 +146,8 @@ impl Encoder {
             Body::Packet(packet) => return self.packet(event, packet),
             Body::Socket(socket) => self.sockets.open(event, *socket),
             Body::Closed(socket) => self.sockets.close(*socket),
+            // What was encrypted is not written.
+            Body::Plain(_) => return,
             _ => {}
         }
         self.records.event(event, false);

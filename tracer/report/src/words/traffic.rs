@@ -49,7 +49,10 @@ pub fn traffic(row: &UnknownTraffic) -> String {
         return format!("Traffic {place}: {amount}, {what}.");
     };
     if name.is_encrypted {
-        format!("{name} {place}: {amount}; encrypted: wirelap sees bytes and timing, not messages.")
+        format!(
+            "{name} {place}: {amount}; encrypted: wirelap sees bytes and timing, not messages; \
+             live --tls reads them where the programs use OpenSSL, GnuTLS or Go."
+        )
     } else {
         format!(
             "{name} {place}: {amount}; wirelap does not decode it: it sees bytes and timing, not messages."

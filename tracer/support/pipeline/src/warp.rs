@@ -88,6 +88,12 @@ pub(crate) fn warp<'a>(event: &Event<'a>, random: &mut Random) -> Event<'a> {
             change32(random, &mut quota.throttled_periods);
         }
         Body::Lost(lost) => change(random, &mut lost.count),
+        Body::Plain(plain) => {
+            seq(random, &mut plain.start);
+            for number in [&mut plain.record_len, &mut plain.text_start, &mut plain.len] {
+                change32(random, number);
+            }
+        }
         Body::Socket(_) | Body::Closed(_) | Body::State(_) | Body::Window(_) => {}
     }
     event

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * The plain text of TLS. A uprobe at the entry of a library's write function remembers the caller's buffer, and the send of the
+ * record that it becomes, in the record that it becomes, in the same thread or goroutine, reports the plain bytes with the record's place in the stream.
+ *
+ * A record: type, 3, minor, length (2), then the encrypted bytes (RFC 8446 §5.2, RFC 5246 §6.2.3).
+ */
+#ifndef WL_TLS_H
+#define WL_TLS_H
+
+const volatile __u8 read_tls = 0;
+
+#define TLS_APPLICATION_DATA 23
+#define TLS_HEAD 5
+#define TLS_LONGEST 16384
+/* A record is longer than its text by a tag of 16 bytes at least, and by at most so much. */
+#define TLS_LEAST_OVERHEAD 16
+#define TLS_MOST_OVERHEAD 80
+/* A text that is divided into records is not divided into shorter ones. */
+#define TLS_SHORTEST_PART 512
+/* The overhead in TLS 1.3, if no record has shown it yet. */
+#define TLS_USUAL_OVERHEAD 17
+
+/* Who writes: a thread, or a goroutine, which may go on in another thread. */
+struct tls_writer {
+	__u64 pid;
+	__u64 who; /* the thread's number, or the address of the goroutine's g */
+};
+
+/* What is being written. */
+struct tls_write {
+	__u64 from; /* the text that is in no record yet */
+	__u64 left;
+	__u64 end;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct tls_writer);
+	__type(value, struct tls_write);
+} tls_writes SEC(".maps");
+
+static __always_inline struct tls_writer this_thread(void)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+
+	return (struct tls_writer){.pid = id >> 32, .who = (__u32)id};
+}
+
+static __always_inline int begin_tls_write(struct tls_writer id, __u64 from, __u64 len)
+{
+	struct tls_write write = {.from = from, .left = len, .end = from + len};
+	struct tls_write *before;
+
+	if (!is_open() || !len || len > 1u << 30)
+		return 0;
+	before = bpf_map_lookup_elem(&tls_writes, &id);
+	/* A call that is repeated because the socket was full goes on where it was. */
+	if (before && before->left && before->left < len && before->end == write.end &&
+	    before->from > from)
+		return 0;
+	bpf_map_update_elem(&tls_writes, &id, &write, BPF_ANY);
+	return 0;
+}
+
+/* The user's memory that a send begins with; 0 if it is not known. */
+static __always_inline __u64 first_part(struct msghdr *msg)
+{
+	__u64 from = (__u64)BPF_CORE_READ(msg, msg_iter.ubuf);
+	__u64 base = 0;
+
+	if (msg->msg_iter.iter_type == bpf_core_enum_value(enum iter_type, ITER_UBUF))
+		return from + msg->msg_iter.iov_offset;
+	/* struct iovec begins with the address. */
+	if (bpf_probe_read_kernel(&base, sizeof(base), (void *)from))
+		return 0;
+	return base + msg->msg_iter.iov_offset;
+}
+
+/* How many bytes of the text the record has whose encrypted bytes are `body`; 0 if it is none of the text. */
+static __always_inline __u32 text_of_record(struct sock_state *state, __u64 left, __u32 body)
+{
+	__u32 overhead = state->tls_overhead;
+
+	if (body >= left + TLS_LEAST_OVERHEAD && body <= left + TLS_MOST_OVERHEAD) {
+		state->tls_overhead = body - left;
+		return left;
+	}
+	if (left > TLS_LONGEST && body >= TLS_LONGEST + TLS_LEAST_OVERHEAD)
+		return TLS_LONGEST;
+	if (!overhead)
+		overhead = TLS_USUAL_OVERHEAD;
+	if (body < TLS_SHORTEST_PART + overhead || body - overhead > left)
+		return 0;
+	return body - overhead;
+}
+
+#define DEFINE_PLAIN(N)                                                                            \
+	struct plain_##N {                                                                         \
+		struct wl_plain plain;                                                             \
+		__u8 text[N];                                                                      \
+	};                                                                                         \
+	static __noinline int emit_plain_##N(const struct wl_plain *p, __u64 from, __u32 len)      \
+	{                                                                                          \
+		struct plain_##N *out = bpf_ringbuf_reserve(&ring, sizeof(*out), 0);               \
+                                                                                                   \
+		if (!out) {                                                                        \
+			count_lost(WL_PROBE_SEND);                                                 \
+			return 0;                                                                  \
+		}                                                                                  \
+		__builtin_memcpy(&out->plain, p, sizeof(*p));                                      \
+		asm volatile("" : "+r"(len));                                                      \
+		len = ((len - 1) & (N - 1)) + 1;                                                   \
+		if (bpf_probe_read_user(out->text, len, (void *)from))                             \
+			len = 0;                                                                   \
+		out->plain.head.captured = len;                                                    \
+		submit(out);                                                                       \
+		return 0;                                                                          \
+	}
+
+DEFINE_PLAIN(256)
+DEFINE_PLAIN(2048)
+DEFINE_PLAIN(16384)
+
+/* What the current thread is writing, or the goroutine that runs in it. */
+static __always_inline struct tls_write *current_tls_write(struct task_struct *task)
+{
+	struct tls_writer id = this_thread();
+	struct tls_write *write = bpf_map_lookup_elem(&tls_writes, &id);
+
+	if (write && write->left)
+		return write;
+	id.who = goroutine_of(task);
+	return id.who ? bpf_map_lookup_elem(&tls_writes, &id) : NULL;
+}
+
+/* Reports the text of the record that a send of `left` bytes at `start` begins with, if its library was seen to write it. */
+static __always_inline void report_plain(struct sock_state *state, struct task_struct *task,
+					 struct msghdr *msg, __u32 start, __u32 left)
+{
+	struct tls_write *write = current_tls_write(task);
+	__u8 head[TLS_HEAD] = {};
+	struct wl_plain p = {};
+	__u64 from;
+	__u32 body, text, captured;
+
+	if (!write || !write->left)
+		return;
+	from = first_part(msg);
+	if (!from || bpf_probe_read_user(head, sizeof(head), (void *)from))
+		return;
+	body = (__u32)head[3] << 8 | head[4];
+	if (head[0] != TLS_APPLICATION_DATA || head[1] != 3 || left < body + TLS_HEAD)
+		return;
+	/* Nothing was taken of the same record before. */
+	if (state->tls_told && state->tls_at == start)
+		return;
+	text = text_of_record(state, write->left, body);
+	if (!text || text > TLS_LONGEST)
+		return;
+	fill_head(&p.head, bpf_ktime_get_ns(), WL_PLAIN, 0);
+	p.cookie = state->cookie;
+	fill_task(&p.task, task);
+	p.start = start;
+	p.record_len = body + TLS_HEAD;
+	p.text_len = text;
+	p.text_start = state->tls_text;
+	state->tls_text += text;
+	from = write->from;
+	write->from += text;
+	write->left -= text;
+	state->tls_told = 1;
+	state->tls_at = start;
+	captured = text < snap_bytes ? text : snap_bytes;
+	if (!captured)
+		return;
+	if (captured <= 256)
+		emit_plain_256(&p, from, captured);
+	else if (captured <= 2048)
+		emit_plain_2048(&p, from, captured);
+	else
+		emit_plain_16384(&p, from, captured);
+}
+
+#endif
