@@ -31,7 +31,7 @@ pub mod stamp;
 pub mod units;
 
 pub use delivery::{
-    Circumstances, Credit, Delivery, FanOut, GroupId, Hop, Leg, LegOffCpu, MAX_HOPS, MAX_LEGS,
+    Circumstances, Credit, Delivery, FanOut, Heard, GroupId, Hop, Leg, LegOffCpu, MAX_HOPS, MAX_LEGS,
     MessageId, OffCpu, SampleStatus, SegmentSpan, TopicId,
 };
 pub use event::{
