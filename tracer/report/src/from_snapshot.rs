@@ -4,8 +4,8 @@ use crate::run::RUN_SCHEMA;
 use crate::why::{Why, host};
 use crate::words;
 use crate::{
-    Environment, Latency, Messages, Pacing, Partial, Process, RunKind, RunReport, RunResult, Scenario,
-    Scheduling, SegmentRow, Throughput, TracerCost, Trust, UnixClients, View,
+    Environment, Latency, Messages, Pacing, Partial, Process, RunKind, RunReport, RunResult,
+    Scenario, Scheduling, SegmentRow, Throughput, TracerCost, Trust, UnixClients, View,
 };
 use wirelap_correlate::{
     Counts, Group, Process as TracedProcess, Rate, Scheduling as TracedScheduling, SegmentStat,

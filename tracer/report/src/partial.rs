@@ -122,7 +122,10 @@ impl Partial {
             (self.by_receiver, "read from senders elsewhere"),
         ];
         let shown = views.into_iter().filter(|(count, _)| *count > 0);
-        shown.map(|(count, words)| format!("{} {words}", exact(count))).collect::<Vec<_>>().join(", ")
+        shown
+            .map(|(count, words)| format!("{} {words}", exact(count)))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// The figures with their names, one a line; those without messages are left out.
@@ -130,7 +133,10 @@ impl Partial {
         let acknowledged = match (self.acknowledged_ns.count, self.unacknowledged) {
             (0, 0) => None,
             (0, _) => Some("– (no acknowledgement was seen)".to_owned()),
-            _ => Some(format!("at most {}, send to TCP's acknowledgement", times(&self.acknowledged_ns))),
+            _ => Some(format!(
+                "at most {}, send to TCP's acknowledgement",
+                times(&self.acknowledged_ns)
+            )),
         };
         let all = [
             ("here", timed(&self.here_ns, "first to last stage on this host")),
@@ -138,7 +144,13 @@ impl Partial {
             ("dwell", timed(&self.dwell_ns, "read to send")),
             ("egress", timed(&self.egress_ns, "send to device")),
             ("arrival", acknowledged),
-            ("", timed(&self.acknowledged_late_ns, "bound by acknowledgements that the other host delayed")),
+            (
+                "",
+                timed(
+                    &self.acknowledged_late_ns,
+                    "bound by acknowledgements that the other host delayed",
+                ),
+            ),
         ];
         let mut lines: Vec<_> =
             all.into_iter().filter_map(|(name, line)| Some((name, line?))).collect();

@@ -21,9 +21,8 @@ fn acknowledge(world: &mut World, way: &Way, back: &Way, after: u64) -> Nanos {
     let mut at = Nanos(0);
     for hook in [PacketHook::Xmit, PacketHook::Rx] {
         let mut packet = world.tcp_packet(back, hook, back.next, 0);
-        packet.tcp = packet
-            .tcp
-            .map(|tcp| TcpFields { ack: way.next, flags: tcp_flags::ACK, ..tcp });
+        packet.tcp =
+            packet.tcp.map(|tcp| TcpFields { ack: way.next, flags: tcp_flags::ACK, ..tcp });
         at = world.tell(Body::Packet(packet), &[]);
         world.now += after * STEP;
     }

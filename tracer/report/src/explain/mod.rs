@@ -115,10 +115,12 @@ fn in_part(result: &RunResult) -> Option<String> {
     let lines = partial::lines(result);
     let line = |(name, line): (&str, String)| hang(&format!("  {name:<9}"), &line);
     let view = result.view.filter(|view| view.why_no_latency().is_some()).map(View::in_words);
-    let head = format!("What this host shows{}", view.map(|v| format!(": messages {v}")).unwrap_or_default());
-    (!lines.is_empty()).then(|| {
-        format!("{head}\n{}", lines.into_iter().map(line).collect::<String>())
-    })
+    let head = format!(
+        "What this host shows{}",
+        view.map(|v| format!(": messages {v}")).unwrap_or_default()
+    );
+    (!lines.is_empty())
+        .then(|| format!("{head}\n{}", lines.into_iter().map(line).collect::<String>()))
 }
 
 fn bytes(result: &RunResult) -> Option<String> {

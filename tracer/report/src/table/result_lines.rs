@@ -22,7 +22,10 @@ pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> Stri
     }
     let here = result.partial_sight.as_ref().and_then(|seen| segments_line(&seen.segments));
     for (name, line) in partial::lines(result) {
-        out.push_str(&hang(&if name.is_empty() { "    ".into() } else { format!("  {name}: ") }, &line));
+        out.push_str(&hang(
+            &if name.is_empty() { "    ".into() } else { format!("  {name}: ") },
+            &line,
+        ));
     }
     if let Some(line) = here {
         out.push_str(&hang("  time here: ", &line));

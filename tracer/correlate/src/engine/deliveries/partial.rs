@@ -1,7 +1,7 @@
 //! Messages that this host shows in part: whoever sent or read them is on another host, or left out by a filter.
 
 use super::super::sink::DeliverySink;
-use super::hand_out::{nothing, note_roles};
+use super::hand_out::{note_roles, nothing};
 use super::{Context, Deliveries};
 use crate::flow::Flow;
 use crate::ids::LegKey;
@@ -66,9 +66,7 @@ impl Deliveries {
     /// Adds the messages of one that is given up whose readers are seen here, and whose sender is not.
     pub(super) fn note_from_elsewhere(&self, message: usize, c: &mut Context<'_>) {
         for end in self.messages.left_of(message) {
-            let is_it = |leg: &LegState| {
-                leg.was_read() && self.messages.comes_from_elsewhere(leg)
-            };
+            let is_it = |leg: &LegState| leg.was_read() && self.messages.comes_from_elsewhere(leg);
             if !self.messages.path(end).next().is_some_and(is_it)
                 || !self.messages.was_delivered(end)
             {

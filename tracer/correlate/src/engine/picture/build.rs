@@ -105,8 +105,10 @@ impl Picture<'_> {
             broker,
             endpoint: row.endpoint,
             messages: counts,
-            rate: rates
-                .rate_over(passed.unwrap_or(counts.delivered), now - self.seen.coverage.since().unwrap_or(now)),
+            rate: rates.rate_over(
+                passed.unwrap_or(counts.delivered),
+                now - self.seen.coverage.since().unwrap_or(now),
+            ),
             rate_active: rates.rate(),
             rate_now: rates.history.rate_now(now),
             payload_bytes: rates.payload.quantile(0.5),

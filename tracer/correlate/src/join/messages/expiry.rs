@@ -112,7 +112,8 @@ impl Messages {
     pub fn comes_from_elsewhere(&self, leg: &LegState) -> bool {
         let has = |stage| leg.leg.as_ref().is_some_and(|leg| leg.times.get(stage).is_some());
         let is_first = leg.parent.is_none();
-        let only_reader = leg.leg.as_ref().is_some_and(|leg| leg.from.is_none() && leg.to.is_some());
+        let only_reader =
+            leg.leg.as_ref().is_some_and(|leg| leg.from.is_none() && leg.to.is_some());
         is_first && only_reader && leg.sender.pid.is_none() && has(Stage::Rx) && !has(Stage::Send)
     }
 

@@ -79,7 +79,11 @@ impl TrustFacts {
             evicted: trust.evicted,
             without_send: group.without_send,
             // What is seen in part has figures of its own.
-            to_unseen_readers: if group.partial_view().is_some() { 0 } else { group.to_unseen_readers },
+            to_unseen_readers: if group.partial_view().is_some() {
+                0
+            } else {
+                group.to_unseen_readers
+            },
             read_twice: group.read_twice,
             ..TrustFacts::default()
         }
