@@ -4,7 +4,7 @@ use crate::columns::{self, Column, ColumnChoice};
 use crate::{text, words};
 use std::fmt::Write;
 use wirelap_correlate::snapshot::{Group, Snapshot};
-use wirelap_report::words as report_words;
+use wirelap_report::{Partial, words as report_words};
 
 /// How many segments are named for each row.
 const TOP_SEGMENTS: usize = 4;
@@ -86,6 +86,14 @@ fn table(out: &mut String, snapshot: &Snapshot, width: u16) {
         }
         if let Some(time) = top_segments(group) {
             push_wrapped(out, "  ", &time, width);
+        }
+        if let Some(seen) = &group.partial {
+            let seen = Partial::from(&**seen);
+            push_wrapped(out, "  ", &seen.counts(), width);
+            for (name, line) in seen.lines() {
+                let lead = if name.is_empty() { "    ".into() } else { format!("  {name}: ") };
+                push_wrapped(out, &lead, &line, width);
+            }
         }
         for note in report_words::group_notes(group) {
             push_wrapped(out, "  - ", &note, width);

@@ -31,8 +31,8 @@ pub mod stamp;
 pub mod units;
 
 pub use delivery::{
-    Circumstances, Credit, Delivery, FanOut, GroupId, Hop, Leg, LegOffCpu, MAX_HOPS, MAX_LEGS,
-    MessageId, OffCpu, SampleStatus, SegmentSpan, TopicId,
+    Circumstances, Credit, Delivery, FanOut, GroupId, Heard, Hop, Leg, LegOffCpu, MAX_HOPS,
+    MAX_LEGS, MessageId, OffCpu, SampleStatus, SegmentSpan, TopicId,
 };
 pub use event::{
     Body, CGROUP_NAME, Comm, DropCause, DroppedPacket, Event, Holder, LostEvents, Nagle, OTHERS,

@@ -5,7 +5,7 @@ use wirelap_correlate::Snapshot;
 use wirelap_events::Segment;
 use wirelap_recording::Counts;
 use wirelap_report::from_snapshot::run_report;
-use wirelap_report::{Process, RunReport, RunResult};
+use wirelap_report::{Process, RunReport, RunResult, View};
 use wirelap_session::environment;
 use wirelap_session::notes::RecordedNotes;
 
@@ -67,6 +67,7 @@ const NO_PAYLOAD: &str = "The file has no payload, and its end is missing, where
 /// Removes from a report what packets alone do not show, and adds a note.
 pub fn packets_only(report: &mut RunReport, is_of_several: bool) {
     for result in &mut report.results {
+        result.view = result.view.map(|_| View::Capture);
         // Without reads, this segment is only the time up to the last packet.
         result.segments.retain(|row| row.segment != Segment::Busy.name());
     }

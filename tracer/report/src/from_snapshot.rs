@@ -4,8 +4,8 @@ use crate::run::RUN_SCHEMA;
 use crate::why::{Why, host};
 use crate::words;
 use crate::{
-    Environment, Latency, Messages, Pacing, Process, RunKind, RunReport, RunResult, Scenario,
-    Scheduling, SegmentRow, Throughput, TracerCost, Trust, UnixClients,
+    Environment, Latency, Messages, Pacing, Partial, Process, RunKind, RunReport, RunResult,
+    Scenario, Scheduling, SegmentRow, Throughput, TracerCost, Trust, UnixClients, View,
 };
 use wirelap_correlate::{
     Counts, Group, Process as TracedProcess, Rate, Scheduling as TracedScheduling, SegmentStat,
@@ -65,6 +65,8 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
         messages: group.messages.into(),
         throughput: group.rate.into(),
         latency: Latency { one_way_ns: group.one_way.into(), ..Latency::default() },
+        view: View::of(group),
+        partial_sight: group.partial.as_deref().map(Partial::from),
         segments: group.segments.iter().map(SegmentRow::from).collect(),
         sched_gap_ns: group.sched_gap.into(),
         overhead: (&group.overhead).into(),

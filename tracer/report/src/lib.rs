@@ -15,6 +15,7 @@
 //! | [`grid`], [`table`], [`bytes_table`], [`doctor_table`] | tables for the terminal |
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`footprint`] | memory and CPU time, idle and busy, and the size of a client program |
+//! | [`Partial`] | messages that this host shows in part |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
 //! | [`unknown`] | traffic that is not decoded |
 //! | [`words`] | the words of verdicts, doubts, notes and traffic that is not decoded |
@@ -38,6 +39,7 @@ pub mod human;
 pub mod machine_key;
 mod machine_state;
 pub mod overhead;
+mod partial;
 mod process;
 mod reliability;
 pub mod repetition;
@@ -62,6 +64,7 @@ pub use footprint::IdleBusy;
 pub use machine_key::{Bucket, BucketDifference, MachineKey};
 pub use machine_state::MachineState;
 pub use overhead::LayersBytes;
+pub use partial::{Partial, View};
 pub use repetition::{
     Histograms, IdleUse, ProcessUse, SegmentHistogram, SentAtRate, TimeSpent, TimeSpentRow, UsageAt,
 };

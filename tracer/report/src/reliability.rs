@@ -125,6 +125,10 @@ impl RunResult {
         let parts = &self.overhead.parts_bytes;
         let median = self.latency.one_way_ns.p50;
         let hosts = trust.hosts.iter().map(|host| &host.clock);
+        let seen = self.partial_sight.as_ref();
+        let from_elsewhere = seen.map_or(0, |seen| seen.by_receiver);
+        // What is seen in part has figures of its own.
+        let is_partial = self.view.is_some_and(|view| view.why_no_latency().is_some());
         let apart = hosts.chain(&trust.clocks).map(|clock| clock.within_ns);
         TrustFacts {
             is_sampled,
@@ -134,7 +138,7 @@ impl RunResult {
             deliveries: if is_sampled {
                 messages.matched.saturating_add(messages.uncovered)
             } else {
-                messages.delivered
+                messages.delivered.saturating_sub(from_elsewhere)
             },
             matched: messages.matched,
             own_counts: self.own_counts(),
@@ -148,7 +152,7 @@ impl RunResult {
             unread_messages: trust.unread_messages,
             evicted: trust.evicted,
             without_send: trust.without_send,
-            to_unseen_readers: trust.to_unseen_readers,
+            to_unseen_readers: if is_partial { 0 } else { trust.to_unseen_readers },
             read_twice: trust.read_twice,
             compared: (truth.compared, truth.contradicted()),
             unknown: truth.unknown,

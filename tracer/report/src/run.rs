@@ -11,7 +11,9 @@ pub use crate::reliability::{Reliability, TrustReason, Unseen};
 pub use crate::repetition::Repetition;
 pub use crate::trust::{GroundTruth, Slowdown, TracerCost, Trust};
 use crate::why::Why;
-use crate::{Connections, Distribution, Environment, MachineKey, Scenario, Topology, Unknown};
+use crate::{
+    Connections, Distribution, Environment, MachineKey, Partial, Scenario, Topology, Unknown, View,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -146,6 +148,12 @@ pub struct RunResult {
     pub connections: Option<Connections>,
     /// How long a message took.
     pub latency: Latency,
+    /// From where its messages were seen; absent if none was, and in reports of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<View>,
+    /// Messages that this host shows in part; absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial_sight: Option<Partial>,
     /// Where the time went, in the order in which a message passes the segments.
     pub segments: Vec<SegmentRow>,
     /// The time from data being ready until its reader runs, over all legs of a message. Only messages whose reader was

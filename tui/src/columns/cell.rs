@@ -111,7 +111,9 @@ fn bytes_per_message(group: &Group) -> Option<f64> {
 /// Median time that the broker had a message, of the slower one if there are several; `None` without a broker.
 fn dwell(group: &Group) -> Option<Nanos> {
     let dwells = group.segments.iter().filter(|stat| stat.segment == Segment::BrokerDwell);
-    dwells.filter(|stat| stat.count > 0).map(|stat| stat.p50).max()
+    let followed = dwells.filter(|stat| stat.count > 0).map(|stat| stat.p50).max();
+    let in_part = || group.partial.as_ref().filter(|seen| seen.dwell.count > 0);
+    followed.or_else(|| in_part().map(|seen| seen.dwell.p50))
 }
 
 fn retransmissions(group: &Group) -> f64 {

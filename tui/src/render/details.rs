@@ -21,7 +21,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use wirelap_correlate::snapshot::{Group, Process, Scheduling, SegmentStat, Summary, UnixClients};
-use wirelap_report::words;
+use wirelap_report::{Partial, View, words};
 
 /// Width of the segment table with its margin, in columns.
 const SEGMENTS_WIDTH: u16 = 44;
@@ -58,7 +58,12 @@ fn segments(group: &Group, theme: Theme) -> Vec<Line<'static>> {
     let head = format!(" {:<4}{:<15}{:>7} {:>7} {:>6}", "LEG", "SEGMENT", "P50", "P99", "SHARE");
     let mut lines = vec![Line::styled(head, theme.dim())];
     if group.segments.is_empty() {
-        lines.push(Line::raw("  no message followed end to end yet"));
+        lines.push(Line::raw(match group.partial_view() {
+            Some(view) => format!("  seen from the {} alone, on this host:", view.name()),
+            None => "  no message followed end to end yet".to_owned(),
+        }));
+        let here = group.partial.iter().flat_map(|seen| &seen.segments);
+        lines.extend(here.map(|stat| segment(stat, theme)));
     }
     lines.extend(group.segments.iter().map(|stat| segment(stat, theme)));
     lines
@@ -96,7 +101,13 @@ fn facts(app: &App, group: &Group, width: u16, theme: Theme) -> Vec<Line<'static
     if verdicts::is_known(&group.why) {
         add("why", &verdicts::line(&group.why));
     }
-    add("one-way", &summary(&group.one_way));
+    match View::of(group).and_then(View::why_no_latency) {
+        Some(why) => add("one-way", &format!("– ({why})")),
+        None => add("one-way", &summary(&group.one_way)),
+    }
+    for (name, line) in group.partial.iter().flat_map(|seen| Partial::from(&**seen).lines()) {
+        add(name, &line);
+    }
     add("sched gap", &summary(&group.sched_gap));
     add("messages", &counts(group));
     add(

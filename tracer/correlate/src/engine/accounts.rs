@@ -105,7 +105,8 @@ impl Accounts {
     /// Counts what was left of a message that is given up.
     pub fn count_leftover(&mut self, gone: &GivenUp) {
         if let Some(row) = self.rows.get_mut(gone.row) {
-            row.counts.delivered.grow(gone.left.unjoined);
+            let read = gone.left.unjoined.saturating_add(gone.left.from_elsewhere);
+            row.counts.delivered.grow(read);
             row.evidence.losses.unjoined.grow(gone.left.unjoined);
             row.counts.uncovered.grow(gone.left.unjoined.saturating_add(gone.left.unread));
         }

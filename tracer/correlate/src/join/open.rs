@@ -83,7 +83,7 @@ pub struct LegState {
     pub transport: Transport,
     pub sender: Node,
     pub receiver: Node,
-    pub(super) to_server: bool,
+    pub to_server: bool,
     pub(super) has_child: bool,
     /// Legs that continue it, in the order in which they were found.
     pub(super) children: u32,
@@ -130,11 +130,20 @@ pub struct Message {
     pub(super) overdue: bool,
 }
 
+impl Message {
+    /// Whether it is of a workload's warm-up.
+    pub fn is_warmup(&self) -> bool {
+        self.stamp.is_some_and(|stamp| stamp.warmup)
+    }
+}
+
 /// What becomes of a message that is given up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Leftover {
     /// Read by a subscriber, but not joined.
     pub unjoined: u64,
+    /// Read by a subscriber, from a sender on another host.
+    pub from_elsewhere: u64,
     /// Never seen to be read.
     pub unread: u64,
     /// Of these, datagrams: what a stream carries is late, not lost.
@@ -170,6 +179,11 @@ impl LegState {
         } else {
             self.receiver.is(node)
         }
+    }
+
+    /// Whether it repeats another leg.
+    pub fn is_repeated(&self) -> bool {
+        self.again.is_some()
     }
 
     /// Whether it is known when it was read.

@@ -1,5 +1,6 @@
 //! What happened to the bytes of one direction of a TCP connection.
 
+mod heard;
 mod kinds;
 mod lost;
 mod way;
@@ -7,7 +8,7 @@ mod way;
 use super::layers::Layers;
 use super::loss::Losses;
 use crate::threads::Chain;
-use kinds::{ChainMark, Mark, ReadMark, RxMark, SendMark, XmitMark};
+use kinds::{AckMark, ChainMark, Mark, ReadMark, RxMark, SendMark, XmitMark};
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, Nanos, Offset, TaskId, TxState};
 
@@ -42,6 +43,10 @@ pub struct TcpMarks {
     acked_to: Offset,
     /// Up to where, and when, the sender heard of something new that had arrived, the last times.
     acks: VecDeque<(Offset, Nanos)>,
+    /// What was acknowledged and when, where the receiver is not seen.
+    heard: Layers<AckMark>,
+    /// The least time from a packet's departure to its acknowledgement.
+    soonest: Option<Nanos>,
     losses: Losses,
 }
 
@@ -59,6 +64,8 @@ impl TcpMarks {
             passes: VecDeque::new(),
             acked_to: Offset(0),
             acks: VecDeque::new(),
+            heard: Layers::new(limit),
+            soonest: None,
             losses: Losses::default(),
         }
     }
@@ -187,6 +194,7 @@ impl TcpMarks {
         self.rxs.prune(floor, floor);
         self.readies.prune(floor, floor);
         self.reads.prune(floor, floor);
+        self.heard.prune(floor, floor);
         self.losses.prune(floor, long_ago);
     }
 
@@ -202,6 +210,7 @@ impl TcpMarks {
         self.rxs.shrink();
         self.readies.shrink();
         self.reads.shrink();
+        self.heard.shrink();
     }
 
     pub fn take_evicted(&mut self) -> u64 {

@@ -3,7 +3,7 @@
 use super::counts::Counts;
 use super::topic_readers::TopicReaders;
 use crate::bytes::{Holes, Overhead};
-use crate::stats::{Ring, RowStats};
+use crate::stats::{Partial, Ring, RowStats};
 use crate::why::{Evidence, Numbers, Upkeep};
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
@@ -76,6 +76,10 @@ pub struct Row {
     pub numbers: Numbers,
     /// Why its messages take so long.
     pub evidence: Evidence,
+    /// Messages that this host shows in part; most rows have none.
+    pub partial: Option<Box<Partial>>,
+    /// Why those take so long here.
+    pub partial_evidence: Evidence,
 }
 
 /// A keep-alive this long before a message is sent may still be in its way.
@@ -114,12 +118,19 @@ impl Row {
             upkeep_latest: Nanos(0),
             numbers: Numbers::default(),
             evidence: Evidence::default(),
+            partial: None,
+            partial_evidence: Evidence::default(),
         }
     }
 
     /// The caller has named it.
     pub fn has_told_name(&self) -> bool {
         self.is_label
+    }
+
+    /// What is added up of messages that this host shows in part.
+    pub fn partial_mut(&mut self) -> &mut Partial {
+        self.partial.get_or_insert_with(|| Box::new(Partial::new()))
     }
 
     /// There was a keep-alive, or discovery.
@@ -151,6 +162,12 @@ impl Row {
         }
         self.upkeep_latest = self.upkeep_latest.max(other.upkeep_latest);
         self.evidence.merge(&other.evidence);
+        self.partial_evidence.merge(&other.partial_evidence);
+        match (&mut self.partial, other.partial) {
+            (Some(mine), Some(theirs)) => mine.merge(*theirs),
+            (mine, Some(theirs)) => *mine = Some(theirs),
+            (_, None) => {}
+        }
     }
 
     /// Whether there was a keep-alive or discovery while a message was on a leg, and in as long a time before.

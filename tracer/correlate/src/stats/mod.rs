@@ -3,10 +3,12 @@
 mod distribution;
 mod figures;
 mod history;
+mod partial;
 mod ring;
 mod row;
 
 pub use distribution::Distribution;
 pub use figures::{HISTORY_SECONDS, HistoryPoint, Rate, SegmentStat, Summary};
+pub use partial::{Partial, PartialFigures, PartialView};
 pub use ring::Ring;
-pub use row::{RowStats, read_at};
+pub use row::{RowStats, ended_at, read_at};

@@ -142,6 +142,12 @@ impl RowStats {
     }
 }
 
+/// When a delivery was read, or else passed the last stage that was seen.
+pub fn ended_at(delivery: &Delivery) -> Nanos {
+    let last = delivery.legs.last().and_then(|leg| leg.times.seen().next_back());
+    read_at(delivery).or(last.map(|(_, at)| at)).unwrap_or_default()
+}
+
 /// When a delivery was read.
 pub fn read_at(delivery: &Delivery) -> Option<Nanos> {
     delivery.legs.last()?.times.get(Stage::Read)

@@ -5,7 +5,9 @@ pub use crate::bytes::{
     Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
 };
 pub use crate::rows::Counts;
-pub use crate::stats::{HISTORY_SECONDS, HistoryPoint, Rate, SegmentStat, Summary};
+pub use crate::stats::{
+    HISTORY_SECONDS, HistoryPoint, PartialFigures, PartialView, Rate, SegmentStat, Summary,
+};
 pub use crate::threads::Scheduling;
 pub use crate::why::{
     Cause, Culprit, ENOUGH, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow,
@@ -79,8 +81,18 @@ pub struct Group {
     /// Messages that were sent to two readers, as what the first of them read was given to the other: which of them
     /// handled such a message is not known.
     pub read_twice: u64,
+    /// Messages that this host shows in part: whoever sent or read them is elsewhere. `None` if there are none.
+    pub partial: Option<Box<PartialFigures>>,
     /// What the user should know about this row.
     pub notes: Vec<GroupNote>,
+}
+
+impl Group {
+    /// From where its messages were seen, if it has none that were followed from both ends.
+    pub fn partial_view(&self) -> Option<PartialView> {
+        let partial = self.partial.as_ref().filter(|_| self.messages.matched == 0)?;
+        (partial.deliveries() > 0).then(|| partial.view())
+    }
 }
 
 /// A process that took part in a group's messages.

@@ -11,7 +11,7 @@ use super::setting::Setting;
 use super::sums::Upkeep;
 use super::time_spent::time_spent;
 
-use crate::stats::{Distribution, read_at};
+use crate::stats::{Distribution, ended_at};
 use std::borrow::Cow;
 use wirelap_events::{Delivery, DropCause, Nanos, Pid, Saturate, TaskId, Wake};
 
@@ -52,7 +52,7 @@ impl Evidence {
         let is_start_up = delivery.legs.iter().any(|leg| leg.circumstances.start_up);
         let gathered = if is_start_up { &mut self.start_up } else { &mut self.steady };
         gathered.breakdown.message(one_way);
-        gathered.breakdown.beside(one_way, read_at(delivery).unwrap_or_default(), upkeep);
+        gathered.breakdown.beside(one_way, ended_at(delivery), upkeep);
         let spending = Spending::default();
         let mut parts = Recorder { gathered, delivery, one_way, spending };
         blame::blame(delivery, &mut parts);

@@ -9,7 +9,7 @@ use super::kind::VerdictKind;
 use super::limits::much;
 use super::weigh::hit_cell;
 
-use crate::stats::read_at;
+use crate::stats::ended_at;
 use wirelap_events::{
     CgroupId, Circumstances, Delivery, Hop, Leg, Nanos, OffCpu, OffCpuReason, Pid, Saturate,
     Segment, SleepCall, Stage,
@@ -73,7 +73,7 @@ impl Recorder<'_> {
         }
         let cell = hit_cell(leg, segment, Cause::Ordinary);
         self.gathered.breakdown.hit(self.one_way, cell, time);
-        let read = read_at(self.delivery).unwrap_or_default();
+        let read = ended_at(self.delivery);
         let finding = self.gathered.finding_mut((leg, VerdictKind::Unexplained, Pid(0)));
         finding.hits.grow(1);
         finding.when.add(read, time);
@@ -82,7 +82,7 @@ impl Recorder<'_> {
 
     /// All parts are known: what the message spent on each cause.
     pub fn end(&mut self) {
-        let read = read_at(self.delivery).unwrap_or_default();
+        let read = ended_at(self.delivery);
         self.gathered.when.add(read, self.one_way);
         for (leg, kind, time, pid) in self.spending.all() {
             let is_much = much(kind).is_some_and(|much| time >= much);

@@ -12,6 +12,8 @@ pub struct Circumstances {
     pub send_len: u32,
     /// When the last acknowledgement of earlier bytes reached the sender after `sent` and before `queue`.
     pub acked: Option<Nanos>,
+    /// The acknowledgement of the last byte, if the reader is not seen on this host: by then the byte had arrived.
+    pub heard: Option<Heard>,
     /// Whether the last byte left in a full segment, or in several segments.
     pub whole_segment: bool,
     /// When the reader had read the bytes that were in flight at `sent`, if that was later than `sent`. Bytes that wait in the sender's
@@ -71,6 +73,15 @@ impl Circumstances {
     pub fn is_late_write(&self) -> bool {
         self.tx.is_some_and(|tx| tx.in_flight == 0 && tx.unsent == 0)
     }
+}
+
+/// The acknowledgement of a message's last byte by TCP at the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heard {
+    /// When it reached the sender's host: the byte had arrived at the other end by then, and may have long before.
+    pub at: Nanos,
+    /// Whether the other end delayed it: it carried no data, and others on the connection came much sooner.
+    pub delayed: bool,
 }
 
 /// An acknowledgement by a receiver that had as many unacknowledged messages as ever, so that its sender may send one more.

@@ -16,7 +16,7 @@ use wirelap_events::human::counted;
 use wirelap_events::{Saturate, Segment, Total};
 use wirelap_report::{
     Distribution, GroundTruth, Latency, Messages, Overhead, Process, ProcessUse, Repetition,
-    RunResult, Samples, Throughput, Trust,
+    RunResult, Samples, Throughput, Trust, View,
 };
 use wirelap_session::Sampling;
 
@@ -48,6 +48,8 @@ pub fn result(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResul
         rate_reached: rate_reached(&all),
         connections: clients::pooled(&all),
         latency: latency(trial.pacing, &all),
+        view: (messages.matched > 0).then_some(View::BothEnds),
+        partial_sight: None,
         segments: segments(&all).rows(),
         sched_gap_ns: sched_gap(&all),
         overhead: overhead(&all),

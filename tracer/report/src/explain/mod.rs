@@ -36,7 +36,7 @@ pub use trust::clock;
 pub use words::{clean, list, title as cause_title};
 
 use crate::grid::{MAX_WIDTH, hang};
-use crate::{Reliability, RunReport, RunResult, bytes_table, human};
+use crate::{Reliability, RunReport, RunResult, View, bytes_table, human, partial};
 
 /// What the reader of a page can choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +83,7 @@ pub fn page(report: &RunReport, result: &RunResult, options: Options) -> String 
     let mut sections = vec![format!("{}{opening}", title(result, report.has_several_rates()))];
     if !result.untraced {
         sections.extend(path::text(result, &participants));
+        sections.extend(in_part(result));
         match &result.why {
             Some(why) => {
                 sections.push(found::text(why, &participants));
@@ -107,6 +108,19 @@ fn title(result: &RunResult, with_rate: bool) -> String {
     let title = format!("{}{size}{rate}", result.label());
     let title = words::cut(&words::clean(&title), MAX_WIDTH);
     format!("{title}\n{}\n", "─".repeat(unicode_width::UnicodeWidthStr::width(title.as_str())))
+}
+
+/// The figures of messages that this host shows in part.
+fn in_part(result: &RunResult) -> Option<String> {
+    let lines = partial::lines(result);
+    let line = |(name, line): (&str, String)| hang(&format!("  {name:<9}"), &line);
+    let view = result.view.filter(|view| view.why_no_latency().is_some()).map(View::in_words);
+    let head = format!(
+        "What this host shows{}",
+        view.map(|v| format!(": messages {v}")).unwrap_or_default()
+    );
+    (!lines.is_empty())
+        .then(|| format!("{head}\n{}", lines.into_iter().map(line).collect::<String>()))
 }
 
 fn bytes(result: &RunResult) -> Option<String> {

@@ -94,6 +94,7 @@ fn traffic(result: &RunResult, scenario: &Scenario, participants: &Participants<
             let all = counted(messages.expected(), "delivery");
             format!("; they made {} of {all}", exact(delivered))
         }
+        (_, 0) if result.partial_sight.is_some() => String::new(),
         (_, 0) if result.trust.to_unseen_readers > 0 => {
             "; whether they arrived cannot be observed on this host".into()
         }
@@ -144,7 +145,33 @@ fn pace(result: &RunResult, scenario: &Scenario) -> Option<String> {
     }
 }
 
+/// What is known of messages that this host shows in part; `None` if there are none, or others were followed.
+fn in_part(result: &RunResult) -> Option<String> {
+    let seen = result.partial_sight.as_ref().filter(|seen| seen.deliveries() > 0)?;
+    let why = result.view?.why_no_latency()?;
+    let here = &seen.here_ns;
+    let time = |ns| human::time_ns(Some(ns));
+    let mut text = format!(
+        "Their one-way latency is not known: {why}. On this host half of them took {} or less, 99 % {} or less, and the slowest {}.",
+        time(here.p50),
+        time(here.p99),
+        time(here.max)
+    );
+    let acknowledged = &seen.acknowledged_ns;
+    if acknowledged.count > 0 {
+        text.push_str(&format!(
+            " Half of them had arrived at the other host at most {} after their send, 99 % at most {}: TCP acknowledged them then.",
+            time(acknowledged.p50),
+            time(acknowledged.p99)
+        ));
+    }
+    Some(text)
+}
+
 fn times(result: &RunResult) -> String {
+    if let Some(text) = in_part(result) {
+        return text;
+    }
     let times = &result.latency.one_way_ns;
     let time = |ns| human::time_ns(Some(ns));
     match times.count {

@@ -3,8 +3,8 @@
 use super::connections;
 use super::trust_line::trust_line;
 use crate::grid::hang;
-use crate::{Pacing, Reliability, RunResult};
-use crate::{bytes_table, explain, footprint, human};
+use crate::{Pacing, Reliability, RunResult, SegmentRow};
+use crate::{bytes_table, explain, footprint, human, partial};
 
 /// How far a result can be trusted, where its time and its bytes went, why, and notes.
 pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> String {
@@ -17,8 +17,18 @@ pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> Stri
     if let Some(reached) = result.missed_rate() {
         out.push_str(&hang("  ! ", &human::rate_not_reached(reached)));
     }
-    if let Some(line) = segments_line(result) {
+    if let Some(line) = segments_line(&result.segments) {
         out.push_str(&hang("  time: ", &line));
+    }
+    let here = result.partial_sight.as_ref().and_then(|seen| segments_line(&seen.segments));
+    for (name, line) in partial::lines(result) {
+        out.push_str(&hang(
+            &if name.is_empty() { "    ".into() } else { format!("  {name}: ") },
+            &line,
+        ));
+    }
+    if let Some(line) = here {
+        out.push_str(&hang("  time here: ", &line));
     }
     for (head, line) in bytes_table::lines(&result.overhead) {
         out.push_str(&hang(head, &line));
@@ -55,9 +65,9 @@ fn reasons(result: &RunResult) -> String {
 }
 
 /// The segments that take one percent of the time or more, the longest first.
-fn segments_line(result: &RunResult) -> Option<String> {
-    let legs = result.segments.iter().map(|row| row.leg).max()?;
-    let mut rows: Vec<_> = result.segments.iter().filter(|row| row.share >= 0.01).collect();
+fn segments_line(segments: &[SegmentRow]) -> Option<String> {
+    let legs = segments.iter().map(|row| row.leg).max()?;
+    let mut rows: Vec<_> = segments.iter().filter(|row| row.share >= 0.01).collect();
     rows.sort_by(|a, b| b.share.total_cmp(&a.share));
     let shown = rows.iter().take(6).map(|row| {
         let leg = if legs > 1 { format!("{}.", row.leg) } else { String::new() };

@@ -1,7 +1,7 @@
 //! How far a result can be trusted, in one line.
 
 use crate::human;
-use crate::{GroundTruth, RunResult, Unseen};
+use crate::{GroundTruth, RunResult, Unseen, View};
 use wirelap_correlate::trust::WHOLE_TIME;
 use wirelap_events::human::{counted, exact};
 
@@ -22,7 +22,11 @@ pub fn trust_line(result: &RunResult) -> String {
             sent => format!("{sent} sent, {} answered · not traced", messages.delivered),
         };
     }
-    let mut parts = vec![if messages.delivered == 0 && trust.to_unseen_readers > 0 {
+    let in_part = result.partial_sight.as_ref().filter(|seen| seen.deliveries() > 0);
+    let mut parts = vec![if let Some(seen) = in_part.filter(|_| messages.matched == 0) {
+        let view = result.view.map_or("seen in part", View::in_words);
+        format!("{} sent, {}: {view}", messages.sent, seen.counts())
+    } else if messages.delivered == 0 && trust.to_unseen_readers > 0 {
         format!("{} sent, reads not observable on this host", messages.sent)
     } else {
         let expected = messages.expected.map(|all| format!(" of {all}")).unwrap_or_default();
@@ -31,6 +35,7 @@ pub fn trust_line(result: &RunResult) -> String {
             messages.sent, messages.delivered, messages.matched
         )
     }];
+    parts.extend(in_part.filter(|_| messages.matched > 0).map(|seen| seen.counts()));
     let unseen = unseen(result);
     match trust.lost() {
         0 if unseen.is_none() => parts.push("no event lost".into()),

@@ -146,13 +146,12 @@ impl World {
         isn: Seq,
     ) -> Connection {
         let mut connection = self.wires(client, from, server, to, isn.plus(1));
-        for (way, flags) in
-            [(connection.up, tcp_flags::SYN), (connection.down, tcp_flags::SYN | tcp_flags::ACK)]
-        {
+        let answer = (connection.down, tcp_flags::SYN | tcp_flags::ACK, connection.up.next);
+        for (way, flags, ack) in [(connection.up, tcp_flags::SYN, Seq(0)), answer] {
             let syn = Seq(way.next.0.wrapping_sub(1));
             for hook in [PacketHook::Xmit, PacketHook::Rx] {
                 let mut packet = self.tcp_packet(&way, hook, syn, 0);
-                packet.tcp = packet.tcp.map(|tcp| TcpFields { flags, ..tcp });
+                packet.tcp = packet.tcp.map(|tcp| TcpFields { flags, ack, ..tcp });
                 self.tell(Body::Packet(packet), &[]);
             }
         }

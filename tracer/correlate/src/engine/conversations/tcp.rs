@@ -85,7 +85,8 @@ impl Conversations {
             self.note_control_frames(at, direction, &mut accounts.rows);
         }
         if tcp.flags & tcp_flags::ACK != 0 {
-            self.acknowledged(at, direction.back(), packet.hook, tcp);
+            let is_bare = packet.payload_len == 0;
+            self.acknowledged(at, direction.back(), (packet.hook, is_bare), tcp);
         }
         self.activate(direction);
         Some(direction)
@@ -145,7 +146,13 @@ impl Conversations {
     }
 
     /// What the receiver has acknowledged and no packet was seen of will not be seen.
-    fn acknowledged(&mut self, at: Nanos, direction: Direction, hook: PacketHook, tcp: &TcpFields) {
+    fn acknowledged(
+        &mut self,
+        at: Nanos,
+        direction: Direction,
+        (hook, is_bare): (PacketHook, bool),
+        tcp: &TcpFields,
+    ) {
         let packets_only = self.config.packets_only;
         let Some(flow) = self.flows.flow_mut(direction).filter(|flow| flow.unwrap.is_based())
         else {
@@ -162,6 +169,10 @@ impl Conversations {
         if hook == PacketHook::Rx
             && let Marks::Tcp(marks) = &mut flow.marks
         {
+            // Where the receiver is seen, its own reads tell more.
+            if flow.receiver.is_none() {
+                marks.heard(upto, at, is_bare);
+            }
             marks.acknowledged(upto, at);
         }
         if flow.bytes.is_waiting() {

@@ -19,6 +19,7 @@ impl Deliveries {
             if row.is_some_and(|row| out.takes_given_up(row)) {
                 self.tell_given_up(index, all, out, &c.accounts.rows);
             }
+            self.note_from_elsewhere(index, c);
             let gone = self.messages.give_up(index);
             c.accounts.count_leftover(&gone);
             let Some(row) = c.accounts.rows.get_mut(gone.row) else {

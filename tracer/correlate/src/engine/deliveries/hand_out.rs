@@ -2,10 +2,11 @@
 
 use super::super::sink::DeliverySink;
 use super::super::sockets::Sockets;
+use super::partial::begins_elsewhere;
 use super::{Context, Deliveries};
 use crate::join::{LegState, leg};
 use crate::rows::{PROCESSES, Role, Rows};
-use crate::stats::read_at;
+use crate::stats::{PartialView, read_at};
 use crate::why::Upkeep;
 use arrayvec::ArrayVec;
 use wirelap_events::{Delivery, GroupId, MAX_LEGS, MessageId, Pid, Saturate, Stage, Stamp, TaskId};
@@ -101,13 +102,18 @@ impl Deliveries {
         let Some(read) = read_at(delivery) else {
             return;
         };
-        let one_way = delivery.one_way().filter(|_| whole);
+        let is_partial = !self.config.packets_only && begins_elsewhere(delivery);
+        let one_way = delivery.one_way().filter(|_| whole && !is_partial);
         let now = c.coverage.now();
         let Some(row) = c.accounts.rows.get_mut(delivery.group) else {
             return;
         };
         row.counts.delivered.grow(1);
         row.stats.delivered(now, read, delivery.payload_len, one_way);
+        if is_partial {
+            self.add_partial(delivery, PartialView::Receiver, false, c);
+            return out.aside(delivery);
+        }
         let Some(one_way) = one_way else {
             row.counts.uncovered.grow(1);
             return out.aside(delivery);
@@ -145,7 +151,7 @@ pub fn nothing() -> Delivery {
 }
 
 /// Notes what the processes of a delivery are seen to do.
-fn note_roles(delivery: &Delivery, rows: &mut Rows, sockets: &Sockets) {
+pub fn note_roles(delivery: &Delivery, rows: &mut Rows, sockets: &Sockets) {
     let pid = |task: Option<TaskId>, socket| {
         task.map(|task| task.pid).filter(|&pid| pid != Pid(0)).or(sockets.pid(socket))
     };

@@ -7,6 +7,7 @@ mod found;
 mod hand_out;
 mod new_leg;
 mod overdue;
+mod partial;
 mod prune;
 mod settle;
 

@@ -91,7 +91,10 @@ impl Deliveries {
         leg.at + patience <= seen.coverage.now()
             || (leg.at < seen.coverage.cut() && held(seen.coverage.cut()))
             || flow.marks.passed_at(leg.extent).is_some_and(|at| held(at.max(leg.at)))
-            || (is_remote && held(leg.at) && flow.has_come(leg.extent.end))
+            || (is_remote
+                && held(leg.at)
+                && flow.has_come(leg.extent.end)
+                && !self.awaits_acknowledgement(flow, leg, seen.coverage.now()))
     }
 
     /// Whether a leg's bytes are known not to have been read yet: the socket of a reader that is seen to read is open.
@@ -209,10 +212,12 @@ impl Deliveries {
         if let Some((row, stamp)) = self.messages.lose_origin(key) {
             uncount(row, stamp, &mut c.accounts.rows);
         }
+        self.note_ends(key, is_remote, &first, c);
         let mut ends = std::mem::take(&mut self.ends);
         self.messages.complete(key, first, is_whole, is_remote, &mut ends);
         self.hand_out_ends(&mut ends, out, c);
         self.ends = ends;
+        self.hand_out_partial(key, out, c);
         let Some(message) = self.messages.message(message) else {
             return;
         };

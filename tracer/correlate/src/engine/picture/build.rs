@@ -5,6 +5,7 @@ use super::Picture;
 use super::notes::{notes_of, notes_of_all};
 use crate::bytes::{Holes, Overhead, Unseen};
 use crate::rows::Row;
+use crate::stats::{Partial, PartialView};
 use crate::view::{Group, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, Trust};
 use crate::why::Overdue;
 use wirelap_events::{GroupId, Nanos, Probe, Total};
@@ -84,6 +85,11 @@ impl Picture<'_> {
         now: Nanos,
     ) -> Group {
         let counts = row.counts;
+        let partial = row.partial.as_deref();
+        // Where nothing was followed from end to end, the rates are those of what was seen in part.
+        let rates = partial.filter(|_| counts.delivered == 0).map_or(&row.stats, |p| &p.here);
+        let passed = partial.filter(|_| counts.delivered == 0).map(Partial::deliveries);
+        let from_elsewhere = partial.map_or(0, |p| p.count(PartialView::Receiver));
         let broker = broker_of(row, self.seen.conversations.sockets());
         let known = (id, broker.as_deref());
         let evidence = self.evidence_of(row, known, overhead, holes, now);
@@ -99,12 +105,13 @@ impl Picture<'_> {
             broker,
             endpoint: row.endpoint,
             messages: counts,
-            rate: row
-                .stats
-                .rate_over(counts.delivered, now - self.seen.coverage.since().unwrap_or(now)),
-            rate_active: row.stats.rate(),
-            rate_now: row.stats.history.rate_now(now),
-            payload_bytes: row.stats.payload.quantile(0.5),
+            rate: rates.rate_over(
+                passed.unwrap_or(counts.delivered),
+                now - self.seen.coverage.since().unwrap_or(now),
+            ),
+            rate_active: rates.rate(),
+            rate_now: rates.history.rate_now(now),
+            payload_bytes: rates.payload.quantile(0.5),
             one_way: row.stats.one_way(),
             sched_gap: row.stats.sched_gap.summary(),
             segments: row.stats.segments(),
@@ -114,12 +121,13 @@ impl Picture<'_> {
             },
             why,
             processes: self.processes(row),
-            history: row.stats.history.points(now),
-            coverage: share(counts.matched, counts.delivered),
+            history: rates.history.points(now),
+            coverage: share(counts.matched, counts.delivered.saturating_sub(from_elsewhere)),
             holes: Holes { unread_messages: row.unread[0].saturating_add(row.unread[1]), ..holes },
             without_send: row.without_send,
             to_unseen_readers: row.to_remote,
             read_twice: row.read_twice,
+            partial: partial.map(|partial| Box::new(partial.figures())),
             notes: notes_of(row),
         }
     }

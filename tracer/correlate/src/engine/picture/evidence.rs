@@ -29,6 +29,9 @@ impl Picture<'_> {
         now: Nanos,
     ) -> Evidence {
         let mut evidence = row.evidence.clone();
+        if row.counts.matched == 0 {
+            evidence.merge(&row.partial_evidence);
+        }
         evidence.losses = Losses {
             sent: row.counts.sent,
             delivered: row.counts.delivered,

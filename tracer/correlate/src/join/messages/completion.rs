@@ -4,6 +4,7 @@ use super::super::open::Message;
 use super::Messages;
 use crate::ids::LegKey;
 use wirelap_events::{Leg, Saturate, Stage, Transport};
+use wirelap_protocols::Topology;
 
 impl Messages {
     /// Everything that will be known of a leg is known. Calls `deliver` with each leg that now ends a
@@ -44,6 +45,37 @@ impl Messages {
         for &leg in &deliver[first..] {
             self.legs[leg].emitted = true;
         }
+    }
+
+    /// The legs that end at readers which are not seen here, of whose way everything is known since the leg `key` is, and that
+    /// were not handed out.
+    pub fn partial_ends(&mut self, key: LegKey, ends: &mut Vec<usize>) {
+        let Some(leg) = self.leg(key) else { return };
+        let (message, is_remote, has_child) = (leg.message, leg.is_remote, leg.has_child);
+        let Some(message) = self.open.get(message) else { return };
+        let is_end = |&leg: &usize| {
+            let state = &self.legs[leg];
+            state.is_remote
+                && !state.emitted
+                && state.again.is_none()
+                && self.path(leg).all(|leg| leg.leg.is_some())
+        };
+        if is_remote {
+            ends.extend(Some(key.0).filter(is_end));
+        } else if has_child {
+            ends.extend(self.legs_of(message).filter(is_end));
+        }
+        for &leg in ends.iter() {
+            self.legs[leg].emitted = true;
+        }
+    }
+
+    /// Whether a leg leads from a broker to a client.
+    pub fn comes_from_server(&self, leg: usize) -> bool {
+        self.legs.get(leg).is_some_and(|leg| {
+            let topology = self.open.get(leg.message).map(|message| message.topology);
+            !leg.to_server && topology == Some(Topology::Brokered)
+        })
     }
 
     /// The copy was read and the original was not: its stages from the queue on are the message's. Where a

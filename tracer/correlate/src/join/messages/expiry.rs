@@ -1,10 +1,10 @@
 //! Giving up messages whose time has come.
 
-use super::super::open::{GivenUp, Leftover, Message};
+use super::super::open::{GivenUp, Leftover, LegState, Message};
 use super::Messages;
 use slab::Slab;
 use std::collections::VecDeque;
-use wirelap_events::{Nanos, Saturate, Transport};
+use wirelap_events::{Nanos, Saturate, Stage, Transport};
 
 /// A message that lies unread in a socket is waited for so long.
 pub const LONGEST: Nanos = Nanos::from_millis(300_000);
@@ -108,6 +108,15 @@ impl Messages {
         leg.was_read() && message.is_some_and(|message| !self.goes_on(message, leg))
     }
 
+    /// Whether a leg that was read begins at a sender of which this host shows nothing.
+    pub fn comes_from_elsewhere(&self, leg: &LegState) -> bool {
+        let has = |stage| leg.leg.as_ref().is_some_and(|leg| leg.times.get(stage).is_some());
+        let is_first = leg.parent.is_none();
+        let only_reader =
+            leg.leg.as_ref().is_some_and(|leg| leg.from.is_none() && leg.to.is_some());
+        is_first && only_reader && leg.sender.pid.is_none() && has(Stage::Rx) && !has(Stage::Send)
+    }
+
     /// Forgets a message, and says what was left of it.
     pub fn give_up(&mut self, index: usize) -> GivenUp {
         let mut left = Leftover::default();
@@ -117,7 +126,9 @@ impl Messages {
             let leg = &self.legs[leg];
             let was_read = leg.was_read();
             let ends = !self.goes_on(message, leg);
-            left.unjoined.grow(u64::from(was_read && ends));
+            let elsewhere = was_read && ends && self.comes_from_elsewhere(leg);
+            left.from_elsewhere.grow(u64::from(elsewhere));
+            left.unjoined.grow(u64::from(was_read && ends && !elsewhere));
             left.swallowed.grow(u64::from(was_read && !ends));
             left.unread.grow(u64::from(!was_read));
             left.lost.grow(u64::from(!was_read && leg.transport == Transport::Udp));

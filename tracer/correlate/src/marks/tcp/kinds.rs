@@ -43,6 +43,15 @@ pub struct Mark {
     pub at: Nanos,
 }
 
+/// An acknowledgement of something new.
+#[derive(Clone, Copy, Debug)]
+pub struct AckMark {
+    pub range: ByteRange,
+    pub at: Nanos,
+    /// It carried no data.
+    pub is_bare: bool,
+}
+
 #[derive(Clone, Debug)]
 pub struct ReadMark {
     pub range: ByteRange,
@@ -60,4 +69,4 @@ macro_rules! spanned {
         })*
     };
 }
-spanned!(SendMark, ChainMark, XmitMark, RxMark, Mark, ReadMark);
+spanned!(SendMark, ChainMark, XmitMark, RxMark, Mark, ReadMark, AckMark);

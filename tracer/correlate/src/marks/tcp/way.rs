@@ -49,6 +49,7 @@ impl TcpMarks {
                 send_len: sent
                     .map_or(0, |mark| u32::try_from(mark.range.len()).unwrap_or(u32::MAX)),
                 acked: xmit.and_then(|mark| mark.acked).filter(after),
+                heard: self.heard_of(last, xmit.map(|mark| mark.at)),
                 whole_segment: xmit.zip(sent).is_some_and(|(xmit, sent)| fills_segment(xmit, sent)),
                 unread_until: sent.and_then(|mark| self.unread_until(mark)),
                 resent: harm.own || lost.is_some(),

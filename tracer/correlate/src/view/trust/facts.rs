@@ -58,12 +58,13 @@ impl TrustFacts {
     /// Of a row of a snapshot.
     pub fn of(group: &Group, trust: &Trust) -> TrustFacts {
         let messages = group.messages;
+        let from_elsewhere = group.partial.as_ref().map_or(0, |partial| partial.by_receiver);
         let overhead = &group.overhead;
         TrustFacts {
             is_sampled: trust.window_share < WHOLE_TIME,
             messages: messages.sent.saturating_add(messages.delivered),
             uncaptured_bytes: group.holes.uncaptured_bytes,
-            deliveries: messages.delivered,
+            deliveries: messages.delivered.saturating_sub(from_elsewhere),
             matched: messages.matched,
             events: trust.events,
             events_lost: trust.lost(),
@@ -77,7 +78,12 @@ impl TrustFacts {
             unread_messages: group.holes.unread_messages,
             evicted: trust.evicted,
             without_send: group.without_send,
-            to_unseen_readers: group.to_unseen_readers,
+            // What is seen in part has figures of its own.
+            to_unseen_readers: if group.partial_view().is_some() {
+                0
+            } else {
+                group.to_unseen_readers
+            },
             read_twice: group.read_twice,
             ..TrustFacts::default()
         }

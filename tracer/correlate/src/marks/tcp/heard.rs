@@ -1,0 +1,44 @@
+//! What the other end acknowledged, where it is not seen itself.
+
+use super::TcpMarks;
+use super::kinds::AckMark;
+use wirelap_events::{ByteRange, Heard, Nanos, Offset};
+
+/// TCP delays an acknowledgement by this or more: Linux by 40 ms at least (`TCP_DELACK_MIN`), others by more, and at most
+/// 500 ms are allowed (RFC 9293 §3.8.6.3).
+const DELAY: Nanos = Nanos::from_millis(30);
+
+impl TcpMarks {
+    /// Everything before `upto` is acknowledged by a receiver that is not seen. To be told before
+    /// [`TcpMarks::acknowledged`]. `is_bare` says that the packet carried no data.
+    pub fn heard(&mut self, upto: Offset, at: Nanos, is_bare: bool) {
+        if upto <= self.acked_to {
+            return;
+        }
+        let range = ByteRange { start: self.acked_to, end: upto };
+        let left = self.left_last(ByteRange { start: range.last(), end: upto }, at);
+        if let Some(time) = left.and_then(|left| at.since(left)) {
+            self.soonest = Some(self.soonest.map_or(time, |soonest| soonest.min(time)));
+        }
+        self.heard.push(AckMark { range, at, is_bare });
+    }
+
+    /// Whether acknowledgements of a receiver that is not seen come in.
+    pub fn hears(&self) -> bool {
+        self.soonest.is_some()
+    }
+
+    /// The acknowledgement of the byte at `last`, which left at `left`.
+    pub(super) fn heard_of(&self, last: Offset, left: Option<Nanos>) -> Option<Heard> {
+        let mark = self.heard.covering(last).min_by_key(|mark| mark.at)?;
+        let time = left.and_then(|left| mark.at.since(left));
+        let soonest = self.soonest.unwrap_or_default();
+        let delayed = mark.is_bare && time.is_some_and(|time| time >= soonest + DELAY);
+        Some(Heard { at: mark.at, delayed })
+    }
+
+    /// Whether the acknowledgement of the byte at `last` has come.
+    pub fn was_heard(&self, last: Offset) -> bool {
+        self.acked_to > last
+    }
+}

@@ -1,0 +1,180 @@
+//! What is known of messages that this host shows in part, because whoever sent or read them is elsewhere.
+
+use crate::{Distribution, RunResult, SegmentRow, human};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wirelap_correlate::{Group, PartialFigures};
+use wirelap_events::human::exact;
+
+/// From where the messages of a result were seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum View {
+    /// From the first send to the last read: `latency` is of these messages.
+    BothEnds,
+    /// From the broker that passed them on: publisher and subscriber are elsewhere.
+    Broker,
+    /// From their sender: who read them is elsewhere.
+    Sender,
+    /// From their reader: who sent them is elsewhere.
+    Receiver,
+    /// By their packets in a capture: all times are those at which packets were captured.
+    Capture,
+}
+
+impl View {
+    /// The view of a row; `None` if no message was seen.
+    pub fn of(group: &Group) -> Option<View> {
+        use wirelap_correlate::PartialView;
+        if group.messages.matched > 0 {
+            return Some(View::BothEnds);
+        }
+        group.partial_view().map(|view| match view {
+            PartialView::Broker => View::Broker,
+            PartialView::Sender => View::Sender,
+            PartialView::Receiver => View::Receiver,
+        })
+    }
+
+    /// The view in words: `seen from the broker alone`.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            View::BothEnds => "seen from both ends",
+            View::Broker => "seen from the broker alone",
+            View::Sender => "seen from the sender alone",
+            View::Receiver => "seen from the receiver alone",
+            View::Capture => "seen by their packets where they were captured",
+        }
+    }
+
+    /// Why there is no one-way latency; `None` if there is.
+    pub fn why_no_latency(self) -> Option<&'static str> {
+        match self {
+            View::BothEnds | View::Capture => None,
+            View::Broker => Some("publisher and subscriber are not seen on this host"),
+            View::Sender => Some("the reader is not seen on this host"),
+            View::Receiver => Some("the sender is not seen on this host"),
+        }
+    }
+}
+
+/// Figures of messages that this host shows in part. They are in no other figure of the result: nothing is known of the rest
+/// of their way, and nothing is assumed.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Partial {
+    /// Deliveries seen from the broker alone; a message to a hundred subscribers counts a hundred times.
+    pub by_broker: u64,
+    /// Messages seen from the sender alone.
+    pub by_sender: u64,
+    /// Deliveries seen from the receiver alone.
+    pub by_receiver: u64,
+    /// From the reception of a message's last byte by the device until its read, of messages from a sender elsewhere.
+    pub ingress_ns: Distribution,
+    /// From the broker's read to its send to a reader elsewhere, for each reader.
+    pub dwell_ns: Distribution,
+    /// From the send until the last byte is handed to the device, of messages to a reader elsewhere.
+    pub egress_ns: Distribution,
+    /// A bound, and no latency: from the send until TCP's acknowledgement of the last byte came back. The message arrived at
+    /// the other host within this time. Without delayed acknowledgements.
+    pub acknowledged_ns: Distribution,
+    /// The same, of acknowledgements that the other host delayed: the bound is valid, and far from the arrival.
+    pub acknowledged_late_ns: Distribution,
+    /// Messages over TCP whose acknowledgement was not seen.
+    pub unacknowledged: u64,
+    /// From a message's first stage on this host to its last.
+    pub here_ns: Distribution,
+    /// Where that time went. The shares add up to 1.
+    pub segments: Vec<SegmentRow>,
+    /// The scheduling gap in that time.
+    pub sched_gap_ns: Distribution,
+}
+
+impl From<&PartialFigures> for Partial {
+    fn from(of: &PartialFigures) -> Partial {
+        Partial {
+            by_broker: of.by_broker,
+            by_sender: of.by_sender,
+            by_receiver: of.by_receiver,
+            ingress_ns: of.ingress.into(),
+            dwell_ns: of.dwell.into(),
+            egress_ns: of.egress.into(),
+            acknowledged_ns: of.acknowledged.into(),
+            acknowledged_late_ns: of.delayed.into(),
+            unacknowledged: of.unacknowledged,
+            here_ns: of.here.into(),
+            segments: of.segments.iter().map(SegmentRow::from).collect(),
+            sched_gap_ns: of.sched_gap.into(),
+        }
+    }
+}
+
+impl Partial {
+    /// Deliveries that are seen in part.
+    pub fn deliveries(&self) -> u64 {
+        [self.by_broker, self.by_sender, self.by_receiver].into_iter().fold(0, u64::saturating_add)
+    }
+
+    /// How many messages were seen from where, in words.
+    pub fn counts(&self) -> String {
+        let views = [
+            (self.by_broker, "passed on to readers elsewhere"),
+            (self.by_sender, "sent to readers elsewhere"),
+            (self.by_receiver, "read from senders elsewhere"),
+        ];
+        let shown = views.into_iter().filter(|(count, _)| *count > 0);
+        shown
+            .map(|(count, words)| format!("{} {words}", exact(count)))
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    /// The figures with their names, one a line; those without messages are left out.
+    pub fn lines(&self) -> Vec<(&'static str, String)> {
+        let acknowledged = match (self.acknowledged_ns.count, self.unacknowledged) {
+            (0, 0) => None,
+            (0, _) => Some("– (no acknowledgement was seen)".to_owned()),
+            _ => Some(format!(
+                "at most {}, send to TCP's acknowledgement",
+                times(&self.acknowledged_ns)
+            )),
+        };
+        let all = [
+            ("here", timed(&self.here_ns, "first to last stage on this host")),
+            ("ingress", timed(&self.ingress_ns, "device to read")),
+            ("dwell", timed(&self.dwell_ns, "read to send")),
+            ("egress", timed(&self.egress_ns, "send to device")),
+            ("arrival", acknowledged),
+            (
+                "",
+                timed(
+                    &self.acknowledged_late_ns,
+                    "bound by acknowledgements that the other host delayed",
+                ),
+            ),
+        ];
+        let mut lines: Vec<_> =
+            all.into_iter().filter_map(|(name, line)| Some((name, line?))).collect();
+        if self.acknowledged_ns.count > 0 && self.unacknowledged > 0 {
+            lines.push(("", format!("{} not acknowledged yet", exact(self.unacknowledged))));
+        }
+        lines
+    }
+}
+
+/// The figures of a result that is seen in part, as lines below the table.
+pub fn lines(result: &RunResult) -> Vec<(&'static str, String)> {
+    let Some(partial) = result.partial_sight.as_ref().filter(|partial| partial.deliveries() > 0)
+    else {
+        return Vec::new();
+    };
+    partial.lines()
+}
+
+fn timed(of: &Distribution, words: &str) -> Option<String> {
+    (of.count > 0).then(|| format!("{}, {words}", times(of)))
+}
+
+fn times(of: &Distribution) -> String {
+    let time = |ns| human::time_ns(Some(ns));
+    format!("p50 {}, p99 {}, max {}", time(of.p50), time(of.p99), time(of.max))
+}
