@@ -11,7 +11,9 @@ pub use crate::reliability::{Reliability, TrustReason, Unseen};
 pub use crate::repetition::Repetition;
 pub use crate::trust::{GroundTruth, Slowdown, TracerCost, Trust};
 use crate::why::Why;
-use crate::{Connections, Distribution, Environment, MachineKey, Scenario, Topology, Unknown};
+use crate::{
+    Breakdown, Connections, Distribution, Environment, MachineKey, Scenario, Topology, Unknown,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -48,6 +50,9 @@ pub struct RunReport {
     /// The highest rates that were reached, if the run searched for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub saturation_msg_per_s: Vec<Saturation>,
+    /// Rows by topic, client and so on; absent without `--by`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breakdown: Option<Breakdown>,
     /// Traffic that is not decoded: it is encrypted, or in a protocol that wirelap only names or does not know.
     #[serde(default)]
     pub unknown: Unknown,

@@ -107,6 +107,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let written = if args.explain || !matches!(json, Json::No) {
         let text =
             if args.explain { pages(&report, Options::default()) } else { table::render(&report) };
+        let text = format!("{text}{}", args.breakdown.table(report.breakdown.as_ref()));
         json.write(&report, &text)
     } else {
         Ok(())
@@ -188,6 +189,7 @@ fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
         capture,
         keep: keep_limits(args),
         decode: args.filter.decode.clone(),
+        by: args.breakdown.by.clone(),
         later: AttachLater::Nothing,
         alternates: false,
         drain: false,

@@ -103,6 +103,7 @@ impl Deliveries {
         };
         let one_way = delivery.one_way().filter(|_| whole);
         let now = c.coverage.now();
+        c.note_delivered(delivery, one_way);
         let Some(row) = c.accounts.rows.get_mut(delivery.group) else {
             return;
         };
