@@ -104,7 +104,7 @@ impl Breakdown {
         }
         let is_unknown =
             |at: usize| self.rows.iter().any(|row| row.names.get(at).is_some_and(Option::is_none));
-        for (at, by) in self.by.iter().enumerate().filter(|&(at, _)| is_unknown(at)) {
+        for (_, by) in self.by.iter().enumerate().filter(|&(at, _)| is_unknown(at)) {
             if let Some(why) = unknown(by) {
                 out.push_str(&hang("note: ", why));
             }
