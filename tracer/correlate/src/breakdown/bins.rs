@@ -52,7 +52,7 @@ impl BoundedBins {
             Ok(at) => self.counts[at].1.grow(count),
             Err(at) => {
                 self.counts.insert(at, (bin, count));
-                if self.counts.len() > MOST {
+                while self.counts.len() > MOST {
                     self.coarsen();
                 }
             }
