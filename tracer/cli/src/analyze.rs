@@ -1,5 +1,6 @@
 //! `wirelap analyze`: reads recordings and captures through the same pipeline as live events.
 
+use crate::common::BreakdownArgs;
 use crate::json::Json;
 use crate::quantity;
 use clap::Args;
@@ -20,6 +21,7 @@ Examples:
   wirelap analyze tcpdump.pcap --decode 11883=mqtt
   wirelap analyze client.pcap server.pcap            both ends, captured on two hosts whose clocks differ
   wirelap analyze pub.pcap broker.pcap sub.pcap      any number of hosts, in any order
+  wirelap analyze trace.pcapng --by topic,client               what each client sent and got, topic by topic
   wirelap analyze trace.pcapng --annotate out.pcapng           for Wireshark: each packet has a comment on its messages
   tcpdump -w - port 1883 | wirelap analyze - --annotate out.pcapng
 
@@ -42,6 +44,10 @@ pub struct AnalyzeArgs {
     #[arg(long)]
     pub explain: bool,
 
+    /// Rows by topic, client and so on.
+    #[command(flatten)]
+    pub breakdown: BreakdownArgs,
+
     /// Write a copy as pcapng, in which the packets have comments on what became of their messages
     #[arg(long, value_name = "FILE|-")]
     pub annotate: Option<PathBuf>,
@@ -63,6 +69,7 @@ pub fn run(args: &AnalyzeArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::of(args.json.iter().chain(&args.annotate), args.force)?;
     let json = Json::open(args.json.as_deref(), &outputs)?;
     let mut replay = Replay::new(&args.decode, NoFollower);
+    replay.by(&args.breakdown.by);
     if let Some(copy) = &args.annotate {
         if let Some(path) = args.files.iter().find(|path| is_same(path, copy)) {
             return Err(Failure::Usage(format!(
@@ -79,6 +86,7 @@ pub fn run(args: &AnalyzeArgs) -> Result<ExitCode, Failure> {
     let report = replay.end()?.report;
     let text =
         if args.explain { pages(&report, Options::default()) } else { table::render(&report) };
+    let text = format!("{text}{}", args.breakdown.table(report.breakdown.as_ref()));
     json.write(&report, &text)?;
     Ok(ExitCode::SUCCESS)
 }

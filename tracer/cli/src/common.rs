@@ -4,8 +4,11 @@ use crate::quantity;
 use clap::Args;
 use std::path::PathBuf;
 use wirelap_contract::{LinkReliability, LinkTransport, Topology, spec};
+use wirelap_correlate::Dimension;
 use wirelap_events::Pid;
 use wirelap_experiment::WorkloadOptions;
+use wirelap_report::Breakdown;
+use wirelap_report::breakdown::LISTED;
 use wirelap_session::ring_bytes;
 
 /// The folders of programs that users build themselves.
@@ -156,6 +159,27 @@ impl FilterArgs {
             ring_bytes: ring_bytes(tracer.ring_size),
             ..wirelap_capture::Config::default()
         }
+    }
+}
+
+/// Rows by topic, client and so on.
+#[derive(Clone, Debug, Default, Args)]
+pub struct BreakdownArgs {
+    /// Also list the messages by topic, client, connection, process, host, protocol or broker; up to four, separated by commas, are
+    /// nested. Client, connection, process and host are those of the publisher for what is sent, and those of the subscriber for what
+    /// is delivered
+    #[arg(long, value_name = "WHAT,…", value_delimiter = ',', value_parser = quantity::dimension)]
+    pub by: Vec<Dimension>,
+
+    /// Rows of --by that are listed in the table, those with the most messages; the rest is added up
+    #[arg(long, value_name = "N", requires = "by", default_value_t = LISTED, hide_default_value = false)]
+    pub top: usize,
+}
+
+impl BreakdownArgs {
+    /// The table of the rows of a report, below an empty line; nothing without any.
+    pub fn table(&self, breakdown: Option<&Breakdown>) -> String {
+        breakdown.map(|rows| format!("\n{}", rows.table(self.top))).unwrap_or_default()
     }
 }
 

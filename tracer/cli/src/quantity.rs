@@ -1,5 +1,6 @@
 //! Parsers of quantities on the command line. Each error is the message that the user sees.
 
+use wirelap_correlate::Dimension;
 pub use wirelap_experiment::quantity::{bit_rate, bytes, payload, payload_size, rate, sampling};
 
 /// A number of bytes below 4 GiB.
@@ -47,4 +48,12 @@ mod tests {
         assert!(decode("11883=gopher").unwrap_err().contains("mqtt"));
         assert!(decode("mqtt").is_err());
     }
+}
+
+/// A dimension of `--by`.
+pub fn dimension(text: &str) -> Result<Dimension, String> {
+    Dimension::of_name(text).ok_or_else(|| {
+        let names: Vec<_> = Dimension::ALL.into_iter().map(Dimension::name).collect();
+        format!("there are {}", names.join(", "))
+    })
 }

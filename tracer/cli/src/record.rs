@@ -241,6 +241,7 @@ fn tracing(args: &RecordArgs) -> SessionSettings {
         capture: args.filter.capture_config(&args.tracer),
         keep: None,
         decode: args.filter.decode.clone(),
+        by: Vec::new(),
         later: AttachLater::Nothing,
         alternates: false,
         drain: false,

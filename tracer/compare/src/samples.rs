@@ -85,6 +85,7 @@ pub fn simulated(simulation: Simulation) -> RunReport {
         hooks: vec![],
         skipped: vec![],
         saturation_msg_per_s: vec![],
+        breakdown: None,
         notes: vec![],
         unknown: wirelap_report::Unknown::default(),
     }

@@ -23,6 +23,7 @@
 //!  marks      what the hooks saw of a flow's bytes, searchable by byte
 //!  threads    wakeups, time off the CPU, CPU quotas
 //!  bytes      the ledger of the device, and bytes that belong to no row by themselves
+//!  breakdown  rows by topic, client and so on, if the user asks for them
 //!  stats      distributions, rates, the last seconds
 //!  ids        what names a direction, an end, a leg
 //!  config.rs  what the caller can set
@@ -31,6 +32,7 @@
 // What comes from a file or a packet may be any number.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
+mod breakdown;
 mod bytes;
 mod config;
 mod engine;
@@ -44,6 +46,7 @@ mod threads;
 mod view;
 mod why;
 
+pub use breakdown::{Breakdown, BreakdownRow, Dimension, MAX_NESTED};
 pub use bytes::{
     Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
 };

@@ -51,6 +51,7 @@ pub fn report(
         skipped: plan.skipped.clone(),
         notes,
         saturation_msg_per_s: measured.saturation.clone(),
+        breakdown: None,
         unknown: wirelap_report::Unknown::default(),
     }
 }

@@ -199,6 +199,9 @@ pub trait FrameSink {
     /// Receives one frame.
     fn frame(&mut self, frame: &Frame<'_>);
 
+    /// Reports the name that the client at this end of the conversation gives itself.
+    fn client(&mut self, _side: Side, _name: &[u8]) {}
+
     /// Receives the fragments in the next frame. If that frame completes a message, these fragments completed it.
     fn fragments(&mut self, _fragments: &Fragments) {}
 

@@ -4,8 +4,8 @@ use crate::run::RUN_SCHEMA;
 use crate::why::{Why, host};
 use crate::words;
 use crate::{
-    Environment, Latency, Messages, Pacing, Partial, Process, RunKind, RunReport, RunResult,
-    Scenario, Scheduling, SegmentRow, Throughput, TracerCost, Trust, UnixClients, View,
+    Breakdown, Environment, Latency, Messages, Pacing, Partial, Process, RunKind, RunReport,
+    RunResult, Scenario, Scheduling, SegmentRow, Throughput, TracerCost, Trust, UnixClients, View,
 };
 use wirelap_correlate::{
     Counts, Group, Process as TracedProcess, Rate, Scheduling as TracedScheduling, SegmentStat,
@@ -46,6 +46,7 @@ pub fn run_report(snapshot: &Snapshot) -> RunReport {
         skipped: vec![],
         notes: words::snapshot_notes(snapshot),
         saturation_msg_per_s: vec![],
+        breakdown: snapshot.breakdown.as_ref().map(Breakdown::from),
         unknown: (&snapshot.unknown).into(),
     }
 }

@@ -8,6 +8,7 @@
 //! | [`environment`] | the machine, the versions and the settings that a run was made with |
 //! | [`scenario`] | the settings that a run was started with |
 //! | [`doctor`] | [`DoctorReport`], schema `wirelap/doctor/1` |
+//! | [`breakdown`] | rows by topic, client and so on |
 //! | [`distribution`] | distributions of times |
 //! | [`from_snapshot`] | conversions from the correlator's `Snapshot` |
 //! | [`why`] | verdicts, the tail, the worst messages |
@@ -24,6 +25,7 @@
 // Numbers from a file or a packet may have any value, so plain arithmetic could overflow.
 #![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
 
+pub mod breakdown;
 pub mod bytes_table;
 mod clocks;
 pub mod distribution;
@@ -56,6 +58,7 @@ pub mod why;
 pub mod words;
 mod write;
 
+pub use breakdown::{Breakdown, BreakdownRow};
 pub use clocks::{ClockOffset, HostClock};
 pub use distribution::{Distribution, Samples};
 pub use doctor::{Capability, DoctorReport, Observation};

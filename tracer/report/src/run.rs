@@ -12,7 +12,8 @@ pub use crate::repetition::Repetition;
 pub use crate::trust::{GroundTruth, Slowdown, TracerCost, Trust};
 use crate::why::Why;
 use crate::{
-    Connections, Distribution, Environment, MachineKey, Partial, Scenario, Topology, Unknown, View,
+    Breakdown, Connections, Distribution, Environment, MachineKey, Partial, Scenario, Topology,
+    Unknown, View,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,9 @@ pub struct RunReport {
     /// The highest rates that were reached, if the run searched for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub saturation_msg_per_s: Vec<Saturation>,
+    /// Rows by topic, client and so on; absent without `--by`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breakdown: Option<Breakdown>,
     /// Traffic that is not decoded: it is encrypted, or in a protocol that wirelap only names or does not know.
     #[serde(default)]
     pub unknown: Unknown,

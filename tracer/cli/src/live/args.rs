@@ -1,6 +1,6 @@
 //! The arguments of `wirelap live`.
 
-use crate::common::{FilterArgs, TracedWorkloadArgs};
+use crate::common::{BreakdownArgs, FilterArgs, TracedWorkloadArgs};
 use crate::quantity;
 use clap::Args;
 use std::io::IsTerminal;
@@ -73,6 +73,10 @@ pub struct LiveArgs {
     /// Which traffic is traced.
     #[command(flatten)]
     pub filter: FilterArgs,
+
+    /// Rows by topic, client and so on, as lines and in JSON.
+    #[command(flatten)]
+    pub breakdown: BreakdownArgs,
 
     /// Stop after this time
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]

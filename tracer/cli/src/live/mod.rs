@@ -112,6 +112,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let written = if args.explain || !matches!(json, Json::No) {
         let text =
             if args.explain { pages(&report, Options::default()) } else { table::render(&report) };
+        let text = format!("{text}{}", args.breakdown.table(report.breakdown.as_ref()));
         json.write(&report, &text)
     } else {
         Ok(())
@@ -196,6 +197,7 @@ fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
             written: wirelap_recording::Settings { payload: true, ..Default::default() },
         }),
         decode: args.filter.decode.clone(),
+        by: args.breakdown.by.clone(),
         later: AttachLater::Nothing,
         alternates: false,
         drain: false,

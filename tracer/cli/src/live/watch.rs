@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use wirelap_experiment::TrialStopped;
 use wirelap_history::Collector;
 use wirelap_process::{Failure, Signals, output};
+use wirelap_report::Breakdown;
 use wirelap_session::Tracer;
 use wirelap_tui::{Options, plain};
 
@@ -40,7 +41,7 @@ pub fn watch(
             .map(drop)
             .map_err(|error| Failure::Machine(format!("{error}: try `wirelap live --plain`")))
     } else {
-        lines(tracer, &should_stop, args.writes_to_stdout())
+        lines(tracer, &should_stop, args)
     };
     match stopped.take() {
         Some(stopped) => Err(stopped),
@@ -52,7 +53,7 @@ pub fn watch(
 fn lines(
     tracer: &Tracer<Collector>,
     should_stop: &dyn Fn() -> bool,
-    to_stderr: bool,
+    args: &LiveArgs,
 ) -> Result<(), Failure> {
     let mut printed = Instant::now();
     while !should_stop() {
@@ -61,8 +62,11 @@ fn lines(
             continue;
         }
         printed = Instant::now();
-        let text = format!("{}\n", plain(&tracer.latest(), WIDTH));
-        if to_stderr {
+        let latest = tracer.latest();
+        let rows = latest.breakdown.as_ref().map(Breakdown::from);
+        let rows = args.breakdown.table(rows.as_ref());
+        let text = format!("{}{rows}\n", plain(&latest, WIDTH));
+        if args.writes_to_stdout() {
             output::say(&text);
         } else if output::print_unless_gone(&text, should_stop)?.is_break() {
             break;

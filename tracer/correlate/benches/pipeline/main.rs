@@ -7,7 +7,7 @@ mod cpu_time;
 use cpu_time::CpuTime;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use wirelap_correlate::{Config, Correlator};
+use wirelap_correlate::{Config, Correlator, Dimension};
 use wirelap_events::{Delivery, Nanos};
 use wirelap_test_support::compose::mqtt;
 use wirelap_test_support::compose::{payload, stamp};
@@ -173,9 +173,63 @@ fn crowds(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
+/// Messages of many clients, each with a topic and a subscriber of its own.
+fn many(clients: u32) -> (Vec<OwnedEvent>, Vec<OwnedEvent>) {
+    let mut world = World::new();
+    let broker = process(10, "broker");
+    let to = "127.0.0.1:1883";
+    let mut all = Vec::new();
+    for n in 0..clients {
+        let at = |side: u32| format!("127.{side}.{}.{}:40000", n / 250, n % 250 + 1);
+        let publisher = world.connect_mqtt(process(1000 + n, "pub"), &at(1), broker, to);
+        all.push((publisher, world.connect_mqtt(process(5000 + n, "sub"), &at(2), broker, to)));
+    }
+    let mut split = 0;
+    for n in 0..2 * BUSY {
+        if n == BUSY {
+            split = world.events.len();
+        }
+        let client = n * 7 % clients;
+        let (publisher, subscriber) = &mut all[client as usize];
+        let bytes = mqtt::publish(&format!("wirelap/{client}"), &payload(stamp(n), 64));
+        world.message(&mut publisher.up, &bytes);
+        world.message(&mut subscriber.down, &bytes);
+        world.now += 36_000;
+    }
+    let during = world.events.split_off(split);
+    (world.events, during)
+}
+
+/// The cost of a message with and without `--by`.
+fn breakdowns(criterion: &mut Criterion<CpuTime>) {
+    let mut group = criterion.benchmark_group("1,000 clients on 1,000 topics");
+    let (before, during) = many(1_000);
+    let cases: [(&str, &[Dimension]); 3] = [
+        ("one row", &[]),
+        ("by client", &[Dimension::Client]),
+        ("by broker, topic, client", &[Dimension::Broker, Dimension::Topic, Dimension::Client]),
+    ];
+    for (name, by) in cases {
+        let warm = || {
+            let mut correlator = Correlator::new(Config { by: by.to_vec(), ..steady() });
+            play(&mut correlator, &before);
+            correlator
+        };
+        group.throughput(Throughput::Elements(u64::from(BUSY)));
+        group.bench_function(name, |bencher| {
+            bencher.iter_batched(
+                warm,
+                |mut correlator| (black_box(play(&mut correlator, &during)), correlator),
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
 criterion_group! {
     name = pipeline;
     config = Criterion::default().with_measurement(CpuTime).sample_size(10);
-    targets = benches, crowds
+    targets = benches, crowds, breakdowns
 }
 criterion_main!(pipeline);

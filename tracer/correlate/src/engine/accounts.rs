@@ -1,6 +1,7 @@
 //! What rows add up to, and what belongs to no row.
 
 use super::totals::Totals;
+use crate::breakdown::{BreakdownTable, Dimension};
 use crate::bytes::{
     EndedUnknown, Ledger, Overhead, ProbeConnections, Unknown, UnknownKey, UnknownTraffic,
 };
@@ -22,6 +23,8 @@ pub struct Accounts {
     pub rows: Rows,
     /// Counters over everything.
     pub totals: Totals,
+    /// Rows by what the user asked for.
+    pub breakdown: Option<Box<BreakdownTable>>,
     probe_connections: ProbeConnections,
     /// Traffic that was not decoded, of conversations that are no longer kept.
     unknown: EndedUnknown,
@@ -31,10 +34,11 @@ pub struct Accounts {
 
 impl Accounts {
     /// Nothing counted yet. The caller has named these rows.
-    pub fn new(labels: Vec<Label>) -> Accounts {
+    pub fn new(labels: Vec<Label>, by: &[Dimension]) -> Accounts {
         Accounts {
             rows: Rows::new(labels),
             totals: Totals::default(),
+            breakdown: BreakdownTable::new(by).map(Box::new),
             probe_connections: ProbeConnections::default(),
             unknown: EndedUnknown::default(),
             unknown_readers: FxHashSet::default(),
@@ -65,6 +69,9 @@ impl Accounts {
     /// Keeps what a conversation that is forgotten added up to.
     pub fn keep(&mut self, row: Option<GroupId>, mut gone: Conversation) {
         self.totals.hide(gone.take_hidden());
+        if let Some(breakdown) = &mut self.breakdown {
+            breakdown.forget(gone.serial);
+        }
         match row.and_then(|row| self.rows.get_mut(row)) {
             Some(row) => {
                 gone.ledger.add_to(&mut row.past);

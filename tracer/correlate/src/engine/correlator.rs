@@ -44,7 +44,7 @@ impl Correlator {
         Correlator {
             host: HostState::new(config.max_threads),
             conversations: Conversations::new(Arc::clone(&config)),
-            accounts: Accounts::new(config.labels.clone()),
+            accounts: Accounts::new(config.labels.clone(), &config.by),
             coverage: Coverage::default(),
             overdue_at_end: None,
             ticked: Nanos(0),

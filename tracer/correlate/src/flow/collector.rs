@@ -102,6 +102,12 @@ impl FrameSink for Collector<'_> {
         }
     }
 
+    fn client(&mut self, side: Side, name: &[u8]) {
+        if let Some(id) = self.found.client_names.id_of(name) {
+            self.found.clients.push((side, id));
+        }
+    }
+
     fn fragments(&mut self, fragments: &Fragments) {
         self.fragments = Some(*fragments);
     }

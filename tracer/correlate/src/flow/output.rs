@@ -3,6 +3,7 @@
 use super::found::{Found, FoundFragments};
 use super::requests::Released;
 use super::topics::Topics;
+use wirelap_events::TopicId;
 use wirelap_protocols::Side;
 
 /// What decoders found and nobody has looked at yet.
@@ -24,4 +25,8 @@ pub struct DecoderOutput {
     /// Permissions to pass messages on.
     pub released: Vec<Released>,
     pub topics: Topics,
+    /// Names that clients gave themselves: the client's end, and the name's number.
+    pub clients: Vec<(Side, TopicId)>,
+    /// The names of clients.
+    pub client_names: Topics,
 }

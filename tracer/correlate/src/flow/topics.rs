@@ -1,14 +1,14 @@
-//! The names of topics, each kept once.
+//! The names of topics, or of clients, each kept once.
 
 use rustc_hash::FxHashMap;
 use wirelap_events::{Saturate, TopicId};
 use wirelap_protocols::ros2::RosName;
 
 /// Names that are kept.
-const LIMIT: usize = 65_536;
+const LIMIT: usize = 131_072;
 
 /// Their bytes, all together.
-const BYTES: usize = 8 << 20;
+const BYTES: usize = 16 << 20;
 
 /// The names of topics.
 #[derive(Debug, Default)]
@@ -76,7 +76,7 @@ mod tests {
         assert_eq!(topics.name(first), Some(&b"a/b"[..]));
         assert_eq!(topics.id_of(b""), None);
         assert_eq!(topics.id_of(&vec![0; BYTES]), None);
-        for index in 0..70_000_u32 {
+        for index in 0..140_000_u32 {
             topics.id_of(&index.to_le_bytes());
         }
         assert_eq!(topics.names.len(), LIMIT);

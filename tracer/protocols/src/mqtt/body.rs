@@ -137,6 +137,16 @@ pub(super) fn check(
     }
 }
 
+/// The client identifier of a CONNECT; empty if the server is to assign one (MQTT 5.0 §3.1.3.1).
+pub(super) fn client_id<'a>(mut fields: Fields<'a>) -> Result<&'a [u8], FieldError> {
+    let fields = &mut fields;
+    let version = protocol(fields)?;
+    fields.u8()?;
+    fields.u16()?;
+    properties(PropertyOwner::packet(PacketType::Connect), version, fields)?;
+    fields.string().map(str::as_bytes)
+}
+
 /// MQTT 5.0 §3.1.
 fn connect(fields: &mut Fields<'_>) -> Result<Properties, FieldError> {
     let version = protocol(fields)?;

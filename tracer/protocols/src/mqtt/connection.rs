@@ -1,7 +1,7 @@
 //! The decoder of one MQTT connection: frames, version, topic aliases, unacknowledged messages.
 
 use super::aliases::Aliases;
-use super::body::{Publish, check, protocol};
+use super::body::{Publish, check, client_id, protocol};
 use super::fields::{FieldError, Fields};
 use super::header::{FixedHeader, PacketType};
 use super::held::UnreleasedMessages;
@@ -98,6 +98,9 @@ impl MqttConnection {
             && let Ok(version) = protocol(&mut { fields })
         {
             self.version = KnownVersion::Told(version);
+            if let Ok(name) = client_id(fields) {
+                out.client(side, name);
+            }
         }
         match header.kind {
             PacketType::Connect

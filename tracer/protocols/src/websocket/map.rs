@@ -150,6 +150,10 @@ impl FrameSink for MappedSink<'_> {
         self.out.frame(&Frame { range, data, ..*frame });
     }
 
+    fn client(&mut self, side: Side, name: &[u8]) {
+        self.out.client(side, name);
+    }
+
     fn fragments(&mut self, fragments: &Fragments) {
         self.out.fragments(fragments);
     }

@@ -50,6 +50,7 @@ pub fn report() -> RunReport {
         hooks: vec![],
         skipped: vec![],
         saturation_msg_per_s: vec![],
+        breakdown: None,
         unknown: wirelap_report::Unknown::default(),
         notes: vec!["stopped by Ctrl-C".into()],
     }

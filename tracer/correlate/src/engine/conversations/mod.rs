@@ -14,6 +14,7 @@ mod unknown;
 pub use reads::ReadOutput;
 
 use super::sockets::Sockets;
+use crate::breakdown::Dimension;
 use crate::config::Config;
 use crate::flow::{ClosedConnections, DecoderOutput, FlowTable, RecentPackets, Topics};
 use crate::ids::Direction;
@@ -50,7 +51,9 @@ pub struct Conversations {
 impl Conversations {
     /// None seen yet.
     pub fn new(config: Arc<Config>) -> Conversations {
-        let topics = Topics::new(config.topics);
+        let by = |dimension| config.by.contains(&dimension);
+        let topics = Topics::new(config.topics || by(Dimension::Topic));
+        let client_names = Topics::new(by(Dimension::Client));
         Conversations {
             flows: FlowTable::new(&config),
             sockets: Sockets::default(),
@@ -61,7 +64,7 @@ impl Conversations {
             closing: VecDeque::new(),
             closed: ClosedConnections::default(),
             swept: Nanos(0),
-            found: DecoderOutput { topics, ..DecoderOutput::default() },
+            found: DecoderOutput { topics, client_names, ..DecoderOutput::default() },
             carried: None,
             config,
         }
@@ -100,6 +103,11 @@ impl Conversations {
     /// The name of a topic, if names are kept.
     pub fn topic(&self, id: TopicId) -> Option<&[u8]> {
         self.found.topics.name(id)
+    }
+
+    /// A name that a client gave itself.
+    pub fn client_name(&self, id: TopicId) -> Option<&[u8]> {
+        self.found.client_names.name(id)
     }
 
     /// The bytes in the last event's packet.

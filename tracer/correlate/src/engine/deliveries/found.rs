@@ -17,6 +17,7 @@ impl Deliveries {
         if !found.fragments.is_empty() || !found.ordered.is_empty() {
             self.carry_found(at, direction, c);
         }
+        c.note_clients(direction);
         self.note_missed(at, direction, c);
         note_unread(direction, c);
         note_readers_own(direction, c);
@@ -97,6 +98,9 @@ impl Deliveries {
         let read = || flows.flow(direction)?.marks.read_at(found.extent);
         let read = if may_go_on { read() } else { None };
         if self.messages.is_past(&new, read) {
+            if !is_warmup {
+                c.note_sent(direction, row, new.topic, true);
+            }
             if let Some(row) = c.accounts.rows.get_mut(row) {
                 row.counts.of_sent(is_warmup).grow(1);
             }
@@ -127,6 +131,9 @@ impl Deliveries {
         self.enter(&new, key, joined, c.conversations.flows_mut());
         self.note_answer(&new, key, c.conversations.flows_mut());
         self.note_release(key, c.conversations.flows());
+        if joined == Joined::New && !was_sent && !found.duplicate && !is_warmup {
+            c.note_sent(direction, row, new.topic, true);
+        }
         let Some(row) = c.accounts.rows.get_mut(row) else {
             return;
         };

@@ -105,6 +105,7 @@ impl Deliveries {
         let is_partial = !self.config.packets_only && begins_elsewhere(delivery);
         let one_way = delivery.one_way().filter(|_| whole && !is_partial);
         let now = c.coverage.now();
+        c.note_delivered(delivery, one_way);
         let Some(row) = c.accounts.rows.get_mut(delivery.group) else {
             return;
         };

@@ -1,6 +1,7 @@
 //! Messages from the moment that they are found until they are handed out, or given up.
 
 mod assemble;
+mod breakdown;
 mod datagrams;
 mod expire;
 mod found;

@@ -211,6 +211,10 @@ impl Deliveries {
         let is_whole = whole(&first);
         if let Some((row, stamp)) = self.messages.lose_origin(key) {
             uncount(row, stamp, &mut c.accounts.rows);
+            if !stamp.is_some_and(|stamp| stamp.warmup) {
+                let topic = self.messages.message(message).and_then(|message| message.topic);
+                c.note_sent(direction, row, topic, false);
+            }
         }
         self.note_ends(key, is_remote, &first, c);
         let mut ends = std::mem::take(&mut self.ends);
@@ -272,6 +276,13 @@ impl Deliveries {
         }
         uncount(before, stamp, rows);
         let is_warmup = stamp.is_some_and(|stamp| stamp.warmup);
+        let message = self.messages.leg(key).map(|leg| leg.message);
+        let topic = message.and_then(|message| self.messages.message(message)?.topic);
+        if !is_warmup {
+            c.note_sent(direction, before, topic, false);
+            c.note_sent(direction, row, topic, true);
+        }
+        let rows = &mut c.accounts.rows;
         if let Some(now) = rows.get_mut(row) {
             now.counts.of_sent(is_warmup).grow(1);
         }

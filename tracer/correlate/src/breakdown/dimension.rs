@@ -1,0 +1,57 @@
+//! What rows can be told apart by.
+
+/// The most dimensions of one breakdown.
+pub const MAX_NESTED: usize = 4;
+
+/// What rows can be told apart by.
+///
+/// Client, connection, process and host are those of the publisher for a message that is sent, and those of the subscriber for one
+/// that is delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dimension {
+    /// The topic, subject or key expression.
+    Topic,
+    /// The name that a client gives itself.
+    Client,
+    /// The connection, by its addresses.
+    Connection,
+    /// The process.
+    Process,
+    /// The IP address.
+    Host,
+    /// The protocol, or the middleware's name.
+    Protocol,
+    /// The broker, or the address that serves.
+    Broker,
+}
+
+impl Dimension {
+    /// Every dimension.
+    pub const ALL: [Dimension; 7] = [
+        Dimension::Topic,
+        Dimension::Client,
+        Dimension::Connection,
+        Dimension::Process,
+        Dimension::Host,
+        Dimension::Protocol,
+        Dimension::Broker,
+    ];
+
+    /// The name on the command line, in tables and in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Dimension::Topic => "topic",
+            Dimension::Client => "client",
+            Dimension::Connection => "connection",
+            Dimension::Process => "process",
+            Dimension::Host => "host",
+            Dimension::Protocol => "protocol",
+            Dimension::Broker => "broker",
+        }
+    }
+
+    /// The dimension of this name.
+    pub fn of_name(name: &str) -> Option<Dimension> {
+        Dimension::ALL.into_iter().find(|dimension| dimension.name() == name)
+    }
+}

@@ -1,0 +1,246 @@
+//! The rows of a breakdown.
+
+use super::bins::BoundedBins;
+use super::dimension::{Dimension, MAX_NESTED};
+use arrayvec::ArrayVec;
+use rustc_hash::FxHashMap;
+use std::net::{IpAddr, SocketAddr};
+use wirelap_events::{FlowId, GroupId, Nanos, Pid, Saturate, TopicId};
+
+/// Rows that are told apart. With one more, the least eighth of them go into the rest.
+pub const MAX_ROWS: usize = 32_768;
+
+/// Connections whose clients have a name, both ends counted.
+const MAX_NAMED: usize = 262_144;
+
+/// Addresses that are told apart.
+const MAX_HOSTS: usize = 65_536;
+
+/// What is not known, in a key.
+pub const UNKNOWN: u64 = u64::MAX;
+
+/// One number for each dimension; those beyond are 0.
+pub type RowKey = [u64; MAX_NESTED];
+
+/// The end of a message that a row is of: who sent it, or who got it.
+#[derive(Clone, Copy, Debug)]
+pub struct MessageEnd {
+    /// What this end sends.
+    pub flow: FlowId,
+    /// Its address, and that of the other end.
+    pub addresses: [SocketAddr; 2],
+    /// Its process, if it is on this host and known.
+    pub pid: Option<Pid>,
+}
+
+/// What one row adds up to.
+#[derive(Clone, Debug, Default)]
+pub struct RowFigures {
+    pub sent: u64,
+    pub delivered: u64,
+    pub matched: u64,
+    pub payload_bytes: u64,
+    pub one_way: BoundedBins,
+}
+
+impl RowFigures {
+    /// How much it counts when there are too many.
+    pub fn messages(&self) -> u64 {
+        self.sent.saturating_add(self.delivered)
+    }
+
+    pub fn merge(&mut self, other: &RowFigures) {
+        self.sent.grow(other.sent);
+        self.delivered.grow(other.delivered);
+        self.matched.grow(other.matched);
+        self.payload_bytes.grow(other.payload_bytes);
+        self.one_way.merge(&other.one_way);
+    }
+}
+
+/// The rows.
+#[derive(Debug)]
+pub struct BreakdownTable {
+    pub by: ArrayVec<Dimension, MAX_NESTED>,
+    pub rows: FxHashMap<RowKey, RowFigures>,
+    /// Rows that there was no room for.
+    pub rest: RowFigures,
+    /// How often a row went into the rest.
+    pub evicted: u64,
+    /// The clients' names, by what they send.
+    names: FxHashMap<FlowId, TopicId>,
+    pub hosts: Vec<IpAddr>,
+    host_ids: FxHashMap<IpAddr, u64>,
+    /// The addresses of connections that are rows.
+    pub connections: FxHashMap<u64, [SocketAddr; 2]>,
+    limit: usize,
+}
+
+impl BreakdownTable {
+    /// No rows yet; `None` without dimensions. Only the first of each, and at most [`MAX_NESTED`], count.
+    pub fn new(by: &[Dimension]) -> Option<BreakdownTable> {
+        let mut all = ArrayVec::new();
+        for &dimension in by {
+            if !all.contains(&dimension) && !all.is_full() {
+                all.push(dimension);
+            }
+        }
+        (!all.is_empty()).then(|| BreakdownTable {
+            by: all,
+            rows: FxHashMap::default(),
+            rest: RowFigures::default(),
+            evicted: 0,
+            names: FxHashMap::default(),
+            hosts: Vec::new(),
+            host_ids: FxHashMap::default(),
+            connections: FxHashMap::default(),
+            limit: MAX_ROWS,
+        })
+    }
+
+    /// A client gives itself a name.
+    pub fn name(&mut self, flow: FlowId, client: TopicId) {
+        if self.names.len() < MAX_NAMED || self.names.contains_key(&flow) {
+            self.names.insert(flow, client);
+        }
+    }
+
+    /// A conversation is forgotten. Its row stays.
+    pub fn forget(&mut self, serial: u64) {
+        let first = serial << 1;
+        self.names.remove(&FlowId(first));
+        self.names.remove(&FlowId(first | 1));
+    }
+
+    /// A message was found where it begins.
+    pub fn sent(&mut self, group: GroupId, topic: Option<TopicId>, end: &MessageEnd) {
+        self.row(group, topic, end).sent.grow(1);
+    }
+
+    /// A message that was counted as sent does not begin there.
+    pub fn not_sent(&mut self, group: GroupId, topic: Option<TopicId>, end: &MessageEnd) {
+        let sent = &mut self.row(group, topic, end).sent;
+        *sent = sent.saturating_sub(1);
+    }
+
+    /// A message was read.
+    pub fn delivered(
+        &mut self,
+        (group, topic): (GroupId, Option<TopicId>),
+        end: &MessageEnd,
+        payload: u64,
+        one_way: Option<Nanos>,
+    ) {
+        let row = self.row(group, topic, end);
+        row.delivered.grow(1);
+        row.payload_bytes.grow(payload);
+        if let Some(one_way) = one_way {
+            row.matched.grow(1);
+            row.one_way.add(one_way);
+        }
+    }
+
+    fn row(&mut self, group: GroupId, topic: Option<TopicId>, end: &MessageEnd) -> &mut RowFigures {
+        let mut key = RowKey::default();
+        let number = |id: Option<TopicId>| id.map_or(UNKNOWN, |id| u64::from(id.0));
+        for (index, dimension) in self.by.clone().into_iter().enumerate() {
+            key[index] = match dimension {
+                Dimension::Topic => number(topic),
+                Dimension::Client => number(self.names.get(&end.flow).copied()),
+                Dimension::Connection => end.flow.0 >> 1,
+                Dimension::Process => end.pid.map_or(UNKNOWN, |pid| u64::from(pid.0)),
+                Dimension::Host => self.host(end.addresses[0].ip()),
+                Dimension::Protocol | Dimension::Broker => u64::from(group.0),
+            };
+        }
+        if self.rows.len() >= self.limit && !self.rows.contains_key(&key) {
+            self.evict();
+        }
+        if self.by.contains(&Dimension::Connection) {
+            self.connections.entry(end.flow.0 >> 1).or_insert(end.addresses);
+        }
+        self.rows.entry(key).or_default()
+    }
+
+    fn host(&mut self, address: IpAddr) -> u64 {
+        if let Some(&known) = self.host_ids.get(&address) {
+            return known;
+        }
+        if self.hosts.len() >= MAX_HOSTS {
+            return UNKNOWN;
+        }
+        let id = self.hosts.len() as u64;
+        self.hosts.push(address);
+        self.host_ids.insert(address, id);
+        id
+    }
+
+    /// Puts the least eighth of the rows into the rest.
+    fn evict(&mut self) {
+        let mut weights: Vec<(u64, RowKey)> =
+            self.rows.iter().map(|(key, row)| (row.messages(), *key)).collect();
+        let most = weights.len().saturating_sub(1);
+        let count = (weights.len() / 8).min(most);
+        weights.select_nth_unstable(count);
+        for (_, key) in weights.iter().take(count.saturating_add(1)) {
+            if let Some(row) = self.rows.remove(key) {
+                self.rest.merge(&row);
+                self.evicted.grow(1);
+            }
+        }
+        if let Some(at) = self.by.iter().position(|&by| by == Dimension::Connection) {
+            let open: rustc_hash::FxHashSet<u64> = self.rows.keys().map(|key| key[at]).collect();
+            self.connections.retain(|serial, _| open.contains(serial));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn end(flow: u64) -> MessageEnd {
+        let at = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
+        MessageEnd { flow: FlowId(flow), addresses: [at(4000), at(1883)], pid: Some(Pid(7)) }
+    }
+
+    #[test]
+    fn ends_are_told_apart_by_name_and_topic() {
+        let mut table = BreakdownTable::new(&[Dimension::Client, Dimension::Topic]).unwrap();
+        table.name(FlowId(2), TopicId(5));
+        let topic = Some(TopicId(9));
+        table.sent(GroupId(0), topic, &end(2));
+        table.delivered((GroupId(0), topic), &end(4), 10, Some(Nanos(100)));
+        table.delivered((GroupId(0), topic), &end(6), 10, None);
+        let row = |key: [u64; 2]| &table.rows[&[key[0], key[1], 0, 0]];
+        assert_eq!((row([5, 9]).sent, row([5, 9]).delivered), (1, 0));
+        let unnamed = row([UNKNOWN, 9]);
+        assert_eq!((unnamed.delivered, unnamed.matched, unnamed.payload_bytes), (2, 1, 20));
+        table.not_sent(GroupId(0), topic, &end(2));
+        assert_eq!(table.rows[&[5, 9, 0, 0]].sent, 0);
+    }
+
+    #[test]
+    fn the_least_go_into_the_rest_and_nothing_is_lost() {
+        let mut table = BreakdownTable::new(&[Dimension::Topic]).unwrap();
+        table.limit = 64;
+        for n in 0..10_000u32 {
+            table.sent(GroupId(0), Some(TopicId(n)), &end(2));
+            table.delivered((GroupId(0), Some(TopicId(0))), &end(3), 1, Some(Nanos(5)));
+        }
+        assert!(table.rows.len() <= 64 && table.evicted > 9_000);
+        assert_eq!(table.rows[&[0, 0, 0, 0]].delivered, 10_000);
+        let sent: u64 = table.rows.values().map(|row| row.sent).sum();
+        assert_eq!(sent + table.rest.sent, 10_000);
+    }
+
+    #[test]
+    fn a_connection_that_ends_loses_its_name_and_not_its_row() {
+        let mut table = BreakdownTable::new(&[Dimension::Connection]).unwrap();
+        table.name(FlowId(2), TopicId(5));
+        table.sent(GroupId(0), None, &end(2));
+        table.forget(1);
+        assert!(table.names.is_empty() && table.connections.contains_key(&1));
+        assert!(BreakdownTable::new(&[]).is_none());
+    }
+}

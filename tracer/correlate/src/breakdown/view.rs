@@ -1,0 +1,36 @@
+//! What a snapshot has of a breakdown.
+
+use super::dimension::Dimension;
+use crate::stats::Summary;
+
+/// Rows by what the user asked for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Breakdown {
+    /// What the rows are told apart by, the outermost first.
+    pub by: Vec<Dimension>,
+    /// The rows, those with the most messages first.
+    pub rows: Vec<BreakdownRow>,
+    /// All other rows together; without names.
+    pub rest: BreakdownRow,
+    /// The number of rows that are listed in no snapshot but added up in the rest, those that had to make room counted each time.
+    pub rest_rows: u64,
+    /// Whether rows had to make room for others, so that listed rows may lack messages, which are then in the rest.
+    pub is_crowded: bool,
+}
+
+/// One row of a breakdown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BreakdownRow {
+    /// A name for each dimension; `None` where it is not known.
+    pub names: Vec<Option<String>>,
+    /// Messages that were sent.
+    pub sent: u64,
+    /// Messages that were read.
+    pub delivered: u64,
+    /// Of those, the ones that were followed from end to end.
+    pub matched: u64,
+    /// Payload bytes of what was read.
+    pub payload_bytes: u64,
+    /// The one-way latency of what was read.
+    pub one_way: Summary,
+}
