@@ -13,6 +13,7 @@
 //! | `stash` | keeps payload that comes in a record of its own |
 //! | `filter` | process trees and cgroups |
 //! | `kernel` | facts about the running kernel |
+//! | `urgency` | raises the reading thread's priority while it has fallen behind |
 //! | [`doctor`] | examines which observations this machine allows |
 
 mod attach;
@@ -29,6 +30,7 @@ mod object;
 mod percpu;
 mod stash;
 mod tls;
+mod urgency;
 
 pub use capture::{Capture, MAX_BATCH, ProbeCounters};
 pub use config::{Config, Datagrams};
@@ -36,3 +38,4 @@ pub use decode::UnixConnection;
 pub use doctor::Doctor;
 pub use error::{AttachError, CaptureError};
 pub use hooks::ChosenHook;
+pub use urgency::Urgency;

@@ -7,6 +7,7 @@ use landlock::{
     ABI, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetError,
 };
+use rustix::process::{Resource, Rlimit, setrlimit};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
@@ -39,6 +40,13 @@ const BITS: u32 = 64;
 /// Gives up all capabilities but `kept`, permanently: programs that are executed later do not have more either. Must be
 /// called before other threads are started. Errors are ignored: wirelap works with more rights than it needs, too.
 pub fn confine(kept: CapabilitySet) {
+    confine_with(kept, 0);
+}
+
+/// Confines, and leaves threads the right to take this real-time priority at most.
+fn confine_with(kept: CapabilitySet, real_time: u64) {
+    let limit = Rlimit { current: Some(real_time), maximum: Some(real_time) };
+    let _ = setrlimit(Resource::Rtprio, limit);
     let _ = set_no_new_privs(true);
     for bit in 0..BITS {
         // The kernel refuses this without CAP_SETPCAP: then no_new_privs alone keeps executed programs without rights.
@@ -48,10 +56,13 @@ pub fn confine(kept: CapabilitySet) {
     keep(kept);
 }
 
+/// The real-time priority that the thread which reads events takes while it has fallen behind.
+const READER_PRIORITY: u64 = 1;
+
 /// Gives up what wirelap does not need to trace: all capabilities but those to attach, and the right to change or to execute
 /// files, which root would have without any capability. Files that are open stay usable.
 pub fn confine_tracer() {
-    confine(ATTACH);
+    confine_with(ATTACH, READER_PRIORITY);
     // The kernel may lack Landlock (before 5.13, or switched off): it is an additional barrier only.
     let _ = forbid_changes();
 }
@@ -64,7 +75,7 @@ const ATTACH_TO_PROGRAMS: CapabilitySet =
 /// Gives up what wirelap does not need to trace and to attach to the libraries of other programs. Landlock would hide these
 /// programs, so it is not used.
 pub fn confine_tls_tracer() {
-    confine(ATTACH.union(ATTACH_TO_PROGRAMS));
+    confine_with(ATTACH.union(ATTACH_TO_PROGRAMS), READER_PRIORITY);
 }
 
 /// Gives up what wirelap does not need to read recordings and captures: all capabilities but to read any file, and the right

@@ -14,7 +14,7 @@ use std::collections::hash_map::Entry;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use wirelap_capture::{Capture, CaptureError, MAX_BATCH, ProbeCounters};
+use wirelap_capture::{Capture, CaptureError, MAX_BATCH, ProbeCounters, Urgency};
 use wirelap_correlate::{
     Correlator, DeliverySink, Evidence, Group, ProbeEvents, ProbeLoss, Snapshot, TracerCost, Trust,
 };
@@ -56,6 +56,7 @@ pub struct Findings<S> {
 /// The state of the thread.
 pub struct SessionThread<S> {
     pub capture: Capture,
+    pub urgency: Urgency,
     pub correlator: Correlator,
     pub sink: S,
     pub recorder: Option<Recorder>,
@@ -216,8 +217,10 @@ impl<S: DeliverySink> SessionThread<S> {
             annotator.event(event, correlator, sink, recorder);
         })?;
         let is_empty = count < MAX_BATCH;
+        let behind = if is_empty { Nanos(0) } else { machine::now() - last };
+        self.urgency.read((!is_empty).then(|| Duration::from_nanos(behind.0)));
         if let Some(windows) = &mut self.windows {
-            windows.taken(if is_empty { Nanos(0) } else { machine::now() - last });
+            windows.taken(behind);
         }
         // A ring buffer that is empty now had all events from before the call. Otherwise the last event is the limit.
         Ok((count, if is_empty { before } else { last.min(before) }))

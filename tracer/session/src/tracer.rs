@@ -14,7 +14,7 @@ use rustix::thread::CapabilitySet;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use wirelap_capture::{AttachError, Capture, ChosenHook};
+use wirelap_capture::{AttachError, Capture, ChosenHook, Urgency};
 use wirelap_correlate::{Correlator, DeliverySink, Snapshot};
 use wirelap_process::{Failure, remedy, rights};
 use wirelap_recording::Recorder;
@@ -60,6 +60,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         let (commands, receiver) = Commands::channel();
         let session = SessionThread {
             capture,
+            urgency: Urgency::default(),
             correlator: Correlator::new(config),
             sink,
             recorder,

@@ -80,6 +80,7 @@ pub fn five(seconds: u64) -> Snapshot {
         since: Nanos::from_millis(100_000),
         groups,
         united: Vec::new(),
+        breakdown: None,
         trust: trust(seconds * 260_000),
         unknown: wirelap_correlate::Unknown::default(),
         notes: Vec::new(),
