@@ -313,7 +313,7 @@ prop_compose! {
         let notes = unknown_sockets.map(|events| SnapshotNote::UnknownSockets { events });
         let unknown = Unknown { rows: traffic, other_connections: lost, other_bytes: bytes };
         let notes = notes.into_iter().collect();
-        Snapshot { at, since, groups, united: Vec::new(), trust, notes, unknown }
+        Snapshot { at, since, groups, united: Vec::new(), breakdown: None, trust, notes, unknown }
     }
 }
 

@@ -108,7 +108,11 @@ mod tests {
         let raised = urgency.raised() == 1;
         let policy = status.lines().find(|line| line.starts_with("policy"));
         if let Some(policy) = policy {
-            assert_eq!(policy.trim_end().ends_with(&libc::SCHED_RR.to_string()), raised, "{policy}");
+            assert_eq!(
+                policy.trim_end().ends_with(&libc::SCHED_RR.to_string()),
+                raised,
+                "{policy}"
+            );
         }
         urgency.read(None);
         let is_fair = urgency.scheduling == Scheduling::Fair;

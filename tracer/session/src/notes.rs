@@ -17,8 +17,7 @@ use wirelap_process::Failure;
 use wirelap_process::outputs::{self, Outputs};
 use wirelap_process::remedy;
 use wirelap_recording::{
-    Encoder, KeptEvents, Note, Recorder, Rotation, Section, Settings, WriteFailed,
-    Written,
+    Encoder, KeptEvents, Note, Recorder, Rotation, Section, Settings, WriteFailed, Written,
 };
 use wirelap_report::{Environment, RunReport};
 

@@ -32,7 +32,7 @@ pub struct LiveArgs {
         num_args = 1..,
         conflicts_with_all = [
             "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
-            "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin", "keep",
+            "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin", "keep", "keep_size",
         ]
     )]
     pub replay: Vec<PathBuf>,
@@ -41,10 +41,14 @@ pub struct LiveArgs {
     #[arg(long, value_name = "FOLDER")]
     pub save_to: Option<PathBuf>,
 
-    /// How long packets are kept in memory, so that e writes those of a message to a file: 32 MiB at most, and none while more than
-    /// 400,000 events come in a second. 0s keeps none
+    /// How long packets are kept in memory, so that e writes those of a message to a file: --keep-size at most, and none while more
+    /// than 400,000 events come in a second. 0s keeps none
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "60s")]
     pub keep: Duration,
+
+    /// The most bytes of packets that are kept in memory: 32M reach back about 18 s at 1,000 messages a second
+    #[arg(long, value_name = "BYTES", value_parser = quantity::bytes, default_value = "32M")]
+    pub keep_size: u64,
 
     /// The screen writes no files and starts no workloads, so that no process keeps rights for that
     #[arg(long, conflicts_with_all = ["on", "save_to"])]

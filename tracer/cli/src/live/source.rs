@@ -14,9 +14,6 @@ use wirelap_replay::message::{self, NotKept};
 use wirelap_session::{Commands, machine};
 use wirelap_tui::{Experiments, ProbeHook, ProbeSetup, Request, Source};
 
-/// The most bytes of packets and other events that are kept in memory.
-const KEPT_BYTES: usize = 32 << 20;
-
 /// The most events a second that are kept.
 const KEPT_RATE: u64 = 400_000;
 
@@ -75,7 +72,7 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
             Err(NotKept) => {
                 let since = kept.since.map_or(Nanos(0), |since| machine::now() - since);
                 format!(
-                    "the packets of this message are not kept any more, only those of the last {since} ({} at most)",
+                    "the packets of this message are not kept any more, only those of the last {since} ({} at most: --keep-size)",
                     human::bytes(limits.bytes as f64)
                 )
             }
@@ -87,7 +84,8 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
 pub fn keep_limits(args: &LiveArgs) -> Option<KeepLimits> {
     let time = Nanos(u64::try_from(args.keep.as_nanos()).unwrap_or(u64::MAX));
     let is_wanted = args.shows_screen() && !args.watch_only && time != Nanos(0);
-    is_wanted.then_some(KeepLimits { time, bytes: KEPT_BYTES, rate: KEPT_RATE })
+    let bytes = usize::try_from(args.keep_size).unwrap_or(usize::MAX);
+    is_wanted.then_some(KeepLimits { time, bytes, rate: KEPT_RATE })
 }
 
 /// How the probes are attached.
