@@ -55,7 +55,9 @@ pub use engine::{Correlator, DeliverySink};
 pub use flow::{Piece, Reassembly};
 pub use rows::Counts;
 pub use stats::Distribution as Histogram;
-pub use stats::{HistoryPoint, PartialFigures, PartialView, Rate, SegmentStat, Summary};
+pub use stats::{
+    HistoryPoint, PartialFigures, PartialView, Rate, RequestFigures, SegmentStat, Summary,
+};
 pub use threads::{QuotaSeen, Scheduling};
 pub use trust::{Doubt, DoubtReason, Reliability, TrustFacts};
 pub use view::{

@@ -243,6 +243,14 @@ pub trait FrameSink {
     /// Reports that readers get the messages of this sender, which is part of its [`GlobalKey`]s, in the order of their
     /// numbers, so a missing message delays all later ones. Messages before number `first` are no longer retransmitted.
     fn in_order(&mut self, _origin: [u8; 16], _first: u64) {}
+
+    /// Reports that the bytes of `extent`, of which some may still have to come, are a request. The other end answers it with a
+    /// reply of the same number, and no other open request of this direction has that number.
+    fn requests(&mut self, _number: u64, _extent: ByteRange) {}
+
+    /// Reports that the bytes of `extent`, of which some may still have to come, are the reply to the request of the other
+    /// direction with this number.
+    fn replies(&mut self, _number: u64, _extent: ByteRange) {}
 }
 
 impl<F: FnMut(&Frame<'_>)> FrameSink for F {

@@ -16,7 +16,7 @@
 //! | [`grid`], [`table`], [`bytes_table`], [`doctor_table`] | tables for the terminal |
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`footprint`] | memory and CPU time, idle and busy, and the size of a client program |
-//! | [`Partial`] | messages that this host shows in part |
+//! | [`Partial`], [`Requests`] | messages that this host shows in part, and requests to another host |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
 //! | [`unknown`] | traffic that is not decoded |
 //! | [`words`] | the words of verdicts, doubts, notes and traffic that is not decoded |
@@ -45,6 +45,7 @@ mod partial;
 mod process;
 mod reliability;
 pub mod repetition;
+mod requests;
 pub mod run;
 mod sample_origin;
 pub mod scenario;
@@ -71,6 +72,7 @@ pub use partial::{Partial, View};
 pub use repetition::{
     Histograms, IdleUse, ProcessUse, SegmentHistogram, SentAtRate, TimeSpent, TimeSpentRow, UsageAt,
 };
+pub use requests::Requests;
 pub use run::{
     ClientSize, EthernetBytes, GroundTruth, Hook, Incomplete, Latency, LegBytes, Messages,
     OperationBytes, Overhead, PartsBytes, PerMessageBytes, Process, Reliability, Repetition,

@@ -1,6 +1,7 @@
 //! What is known of messages that this host shows in part, because whoever sent or read them is elsewhere.
 
-use crate::{Distribution, RunResult, SegmentRow, human};
+use crate::human::times;
+use crate::{Distribution, Requests, RunResult, SegmentRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate::{Group, PartialFigures};
@@ -81,6 +82,9 @@ pub struct Partial {
     pub acknowledged_late_ns: Distribution,
     /// Messages over TCP whose acknowledgement was not seen.
     pub unacknowledged: u64,
+    /// Round trips of requests to another host; absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requests: Option<Requests>,
     /// From a message's first stage on this host to its last.
     pub here_ns: Distribution,
     /// Where that time went. The shares add up to 1.
@@ -101,6 +105,7 @@ impl From<&PartialFigures> for Partial {
             acknowledged_ns: of.acknowledged.into(),
             acknowledged_late_ns: of.delayed.into(),
             unacknowledged: of.unacknowledged,
+            requests: Requests::of(&of.requests),
             here_ns: of.here.into(),
             segments: of.segments.iter().map(SegmentRow::from).collect(),
             sched_gap_ns: of.sched_gap.into(),
@@ -157,6 +162,7 @@ impl Partial {
         if self.acknowledged_ns.count > 0 && self.unacknowledged > 0 {
             lines.push(("", format!("{} not acknowledged yet", exact(self.unacknowledged))));
         }
+        lines.extend(self.requests.iter().flat_map(Requests::lines));
         lines
     }
 }
@@ -172,9 +178,4 @@ pub fn lines(result: &RunResult) -> Vec<(&'static str, String)> {
 
 fn timed(of: &Distribution, words: &str) -> Option<String> {
     (of.count > 0).then(|| format!("{}, {words}", times(of)))
-}
-
-fn times(of: &Distribution) -> String {
-    let time = |ns| human::time_ns(Some(ns));
-    format!("p50 {}, p99 {}, max {}", time(of.p50), time(of.p99), time(of.max))
 }

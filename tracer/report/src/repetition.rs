@@ -3,7 +3,7 @@
 
 use crate::{
     Connections, Distribution, GroundTruth, MachineState, Messages, Overhead, RttHalf, Scheduling,
-    Throughput, Trust, UnixClients,
+    Throughput, Trust, UnixClients, View,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,9 @@ pub struct Repetition {
     /// Payload bytes of the matched messages.
     #[serde(default)]
     pub payload_bytes: u64,
+    /// From where its messages were seen; absent if none was, and in files of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<View>,
     /// One-way latency on the wire.
     pub one_way_ns: Distribution,
     /// Half the round trip; absent unless pacing is ping-pong.

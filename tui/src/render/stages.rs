@@ -21,6 +21,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use wirelap_correlate::snapshot::{Group, SegmentStat};
 use wirelap_events::{Nanos, Segment};
+use wirelap_report::View;
 
 /// Width of the median at a bar's end with the space before it, in columns.
 const MEDIAN: u16 = 8;
@@ -50,8 +51,12 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
                 name_width.into(),
             )));
             spans.push(Span::raw(" "));
-            spans.extend(bar(&group.segments, length, theme));
-            spans.push(Span::raw(" ".repeat(usize::from(bar_width - length))));
+            if let Some(why) = why_no_bar(group) {
+                spans.push(Span::styled(text::left(&why, bar_width.into()), theme.dim()));
+            } else {
+                spans.extend(bar(&group.segments, length, theme));
+                spans.push(Span::raw(" ".repeat(usize::from(bar_width - length))));
+            }
             spans.push(Span::raw(median(group)));
             Line::from(spans)
         })
@@ -73,6 +78,12 @@ pub fn row_at(app: &App, area: Rect, y: u16) -> Option<usize> {
     let shown = window(app.rows().len(), app.position(), usize::from(body.height));
     let line = usize::from(y.checked_sub(body.y)?);
     Some(shown.start + line).filter(|at| shown.contains(at))
+}
+
+/// Why a row has neither a bar nor latencies; `None` if it has, or has seen no message.
+fn why_no_bar(group: &Group) -> Option<String> {
+    let view = View::of(group).filter(|_| group.segments.is_empty())?;
+    Some(format!("{}: {}", view.in_words(), view.why_no_latency()?))
 }
 
 fn median(group: &Group) -> String {

@@ -4,8 +4,9 @@ use super::found::{Found, FoundFragments};
 use super::identity::{content, identify};
 use super::output::DecoderOutput;
 use super::requests::Released;
+use super::round_trips::FoundExchange;
 use crate::bytes::Ledger;
-use wirelap_events::{Frame, FrameClass, Offset, RequestLimits};
+use wirelap_events::{ByteRange, Frame, FrameClass, Offset, RequestLimits};
 use wirelap_protocols::{Fragments, FrameSink, Protocol, Side};
 
 /// Kinds of frames that bear on messages and are none.
@@ -155,5 +156,15 @@ impl FrameSink for Collector<'_> {
 
     fn in_order(&mut self, origin: [u8; 16], first: u64) {
         self.found.ordered.push((self.side, origin, first));
+    }
+
+    fn requests(&mut self, number: u64, extent: ByteRange) {
+        let found = FoundExchange { side: self.side, number, extent, is_reply: false };
+        self.found.exchanges.push(found);
+    }
+
+    fn replies(&mut self, number: u64, extent: ByteRange) {
+        let found = FoundExchange { side: self.side, number, extent, is_reply: true };
+        self.found.exchanges.push(found);
     }
 }

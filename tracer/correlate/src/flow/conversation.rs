@@ -109,6 +109,7 @@ impl Conversation {
                 .held_bytes()
                 .saturating_add(flow.head.bytes.capacity())
                 .saturating_add(stream)
+                .saturating_add(flow.round_trips.as_ref().map_or(0, |trips| trips.held_bytes()))
         });
         let decoder = match &self.state {
             State::Decoding(_, connection) => connection.held_bytes(),

@@ -9,6 +9,7 @@ use super::output::DecoderOutput;
 use super::pieces::Pieces;
 use super::reassembly::Reassembly;
 use super::requests::{PendingRelease, RELEASES, REQUESTS, Request};
+use super::round_trips::{RoundTrips, UnreadReply};
 use super::seen_bytes::SeenBytes;
 use super::unwrap::Unwrap;
 use super::window::Window;
@@ -71,6 +72,8 @@ pub struct Flow {
     pub requests: Option<Box<Ring<Request, REQUESTS>>>,
     /// The last permissions to pass messages on; most flows have none.
     pub releases: Option<VecDeque<PendingRelease>>,
+    /// Its open requests, and its replies that are not read yet; most flows have none.
+    pub round_trips: Option<Box<RoundTrips>>,
     /// The last time that its receiver may send more messages again.
     pub room: Option<Credit>,
     /// TCP: bytes that no packet brought, from the end of a PDU on.
@@ -132,6 +135,7 @@ impl Flow {
             head: FirstBytes::default(),
             requests: None,
             releases: None,
+            round_trips: None,
             room: None,
             hole: None,
             last: None,
@@ -175,6 +179,11 @@ impl Flow {
         if let Some(requests) = &mut self.requests {
             requests.newest_mut().awaits_commit = true;
         }
+    }
+
+    /// The first reply in it that is not read yet.
+    pub fn first_reply(&self) -> Option<&UnreadReply> {
+        self.round_trips.as_ref()?.first_reply()
     }
 
     /// It lets its receiver pass a message on.
@@ -265,6 +274,9 @@ impl Flow {
         self.last = None;
         self.unseen_before = [PacketHook::Xmit, PacketHook::Rx].map(|hook| self.unseen(hook));
         self.seen = None;
+        if self.round_trips.as_ref().is_some_and(|trips| !trips.is_waiting()) {
+            self.round_trips = None;
+        }
         self.assembling.shrink_to_fit();
         self.bytes.shrink();
         match &mut self.marks {

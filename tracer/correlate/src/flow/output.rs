@@ -2,6 +2,7 @@
 
 use super::found::{Found, FoundFragments};
 use super::requests::Released;
+use super::round_trips::FoundExchange;
 use super::topics::Topics;
 use wirelap_events::TopicId;
 use wirelap_protocols::Side;
@@ -24,6 +25,8 @@ pub struct DecoderOutput {
     pub ordered: Vec<(Side, [u8; 16], u64)>,
     /// Permissions to pass messages on.
     pub released: Vec<Released>,
+    /// Requests that are answered, and their replies.
+    pub exchanges: Vec<FoundExchange>,
     pub topics: Topics,
     /// Names that clients gave themselves: the client's end, and the name's number.
     pub clients: Vec<(Side, TopicId)>,

@@ -4,11 +4,13 @@ mod distribution;
 mod figures;
 mod history;
 mod partial;
+mod requests;
 mod ring;
 mod row;
 
 pub use distribution::Distribution;
 pub use figures::{HISTORY_SECONDS, HistoryPoint, Rate, SegmentStat, Summary};
 pub use partial::{Partial, PartialFigures, PartialView};
+pub use requests::RequestFigures;
 pub use ring::Ring;
 pub use row::{RowStats, ended_at, read_at};

@@ -2,6 +2,7 @@
 
 use super::distribution::Distribution;
 use super::figures::{SegmentStat, Summary};
+use super::requests::{RequestFigures, Requests};
 use super::row::{RowStats, ended_at};
 use wirelap_events::{Delivery, Leg, Nanos, Saturate, Segment, Stage, Total};
 
@@ -43,6 +44,8 @@ pub struct Partial {
     acknowledged: Distribution,
     delayed: Distribution,
     unacknowledged: u64,
+    /// Requests to another host, which replies.
+    pub requests: Requests,
     /// Their rates, their time on this host and its segments.
     pub here: RowStats,
 }
@@ -68,6 +71,8 @@ pub struct PartialFigures {
     pub delayed: Summary,
     /// Sent messages whose acknowledgement was not seen.
     pub unacknowledged: u64,
+    /// Requests of processes on this host to another one, which replies.
+    pub requests: RequestFigures,
     /// From the first stage on this host to the last.
     pub here: Summary,
     /// The segments of that time.
@@ -86,6 +91,7 @@ impl Partial {
             acknowledged: Distribution::new(3),
             delayed: Distribution::new(3),
             unacknowledged: 0,
+            requests: Requests::new(),
             here: RowStats::new(),
         }
     }
@@ -103,6 +109,7 @@ impl Partial {
             mine.merge(theirs);
         }
         self.unacknowledged.grow(other.unacknowledged);
+        self.requests.merge(&other.requests);
         self.here.merge(other.here);
     }
 
@@ -161,6 +168,7 @@ impl Partial {
             acknowledged: self.acknowledged.summary(),
             delayed: self.delayed.summary(),
             unacknowledged: self.unacknowledged,
+            requests: self.requests.figures(),
             here: self.here.one_way(),
             segments: self.here.segments(),
             sched_gap: self.here.sched_gap.summary(),

@@ -48,7 +48,7 @@ pub fn result(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResul
         rate_reached: rate_reached(&all),
         connections: clients::pooled(&all),
         latency: latency(trial.pacing, &all),
-        view: (messages.matched > 0).then_some(View::BothEnds),
+        view: view(messages, &all),
         partial_sight: None,
         segments: segments(&all).rows(),
         sched_gap_ns: sched_gap(&all),
@@ -66,6 +66,12 @@ pub fn result(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResul
     result.partial |= result.is_mostly_undelivered();
     result.judge();
     result
+}
+
+/// From where the messages were seen: from both ends, if some were.
+fn view(messages: Messages, all: &[&Repetition]) -> Option<View> {
+    let followed = (messages.matched > 0).then_some(View::BothEnds);
+    followed.or_else(|| all.iter().find_map(|one| one.view))
 }
 
 /// What was measured at one rate.

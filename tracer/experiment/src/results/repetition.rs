@@ -14,7 +14,7 @@ use wirelap_contract::Role;
 use wirelap_events::{Nanos, Total};
 use wirelap_report::{
     Distribution, Histograms, IdleUse, Messages, ProcessUse, Repetition, Samples, Scheduling,
-    SegmentHistogram, SentAtRate, TimeSpent, Trust, UnixClients, UsageAt,
+    SegmentHistogram, SentAtRate, TimeSpent, Trust, UnixClients, UsageAt, View,
 };
 use wirelap_session::Sampling;
 use wirelap_session::meter::{Meter, UsagePoint, cpu_share};
@@ -35,6 +35,7 @@ pub fn of(position: u32, outcome: &Outcome) -> Repetition {
         throughput: throughput(outcome, messages.delivered),
         rate: sent_at_rate(outcome),
         payload_bytes: tally.payload_bytes,
+        view: view(outcome),
         one_way_ns: tally.one_way.distribution(),
         rtt_half_ns: round_trip::rtt_half(outcome),
         connections: clients::connections(outcome),
@@ -58,6 +59,11 @@ pub fn of(position: u32, outcome: &Outcome) -> Repetition {
         machine: outcome.machine,
         notes: notes::of(outcome),
     }
+}
+
+/// From where the messages were seen. Those of a pause between windows are in no other view.
+fn view(outcome: &Outcome) -> Option<View> {
+    if outcome.tally.matched > 0 { Some(View::BothEnds) } else { groups(outcome).find_map(View::of) }
 }
 
 fn some(samples: &Samples) -> Option<Distribution> {

@@ -1,6 +1,6 @@
 //! The decoder of one connection: requests in one direction, responses in the other.
 
-use super::apis::{Call, FETCH, METADATA, OFFSET_FETCH};
+use super::apis::{Call, FETCH, METADATA, OFFSET_FETCH, PRODUCE};
 use super::calls::PendingRequests;
 use super::fetch::ConsumerPositions;
 use super::fields::{Fields, KafkaFieldError, Parsed};
@@ -139,6 +139,7 @@ impl KafkaConnection {
         let head = self.head(side, bytes, total, true).ok();
         if let Some(head) = &head {
             self.follow(side, head, out);
+            pairs(head, ByteRange::new(range.start, total), out);
             if head.walk.is_some() {
                 return PduStart::OpenPdu(
                     OpenPdu::new(head, total),
@@ -238,6 +239,19 @@ impl Connection for KafkaConnection {
 
     fn gap(&mut self, side: Side) {
         self.ends[side as usize].open = None;
+    }
+}
+
+/// Reports a Produce request, if it gets a response, or such a response. A Fetch is kept waiting on purpose.
+fn pairs(head: &PduHead<'_>, extent: ByteRange, out: &mut dyn FrameSink) {
+    if !head.call.is_some_and(|call| call.key == PRODUCE) {
+        return;
+    }
+    let number = u64::from(head.correlation_id.cast_unsigned());
+    if !head.is_request {
+        out.replies(number, extent);
+    } else if head.wants_response() {
+        out.requests(number, extent);
     }
 }
 

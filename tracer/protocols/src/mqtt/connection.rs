@@ -51,6 +51,7 @@ impl MqttConnection {
             return out.frame(&control(header, FrameClass::Opaque, range));
         };
         if let Some(id) = publish.packet_id {
+            out.requests(id.into(), range);
             self.in_flight[side as usize].sent(id);
             if header.qos() == 2 {
                 self.held[side as usize].hold(id, range.start);
@@ -84,6 +85,23 @@ impl MqttConnection {
                 retained: header.retain(),
             }),
         });
+    }
+
+    /// One end has acknowledged a message of the other. Its first acknowledgement is the reply: of `QoS` 2, the PUBREC.
+    fn acknowledged(
+        &mut self,
+        side: Side,
+        kind: PacketType,
+        id: u16,
+        range: ByteRange,
+        out: &mut dyn FrameSink,
+    ) {
+        if kind != PacketType::Pubcomp {
+            out.replies(id.into(), range);
+        }
+        if kind != PacketType::Pubrec && self.in_flight[side.other() as usize].acknowledged(id) {
+            out.makes_room();
+        }
     }
 
     fn control(
@@ -122,11 +140,9 @@ impl MqttConnection {
                     out.releases(start);
                 }
             }
-            PacketType::Puback | PacketType::Pubcomp => {
-                if let Ok(id) = { fields }.packet_id()
-                    && self.in_flight[side.other() as usize].acknowledged(id)
-                {
-                    out.makes_room();
+            PacketType::Puback | PacketType::Pubrec | PacketType::Pubcomp => {
+                if let Ok(id) = { fields }.packet_id() {
+                    self.acknowledged(side, header.kind, id, range, out);
                 }
             }
             _ => {}

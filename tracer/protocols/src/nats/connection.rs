@@ -55,8 +55,14 @@ impl NatsConnection {
         let Some((message, parts)) = parts else {
             return out.frame(&frame_without_data(pdu.range, name, FrameClass::Opaque));
         };
+        if let Some(number) = jetstream::inbox_number(message.subject) {
+            out.replies(number, pdu.range);
+        }
         if let Some(class) = self.control_class(line.verb.kind, &message, &parts) {
             return out.frame(&frame_without_data(pdu.range, name, class));
+        }
+        if let Some(number) = message.reply.and_then(jetstream::inbox_number) {
+            out.requests(number, pdu.range);
         }
         let payload_len = parts.payload_len as u64;
         out.frame(&Frame {

@@ -17,6 +17,8 @@
 //! in `$JS.ACK.>` has the number of deliveries.
 
 use super::line::MessageLine;
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
 use wirelap_events::FrameClass;
 
 /// The longest JSON answer of the server to a publisher or consumer.
@@ -45,6 +47,15 @@ pub(super) fn is_confirmed_ack(message: &MessageLine<'_>, payload: &[u8]) -> boo
 /// application.
 pub(super) fn is_inbox(subject: &[u8]) -> bool {
     subject.starts_with(b"_INBOX.")
+}
+
+/// A number for a subject for answers. Clients make such a subject for each request.
+pub(super) fn inbox_number(subject: &[u8]) -> Option<u64> {
+    is_inbox(subject).then(|| {
+        let mut hasher = FxHasher::default();
+        hasher.write(subject);
+        hasher.finish()
+    })
 }
 
 /// The class of a message without payload whose header is a status, e.g. `NATS/1.0 404 No Messages`.

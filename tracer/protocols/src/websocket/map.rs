@@ -133,6 +133,10 @@ impl MappedSink<'_> {
     fn end(&self, place: Offset) -> Offset {
         self.inner(place).map_or(place, |inner| self.segments.end(inner))
     }
+
+    fn extent(&self, ByteRange { start, end }: ByteRange) -> ByteRange {
+        ByteRange { start: self.start(start), end: self.end(end) }
+    }
 }
 
 impl FrameSink for MappedSink<'_> {
@@ -141,11 +145,8 @@ impl FrameSink for MappedSink<'_> {
         let (end, len) = (self.end(frame.range.end), frame.range.len());
         let range = ByteRange { start: Offset(end.0.saturating_sub(len)), end };
         let data = frame.data.map(|data| {
-            let ByteRange { start, end } = data.extent;
-            DecodedMessage {
-                extent: ByteRange { start: self.start(start), end: self.end(end) },
-                ..data
-            }
+            let extent = self.extent(data.extent);
+            DecodedMessage { extent, ..data }
         });
         self.out.frame(&Frame { range, data, ..*frame });
     }
@@ -201,5 +202,15 @@ impl FrameSink for MappedSink<'_> {
 
     fn in_order(&mut self, origin: [u8; 16], first: u64) {
         self.out.in_order(origin, first);
+    }
+
+    fn requests(&mut self, number: u64, extent: ByteRange) {
+        let extent = self.extent(extent);
+        self.out.requests(number, extent);
+    }
+
+    fn replies(&mut self, number: u64, extent: ByteRange) {
+        let extent = self.extent(extent);
+        self.out.replies(number, extent);
     }
 }

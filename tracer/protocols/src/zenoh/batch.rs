@@ -2,7 +2,7 @@
 
 use super::fragments::CompleteMessage;
 use super::keys::{KeyExprs, follow, resolve};
-use super::message::NetworkMessage;
+use super::message::{Exchange, NetworkMessage};
 use super::scouting;
 use super::session::{ZenohSession, ZenohSide};
 use super::transport::{FragmentHeader, TransportMessage};
@@ -170,6 +170,11 @@ impl<'s> BatchReader<'s> {
     /// Passes a complete network message to the sink.
     fn message(&mut self, end: u64, message: &NetworkMessage<'_>) {
         let range = self.range_to(end);
+        match message.exchange {
+            Some(Exchange::Request(number)) => self.out.requests(number.into(), range),
+            Some(Exchange::Reply(number)) => self.out.replies(number.into(), range),
+            None => {}
+        }
         let (sender, receiver, scratch) = self.session.ends(self.side);
         let books = KeyTables { sender: &mut sender.keys, receiver: &receiver.keys, scratch };
         self.out.frame(&Frame {

@@ -23,6 +23,15 @@ pub enum KeyExprMapping<'a> {
     Undeclare(u16),
 }
 
+/// What a message is to the query of this number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exchange {
+    /// The query.
+    Request(u32),
+    /// A reply, or the end of all replies.
+    Reply(u32),
+}
+
 /// A network message. It is filled in while it is read, so that fields before a truncated end are kept.
 #[derive(Clone, Copy, Debug)]
 pub struct NetworkMessage<'a> {
@@ -38,6 +47,8 @@ pub struct NetworkMessage<'a> {
     pub key: Option<GlobalKey>,
     /// The declaration about a key expression.
     pub mapping: Option<KeyExprMapping<'a>>,
+    /// The query that it is, or is part of the reply to.
+    pub exchange: Option<Exchange>,
 }
 
 impl<'a> NetworkMessage<'a> {
@@ -50,6 +61,7 @@ impl<'a> NetworkMessage<'a> {
             payload: None,
             key: None,
             mapping: None,
+            exchange: None,
         }
     }
 

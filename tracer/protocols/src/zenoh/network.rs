@@ -22,7 +22,7 @@
 //! Source: zenoh-protocol and zenoh-codec 1.10, `src/network` of each.
 
 use super::body;
-use super::message::{KeyExprMapping, NetworkMessage};
+use super::message::{Exchange, KeyExprMapping, NetworkMessage};
 use super::transport::read_oam;
 use super::wire::{Cursor, CursorError, Parsed, id};
 use wirelap_events::FrameClass;
@@ -50,17 +50,17 @@ impl<'a> NetworkMessage<'a> {
                 body::push(at, self)
             }
             0x1C => {
-                at.z32()?;
+                self.exchange = Some(Exchange::Request(at.z32()?));
                 self.addressed(at, header)?;
                 body::query(at, self)
             }
             0x1B => {
-                at.z32()?;
+                self.exchange = Some(Exchange::Reply(at.z32()?));
                 self.addressed(at, header)?;
                 body::response(at, self)
             }
             0x1A => {
-                at.z32()?;
+                self.exchange = Some(Exchange::Reply(at.z32()?));
                 at.exts(header, |_| Ok(()))?;
                 self.is("ResponseFinal", FrameClass::Other);
                 Ok(())

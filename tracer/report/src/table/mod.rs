@@ -24,7 +24,9 @@ mod trust_line;
 pub use trust_line::trust_line;
 
 use crate::grid::{Align, hang, lay_out};
-use crate::{Distribution, Pacing, Reliability, RunKind, RunReport, RunResult, Scenario, Topology};
+use crate::{
+    Distribution, Pacing, Reliability, RunKind, RunReport, RunResult, Scenario, Topology, View,
+};
 use crate::{explain, human};
 use closing::closing;
 use result_lines::result_lines;
@@ -99,7 +101,7 @@ pub fn cells(report: &RunReport) -> Vec<Vec<String>> {
     rows
 }
 
-/// The meaning of the marks before the names; empty if no result has one.
+/// The meaning of the marks before the names, and the reasons for dashes in place of latencies; empty if there are none.
 pub fn legend(report: &RunReport) -> String {
     let has = |verdict| report.results.iter().any(|result| result.trust.verdict == verdict);
     let mut marks = Vec::new();
@@ -109,10 +111,27 @@ pub fn legend(report: &RunReport) -> String {
     if has(Reliability::Reduced) {
         marks.push("! use with care");
     }
-    if marks.is_empty() {
-        return String::new();
+    let mut lines = String::new();
+    if !marks.is_empty() {
+        lines = format!("{} (reasons below)\n", marks.join(", "));
     }
-    format!("{} (reasons below)\n", marks.join(", "))
+    for (view, why) in views(report) {
+        lines.push_str(&hang("– ", &format!("{}: {why}", view.in_words())));
+    }
+    lines
+}
+
+/// The views of results without one-way latencies, and why there are none.
+fn views(report: &RunReport) -> Vec<(View, &'static str)> {
+    let mut views = Vec::new();
+    for view in report.results.iter().filter_map(|result| result.view) {
+        if let Some(why) = view.why_no_latency()
+            && !views.contains(&(view, why))
+        {
+            views.push((view, why));
+        }
+    }
+    views
 }
 
 /// What was run, in one line: `latency · ping-pong · 1000 round trips`.

@@ -36,6 +36,10 @@ pub fn trust_line(result: &RunResult) -> String {
         )
     }];
     parts.extend(in_part.filter(|_| messages.matched > 0).map(|seen| seen.counts()));
+    if in_part.is_none() {
+        let view = result.view.filter(|view| view.why_no_latency().is_some());
+        parts.extend(view.map(|view| view.in_words().to_owned()));
+    }
     let unseen = unseen(result);
     match trust.lost() {
         0 if unseen.is_none() => parts.push("no event lost".into()),

@@ -126,6 +126,9 @@ impl Conversations {
             for flow in &mut conversation.flows {
                 flow.interrupted = true;
                 flow.interrupt_seen();
+                if let Some(trips) = &mut flow.round_trips {
+                    trips.interrupt();
+                }
             }
         }
     }

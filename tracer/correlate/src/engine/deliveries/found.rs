@@ -22,6 +22,7 @@ impl Deliveries {
         note_unread(direction, c);
         note_readers_own(direction, c);
         note_released(direction, c);
+        self.note_exchanges(at, direction, c);
         if c.conversations.found_mut().all.is_empty() {
             return;
         }
@@ -79,6 +80,12 @@ impl Deliveries {
             return;
         }
         let is_warmup = found.stamp.is_some_and(|stamp| stamp.warmup);
+        if is_warmup
+            && let Some(flow) = c.conversations.flows_mut().flow_mut(direction)
+            && let Some(trips) = &mut flow.round_trips
+        {
+            trips.warms_up(found.extent.end);
+        }
         let Some(new) = new_leg(at, direction, found, row, c) else {
             return;
         };

@@ -10,6 +10,7 @@ mod new_leg;
 mod overdue;
 mod partial;
 mod prune;
+mod round_trips;
 mod settle;
 
 use super::accounts::Accounts;

@@ -24,7 +24,9 @@ impl Deliveries {
                 let next = flow.bytes.next().unwrap_or(Offset(0));
                 let open = flow.stream.as_ref().map_or(u64::MAX, Stream::pending_bytes);
                 let decoded = Offset(next.0.saturating_sub(open));
-                marks.prune(first.map_or(decoded, |first| first.min(decoded)), long_ago);
+                let trips = flow.round_trips.as_ref().and_then(|trips| trips.wants_from());
+                let wanted = first.into_iter().chain(trips).chain([decoded]).min();
+                marks.prune(wanted.unwrap_or(decoded), long_ago);
             }
             Marks::Udp(marks) => {
                 let next = marks.next();

@@ -32,7 +32,10 @@ impl Deliveries {
             };
             c.accounts.totals.hide(conversation.take_hidden());
             let is_waiting = |flow: &Flow| {
-                !flow.pending.is_empty() || !flow.assembling.is_empty() || flow.bytes.is_waiting()
+                !flow.pending.is_empty()
+                    || !flow.assembling.is_empty()
+                    || flow.bytes.is_waiting()
+                    || flow.round_trips.as_ref().is_some_and(|trips| trips.is_waiting())
             };
             conversation.active = conversation.flows.iter().any(is_waiting);
             conversation.active
@@ -66,6 +69,7 @@ impl Deliveries {
             }
             self.complete(key, out, c);
         }
+        self.settle_round_trips(direction, all, c);
         self.prune(direction, now, c.conversations.flows_mut());
     }
 

@@ -1,0 +1,273 @@
+//! Requests and their replies, from the bytes of the request until those of the reply are read.
+//!
+//! ```text
+//! who asks    |send  |left · · · · · · · · · |came  |read
+//!             |<here>|<-------- away ------->|<here>|
+//! ```
+//!
+//! The marks of a request are gone before a slow reply comes, so its times are kept here; the reply's are looked up when it was
+//! read.
+
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use wirelap_events::{ByteRange, Nanos, Offset, Saturate};
+use wirelap_protocols::Side;
+
+/// The most open requests, and unread replies, of one direction.
+const OPEN: usize = 1024;
+
+/// How often the open requests are searched for old ones.
+const SEARCH: Nanos = Nanos::from_millis(1_000);
+
+/// A request or a reply that a decoder found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundExchange {
+    /// The sending end.
+    pub side: Side,
+    /// The same of a request and its reply.
+    pub number: u64,
+    pub extent: ByteRange,
+    pub is_reply: bool,
+}
+
+/// When a request left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Departure {
+    /// The send of its first byte.
+    pub sent: Nanos,
+    /// When its last byte was handed to the device, for the first time.
+    pub left: Nanos,
+}
+
+/// A request whose reply was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RoundTrip {
+    pub departure: Departure,
+    /// When the reply's last byte came in, if that was seen.
+    pub came: Option<Nanos>,
+    /// When the reply's last byte was read.
+    pub read: Nanos,
+}
+
+impl RoundTrip {
+    /// From the request's send to the reply's read.
+    pub fn time(&self) -> Nanos {
+        self.read - self.departure.sent
+    }
+
+    /// From the request's departure to the reply's arrival, if that is known.
+    pub fn away(&self) -> Option<Nanos> {
+        self.came.and_then(|came| came.since(self.departure.left))
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct OpenRequest {
+    found_at: Nanos,
+    extent: ByteRange,
+    departure: Option<Departure>,
+}
+
+/// A reply that was not read yet.
+#[derive(Clone, Copy, Debug)]
+pub struct UnreadReply {
+    pub extent: ByteRange,
+    pub found_at: Nanos,
+    /// That of its request.
+    pub departure: Departure,
+}
+
+/// The open requests of one direction, and the unread replies in it to requests of the other one.
+#[derive(Debug, Default)]
+pub struct RoundTrips {
+    open: FxHashMap<u64, OpenRequest>,
+    /// Requests of which it is not known yet when they left, in the order of their bytes.
+    leaving: VecDeque<(Offset, u64)>,
+    replies: VecDeque<UnreadReply>,
+    /// Messages before are of a workload's warm-up.
+    warmed_up: Offset,
+    searched: Nanos,
+    /// Requests to which no reply was seen, since that was last taken.
+    unanswered: u64,
+}
+
+impl RoundTrips {
+    /// A request was found.
+    pub fn asked(&mut self, number: u64, extent: ByteRange, now: Nanos) {
+        if self.open.len() >= OPEN || self.leaving.len() >= OPEN {
+            return;
+        }
+        self.leaving.push_back((extent.start, number));
+        let request = OpenRequest { found_at: now, extent, departure: None };
+        let before = self.open.insert(number, request);
+        self.unanswered.grow(u64::from(before.is_some_and(|before| self.counts(before.extent))));
+    }
+
+    /// Looks up when the requests left of which the bytes before `come` have passed, before their marks are forgotten. What was
+    /// not seen to leave is forgotten, too.
+    pub fn look_up(&mut self, come: Offset, look_up: impl Fn(ByteRange) -> Option<Departure>) {
+        while let Some(&(start, number)) = self.leaving.front() {
+            let request = self.open.get_mut(&number).filter(|one| one.extent.start == start);
+            if let Some(request) = request {
+                if request.extent.end > come {
+                    return;
+                }
+                request.departure = look_up(request.extent);
+                if request.departure.is_none() {
+                    self.open.remove(&number);
+                }
+            }
+            self.leaving.pop_front();
+        }
+    }
+
+    /// The reply to the request of this number was found in the other direction. When the request left, if that is known, and
+    /// if it is no part of a warm-up.
+    pub fn answered(&mut self, number: u64) -> Option<Departure> {
+        let request = self.open.remove(&number)?;
+        request.departure.filter(|_| self.counts(request.extent))
+    }
+
+    /// A reply was found in this direction.
+    pub fn replied(&mut self, reply: UnreadReply) {
+        if self.replies.len() < OPEN {
+            self.replies.push_back(reply);
+        }
+    }
+
+    /// The first reply that was not read yet.
+    pub fn first_reply(&self) -> Option<&UnreadReply> {
+        self.replies.front()
+    }
+
+    /// The first reply that was not read yet is done with.
+    pub fn pop_reply(&mut self) {
+        self.replies.pop_front();
+    }
+
+    /// Messages before `end` are of a workload's warm-up.
+    pub fn warms_up(&mut self, end: Offset) {
+        self.warmed_up = self.warmed_up.max(end);
+    }
+
+    fn counts(&self, extent: ByteRange) -> bool {
+        extent.start >= self.warmed_up
+    }
+
+    /// Whether it is time to look for what has waited for too long. Takes note of it.
+    pub fn is_due(&mut self, now: Nanos) -> bool {
+        let is_due = now >= self.searched + SEARCH;
+        self.searched = if is_due { now } else { self.searched };
+        is_due
+    }
+
+    /// Gives up the requests that were found before `limit`.
+    pub fn give_up(&mut self, limit: Nanos) {
+        let (warmed_up, mut unanswered) = (self.warmed_up, 0_u64);
+        self.open.retain(|_, request| {
+            let is_old = request.found_at < limit;
+            unanswered.grow(u64::from(is_old && request.extent.start >= warmed_up));
+            !is_old
+        });
+        self.unanswered.grow(unanswered);
+    }
+
+    /// Forgets everything that is under way: it is not known what happened in a pause.
+    pub fn interrupt(&mut self) {
+        self.open.clear();
+        self.leaving.clear();
+        self.replies.clear();
+    }
+
+    /// Requests to which no reply was seen, since this was last asked.
+    pub fn take_unanswered(&mut self) -> u64 {
+        std::mem::take(&mut self.unanswered)
+    }
+
+    /// Whether anything is under way.
+    pub fn is_waiting(&self) -> bool {
+        !self.open.is_empty() || !self.replies.is_empty()
+    }
+
+    /// Bytes of memory that it holds on to.
+    pub fn held_bytes(&self) -> usize {
+        let open = self.open.capacity().saturating_mul(size_of::<(u64, OpenRequest)>());
+        let leaving = self.leaving.capacity().saturating_mul(size_of::<(Offset, u64)>());
+        let replies = self.replies.capacity().saturating_mul(size_of::<UnreadReply>());
+        open.saturating_add(leaving).saturating_add(replies)
+    }
+
+    /// The first byte whose marks will still be asked for.
+    pub fn wants_from(&self) -> Option<Offset> {
+        let request = self.leaving.front().map(|&(start, _)| start);
+        let reply = self.first_reply().map(|reply| reply.extent.start);
+        request.into_iter().chain(reply).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bytes(start: u64) -> ByteRange {
+        ByteRange::new(Offset(start), 10)
+    }
+
+    fn left(extent: ByteRange) -> Option<Departure> {
+        Some(Departure { sent: Nanos(extent.start.0), left: Nanos(extent.end.0) })
+    }
+
+    #[test]
+    fn a_reply_finds_when_its_request_left() {
+        let mut trips = RoundTrips::default();
+        trips.asked(7, bytes(100), Nanos(0));
+        trips.asked(8, bytes(110), Nanos(0));
+        assert_eq!(trips.wants_from(), Some(Offset(100)));
+        trips.look_up(Offset(115), left);
+        assert_eq!(trips.wants_from(), Some(Offset(110)), "its last bytes have not left");
+        assert_eq!(trips.answered(7), left(bytes(100)));
+        assert_eq!((trips.answered(7), trips.answered(9)), (None, None));
+        trips.look_up(Offset(120), left);
+        assert_eq!(trips.answered(8), left(bytes(110)));
+        assert_eq!((trips.is_waiting(), trips.wants_from()), (false, None));
+    }
+
+    #[test]
+    fn what_has_no_reply_is_counted_once() {
+        let mut trips = RoundTrips::default();
+        trips.asked(1, bytes(0), Nanos(0));
+        trips.asked(1, bytes(20), Nanos(0));
+        assert_eq!(trips.take_unanswered(), 1, "its number is used again");
+        trips.look_up(Offset(100), left);
+        assert_eq!(trips.answered(1), left(bytes(20)));
+        trips.asked(2, bytes(40), Nanos(0));
+        trips.asked(3, bytes(60), Nanos::from_millis(900));
+        trips.give_up(Nanos::from_millis(500));
+        assert_eq!((trips.take_unanswered(), trips.is_waiting()), (1, true));
+        trips.give_up(Nanos::from_millis(1_000));
+        assert_eq!((trips.take_unanswered(), trips.is_waiting()), (1, false));
+        let now = Nanos::from_millis(2_000);
+        assert_eq!((trips.is_due(now), trips.is_due(now)), (true, false));
+    }
+
+    #[test]
+    fn a_warm_up_and_what_was_not_seen_to_leave_are_left_out() {
+        let mut trips = RoundTrips::default();
+        trips.asked(1, bytes(0), Nanos(0));
+        trips.warms_up(Offset(10));
+        trips.asked(2, bytes(10), Nanos(0));
+        trips.look_up(Offset(10), left);
+        trips.look_up(Offset(20), |_| None);
+        assert_eq!((trips.answered(1), trips.answered(2)), (None, None));
+        assert_eq!(trips.take_unanswered(), 0);
+    }
+
+    #[test]
+    fn their_number_is_bounded() {
+        let mut trips = RoundTrips::default();
+        for number in 0..10_000 {
+            trips.asked(number, bytes(number * 10), Nanos(0));
+        }
+        assert_eq!((trips.open.len(), trips.leaving.len()), (OPEN, OPEN));
+    }
+}

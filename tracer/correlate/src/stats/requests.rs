@@ -1,0 +1,98 @@
+//! Round trips of requests from this host to another one.
+
+use super::distribution::Distribution;
+use super::figures::Summary;
+use wirelap_events::{Nanos, Saturate};
+
+/// What is added up of requests.
+#[derive(Debug)]
+pub struct Requests {
+    round_trip: Distribution,
+    here: Distribution,
+    away: Distribution,
+    unanswered: u64,
+}
+
+/// Requests of processes on this host to another one, which replies.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RequestFigures {
+    /// From the send of a request to the read of its reply.
+    pub round_trip: Summary,
+    /// Of that, the time on this host: until the request was handed to the device, and from the reception of the reply on.
+    pub here: Summary,
+    /// The rest: both ways, and what the other host did.
+    pub away: Summary,
+    /// The time on this host as a part of the whole, 0..=1; `None` if it is not known of any.
+    pub here_share: Option<f64>,
+    /// Requests to which no reply was seen.
+    pub unanswered: u64,
+}
+
+impl Requests {
+    pub fn new() -> Requests {
+        Requests {
+            round_trip: Distribution::new(3),
+            here: Distribution::new(3),
+            away: Distribution::new(3),
+            unanswered: 0,
+        }
+    }
+
+    /// Adds what another row has, which has turned out to be the same.
+    pub fn merge(&mut self, other: &Requests) {
+        self.round_trip.merge(&other.round_trip);
+        self.here.merge(&other.here);
+        self.away.merge(&other.away);
+        self.unanswered.grow(other.unanswered);
+    }
+
+    /// A reply was read: how long the round trip took, and if that is known, how much of it elsewhere.
+    pub fn answered(&mut self, time: Nanos, away: Option<Nanos>) {
+        self.round_trip.add(time.0);
+        if let Some(away) = away {
+            self.away.add(away.0);
+            self.here.add(time.0.saturating_sub(away.0));
+        }
+    }
+
+    /// So many requests were given up whose reply was not seen.
+    pub fn unanswered(&mut self, requests: u64) {
+        self.unanswered.grow(requests);
+    }
+
+    pub fn figures(&self) -> RequestFigures {
+        let (here, away) = (self.here.sum(), self.away.sum());
+        let all = here.saturating_add(away);
+        RequestFigures {
+            round_trip: self.round_trip.summary(),
+            here: self.here.summary(),
+            away: self.away.summary(),
+            here_share: (all > 0).then(|| here as f64 / all as f64),
+            unanswered: self.unanswered,
+        }
+    }
+}
+
+impl RequestFigures {
+    /// Whether there were any.
+    pub fn is_empty(&self) -> bool {
+        self.round_trip.count == 0 && self.unanswered == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_share_is_that_of_the_requests_of_which_it_is_known() {
+        let mut requests = Requests::new();
+        assert!(requests.figures().is_empty());
+        requests.answered(Nanos(100), Some(Nanos(75)));
+        requests.answered(Nanos(500), None);
+        requests.unanswered(2);
+        let figures = requests.figures();
+        assert_eq!((figures.round_trip.count, figures.here.count, figures.unanswered), (2, 1, 2));
+        assert_eq!(figures.here_share, Some(0.25));
+    }
+}
