@@ -18,6 +18,7 @@ mod memory;
 mod messages;
 mod mqtt;
 mod offline;
+mod one_side;
 mod resume;
 mod rights;
 mod screen;
