@@ -28,6 +28,7 @@ mod properties;
 mod reassembly;
 mod repairs;
 mod room;
+mod round_trips;
 mod span;
 mod taken;
 mod udp;

@@ -1,6 +1,6 @@
 //! What comes out when events are played to a correlator, and what holds of it whatever they are.
 
-use wirelap_correlate::{Config, Correlator, Group, Overhead, Part, Snapshot};
+use wirelap_correlate::{Config, Correlator, Group, Overhead, Part, Snapshot, Summary};
 use wirelap_events::{Body, Delivery, Nanos, PacketHook, Stage};
 use wirelap_test_support::event::OwnedEvent;
 use wirelap_test_support::world::World;
@@ -78,6 +78,12 @@ impl Played {
         let counts = self.group().messages;
         [counts.sent, counts.delivered, counts.matched, counts.uncovered]
     }
+}
+
+/// Asserts that all times of a distribution, which has three digits of each, are this one.
+pub fn assert_all(summary: Summary, time: Nanos) {
+    let is_it = |one: Nanos| one.0.abs_diff(time.0) <= time.0 / 1000;
+    assert!(is_it(summary.min) && is_it(summary.max), "not all are {time}: {summary:?}");
 }
 
 /// Bytes of the packets on the device where their flow is counted: the one that sends.

@@ -1,0 +1,154 @@
+//! Requests to another host, and the replies that come back: how long, and how much of it on this host.
+
+use crate::one_side::host;
+use crate::played::{Played, assert_all};
+use wirelap_correlate::{Config, RequestFigures};
+use wirelap_events::{Nanos, SocketId};
+use wirelap_test_support::compose::kafka::{batch, produce, record};
+use wirelap_test_support::compose::mqtt::publish_with;
+use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::world::{Connection, STEP, World, process};
+
+const MESSAGES: u32 = 20;
+const PUBACK: &[u8] = b"\x40\x02\x00\x07";
+const PUBREC: &[u8] = b"\x50\x02\x00\x07";
+const PUBREL: &[u8] = b"\x62\x02\x00\x07";
+const PUBCOMP: &[u8] = b"\x70\x02\x00\x07";
+
+/// A request of `World::message` takes 6 steps, of which the first is on the sender's host and the last 4 are on the reader's.
+const HERE: Nanos = Nanos(5 * STEP);
+
+fn client(world: &mut World) -> Connection {
+    let broker = process(10, "mosquitto");
+    world.connect_mqtt(process(20, "client"), "10.0.0.1:40000", broker, "10.0.0.2:1883")
+}
+
+fn seen_by(world: &World, own: SocketId) -> RequestFigures {
+    let played = Played::new(Config::default(), &host(&world.events, |id| id == own));
+    played.group().partial.as_deref().unwrap().requests
+}
+
+/// Publishes with this `QoS`, and answers after `after` steps.
+fn publish(world: &mut World, publisher: &mut Connection, n: u32, (qos, after): (u8, u64)) {
+    let bytes = publish_with(0x30 | qos << 1, "t", &payload(stamp(n), 64));
+    world.message(&mut publisher.up, &bytes);
+    world.now += after * STEP;
+    world.message(&mut publisher.down, if qos == 1 { PUBACK } else { PUBREC });
+    if qos == 2 {
+        world.message(&mut publisher.up, PUBREL);
+        world.message(&mut publisher.down, PUBCOMP);
+    }
+}
+
+#[test]
+fn a_publisher_alone_shows_how_long_acknowledgements_take() {
+    for qos in [1, 2] {
+        let mut world = World::new();
+        let mut publisher = client(&mut world);
+        for n in 0..MESSAGES {
+            publish(&mut world, &mut publisher, n, (qos, 100));
+        }
+        let requests = seen_by(&world, publisher.up.from.0);
+        let counts = [requests.round_trip, requests.here, requests.away].map(|of| of.count);
+        assert_eq!((counts, requests.unanswered), ([20; 3], 0), "QoS {qos}");
+        // Six steps there, of which the reader's four are waited for, a hundred, and six back.
+        let all = Nanos(113 * STEP);
+        assert_all(requests.round_trip, all);
+        assert_all(requests.here, HERE);
+        assert_all(requests.away, all - HERE);
+        let share = requests.here_share.unwrap();
+        assert!((share - 5.0 / 113.0).abs() < 1e-9, "{share}");
+        let whole = Played::of(&world);
+        assert_eq!(whole.group().partial, None, "both ends are seen");
+    }
+}
+
+/// What the hooks saw of the request is forgotten by then.
+#[test]
+fn a_reply_may_take_seconds() {
+    let mut world = World::new();
+    let mut publisher = client(&mut world);
+    for n in 0..3 {
+        publish(&mut world, &mut publisher, n, (1, 4_000_000));
+    }
+    let requests = seen_by(&world, publisher.up.from.0);
+    assert_eq!(requests.round_trip.count, 3);
+    assert_all(requests.here, HERE);
+    assert_all(requests.round_trip, Nanos(4_000_013 * STEP));
+}
+
+#[test]
+fn a_request_without_a_reply_is_counted_and_a_warm_up_is_not() {
+    let mut world = World::new();
+    let mut publisher = client(&mut world);
+    let mut warm_up = stamp(0);
+    warm_up.warmup = true;
+    let bytes = publish_with(0x32, "t", &payload(warm_up, 64));
+    world.message(&mut publisher.up, &bytes);
+    world.message(&mut publisher.down, PUBACK);
+    publish(&mut world, &mut publisher, 1, (1, 10));
+    world.message(&mut publisher.up, &publish_with(0x32, "t", &payload(stamp(2), 64)));
+    let requests = seen_by(&world, publisher.up.from.0);
+    assert_eq!((requests.round_trip.count, requests.unanswered), (1, 1));
+}
+
+#[test]
+fn a_broker_alone_shows_how_long_its_subscribers_take() {
+    let mut world = World::new();
+    let mut publisher = client(&mut world);
+    let broker = process(10, "mosquitto");
+    let mut subscriber =
+        world.connect_mqtt(process(30, "client"), "10.0.0.3:40000", broker, "10.0.0.2:1883");
+    for n in 0..MESSAGES {
+        publish(&mut world, &mut publisher, n, (1, 1));
+        let bytes = publish_with(0x32, "t", &payload(stamp(n), 64));
+        world.message(&mut subscriber.down, &bytes);
+        world.now += 50 * STEP;
+        world.message(&mut subscriber.up, PUBACK);
+    }
+    let own = [publisher.down.from.0, subscriber.down.from.0];
+    let events = host(&world.events, |id| own.contains(&id));
+    let played = Played::new(Config::default(), &events);
+    let requests = played.group().partial.as_deref().unwrap().requests;
+    assert_eq!(requests.round_trip.count, 20, "the publisher's are not its own");
+    assert_all(requests.round_trip, Nanos(63 * STEP));
+}
+
+/// The response to a Produce request: its length, its correlation id, and a body that nobody reads.
+fn produced(id: u8) -> Vec<u8> {
+    [&[0, 0, 0, 16, 0, 0, 0, id][..], &[0; 12]].concat()
+}
+
+/// A Produce request with one record, with or without an acknowledgement.
+fn asked(id: u8, len: usize, acknowledged: bool) -> Vec<u8> {
+    let mut bytes = produce(id.into(), "t", &batch(1, &record(&vec![b'x'; len])));
+    if acknowledged {
+        // `acks` comes after the length, the API, the number, the client's name, no tags and no transaction.
+        bytes[21..23].fill(0xFF);
+    }
+    bytes
+}
+
+#[test]
+fn kafka_answers_each_produce_request_by_its_number() {
+    let mut world = World::new();
+    let broker = process(10, "java");
+    let mut producer =
+        world.connect(process(20, "producer"), "10.0.0.1:40000", broker, "10.0.0.2:9092");
+    // Two requests are open at a time. Nobody answers what is to be lost without a word.
+    for n in 0..10_u8 {
+        world.message(&mut producer.up, &asked(100 + n, 10, false));
+        for (id, len) in [(2 * n, 100), (2 * n + 1, 70_000)] {
+            world.message(&mut producer.up, &asked(id, len, true));
+        }
+        for id in [2 * n, 2 * n + 1] {
+            world.message(&mut producer.down, &produced(id));
+        }
+    }
+    let requests = seen_by(&world, producer.up.from.0);
+    assert_eq!((requests.round_trip.count, requests.unanswered), (20, 0));
+    assert_eq!(requests.here.count, 20);
+    assert_all(requests.here, HERE);
+    // Three messages of six steps, and one between each: of the first request until its reply, and of the second.
+    assert_all(requests.round_trip, Nanos(20 * STEP));
+}
