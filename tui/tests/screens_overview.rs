@@ -6,7 +6,8 @@ use crossterm::event::KeyCode;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use std::sync::Arc;
-use wirelap_correlate::snapshot::Snapshot;
+use wirelap_correlate::snapshot::{Snapshot, Summary};
+use wirelap_correlate::{Counts, PartialFigures};
 use wirelap_events::Nanos;
 use wirelap_test_pipeline::snapshots;
 use wirelap_tui::{App, Theme, render};
@@ -71,6 +72,22 @@ fn a_silent_row_says_since_when() {
 #[test]
 fn a_broker_that_has_ended_is_a_warning() {
     check("broker-gone", &silent(true));
+}
+
+/// Messages of the third row are seen from the broker, those of the others from both ends.
+#[test]
+fn a_row_without_latency_says_why_in_place_of_its_bar() {
+    let mut snapshot = snapshots::five(83);
+    let group = &mut snapshot.groups[2];
+    group.one_way = Summary::default();
+    group.segments.clear();
+    group.messages = Counts { sent: 500, ..Counts::default() };
+    let seen = PartialFigures { by_broker: 1_000, ..PartialFigures::default() };
+    group.partial = Some(Box::new(seen));
+    let app = app(snapshot, "");
+    let told = "seen from the broker alone: publisher and subscriber are not seen on this host";
+    assert_eq!(text(&app, (200, 60), Theme::DARK).matches(told).count(), 1);
+    assert!(text(&app, (80, 24), Theme::DARK).contains("seen from the broker alone: publ"));
 }
 
 #[test]

@@ -4,8 +4,8 @@ mod samples;
 
 use unicode_width::UnicodeWidthStr;
 use wirelap_report::{
-    Capability, DoctorReport, Observation, Pacing, RttHalf, RunResult, Saturation, Unseen,
-    doctor_table, table,
+    Capability, Distribution, DoctorReport, Observation, Pacing, Partial, Requests, RttHalf,
+    RunResult, Saturation, Unseen, View, doctor_table, table,
 };
 
 fn assert_fits(text: &str) {
@@ -33,6 +33,46 @@ fn a_result_without_traffic_shows_dashes() {
     };
     report.results = vec![empty];
     insta::assert_snapshot!(table::render(&report));
+}
+
+#[test]
+fn a_dash_in_place_of_a_latency_has_its_reason() {
+    let mut report = samples::report();
+    report.scenario.pacing = Pacing::Foreign;
+    let times = |p50| Distribution { count: 500, p50, p99: 2 * p50, max: 9 * p50, ..Distribution::default() };
+    let seen = Partial {
+        by_broker: 500,
+        egress_ns: times(7_000),
+        requests: Some(Requests {
+            round_trip_ns: times(400_000),
+            here_ns: times(40_000),
+            away_ns: times(360_000),
+            here_share: Some(0.1),
+            unanswered: 3,
+        }),
+        ..Partial::default()
+    };
+    let of = |middleware: &str, view: View| RunResult {
+        middleware: middleware.into(),
+        view: Some(view),
+        partial_sight: Some(seen.clone()),
+        ..RunResult::default()
+    };
+    // Of a run, only the view is known.
+    let run = RunResult { partial_sight: None, ..of("nats", View::Sender) };
+    report.results = vec![of("mqtt", View::Broker), of("kafka", View::Broker), run];
+    let text = table::render(&report);
+    assert_fits(&text);
+    for (line, times) in [
+        ("– seen from the broker alone: publisher and subscriber are not seen on this host\n", 1),
+        ("– seen from the sender alone: the reader is not seen on this host\n", 1),
+        ("reply: p50 400 µs, p99 800 µs, max 3.60 ms, request to reply; 10 % of that on this host\n", 2),
+        ("away: p50 360 µs, p99 720 µs, max 3.24 ms, both ways and the other host\n", 2),
+        ("no reply was seen to 3 requests\n", 2),
+        (" · seen from the sender alone", 1),
+    ] {
+        assert_eq!(text.matches(line).count(), times, "{line}: {text}");
+    }
 }
 
 /// `--ring-size 1` on a fast run.

@@ -6,6 +6,7 @@ use wirelap_correlate::{Config, RequestFigures};
 use wirelap_events::{Nanos, SocketId};
 use wirelap_test_support::compose::kafka::{batch, produce, record};
 use wirelap_test_support::compose::mqtt::publish_with;
+use wirelap_test_support::compose::nats;
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::world::{Connection, STEP, World, process};
 
@@ -151,4 +152,25 @@ fn kafka_answers_each_produce_request_by_its_number() {
     assert_all(requests.here, HERE);
     // Three messages of six steps, and one between each: of the first request until its reply, and of the second.
     assert_all(requests.round_trip, Nanos(20 * STEP));
+}
+
+/// What a client publishes with an inbox is answered there; a request that the server keeps waiting is left out.
+#[test]
+fn nats_answers_at_the_inbox_of_the_request() {
+    let mut world = World::new();
+    let server = process(10, "nats-server");
+    let mut client =
+        world.connect(process(20, "client"), "10.0.0.1:40000", server, "10.0.0.2:4222");
+    world.message(&mut client.up, b"CONNECT {\"verbose\":false}\r\n");
+    for n in 0..MESSAGES {
+        let asks = |subject: &str| nats::message(&format!("PUB {subject} _INBOX.x.{n}"), b"text");
+        let next = "$JS.API.CONSUMER.MSG.NEXT.stream.consumer";
+        world.message(&mut client.up, &nats::message(&format!("PUB {next} _INBOX.y.{n}"), b"1"));
+        world.message(&mut client.up, &asks("orders"));
+        let ack = nats::message(&format!("MSG _INBOX.x.{n} 1"), br#"{"stream":"S","seq":1}"#);
+        world.message(&mut client.down, &ack);
+    }
+    let requests = seen_by(&world, client.up.from.0);
+    assert_eq!((requests.round_trip.count, requests.unanswered), (20, 0));
+    assert_all(requests.round_trip, Nanos(13 * STEP));
 }

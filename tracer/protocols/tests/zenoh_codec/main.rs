@@ -3,6 +3,7 @@
 
 #[macro_use]
 mod messages;
+mod exchanges;
 mod handshake;
 
 use messages::{Carried, Case, any_data, any_message};
