@@ -4,7 +4,7 @@ use crate::{Distribution, human};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate::RequestFigures;
-use wirelap_events::human::counted;
+use wirelap_events::human::{counted, percent};
 
 /// Requests that processes on this host sent to another one, and whose replies they read: messages with their acknowledgement by
 /// the protocol (PUBACK, PUBREC, the response to Produce, `JetStream`'s ack), and queries with the first reply.
@@ -40,9 +40,11 @@ impl Requests {
     pub fn lines(&self) -> Vec<(&'static str, String)> {
         let mut lines = Vec::new();
         if self.round_trip_ns.count > 0 {
-            let share = self.here_share.map(|share| format!("; {:.0} % of that on this host", share * 100.0));
+            let share =
+                self.here_share.map(|share| format!("; {} of that on this host", percent(share)));
             let times = human::times(&self.round_trip_ns);
-            lines.push(("reply", format!("{times}, request to reply{}", share.unwrap_or_default())));
+            lines
+                .push(("reply", format!("{times}, request to reply{}", share.unwrap_or_default())));
         }
         if self.away_ns.count > 0 {
             let times = human::times(&self.away_ns);
@@ -70,7 +72,13 @@ mod tests {
 
     #[test]
     fn the_share_of_this_host_is_said() {
-        let times = Distribution { count: 2, p50: 1_000, p99: 2_000, max: 3_000, ..Distribution::default() };
+        let times = Distribution {
+            count: 2,
+            p50: 1_000,
+            p99: 2_000,
+            max: 3_000,
+            ..Distribution::default()
+        };
         let requests = Requests {
             round_trip_ns: times,
             away_ns: times,
@@ -78,7 +86,10 @@ mod tests {
             ..Requests::default()
         };
         let lines = requests.lines();
-        assert_eq!(lines[0].1, "p50 1.0 µs, p99 2.0 µs, max 3.0 µs, request to reply; 12 % of that on this host");
+        assert_eq!(
+            lines[0].1,
+            "p50 1.0 µs, p99 2.0 µs, max 3.0 µs, request to reply; 12 % of that on this host"
+        );
         assert_eq!(lines[1].0, "away");
     }
 }

@@ -39,7 +39,13 @@ fn a_result_without_traffic_shows_dashes() {
 fn a_dash_in_place_of_a_latency_has_its_reason() {
     let mut report = samples::report();
     report.scenario.pacing = Pacing::Foreign;
-    let times = |p50| Distribution { count: 500, p50, p99: 2 * p50, max: 9 * p50, ..Distribution::default() };
+    let times = |p50| Distribution {
+        count: 500,
+        p50,
+        p99: 2 * p50,
+        max: 9 * p50,
+        ..Distribution::default()
+    };
     let seen = Partial {
         by_broker: 500,
         egress_ns: times(7_000),
@@ -66,8 +72,11 @@ fn a_dash_in_place_of_a_latency_has_its_reason() {
     for (line, times) in [
         ("– seen from the broker alone: publisher and subscriber are not seen on this host\n", 1),
         ("– seen from the sender alone: the reader is not seen on this host\n", 1),
-        ("reply: p50 400 µs, p99 800 µs, max 3.60 ms, request to reply; 10 % of that on this host\n", 2),
-        ("away: p50 360 µs, p99 720 µs, max 3.24 ms, both ways and the other host\n", 2),
+        (
+            "reply: p50 400.0 µs, p99 800.0 µs, max 3.6 ms, request to reply; 10 % of that on this host\n",
+            2,
+        ),
+        ("away: p50 360.0 µs, p99 720.0 µs, max 3.2 ms, both ways and the other host\n", 2),
         ("no reply was seen to 3 requests\n", 2),
         (" · seen from the sender alone", 1),
     ] {

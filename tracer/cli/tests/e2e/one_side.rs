@@ -40,8 +40,13 @@ impl Islands {
     fn new() -> Islands {
         let bench = Bench::new();
         let number = std::process::id();
-        let mut islands =
-            Islands { bench, port: free_port(), spaces: Vec::new(), children: Vec::new(), broker: 0 };
+        let mut islands = Islands {
+            bench,
+            port: free_port(),
+            spaces: Vec::new(),
+            children: Vec::new(),
+            broker: 0,
+        };
         let broker = islands.space(&format!("wirelap{number}b"));
         for (net, name) in SPACES.iter().enumerate() {
             let client = islands.space(&format!("wirelap{number}{name}"));
@@ -58,7 +63,8 @@ impl Islands {
         islands.broker = islands.start(0, "mosquitto", &["-c", &config], Stdio::null()).0;
         poll("the start of mosquitto", LONG, || {
             let mut ask = islands.command(1, "mosquitto_pub");
-            let ask = ask.args(islands.address(0)).args(["-t", "start", "-n"]).stderr(Stdio::null());
+            let ask =
+                ask.args(islands.address(0)).args(["-t", "start", "-n"]).stderr(Stdio::null());
             ask.status().unwrap().success().then_some(())
         });
         islands
@@ -108,7 +114,8 @@ impl Islands {
         let (id, stdin) = self.start(net + 1, program, &all, File::create(&said).unwrap().into());
         poll("a client's connection", LONG, || {
             let is_reader = program.ends_with("sub");
-            let is_ready = if is_reader { said_so(&said, "received SUBACK") } else { connected(id) };
+            let is_ready =
+                if is_reader { said_so(&said, "received SUBACK") } else { connected(id) };
             is_ready.then_some(())
         });
         (id, stdin, said)

@@ -63,7 +63,11 @@ pub fn of(position: u32, outcome: &Outcome) -> Repetition {
 
 /// From where the messages were seen. Those of a pause between windows are in no other view.
 fn view(outcome: &Outcome) -> Option<View> {
-    if outcome.tally.matched > 0 { Some(View::BothEnds) } else { groups(outcome).find_map(View::of) }
+    if outcome.tally.matched > 0 {
+        Some(View::BothEnds)
+    } else {
+        groups(outcome).find_map(View::of)
+    }
 }
 
 fn some(samples: &Samples) -> Option<Distribution> {

@@ -24,12 +24,7 @@ impl Deliveries {
     }
 
     /// Adds the round trips whose reply was read in this direction, and gives up what has waited for too long.
-    pub(super) fn settle_round_trips(
-        &self,
-        direction: Direction,
-        all: bool,
-        c: &mut Context<'_>,
-    ) {
+    pub(super) fn settle_round_trips(&self, direction: Direction, all: bool, c: &mut Context<'_>) {
         let Some(conversation) = c.conversations.flows_mut().get_mut(direction) else { return };
         let is_closed = conversation.closed;
         let flow = conversation.flow_mut(direction.side);
