@@ -27,6 +27,8 @@ impl Deliveries {
     pub(super) fn settle_round_trips(&self, direction: Direction, all: bool, c: &mut Context<'_>) {
         let Some(conversation) = c.conversations.flows_mut().get_mut(direction) else { return };
         let is_closed = conversation.closed;
+        let [asks_unseen, is_asked_unseen] =
+            [direction, direction.back()].map(|way| ends_unseen(conversation.flow(way.side)));
         let flow = conversation.flow_mut(direction.side);
         if flow.round_trips.is_none() {
             return;
@@ -46,7 +48,6 @@ impl Deliveries {
                 trips.pop_reply();
             }
         }
-        let ends_unseen = ends_unseen(flow);
         let mut unanswered = 0;
         if let Some(trips) = &mut flow.round_trips {
             if all || trips.is_due(now) {
@@ -56,9 +57,12 @@ impl Deliveries {
             }
             unanswered = trips.take_unanswered();
         }
-        // Where both ends came into view since, the messages themselves are followed.
-        if !ends_unseen {
+        // Where the other end came into view since, the messages themselves are followed.
+        if !asks_unseen {
             unanswered = 0;
+        }
+        if !is_asked_unseen {
+            done.clear();
         }
         if done.is_empty() && unanswered == 0 {
             return;
