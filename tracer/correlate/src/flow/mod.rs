@@ -40,7 +40,7 @@ pub use identity::identity_of;
 pub use output::DecoderOutput;
 pub use reassembly::{Piece, Reassembly};
 pub use requests::{PendingRelease, Request};
-pub use round_trips::{Departure, FoundExchange, RoundTrip, RoundTrips, UnreadReply};
+pub use round_trips::{Departure, FoundExchange, RoundTrip, UnreadReply};
 pub use table::FlowTable;
 pub use topics::Topics;
 pub use translation::{COMPARED, RecentPackets};
