@@ -106,6 +106,13 @@ impl World {
         event.at
     }
 
+    /// The first number of the next connection, soon before the wrap. Two connections with the same numbers would be taken for
+    /// one whose addresses are translated.
+    fn isn(&self) -> Seq {
+        let before = u32::try_from(self.sockets / 2 * 1_000).unwrap();
+        Seq(0xFFFF_FF00_u32.wrapping_sub(before))
+    }
+
     /// The next socket.
     pub fn socket_id(&mut self) -> SocketId {
         self.sockets += 1;
@@ -120,7 +127,8 @@ impl World {
         server: Process,
         to: &str,
     ) -> Connection {
-        let mut connection = self.wires(client, from, server, to, Seq(0xFFFF_FF00));
+        let isn = self.isn();
+        let mut connection = self.wires(client, from, server, to, isn);
         self.sockets_of(&mut connection, SocketOrigin::Existing, SocketOrigin::Existing);
         connection
     }
@@ -133,7 +141,8 @@ impl World {
         server: Process,
         to: &str,
     ) -> Connection {
-        self.connect_at(client, from, server, to, Seq(0xFFFF_FF00))
+        let isn = self.isn();
+        self.connect_at(client, from, server, to, isn)
     }
 
     /// A connection with its handshake, whose numbers begin at `isn`.
