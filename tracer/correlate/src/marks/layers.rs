@@ -39,6 +39,11 @@ impl<M: Spanned> Layers<M> {
         }
     }
 
+    /// The most marks in one layer.
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// Adds a mark; one over no bytes is ignored.
     pub fn push(&mut self, mark: M) {
         let range = mark.range();

@@ -8,7 +8,8 @@ mod way;
 use super::layers::Layers;
 use super::loss::Losses;
 use crate::threads::Chain;
-use kinds::{AckMark, ChainMark, Mark, ReadMark, RxMark, SendMark, XmitMark};
+use heard::HeardAcks;
+use kinds::{ChainMark, Mark, ReadMark, RxMark, SendMark, XmitMark};
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, Nanos, Offset, TaskId, TxState};
 
@@ -43,10 +44,8 @@ pub struct TcpMarks {
     acked_to: Offset,
     /// Up to where, and when, the sender heard of something new that had arrived, the last times.
     acks: VecDeque<(Offset, Nanos)>,
-    /// What was acknowledged and when, where the receiver is not seen.
-    heard: Layers<AckMark>,
-    /// The least time from a packet's departure to its acknowledgement.
-    soonest: Option<Nanos>,
+    /// What a receiver that is not seen acknowledged. Most are seen.
+    heard: Option<Box<HeardAcks>>,
     losses: Losses,
 }
 
@@ -64,8 +63,7 @@ impl TcpMarks {
             passes: VecDeque::new(),
             acked_to: Offset(0),
             acks: VecDeque::new(),
-            heard: Layers::new(limit),
-            soonest: None,
+            heard: None,
             losses: Losses::default(),
         }
     }
@@ -194,7 +192,9 @@ impl TcpMarks {
         self.rxs.prune(floor, floor);
         self.readies.prune(floor, floor);
         self.reads.prune(floor, floor);
-        self.heard.prune(floor, floor);
+        if let Some(heard) = &mut self.heard {
+            heard.prune(floor);
+        }
         self.losses.prune(floor, long_ago);
     }
 
@@ -210,7 +210,9 @@ impl TcpMarks {
         self.rxs.shrink();
         self.readies.shrink();
         self.reads.shrink();
-        self.heard.shrink();
+        if let Some(heard) = &mut self.heard {
+            heard.shrink();
+        }
     }
 
     pub fn take_evicted(&mut self) -> u64 {

@@ -1,5 +1,6 @@
 //! What the other end acknowledged, where it is not seen itself.
 
+use super::super::layers::Layers;
 use super::TcpMarks;
 use super::kinds::AckMark;
 use wirelap_events::{ByteRange, Heard, Nanos, Offset};
@@ -8,31 +9,56 @@ use wirelap_events::{ByteRange, Heard, Nanos, Offset};
 /// 500 ms are allowed (RFC 9293 §3.8.6.3).
 const DELAY: Nanos = Nanos::from_millis(30);
 
+/// The acknowledgements of one direction.
+#[derive(Debug)]
+pub struct HeardAcks {
+    /// What was acknowledged, and when.
+    marks: Layers<AckMark>,
+    /// The least time from a packet's departure to its acknowledgement.
+    soonest: Option<Nanos>,
+}
+
+impl HeardAcks {
+    pub fn prune(&mut self, floor: Offset) {
+        self.marks.prune(floor, floor);
+    }
+
+    pub fn shrink(&mut self) {
+        self.marks.shrink();
+    }
+}
+
 impl TcpMarks {
     /// Everything before `upto` is acknowledged by a receiver that is not seen. To be told before
     /// [`TcpMarks::acknowledged`]. `is_bare` says that the packet carried no data.
     pub fn heard(&mut self, upto: Offset, at: Nanos, is_bare: bool) {
-        if upto <= self.acked_to {
+        // Up to the first byte, there is nothing but a SYN.
+        if upto <= self.acked_to || upto == Offset::START {
             return;
         }
         let range = ByteRange { start: self.acked_to, end: upto };
         let left = self.left_last(ByteRange { start: range.last(), end: upto }, at);
+        let limit = self.xmits.limit();
+        let heard = self.heard.get_or_insert_with(|| {
+            Box::new(HeardAcks { marks: Layers::new(limit), soonest: None })
+        });
         if let Some(time) = left.and_then(|left| at.since(left)) {
-            self.soonest = Some(self.soonest.map_or(time, |soonest| soonest.min(time)));
+            heard.soonest = Some(heard.soonest.map_or(time, |soonest| soonest.min(time)));
         }
-        self.heard.push(AckMark { range, at, is_bare });
+        heard.marks.push(AckMark { range, at, is_bare });
     }
 
     /// Whether acknowledgements of a receiver that is not seen come in.
     pub fn hears(&self) -> bool {
-        self.soonest.is_some()
+        self.heard.as_ref().is_some_and(|heard| heard.soonest.is_some())
     }
 
     /// The acknowledgement of the byte at `last`, which left at `left`.
     pub(super) fn heard_of(&self, last: Offset, left: Option<Nanos>) -> Option<Heard> {
-        let mark = self.heard.covering(last).min_by_key(|mark| mark.at)?;
+        let heard = self.heard.as_ref()?;
+        let mark = heard.marks.covering(last).min_by_key(|mark| mark.at)?;
         let time = left.and_then(|left| mark.at.since(left));
-        let soonest = self.soonest.unwrap_or_default();
+        let soonest = heard.soonest.unwrap_or_default();
         let delayed = mark.is_bare && time.is_some_and(|time| time >= soonest + DELAY);
         Some(Heard { at: mark.at, delayed })
     }
