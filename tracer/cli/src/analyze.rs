@@ -21,6 +21,7 @@ Examples:
   wirelap analyze tcpdump.pcap --decode 11883=mqtt
   wirelap analyze client.pcap server.pcap            both ends, captured on two hosts whose clocks differ
   wirelap analyze pub.pcap broker.pcap sub.pcap      any number of hosts, in any order
+  wirelap analyze tls.pcapng --tls-keys keys.log               messages inside TLS; keys.log is what $SSLKEYLOGFILE named
   wirelap analyze trace.pcapng --by topic,client               what each client sent and got, topic by topic
   wirelap analyze trace.pcapng --annotate out.pcapng           for Wireshark: each packet has a comment on its messages
   tcpdump -w - port 1883 | wirelap analyze - --annotate out.pcapng
@@ -56,6 +57,11 @@ pub struct AnalyzeArgs {
     #[arg(long)]
     pub force: bool,
 
+    /// Read messages inside TLS 1.2 and 1.3 with the keys in this file (SSLKEYLOGFILE), beside those in the captures themselves; may
+    /// be given several times
+    #[arg(long, value_name = "FILE")]
+    pub tls_keys: Vec<PathBuf>,
+
     /// Decode the traffic of a port as this protocol, e.g. 11883=mqtt
     #[arg(long, value_name = "PORT=PROTO", value_delimiter = ',', value_parser = quantity::decode)]
     pub decode: Vec<(u16, String)>,
@@ -82,6 +88,7 @@ pub fn run(args: &AnalyzeArgs) -> Result<ExitCode, Failure> {
     }
     outputs.seal()?;
     rights::confine_reader();
+    replay.tls_keys(&args.tls_keys)?;
     replay.files(&args.files)?;
     let report = replay.end()?.report;
     let text =

@@ -48,6 +48,11 @@ pub struct ExportArgs {
     #[arg(long)]
     pub force: bool,
 
+    /// Read messages inside TLS 1.2 and 1.3 with the keys in this file (SSLKEYLOGFILE), beside those in the captures themselves; may
+    /// be given several times
+    #[arg(long, value_name = "FILE")]
+    pub tls_keys: Vec<PathBuf>,
+
     /// Decode the traffic of a port as this protocol, e.g. 11883=mqtt
     #[arg(long, value_name = "PORT=PROTO", value_delimiter = ',', value_parser = quantity::decode)]
     pub decode: Vec<(u16, String)>,
@@ -72,6 +77,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
     let export =
         TraceExport { path: &args.output, signals, before, writer: None, reader_has_gone: false };
     let mut replay = Replay::new(&args.decode, export);
+    replay.tls_keys(&args.tls_keys)?;
     if let Err(failure) = replay.files(&args.files) {
         // A reader of stdout that has gone is not an error.
         let reader_has_gone = replay.follower().reader_has_gone;

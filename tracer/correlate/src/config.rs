@@ -1,6 +1,7 @@
 //! What the caller can set.
 
 use crate::breakdown::Dimension;
+use crate::tls_keys::TlsKeys;
 use std::net::IpAddr;
 use wirelap_events::{Nanos, NetNs, Pid};
 
@@ -30,6 +31,8 @@ pub struct Config {
     pub by: Vec<Dimension>,
     /// Rows that the caller names.
     pub labels: Vec<Label>,
+    /// Keys that TLS connections are read with.
+    pub tls_keys: TlsKeys,
     /// Conversations kept at once; beyond, the longest idle ones are given up.
     pub max_flows: usize,
     /// Bytes of memory that conversations may hold on to together; beyond, the longest idle ones are given up.
@@ -57,6 +60,7 @@ impl Default for Config {
             topics: false,
             by: Vec::new(),
             labels: Vec::new(),
+            tls_keys: TlsKeys::default(),
             max_flows: 65_536,
             max_bytes: 256 << 20,
             max_messages: 65_536,

@@ -27,6 +27,7 @@
 //!  stats      distributions, rates, the last seconds
 //!  ids        what names a direction, an end, a leg
 //!  config.rs  what the caller can set
+//!  tls_keys.rs  keys of TLS connections, and what came of them
 //! ```
 
 // What comes from a file or a packet may be any number.
@@ -43,6 +44,7 @@ mod marks;
 mod rows;
 mod stats;
 mod threads;
+mod tls_keys;
 mod view;
 mod why;
 
@@ -59,6 +61,7 @@ pub use stats::{
     HistoryPoint, PartialFigures, PartialView, Rate, RequestFigures, SegmentStat, Summary,
 };
 pub use threads::{QuotaSeen, Scheduling};
+pub use tls_keys::{TlsCounts, TlsKeys};
 pub use trust::{Doubt, DoubtReason, Reliability, TrustFacts};
 pub use view::{
     Group, GroupNote, ProbeEvents, ProbeLoss, Process, Snapshot, SnapshotNote, TracerCost, Trust,
@@ -71,3 +74,4 @@ pub use why::{
     Whereabouts, Why, WorkloadCounts, WorstMessage, blame,
 };
 pub use wirelap_protocols::foreign::ForeignName;
+pub use wirelap_tls::Added as AddedTlsKeys;

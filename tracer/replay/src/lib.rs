@@ -9,6 +9,7 @@
 //! | `several`, `hosts` | captures of several hosts, read together |
 //! | `copy` | writes a copy in which the packets tell what became of their messages |
 //! | [`message`] | what the files have of one message, as a file of its own |
+//! | `keys` | keys that TLS connections are read with |
 //! | `observed` | which observations the files contain |
 //! | `report` | the report of what was read |
 
@@ -20,6 +21,7 @@
 mod copy;
 mod follower;
 mod hosts;
+mod keys;
 pub mod message;
 mod observed;
 mod open;

@@ -28,7 +28,7 @@ impl<F: Follower> Replay<F> {
         });
         for delivery in ready.drain(..) {
             let correlator = self.correlator.as_ref();
-            let topic = correlator.and_then(|all| all.topic(delivery.topic?));
+            let topic = correlator.and_then(|all| all.public_topic(delivery.topic?));
             self.follower.delivery(&delivery, topic)?;
         }
         self.ready = ready;
@@ -71,6 +71,7 @@ impl<F: Follower> Replay<F> {
                 hosts: std::mem::take(&mut self.addresses),
                 topics: self.keeps_topics,
                 by: self.by.clone(),
+                tls_keys: self.tls_keys.clone(),
                 ..usual
             })
         })

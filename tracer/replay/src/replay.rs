@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use wirelap_correlate::{Correlator, Dimension, Host, Snapshot};
+use wirelap_correlate::{Correlator, Dimension, Host, Snapshot, TlsKeys};
 use wirelap_events::{Delivery, Nanos, Saturate};
 use wirelap_process::{Failure, Outputs};
 use wirelap_recording::hosts::DuplicateCapture;
@@ -43,6 +43,8 @@ pub struct Replay<F> {
     pub(crate) keeps_topics: bool,
     /// What the rows of the breakdown are told apart by.
     pub(crate) by: Vec<Dimension>,
+    /// Keys that TLS connections are read with.
+    pub(crate) tls_keys: TlsKeys,
     pub(crate) observed: Observed,
     pub(crate) files: usize,
     pub(crate) packets_only: bool,
@@ -85,6 +87,7 @@ impl<F: Follower> Replay<F> {
             copy: None,
             keeps_topics: F::DELIVERIES,
             by: Vec::new(),
+            tls_keys: TlsKeys::default(),
             observed: Observed::default(),
             files: 0,
             packets_only: false,
@@ -269,6 +272,10 @@ impl<F: Follower> Replay<F> {
                 };
                 copy.tick(*at, self.correlator());
                 self.copy = Some(copy);
+            }
+            Entry::TlsKeys(text) => {
+                self.add_tls_keys(text, "the keys in the capture");
+                self.copy.iter_mut().for_each(|copy| copy.entry(entry));
             }
             Entry::Note(note) => {
                 if first || notes::is_last(*note) {

@@ -203,7 +203,7 @@ impl Annotator {
 
     fn topic(&mut self, id: Option<TopicId>, correlator: &Correlator) -> Arc<[u8]> {
         let Some(id) = id else { return Arc::clone(&self.topicless) };
-        let name = || Arc::from(correlator.topic(id).unwrap_or_default());
+        let name = || Arc::from(correlator.public_topic(id).unwrap_or_default());
         Arc::clone(self.topics.entry(id).or_insert_with(name))
     }
 

@@ -37,6 +37,11 @@ pub struct LiveArgs {
     )]
     pub replay: Vec<PathBuf>,
 
+    /// Read messages inside TLS 1.2 and 1.3 with the keys in this file (SSLKEYLOGFILE), beside those in the captures themselves; may
+    /// be given several times
+    #[arg(long, value_name = "FILE", requires = "replay")]
+    pub tls_keys: Vec<PathBuf>,
+
     /// The folder for files that are written from the screen, such as pictures of it [default: the present folder]
     #[arg(long, value_name = "FOLDER")]
     pub save_to: Option<PathBuf>,

@@ -43,7 +43,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     rights::confine_reader();
     let signals = catch_signals()?;
     let wall = message::wall(&args.replay);
-    let reading = Reading::start(&args.replay, &args.filter.decode)?;
+    let reading = Reading::start(&args.replay, &args.filter.decode, &args.tls_keys)?;
     rights::give_up();
     let mut source = ReplaySource::new(reading, (files, memory), (args.replay.clone(), wall));
     let began = Instant::now();
@@ -67,6 +67,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
 fn lines(args: &LiveArgs) -> Result<ExitCode, Failure> {
     rights::confine_reader();
     let mut replay = Replay::new(&args.filter.decode, NoFollower);
+    replay.tls_keys(&args.tls_keys)?;
     replay.files(&args.replay)?;
     let replayed = replay.end()?;
     let text = if replayed.cut {

@@ -132,7 +132,7 @@ pub fn truth(file: &Path) -> (TruthRecord, i64) {
             Entry::Note(note) if note.subject == "label" => {
                 correlator.add_label(label(note).unwrap());
             }
-            Entry::Note(_) => {}
+            Entry::Note(_) | Entry::TlsKeys(_) => {}
         }
     }
     correlator.finish(&mut truth);

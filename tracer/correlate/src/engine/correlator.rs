@@ -238,6 +238,11 @@ impl Correlator {
         self.conversations.topic(id)
     }
 
+    /// As [`Correlator::topic`], for what is written to a file: not the name of one that was encrypted.
+    pub fn public_topic(&self, id: TopicId) -> Option<&[u8]> {
+        self.conversations.public_topic(id)
+    }
+
     /// The bytes that the last event's packet carries, if it was a packet with bytes of a conversation that messages may
     /// be found in. Legs tell theirs, so that it is known which packets carried a message.
     pub fn carried(&self) -> Option<FlowRange> {

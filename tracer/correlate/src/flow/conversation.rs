@@ -2,6 +2,7 @@
 
 use super::attempts::Attempts;
 use super::collector::ControlFrames;
+use super::decryption::Decryption;
 use super::direction::Flow;
 use super::namespaces::Namespaces;
 use super::pending::Pending;
@@ -13,6 +14,7 @@ use super::window::Claim;
 use crate::bytes::{Holes, Ledger};
 use crate::config::Config;
 use crate::ids::normal;
+use crate::tls_keys::TlsKeys;
 use arrayvec::ArrayVec;
 use std::net::SocketAddr;
 use wirelap_events::{FlowKey, GroupId, Nanos, NetNs, Packet, PacketHook, Seq, TcpFields, Total};
@@ -94,6 +96,12 @@ pub struct Conversation {
     pub(super) skipped: u64,
     /// The text in its TLS records, once some was seen. It is read in place of the records.
     pub(super) tls: Option<Box<TlsText>>,
+    /// The keys of TLS connections that there are.
+    pub(super) keys: TlsKeys,
+    /// It is read with keys.
+    pub(super) decryption: Option<Box<Decryption>>,
+    /// It is TLS, and that was taken note of.
+    pub(super) has_hello: bool,
     /// Payload while its protocol is not known.
     pub unread: Unread,
     /// Bytes of memory that it held on to when that was last looked at.
@@ -119,7 +127,8 @@ impl Conversation {
         let observer = self.observer.as_ref().map_or(0, |observer| observer.held_bytes());
         let websocket = self.websocket.as_ref().map_or(0, |trial| trial.held_bytes());
         let text = self.tls.as_ref().map_or(0, |text| text.held_bytes());
-        flows.chain([decoder, pending, observer, websocket, text]).total()
+        let decryption = self.decryption.as_ref().map_or(0, |keys| keys.held_bytes());
+        flows.chain([decoder, pending, observer, websocket, text, decryption]).total()
     }
 
     /// A conversation whose [`Side::A`] sends on `key`.
@@ -159,6 +168,9 @@ impl Conversation {
             is_final: false,
             skipped: 0,
             tls: None,
+            keys: config.tls_keys.clone(),
+            decryption: None,
+            has_hello: false,
             unread: Unread::default(),
             held: 0,
         }
@@ -199,6 +211,12 @@ impl Conversation {
         if matches!(self.state, State::Undecided(_)) {
             std::mem::swap(&mut self.state, &mut other.state);
         }
+        if self.decryption.is_none() && self.tls.is_none() {
+            let keys = other.decryption.take();
+            self.decryption = keys.map(|keys| Box::new(keys.mapped(side, theirs)));
+            self.tls = other.tls.take().map(|text| Box::new(text.mapped(side, theirs)));
+        }
+        self.has_hello |= other.has_hello;
         for (side, theirs) in [(side, theirs), (side.other(), theirs.other())] {
             let key = self.flow(side).key;
             let (mine, there) = (self.flow(side), other.flow(theirs));

@@ -6,6 +6,7 @@ mod carried;
 mod closed;
 mod collector;
 mod conversation;
+mod decryption;
 mod devices;
 mod direction;
 mod found;

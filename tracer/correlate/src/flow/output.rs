@@ -32,4 +32,6 @@ pub struct DecoderOutput {
     pub clients: Vec<(Side, TopicId)>,
     /// The names of clients.
     pub client_names: Topics,
+    /// What records are decrypted into. Reused from record to record.
+    pub scratch: Vec<u8>,
 }

@@ -69,7 +69,9 @@ impl Conversation {
 
     /// The next bytes of one direction.
     fn piece(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
-        if self.tls.is_some() {
+        if self.is_decrypted(side, &piece) {
+            self.decrypt(side, piece, found);
+        } else if self.tls.is_some() {
             self.read_texts(side, piece.end(), found);
         } else {
             self.read(side, piece, found);

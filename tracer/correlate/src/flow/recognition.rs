@@ -96,7 +96,7 @@ impl Conversation {
     }
 
     /// Watches for what is not decoded.
-    fn observe(&mut self, side: Side, begins: bool, bytes: &[u8], missing: u64) {
+    pub(super) fn observe(&mut self, side: Side, begins: bool, bytes: &[u8], missing: u64) {
         self.observer.get_or_insert_default().packet(side, begins, bytes, missing);
     }
 
@@ -305,6 +305,7 @@ impl Conversation {
     /// Stops looking, and frees what was kept for it.
     pub(super) fn ignore(&mut self) {
         let refused = self.flows.iter().any(|flow| flow.head.refused);
+        self.note_missed_handshake();
         self.state = State::Ignored;
         self.pending = None;
         self.websocket = None;

@@ -1,4 +1,4 @@
-//! The text of TLS records, where a library was seen to encrypt it.
+//! The text of TLS records, where a library was seen to encrypt it, or the keys are known (`decryption.rs`).
 //!
 //! ```text
 //! flow |5| record, encrypted |tag|5| record … |tag|      text |   message   |  message …
@@ -54,7 +54,7 @@ struct WaitingRecord {
 
 /// Where the text of a record lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct RecordPlace {
+pub(super) struct RecordPlace {
     text: ByteRange,
     record: ByteRange,
 }
@@ -96,11 +96,25 @@ impl Lane {
     fn take(&mut self, upto: Offset) -> Option<WaitingRecord> {
         let next = self.waiting.pop_front_if(|next| next.place.record.end <= upto)?;
         self.waiting_bytes.shrink(next.text.len());
+        self.remember(next.place);
+        Some(next)
+    }
+
+    /// A record that has come, with so much text.
+    fn opened(&mut self, record: ByteRange, len: u64) -> RecordPlace {
+        let first = self.next.map_or(Offset::START, |(at, _)| at);
+        let place = RecordPlace { text: ByteRange::new(first, len), record };
+        self.next = Some((place.text.end, 0));
+        self.end = self.end.max(record.end);
+        self.remember(place);
+        place
+    }
+
+    fn remember(&mut self, place: RecordPlace) {
         if self.places.len() >= RECORDS {
             self.places.pop_front();
         }
-        self.places.push_back(next.place);
-        Some(next)
+        self.places.push_back(place);
     }
 
     /// The place with the byte of the text at `at`, or the nearest that is remembered.
@@ -131,6 +145,19 @@ impl Lane {
 }
 
 impl TlsText {
+    /// A record of one side has come, with so much text.
+    pub(super) fn opened(&mut self, side: Side, record: ByteRange, len: u64) -> RecordPlace {
+        self.lanes[side as usize].opened(record, len)
+    }
+
+    /// The same with `side` in place of `theirs`.
+    pub(super) fn mapped(mut self, side: Side, theirs: Side) -> TlsText {
+        if side != theirs {
+            self.lanes.reverse();
+        }
+        self
+    }
+
     /// Bytes of memory that it uses.
     pub fn held_bytes(&self) -> usize {
         let of = |lane: &Lane| {
@@ -164,7 +191,7 @@ impl Conversation {
     }
 
     /// From now on the text is read. What the records looked like says nothing of it.
-    fn begin_text(&mut self) {
+    pub(super) fn begin_text(&mut self) {
         self.tls = Some(Box::default());
         self.name = self.foreign_name().cloned().map(Box::new);
         (self.observer, self.pending, self.is_final) = (None, None, false);
@@ -191,17 +218,28 @@ impl Conversation {
         while let Some(WaitingRecord { place, text }) =
             self.tls.as_mut().and_then(|tls| tls.lanes[side as usize].take(upto))
         {
-            let before = FoundBefore {
-                all: found.all.len(),
-                fragments: found.fragments.len(),
-                released: found.released.len(),
-                has_asked: self.control.asked.is_some(),
-            };
-            let missing = place.text.len().saturating_sub(text.len() as u64);
-            let piece = Piece::Bytes { at: place.text.start, bytes: &text, missing };
-            self.read(side, piece, found);
-            self.place_found(side, &before, found);
+            self.read_text(side, place, &text, found);
         }
+    }
+
+    /// Reads the text of a record, as far as it is known.
+    pub(super) fn read_text(
+        &mut self,
+        side: Side,
+        place: RecordPlace,
+        text: &[u8],
+        found: &mut DecoderOutput,
+    ) {
+        let before = FoundBefore {
+            all: found.all.len(),
+            fragments: found.fragments.len(),
+            released: found.released.len(),
+            has_asked: self.control.asked.is_some(),
+        };
+        let missing = place.text.len().saturating_sub(text.len() as u64);
+        let piece = Piece::Bytes { at: place.text.start, bytes: text, missing };
+        self.read(side, piece, found);
+        self.place_found(side, &before, found);
     }
 
     /// Moves what was found in the text to where it lies in the flow.
@@ -211,6 +249,7 @@ impl Conversation {
         for message in found.all.iter_mut().skip(before.all) {
             message.extent = lane(message.side).range(message.extent);
             message.usable_at = message.usable_at.map(|end| lane(message.side).end(end));
+            message.topic.iter().for_each(|&topic| found.topics.hide(topic));
         }
         for fragments in found.fragments.iter_mut().skip(before.fragments) {
             fragments.at = lane(fragments.side).start(fragments.at);

@@ -1,6 +1,6 @@
 //! The names of topics, or of clients, each kept once.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use wirelap_events::{Saturate, TopicId};
 use wirelap_protocols::ros2::RosName;
 
@@ -18,6 +18,8 @@ pub struct Topics {
     ids: FxHashMap<Box<[u8]>, TopicId>,
     names: Vec<Box<[u8]>>,
     bytes: usize,
+    /// Those that were found in the text of encrypted connections.
+    secret: FxHashSet<TopicId>,
 }
 
 impl Topics {
@@ -58,6 +60,16 @@ impl Topics {
         Some(id)
     }
 
+    /// This name was found in the text of an encrypted connection.
+    pub fn hide(&mut self, id: TopicId) {
+        self.secret.insert(id);
+    }
+
+    /// The name of a number, unless it was found in the text of an encrypted connection.
+    pub fn public_name(&self, id: TopicId) -> Option<&[u8]> {
+        self.name(id).filter(|_| !self.secret.contains(&id))
+    }
+
     /// The name of a number.
     pub fn name(&self, id: TopicId) -> Option<&[u8]> {
         self.names.get(id.0 as usize).map(|name| &**name)
@@ -92,6 +104,16 @@ mod tests {
         assert_eq!(topics.id_of_topic(b"rt/chatter", "dds"), Some(id));
         let other = topics.id_of_topic(b"rt/b", "mqtt").unwrap();
         assert_eq!(topics.name(other), Some(&b"rt/b"[..]));
+    }
+
+    #[test]
+    fn a_name_that_was_encrypted_is_not_public() {
+        let mut topics = Topics::new(true);
+        let [open, secret] = [&b"open"[..], b"secret"].map(|name| topics.id_of(name).unwrap());
+        topics.hide(secret);
+        assert_eq!(topics.name(secret), Some(&b"secret"[..]));
+        assert_eq!(topics.public_name(secret), None);
+        assert_eq!(topics.public_name(open), Some(&b"open"[..]));
     }
 
     #[test]

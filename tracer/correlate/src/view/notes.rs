@@ -1,5 +1,7 @@
 //! What the user should know beside the figures, as codes with their numbers. `wirelap-report` has the words.
 
+use crate::tls_keys::TlsCounts;
+
 /// What the user should know beside the figures of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SnapshotNote {
@@ -13,6 +15,8 @@ pub enum SnapshotNote {
         /// Those reads.
         reads: u64,
     },
+    /// What came of the keys of TLS connections that the caller has.
+    TlsKeys(TlsCounts),
     /// Times of events that contradict others were left out.
     ContradictoryTimes {
         /// Those times.

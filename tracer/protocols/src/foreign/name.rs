@@ -29,6 +29,11 @@ impl ForeignName {
         ForeignName { protocol, version, ..ForeignName::default() }
     }
 
+    /// Whether it is TLS.
+    pub fn is_tls(&self) -> bool {
+        self.protocol == TLS
+    }
+
     /// Adds what the other direction or a later packet shows.
     pub(super) fn learn(&mut self, more: ForeignName) {
         // TLS replaces the protocol that requested the upgrade, and WebSocket replaces HTTP.

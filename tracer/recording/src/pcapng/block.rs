@@ -35,7 +35,7 @@ pub const PACKET: u32 = 6;
 /// Systemd Journal Export Block (§4.7).
 pub const JOURNAL: u32 = 9;
 /// Decryption Secrets Block (§4.8).
-const SECRETS: u32 = 10;
+pub const SECRETS: u32 = 10;
 /// Custom Block that may be copied into another file (§4.9).
 pub const CUSTOM: u32 = 0x0000_0BAD;
 /// Custom Block that may not.

@@ -8,6 +8,7 @@
 //! | `writer` | blocks and options, appended |
 //! | `custom` | wirelap's own custom blocks and options |
 //! | `section` | what a section header of wirelap's says |
+//! | `secrets` | blocks of secrets that packets are decrypted with |
 //! | `interface` | link type, resolution and place of an interface |
 //! | `classic` | headers of classic pcap, and what they are as blocks |
 
@@ -17,6 +18,7 @@ pub mod custom;
 pub mod fields;
 pub mod interface;
 pub mod option;
+pub mod secrets;
 pub mod section;
 pub mod writer;
 

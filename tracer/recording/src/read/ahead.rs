@@ -90,6 +90,7 @@ impl<R: Read> Recording<R> {
                     }
                 }
                 LocatedEntry::Tick(_) => {}
+                LocatedEntry::TlsKeys(text) => *text = batch.keep(self.bytes(text.clone())),
                 LocatedEntry::Note { subject, text } => {
                     *subject = batch.keep(self.bytes(subject.clone()));
                     *text = batch.keep(self.bytes(text.clone()));

@@ -5,7 +5,7 @@ use super::problem::{Counts, Problems};
 use super::section::CurrentSection;
 use crate::packet::Unreadable;
 use crate::pcapng::classic::PacketHeader;
-use crate::pcapng::{ByteOrder, Fields, custom, option};
+use crate::pcapng::{ByteOrder, Fields, custom, option, secrets};
 use crate::record::{self, LocatedEntry, RecordCursor};
 use crate::wire::Wire;
 use std::ops::Range;
@@ -18,6 +18,8 @@ pub struct EntryReader {
     records: Option<RecordCursor>,
     /// The packet of the block at hand, which comes behind the records: its event and where its payload is.
     packet: Option<(Event<'static>, Range<usize>)>,
+    /// Where the keys of the block at hand are, if it has any.
+    keys: Option<Range<usize>>,
     counts: Counts,
 }
 
@@ -101,6 +103,18 @@ impl EntryReader {
         Some(())
     }
 
+    /// Begins to read a block of secrets, of which keys of TLS are an entry; `None` if it cannot be read.
+    pub fn secrets_block(&mut self, block: &[u8], order: ByteOrder) -> Option<()> {
+        let mut fields = Fields::of_block(block, order);
+        let (kind, len) = (fields.u32()?, usize::try_from(fields.u32()?).ok()?);
+        let start = fields.position();
+        fields.padded(len)?;
+        if kind == secrets::TLS_KEY_LOG {
+            self.keys = Some(start..start.saturating_add(len));
+        }
+        Some(())
+    }
+
     /// The next entry of the block at hand, given its bytes and where it is in the file.
     pub fn next(
         &mut self,
@@ -122,6 +136,9 @@ impl EntryReader {
                     "a record of wirelap's that cannot be read: left out",
                 ),
             }
+        }
+        if let Some(keys) = self.keys.take() {
+            return Some(LocatedEntry::TlsKeys(keys));
         }
         let (event, payload) = self.packet.take()?;
         Some(LocatedEntry::Event { event, payload, known: false })

@@ -9,7 +9,7 @@ use std::io::Read;
 pub enum Wanted {
     /// All but ticks.
     AllButTicks,
-    /// Packets alone.
+    /// Packets, and the keys that they are read with.
     Packets,
 }
 
@@ -17,7 +17,7 @@ impl Wanted {
     fn has(self, entry: &LocatedEntry) -> bool {
         match self {
             Wanted::AllButTicks => !matches!(entry, LocatedEntry::Tick(_)),
-            Wanted::Packets => entry.is_packet(),
+            Wanted::Packets => entry.is_packet() || matches!(entry, LocatedEntry::TlsKeys(_)),
         }
     }
 }

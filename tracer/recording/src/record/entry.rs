@@ -14,6 +14,8 @@ pub enum Entry<'a> {
     Tick(Nanos),
     /// What the recorder wrote down beside the events.
     Note(Note<'a>),
+    /// Keys of TLS connections, as the text of a key log (RFC 9850).
+    TlsKeys(&'a [u8]),
 }
 
 /// What the recorder wrote down: text on a subject. Both are the program's own.

@@ -23,6 +23,7 @@ pub enum LocatedEntry {
         subject: Range<usize>,
         text: Range<usize>,
     },
+    TlsKeys(Range<usize>),
 }
 
 impl LocatedEntry {
@@ -41,6 +42,7 @@ impl LocatedEntry {
                 let text_of = |range| str::from_utf8(bytes(range)).unwrap_or_default();
                 Entry::Note(Note { subject: text_of(subject), text: text_of(text) })
             }
+            LocatedEntry::TlsKeys(text) => Entry::TlsKeys(bytes(text)),
         }
     }
 

@@ -9,7 +9,7 @@ use super::interfaces::{DeviceName, Interfaces};
 use super::shown::{Shown, ShownFlows, ShownPacket};
 use super::sockets::OpenSockets;
 use crate::packet::build;
-use crate::pcapng::{Blocks, ByteOrder, CapturePoint, Section, block, custom, option};
+use crate::pcapng::{Blocks, ByteOrder, CapturePoint, Section, block, custom, option, secrets};
 use crate::record::{Entry, Note, PacketMetadata, Records};
 use crate::wire::{Wire, put_unsigned};
 use wirelap_events::{Body, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, Saturate};
@@ -137,7 +137,14 @@ impl Encoder {
             }
             Entry::Tick(at) => self.tick(*at),
             Entry::Note(note) => self.note(*note),
+            Entry::TlsKeys(text) => self.tls_keys(text),
         }
+    }
+
+    /// Writes keys of TLS connections, in front of the packets that come after them.
+    fn tls_keys(&mut self, text: &[u8]) {
+        self.complete();
+        secrets::put_tls_keys(&mut self.blocks, text);
     }
 
     /// Takes an event.

@@ -85,7 +85,8 @@ impl Excerpt {
                 }
                 Entry::Known(event) if choice.takes(&event) => encoder.entry(&entry),
                 Entry::Note(note) => encoder.note(note),
-                Entry::Event(_) | Entry::Known(_) | Entry::Tick(_) => {}
+                // Keys are of no use without the handshake, which is not among the packets of a message.
+                Entry::Event(_) | Entry::Known(_) | Entry::Tick(_) | Entry::TlsKeys(_) => {}
             }
             for (netns, device, name) in recording.take_named() {
                 encoder.name_device(netns, device, &name);

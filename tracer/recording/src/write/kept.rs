@@ -329,6 +329,7 @@ mod tests {
                 Entry::Known(_) => known += 1,
                 Entry::Note(_) => notes += 1,
                 Entry::Tick(_) => ticks += 1,
+                Entry::TlsKeys(_) => panic!("{entry:?}"),
             }
         }
         assert!(recording.problems().is_empty());

@@ -136,7 +136,7 @@ impl Recorder {
         self.encoder.entry(entry);
         match entry {
             Entry::Event(Event { at, .. }) | Entry::Tick(at) => self.passed(*at),
-            Entry::Known(_) | Entry::Note(_) => {}
+            Entry::Known(_) | Entry::Note(_) | Entry::TlsKeys(_) => {}
         }
     }
 

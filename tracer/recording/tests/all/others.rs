@@ -1,9 +1,9 @@
 //! Captures that others made.
 
 use crate::packets::{block, classic, raw, section};
-use crate::round_trip::{Held, read};
-use wirelap_events::{Body, Event, Packet, PacketHook, Seq};
-use wirelap_recording::{Counts, NotACapture, Problems, Recording};
+use crate::round_trip::{Held, encoder, read};
+use wirelap_events::{Body, Event, Nanos, Packet, PacketHook, Seq};
+use wirelap_recording::{Counts, Entry, NotACapture, Problems, Recording, Settings};
 
 fn packets(bytes: &[u8]) -> (Vec<(Event<'static>, Vec<u8>)>, Problems, Counts) {
     let (held, problems, counts) = read(bytes);
@@ -116,6 +116,28 @@ fn simple_and_old_packet_blocks_are_read() {
     let bytes =
         [section(&[], false, 101, 9, 0), block(3, &simple, false), block(2, &old, false)].concat();
     assert_eq!(packets(&bytes).2.packets, 2);
+}
+
+#[test]
+fn keys_of_tls_are_an_entry() {
+    let text = b"CLIENT_RANDOM 00 11\n.";
+    for big in [false, true] {
+        let word = |n: u32| if big { n.to_be_bytes() } else { n.to_le_bytes() };
+        let keys = |kind, len| [&word(kind)[..], &word(len), text, &[0; 2]].concat();
+        let before = section(&[], big, 101, 9, 0);
+        let blocks = [(0x544C_534B, 22), (0x5747_4B4C, 22), (0x544C_534B, 99)];
+        let blocks = blocks.map(|(kind, len)| block(10, &keys(kind, len), big));
+        let (held, problems, _) = read(&[before, blocks.concat()].concat());
+        assert_eq!(held, [Held::TlsKeys(text.to_vec())]);
+        assert_eq!(problems.first.len(), 1, "{problems:?}");
+    }
+    let mut encoder = encoder(Settings::default());
+    encoder.entry(&Entry::TlsKeys(text));
+    encoder.tick(Nanos(5));
+    encoder.complete();
+    let (held, problems, _) = read(encoder.bytes());
+    assert_eq!(held, [Held::TlsKeys(text.to_vec()), Held::Tick(Nanos(5))]);
+    assert!(problems.is_empty());
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub enum Held {
     Known(OwnedEvent),
     Tick(Nanos),
     Note(String, String),
+    TlsKeys(Vec<u8>),
 }
 
 impl Held {
@@ -22,6 +23,7 @@ impl Held {
             Entry::Known(event) => Held::Known(OwnedEvent::of(event)),
             Entry::Tick(at) => Held::Tick(*at),
             Entry::Note(note) => Held::Note(note.subject.into(), note.text.into()),
+            Entry::TlsKeys(text) => Held::TlsKeys(text.to_vec()),
         }
     }
 }

@@ -105,14 +105,19 @@ impl Shared {
 }
 
 impl Reading {
-    /// Starts to read files. `decode` are protocols by port.
+    /// Starts to read files. `decode` are protocols by port; `tls_keys` are files with keys of TLS connections.
     ///
     /// # Errors
-    /// The thread cannot be started.
-    pub fn start(files: &[PathBuf], decode: &[(u16, String)]) -> Result<Reading, Failure> {
+    /// The thread cannot be started, or there are no keys in a file that should have some.
+    pub fn start(
+        files: &[PathBuf],
+        decode: &[(u16, String)],
+        tls_keys: &[PathBuf],
+    ) -> Result<Reading, Failure> {
         let playback = Mutex::new(Playback::new(FrameLimits::default()));
         let shared = Arc::new(Shared { playback, is_over: AtomicBool::new(false) });
         let mut replay = Replay::new(decode, FrameFollower::new(Arc::clone(&shared)));
+        replay.tls_keys(tls_keys)?;
         let (read, size) = (replay.bytes_read(), size(files));
         let files = files.to_vec();
         let thread = Builder::new().name("replay".into()).spawn(move || {

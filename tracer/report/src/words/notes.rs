@@ -1,7 +1,8 @@
 //! What the user should know beside the figures.
 
 use super::traffic::traffic_notes;
-use wirelap_correlate::{Group, GroupNote, Snapshot, SnapshotNote};
+use wirelap_correlate::{Group, GroupNote, Snapshot, SnapshotNote, TlsCounts};
+use wirelap_events::human::one_or;
 
 /// What the user should know beside the figures of a snapshot, one sentence each: first what was not decoded.
 pub fn snapshot_notes(snapshot: &Snapshot) -> Vec<String> {
@@ -26,6 +27,7 @@ fn snapshot_note(note: &SnapshotNote) -> String {
             "{reads} reads of UDP sockets took datagrams of which it is not known which they were: as many that \
              were delivered may be said not to be."
         ),
+        SnapshotNote::TlsKeys(counts) => tls_keys(counts),
         SnapshotNote::ContradictoryTimes { times } => {
             format!(
                 "{times} times of stages were earlier than those of the stages before them and were left out: the \
@@ -33,6 +35,35 @@ fn snapshot_note(note: &SnapshotNote) -> String {
             )
         }
     }
+}
+
+/// What came of the keys of TLS connections: how many are read with them, how many are not and why.
+fn tls_keys(counts: &TlsCounts) -> String {
+    let connections = |count| format!("{count} {}", one_or(count, "connection", "connections"));
+    let encrypted = [
+        (counts.missed, "whose handshake was not captured"),
+        (counts.no_key, "for which there are no keys"),
+        (counts.wrong_key, "whose records do not authenticate with their keys"),
+        (
+            counts.cipher,
+            "with a cipher suite that is not read (TLS 1.2 and 1.3 are, with AES-GCM and ChaCha20-Poly1305)",
+        ),
+    ];
+    let encrypted = encrypted.into_iter().filter(|(count, _)| *count > 0);
+    let encrypted: Vec<_> =
+        encrypted.map(|(count, why)| format!("{} {why}", connections(count))).collect();
+    let mut text = format!("TLS keys: {} read with them", connections(counts.opened));
+    if !encrypted.is_empty() {
+        text += &format!("; still encrypted: {}", encrypted.join(", "));
+    }
+    if counts.unread_records > 0 {
+        text += &format!(
+            "; {} {} not read, because bytes are missing or do not authenticate",
+            counts.unread_records,
+            one_or(counts.unread_records, "record was", "records were")
+        );
+    }
+    text + "."
 }
 
 fn group_note(note: &GroupNote) -> String {
@@ -61,5 +92,22 @@ fn group_note(note: &GroupNote) -> String {
         GroupNote::Encrypted { conversations } => format!(
             "Encrypted connections: {conversations}. wirelap sees their bytes and timing; their messages are in no figure."
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_of_keys_is_one_sentence() {
+        let counts = TlsCounts { opened: 2, ..TlsCounts::default() };
+        assert_eq!(tls_keys(&counts), "TLS keys: 2 connections read with them.");
+        let counts = TlsCounts { opened: 1, missed: 3, no_key: 1, unread_records: 1, ..counts };
+        assert_eq!(
+            tls_keys(&counts),
+            "TLS keys: 1 connection read with them; still encrypted: 3 connections whose handshake was not captured, 1 connection \
+             for which there are no keys; 1 record was not read, because bytes are missing or do not authenticate."
+        );
     }
 }

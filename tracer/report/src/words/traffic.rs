@@ -51,7 +51,7 @@ pub fn traffic(row: &UnknownTraffic) -> String {
     if name.is_encrypted {
         format!(
             "{name} {place}: {amount}; encrypted: wirelap sees bytes and timing, not messages; \
-             live --tls reads them where the programs use OpenSSL, GnuTLS or Go."
+             live --tls reads them where the programs use OpenSSL, GnuTLS or Go, and analyze --tls-keys with the keys of a capture."
         )
     } else {
         format!(

@@ -47,7 +47,13 @@ const EMPTY: &str = r#"{"schema":"","partial":false,"results":[],"hooks":[],"not
 /// Reads a file to its end, with one of some events warped, and says everything about it. Returns how many messages it had.
 pub fn run(bytes: &[u8], mut warped: Option<(usize, Random)>) -> u64 {
     let Ok(mut recording) = Recording::new(bytes) else { return 0 };
-    let config = Config { packets_only: !recording.is_own(), topics: true, ..Config::default() };
+    let keys = TlsKeys::default();
+    let config = Config {
+        packets_only: !recording.is_own(),
+        topics: true,
+        tls_keys: keys.clone(),
+        ..Config::default()
+    };
     let mut correlator = Correlator::new(config);
     let about = TraceMetadata {
         wirelap_version: String::new(),
@@ -75,6 +81,7 @@ pub fn run(bytes: &[u8], mut warped: Option<(usize, Random)>) -> u64 {
             }
             Entry::Tick(at) => correlator.tick(at, &mut out),
             Entry::Note(_) => {}
+            Entry::TlsKeys(text) => drop(keys.add(text)),
         }
         for delivery in ready.drain(..) {
             check(&delivery);

@@ -18,6 +18,7 @@ use crate::breakdown::Dimension;
 use crate::config::Config;
 use crate::flow::{ClosedConnections, DecoderOutput, FlowTable, RecentPackets, Topics};
 use crate::ids::Direction;
+use crate::tls_keys::TlsCounts;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -95,6 +96,11 @@ impl Conversations {
         &mut self.found
     }
 
+    /// What came of the keys of TLS connections, if there are any.
+    pub fn tls_counts(&self) -> Option<TlsCounts> {
+        self.config.tls_keys.counts()
+    }
+
     /// The connections that were closed last.
     pub fn closed_connections(&self) -> &ClosedConnections {
         &self.closed
@@ -103,6 +109,11 @@ impl Conversations {
     /// The name of a topic, if names are kept.
     pub fn topic(&self, id: TopicId) -> Option<&[u8]> {
         self.found.topics.name(id)
+    }
+
+    /// The name of a topic, unless it was found in the text of an encrypted connection.
+    pub fn public_topic(&self, id: TopicId) -> Option<&[u8]> {
+        self.found.topics.public_name(id)
     }
 
     /// A name that a client gave itself.

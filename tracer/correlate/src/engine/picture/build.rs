@@ -38,7 +38,7 @@ impl Picture<'_> {
             since,
             united: self.accounts.rows.united(),
             trust: self.trust(&groups, since, now),
-            notes: notes_of_all(&self.accounts.totals),
+            notes: notes_of_all(&self.accounts.totals, self.seen.conversations.tls_counts()),
             breakdown: self.breakdown(&groups),
             groups,
             unknown: self.unknown(now),

@@ -2,16 +2,18 @@
 
 use super::super::totals::Totals;
 use crate::rows::Row;
+use crate::tls_keys::TlsCounts;
 use crate::view::{GroupNote, SnapshotNote};
 
 /// What the counters over everything say beside the figures of a snapshot.
-pub fn notes_of_all(totals: &Totals) -> Vec<SnapshotNote> {
+pub fn notes_of_all(totals: &Totals, keys: Option<TlsCounts>) -> Vec<SnapshotNote> {
     let all = [
         (totals.unknown_sockets, SnapshotNote::UnknownSockets { events: totals.unknown_sockets }),
         (totals.unknown_reads, SnapshotNote::UnknownDatagrams { reads: totals.unknown_reads }),
         (totals.anomalies, SnapshotNote::ContradictoryTimes { times: totals.anomalies }),
     ];
-    all.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note).collect()
+    let counted = all.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note);
+    keys.map(SnapshotNote::TlsKeys).into_iter().chain(counted).collect()
 }
 
 /// What a row's counters say beside its figures.

@@ -1,0 +1,35 @@
+//! TLS 1.2 and 1.3 read with the keys that one of its ends has written down: bytes of a connection in, text out.
+//!
+//! ```text
+//!  packets in order ─▶ deframer ─▶ records ─▶ direction: which key, which number ─▶ text
+//!                                     └─ hello messages ─▶ session: version, cipher suite, random numbers
+//!  key log (SSLKEYLOGFILE, pcapng) ─▶ secrets ─▶ key schedule ─────────┘
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | [`key_log`] | the secrets in a key log, by the client's random number |
+//! | [`session`] | both directions of a connection |
+//! | `direction` | one direction: its keys, and the numbers of its records |
+//! | `deframer` | bytes with gaps → records |
+//! | `hello` | what hello messages say |
+//! | `suite`, `schedule`, `key` | cipher suites, secrets → keys, a key → the text of a record |
+//!
+//! Only reading is done here, nothing is sent, and no secret of an end's own is protected: the key log has it. A record is read
+//! only if it authenticates. No I/O; no input makes it panic, and all memory is bounded.
+
+// Numbers from a file or a packet can have any value, so arithmetic must not overflow.
+#![cfg_attr(not(test), warn(clippy::arithmetic_side_effects, clippy::disallowed_methods))]
+
+mod deframer;
+mod direction;
+mod hello;
+mod key;
+pub mod key_log;
+mod schedule;
+pub mod session;
+mod suite;
+
+pub use hello::client_random;
+pub use key_log::{Added, KeyLog, Random, Secret, Secrets};
+pub use session::{Content, Obstacle, Opened, Role, Session};

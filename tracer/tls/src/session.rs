@@ -1,0 +1,220 @@
+//! Both directions of a connection.
+
+use crate::direction::{Coming, Direction, Found, Records};
+use crate::hello::{Hello, ServerHello};
+use crate::key_log::{KeyLog, Random, Secrets};
+use crate::schedule;
+use crate::suite::Suite;
+use wirelap_events::{ByteRange, Offset};
+
+/// Records that nothing opens until the connection is given up.
+const MAX_FAILED: u64 = 64;
+
+const TLS12: u16 = 0x0303;
+const TLS13: u16 = 0x0304;
+
+/// An end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The end that sends the first hello.
+    Client,
+    /// The other one.
+    Server,
+}
+
+/// What is in the records of one direction, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Opened<'a> {
+    /// Where it lies in the direction's bytes: a record, its header included, or several of which nothing is known.
+    pub range: ByteRange,
+    /// What it is.
+    pub content: Content<'a>,
+}
+
+/// What is in a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content<'a> {
+    /// Text of the application.
+    Text(&'a [u8]),
+    /// A record that does not authenticate, or of which bytes are missing.
+    Unread {
+        /// The most bytes of text that it can have.
+        at_most: u64,
+    },
+    /// Bytes in which it is not known where records begin.
+    Lost,
+}
+
+/// Why a connection cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It was agreed on a version or cipher suite that is not read.
+    Cipher,
+    /// The server's hello is missing.
+    Handshake,
+    /// No record authenticates with the secrets, or there are none of this version.
+    Keys,
+}
+
+/// A connection whose secrets are known.
+#[derive(Debug)]
+pub struct Session {
+    directions: [Direction; 2],
+    state: Handshake,
+}
+
+/// What the hello messages have said.
+#[derive(Debug)]
+struct Handshake {
+    client: Random,
+    secrets: Secrets,
+    has_server_hello: bool,
+    obstacle: Option<Obstacle>,
+}
+
+impl Session {
+    /// A connection whose client sends this number in its hello, which comes first.
+    pub fn new(client: Random, secrets: Secrets) -> Session {
+        let state = Handshake { client, secrets, has_server_hello: false, obstacle: None };
+        Session { directions: Default::default(), state }
+    }
+
+    /// Bytes of memory that it uses.
+    pub fn held_bytes(&self) -> usize {
+        let [client, server] = &self.directions;
+        size_of::<Session>()
+            .saturating_add(client.held_bytes())
+            .saturating_add(server.held_bytes())
+    }
+
+    /// Why nothing was read, and nothing will be.
+    pub fn obstacle(&self) -> Option<Obstacle> {
+        let [client, server] = &self.directions;
+        let opened = client.records.opened.saturating_add(server.records.opened);
+        let failed = client.records.failed.saturating_add(server.records.failed);
+        if opened > 0 {
+            return None;
+        }
+        let is_hopeless = failed >= MAX_FAILED;
+        let why = if self.state.has_server_hello { Obstacle::Keys } else { Obstacle::Handshake };
+        self.state.obstacle.or(is_hopeless.then_some(why))
+    }
+
+    /// The next bytes of one direction, of which the first is at `at`. `log` has the secrets of further handshakes, and
+    /// `scratch` is any buffer.
+    pub fn feed(
+        &mut self,
+        from: Role,
+        at: Offset,
+        bytes: &[u8],
+        (log, scratch): (&KeyLog, &mut Vec<u8>),
+        out: &mut dyn FnMut(Opened<'_>),
+    ) {
+        let (direction, mut sink) = self.split(from, log, out);
+        direction.feed(at, bytes, scratch, &mut |records, found| sink.take(records, found));
+    }
+
+    /// Bytes of one direction that will never come.
+    pub fn gap(
+        &mut self,
+        from: Role,
+        at: Offset,
+        len: u64,
+        (log, scratch): (&KeyLog, &mut Vec<u8>),
+        out: &mut dyn FnMut(Opened<'_>),
+    ) {
+        let (direction, mut sink) = self.split(from, log, out);
+        direction.gap(at, len, scratch, &mut |records, found| sink.take(records, found));
+    }
+
+    fn split<'s>(
+        &'s mut self,
+        from: Role,
+        log: &'s KeyLog,
+        out: &'s mut dyn FnMut(Opened<'_>),
+    ) -> (&'s mut Direction, Sink<'s>) {
+        let [client, server] = &mut self.directions;
+        let (direction, other) = match from {
+            Role::Client => (client, server),
+            Role::Server => (server, client),
+        };
+        let other = &mut other.records;
+        (direction, Sink { from, other, state: &mut self.state, log, out })
+    }
+}
+
+/// Takes what is found in one direction.
+struct Sink<'s> {
+    from: Role,
+    /// The records of the other direction.
+    other: &'s mut Records,
+    state: &'s mut Handshake,
+    log: &'s KeyLog,
+    out: &'s mut dyn FnMut(Opened<'_>),
+}
+
+impl Sink<'_> {
+    fn take(&mut self, records: &mut Records, found: Found<'_>) {
+        let (range, content) = match found {
+            Found::Text { record, text } => (record, Content::Text(text)),
+            Found::Unread { range, at_most, is_record: true } => (range, Content::Unread { at_most }),
+            Found::Unread { range, .. } => (range, Content::Lost),
+            Found::Hello(Hello::Client(random)) => return self.client(random),
+            Found::Hello(Hello::Server(hello)) => return self.server(&hello, records),
+        };
+        (self.out)(Opened { range, content });
+    }
+
+    /// A client's hello: the first one, a second one that the server asked for, or that of another handshake.
+    fn client(&mut self, random: Random) {
+        if random != self.state.client {
+            self.state.client = random;
+            self.state.secrets = self.log.find(&random).copied().unwrap_or_default();
+        }
+    }
+
+    /// The server's hello says what keys are made of.
+    fn server(&mut self, hello: &ServerHello, records: &mut Records) {
+        self.state.has_server_hello = true;
+        let coming = match self.state.coming(hello) {
+            Ok(coming) => coming,
+            Err(obstacle) => {
+                self.state.obstacle = Some(obstacle);
+                return;
+            }
+        };
+        let [client, server] = coming;
+        let (own, other) =
+            if self.from == Role::Server { (server, client) } else { (client, server) };
+        records.coming = own;
+        self.other.coming = other;
+    }
+}
+
+impl Handshake {
+    /// The keys of client and server.
+    fn coming(&self, hello: &ServerHello) -> Result<[Coming; 2], Obstacle> {
+        let secrets = &self.secrets;
+        match hello.version {
+            TLS13 => {
+                let suite = Suite::of_tls13(hello.suite).ok_or(Obstacle::Cipher)?;
+                let of = |role| (secrets.handshake(role), secrets.traffic(role));
+                let all = [of(Role::Client), of(Role::Server)];
+                if all.iter().all(|(_, traffic)| traffic.is_none()) {
+                    return Err(Obstacle::Keys);
+                }
+                Ok(all.map(|(handshake, traffic)| Coming::Tls13 { suite, handshake, traffic }))
+            }
+            TLS12 if !hello.is_compressed => {
+                let suite = Suite::of_tls12(hello.suite).ok_or(Obstacle::Cipher)?;
+                let master = secrets.master.ok_or(Obstacle::Keys)?;
+                let keys = schedule::tls12_keys(suite, &master, &self.client, &hello.random);
+                Ok(keys.map(Coming::Agreed))
+            }
+            _ => Err(Obstacle::Cipher),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
