@@ -32,7 +32,7 @@ WIRESHARKS ?= trixie sid
 WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privileged,wirelap/parquet,wirelap-protocols/e2e
 TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)
 # Folders whose files import each other in no circle.
-UNCIRCULAR := $(foreach crate,events recording process capture protocols correlate report compare history page parquet session replay experiment cli,tracer/$(crate)/src) tui/src \
+UNCIRCULAR := $(foreach crate,events recording process tls capture protocols correlate report compare history page parquet session replay experiment cli,tracer/$(crate)/src) tui/src \
 	tracer/support/src tracer/support/pipeline/src $(wildcard workloads/src workloads/*/src)
 PROBES := $(filter-out %/vmlinux.h,$(wildcard ebpf/probes/*.c ebpf/include/*.h))
 

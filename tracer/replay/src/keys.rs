@@ -6,7 +6,7 @@ use crate::replay::Replay;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use wirelap_events::human::one_or;
+use wirelap_events::human::counted_as;
 use wirelap_process::Failure;
 
 /// The most bytes of a file with keys.
@@ -36,14 +36,13 @@ impl<F: Follower> Replay<F> {
     pub(crate) fn add_tls_keys(&mut self, text: &[u8], shown: &str) -> u64 {
         let added = self.tls_keys.add(text);
         if added.unreadable > 0 {
-            let lines = one_or(added.unreadable, "line", "lines");
-            let are = one_or(added.unreadable, "is", "are");
-            self.notes.push(format!("{shown}: {} {lines} {are} no keys.", added.unreadable));
+            let lines = counted_as(added.unreadable, "line is", "lines are");
+            self.notes.push(format!("{shown}: {lines} no line of a key log."));
         }
         if added.left_out > 0 {
             self.notes.push(format!(
-                "{shown}: {} keys are left out, because they are too many.",
-                added.left_out
+                "{shown}: {} too many to be kept.",
+                counted_as(added.left_out, "key is", "keys are")
             ));
         }
         added.secrets

@@ -7,7 +7,7 @@
 //! SERVER_HANDSHAKE_TRAFFIC_SECRET, CLIENT_TRAFFIC_SECRET_0, SERVER_TRAFFIC_SECRET_0
 //! ```
 
-use crate::session::Role;
+use crate::role::Role;
 use std::collections::HashMap;
 use std::fmt;
 use wirelap_events::Saturate;

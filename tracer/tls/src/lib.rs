@@ -13,6 +13,7 @@
 //! | `direction` | one direction: its keys, and the numbers of its records |
 //! | `deframer` | bytes with gaps → records |
 //! | `hello` | what hello messages say |
+//! | `role` | the two ends |
 //! | `suite`, `schedule`, `key` | cipher suites, secrets → keys, a key → the text of a record |
 //!
 //! Only reading is done here, nothing is sent, and no secret of an end's own is protected: the key log has it. A record is read
@@ -26,10 +27,12 @@ mod direction;
 mod hello;
 mod key;
 pub mod key_log;
+mod role;
 mod schedule;
 pub mod session;
 mod suite;
 
 pub use hello::client_random;
 pub use key_log::{Added, KeyLog, Random, Secret, Secrets};
-pub use session::{Content, Obstacle, Opened, Role, Session};
+pub use role::Role;
+pub use session::{Content, Obstacle, Opened, Session};

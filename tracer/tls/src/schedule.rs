@@ -2,7 +2,7 @@
 
 use crate::key::{Form, KeyMaterial, NONCE_LEN};
 use crate::key_log::{Random, Secret};
-use crate::session::Role;
+use crate::role::Role;
 use crate::suite::{Cipher, Hash, Suite};
 use ring::{hkdf, hmac};
 

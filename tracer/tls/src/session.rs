@@ -3,6 +3,7 @@
 use crate::direction::{Coming, Direction, Found, Records};
 use crate::hello::{Hello, ServerHello};
 use crate::key_log::{KeyLog, Random, Secrets};
+use crate::role::Role;
 use crate::schedule;
 use crate::suite::Suite;
 use wirelap_events::{ByteRange, Offset};
@@ -12,15 +13,6 @@ const MAX_FAILED: u64 = 64;
 
 const TLS12: u16 = 0x0303;
 const TLS13: u16 = 0x0304;
-
-/// An end of a connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The end that sends the first hello.
-    Client,
-    /// The other one.
-    Server,
-}
 
 /// What is in the records of one direction, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

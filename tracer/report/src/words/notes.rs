@@ -2,7 +2,7 @@
 
 use super::traffic::traffic_notes;
 use wirelap_correlate::{Group, GroupNote, Snapshot, SnapshotNote, TlsCounts};
-use wirelap_events::human::one_or;
+use wirelap_events::human::{counted, counted_as};
 
 /// What the user should know beside the figures of a snapshot, one sentence each: first what was not decoded.
 pub fn snapshot_notes(snapshot: &Snapshot) -> Vec<String> {
@@ -39,7 +39,6 @@ fn snapshot_note(note: &SnapshotNote) -> String {
 
 /// What came of the keys of TLS connections: how many are read with them, how many are not and why.
 fn tls_keys(counts: &TlsCounts) -> String {
-    let connections = |count| format!("{count} {}", one_or(count, "connection", "connections"));
     let encrypted = [
         (counts.missed, "whose handshake was not captured"),
         (counts.no_key, "for which there are no keys"),
@@ -51,16 +50,15 @@ fn tls_keys(counts: &TlsCounts) -> String {
     ];
     let encrypted = encrypted.into_iter().filter(|(count, _)| *count > 0);
     let encrypted: Vec<_> =
-        encrypted.map(|(count, why)| format!("{} {why}", connections(count))).collect();
-    let mut text = format!("TLS keys: {} read with them", connections(counts.opened));
+        encrypted.map(|(count, why)| format!("{} {why}", counted(count, "connection"))).collect();
+    let mut text = format!("TLS keys: {} read with them", counted(counts.opened, "connection"));
     if !encrypted.is_empty() {
         text += &format!("; still encrypted: {}", encrypted.join(", "));
     }
     if counts.unread_records > 0 {
         text += &format!(
-            "; {} {} not read, because bytes are missing or do not authenticate",
-            counts.unread_records,
-            one_or(counts.unread_records, "record was", "records were")
+            "; {} not read, because bytes are missing or do not authenticate",
+            counted_as(counts.unread_records, "record was", "records were")
         );
     }
     text + "."

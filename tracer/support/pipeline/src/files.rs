@@ -3,7 +3,7 @@
 
 use crate::warp::warp;
 use std::io;
-use wirelap_correlate::{Config, Correlator, Snapshot};
+use wirelap_correlate::{Config, Correlator, Snapshot, TlsKeys};
 use wirelap_events::{Delivery, Nanos, Offset};
 use wirelap_recording::{Encoder, Entry, Recording, Section, Settings, Shown};
 use wirelap_report::explain::{Options, pages};

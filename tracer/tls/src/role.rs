@@ -1,0 +1,10 @@
+//! The two ends of a connection.
+
+/// An end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The end that sends the first hello.
+    Client,
+    /// The other one.
+    Server,
+}
