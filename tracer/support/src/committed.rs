@@ -4,7 +4,7 @@ use crate::pcap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-const FOLDERS: [&str; 9] = [
+const FOLDERS: [&str; 10] = [
     "tracer/correlate/tests/why",
     "tracer/cli/tests/hosts",
     "tracer/protocols/tests/captured/captures",
@@ -13,6 +13,7 @@ const FOLDERS: [&str; 9] = [
     "tracer/protocols/tests/opcua/captures",
     "tracer/protocols/tests/rtps/captures",
     "tracer/protocols/tests/xrce/captures",
+    "tracer/replay/tests/captures",
     "tracer/report/fuzz/regressions",
 ];
 

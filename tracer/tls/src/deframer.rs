@@ -47,7 +47,11 @@ impl Header {
         let [kind, major, minor, high, low] = *bytes.first_chunk::<HEADER_LEN>()?;
         let len = u16::from_be_bytes([high, low]);
         let is_known = (kind::CHANGE_CIPHER_SPEC..=kind::HEARTBEAT).contains(&kind);
-        (is_known && major == 3 && minor <= 4 && len <= MAX_BODY).then_some(Header { kind, minor, len })
+        (is_known && major == 3 && minor <= 4 && len <= MAX_BODY).then_some(Header {
+            kind,
+            minor,
+            len,
+        })
     }
 
     /// As it is sent.
@@ -208,7 +212,8 @@ impl Deframer {
 
     /// More of a record that has begun. Returns what is behind it.
     fn fill<'b>(&mut self, rest: &'b [u8], out: &mut dyn FnMut(Unit<'_>)) -> &'b [u8] {
-        let need = Header::read(&self.buffer).map_or(HEADER_LEN as u64, |header| header.record_len());
+        let need =
+            Header::read(&self.buffer).map_or(HEADER_LEN as u64, |header| header.record_len());
         let (more, behind) = split_up_to(rest, need.saturating_sub(self.buffer.len() as u64));
         self.buffer.extend_from_slice(more);
         self.advance(more.len() as u64);
@@ -225,7 +230,11 @@ impl Deframer {
             }
             Some(header) if header.record_len() <= self.buffer.len() as u64 => {
                 let record = std::mem::take(&mut self.buffer);
-                out(Unit::Record { at, header, body: record.get(HEADER_LEN..).unwrap_or_default() });
+                out(Unit::Record {
+                    at,
+                    header,
+                    body: record.get(HEADER_LEN..).unwrap_or_default(),
+                });
                 self.buffer = record;
                 self.empty_buffer();
             }
@@ -235,13 +244,19 @@ impl Deframer {
     }
 
     /// Looks for a header. Returns the bytes from there on.
-    fn search<'b>(&mut self, since: Offset, rest: &'b [u8], out: &mut dyn FnMut(Unit<'_>)) -> &'b [u8] {
+    fn search<'b>(
+        &mut self,
+        since: Offset,
+        rest: &'b [u8],
+        out: &mut dyn FnMut(Unit<'_>),
+    ) -> &'b [u8] {
         let next = self.next.unwrap_or_default();
         // One that begins with the last bytes before these.
         let kept = self.buffer.len();
         let (front, _) = split_up_to(rest, HEADER_LEN as u64);
         self.buffer.extend_from_slice(front);
-        let across = (0..kept).find(|&at| Header::is_likely(self.buffer.get(at..).unwrap_or_default()));
+        let across =
+            (0..kept).find(|&at| Header::is_likely(self.buffer.get(at..).unwrap_or_default()));
         if let Some(at) = across {
             self.buffer.truncate(kept);
             self.buffer.drain(..at);
@@ -256,7 +271,9 @@ impl Deframer {
             return self.found(since, next.plus(before), behind, out);
         }
         self.buffer.truncate(kept);
-        self.buffer.extend_from_slice(rest.get(rest.len().saturating_sub(HEADER_LEN)..).unwrap_or_default());
+        self.buffer.extend_from_slice(
+            rest.get(rest.len().saturating_sub(HEADER_LEN)..).unwrap_or_default(),
+        );
         let old = self.buffer.len().saturating_sub(HEADER_LEN.saturating_sub(1));
         self.buffer.drain(..old);
         self.advance(rest.len() as u64);
@@ -321,11 +338,8 @@ mod tests {
         let flow = [record(20), record(0), record(300)].concat();
         for cut in 0..flow.len() {
             for second in [cut, cut + 1, (cut + 7).min(flow.len())] {
-                let pieces = [
-                    (0, &flow[..cut]),
-                    (cut, &flow[cut..second]),
-                    (second, &flow[second..]),
-                ];
+                let pieces =
+                    [(0, &flow[..cut]), (cut, &flow[cut..second]), (second, &flow[second..])];
                 assert_eq!(run(&pieces), "20@0 0@25 300@30", "{cut} {second}");
             }
         }

@@ -143,7 +143,9 @@ impl Records {
         out: &mut dyn FnMut(&mut Records, Found<'_>),
     ) {
         match unit {
-            Unit::Record { at, header, body } => self.record(at, Sealed { header, body }, scratch, out),
+            Unit::Record { at, header, body } => {
+                self.record(at, Sealed { header, body }, scratch, out)
+            }
             Unit::Damaged { at, header } => {
                 self.hellos.reset();
                 self.not_read(at, header, out);
@@ -222,7 +224,12 @@ impl Records {
     }
 
     /// A record is not read, or not all of it is there.
-    fn not_read(&mut self, at: Offset, header: Header, out: &mut dyn FnMut(&mut Records, Found<'_>)) {
+    fn not_read(
+        &mut self,
+        at: Offset,
+        header: Header,
+        out: &mut dyn FnMut(&mut Records, Found<'_>),
+    ) {
         self.missed.grow(1);
         if header.kind != kind::APPLICATION_DATA {
             return;
@@ -273,8 +280,9 @@ impl Records {
         match &self.coming {
             Coming::Nothing => [None, None],
             Coming::Agreed(material) => [Some(*material), None],
-            Coming::Tls13 { suite, handshake, traffic } => [handshake, traffic]
-                .map(|secret| schedule::tls13_key(*suite, secret.as_ref()?)),
+            Coming::Tls13 { suite, handshake, traffic } => {
+                [handshake, traffic].map(|secret| schedule::tls13_key(*suite, secret.as_ref()?))
+            }
         }
     }
 

@@ -74,9 +74,7 @@ impl Session {
     /// Bytes of memory that it uses.
     pub fn held_bytes(&self) -> usize {
         let [client, server] = &self.directions;
-        size_of::<Session>()
-            .saturating_add(client.held_bytes())
-            .saturating_add(server.held_bytes())
+        size_of::<Session>().saturating_add(client.held_bytes()).saturating_add(server.held_bytes())
     }
 
     /// Why nothing was read, and nothing will be.
@@ -149,7 +147,9 @@ impl Sink<'_> {
     fn take(&mut self, records: &mut Records, found: Found<'_>) {
         let (range, content) = match found {
             Found::Text { record, text } => (record, Content::Text(text)),
-            Found::Unread { range, at_most, is_record: true } => (range, Content::Unread { at_most }),
+            Found::Unread { range, at_most, is_record: true } => {
+                (range, Content::Unread { at_most })
+            }
             Found::Unread { range, .. } => (range, Content::Lost),
             Found::Hello(Hello::Client(random)) => return self.client(random),
             Found::Hello(Hello::Server(hello)) => return self.server(&hello, records),

@@ -41,8 +41,20 @@ impl Suite {
         let aes256 = Suite { cipher: Cipher::Aes256Gcm, hash: Hash::Sha384 };
         let is_even = number.is_multiple_of(2);
         Some(match number {
-            0x009C..=0x00AD => if is_even { aes128 } else { aes256 },
-            0xC02B..=0xC032 => if is_even { aes256 } else { aes128 },
+            0x009C..=0x00AD => {
+                if is_even {
+                    aes128
+                } else {
+                    aes256
+                }
+            }
+            0xC02B..=0xC032 => {
+                if is_even {
+                    aes256
+                } else {
+                    aes128
+                }
+            }
             0xD001 => aes128,
             0xD002 => aes256,
             0xCCA8..=0xCCAE => Suite { cipher: Cipher::ChaCha20Poly1305, hash: Hash::Sha256 },

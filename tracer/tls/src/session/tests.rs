@@ -142,7 +142,8 @@ fn tls12(number: u16) -> Made {
     let change = record(20, &[1]);
     let hello = [server_hello(SERVER, number, false), message(11, &[5; 900]), message(14, &[])];
     let handshake = [
-        [record(22, &client_hello(CLIENT)), change.clone(), keys[0].seal(0, 22, &finished)].concat(),
+        [record(22, &client_hello(CLIENT)), change.clone(), keys[0].seal(0, 22, &finished)]
+            .concat(),
         [record(22, &hello.concat()), change, keys[1].seal(0, 22, &finished)].concat(),
     ];
     let log = log(&[("CLIENT_RANDOM", CLIENT, vec![7; 48])]);
@@ -171,8 +172,7 @@ impl Made {
         let texts: Vec<_> =
             (0..count).map(|n| vec![u8::try_from(n).unwrap(); 40 + n as usize]).collect();
         let numbers = self.next..;
-        let records =
-            numbers.zip(&texts).map(|(number, text)| self.keys[0].seal(number, 23, text));
+        let records = numbers.zip(&texts).map(|(number, text)| self.keys[0].seal(number, 23, text));
         (records.collect(), texts)
     }
 }

@@ -1,0 +1,104 @@
+//! TLS connections whose keys are known: their records are opened, and the text is read in their place (`tls.rs`).
+//!
+//! Whose keys they are, the client's hello tells. As long as nothing was opened, a connection can still turn out not to be
+//! readable; then its bytes are looked at as those of any other one.
+
+use super::conversation::Conversation;
+use super::decryption::Decryption;
+use super::output::DecoderOutput;
+use super::reassembly::Piece;
+use crate::tls_keys::TlsEvent;
+use wirelap_events::Offset;
+use wirelap_protocols::Side;
+use wirelap_tls::{Content, Opened, client_random};
+
+impl Conversation {
+    /// Whether the conversation is read with keys: from now on, if a client's hello is here whose keys are known.
+    pub(super) fn is_decrypted(&mut self, side: Side, piece: &Piece<'_>) -> bool {
+        if self.decryption.is_some() {
+            return true;
+        }
+        let Piece::Bytes { bytes, .. } = *piece else { return false };
+        let Some(random) = client_random(bytes) else { return false };
+        let is_first = !std::mem::replace(&mut self.has_hello, true);
+        let Some(session) = self.keys.session(&random) else {
+            if is_first {
+                self.keys.count(TlsEvent::NoKey);
+            }
+            return false;
+        };
+        self.decryption = Some(Box::new(Decryption { session, client: side, has_text: false }));
+        true
+    }
+
+    /// The next bytes of one direction of a conversation that is read with keys.
+    pub(super) fn decrypt(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
+        let Some(mut decryption) = self.decryption.take() else { return };
+        let role = decryption.role(side);
+        let Decryption { session, has_text, .. } = &mut *decryption;
+        let (at, bytes, missing) = match piece {
+            Piece::Bytes { at, bytes, missing } => (at, bytes, missing),
+            Piece::Gap { at, len } => (at, &[][..], len),
+        };
+        if !*has_text {
+            // What it is called is known even if it cannot be read.
+            self.observe(side, at == Offset::START, bytes, missing);
+        }
+        let keys = self.keys.clone();
+        let log = keys.log();
+        let mut scratch = std::mem::take(&mut found.scratch);
+        let mut take = |opened: Opened<'_>| self.opened(side, opened, has_text, found);
+        session.feed(role, at, bytes, (&*log, &mut scratch), &mut take);
+        if missing > 0 {
+            let behind = at.plus(bytes.len() as u64);
+            session.gap(role, behind, missing, (&*log, &mut scratch), &mut take);
+        }
+        drop(log);
+        found.scratch = scratch;
+        match decryption.session.obstacle().filter(|_| !decryption.has_text) {
+            Some(obstacle) => self.keys.count(obstacle.into()),
+            None => self.decryption = Some(decryption),
+        }
+    }
+
+    /// A record was opened, or could not be.
+    fn opened(
+        &mut self,
+        side: Side,
+        opened: Opened<'_>,
+        has_text: &mut bool,
+        found: &mut DecoderOutput,
+    ) {
+        let (text, len) = match opened.content {
+            Content::Text(text) => (text, text.len() as u64),
+            Content::Unread { at_most } => (&[][..], at_most),
+            // So much text cannot be in it: what follows is not taken for the rest of a message that had begun.
+            Content::Lost => (&[][..], opened.range.len()),
+        };
+        let is_text = matches!(opened.content, Content::Text(_));
+        if is_text && !std::mem::replace(has_text, true) {
+            self.keys.count(TlsEvent::Opened);
+            self.begin_text();
+            self.name.iter_mut().for_each(|name| name.is_encrypted = false);
+        }
+        if !*has_text {
+            return;
+        }
+        if !is_text {
+            self.keys.count(TlsEvent::Unread);
+        }
+        if len > 0
+            && let Some(place) = self.tls.as_mut().map(|tls| tls.opened(side, opened.range, len))
+        {
+            self.read_text(side, place, text, found);
+        }
+    }
+
+    /// It is TLS, and most likely nobody will see its handshake.
+    pub(super) fn note_missed_handshake(&mut self) {
+        let is_tls = self.foreign_name().is_some_and(|name| name.is_tls());
+        if is_tls && !std::mem::replace(&mut self.has_hello, true) {
+            self.keys.count(TlsEvent::Missed);
+        }
+    }
+}

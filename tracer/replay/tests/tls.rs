@@ -1,0 +1,87 @@
+//! Captures of MQTT over TLS, with keys: four messages through mosquitto, sent and received by paho-mqtt.
+
+use std::path::PathBuf;
+use wirelap_process::{Failure, Outputs};
+use wirelap_recording::{Entry, Recording};
+use wirelap_replay::{NoFollower, Replay};
+use wirelap_report::RunReport;
+
+fn capture(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(name)
+}
+
+fn analyze(file: &str, keys: &[&str]) -> Result<RunReport, Failure> {
+    let mut replay = Replay::new(&[], NoFollower);
+    replay.tls_keys(&keys.iter().map(|name| capture(name)).collect::<Vec<_>>())?;
+    replay.files(&[capture(file)])?;
+    Ok(replay.end()?.report)
+}
+
+/// Messages that were sent, delivered and matched, of the only row, if there is one.
+fn counts(report: &RunReport) -> Option<(u64, u64, u64)> {
+    let row = report.results.first()?;
+    assert_eq!((report.results.len(), row.middleware.as_str()), (1, "mqtt"));
+    Some((row.messages.sent, row.messages.delivered, row.messages.matched))
+}
+
+fn says(report: &RunReport, words: &str) -> bool {
+    report.notes.iter().any(|note| note.contains(words))
+}
+
+#[test]
+fn the_keys_of_a_file_are_used() {
+    let report = analyze("mqtt-tls12.pcap", &["mqtt-tls12.keys"]).unwrap();
+    assert_eq!(counts(&report), Some((4, 4, 4)), "{:?}", report.notes);
+    assert!(says(&report, "TLS keys: 2 connections read with them."), "{:?}", report.notes);
+    assert!(!says(&report, "encrypted"), "{:?}", report.notes);
+}
+
+#[test]
+fn the_keys_in_a_capture_are_used() {
+    let report = analyze("mqtt-tls13.pcapng", &[]).unwrap();
+    assert_eq!(counts(&report), Some((4, 4, 4)), "{:?}", report.notes);
+    assert!(says(&report, "TLS keys: 2 connections read with them."), "{:?}", report.notes);
+}
+
+#[test]
+fn without_keys_it_stays_encrypted_and_that_is_said() {
+    let report = analyze("mqtt-tls12.pcap", &[]).unwrap();
+    assert_eq!(counts(&report), None);
+    assert!(says(&report, "TLS 1.2") && says(&report, "--tls-keys"), "{:?}", report.notes);
+    // Those of other connections.
+    let mut replay = Replay::new(&[], NoFollower);
+    let files = ["mqtt-tls13.pcapng", "mqtt-tls12.pcap"].map(capture);
+    replay.files(&files).unwrap();
+    let report = replay.end().unwrap().report;
+    assert_eq!(counts(&report), Some((4, 4, 4)), "{:?}", report.notes);
+    assert!(says(&report, "2 connections for which there are no keys"), "{:?}", report.notes);
+}
+
+#[test]
+fn a_file_without_keys_is_refused() {
+    let Err(failure) = analyze("mqtt-tls12.pcap", &["mqtt-tls12.pcap"]) else { panic!() };
+    assert!(failure.to_string().contains("has no keys of TLS connections"), "{failure}");
+    let Err(failure) = analyze("mqtt-tls12.pcap", &["none"]) else { panic!() };
+    assert!(failure.to_string().contains("cannot be read"), "{failure}");
+}
+
+#[test]
+fn an_annotated_copy_has_the_keys_and_no_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy.pcapng");
+    let outputs = Outputs::of([&copy], false).unwrap();
+    let mut replay = Replay::new(&[], NoFollower);
+    replay.annotate(&copy, &outputs);
+    replay.files(&[capture("mqtt-tls13.pcapng")]).unwrap();
+    assert_eq!(counts(&replay.end().unwrap().report), Some((4, 4, 4)));
+    let bytes = std::fs::read(&copy).unwrap();
+    let has = |words: &[u8]| bytes.windows(words.len()).any(|window| window == words);
+    assert!(has(b"message 1, leg 1 of 2, mqtt"), "the packets are annotated");
+    assert!(!has(b"secret/plant"), "the topics were encrypted");
+    let mut recording = Recording::new(&bytes[..]).unwrap();
+    let mut keys = 0;
+    while let Some(entry) = recording.next() {
+        keys += usize::from(matches!(entry, Entry::TlsKeys(_)));
+    }
+    assert_eq!(keys, 1);
+}
