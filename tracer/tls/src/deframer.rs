@@ -22,10 +22,9 @@ const MIN_SEALED: u16 = 17;
 /// The buffer's capacity between records, so that a thousand idle connections need little memory.
 const IDLE_BYTES: usize = 1024;
 
-/// Types of records (RFC 8446 §B.1).
+/// Types of records (RFC 8446 §B.1); 21 is an alert.
 pub mod kind {
     pub const CHANGE_CIPHER_SPEC: u8 = 20;
-    pub const ALERT: u8 = 21;
     pub const HANDSHAKE: u8 = 22;
     pub const APPLICATION_DATA: u8 = 23;
     pub const HEARTBEAT: u8 = 24;

@@ -6,7 +6,7 @@
 
 use crate::deframer::{Deframer, HEADER_LEN, Header, Unit, kind};
 use crate::hello::{Hello, HelloReader};
-use crate::key::{Epoch, Form, KeyMaterial, RecordKey, Text};
+use crate::key::{Epoch, KeyMaterial, RecordKey, Text};
 use crate::key_log::Secret;
 use crate::schedule;
 use crate::suite::Suite;
