@@ -5,7 +5,7 @@ use super::conversation::{Conversation, State};
 use super::head::FirstBytes;
 use super::output::DecoderOutput;
 use super::reassembly::Piece;
-use super::tls_text::{RecordPlace, TlsText, WaitingRecord};
+use super::tls_text::{RecordPlace, WaitingRecord};
 use wirelap_events::{Offset, PlainText};
 use wirelap_protocols::Side;
 
