@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use wirelap_events::Total;
 use wirelap_tls::{Added, KeyLog, Obstacle, Random, Session};
 
 /// The keys of TLS connections that the caller has. A clone shares the same.
@@ -18,6 +19,8 @@ struct Shared {
 /// Something that is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TlsEvent {
+    /// There are keys for a connection.
+    Found,
     /// A connection is read with its keys.
     Opened,
     /// The keys have none for a connection.
@@ -30,7 +33,7 @@ pub enum TlsEvent {
     Handshake,
     /// A connection's records do not authenticate with its keys.
     WrongKey,
-    /// A record of a connection that is read was not.
+    /// A record of a connection that is read was not, or several in a row of which nothing is known.
     Unread,
 }
 
@@ -46,7 +49,7 @@ impl From<Obstacle> for TlsEvent {
     }
 }
 
-/// What came of keys: TLS connections, and records of those that are read.
+/// What came of keys: TLS connections, and what of those that are read was not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TlsCounts {
     /// Connections that are read with their keys.
@@ -59,8 +62,10 @@ pub struct TlsCounts {
     pub cipher: u64,
     /// Connections whose records do not authenticate with their keys.
     pub wrong_key: u64,
-    /// Records of connections that are read that were not: they do not authenticate, or bytes of them are missing.
-    pub unread_records: u64,
+    /// Connections with keys of which no record was read, so far, for none of these reasons.
+    pub silent: u64,
+    /// Places in connections that are read at which records were not: they do not authenticate, or bytes of them are missing.
+    pub unread_places: u64,
 }
 
 /// Says nothing of the keys.
@@ -103,13 +108,15 @@ impl TlsKeys {
         let count = |event: TlsEvent| {
             self.0.counts.get(event as usize).map_or(0, |count| count.load(Ordering::Relaxed))
         };
+        let known = [TlsEvent::Opened, TlsEvent::Handshake, TlsEvent::Cipher, TlsEvent::WrongKey];
         (!self.is_empty()).then(|| TlsCounts {
+            silent: count(TlsEvent::Found).saturating_sub(known.into_iter().map(count).total()),
             opened: count(TlsEvent::Opened),
             no_key: count(TlsEvent::NoKey),
             missed: count(TlsEvent::Missed).saturating_add(count(TlsEvent::Handshake)),
             cipher: count(TlsEvent::Cipher),
             wrong_key: count(TlsEvent::WrongKey),
-            unread_records: count(TlsEvent::Unread),
+            unread_places: count(TlsEvent::Unread),
         })
     }
 }

@@ -58,6 +58,26 @@ fn without_keys_it_stays_encrypted_and_that_is_said() {
 }
 
 #[test]
+fn with_wrong_keys_nothing_is_read() {
+    let text = std::fs::read_to_string(capture("mqtt-tls12.keys")).unwrap();
+    // Another secret for the same connections.
+    let wrong = text.lines().filter(|line| line.starts_with("CLIENT_RANDOM"));
+    let wrong: String =
+        wrong.map(|line| format!("{}{}\n", &line[..line.len() - 8], "01234567")).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let keys = folder.path().join("keys");
+    std::fs::write(&keys, wrong + "not a key\n").unwrap();
+    let mut replay = Replay::new(&[], NoFollower);
+    replay.tls_keys(&[keys]).unwrap();
+    replay.files(&[capture("mqtt-tls12.pcap")]).unwrap();
+    let report = replay.end().unwrap().report;
+    assert_eq!(counts(&report), None);
+    assert!(says(&report, "2 connections of which no record was read"), "{:?}", report.notes);
+    assert!(says(&report, "1 line is no line of a key log"), "{:?}", report.notes);
+    assert!(says(&report, "TLS 1.2 on port"), "{:?}", report.notes);
+}
+
+#[test]
 fn a_file_without_keys_is_refused() {
     let Err(failure) = analyze("mqtt-tls12.pcap", &["mqtt-tls12.pcap"]) else { panic!() };
     assert!(failure.to_string().contains("has no keys of TLS connections"), "{failure}");

@@ -9,7 +9,7 @@ use crate::suite::Suite;
 use wirelap_events::{ByteRange, Offset};
 
 /// Records that nothing opens until the connection is given up.
-const MAX_FAILED: u64 = 64;
+const MAX_FAILED: u64 = 32;
 
 const TLS12: u16 = 0x0303;
 const TLS13: u16 = 0x0304;

@@ -27,6 +27,7 @@ impl Conversation {
             }
             return false;
         };
+        self.keys.count(TlsEvent::Found);
         self.decryption = Some(Box::new(Decryption { session, client: side, has_text: false }));
         true
     }

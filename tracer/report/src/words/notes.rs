@@ -2,7 +2,7 @@
 
 use super::traffic::traffic_notes;
 use wirelap_correlate::{Group, GroupNote, Snapshot, SnapshotNote, TlsCounts};
-use wirelap_events::human::{counted, counted_as};
+use wirelap_events::human::counted;
 
 /// What the user should know beside the figures of a snapshot, one sentence each: first what was not decoded.
 pub fn snapshot_notes(snapshot: &Snapshot) -> Vec<String> {
@@ -43,6 +43,7 @@ fn tls_keys(counts: &TlsCounts) -> String {
         (counts.missed, "whose handshake was not captured"),
         (counts.no_key, "for which there are no keys"),
         (counts.wrong_key, "whose records do not authenticate with their keys"),
+        (counts.silent, "of which no record was read"),
         (
             counts.cipher,
             "with a cipher suite that is not read (TLS 1.2 and 1.3 are, with AES-GCM and ChaCha20-Poly1305)",
@@ -55,10 +56,10 @@ fn tls_keys(counts: &TlsCounts) -> String {
     if !encrypted.is_empty() {
         text += &format!("; still encrypted: {}", encrypted.join(", "));
     }
-    if counts.unread_records > 0 {
+    if counts.unread_places > 0 {
         text += &format!(
-            "; {} not read, because bytes are missing or do not authenticate",
-            counted_as(counts.unread_records, "record was", "records were")
+            "; records were not read in {}, because bytes are missing or do not authenticate",
+            counted(counts.unread_places, "place")
         );
     }
     text + "."
@@ -101,11 +102,11 @@ mod tests {
     fn what_came_of_keys_is_one_sentence() {
         let counts = TlsCounts { opened: 2, ..TlsCounts::default() };
         assert_eq!(tls_keys(&counts), "TLS keys: 2 connections read with them.");
-        let counts = TlsCounts { opened: 1, missed: 3, no_key: 1, unread_records: 1, ..counts };
+        let counts = TlsCounts { opened: 1, missed: 3, no_key: 1, unread_places: 1, ..counts };
         assert_eq!(
             tls_keys(&counts),
             "TLS keys: 1 connection read with them; still encrypted: 3 connections whose handshake was not captured, 1 connection \
-             for which there are no keys; 1 record was not read, because bytes are missing or do not authenticate."
+             for which there are no keys; records were not read in 1 place, because bytes are missing or do not authenticate."
         );
     }
 }

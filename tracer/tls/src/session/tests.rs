@@ -375,6 +375,25 @@ fn a_handshake_that_was_lost_is_found_out() {
 }
 
 #[test]
+fn a_server_may_ask_for_another_hello() {
+    let retry = [
+        0xCF, 0x21, 0xAD, 0x74, 0xE5, 0x9A, 0x61, 0x11, 0xBE, 0x1D, 0x8C, 0x02, 0x1E, 0x65, 0xB8, 0x91,
+        0xC2, 0xA2, 0x11, 0x16, 0x7A, 0xBB, 0x8C, 0x5E, 0x07, 0x9E, 0x09, 0xE2, 0xC8, 0xA8, 0x33, 0x9C,
+    ];
+    let made = tls13(0x1303);
+    let mut reader = Reader::new(made.log.clone(), CLIENT);
+    let hello = record(22, &client_hello(CLIENT));
+    reader.feed(Role::Client, &hello);
+    reader.feed(Role::Server, &record(22, &server_hello(retry, 0x1303, true)));
+    reader.feed(Role::Server, &record(20, &[1]));
+    reader.feed(Role::Client, &[&record(20, &[1])[..], &hello].concat());
+    reader.feed(Role::Server, &made.handshake[1]);
+    reader.feed(Role::Client, &made.handshake[0][hello.len()..]);
+    reader.feed(Role::Client, &made.keys[0].seal(0, 23, b"question"));
+    assert_eq!(reader.out, [(Role::Client, text(b"question"))]);
+}
+
+#[test]
 fn what_cannot_be_read_is_said() {
     let mut reader = Reader::new(tls13(0x1301).log, CLIENT);
     reader.feed(Role::Server, &record(22, &server_hello(SERVER, 0x1304, true)));
