@@ -89,7 +89,7 @@ fn a_file_without_keys_is_refused() {
 fn an_annotated_copy_has_the_keys_and_no_text() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy.pcapng");
-    let outputs = Outputs::of([&copy], false).unwrap();
+    let outputs = Outputs::of([&copy].into_iter(), false).unwrap();
     let mut replay = Replay::new(&[], NoFollower);
     replay.annotate(&copy, &outputs);
     replay.files(&[capture("mqtt-tls13.pcapng")]).unwrap();

@@ -54,13 +54,13 @@ impl Header {
     }
 
     /// As it is sent.
-    pub fn bytes(&self) -> [u8; HEADER_LEN] {
+    pub fn bytes(self) -> [u8; HEADER_LEN] {
         let [high, low] = self.len.to_be_bytes();
         [self.kind, 3, self.minor, high, low]
     }
 
     /// Bytes of the record.
-    pub fn record_len(&self) -> u64 {
+    pub fn record_len(self) -> u64 {
         u64::from(self.len).saturating_add(HEADER_LEN as u64)
     }
 

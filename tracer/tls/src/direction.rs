@@ -144,7 +144,7 @@ impl Records {
     ) {
         match unit {
             Unit::Record { at, header, body } => {
-                self.record(at, Sealed { header, body }, scratch, out)
+                self.record(at, Sealed { header, body }, scratch, out);
             }
             Unit::Damaged { at, header } => {
                 self.hellos.reset();
@@ -310,7 +310,7 @@ fn find(
     budget: &mut u64,
 ) -> Option<(u64, Text)> {
     for number in first..first.saturating_add(tries) {
-        if let Some(text) = key.open(number, &sealed.header, sealed.body, scratch) {
+        if let Some(text) = key.open(number, sealed.header, sealed.body, scratch) {
             return Some((number, text));
         }
         budget.shrink(sealed.cost());

@@ -95,7 +95,7 @@ impl RecordKey {
     pub fn open(
         &self,
         number: u64,
-        header: &Header,
+        header: Header,
         body: &[u8],
         scratch: &mut Vec<u8>,
     ) -> Option<Text> {
@@ -133,7 +133,7 @@ impl RecordKey {
 }
 
 /// The additional data of a record of TLS 1.2 (RFC 5246 §6.2.3.3): its number, type, version, and the length of its text.
-fn tls12_data(number: u64, header: &Header, text_len: usize) -> Option<[u8; 13]> {
+fn tls12_data(number: u64, header: Header, text_len: usize) -> Option<[u8; 13]> {
     let mut data = [0; 13];
     let [kind, major, minor, ..] = header.bytes();
     let [high, low] = u16::try_from(text_len).ok()?.to_be_bytes();
@@ -183,7 +183,7 @@ pub mod sealing {
             let nonce = Nonce::assume_unique_for_key(self.nonce(number, front));
             let data = match self.form {
                 Form::Tls13 => header.bytes().to_vec(),
-                _ => tls12_data(number, &header, text.len()).unwrap().to_vec(),
+                _ => tls12_data(number, header, text.len()).unwrap().to_vec(),
             };
             self.key.seal_in_place_append_tag(nonce, Aad::from(data), &mut sealed).unwrap();
             [&header.bytes()[..], front, &sealed].concat()

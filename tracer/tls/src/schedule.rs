@@ -83,7 +83,9 @@ fn prf(hash: Hash, secret: &Secret, label: &[u8], seed: [&Random; 2], out: &mut 
         context.update(front);
         if with_seed {
             context.update(label);
-            seed.iter().for_each(|part| context.update(&part[..]));
+            for part in seed {
+                context.update(part);
+            }
         }
         context.sign()
     };
