@@ -211,8 +211,7 @@ impl Deframer {
 
     /// More of a record that has begun. Returns what is behind it.
     fn fill<'b>(&mut self, rest: &'b [u8], out: &mut dyn FnMut(Unit<'_>)) -> &'b [u8] {
-        let need =
-            Header::read(&self.buffer).map_or(HEADER_LEN as u64, |header| header.record_len());
+        let need = Header::read(&self.buffer).map_or(HEADER_LEN as u64, Header::record_len);
         let (more, behind) = split_up_to(rest, need.saturating_sub(self.buffer.len() as u64));
         self.buffer.extend_from_slice(more);
         self.advance(more.len() as u64);

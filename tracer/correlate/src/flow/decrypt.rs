@@ -10,6 +10,7 @@ use super::reassembly::Piece;
 use crate::tls_keys::TlsEvent;
 use wirelap_events::Offset;
 use wirelap_protocols::Side;
+use wirelap_protocols::foreign::ForeignName;
 use wirelap_tls::{Content, Opened, client_random};
 
 impl Conversation {
@@ -97,7 +98,7 @@ impl Conversation {
 
     /// It is TLS, and most likely nobody will see its handshake.
     pub(super) fn note_missed_handshake(&mut self) {
-        let is_tls = self.foreign_name().is_some_and(|name| name.is_tls());
+        let is_tls = self.foreign_name().is_some_and(ForeignName::is_tls);
         if is_tls && !std::mem::replace(&mut self.has_hello, true) {
             self.keys.count(TlsEvent::Missed);
         }
