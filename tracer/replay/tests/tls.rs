@@ -66,7 +66,7 @@ fn with_wrong_keys_nothing_is_read() {
         wrong.map(|line| format!("{}{}\n", &line[..line.len() - 8], "01234567")).collect();
     let folder = tempfile::tempdir().unwrap();
     let keys = folder.path().join("keys");
-    std::fs::write(&keys, wrong + "not a key\n").unwrap();
+    std::fs::write(&keys, wrong + "nothing\n").unwrap();
     let mut replay = Replay::new(&[], NoFollower);
     replay.tls_keys(&[keys]).unwrap();
     replay.files(&[capture("mqtt-tls12.pcap")]).unwrap();
@@ -89,7 +89,8 @@ fn a_file_without_keys_is_refused() {
 fn an_annotated_copy_has_the_keys_and_no_text() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy.pcapng");
-    let outputs = Outputs::of([&copy].into_iter(), false).unwrap();
+    let outputs = Outputs::new(false, None);
+    outputs.allow(&copy, false).unwrap();
     let mut replay = Replay::new(&[], NoFollower);
     replay.annotate(&copy, &outputs);
     replay.files(&[capture("mqtt-tls13.pcapng")]).unwrap();

@@ -28,6 +28,8 @@ fn copy(bytes: &[u8], to: &Path, limits: Limits) -> Vec<u8> {
                 }
                 count += 1;
             }
+            // They are in the block.
+            BlockOrEntry::Entry(Entry::TlsKeys(_)) => {}
             BlockOrEntry::Entry(other) => panic!("{other:?}"),
         }
     }

@@ -123,9 +123,9 @@ fn keys_of_tls_are_an_entry() {
     let text = b"CLIENT_RANDOM 00 11\n.";
     for big in [false, true] {
         let word = |n: u32| if big { n.to_be_bytes() } else { n.to_le_bytes() };
-        let keys = |kind, len| [&word(kind)[..], &word(len), text, &[0; 2]].concat();
+        let keys = |kind, len| [&word(kind)[..], &word(len), text, &[0; 3]].concat();
         let before = section(&[], big, 101, 9, 0);
-        let blocks = [(0x544C_534B, 22), (0x5747_4B4C, 22), (0x544C_534B, 99)];
+        let blocks = [(0x544C_534B, 21), (0x5747_4B4C, 21), (0x544C_534B, 99)];
         let blocks = blocks.map(|(kind, len)| block(10, &keys(kind, len), big));
         let (held, problems, _) = read(&[before, blocks.concat()].concat());
         assert_eq!(held, [Held::TlsKeys(text.to_vec())]);
