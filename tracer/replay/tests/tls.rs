@@ -62,8 +62,8 @@ fn with_wrong_keys_nothing_is_read() {
     let text = std::fs::read_to_string(capture("mqtt-tls12.keys")).unwrap();
     // Another secret for the same connections.
     let wrong = text.lines().filter(|line| line.starts_with("CLIENT_RANDOM"));
-    let wrong: String =
-        wrong.map(|line| format!("{}{}\n", &line[..line.len() - 8], "01234567")).collect();
+    let wrong = wrong.flat_map(|line| [&line[..line.len() - 8], "01234567\n"]);
+    let wrong = wrong.collect::<String>();
     let folder = tempfile::tempdir().unwrap();
     let keys = folder.path().join("keys");
     std::fs::write(&keys, wrong + "nothing\n").unwrap();

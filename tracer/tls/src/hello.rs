@@ -194,7 +194,9 @@ mod tests {
     fn read(pieces: &[&[u8]]) -> Vec<Hello> {
         let mut reader = HelloReader::default();
         let mut all = Vec::new();
-        pieces.iter().for_each(|piece| reader.feed(piece, &mut |hello| all.push(hello)));
+        for piece in pieces {
+            reader.feed(piece, &mut |hello| all.push(hello));
+        }
         all
     }
 

@@ -101,8 +101,6 @@ fn prf(hash: Hash, secret: &Secret, label: &[u8], seed: [&Random; 2], out: &mut 
 mod tests {
     use super::*;
 
-    /// "Test vectors for TLS 1.2 PRF", SHA-256 (<https://mailarchive.ietf.org/arch/msg/tls/fzVCzk-z3FShgGJ6DOXqM1ydxms>), as far as
-    /// random numbers of 32 bytes can be its seed, is not usable here: what follows is P_SHA256 by its definition.
     #[test]
     fn the_pseudorandom_function_is_its_definition() {
         let secret = Secret::new(&[7; 48]).unwrap();

@@ -45,6 +45,7 @@ pub struct Hidden {
 }
 
 /// Both directions between two addresses.
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct Conversation {
     /// Never used for another conversation.
     pub serial: u64,

@@ -103,16 +103,16 @@ impl EntryReader {
         Some(())
     }
 
-    /// Begins to read a block of secrets, of which keys of TLS are an entry; `None` if it cannot be read.
-    pub fn secrets_block(&mut self, block: &[u8], order: ByteOrder) -> Option<()> {
+    /// Begins to read a block of secrets, of which keys of TLS are an entry, as far as they are there.
+    pub fn secrets_block(&mut self, block: &[u8], order: ByteOrder) {
         let mut fields = Fields::of_block(block, order);
-        let (kind, len) = (fields.u32()?, usize::try_from(fields.u32()?).ok()?);
-        let start = fields.position();
-        fields.padded(len)?;
-        if kind == secrets::TLS_KEY_LOG {
+        if fields.u32() == Some(secrets::TLS_KEY_LOG)
+            && let Some(len) = fields.u32()
+        {
+            let start = fields.position();
+            let len = fields.rest().len().min(len as usize);
             self.keys = Some(start..start.saturating_add(len));
         }
-        Some(())
     }
 
     /// The next entry of the block at hand, given its bytes and where it is in the file.

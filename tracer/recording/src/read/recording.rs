@@ -171,10 +171,7 @@ impl<R: Read> Recording<R> {
                 let read = self.entries.custom_block(bytes, order);
                 self.report_own(read);
             }
-            block::SECRETS => self
-                .entries
-                .secrets_block(bytes, order)
-                .ok_or("a block of secrets that cannot be read")?,
+            block::SECRETS => self.entries.secrets_block(bytes, order),
             kind => {
                 if let Some(kind) = PacketBlock::of(kind) {
                     let place = self.entries.packet_block(kind, bytes, order, &self.section).ok_or(

@@ -52,17 +52,18 @@ fn tls_keys(counts: &TlsCounts) -> String {
     let encrypted = encrypted.into_iter().filter(|(count, _)| *count > 0);
     let encrypted: Vec<_> =
         encrypted.map(|(count, why)| format!("{} {why}", counted(count, "connection"))).collect();
-    let mut text = format!("TLS keys: {} read with them", counted(counts.opened, "connection"));
+    let mut parts =
+        vec![format!("TLS keys: {} read with them", counted(counts.opened, "connection"))];
     if !encrypted.is_empty() {
-        text += &format!("; still encrypted: {}", encrypted.join(", "));
+        parts.push(format!("still encrypted: {}", encrypted.join(", ")));
     }
     if counts.unread_places > 0 {
-        text += &format!(
-            "; records were not read in {}, because bytes are missing or do not authenticate",
+        parts.push(format!(
+            "records were not read in {}, because bytes are missing or do not authenticate",
             counted(counts.unread_places, "place")
-        );
+        ));
     }
-    text + "."
+    parts.join("; ") + "."
 }
 
 fn group_note(note: &GroupNote) -> String {

@@ -29,7 +29,10 @@ fn server_hello(random: Random, suite: u16, is_tls13: bool) -> Vec<u8> {
 }
 
 fn log(lines: &[(&str, Random, Vec<u8>)]) -> KeyLog {
-    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let hex = |bytes: &[u8]| -> String {
+        let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+        digits.map(|digit| char::from_digit(digit.into(), 16).unwrap()).collect()
+    };
     let line = |(label, random, secret): &(&str, Random, Vec<u8>)| {
         format!("{label} {} {}\n", hex(random), hex(secret))
     };
@@ -168,9 +171,8 @@ impl Made {
     }
 
     /// So many records of application data of the client.
-    fn texts(&self, count: u64) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-        let texts: Vec<_> =
-            (0..count).map(|n| vec![u8::try_from(n).unwrap(); 40 + n as usize]).collect();
+    fn texts(&self, count: u8) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        let texts: Vec<_> = (0..count).map(|n| vec![n; 40 + usize::from(n)]).collect();
         let numbers = self.next..;
         let records = numbers.zip(&texts).map(|(number, text)| self.keys[0].seal(number, 23, text));
         (records.collect(), texts)
