@@ -79,7 +79,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         let thread = thread::Builder::new()
             .name("capture".into())
             .spawn(move || {
-                rights::keep(needed);
+                rights::keep(needed | rights::to_hurry());
                 session.run()
             })
             .map_err(|error| {
