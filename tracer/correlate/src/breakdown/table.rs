@@ -2,6 +2,7 @@
 
 use super::bins::BoundedBins;
 use super::dimension::{Dimension, MAX_NESTED};
+use super::ends::{NamedEnds, Owner, ReaderGroup};
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -10,14 +11,14 @@ use wirelap_events::{FlowId, GroupId, Nanos, Pid, Saturate, TopicId};
 /// Rows that are told apart. With one more, the least eighth of them go into the rest.
 pub const MAX_ROWS: usize = 32_768;
 
-/// Connections whose clients have a name, both ends counted.
-const MAX_NAMED: usize = 262_144;
-
 /// Addresses that are told apart.
 const MAX_HOSTS: usize = 65_536;
 
 /// What is not known, in a key.
 pub const UNKNOWN: u64 = u64::MAX;
+
+/// What is known not to be there, in a key.
+pub const NONE: u64 = u64::MAX - 1;
 
 /// One number for each dimension; those beyond are 0.
 pub type RowKey = [u64; MAX_NESTED];
@@ -31,6 +32,15 @@ pub struct MessageEnd {
     pub addresses: [SocketAddr; 2],
     /// Its process, if it is on this host and known.
     pub pid: Option<Pid>,
+    /// The group in which it reads the message.
+    pub group: ReaderGroup,
+}
+
+impl MessageEnd {
+    /// Who has this end's connection.
+    fn owner(&self) -> Owner {
+        self.pid.map_or(Owner::Address(self.addresses[0].ip()), Owner::Process)
+    }
 }
 
 /// What one row adds up to.
@@ -67,8 +77,8 @@ pub struct BreakdownTable {
     pub rest: RowFigures,
     /// How often a row went into the rest.
     pub evicted: u64,
-    /// The clients' names, by what they send.
-    names: FxHashMap<FlowId, TopicId>,
+    /// What ends say of themselves.
+    pub ends: NamedEnds,
     pub hosts: Vec<IpAddr>,
     host_ids: FxHashMap<IpAddr, u64>,
     /// The addresses of connections that are rows.
@@ -90,26 +100,12 @@ impl BreakdownTable {
             rows: FxHashMap::default(),
             rest: RowFigures::default(),
             evicted: 0,
-            names: FxHashMap::default(),
+            ends: NamedEnds::default(),
             hosts: Vec::new(),
             host_ids: FxHashMap::default(),
             connections: FxHashMap::default(),
             limit: MAX_ROWS,
         })
-    }
-
-    /// A client gives itself a name.
-    pub fn name(&mut self, flow: FlowId, client: TopicId) {
-        if self.names.len() < MAX_NAMED || self.names.contains_key(&flow) {
-            self.names.insert(flow, client);
-        }
-    }
-
-    /// A conversation is forgotten. Its row stays.
-    pub fn forget(&mut self, serial: u64) {
-        let first = serial << 1;
-        self.names.remove(&FlowId(first));
-        self.names.remove(&FlowId(first | 1));
     }
 
     /// A message was found where it begins.
@@ -146,7 +142,12 @@ impl BreakdownTable {
         for (index, dimension) in self.by.clone().into_iter().enumerate() {
             key[index] = match dimension {
                 Dimension::Topic => number(topic),
-                Dimension::Client => number(self.names.get(&end.flow).copied()),
+                Dimension::Client => number(self.ends.client(end.flow)),
+                Dimension::Group => match end.group {
+                    ReaderGroup::Named(group) => u64::from(group.0),
+                    ReaderGroup::None => NONE,
+                    ReaderGroup::Unknown => number(self.ends.group(end.flow, || end.owner())),
+                },
                 Dimension::Connection => end.flow.0 >> 1,
                 Dimension::Process => end.pid.map_or(UNKNOWN, |pid| u64::from(pid.0)),
                 Dimension::Host => self.host(end.addresses[0].ip()),
@@ -198,16 +199,26 @@ impl BreakdownTable {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::breakdown::Introduction;
 
     fn end(flow: u64) -> MessageEnd {
         let at = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
-        MessageEnd { flow: FlowId(flow), addresses: [at(4000), at(1883)], pid: Some(Pid(7)) }
+        let group = ReaderGroup::Unknown;
+        MessageEnd { flow: FlowId(flow), addresses: [at(4000), at(1883)], pid: Some(Pid(7)), group }
+    }
+
+    impl BreakdownTable {
+        fn name(&mut self, flow: u64, client: u32) {
+            let name = Some(TopicId(client));
+            let said = Introduction::Client { name, reads_elsewhere: false };
+            self.ends.introduce(FlowId(flow), end(flow).owner(), said);
+        }
     }
 
     #[test]
     fn ends_are_told_apart_by_name_and_topic() {
         let mut table = BreakdownTable::new(&[Dimension::Client, Dimension::Topic]).unwrap();
-        table.name(FlowId(2), TopicId(5));
+        table.name(2, 5);
         let topic = Some(TopicId(9));
         table.sent(GroupId(0), topic, &end(2));
         table.delivered((GroupId(0), topic), &end(4), 10, Some(Nanos(100)));
@@ -218,6 +229,20 @@ mod tests {
         assert_eq!((unnamed.delivered, unnamed.matched, unnamed.payload_bytes), (2, 1, 20));
         table.not_sent(GroupId(0), topic, &end(2));
         assert_eq!(table.rows[&[5, 9, 0, 0]].sent, 0);
+    }
+
+    #[test]
+    fn a_publisher_is_in_no_group_and_a_reader_in_that_of_its_subscription() {
+        let mut table = BreakdownTable::new(&[Dimension::Group]).unwrap();
+        let of = |group| MessageEnd { group, ..end(2) };
+        table.sent(GroupId(0), None, &of(ReaderGroup::None));
+        for group in [ReaderGroup::Named(TopicId(3)), ReaderGroup::None, ReaderGroup::Unknown] {
+            table.delivered((GroupId(0), None), &of(group), 1, None);
+        }
+        table.ends.introduce(FlowId(2), end(2).owner(), Introduction::Member(TopicId(3)));
+        table.delivered((GroupId(0), None), &of(ReaderGroup::Unknown), 1, None);
+        let counts = |key| (table.rows[&[key, 0, 0, 0]].sent, table.rows[&[key, 0, 0, 0]].delivered);
+        assert_eq!([counts(NONE), counts(3), counts(UNKNOWN)], [(1, 1), (0, 2), (0, 1)]);
     }
 
     #[test]
@@ -234,13 +259,29 @@ mod tests {
         assert_eq!(sent + table.rest.sent, 10_000);
     }
 
+    /// A hundred thousand topics, again and again, each row with the 1 KiB that its bins take at most.
+    #[test]
+    fn any_number_of_topics_takes_64_mib_at_most() {
+        let mut table = BreakdownTable::new(&[Dimension::Topic]).unwrap();
+        for n in 0..300_000_u32 {
+            table.delivered((GroupId(0), Some(TopicId(n % 100_000))), &end(2), 1, Some(Nanos(5)));
+        }
+        assert!(table.rows.len() <= MAX_ROWS && table.evicted > 0);
+        let entry = size_of::<(RowKey, RowFigures)>() + 1;
+        let bytes = table.rows.capacity() * entry + MAX_ROWS * 1024;
+        assert!(bytes <= 64 << 20, "{bytes}");
+        let delivered: u64 = table.rows.values().map(|row| row.delivered).sum();
+        assert_eq!(delivered + table.rest.delivered, 300_000);
+    }
+
     #[test]
     fn a_connection_that_ends_loses_its_name_and_not_its_row() {
         let mut table = BreakdownTable::new(&[Dimension::Connection]).unwrap();
-        table.name(FlowId(2), TopicId(5));
+        table.name(2, 5);
         table.sent(GroupId(0), None, &end(2));
-        table.forget(1);
-        assert!(table.names.is_empty() && table.connections.contains_key(&1));
+        table.ends.forget(1);
+        assert_eq!(table.ends.client(FlowId(2)), None);
+        assert!(table.connections.contains_key(&1));
         assert!(BreakdownTable::new(&[]).is_none());
     }
 }

@@ -70,7 +70,7 @@ impl Accounts {
     pub fn keep(&mut self, row: Option<GroupId>, mut gone: Conversation) {
         self.totals.hide(gone.take_hidden());
         if let Some(breakdown) = &mut self.breakdown {
-            breakdown.forget(gone.serial);
+            breakdown.ends.forget(gone.serial);
         }
         match row.and_then(|row| self.rows.get_mut(row)) {
             Some(row) => {

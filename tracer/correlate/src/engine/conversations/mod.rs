@@ -53,7 +53,9 @@ impl Conversations {
     pub fn new(config: Arc<Config>) -> Conversations {
         let by = |dimension| config.by.contains(&dimension);
         let topics = Topics::new(config.topics || by(Dimension::Topic));
-        let client_names = Topics::new(by(Dimension::Client));
+        // A group holds for the client's other connections, which its name tells.
+        let client_names = Topics::new(by(Dimension::Client) || by(Dimension::Group));
+        let group_names = Topics::new(by(Dimension::Group));
         Conversations {
             flows: FlowTable::new(&config),
             sockets: Sockets::default(),
@@ -64,7 +66,12 @@ impl Conversations {
             closing: VecDeque::new(),
             closed: ClosedConnections::default(),
             swept: Nanos(0),
-            found: DecoderOutput { topics, client_names, ..DecoderOutput::default() },
+            found: DecoderOutput {
+                topics,
+                client_names,
+                group_names,
+                ..DecoderOutput::default()
+            },
             carried: None,
             config,
         }
@@ -108,6 +115,11 @@ impl Conversations {
     /// A name that a client gave itself.
     pub fn client_name(&self, id: TopicId) -> Option<&[u8]> {
         self.found.client_names.name(id)
+    }
+
+    /// The name of a group that clients read in.
+    pub fn group_name(&self, id: TopicId) -> Option<&[u8]> {
+        self.found.group_names.name(id)
     }
 
     /// The bytes in the last event's packet.
