@@ -133,10 +133,7 @@ fn opcua() {
 
 #[test]
 fn zmtp() {
-    let session = [
-        a(zmtp::introduction_of("DEALER", "worker-1")),
-        b(zmtp::introduction("ROUTER")),
-    ];
+    let session = [a(zmtp::introduction_of("DEALER", "worker-1")), b(zmtp::introduction("ROUTER"))];
     assert_eq!(names("zmtp", false, &session), ["A is worker-1", "B is "]);
 }
 
@@ -183,7 +180,10 @@ fn introductions() -> [(&'static str, Vec<u8>); 9] {
         ("opcua", opcua::chunk('F', 1, &opcua::create_session("client"))),
         ("zmtp", zmtp::introduction_of("DEALER", "client")),
         ("dds", dds),
-        ("xrce", vec![0x80, 0, 0, 0, 0, 1, 16, 0, 88, 82, 67, 69, 1, 0, 1, 15, 1, 2, 3, 4, 1, 0, 0, 0]),
+        (
+            "xrce",
+            vec![0x80, 0, 0, 0, 0, 1, 16, 0, 88, 82, 67, 69, 1, 0, 1, 15, 1, 2, 3, 4, 1, 0, 0, 0],
+        ),
     ]
 }
 
@@ -202,7 +202,7 @@ proptest! {
             bytes[at] = byte;
         }
         let at = at.index(bytes.len());
-        bytes.splice(at..at, grown);
+        drop(bytes.splice(at..at, grown));
         for side in [Side::A, Side::B] {
             names(protocol, false, &[(side, bytes.clone())]);
         }

@@ -241,7 +241,8 @@ mod tests {
         }
         table.ends.introduce(FlowId(2), end(2).owner(), Introduction::Member(TopicId(3)));
         table.delivered((GroupId(0), None), &of(ReaderGroup::Unknown), 1, None);
-        let counts = |key| (table.rows[&[key, 0, 0, 0]].sent, table.rows[&[key, 0, 0, 0]].delivered);
+        let counts =
+            |key| (table.rows[&[key, 0, 0, 0]].sent, table.rows[&[key, 0, 0, 0]].delivered);
         assert_eq!([counts(NONE), counts(3), counts(UNKNOWN)], [(1, 1), (0, 2), (0, 1)]);
     }
 

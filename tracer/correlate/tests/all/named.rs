@@ -101,7 +101,7 @@ fn queue_groups_of_nats() {
 fn consumers(pids: [u32; 2], names: [&str; 2], groups: [&str; 2]) -> World {
     let mut world = World::new();
     let broker = process(10, "java");
-    let mut join = |world: &mut World, pid, port: u16| {
+    let join = |world: &mut World, pid, port: u16| {
         let from = format!("127.0.0.1:{port}");
         world.existing(process(pid, "client"), &from, broker, "127.0.0.1:9092")
     };
@@ -113,7 +113,8 @@ fn consumers(pids: [u32; 2], names: [&str; 2], groups: [&str; 2]) -> World {
             world.message(&mut coordinator.up, &kafka::heartbeat_of(name, group, 1));
         }
         for id in 0..5 {
-            let value = kafka::batch(1, &kafka::record(&payload(stamp(u32::from(n) * 10 + id), 40)));
+            let value =
+                kafka::batch(1, &kafka::record(&payload(stamp(u32::from(n) * 10 + id), 40)));
             let id = id as usize;
             world.message(&mut leader.up, &kafka::fetch_of_client(name, id));
             world.message(&mut producer.up, &kafka::produce(usize::from(n) * 10 + id, "t", &value));
@@ -170,8 +171,7 @@ fn participants_of_dds() {
     let discovery = flow("127.0.0.1:7411", "239.255.0.1:7400");
     let bytes = Message::new(true).participant("talker").bytes;
     datagram(&mut world, discovery, 6, writer, &[reader], &bytes, ALL);
-    let expected =
-        ["09090909:09090909:09090909 0/5", "talker (01100203:04050607:08090a0b) 5/0"];
+    let expected = ["09090909:09090909:09090909 0/5", "talker (01100203:04050607:08090a0b) 5/0"];
     assert_eq!(rows(&world, CLIENT), expected);
 }
 

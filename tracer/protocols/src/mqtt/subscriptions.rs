@@ -176,7 +176,9 @@ mod tests {
         client.connect();
         client.accept(false);
         assert_eq!(group(&client, "a"), Some(None));
-        for filter in ["$share/g/jobs/+", "plain/#", "$share/h/both", "both", "$share//x", "$share/x"] {
+        for filter in
+            ["$share/g/jobs/+", "plain/#", "$share/h/both", "both", "$share//x", "$share/x"]
+        {
             client.add(filter.as_bytes());
         }
         assert_eq!(group(&client, "jobs/1"), Some(Some("g".into())));

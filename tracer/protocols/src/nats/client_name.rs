@@ -71,7 +71,9 @@ fn unescaped(text: &[u8]) -> Vec<u8> {
 /// The character of an escape, or of two that are a surrogate pair, after the first `\u`.
 fn unicode(reader: &mut Reader<'_>) -> String {
     let mut units = vec![unit(reader)];
-    if units.iter().all(|unit| (0xD800..0xDC00).contains(unit)) && reader.peek_rest().starts_with(b"\\u") {
+    if units.iter().all(|unit| (0xD800..0xDC00).contains(unit))
+        && reader.peek_rest().starts_with(b"\\u")
+    {
         reader.take_up_to(2);
         units.push(unit(reader));
     }

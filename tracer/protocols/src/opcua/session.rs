@@ -49,7 +49,8 @@ mod tests {
     fn the_name_comes_after_the_client_and_the_server() {
         let null = [0xFF; 4];
         let header = [&[0, 0][..], &[0; 16], &null, &[0; 4], &[0, 0, 0]].concat();
-        let about = [text("urn:app"), text("urn:product"), vec![3], text("en"), text("App")].concat();
+        let about =
+            [text("urn:app"), text("urn:product"), vec![3], text("en"), text("App")].concat();
         let rest = [&[1, 0, 0, 0][..], &null, &null, &[1, 0, 0, 0], &text("opc.tcp://c")].concat();
         let server = [&null[..], &text("opc.tcp://s:4840"), &text("Session1")].concat();
         let body = [header, about, rest, server].concat();

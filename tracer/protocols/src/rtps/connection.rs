@@ -350,7 +350,9 @@ fn classes(message: &RtpsMessage, from: u64) -> impl Iterator<Item = (u64, Frame
 
 /// Reports the name that a participant gives itself.
 fn introduce(sample: &DataSample, out: &mut dyn FrameSink) {
-    let Some((guid, name)) = parameters::participant_and_name(sample.serialized.bytes) else { return };
+    let Some((guid, name)) = parameters::participant_and_name(sample.serialized.bytes) else {
+        return;
+    };
     if let Some(&prefix) = guid.first_chunk() {
         out.client_title(participant_name(prefix).as_bytes(), name);
     }

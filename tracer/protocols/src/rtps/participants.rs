@@ -17,7 +17,10 @@ enum AtEnd {
     Unknown,
     One(GuidPrefix),
     /// Several share the port, so that it does not show which one reads a message, or one has taken over another's.
-    Several { last: GuidPrefix, in_a_row: u8 },
+    Several {
+        last: GuidPrefix,
+        in_a_row: u8,
+    },
 }
 
 /// The participants at both ends.

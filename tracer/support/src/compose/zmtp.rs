@@ -11,8 +11,7 @@ pub fn introduction_of(socket: &str, identity: &str) -> Vec<u8> {
     bytes.extend(b"NULL");
     bytes.resize(64, 0);
     let length = u8::try_from(socket.len()).unwrap();
-    let mut body =
-        [b"\x05READY\x0bSocket-Type\0\0\0", &[length][..], socket.as_bytes()].concat();
+    let mut body = [b"\x05READY\x0bSocket-Type\0\0\0", &[length][..], socket.as_bytes()].concat();
     if !identity.is_empty() {
         let length = u8::try_from(identity.len()).unwrap();
         body.extend([b"\x08Identity\0\0\0", &[length][..], identity.as_bytes()].concat());

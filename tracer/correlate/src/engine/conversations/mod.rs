@@ -66,12 +66,7 @@ impl Conversations {
             closing: VecDeque::new(),
             closed: ClosedConnections::default(),
             swept: Nanos(0),
-            found: DecoderOutput {
-                topics,
-                client_names,
-                group_names,
-                ..DecoderOutput::default()
-            },
+            found: DecoderOutput { topics, client_names, group_names, ..DecoderOutput::default() },
             carried: None,
             config,
         }
