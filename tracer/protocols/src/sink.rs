@@ -39,11 +39,26 @@ pub struct Fragments {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameNote<'a> {
     /// The name that the client at an end gives itself; empty if it is not known, or no longer.
-    Client { side: Side, name: &'a [u8] },
+    Client {
+        /// The client's end.
+        side: Side,
+        /// Its name.
+        name: &'a [u8],
+    },
     /// What a client with this name, at whatever end of whatever conversation, is also called.
-    ClientTitle { name: &'a [u8], title: &'a [u8] },
+    ClientTitle {
+        /// Its name.
+        name: &'a [u8],
+        /// The other name, which several clients may have.
+        title: &'a [u8],
+    },
     /// The group that the client at an end says it is a member of.
-    Member { side: Side, group: &'a [u8] },
+    Member {
+        /// The client's end.
+        side: Side,
+        /// The group's name.
+        group: &'a [u8],
+    },
     /// The group in which the reader of the next message reads it; `None` if it reads it in no group.
     ReaderGroup(Option<&'a [u8]>),
     /// The fragments in the next frame.
@@ -57,7 +72,12 @@ pub enum FrameNote<'a> {
     /// The next frame allows its receiver to send more.
     MakesRoom,
     /// The previous frame was decompressed.
-    Unpacked { bytes: u64, decompressed: u64 },
+    Unpacked {
+        /// The frame's bytes.
+        bytes: u64,
+        /// What they were decompressed to.
+        decompressed: u64,
+    },
     /// The messages of the next frames can be used with all bytes before this one.
     UsableAt(Offset),
     /// The payload in the next frame may have started earlier.
@@ -69,7 +89,12 @@ pub enum FrameNote<'a> {
     /// Messages that were sent to two readers of which one is assigned them.
     ReadTwice(u64),
     /// Readers get the messages of this sender in order.
-    InOrder { origin: [u8; 16], first: u64 },
+    InOrder {
+        /// The sender, as in the keys of its messages.
+        origin: [u8; 16],
+        /// The first message that is still retransmitted.
+        first: u64,
+    },
 }
 
 /// Receives the frames that a decoder finds, in the order of the flow's bytes, and what the decoder knows about them.

@@ -51,12 +51,12 @@ mod tests {
 
     #[test]
     fn the_name_is_found_behind_fields_of_every_type() {
-        let fields = b"\x07productS\0\0\0\x04Pika\x0ccapabilitiesF\0\0\0\x05\x01at\x01\
+        let fields = b"\x07productS\0\0\0\x04Pika\x0ccapabilitiesF\0\0\0\x04\x01at\x01\
             \x01bt\x01\x01cs\0\x07\x01dI\0\0\0\x07\x01el12345678\x01fV\x01gD\x0212345\x0fconnection_nameS\0\0\0\x06worker\
             \x01zt\0";
         let broken = table(fields);
         assert_eq!(connection_name(&broken), None, "a decimal has five bytes");
-        let fields = b"\x07productS\0\0\0\x04Pika\x0ccapabilitiesF\0\0\0\x05\x01at\x01\
+        let fields = b"\x07productS\0\0\0\x04Pika\x0ccapabilitiesF\0\0\0\x04\x01at\x01\
             \x01bt\x01\x01cs\0\x07\x01dI\0\0\0\x07\x01el12345678\x01fV\x01gD\x021234\x0fconnection_nameS\0\0\0\x06worker\
             \x01zt\0";
         let whole = table(fields);

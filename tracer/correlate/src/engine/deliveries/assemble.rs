@@ -4,6 +4,7 @@ use super::super::sink::DeliverySink;
 use super::datagrams::{arrival, datagram, led, udp_marks};
 use super::hand_out::nothing;
 use super::{Context, Deliveries};
+use crate::breakdown::ReaderGroup;
 use crate::flow::{FlowTable, Found, TopicHash, identity_of};
 use crate::ids::{AssemblyId, Direction, LegKey};
 use crate::join::{Assembly, Carrier, Last, leg};
@@ -308,6 +309,7 @@ impl Deliveries {
                 shared: false,
                 framed: false,
                 topic: None,
+                group: ReaderGroup::Unknown,
                 topic_hash: TopicHash::default(),
                 subject: 0,
                 wire_payload: payload_len,
