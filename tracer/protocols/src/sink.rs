@@ -1,7 +1,7 @@
 //! What a decoder reports: frames, and what it knows beyond them.
 
 use crate::Side;
-use wirelap_events::{Frame, GlobalKey, Offset, RequestLimits};
+use wirelap_events::{ByteRange, Frame, GlobalKey, Offset, RequestLimits};
 
 /// The longest name of a client, its title, or a group that is reported, in bytes; longer ones count as not known.
 pub const MAX_CLIENT_NAME: usize = 1024;
@@ -94,6 +94,20 @@ pub enum FrameNote<'a> {
         origin: [u8; 16],
         /// The first message that is still retransmitted.
         first: u64,
+    },
+    /// A request, which the other end answers.
+    Request {
+        /// The number of the request among those that are open.
+        number: u64,
+        /// Its bytes, of which some may still have to come.
+        extent: ByteRange,
+    },
+    /// A reply to a request of the other end.
+    Reply {
+        /// The number of the request.
+        number: u64,
+        /// Its bytes, of which some may still have to come.
+        extent: ByteRange,
     },
 }
 
@@ -215,6 +229,18 @@ impl dyn FrameSink + '_ {
     /// numbers, so a missing message delays all later ones. Messages before number `first` are no longer retransmitted.
     pub fn in_order(&mut self, origin: [u8; 16], first: u64) {
         self.note(FrameNote::InOrder { origin, first });
+    }
+
+    /// Reports that the bytes of `extent`, of which some may still have to come, are a request. The other end answers it with a
+    /// reply of the same number, and no other open request of this direction has that number.
+    pub fn requests(&mut self, number: u64, extent: ByteRange) {
+        self.note(FrameNote::Request { number, extent });
+    }
+
+    /// Reports that the bytes of `extent`, of which some may still have to come, are the reply to the request of the other
+    /// direction with this number.
+    pub fn replies(&mut self, number: u64, extent: ByteRange) {
+        self.note(FrameNote::Reply { number, extent });
     }
 }
 

@@ -1,8 +1,8 @@
 //! The rows of a breakdown.
 
 use super::bins::BoundedBins;
+use super::clients::ReaderGroup;
 use super::dimension::{Dimension, MAX_NESTED};
-use super::ends::{NamedEnds, Owner, ReaderGroup};
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -32,15 +32,10 @@ pub struct MessageEnd {
     pub addresses: [SocketAddr; 2],
     /// Its process, if it is on this host and known.
     pub pid: Option<Pid>,
+    /// The name that its client gave itself.
+    pub client: Option<TopicId>,
     /// The group in which it reads the message.
     pub group: ReaderGroup,
-}
-
-impl MessageEnd {
-    /// Who has this end's connection.
-    fn owner(&self) -> Owner {
-        self.pid.map_or(Owner::Address(self.addresses[0].ip()), Owner::Process)
-    }
 }
 
 /// What one row adds up to.
@@ -77,8 +72,6 @@ pub struct BreakdownTable {
     pub rest: RowFigures,
     /// How often a row went into the rest.
     pub evicted: u64,
-    /// What ends say of themselves.
-    pub ends: NamedEnds,
     pub hosts: Vec<IpAddr>,
     host_ids: FxHashMap<IpAddr, u64>,
     /// The addresses of connections that are rows.
@@ -100,7 +93,6 @@ impl BreakdownTable {
             rows: FxHashMap::default(),
             rest: RowFigures::default(),
             evicted: 0,
-            ends: NamedEnds::default(),
             hosts: Vec::new(),
             host_ids: FxHashMap::default(),
             connections: FxHashMap::default(),
@@ -142,11 +134,11 @@ impl BreakdownTable {
         for (index, dimension) in self.by.clone().into_iter().enumerate() {
             key[index] = match dimension {
                 Dimension::Topic => number(topic),
-                Dimension::Client => number(self.ends.client(end.flow)),
+                Dimension::Client => number(end.client),
                 Dimension::Group => match end.group {
                     ReaderGroup::Named(group) => u64::from(group.0),
                     ReaderGroup::None => NONE,
-                    ReaderGroup::Unknown => number(self.ends.group(end.flow, || end.owner())),
+                    ReaderGroup::Unknown => UNKNOWN,
                 },
                 Dimension::Connection => end.flow.0 >> 1,
                 Dimension::Process => end.pid.map_or(UNKNOWN, |pid| u64::from(pid.0)),
@@ -199,35 +191,31 @@ impl BreakdownTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::breakdown::Introduction;
 
     fn end(flow: u64) -> MessageEnd {
         let at = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
-        let group = ReaderGroup::Unknown;
-        MessageEnd { flow: FlowId(flow), addresses: [at(4000), at(1883)], pid: Some(Pid(7)), group }
-    }
-
-    impl BreakdownTable {
-        fn name(&mut self, flow: u64, client: u32) {
-            let name = Some(TopicId(client));
-            let said = Introduction::Client { name, reads_elsewhere: false };
-            self.ends.introduce(FlowId(flow), end(flow).owner(), said);
+        MessageEnd {
+            flow: FlowId(flow),
+            addresses: [at(4000), at(1883)],
+            pid: Some(Pid(7)),
+            client: None,
+            group: ReaderGroup::Unknown,
         }
     }
 
     #[test]
     fn ends_are_told_apart_by_name_and_topic() {
         let mut table = BreakdownTable::new(&[Dimension::Client, Dimension::Topic]).unwrap();
-        table.name(2, 5);
         let topic = Some(TopicId(9));
-        table.sent(GroupId(0), topic, &end(2));
+        let named = MessageEnd { client: Some(TopicId(5)), ..end(2) };
+        table.sent(GroupId(0), topic, &named);
         table.delivered((GroupId(0), topic), &end(4), 10, Some(Nanos(100)));
         table.delivered((GroupId(0), topic), &end(6), 10, None);
         let row = |key: [u64; 2]| &table.rows[&[key[0], key[1], 0, 0]];
         assert_eq!((row([5, 9]).sent, row([5, 9]).delivered), (1, 0));
         let unnamed = row([UNKNOWN, 9]);
         assert_eq!((unnamed.delivered, unnamed.matched, unnamed.payload_bytes), (2, 1, 20));
-        table.not_sent(GroupId(0), topic, &end(2));
+        table.not_sent(GroupId(0), topic, &named);
         assert_eq!(table.rows[&[5, 9, 0, 0]].sent, 0);
     }
 
@@ -239,11 +227,9 @@ mod tests {
         for group in [ReaderGroup::Named(TopicId(3)), ReaderGroup::None, ReaderGroup::Unknown] {
             table.delivered((GroupId(0), None), &of(group), 1, None);
         }
-        table.ends.introduce(FlowId(2), end(2).owner(), Introduction::Member(TopicId(3)));
-        table.delivered((GroupId(0), None), &of(ReaderGroup::Unknown), 1, None);
         let counts =
             |key| (table.rows[&[key, 0, 0, 0]].sent, table.rows[&[key, 0, 0, 0]].delivered);
-        assert_eq!([counts(NONE), counts(3), counts(UNKNOWN)], [(1, 1), (0, 2), (0, 1)]);
+        assert_eq!([counts(NONE), counts(3), counts(UNKNOWN)], [(1, 1), (0, 1), (0, 1)]);
     }
 
     #[test]
@@ -276,13 +262,9 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_ends_loses_its_name_and_not_its_row() {
-        let mut table = BreakdownTable::new(&[Dimension::Connection]).unwrap();
-        table.name(2, 5);
-        table.sent(GroupId(0), None, &end(2));
-        table.ends.forget(1);
-        assert_eq!(table.ends.client(FlowId(2)), None);
-        assert!(table.connections.contains_key(&1));
+    fn without_dimensions_there_are_no_rows() {
         assert!(BreakdownTable::new(&[]).is_none());
+        let twice = BreakdownTable::new(&[Dimension::Connection, Dimension::Connection]).unwrap();
+        assert_eq!(twice.by.as_slice(), [Dimension::Connection]);
     }
 }

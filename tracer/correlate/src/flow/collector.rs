@@ -71,11 +71,9 @@ impl<'a> Collector<'a> {
 
     /// A client gives itself a name.
     fn client(&mut self, side: Side, name: &[u8]) {
-        if self.found.client_names.is_kept() {
-            let name = self.found.client_names.id_of(name);
-            let reads_elsewhere = self.protocol.names_groups_elsewhere();
-            self.found.introduced.push((side, Introduction::Client { name, reads_elsewhere }));
-        }
+        let name = self.found.client_names.id_of(name);
+        let reads_elsewhere = self.protocol.names_groups_elsewhere();
+        self.found.introduced.push((side, Introduction::Client { name, reads_elsewhere }));
     }
 }
 

@@ -43,11 +43,6 @@ impl Topics {
         Some(id)
     }
 
-    /// Whether names are kept at all.
-    pub fn is_kept(&self) -> bool {
-        self.kept
-    }
-
     /// A name is shown with a title before it, which others may have, too.
     pub fn entitle(&mut self, name: &[u8], title: &[u8]) {
         let Some(place) = self.id_of(name).and_then(|id| self.names.get_mut(id.0 as usize)) else {

@@ -51,11 +51,10 @@ pub struct Conversations {
 impl Conversations {
     /// None seen yet.
     pub fn new(config: Arc<Config>) -> Conversations {
-        let by = |dimension| config.by.contains(&dimension);
-        let topics = Topics::new(config.topics || by(Dimension::Topic));
-        // A group holds for the client's other connections, which its name tells.
-        let client_names = Topics::new(by(Dimension::Client) || by(Dimension::Group));
-        let group_names = Topics::new(by(Dimension::Group));
+        let by_topic = config.by.contains(&Dimension::Topic);
+        let topics = Topics::new(config.topics || by_topic);
+        // Most clients say them only once, perhaps before anybody asks.
+        let (client_names, group_names) = (Topics::new(true), Topics::new(true));
         Conversations {
             flows: FlowTable::new(&config),
             sockets: Sockets::default(),

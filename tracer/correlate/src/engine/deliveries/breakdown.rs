@@ -1,7 +1,7 @@
 //! What messages add to the rows that the user asked for.
 
 use super::Context;
-use crate::breakdown::{MessageEnd, Owner, ReaderGroup};
+use crate::breakdown::{Dimension, MessageEnd, Owner, ReaderGroup};
 use crate::ids::Direction;
 use wirelap_events::{Delivery, FlowId, GroupId, Nanos, Pid, TopicId};
 
@@ -14,15 +14,14 @@ impl Context<'_> {
         let mut introduced = std::mem::take(&mut self.conversations.found_mut().introduced);
         for (side, said) in introduced.drain(..) {
             let direction = Direction { side, ..direction };
-            if let Some(breakdown) = &mut self.accounts.breakdown
-                && let Some(flow) = self.conversations.flows().flow(direction)
+            if let Some(flow) = self.conversations.flows().flow(direction)
                 && let address = flow.key.src.ip()
                 // Many are at the other end.
                 && !address.is_multicast()
             {
                 let pid = self.conversations.sockets().pid(flow.sender);
                 let owner = pid.map_or(Owner::Address(address), Owner::Process);
-                breakdown.ends.introduce(direction.id(), owner, said);
+                self.accounts.clients.introduce(direction.id(), owner, said);
             }
         }
         self.conversations.found_mut().introduced = introduced;
@@ -42,6 +41,7 @@ impl Context<'_> {
             flow: direction.id(),
             addresses: [flow.key.src, flow.key.dst],
             pid: self.conversations.sockets().pid(flow.sender),
+            client: self.accounts.clients.of(direction.id()),
             group: ReaderGroup::None,
         };
         let group = self.accounts.rows.root(group);
@@ -62,13 +62,18 @@ impl Context<'_> {
         let Some(breakdown) = &mut self.accounts.breakdown else { return };
         let Some(last) = delivery.legs.last() else { return };
         let reader = last.reader.map(|task| task.pid).filter(|&pid| pid != Pid(0));
-        let end = MessageEnd {
-            // The other direction of the same conversation.
-            flow: FlowId(last.flow_range.flow.0 ^ 1),
-            addresses: [last.flow.dst, last.flow.src],
-            pid: reader.or_else(|| self.conversations.sockets().pid(last.to)),
-            group,
+        // The other direction of the same conversation.
+        let flow = FlowId(last.flow_range.flow.0 ^ 1);
+        let addresses = [last.flow.dst, last.flow.src];
+        let pid = reader.or_else(|| self.conversations.sockets().pid(last.to));
+        let clients = &self.accounts.clients;
+        let group = if group == ReaderGroup::Unknown && breakdown.by.contains(&Dimension::Group) {
+            let owner = pid.map_or(Owner::Address(addresses[0].ip()), Owner::Process);
+            clients.group(flow, owner).map_or(ReaderGroup::Unknown, ReaderGroup::Named)
+        } else {
+            group
         };
+        let end = MessageEnd { flow, addresses, pid, client: clients.of(flow), group };
         let of = (delivery.group, delivery.topic);
         breakdown.delivered(of, &end, delivery.payload_len, one_way);
     }

@@ -63,14 +63,15 @@ enum Membership {
     Several,
 }
 
-/// The ends that have said something of themselves, by what they send.
+/// What clients have said of themselves, by what they send. It is kept before anybody asks for rows by client or group, because most
+/// clients say it only once.
 #[derive(Debug, Default)]
-pub struct NamedEnds {
+pub struct ClientNames {
     ends: FxHashMap<FlowId, NamedEnd>,
     members: FxHashMap<(Owner, TopicId), Membership>,
 }
 
-impl NamedEnds {
+impl ClientNames {
     /// An end says something of itself.
     pub fn introduce(&mut self, flow: FlowId, owner: Owner, said: Introduction) {
         if self.ends.len() >= MAX_NAMED && !self.ends.contains_key(&flow) {
@@ -95,18 +96,18 @@ impl NamedEnds {
         }
     }
 
-    /// The name of the client at an end.
-    pub fn client(&self, flow: FlowId) -> Option<TopicId> {
+    /// The name of who sends on this flow.
+    pub fn of(&self, flow: FlowId) -> Option<TopicId> {
         self.ends.get(&flow)?.client
     }
 
-    /// The group in which the client at an end reads.
-    pub fn group(&self, flow: FlowId, owner: impl FnOnce() -> Owner) -> Option<TopicId> {
+    /// The group in which who sends on this flow reads.
+    pub fn group(&self, flow: FlowId, owner: Owner) -> Option<TopicId> {
         let end = self.ends.get(&flow)?;
         if end.group.is_some() || !end.reads_elsewhere {
             return end.group;
         }
-        match self.members.get(&(owner(), end.client?))? {
+        match self.members.get(&(owner, end.client?))? {
             Membership::One(group) => Some(*group),
             Membership::Several => None,
         }
@@ -132,13 +133,13 @@ mod tests {
 
     #[test]
     fn a_group_holds_for_the_clients_other_connections() {
-        let mut ends = NamedEnds::default();
+        let mut ends = ClientNames::default();
         let there = Owner::Address("10.0.0.1".parse().unwrap());
         ends.introduce(FlowId(2), HERE, named(5));
         ends.introduce(FlowId(2), HERE, Introduction::Member(TopicId(1)));
         ends.introduce(FlowId(4), HERE, named(5));
         ends.introduce(FlowId(6), HERE, named(6));
-        let group = |ends: &NamedEnds, flow, owner| ends.group(FlowId(flow), || owner);
+        let group = |ends: &ClientNames, flow, owner| ends.group(FlowId(flow), owner);
         assert_eq!(group(&ends, 2, HERE), Some(TopicId(1)));
         assert_eq!(group(&ends, 4, HERE), Some(TopicId(1)));
         assert_eq!(group(&ends, 4, there), None, "another one's client of the same name");
@@ -151,22 +152,22 @@ mod tests {
         assert_eq!(group(&ends, 8, HERE), Some(TopicId(2)));
         ends.forget(4);
         assert_eq!(group(&ends, 8, HERE), None);
-        assert_eq!(ends.client(FlowId(4)), Some(TopicId(5)));
+        assert_eq!(ends.of(FlowId(4)), Some(TopicId(5)));
     }
 
     #[test]
     fn a_name_that_is_not_known_any_more_is_forgotten() {
-        let mut ends = NamedEnds::default();
+        let mut ends = ClientNames::default();
         let client = |name| Introduction::Client { name, reads_elsewhere: false };
         ends.introduce(FlowId(2), HERE, client(Some(TopicId(5))));
-        assert_eq!(ends.client(FlowId(2)), Some(TopicId(5)));
+        assert_eq!(ends.of(FlowId(2)), Some(TopicId(5)));
         ends.introduce(FlowId(2), HERE, client(None));
-        assert_eq!(ends.client(FlowId(2)), None);
+        assert_eq!(ends.of(FlowId(2)), None);
     }
 
     #[test]
     fn their_number_is_bounded() {
-        let mut ends = NamedEnds::default();
+        let mut ends = ClientNames::default();
         for n in 0..300_000_u32 {
             ends.introduce(FlowId(n.into()), HERE, named(n));
             ends.introduce(FlowId(n.into()), HERE, Introduction::Member(TopicId(n)));
