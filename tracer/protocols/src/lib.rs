@@ -42,4 +42,4 @@ pub use registry::{broker, by_name, registry};
 pub use remedies::{BrokerRemedies, Remedies};
 pub use search::ProtocolSearch;
 pub use signature::{PduSignature, SignatureMatch};
-pub use sink::{Fragments, FrameNote, FrameSink, MAX_CLIENT_NAME};
+pub use sink::{Fragments, FrameNote, FrameSink, MAX_CLIENT_NAME, ReadIn};

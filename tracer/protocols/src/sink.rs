@@ -35,6 +35,17 @@ pub struct Fragments {
     pub source_timestamp: Option<u64>,
 }
 
+/// The group in which a reader reads a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadIn<'a> {
+    /// It is not known whether there is one.
+    Unknown,
+    /// The message is for the reader alone.
+    NoGroup,
+    /// The message is for one member of this group.
+    Group(&'a [u8]),
+}
+
 /// What a decoder knows beyond the frames. Each note has a method of [`FrameSink`] that reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameNote<'a> {
@@ -157,11 +168,14 @@ impl dyn FrameSink + '_ {
         }
     }
 
-    /// Reports in which group the reader of the message in the next frame reads it; `None` if it reads it in no group.
-    pub fn reader_group(&mut self, group: Option<&[u8]>) {
+    /// Reports in which group the reader of the message in the next frame reads it.
+    pub fn reader_group(&mut self, group: ReadIn<'_>) {
         match group {
-            Some(name) if name.is_empty() || bounded(name).is_none() => {}
-            group => self.note(FrameNote::ReaderGroup(group)),
+            ReadIn::Group(name) if !name.is_empty() && bounded(name).is_some() => {
+                self.note(FrameNote::ReaderGroup(Some(name)));
+            }
+            ReadIn::NoGroup => self.note(FrameNote::ReaderGroup(None)),
+            ReadIn::Group(_) | ReadIn::Unknown => {}
         }
     }
 
@@ -276,7 +290,7 @@ mod tests {
             out.client(Side::A, &name);
             out.client_title(b"n", &name);
             out.member(Side::A, &name);
-            out.reader_group(Some(&name));
+            out.reader_group(ReadIn::Group(&name));
         }
         let lengths: Vec<usize> = names.0.iter().map(Vec::len).collect();
         let fits = [MAX_CLIENT_NAME; 4];

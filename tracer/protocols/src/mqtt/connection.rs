@@ -73,10 +73,8 @@ impl MqttConnection {
         if self.version == KnownVersion::Nothing {
             out.uncertain_start();
         }
-        if self.server == Some(side)
-            && let Some(group) = self.subscriptions.group_of(topic)
-        {
-            out.reader_group(group);
+        if self.server == Some(side) {
+            out.reader_group(self.subscriptions.group_of(topic));
         }
         let payload_len = publish.payload_len as u64;
         out.frame(&Frame {

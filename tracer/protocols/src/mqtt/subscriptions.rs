@@ -9,6 +9,7 @@
 use super::body::{MqttVersion, topic_filters};
 use super::fields::Fields;
 use super::header::{FixedHeader, PacketType};
+use crate::ReadIn;
 use wirelap_events::Saturate;
 
 /// The most subscriptions of a client that are kept.
@@ -83,27 +84,26 @@ impl Subscriptions {
         self.shared.shrink(usize::from(shared(filter).is_some()));
     }
 
-    /// The group in which the client gets a message of this topic, or that it gets it in none; `None` if that is not known:
-    /// the client subscribed before, or in several ways.
-    pub fn group_of(&self, topic: &[u8]) -> Option<Option<&[u8]>> {
+    /// The group in which the client gets a message of this topic; unknown if the client subscribed before, or in several ways.
+    pub fn group_of(&self, topic: &[u8]) -> ReadIn<'_> {
         if self.shared == 0 {
-            return self.is_complete.then_some(None);
+            return if self.is_complete { ReadIn::NoGroup } else { ReadIn::Unknown };
         }
-        let mut found = None;
+        let mut found = ReadIn::Unknown;
         for subscription in &self.all {
             let (group, filter) = match shared(subscription) {
-                Some((group, filter)) => (Some(group), filter),
-                None => (None, &**subscription),
+                Some((group, filter)) => (ReadIn::Group(group), filter),
+                None => (ReadIn::NoGroup, &**subscription),
             };
             if is_match(filter, topic) {
-                match found {
-                    Some(other) if other != group => return None,
-                    _ => found = Some(group),
+                if found != ReadIn::Unknown && found != group {
+                    return ReadIn::Unknown;
                 }
+                found = group;
             }
         }
         // Without a group it may also be there by a subscription that was not seen, which may be shared.
-        found.filter(|group| group.is_some() || self.is_complete)
+        if found == ReadIn::NoGroup && !self.is_complete { ReadIn::Unknown } else { found }
     }
 }
 
@@ -162,37 +162,36 @@ mod tests {
         }
     }
 
-    fn group(of: &Subscriptions, topic: &str) -> Option<Option<String>> {
-        let group = of.group_of(topic.as_bytes())?;
-        Some(group.map(|name| String::from_utf8_lossy(name).into_owned()))
+    fn group<'s>(of: &'s Subscriptions, topic: &str) -> ReadIn<'s> {
+        of.group_of(topic.as_bytes())
     }
 
     #[test]
     fn the_subscription_that_matches_tells_the_group() {
         let mut client = Subscriptions::default();
-        assert_eq!(group(&client, "a"), None, "it may have subscribed before");
+        assert_eq!(group(&client, "a"), ReadIn::Unknown, "it may have subscribed before");
         client.accept(false);
-        assert_eq!(group(&client, "a"), None, "or before it was accepted");
+        assert_eq!(group(&client, "a"), ReadIn::Unknown, "or before it was accepted");
         client.connect();
         client.accept(false);
-        assert_eq!(group(&client, "a"), Some(None));
+        assert_eq!(group(&client, "a"), ReadIn::NoGroup);
         for filter in
             ["$share/g/jobs/+", "plain/#", "$share/h/both", "both", "$share//x", "$share/x"]
         {
             client.add(filter.as_bytes());
         }
-        assert_eq!(group(&client, "jobs/1"), Some(Some("g".into())));
-        assert_eq!(group(&client, "plain/1"), Some(None));
-        assert_eq!(group(&client, "both"), None, "in two ways");
-        assert_eq!(group(&client, "other"), None);
+        assert_eq!(group(&client, "jobs/1"), ReadIn::Group(b"g"));
+        assert_eq!(group(&client, "plain/1"), ReadIn::NoGroup);
+        assert_eq!(group(&client, "both"), ReadIn::Unknown, "in two ways");
+        assert_eq!(group(&client, "other"), ReadIn::Unknown);
         client.remove(b"both");
-        assert_eq!(group(&client, "both"), Some(Some("h".into())));
+        assert_eq!(group(&client, "both"), ReadIn::Group(b"h"));
         client.gap();
-        assert_eq!(group(&client, "jobs/1"), Some(Some("g".into())));
-        assert_eq!(group(&client, "plain/1"), None);
+        assert_eq!(group(&client, "jobs/1"), ReadIn::Group(b"g"));
+        assert_eq!(group(&client, "plain/1"), ReadIn::Unknown);
         client.connect();
         client.accept(true);
-        assert_eq!(group(&client, "jobs/1"), None, "the session is older");
+        assert_eq!(group(&client, "jobs/1"), ReadIn::Unknown, "the session is older");
     }
 
     #[test]

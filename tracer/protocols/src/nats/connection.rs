@@ -79,8 +79,8 @@ impl NatsConnection {
             out.requests(number, pdu.range);
         }
         let payload_len = parts.payload_len as u64;
-        if let Some(group) = message.sid.and_then(|sid| self.subscriptions.group_of(sid)) {
-            out.reader_group(group);
+        if let Some(sid) = message.sid {
+            out.reader_group(self.subscriptions.group_of(sid));
         }
         out.frame(&Frame {
             range: pdu.range,

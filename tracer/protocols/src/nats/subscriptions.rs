@@ -6,6 +6,7 @@
 //! ```
 
 use super::line::ControlLine;
+use crate::ReadIn;
 use rustc_hash::FxHashMap;
 use wirelap_events::{Saturate, Total};
 
@@ -62,13 +63,16 @@ impl Subscriptions {
         }
     }
 
-    /// The group in which the client gets the messages of a subscription, or that it gets them in none; `None` if the
-    /// subscription was not seen.
-    pub fn group_of(&self, sid: &[u8]) -> Option<Option<&[u8]>> {
+    /// The group in which the client gets the messages of a subscription; unknown if the subscription was not seen.
+    pub fn group_of(&self, sid: &[u8]) -> ReadIn<'_> {
         if self.by_sid.is_empty() {
-            return None;
+            return ReadIn::Unknown;
         }
-        self.by_sid.get(sid).map(|known| known.group.as_deref())
+        match self.by_sid.get(sid) {
+            Some(Subscription { group: Some(group), .. }) => ReadIn::Group(group),
+            Some(_) => ReadIn::NoGroup,
+            None => ReadIn::Unknown,
+        }
     }
 
     /// Bytes of memory that they use.
@@ -98,11 +102,11 @@ mod tests {
     #[test]
     fn the_number_tells_the_group() {
         let all = play(&["SUB a 1\r\n", "SUB b workers 2\r\n", "SUB c\r\n", "UNSUB 2 7\r\n"]);
-        assert_eq!(all.group_of(b"1"), Some(None));
-        assert_eq!(all.group_of(b"2"), Some(Some(&b"workers"[..])), "it gets seven more");
-        assert_eq!(all.group_of(b"3"), None);
+        assert_eq!(all.group_of(b"1"), ReadIn::NoGroup);
+        assert_eq!(all.group_of(b"2"), ReadIn::Group(b"workers"), "it gets seven more");
+        assert_eq!(all.group_of(b"3"), ReadIn::Unknown);
         assert_eq!(all.by_sid.len(), 2);
-        assert_eq!(play(&[]).group_of(b"1"), None);
+        assert_eq!(play(&[]).group_of(b"1"), ReadIn::Unknown);
     }
 
     #[test]
@@ -114,9 +118,9 @@ mod tests {
         lines.insert(1, "UNSUB one\r\n".into());
         let texts: Vec<&str> = lines.iter().map(String::as_str).collect();
         let all = play(&texts);
-        assert_eq!((all.by_sid.len(), all.group_of(b"one")), (MOST, None));
+        assert_eq!((all.by_sid.len(), all.group_of(b"one")), (MOST, ReadIn::Unknown));
         assert!(all.held_bytes() < MOST * 200);
         let long = format!("SUB a {} 1\r\n", "g".repeat(300));
-        assert_eq!(play(&["SUB a h 1\r\n", &long]).group_of(b"1"), None);
+        assert_eq!(play(&["SUB a h 1\r\n", &long]).group_of(b"1"), ReadIn::Unknown);
     }
 }
