@@ -17,7 +17,7 @@ const NAME: usize = 40;
 /// Rows by what `--by` named.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Breakdown {
-    /// What the rows are told apart by, the outermost first: `topic`, `client`, `connection`, `process`, `host`, `protocol`, `broker`.
+    /// What the rows are told apart by, the outermost first: `topic`, `client`, `group`, `connection`, `process`, `host`, `protocol`, `broker`.
     pub by: Vec<String>,
     /// The rows, those with the most messages first.
     pub rows: Vec<BreakdownRow>,
@@ -32,7 +32,7 @@ pub struct Breakdown {
 /// Messages of one row. A message counts as sent in the row of who published it, and as delivered in the row of who read it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BreakdownRow {
-    /// A name for each dimension; null where it is not known.
+    /// A name for each dimension; null where it is not known, empty for messages that are read in no group, or sent.
     pub names: Vec<Option<String>>,
     /// Messages that were sent.
     pub sent: u64,
@@ -131,6 +131,9 @@ fn cells(row: &BreakdownRow, names: usize) -> Vec<String> {
 /// A name from the network, without control characters and not too long.
 fn name_cell(name: Option<&str>) -> String {
     let Some(name) = name else { return "unknown".into() };
+    if name.is_empty() {
+        return human::NONE.into();
+    }
     let clean = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
     let short: String = clean.clone().take(NAME).collect();
     if clean.count() > NAME { format!("{short}…") } else { short }
@@ -140,8 +143,13 @@ fn name_cell(name: Option<&str>) -> String {
 fn unknown(by: &str) -> Option<&'static str> {
     Some(match by {
         "client" => {
-            "The client of some rows is not known: it connected before wirelap saw the connection, or gave no name, or its \
-             protocol's names are not read."
+            "The client of some rows is not known: it gave no name, or only before wirelap saw the connection, or one of more \
+             than 1,024 bytes, or its protocol has no names."
+        }
+        "group" => {
+            "The group of some rows is not known: the reader subscribed before wirelap saw the connection, or in several ways, or \
+             (Kafka) several groups have its name and process or address, or none was named. A dash is no group: publishers have \
+             none."
         }
         "topic" => {
             "The topic of some rows is not known: it was named before wirelap saw the connection, or there are more topics than \
@@ -176,5 +184,12 @@ mod tests {
         assert!(text.contains("the rest: 5 rows, 3 sent, 0 delivered"), "{text}");
         assert!(text.contains("unknown") && !text.contains('\u{1b}'), "{text}");
         assert!(!all.table(9).contains("crowded"));
+        let groups = Breakdown {
+            by: vec!["group".into()],
+            rows: vec![row(Some(""), 5), row(Some("workers"), 3)],
+            ..Breakdown::default()
+        };
+        let text = groups.table(9);
+        assert!(!text.contains("unknown") && text.contains(human::NONE), "{text}");
     }
 }

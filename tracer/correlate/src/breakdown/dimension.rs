@@ -5,7 +5,7 @@ pub const MAX_NESTED: usize = 4;
 
 /// What rows can be told apart by.
 ///
-/// Client, connection, process and host are those of the publisher for a message that is sent, and those of the subscriber for one
+/// Client, group, connection, process and host are those of the publisher for a message that is sent, and those of the subscriber for one
 /// that is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dimension {
@@ -13,6 +13,8 @@ pub enum Dimension {
     Topic,
     /// The name that a client gives itself.
     Client,
+    /// The group in which a subscriber reads: a consumer group, a queue group, a shared subscription.
+    Group,
     /// The connection, by its addresses.
     Connection,
     /// The process.
@@ -27,9 +29,10 @@ pub enum Dimension {
 
 impl Dimension {
     /// Every dimension.
-    pub const ALL: [Dimension; 7] = [
+    pub const ALL: [Dimension; 8] = [
         Dimension::Topic,
         Dimension::Client,
+        Dimension::Group,
         Dimension::Connection,
         Dimension::Process,
         Dimension::Host,
@@ -42,6 +45,7 @@ impl Dimension {
         match self {
             Dimension::Topic => "topic",
             Dimension::Client => "client",
+            Dimension::Group => "group",
             Dimension::Connection => "connection",
             Dimension::Process => "process",
             Dimension::Host => "host",

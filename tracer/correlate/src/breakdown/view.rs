@@ -21,7 +21,7 @@ pub struct Breakdown {
 /// One row of a breakdown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BreakdownRow {
-    /// A name for each dimension; `None` where it is not known.
+    /// A name for each dimension; `None` where it is not known, empty for messages without a group.
     pub names: Vec<Option<String>>,
     /// Messages that were sent.
     pub sent: u64,

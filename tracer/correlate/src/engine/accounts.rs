@@ -1,7 +1,7 @@
 //! What rows add up to, and what belongs to no row.
 
 use super::totals::Totals;
-use crate::breakdown::{BreakdownTable, Dimension};
+use crate::breakdown::{BreakdownTable, ClientNames, Dimension};
 use crate::bytes::{
     EndedUnknown, Ledger, Overhead, ProbeConnections, Unknown, UnknownKey, UnknownTraffic,
 };
@@ -25,6 +25,8 @@ pub struct Accounts {
     pub totals: Totals,
     /// Rows by what the user asked for.
     pub breakdown: Option<Box<BreakdownTable>>,
+    /// The names that clients gave themselves, and their groups.
+    pub clients: ClientNames,
     probe_connections: ProbeConnections,
     /// Traffic that was not decoded, of conversations that are no longer kept.
     unknown: EndedUnknown,
@@ -39,6 +41,7 @@ impl Accounts {
             rows: Rows::new(labels),
             totals: Totals::default(),
             breakdown: BreakdownTable::new(by).map(Box::new),
+            clients: ClientNames::default(),
             probe_connections: ProbeConnections::default(),
             unknown: EndedUnknown::default(),
             unknown_readers: FxHashSet::default(),
@@ -69,9 +72,7 @@ impl Accounts {
     /// Keeps what a conversation that is forgotten added up to.
     pub fn keep(&mut self, row: Option<GroupId>, mut gone: Conversation) {
         self.totals.hide(gone.take_hidden());
-        if let Some(breakdown) = &mut self.breakdown {
-            breakdown.forget(gone.serial);
-        }
+        self.clients.forget(gone.serial);
         match row.and_then(|row| self.rows.get_mut(row)) {
             Some(row) => {
                 gone.ledger.add_to(&mut row.past);

@@ -18,6 +18,7 @@ mod lost;
 mod lost_packets;
 mod memory;
 mod missed;
+mod named;
 mod one_side;
 mod open;
 mod others;

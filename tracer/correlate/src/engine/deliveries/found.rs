@@ -17,7 +17,7 @@ impl Deliveries {
         if !found.fragments.is_empty() || !found.ordered.is_empty() {
             self.carry_found(at, direction, c);
         }
-        c.note_clients(direction);
+        c.note_introduced(direction);
         self.note_missed(at, direction, c);
         note_unread(direction, c);
         note_readers_own(direction, c);

@@ -2,7 +2,7 @@
 
 use super::Picture;
 use crate::breakdown::{
-    Breakdown, BreakdownRow, BreakdownTable, Dimension, RowFigures, RowKey, UNKNOWN,
+    Breakdown, BreakdownRow, BreakdownTable, Dimension, NONE, RowFigures, RowKey, UNKNOWN,
 };
 use crate::view::Group;
 use std::cmp::Reverse;
@@ -55,11 +55,12 @@ impl Picture<'_> {
             return None;
         }
         let id = u32::try_from(number).unwrap_or(u32::MAX);
-        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         let seen = &self.seen.conversations;
         match by {
             Dimension::Topic => seen.topic(TopicId(id)).map(text),
             Dimension::Client => seen.client_name(TopicId(id)).map(text),
+            Dimension::Group if number == NONE => Some(String::new()),
+            Dimension::Group => seen.group_name(TopicId(id)).map(text),
             Dimension::Connection => {
                 table.connections.get(&number).map(|[near, far]| format!("{near} \u{2192} {far}"))
             }
@@ -78,6 +79,14 @@ impl Picture<'_> {
                 group.broker.clone().or_else(|| Some(group.endpoint?.to_string()))
             }
         }
+    }
+}
+
+/// A name as text. Bytes that are none are escaped, so that different names look different.
+fn text(name: &[u8]) -> String {
+    match std::str::from_utf8(name) {
+        Ok(text) => text.to_owned(),
+        Err(_) => name.escape_ascii().to_string(),
     }
 }
 

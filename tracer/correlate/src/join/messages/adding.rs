@@ -117,6 +117,7 @@ impl Messages {
             sender: new.sender,
             receiver: new.receiver,
             to_server: new.to_server,
+            group: new.group,
             has_child: false,
             children: 0,
             first_child: None,
