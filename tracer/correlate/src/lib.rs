@@ -46,7 +46,7 @@ mod threads;
 mod view;
 mod why;
 
-pub use breakdown::{Breakdown, BreakdownRow, Dimension, MAX_NESTED};
+pub use breakdown::{Breakdown, BreakdownQuery, BreakdownRow, Dimension, MAX_NESTED, RowFigure};
 pub use bytes::{
     Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
 };

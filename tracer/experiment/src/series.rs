@@ -16,6 +16,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use wirelap_capture::Datagrams;
 use wirelap_contract::LinkTransport;
+use wirelap_correlate::BreakdownQuery;
 use wirelap_events::Pid;
 use wirelap_process::{Failure, Outputs, Signals, rights};
 use wirelap_report::{Environment, Saturation};
@@ -318,7 +319,7 @@ fn settings(request: &Request, trial: &Trial, later: AttachLater) -> SessionSett
         },
         keep: None,
         decode: Vec::new(),
-        by: Vec::new(),
+        breakdown: BreakdownQuery::default(),
         later,
         alternates: false,
         drain: true,

@@ -70,7 +70,7 @@ impl<F: Follower> Replay<F> {
                 wall,
                 hosts: std::mem::take(&mut self.addresses),
                 topics: self.keeps_topics,
-                by: self.by.clone(),
+                breakdown: self.breakdown.clone(),
                 ..usual
             })
         })

@@ -43,7 +43,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     rights::confine_reader();
     let signals = catch_signals()?;
     let wall = message::wall(&args.replay);
-    let reading = Reading::start(&args.replay, &args.filter.decode)?;
+    let reading = Reading::start(&args.replay, &args.filter.decode, args.breakdown.query())?;
     rights::give_up();
     let mut source = ReplaySource::new(reading, (files, memory), (args.replay.clone(), wall));
     let began = Instant::now();
@@ -67,13 +67,15 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
 fn lines(args: &LiveArgs) -> Result<ExitCode, Failure> {
     rights::confine_reader();
     let mut replay = Replay::new(&args.filter.decode, NoFollower);
+    replay.breakdown(args.breakdown.query());
     replay.files(&args.replay)?;
     let replayed = replay.end()?;
     let text = if replayed.cut {
         table::render(&replayed.report)
     } else {
         let notes = replayed.report.notes.iter().map(|note| format!("note: {note}\n"));
-        plain(&replayed.snapshot, WIDTH) + &notes.collect::<String>()
+        let rows = args.breakdown.table(replayed.report.breakdown.as_ref());
+        plain(&replayed.snapshot, WIDTH) + &rows + &notes.collect::<String>()
     };
     output::print(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -204,6 +206,7 @@ impl Source for ReplaySource {
             Request::Screenshot { text, svg } => self.files.screenshot(&text, &svg),
             Request::Export(delivery) => self.export(&delivery),
             Request::Experiment(_) => NO_WORKLOADS.into(),
+            Request::Breakdown(query) => self.rows(&query),
         }
     }
 

@@ -1,18 +1,26 @@
 //! What a snapshot has of a breakdown.
 
 use super::dimension::Dimension;
+use super::query::RowFigure;
 use crate::stats::Summary;
+use wirelap_events::Nanos;
 
 /// Rows by what the user asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Breakdown {
     /// What the rows are told apart by, the outermost first.
     pub by: Vec<Dimension>,
-    /// The rows, those with the most messages first.
+    /// Since when messages are counted in them.
+    pub since: Nanos,
+    /// What they are ordered by.
+    pub order: RowFigure,
+    /// The text that the listed rows have in a name; empty if all are listed. The rest is all others.
+    pub text: String,
+    /// The rows, those with the most first.
     pub rows: Vec<BreakdownRow>,
     /// All other rows together; without names.
     pub rest: BreakdownRow,
-    /// The number of rows that are listed in no snapshot but added up in the rest, those that had to make room counted each time.
+    /// The number of rows that are not listed but added up in the rest, those that had to make room counted each time.
     pub rest_rows: u64,
     /// Whether rows had to make room for others, so that listed rows may lack messages, which are then in the rest.
     pub is_crowded: bool,

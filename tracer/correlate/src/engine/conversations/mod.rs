@@ -51,9 +51,9 @@ pub struct Conversations {
 impl Conversations {
     /// None seen yet.
     pub fn new(config: Arc<Config>) -> Conversations {
-        let by = |dimension| config.by.contains(&dimension);
-        let topics = Topics::new(config.topics || by(Dimension::Topic));
-        let client_names = Topics::new(by(Dimension::Client));
+        let by_topic = config.breakdown.by.contains(&Dimension::Topic);
+        let topics = Topics::new(config.topics || by_topic);
+        let client_names = Topics::new(true);
         Conversations {
             flows: FlowTable::new(&config),
             sockets: Sockets::default(),
@@ -103,6 +103,11 @@ impl Conversations {
     /// The name of a topic, if names are kept.
     pub fn topic(&self, id: TopicId) -> Option<&[u8]> {
         self.found.topics.name(id)
+    }
+
+    /// The names of topics are kept from now on.
+    pub fn keep_topics(&mut self) {
+        self.found.topics.keep();
     }
 
     /// A name that a client gave itself.

@@ -13,9 +13,7 @@ impl Context<'_> {
             return;
         }
         for (side, name) in found.clients.drain(..) {
-            if let Some(breakdown) = &mut self.accounts.breakdown {
-                breakdown.name(Direction { side, ..direction }.id(), name);
-            }
+            self.accounts.clients.name(Direction { side, ..direction }.id(), name);
         }
     }
 
@@ -33,6 +31,7 @@ impl Context<'_> {
             flow: direction.id(),
             addresses: [flow.key.src, flow.key.dst],
             pid: self.conversations.sockets().pid(flow.sender),
+            client: self.accounts.clients.of(direction.id()),
         };
         let group = self.accounts.rows.root(group);
         if is_sent {
@@ -47,11 +46,13 @@ impl Context<'_> {
         let Some(breakdown) = &mut self.accounts.breakdown else { return };
         let Some(last) = delivery.legs.last() else { return };
         let reader = last.reader.map(|task| task.pid).filter(|&pid| pid != Pid(0));
+        // The other direction of the same conversation.
+        let flow = FlowId(last.flow_range.flow.0 ^ 1);
         let end = MessageEnd {
-            // The other direction of the same conversation.
-            flow: FlowId(last.flow_range.flow.0 ^ 1),
+            flow,
             addresses: [last.flow.dst, last.flow.src],
             pid: reader.or_else(|| self.conversations.sockets().pid(last.to)),
+            client: self.accounts.clients.of(flow),
         };
         let of = (delivery.group, delivery.topic);
         breakdown.delivered(of, &end, delivery.payload_len, one_way);

@@ -39,7 +39,7 @@ impl Picture<'_> {
             united: self.accounts.rows.united(),
             trust: self.trust(&groups, since, now),
             notes: notes_of_all(&self.accounts.totals),
-            breakdown: self.breakdown(&groups),
+            breakdown: self.breakdown(&groups, since),
             groups,
             unknown: self.unknown(now),
         }
