@@ -86,9 +86,16 @@ impl BreakdownQuery {
     }
 }
 
-/// Whether a row is asked for by a text in lower case. A name that is not known has none.
+/// Whether one of a row's names has a text, which is in lower case. A name that is not known has none.
 pub fn has_text(names: &[Option<String>], text: &str) -> bool {
     text.is_empty() || names.iter().flatten().any(|name| name.to_lowercase().contains(text))
+}
+
+impl BreakdownRow {
+    /// Whether one of its names has a text, which is in lower case. A name that is not known has none.
+    pub fn has_text(&self, text: &str) -> bool {
+        has_text(&self.names, text)
+    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::bytes::{
 use crate::config::Label;
 use crate::flow::Conversation;
 use crate::join::GivenUp;
+use crate::lag::{LagTable, SeenBehind};
 use crate::rows::Rows;
 use rustc_hash::FxHashSet;
 use std::net::SocketAddr;
@@ -29,6 +30,10 @@ pub struct Accounts {
     pub query: BreakdownQuery,
     /// The names that clients gave themselves.
     pub clients: ClientNames,
+    /// How far each subscriber is on each topic.
+    pub lag: LagTable,
+    /// Subscribers that are or were behind.
+    pub behind: SeenBehind,
     probe_connections: ProbeConnections,
     /// Traffic that was not decoded, of conversations that are no longer kept.
     unknown: EndedUnknown,
@@ -45,6 +50,8 @@ impl Accounts {
             breakdown: BreakdownTable::new(&query.by).map(Box::new),
             query,
             clients: ClientNames::default(),
+            lag: LagTable::default(),
+            behind: SeenBehind::default(),
             probe_connections: ProbeConnections::default(),
             unknown: EndedUnknown::default(),
             unknown_readers: FxHashSet::default(),

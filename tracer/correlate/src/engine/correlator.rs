@@ -178,6 +178,7 @@ impl Correlator {
         };
         self.conversations.solve(all, &mut reads);
         let (deliveries, mut context) = self.split();
+        deliveries.look_for_lag(all, &mut context);
         deliveries.settle(out, all, &mut context);
         deliveries.settle_assemblies(out, all, &mut context);
         deliveries.expire(all, out, &mut context);

@@ -5,6 +5,7 @@ pub use crate::breakdown::{Breakdown, BreakdownRow, Dimension, RowFigure};
 pub use crate::bytes::{
     Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
 };
+pub use crate::lag::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
 pub use crate::rows::Counts;
 pub use crate::stats::{
     HISTORY_SECONDS, HistoryPoint, PartialFigures, PartialView, Rate, SegmentStat, Summary,
@@ -30,6 +31,8 @@ pub struct Snapshot {
     pub united: Vec<(GroupId, GroupId)>,
     /// Rows by what the user asked for, if anything: [`Config::breakdown`](crate::Config::breakdown).
     pub breakdown: Option<Breakdown>,
+    /// Subscribers that are or were behind.
+    pub slow: SlowSubscribers,
     /// How far the figures can be trusted.
     pub trust: Trust,
     /// What the user should know beside the figures.

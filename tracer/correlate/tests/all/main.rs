@@ -29,6 +29,7 @@ mod reassembly;
 mod repairs;
 mod room;
 mod round_trips;
+mod slow;
 mod span;
 mod taken;
 mod udp;

@@ -40,6 +40,7 @@ impl Picture<'_> {
             trust: self.trust(&groups, since, now),
             notes: notes_of_all(&self.accounts.totals),
             breakdown: self.breakdown(&groups, since),
+            slow: self.slow_subscribers(),
             groups,
             unknown: self.unknown(now),
         }
