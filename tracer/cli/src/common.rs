@@ -187,6 +187,12 @@ impl BreakdownArgs {
         BreakdownQuery { order: self.sort, ..BreakdownQuery::by(&self.by) }
     }
 
+    /// What the rows are told apart by, separated by commas; `None` if none are asked for.
+    pub fn names(&self) -> Option<String> {
+        let names: Vec<&str> = self.by.iter().map(|by| by.name()).collect();
+        (!names.is_empty()).then(|| names.join(","))
+    }
+
     /// The table of the rows of a report, below an empty line; nothing without any.
     pub fn table(&self, breakdown: Option<&Breakdown>) -> String {
         breakdown.map(|rows| format!("\n{}", rows.table(self.top))).unwrap_or_default()

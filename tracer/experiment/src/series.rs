@@ -16,7 +16,6 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use wirelap_capture::Datagrams;
 use wirelap_contract::LinkTransport;
-use wirelap_correlate::BreakdownQuery;
 use wirelap_events::Pid;
 use wirelap_process::{Failure, Outputs, Signals, rights};
 use wirelap_report::{Environment, Saturation};
@@ -319,7 +318,7 @@ fn settings(request: &Request, trial: &Trial, later: AttachLater) -> SessionSett
         },
         keep: None,
         decode: Vec::new(),
-        breakdown: BreakdownQuery::default(),
+        breakdown: request.breakdown.clone(),
         later,
         alternates: false,
         drain: true,
