@@ -2,8 +2,10 @@
 
 use wirelap_correlate::RowFigure;
 
-/// The least width of a name.
-const NAME: usize = 12;
+/// The least width of each of up to two names.
+const NAME: usize = 16;
+/// The least width of each of more.
+const SHORT_NAME: usize = 12;
 
 /// The figures that are shown, in the order in which they are left out where there is no room, the last ones first.
 const BY_IMPORTANCE: [RowFigure; 6] = [
@@ -38,7 +40,7 @@ impl Columns {
     /// What a table of so many columns has room for, with so many names; the figure that it is ordered by in any case.
     pub fn of(width: usize, names: usize, order: RowFigure) -> Columns {
         let names = names.max(1);
-        let least = names * (NAME + 1);
+        let least = names * (if names > 2 { SHORT_NAME } else { NAME } + 1);
         let mut left = width.saturating_sub(least);
         let mut taken = Vec::new();
         let first = BY_IMPORTANCE.iter().filter(|figure| **figure == order);
@@ -62,7 +64,8 @@ impl Columns {
 /// The width of a figure's column.
 pub fn width(figure: RowFigure) -> usize {
     match figure {
-        RowFigure::Messages | RowFigure::Sent | RowFigure::Delivered => 11,
+        RowFigure::Messages | RowFigure::Sent => 9,
+        RowFigure::Delivered => 10,
         RowFigure::Bytes => 9,
         RowFigure::P50 | RowFigure::P99 | RowFigure::Max => 7,
     }
@@ -92,7 +95,7 @@ mod tests {
         assert!(wide.name > 60);
         let narrow = Columns::of(78, 4, RowFigure::Max);
         assert_eq!(narrow.figures, [RowFigure::Delivered, RowFigure::Max]);
-        assert!(narrow.name >= NAME);
+        assert!(narrow.name >= SHORT_NAME);
         for width in 0..200 {
             for names in 1..=4 {
                 let columns = Columns::of(width, names, RowFigure::Bytes);
