@@ -145,7 +145,8 @@ impl App {
         let inside = |area: Option<Rect>| area.is_some_and(|area| area.contains(at));
         let is_list = inside(areas.table)
             || inside(areas.stages)
-            || (inside(areas.whole) && matches!(self.view(), View::Messages | View::Log | View::ByName));
+            || (inside(areas.whole)
+                && matches!(self.view(), View::Messages | View::Log | View::ByName));
         match self.overlay().cloned() {
             Some(Overlay::Palette(mut input)) => {
                 let last = palette(self, &input.text).len().saturating_sub(1);

@@ -11,10 +11,10 @@ use ratatui::layout::Rect;
 use std::sync::Arc;
 use wirelap_correlate::snapshot::{
     Breakdown, BreakdownRow, Cause, Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint,
-    HolderShare, Holes, Lag, LagHolder,
-    Overdue, Overhead, Part, Period, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, SlowSubscriber, SlowSubscribers,
-    Snapshot, SnapshotNote, Summary, Tail, TailRow, Trust, UnixClients, Unknown, UnknownTraffic,
-    Unseen, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
+    HolderShare, Holes, Lag, LagHolder, Overdue, Overhead, Part, Period, ProbeLoss, Process, Rate,
+    Scheduling, SegmentStat, Severity, SlowSubscriber, SlowSubscribers, Snapshot, SnapshotNote,
+    Summary, Tail, TailRow, Trust, UnixClients, Unknown, UnknownTraffic, Unseen, Verdict,
+    VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use wirelap_correlate::{Circumstance, Clause, CpuHolders, Dimension, ForeignName, Remedy};
 use wirelap_events::{

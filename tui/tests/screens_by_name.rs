@@ -110,7 +110,10 @@ fn subscribers_that_are_behind_are_below() {
         ],
         more: 0,
     };
-    check("slow", &app([snapshot], &keys("g")));
+    let mut app = app([snapshot], &keys("g"));
+    check("slow", &app);
+    press(&mut app, &keys("1"));
+    assert!(text(&app, (80, 24)).contains("! 2 subscribers behind (g)"));
 }
 
 #[test]

@@ -17,12 +17,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use wirelap_compare::{Options, compare_ab};
+use wirelap_events::human;
 use wirelap_experiment::scenario::{self, ScenarioSettings, ScenarioSource, built_in};
 use wirelap_experiment::{
     Catalogue, ClientSizes, Earlier, FinishedRun, Installations, MAX_SEED, Means, Payload, Request,
     WorkloadInstallation, WorkloadOptions, plan, run as run_all, seeded,
 };
-use wirelap_events::human;
 use wirelap_process::steward::{Steward, StewardRole};
 use wirelap_process::{Failure, Outputs, catch_signals, rights};
 use wirelap_report::{RunReport, table};
@@ -384,7 +384,8 @@ fn rows_of(report: &RunReport, args: &RunArgs) -> String {
     for result in &report.results {
         for repetition in &result.repetitions {
             let Some(breakdown) = &repetition.breakdown else { continue };
-            let title = format!("{}, {}", result.label(), human::bytes(result.payload_bytes as f64));
+            let title =
+                format!("{}, {}", result.label(), human::bytes(result.payload_bytes as f64));
             let rate = result.rate_msg_per_s.map(|rate| format!(", {} msg/s", human::count(rate)));
             let rate = rate.unwrap_or_default();
             let number = if result.repetitions.len() > 1 {

@@ -5,7 +5,8 @@ use crate::why::{Why, host};
 use crate::words;
 use crate::{
     Breakdown, Environment, Latency, Messages, Pacing, Partial, Process, RunKind, RunReport,
-    RunResult, Scenario, Scheduling, SegmentRow, SlowSubscribers, Throughput, TracerCost, Trust, UnixClients, View,
+    RunResult, Scenario, Scheduling, SegmentRow, SlowSubscribers, Throughput, TracerCost, Trust,
+    UnixClients, View,
 };
 use wirelap_correlate::{
     Counts, Group, Process as TracedProcess, Rate, Scheduling as TracedScheduling, SegmentStat,

@@ -12,8 +12,8 @@ pub use crate::repetition::Repetition;
 pub use crate::trust::{GroundTruth, Slowdown, TracerCost, Trust};
 use crate::why::Why;
 use crate::{
-    Breakdown, Connections, Distribution, Environment, MachineKey, Partial, Scenario, SlowSubscribers, Topology,
-    Unknown, View,
+    Breakdown, Connections, Distribution, Environment, MachineKey, Partial, Scenario,
+    SlowSubscribers, Topology, Unknown, View,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

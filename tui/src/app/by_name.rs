@@ -64,7 +64,7 @@ impl App {
         let text = query.text.to_lowercase();
         let all = self.breakdown().into_iter().flat_map(|shown| &shown.rows);
         let mut rows: Vec<&BreakdownRow> = all.filter(|row| row.has_text(&text)).collect();
-        rows.sort_by_key(|row| Reverse(query.order.of(row)));
+        rows.sort_by_key(|row| Reverse(row.figure(query.order)));
         rows
     }
 
@@ -170,7 +170,8 @@ impl App {
     /// Asks for rows by what was chosen, or by the selected line alone if that was not among one at most that was chosen.
     fn group_by(&mut self, at: usize, chosen: Vec<Dimension>) -> Action {
         let selected = Dimension::ALL[at.min(Dimension::ALL.len() - 1)];
-        let alone = chosen.len() < 2 && !chosen.contains(&selected) && chosen == self.by_name.query.by;
+        let alone =
+            chosen.len() < 2 && !chosen.contains(&selected) && chosen == self.by_name.query.by;
         let by = if alone || chosen.is_empty() { vec![selected] } else { chosen };
         if by == self.by_name.query.by {
             return Action::Redraw;

@@ -21,12 +21,7 @@ use wirelap_correlate::Dimension;
 const NAME: usize = 12;
 
 /// Draws the list in place of the body, with the line at a position selected, and the places of what is chosen.
-pub fn draw(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    (at, chosen): (usize, &[Dimension]),
-    theme: Theme,
-) {
+pub fn draw(frame: &mut Frame<'_>, area: Rect, (at, chosen): (usize, &[Dimension]), theme: Theme) {
     let (title, body) = split_top(area, 1);
     let what = "rows by: space chooses, ⏎ shows, d none; the first is the outermost";
     panel::rule(frame, title, what, theme);

@@ -171,7 +171,8 @@ fn a_subscriber_behind_a_slow_link_is_held_up_by_the_network() {
     let near = at(1, "127.0.0.1", "near", "mosquitto_sub");
     let mut publisher = at(1, "127.0.0.1", "plc-7", "mosquitto_pub -l");
     let lines = publisher.stdin.take().unwrap();
-    let mut clients = Clients { children: vec![slow, near, publisher, broker], lines, published: 0 };
+    let mut clients =
+        Clients { children: vec![slow, near, publisher, broker], lines, published: 0 };
     clients.publish(Duration::from_secs(6), 1_000);
     let (report, printed) = end(&bench, live);
     let slow = &report["slow_subscribers"];

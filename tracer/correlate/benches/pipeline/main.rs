@@ -211,7 +211,8 @@ fn breakdowns(criterion: &mut Criterion<CpuTime>) {
     ];
     for (name, by) in cases {
         let warm = || {
-            let mut correlator = Correlator::new(Config { breakdown: BreakdownQuery::by(by), ..steady() });
+            let mut correlator =
+                Correlator::new(Config { breakdown: BreakdownQuery::by(by), ..steady() });
             play(&mut correlator, &before);
             correlator
         };

@@ -1,7 +1,6 @@
 //! Which rows are made, and which of them a snapshot lists.
 
 use super::dimension::Dimension;
-use super::view::BreakdownRow;
 
 /// What rows are ordered by, the largest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -52,19 +51,6 @@ impl RowFigure {
     pub fn of_name(name: &str) -> Option<RowFigure> {
         RowFigure::ALL.into_iter().find(|figure| figure.name() == name)
     }
-
-    /// The figure of a row: a number, bytes or nanoseconds; 0 where it has none.
-    pub fn of(self, row: &BreakdownRow) -> u64 {
-        match self {
-            RowFigure::Messages => row.sent.saturating_add(row.delivered),
-            RowFigure::Sent => row.sent,
-            RowFigure::Delivered => row.delivered,
-            RowFigure::Bytes => row.payload_bytes,
-            RowFigure::P50 => row.one_way.p50.0,
-            RowFigure::P99 => row.one_way.p99.0,
-            RowFigure::Max => row.one_way.max.0,
-        }
-    }
 }
 
 /// Which rows are made, and which of them a snapshot lists.
@@ -89,13 +75,6 @@ impl BreakdownQuery {
 /// Whether one of a row's names has a text, which is in lower case. A name that is not known has none.
 pub fn has_text(names: &[Option<String>], text: &str) -> bool {
     text.is_empty() || names.iter().flatten().any(|name| name.to_lowercase().contains(text))
-}
-
-impl BreakdownRow {
-    /// Whether one of its names has a text, which is in lower case. A name that is not known has none.
-    pub fn has_text(&self, text: &str) -> bool {
-        has_text(&self.names, text)
-    }
 }
 
 #[cfg(test)]

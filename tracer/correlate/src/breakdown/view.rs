@@ -1,7 +1,7 @@
 //! What a snapshot has of a breakdown.
 
 use super::dimension::Dimension;
-use super::query::RowFigure;
+use super::query::{RowFigure, has_text};
 use crate::stats::Summary;
 use wirelap_events::Nanos;
 
@@ -41,4 +41,24 @@ pub struct BreakdownRow {
     pub payload_bytes: u64,
     /// The one-way latency of what was read.
     pub one_way: Summary,
+}
+
+impl BreakdownRow {
+    /// One of its figures: a number, bytes or nanoseconds; 0 where it has none.
+    pub fn figure(&self, figure: RowFigure) -> u64 {
+        match figure {
+            RowFigure::Messages => self.sent.saturating_add(self.delivered),
+            RowFigure::Sent => self.sent,
+            RowFigure::Delivered => self.delivered,
+            RowFigure::Bytes => self.payload_bytes,
+            RowFigure::P50 => self.one_way.p50.0,
+            RowFigure::P99 => self.one_way.p99.0,
+            RowFigure::Max => self.one_way.max.0,
+        }
+    }
+
+    /// Whether one of its names has a text, which is in lower case. A name that is not known has none.
+    pub fn has_text(&self, text: &str) -> bool {
+        has_text(&self.names, text)
+    }
 }

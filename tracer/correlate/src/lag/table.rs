@@ -96,6 +96,10 @@ impl LagTable {
             skipped: 0,
         };
         let pair = self.pairs.entry(key).or_insert(first);
+        if pair.group != group {
+            // The row turned out to be another one, whose messages have numbers of their own.
+            *pair = first;
+        }
         pair.at = pair.at.max(at);
         pair.got.grow(1);
         if number > pair.sent {
@@ -146,8 +150,8 @@ impl Topic {
     fn unsent(&self, pair: &Pair, now: Nanos) -> Option<(u64, Nanos)> {
         let (percent, least) = ALL;
         let all = pair.got.saturating_add(pair.skipped);
-        let gets_all = pair.got >= least
-            && pair.got.saturating_mul(100) >= all.saturating_mul(percent);
+        let gets_all =
+            pair.got >= least && pair.got.saturating_mul(100) >= all.saturating_mul(percent);
         let unsent = self.published.saturating_sub(pair.sent);
         (gets_all && unsent > 0).then(|| {
             let since = self.ages.published_by(pair.sent.saturating_add(1));

@@ -11,7 +11,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use wirelap_correlate::snapshot::HistoryPoint;
-use wirelap_correlate::{Breakdown, BreakdownRow, BreakdownQuery, DeliverySink, Snapshot};
+use wirelap_correlate::{Breakdown, BreakdownQuery, BreakdownRow, DeliverySink, Snapshot};
 use wirelap_events::{Delivery, Event, GroupId, Nanos, Saturate, Total};
 use wirelap_history::{Collector, Message, MessageFate, Update};
 use wirelap_process::{Failure, remedy};
@@ -29,7 +29,9 @@ const ROW_BYTES: usize = 8_192;
 fn breakdown_bytes(breakdown: &Breakdown) -> usize {
     let names = breakdown.rows.iter().flat_map(|row| row.names.iter().flatten());
     let rows = breakdown.rows.len().saturating_mul(size_of::<BreakdownRow>());
-    names.map(|name| name.len().saturating_add(size_of::<String>())).fold(rows, usize::saturating_add)
+    names
+        .map(|name| name.len().saturating_add(size_of::<String>()))
+        .fold(rows, usize::saturating_add)
 }
 
 impl Frame for Update {

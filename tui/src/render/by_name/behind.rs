@@ -41,7 +41,8 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     let what = format!("slow subscribers: {behind} behind now, {} in all", text::exact(all));
     panel::rule(frame, title, &what, theme);
     let width = usize::from(body.width);
-    let headings = ["SUBSCRIBER", "TOPIC", "WHEN", "BEHIND", "OLDEST", "UNREAD", "NETWORK", "UNSENT"];
+    let headings =
+        ["SUBSCRIBER", "TOPIC", "WHEN", "BEHIND", "OLDEST", "UNREAD", "NETWORK", "UNSENT"];
     let head_line = laid_out(width, &headings.map(String::from), "HELD UP BY");
     frame.render_widget(Line::styled(head_line, theme.dim()), head);
     let shown = slow.listed.iter().take(usize::from(body.height));

@@ -81,7 +81,7 @@ fn figures(row: &BreakdownRow, columns: &Columns) -> String {
 }
 
 fn cell(figure: RowFigure, row: &BreakdownRow) -> String {
-    let value = figure.of(row);
+    let value = row.figure(figure);
     match figure {
         _ if value == 0 => text::NONE.into(),
         RowFigure::Messages | RowFigure::Sent | RowFigure::Delivered => {

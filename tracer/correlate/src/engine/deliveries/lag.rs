@@ -202,11 +202,7 @@ impl Ages {
 
 /// What holds up messages of which some are late; `None` if none is. What is nearest to the subscriber holds up the
 /// rest: a broker cannot send what has no place, and a network carries nothing to a socket that is full.
-fn holder(
-    ages: Ages,
-    flow: &Flow,
-    (back, last): (&Flow, Option<Nanos>),
-) -> Option<LagHolder> {
+fn holder(ages: Ages, flow: &Flow, (back, last): (&Flow, Option<Nanos>)) -> Option<LagHolder> {
     let is_late = |age: Option<Nanos>| age.is_some_and(|age| age >= LATE);
     let network = || {
         if flow.closed_window { LagHolder::Subscriber } else { LagHolder::Network }

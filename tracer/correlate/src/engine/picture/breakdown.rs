@@ -26,9 +26,8 @@ impl Picture<'_> {
         let at_end = self.overdue_at_end.is_some();
         let (listed, text) = if at_end { (rows.len(), "") } else { (LISTED, query.text.as_str()) };
         let lower = text.to_lowercase();
-        let is_wanted = |row: &Row<'_>| {
-            lower.is_empty() || has_text(&self.names(table, groups, row.0), &lower)
-        };
+        let is_wanted =
+            |row: &Row<'_>| lower.is_empty() || has_text(&self.names(table, groups, row.0), &lower);
         let mut unlisted: Vec<Row<'_>> = rows.extract_if(.., |row| !is_wanted(row)).collect();
         unlisted.extend(first(&mut rows, query.order, listed));
         let mut rest = table.rest.clone();
@@ -40,7 +39,7 @@ impl Picture<'_> {
         }
         let mut rows: Vec<BreakdownRow> =
             named.into_iter().map(|(names, row)| shown(names, &row)).collect();
-        rows.sort_by_key(|row| Reverse(query.order.of(row)));
+        rows.sort_by_key(|row| Reverse(row.figure(query.order)));
         Some(Breakdown {
             by: table.by.to_vec(),
             since: table.since.unwrap_or(since),
@@ -53,12 +52,7 @@ impl Picture<'_> {
         })
     }
 
-    fn names(
-        &self,
-        table: &BreakdownTable,
-        groups: &[Group],
-        key: &RowKey,
-    ) -> Vec<Option<String>> {
+    fn names(&self, table: &BreakdownTable, groups: &[Group], key: &RowKey) -> Vec<Option<String>> {
         let numbers = table.by.iter().zip(key);
         numbers.map(|(&by, &number)| self.name(table, groups, by, number)).collect()
     }
@@ -111,10 +105,8 @@ fn first<'t>(rows: &mut Vec<Row<'t>>, order: RowFigure, listed: usize) -> Vec<Ro
         return Vec::new();
     }
     // A quantile takes longer to find than to compare.
-    let mut ranked: Vec<(Reverse<(u64, u64)>, Row<'t>)> = rows
-        .drain(..)
-        .map(|row| (Reverse((rank(order, row.1), row.1.messages())), row))
-        .collect();
+    let mut ranked: Vec<(Reverse<(u64, u64)>, Row<'t>)> =
+        rows.drain(..).map(|row| (Reverse((rank(order, row.1), row.1.messages())), row)).collect();
     ranked.sort_unstable_by(|a, b| (a.0, a.1.0).cmp(&(b.0, b.1.0)));
     let others = ranked.split_off(listed);
     rows.extend(ranked.into_iter().map(|(_, row)| row));
@@ -127,7 +119,7 @@ fn rank(order: RowFigure, row: &RowFigures) -> u64 {
         RowFigure::Sent => row.sent,
         RowFigure::Delivered => row.delivered,
         RowFigure::Bytes => row.payload_bytes,
-        RowFigure::P50 | RowFigure::P99 | RowFigure::Max => order.of(&shown(Vec::new(), row)),
+        RowFigure::P50 | RowFigure::P99 | RowFigure::Max => shown(Vec::new(), row).figure(order),
     }
 }
 

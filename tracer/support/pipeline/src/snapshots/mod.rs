@@ -9,8 +9,8 @@ pub use scheduled::scheduled;
 
 use wirelap_correlate::snapshot::{
     Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint, Operation, Overhead, Part,
-    ProbeEvents, ProbeLoss, Process, Rate, Scheduling, SegmentStat, SlowSubscribers, Snapshot, SnapshotNote,
-    Summary, TracerCost, Trust, Why,
+    ProbeEvents, ProbeLoss, Process, Rate, Scheduling, SegmentStat, SlowSubscribers, Snapshot,
+    SnapshotNote, Summary, TracerCost, Trust, Why,
 };
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
 
