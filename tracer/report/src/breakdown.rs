@@ -2,11 +2,10 @@
 
 use crate::Distribution;
 use crate::grid::{Align, hang, lay_out};
-use crate::human;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate::{Snapshot, snapshot};
-use wirelap_events::Saturate;
+use wirelap_events::{Saturate, human};
 
 /// Rows of the table, if the user names no number.
 pub const LISTED: usize = 20;
@@ -124,7 +123,7 @@ impl Breakdown {
 }
 
 fn human_rows(count: u64) -> String {
-    wirelap_events::human::counted(count, "row")
+    human::counted(count, "row")
 }
 
 fn cells(row: &BreakdownRow, names: usize) -> Vec<String> {

@@ -1,11 +1,10 @@
 //! Subscribers that are or were behind: which, on which topic, by how much, and what holds up their messages.
 
 use crate::grid::{Align, hang, lay_out};
-use crate::human;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate::{Snapshot, snapshot};
-use wirelap_events::Nanos;
+use wirelap_events::{Nanos, human};
 
 /// Rows of the table.
 const LISTED: usize = 10;

@@ -46,7 +46,7 @@ impl App {
     fn on_filter_key(&mut self, mut input: Input, before: String, key: KeyCode) -> Action {
         match key {
             KeyCode::Esc => *self.filter_mut() = before,
-            KeyCode::Enter if self.view() == View::ByName => return self.by_name.request(),
+            KeyCode::Enter if self.view() == View::ByName => return self.ask_by_name(),
             KeyCode::Enter => {}
             _ => {
                 input.edit(key);

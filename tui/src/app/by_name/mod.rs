@@ -1,5 +1,9 @@
 //! The view of rows by topic, client and so on: what they are told apart by, their order, and the text that they are filtered by.
 
+mod state;
+
+pub use state::ByName;
+
 use super::{Action, App, Command, Motion, Overlay, Request, View};
 use crossterm::event::KeyCode;
 use std::cmp::Reverse;
@@ -8,43 +12,6 @@ use wirelap_correlate::{BreakdownQuery, Dimension, MAX_NESTED, RowFigure};
 
 /// Lines that a page has.
 const PAGE: usize = 10;
-
-/// What the user chose of the rows by name.
-#[derive(Clone, Debug, Default)]
-pub struct ByName {
-    /// The rows that are asked for; until the user asks for others, those of the snapshots.
-    query: BreakdownQuery,
-    /// Whether the user asked for others than the command line.
-    has_asked: bool,
-    /// The position of the selected row.
-    selected: usize,
-}
-
-impl ByName {
-    /// Takes what newer snapshots have, while the user has not asked for anything else.
-    pub fn follow(&mut self, shown: Option<&Breakdown>) {
-        if let Some(shown) = shown.filter(|_| !self.has_asked) {
-            self.query.by.clone_from(&shown.by);
-            self.query.order = shown.order;
-        }
-    }
-
-    /// The text that the rows are filtered by.
-    pub fn text(&self) -> &str {
-        &self.query.text
-    }
-
-    /// The text that the rows are filtered by, to be changed.
-    pub fn text_mut(&mut self) -> &mut String {
-        &mut self.query.text
-    }
-
-    /// The request for the rows as they are asked for now.
-    pub fn request(&mut self) -> Action {
-        self.has_asked = true;
-        Action::Request(Request::Breakdown(self.query.clone()))
-    }
-}
 
 impl App {
     /// The rows by name that are asked for.
@@ -83,7 +50,7 @@ impl App {
             Command::PreviousSort => return Some(self.order_by(RowFigure::ALL.len() - 1)),
             Command::Back if self.overlay.is_none() && !self.by_name.query.text.is_empty() => {
                 self.by_name.query.text.clear();
-                return Some(self.by_name.request());
+                return Some(self.ask_by_name());
             }
             Command::Move(motion) => self.move_by_name(motion),
             _ => return None,
@@ -91,12 +58,17 @@ impl App {
         Some(Action::Redraw)
     }
 
+    /// Asks for the rows as they are chosen.
+    pub(super) fn ask_by_name(&mut self) -> Action {
+        Action::Request(Request::Breakdown(self.by_name.ask()))
+    }
+
     /// Orders by the figure that is so many places after the present one.
     fn order_by(&mut self, after: usize) -> Action {
         let order = &mut self.by_name.query.order;
         let at = RowFigure::ALL.iter().position(|figure| figure == order).unwrap_or_default();
         *order = RowFigure::ALL[(at + after) % RowFigure::ALL.len()];
-        self.by_name.request()
+        self.ask_by_name()
     }
 
     fn move_by_name(&mut self, motion: Motion) {
@@ -178,7 +150,7 @@ impl App {
         }
         self.by_name.query.by = by;
         self.by_name.selected = 0;
-        self.by_name.request()
+        self.ask_by_name()
     }
 }
 
