@@ -11,6 +11,9 @@ use rustc_hash::FxHashMap;
 use wirelap_events::{GroupId, Nanos, Saturate, TopicId};
 use wirelap_protocols::Topology;
 
+/// Who has messages for a shorter time is not the one who holds them up.
+const HELD: Nanos = Nanos::from_millis(200);
+
 /// Between two looks.
 const LOOK: Nanos = Nanos::from_millis(500);
 
@@ -23,11 +26,30 @@ struct Sent {
     direction: Direction,
     group: GroupId,
     topic: Option<TopicId>,
-    in_network: u64,
-    unread: u64,
-    /// When the oldest of each was published.
-    oldest_in_network: Option<Nanos>,
-    oldest_unread: Option<Nanos>,
+    in_network: Place,
+    unread: Place,
+}
+
+/// Messages that are in one place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    messages: u64,
+    /// When the oldest of them was published, and when the first of them was sent there.
+    published: Option<Nanos>,
+    sent: Option<Nanos>,
+}
+
+impl Place {
+    fn add(&mut self, published: Nanos, sent: Nanos) {
+        self.messages.grow(1);
+        self.published = Some(self.published.map_or(published, |known| known.min(published)));
+        self.sent = Some(self.sent.map_or(sent, |known| known.min(sent)));
+    }
+
+    /// Whether they have been there for a time.
+    fn is_held(&self, now: Nanos) -> bool {
+        self.sent.is_some_and(|sent| sent + HELD <= now)
+    }
 }
 
 impl Deliveries {
@@ -111,18 +133,11 @@ impl Deliveries {
                 direction: leg.direction,
                 group: seen.rows.root(message.row),
                 topic: message.topic,
-                in_network: 0,
-                unread: 0,
-                oldest_in_network: None,
-                oldest_unread: None,
+                in_network: Place::default(),
+                unread: Place::default(),
             });
-            let (count, oldest) = if has_arrived {
-                (&mut sent.unread, &mut sent.oldest_unread)
-            } else {
-                (&mut sent.in_network, &mut sent.oldest_in_network)
-            };
-            count.grow(1);
-            *oldest = Some(oldest.map_or(message.at, |oldest| oldest.min(message.at)));
+            let place = if has_arrived { &mut sent.unread } else { &mut sent.in_network };
+            place.add(message.at, leg.at);
         }
         all
     }
@@ -141,7 +156,7 @@ impl Deliveries {
     }
 }
 
-/// Which subscribers are behind, and by how much.
+/// Which subscribers are behind, and by how much. What is nearest to a subscriber holds up the rest.
 fn behind(
     sent: &FxHashMap<PairKey, Sent>,
     lag: &LagTable,
@@ -164,20 +179,31 @@ fn behind(
         let group = pair.map(|pair| pair.group).or(sent.map(|sent| sent.group));
         let topic = pair.and_then(|pair| pair.topic).or(sent.and_then(|sent| sent.topic));
         let group = group.unwrap_or_default();
-        let ages = Ages {
-            unsent: unsent.map(|(_, since)| now - since),
-            in_network: sent.and_then(|sent| sent.oldest_in_network).map(|at| now - at),
-            unread: sent.and_then(|sent| sent.oldest_unread).map(|at| now - at),
-        };
+        let in_network = sent.map(|sent| sent.in_network).unwrap_or_default();
+        let unread = sent.map(|sent| sent.unread).unwrap_or_default();
+        let unsent_since = unsent.map(|(_, since)| since);
+        let published = [unsent_since, in_network.published, unread.published];
+        let Some(oldest) = published.into_iter().flatten().min() else { continue };
+        if oldest + LATE > now {
+            continue;
+        }
         let flow = conversation.flow(direction.side);
         let back = conversation.flow(direction.back().side);
-        let last = pair.map(|pair| pair.at);
-        let Some(holder) = holder(ages, flow, (back, last)) else { continue };
+        let holder = if unread.is_held(now) {
+            LagHolder::Subscriber
+        } else if in_network.is_held(now) {
+            on_the_way(flow)
+        } else if unsent_since.is_some_and(|since| since + LATE <= now) {
+            unsent_holder(flow, back, pair)
+        } else {
+            // They are on their way, after whatever held them up.
+            continue;
+        };
         let lag = Lag {
             unsent: unsent.map_or(0, |(messages, _)| messages),
-            in_network: sent.map_or(0, |sent| sent.in_network),
-            unread: sent.map_or(0, |sent| sent.unread),
-            oldest: ages.oldest(),
+            in_network: in_network.messages,
+            unread: unread.messages,
+            oldest: now - oldest,
             holder,
         };
         found.push((key, direction, (group, topic), lag));
@@ -185,45 +211,19 @@ fn behind(
     found
 }
 
-/// How old the oldest message in each place is.
-#[derive(Clone, Copy, Debug)]
-struct Ages {
-    unsent: Option<Nanos>,
-    in_network: Option<Nanos>,
-    unread: Option<Nanos>,
+/// What holds up what is on its way: a network carries nothing to a socket that has no room.
+fn on_the_way(flow: &Flow) -> LagHolder {
+    if flow.closed_window { LagHolder::Subscriber } else { LagHolder::Network }
 }
 
-impl Ages {
-    fn oldest(self) -> Nanos {
-        let all = [self.unsent, self.in_network, self.unread];
-        all.into_iter().flatten().max().unwrap_or_default()
-    }
-}
-
-/// What holds up messages of which some are late; `None` if none is. What is nearest to the subscriber holds up the
-/// rest: a broker cannot send what has no place, and a network carries nothing to a socket that is full.
-fn holder(ages: Ages, flow: &Flow, (back, last): (&Flow, Option<Nanos>)) -> Option<LagHolder> {
-    let is_late = |age: Option<Nanos>| age.is_some_and(|age| age >= LATE);
-    let network = || {
-        if flow.closed_window { LagHolder::Subscriber } else { LagHolder::Network }
-    };
-    if is_late(ages.unread) {
-        return Some(LagHolder::Subscriber);
-    }
-    if is_late(ages.in_network) {
-        return Some(network());
-    }
-    if !is_late(ages.unsent) {
-        return None;
-    }
-    if ages.unread.is_some() && flow.closed_window {
-        return Some(LagHolder::Subscriber);
-    }
+/// What holds up what the broker has not sent: it cannot send what has no room on the way, or what was not asked for.
+fn unsent_holder(flow: &Flow, back: &Flow, pair: Option<&Pair>) -> LagHolder {
     if is_hindered(flow) {
-        return Some(network());
+        return on_the_way(flow);
     }
+    let last = pair.map(|pair| pair.at);
     let was_allowed = allowed(back).is_none_or(|allowed| last.is_none_or(|last| last < allowed));
-    Some(if was_allowed { LagHolder::Broker } else { LagHolder::Subscriber })
+    if was_allowed { LagHolder::Broker } else { LagHolder::Subscriber }
 }
 
 /// Whether bytes that the broker wrote have not arrived, so that it cannot send more.
