@@ -1,6 +1,6 @@
 //! Rows by topic, client and so on, also when they are asked for while time passes.
 
-use crate::brokered::house;
+use crate::slow::join;
 use wirelap_correlate::{
     Breakdown, BreakdownQuery, BreakdownRow, Config, Correlator, Dimension, RowFigure,
 };
@@ -48,7 +48,8 @@ fn counts(rows: &[BreakdownRow]) -> Vec<(Vec<&str>, u64, u64)> {
 #[test]
 fn rows_that_are_asked_for_later_count_from_then_on() {
     let mut world = World::new();
-    let (mut publisher, mut subscribers) = house(&mut world, 2);
+    let mut publisher = join(&mut world, 20, "pub");
+    let mut subscribers = [30, 31].map(|pid| join(&mut world, pid, "sub"));
     let (mut correlator, mut taken) = (Correlator::new(Config::default()), 0);
     talk(&mut world, (&mut publisher, &mut subscribers), "a", 0..10);
     assert_eq!(take(&mut correlator, &mut world, &mut taken), None);
@@ -75,7 +76,8 @@ fn rows_that_are_asked_for_later_count_from_then_on() {
 #[test]
 fn order_and_text_choose_what_is_listed_and_change_no_count() {
     let mut world = World::new();
-    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let mut publisher = join(&mut world, 20, "pub");
+    let mut subscribers = [join(&mut world, 30, "sub")];
     let query = BreakdownQuery::by(&[Dimension::Topic]);
     let config = Config { breakdown: query.clone(), ..Config::default() };
     let (mut correlator, mut taken) = (Correlator::new(config), 0);

@@ -1,11 +1,21 @@
 //! Subscribers that are behind: by how much, and what holds up their messages.
 
-use crate::brokered::house;
+use crate::brokered::BROKER;
 use wirelap_correlate::{Config, Correlator, LagHolder, SlowSubscriber, SlowSubscribers};
-use wirelap_events::{Body, Delivery, Nanos};
-use wirelap_test_support::compose::mqtt::publish;
+use wirelap_events::{Body, Delivery, Nanos, Seq};
+use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
 use wirelap_test_support::compose::{payload, stamp};
-use wirelap_test_support::world::{Way, World};
+use wirelap_test_support::world::{Connection, Way, World, process};
+
+/// A client of the broker. Each connection has sequence numbers of its own, as they have.
+pub fn join(world: &mut World, pid: u32, name: &str) -> Connection {
+    let from = format!("127.0.0.1:{}", 40_000 + pid);
+    let (client, broker) = (process(pid, name), process(10, "mosquitto"));
+    let mut connection = world.connect_at(client, &from, broker, BROKER, Seq(pid << 20));
+    world.message(&mut connection.up, CONNECT);
+    world.message(&mut connection.down, CONNACK);
+    connection
+}
 
 /// What becomes of a message that the broker sends, or does not.
 #[derive(Clone, Copy, PartialEq)]
@@ -70,7 +80,8 @@ impl Watch {
 /// Sixty messages to two subscribers, of which the second gets the last thirty like this.
 fn watched(fate: Fate) -> (Watch, SlowSubscribers) {
     let mut world = World::new();
-    let (mut publisher, mut subscribers) = house(&mut world, 2);
+    let mut publisher = join(&mut world, 20, "pub");
+    let mut subscribers = [30, 31].map(|pid| join(&mut world, pid, "sub"));
     let mut watch = Watch::new(world);
     let mut slow = SlowSubscribers::default();
     for n in 0..60 {

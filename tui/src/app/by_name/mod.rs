@@ -200,7 +200,7 @@ mod tests {
         let asked = press(&mut app, "g\n");
         assert_eq!(asked, [BreakdownQuery::by(&[Dimension::Client])]);
         assert!(app.breakdown().is_none(), "it has not come yet");
-        let asked = press(&mut app, "g k \n");
+        let asked = press(&mut app, "gk \n");
         assert_eq!(asked, [BreakdownQuery::by(&[Dimension::Client, Dimension::Topic])]);
         assert!(press(&mut app, "g\n").is_empty(), "nothing has changed");
         let asked = press(&mut app, "gdjj\n");
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn another_line_alone_takes_the_place_of_a_single_choice() {
         let mut app = with_rows(&[Dimension::Topic]);
-        let asked = press(&mut app, "ggjj\n");
+        let asked = press(&mut app, "ggjjj\n");
         assert_eq!(asked, [BreakdownQuery::by(&[Dimension::Process])]);
     }
 

@@ -87,7 +87,7 @@ fn cell(figure: RowFigure, row: &BreakdownRow) -> String {
         RowFigure::Messages | RowFigure::Sent | RowFigure::Delivered => {
             text::exact_in(value, width(figure))
         }
-        RowFigure::Bytes => text::bytes(value as f64),
+        RowFigure::Bytes => text::bytes(value),
         RowFigure::P50 | RowFigure::P99 | RowFigure::Max => text::time(Nanos(value)),
     }
 }

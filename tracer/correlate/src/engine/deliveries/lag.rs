@@ -68,7 +68,7 @@ impl Deliveries {
             let group = c.accounts.rows.root(new.row);
             let number = c.accounts.lag.published((group, new.subject), new.at);
             self.messages.set_number(key, number);
-        } else if joined == Joined::Leg && !new.to_server {
+        } else if matches!(joined, Joined::Leg | Joined::Copy) && !new.to_server {
             let message = self.messages.leg(key).map(|leg| leg.message);
             let message = message.and_then(|message| self.messages.message(message));
             if let Some(message) = message
