@@ -1,6 +1,5 @@
 //! When a topic had so many messages.
 
-use arrayvec::ArrayVec;
 use wirelap_events::Nanos;
 
 /// Entries of a topic: enough for ages that are at most a third too low over some hours.
@@ -11,7 +10,7 @@ const APART: Nanos = Nanos::from_millis(200);
 
 /// How many messages there were at some moments: the more of them, the nearer to now.
 #[derive(Clone, Debug, Default)]
-pub struct Ages(ArrayVec<(u64, Nanos), ENTRIES>);
+pub struct Ages(Vec<(u64, Nanos)>);
 
 impl Ages {
     /// Message `number`, 1 for the first, was published at `at`.
@@ -19,10 +18,14 @@ impl Ages {
         if self.0.last().is_some_and(|last| at < last.1 + APART) {
             return;
         }
-        if self.0.is_full() {
+        if self.0.len() >= ENTRIES {
             self.thin(at);
         }
-        let _ = self.0.try_push((number, at));
+        if self.0.is_empty() {
+            // Most topics have few messages.
+            self.0.reserve_exact(1);
+        }
+        self.0.push((number, at));
     }
 
     /// Removes the entry whose neighbours are nearest to each other for their age.

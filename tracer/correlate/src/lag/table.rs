@@ -15,13 +15,13 @@ const PAIRS: usize = 65_536;
 const IDLE: Nanos = Nanos::from_millis(60_000);
 
 /// A subscriber gets all messages of a topic if it got so many of a hundred, and so many at least.
-const ALL: (u64, u64) = (90, 10);
+const ALL: (u32, u16) = (90, 10);
 
 /// Messages in a row that a subscriber did not get count as so many at most: a broker may drop what it cannot send.
-const SKIPPED: u64 = 4;
+const SKIPPED: u16 = 4;
 
 /// So many messages back it is remembered whether a subscriber gets all.
-const REMEMBERED: u64 = 256;
+const REMEMBERED: u16 = 256;
 
 /// A topic of a row.
 type TopicKey = (GroupId, u64);
@@ -43,14 +43,13 @@ pub struct Pair {
     /// From the broker to the subscriber.
     pub direction: Direction,
     pub group: GroupId,
-    pub subject: u64,
     pub topic: Option<TopicId>,
     /// The number of the newest message that was sent to it, and when it was.
     pub sent: u64,
     pub at: Nanos,
     /// Messages that it got, and those between that it did not.
-    got: u64,
-    skipped: u64,
+    got: u16,
+    skipped: u16,
 }
 
 /// Topics, and who gets their messages.
@@ -88,7 +87,6 @@ impl LagTable {
         let first = Pair {
             direction,
             group,
-            subject,
             topic,
             sent: number.saturating_sub(1),
             at,
@@ -101,18 +99,38 @@ impl LagTable {
             *pair = first;
         }
         pair.at = pair.at.max(at);
-        pair.got.grow(1);
+        pair.got = pair.got.saturating_add(1);
         if number > pair.sent {
             let between = number.saturating_sub(pair.sent).saturating_sub(1);
-            pair.skipped.grow(between.min(SKIPPED));
+            let between = u16::try_from(between).unwrap_or(u16::MAX);
+            pair.skipped = pair.skipped.saturating_add(between.min(SKIPPED));
             pair.sent = number;
         } else {
             // Another publisher's message overtook it.
-            pair.skipped.shrink(1);
+            pair.skipped = pair.skipped.saturating_sub(1);
         }
         if pair.got.saturating_add(pair.skipped) >= REMEMBERED {
             (pair.got, pair.skipped) = (pair.got / 2, pair.skipped / 2);
         }
+    }
+
+    /// A message of a topic is sent to a subscriber of which only that is known: it came too late to be joined to what was published.
+    /// Messages of a topic come in their order, so it is the one after the last, unless some were dropped.
+    pub fn sent_late(
+        &mut self,
+        direction: Direction,
+        (group, subject): TopicKey,
+        topic: Option<TopicId>,
+        at: Nanos,
+    ) {
+        let Some(published) = self.topics.get(&(group, subject)).map(|topic| topic.published)
+        else {
+            return;
+        };
+        let known = self.pairs.get(&(direction.id(), subject));
+        let sent = known.filter(|pair| pair.group == group).map_or(published, |pair| pair.sent);
+        let number = sent.saturating_add(1).min(published);
+        self.sent(direction, (group, subject), (topic, number), at);
     }
 
     /// Who gets messages of which topic, and how far each is.
@@ -127,16 +145,16 @@ impl LagTable {
 
     /// Messages of its topic that were published after the last one that was sent to a subscriber, and a time at which the first of
     /// them had been; `None` if there are none, or the subscriber gets only a share of them.
-    pub fn unsent(&self, pair: &Pair, now: Nanos) -> Option<(u64, Nanos)> {
-        self.topics.get(&(pair.group, pair.subject))?.unsent(pair, now)
+    pub fn unsent(&self, key: PairKey, pair: &Pair, now: Nanos) -> Option<(u64, Nanos)> {
+        self.topics.get(&(pair.group, key.1))?.unsent(pair, now)
     }
 
     /// Forgets pairs for which `is_over`, which also gets since when messages were published that were not sent, and topics that make
     /// room for others.
     pub fn sweep(&mut self, now: Nanos, is_over: impl Fn(&Pair, Option<Nanos>) -> bool) {
         let topics = &self.topics;
-        self.pairs.retain(|_, pair| {
-            let topic = topics.get(&(pair.group, pair.subject));
+        self.pairs.retain(|key, pair| {
+            let topic = topics.get(&(pair.group, key.1));
             let unsent = topic.and_then(|topic| topic.unsent(pair, now));
             !is_over(pair, unsent.map(|(_, since)| since))
         });
@@ -149,9 +167,9 @@ impl LagTable {
 impl Topic {
     fn unsent(&self, pair: &Pair, now: Nanos) -> Option<(u64, Nanos)> {
         let (percent, least) = ALL;
-        let all = pair.got.saturating_add(pair.skipped);
-        let gets_all =
-            pair.got >= least && pair.got.saturating_mul(100) >= all.saturating_mul(percent);
+        let all = u32::from(pair.got.saturating_add(pair.skipped));
+        let gets_all = pair.got >= least
+            && u32::from(pair.got).saturating_mul(100) >= all.saturating_mul(percent);
         let unsent = self.published.saturating_sub(pair.sent);
         (gets_all && unsent > 0).then(|| {
             let since = self.ages.published_by(pair.sent.saturating_add(1));
@@ -176,7 +194,8 @@ mod tests {
     }
 
     fn unsent(table: &LagTable, serial: u64, now: u64) -> Option<(u64, Nanos)> {
-        table.unsent(table.pair((direction(serial).id(), 7)).unwrap(), at(now))
+        let key = (direction(serial).id(), 7);
+        table.unsent(key, table.pair(key).unwrap(), at(now))
     }
 
     #[test]
@@ -217,6 +236,23 @@ mod tests {
         }
         table.published(TOPIC, at(2_001));
         assert_eq!(unsent(&table, 1, 2_002).map(|(messages, _)| messages), Some(1));
+    }
+
+    #[test]
+    fn what_comes_late_is_counted_in_order() {
+        let mut table = LagTable::default();
+        for n in 1..=100 {
+            let number = table.published(TOPIC, at(n)).unwrap();
+            if n <= 4 {
+                table.sent(direction(1), TOPIC, (None, number), at(n));
+            } else if n % 5 == 0 {
+                table.sent_late(direction(1), TOPIC, None, at(n));
+            }
+        }
+        assert_eq!(unsent(&table, 1, 100).map(|(messages, _)| messages), Some(76));
+        // Of a topic that nobody was seen to publish to, nothing is known.
+        table.sent_late(direction(2), (GroupId(0), 8), None, at(100));
+        assert!(table.pair((direction(2).id(), 8)).is_none());
     }
 
     #[test]

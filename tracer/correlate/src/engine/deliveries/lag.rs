@@ -68,6 +68,10 @@ impl Deliveries {
             let group = c.accounts.rows.root(new.row);
             let number = c.accounts.lag.published((group, new.subject), new.at);
             self.messages.set_number(key, number);
+        } else if joined == Joined::Orphan {
+            // Others had it long ago, and it was forgotten.
+            let topic = (c.accounts.rows.root(new.row), new.subject);
+            c.accounts.lag.sent_late(new.direction, topic, new.topic, new.at);
         } else if matches!(joined, Joined::Leg | Joined::Copy) && !new.to_server {
             let message = self.messages.leg(key).map(|leg| leg.message);
             let message = message.and_then(|message| self.messages.message(message));
@@ -168,7 +172,7 @@ fn behind(
     let without_pair = without_pair.map(|(&key, sent)| (key, sent.direction, None, Some(sent)));
     let pairs = lag.pairs().map(|(key, pair)| (key, pair.direction, Some(pair), sent.get(&key)));
     for (key, direction, pair, sent) in pairs.chain(without_pair) {
-        let unsent = pair.and_then(|pair| lag.unsent(pair, now));
+        let unsent = pair.and_then(|pair| lag.unsent(key, pair, now));
         if unsent.is_none() && sent.is_none() {
             continue;
         }
