@@ -2,8 +2,8 @@
 //! its processes.
 
 use crate::{
-    Breakdown, Connections, Distribution, GroundTruth, MachineState, Messages, Overhead, RttHalf, Scheduling,
-    Throughput, Trust, UnixClients, View,
+    Breakdown, Connections, Distribution, GroundTruth, MachineState, Messages, Overhead, RttHalf,
+    Scheduling, Throughput, Trust, UnixClients, View,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

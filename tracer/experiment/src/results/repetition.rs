@@ -13,8 +13,8 @@ use crate::workload_processes::RoleProcess;
 use wirelap_contract::Role;
 use wirelap_events::{Nanos, Total};
 use wirelap_report::{
-    Breakdown, Distribution, Histograms, IdleUse, Messages, ProcessUse, Repetition, Samples, Scheduling,
-    SegmentHistogram, SentAtRate, TimeSpent, Trust, UnixClients, UsageAt, View,
+    Breakdown, Distribution, Histograms, IdleUse, Messages, ProcessUse, Repetition, Samples,
+    Scheduling, SegmentHistogram, SentAtRate, TimeSpent, Trust, UnixClients, UsageAt, View,
 };
 use wirelap_session::Sampling;
 use wirelap_session::meter::{Meter, UsagePoint, cpu_share};
