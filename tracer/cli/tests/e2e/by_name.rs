@@ -202,7 +202,7 @@ fn the_screen_asks_for_rows_by_name() {
     // Topic, and inside it the client, which said its name before.
     screen.press(" j \r");
     clients.publish(Duration::from_secs(1), 20);
-    screen.until(&["by topic, client, since 00:00:", "a/b", "plc-7", "logger", "screen"]);
+    screen.until(&["by topic, client: 3 rows, since 00:00:", "a/b", "plc-7", "logger", "screen"]);
     screen.press("/logg\r");
     let shown = screen.until(&["1 of 3 rows with “logg”"]);
     assert!(!shown.contains("plc-7"), "{shown}");

@@ -1,7 +1,7 @@
 //! The view "by name": rows by topic, client and so on, and the subscribers that are behind.
 //!
 //! ```text
-//! ─ by topic, client, since start, sorted by messages: 256 of 12,345 rows ────────────
+//! ─ by topic, client: 256 of 12,345 rows, since start, sorted by messages ─────
 //!   TOPIC           CLIENT             SENT DELIVERED     P50     P99     MAX
 //! ▶ sensors/a       logger-1              –    12,345  48.1 µs  121 µs  3.4 ms
 //!   sensors/a       plc-7            12,345         –        –       –       –

@@ -5,7 +5,7 @@ use crate::text;
 use wirelap_correlate::Dimension;
 use wirelap_correlate::snapshot::Breakdown;
 
-/// `by topic, client, since start, sorted by messages: 256 of 12,345 rows`.
+/// `by topic, client: 256 of 12,345 rows, since start, sorted by messages`.
 pub fn title(app: &App, shown: &Breakdown, rows: usize) -> String {
     let query = app.breakdown_query();
     let listed = shown.rows.len() as u64;
@@ -22,7 +22,7 @@ pub fn title(app: &App, shown: &Breakdown, rows: usize) -> String {
     };
     let crowded = if shown.is_crowded { "; the least had to make room" } else { "" };
     format!(
-        "by {}, {}, sorted by {}: {rows}{crowded}",
+        "by {}: {rows}, {}, sorted by {}{crowded}",
         names(&shown.by),
         since(app, shown),
         query.order.name()
