@@ -16,10 +16,8 @@ use std::time::Duration;
 use wirelap_events::{Body, Event, FlowKey, NetNs, Packet, PacketHook, Pid, Seq, SocketId};
 use wirelap_recording::{Encoder, Entry, Note, Recording, Section, Settings};
 
-/// The address of the first host.
-pub const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
-/// The address of the second host.
-pub const BROKER: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
+const CLIENT: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 1);
+const BROKER: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
 const PORT: u16 = 28_411;
 const MESSAGES: u64 = 300;
 
@@ -27,34 +25,24 @@ const MESSAGES: u64 = 300;
 const AHEAD: i64 = 3_141_592_653;
 
 /// Two namespaces with a line between them, that go again.
-pub struct Line([String; 2]);
+struct Line([String; 2]);
 
 impl Line {
-    /// Made anew.
-    pub fn new() -> Line {
+    fn new() -> Line {
         let line = Line(["a", "b"].map(|end| format!("wirelap-{end}-{}", std::process::id())));
         let [a, b] = &line.0;
         ip(&format!("netns add {a}"));
         ip(&format!("netns add {b}"));
         ip(&format!("-n {a} link add line type veth peer name line netns {b}"));
         for (end, address) in [(a, CLIENT), (b, BROKER)] {
-            ip(&format!("-n {end} link set lo up"));
             ip(&format!("-n {end} addr add {address}/24 dev line"));
             ip(&format!("-n {end} link set line up"));
         }
         line
     }
 
-    /// Lets one end send no faster than this.
-    pub fn limit(&self, end: usize, rate: &str) {
-        let words = format!("qdisc add dev line root tbf rate {rate} burst 4kb latency 20s");
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.0[end], "tc"]).args(words.split(' '));
-        assert!(command.status().unwrap().success(), "tc {words}");
-    }
-
     /// A program at one end.
-    pub fn run(&self, end: usize, words: &str) -> Child {
+    fn run(&self, end: usize, words: &str) -> Child {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.0[end]]).args(words.split(' '));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
