@@ -69,7 +69,7 @@ impl<F: Follower> Replay<F> {
                 packets_only,
                 wall,
                 hosts: std::mem::take(&mut self.addresses),
-                topics: self.keeps_topics,
+                topics: true,
                 breakdown: self.breakdown.clone(),
                 ..usual
             })

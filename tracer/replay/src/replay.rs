@@ -40,7 +40,6 @@ pub struct Replay<F> {
     pub(crate) recorded: RecordedNotes,
     /// The copy of what is read, if one is written.
     pub(crate) copy: Option<AnnotatedCopy>,
-    pub(crate) keeps_topics: bool,
     /// The rows of the breakdown.
     pub(crate) breakdown: BreakdownQuery,
     pub(crate) observed: Observed,
@@ -83,7 +82,6 @@ impl<F: Follower> Replay<F> {
             ready: Vec::new(),
             recorded: RecordedNotes::default(),
             copy: None,
-            keeps_topics: F::DELIVERIES,
             breakdown: BreakdownQuery::default(),
             observed: Observed::default(),
             files: 0,
@@ -106,7 +104,6 @@ impl<F: Follower> Replay<F> {
     /// Writes a copy of what is read, in which the packets tell what became of their messages. The follower gets no deliveries then.
     pub fn annotate(&mut self, to: &Path, outputs: &Outputs) {
         self.copy = Some(AnnotatedCopy::new(to, outputs));
-        self.keeps_topics = true;
     }
 
     /// The bytes that were read of all files so far, as they are in the files: compressed.
