@@ -69,8 +69,8 @@ impl<F: Follower> Replay<F> {
                 packets_only,
                 wall,
                 hosts: std::mem::take(&mut self.addresses),
-                topics: self.keeps_topics,
-                by: self.by.clone(),
+                topics: true,
+                breakdown: self.breakdown.clone(),
                 ..usual
             })
         })

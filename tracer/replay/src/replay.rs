@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use wirelap_correlate::{Correlator, Dimension, Host, Snapshot};
+use wirelap_correlate::{BreakdownQuery, Correlator, Host, Snapshot};
 use wirelap_events::{Delivery, Nanos, Saturate};
 use wirelap_process::{Failure, Outputs};
 use wirelap_recording::hosts::DuplicateCapture;
@@ -40,9 +40,8 @@ pub struct Replay<F> {
     pub(crate) recorded: RecordedNotes,
     /// The copy of what is read, if one is written.
     pub(crate) copy: Option<AnnotatedCopy>,
-    pub(crate) keeps_topics: bool,
-    /// What the rows of the breakdown are told apart by.
-    pub(crate) by: Vec<Dimension>,
+    /// The rows of the breakdown.
+    pub(crate) breakdown: BreakdownQuery,
     pub(crate) observed: Observed,
     pub(crate) files: usize,
     pub(crate) packets_only: bool,
@@ -83,8 +82,7 @@ impl<F: Follower> Replay<F> {
             ready: Vec::new(),
             recorded: RecordedNotes::default(),
             copy: None,
-            keeps_topics: F::DELIVERIES,
-            by: Vec::new(),
+            breakdown: BreakdownQuery::default(),
             observed: Observed::default(),
             files: 0,
             packets_only: false,
@@ -98,15 +96,14 @@ impl<F: Follower> Replay<F> {
         }
     }
 
-    /// Also makes rows by these dimensions. Call it before anything is read.
-    pub fn by(&mut self, by: &[Dimension]) {
-        self.by = by.to_vec();
+    /// Also makes the rows of a breakdown. Call it before anything is read.
+    pub fn breakdown(&mut self, query: BreakdownQuery) {
+        self.breakdown = query;
     }
 
     /// Writes a copy of what is read, in which the packets tell what became of their messages. The follower gets no deliveries then.
     pub fn annotate(&mut self, to: &Path, outputs: &Outputs) {
         self.copy = Some(AnnotatedCopy::new(to, outputs));
-        self.keeps_topics = true;
     }
 
     /// The bytes that were read of all files so far, as they are in the files: compressed.

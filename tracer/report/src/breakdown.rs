@@ -2,11 +2,10 @@
 
 use crate::Distribution;
 use crate::grid::{Align, hang, lay_out};
-use crate::human;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wirelap_correlate::snapshot;
-use wirelap_events::Saturate;
+use wirelap_correlate::{Snapshot, snapshot};
+use wirelap_events::{Saturate, human};
 
 /// Rows of the table, if the user names no number.
 pub const LISTED: usize = 20;
@@ -19,7 +18,13 @@ const NAME: usize = 40;
 pub struct Breakdown {
     /// What the rows are told apart by, the outermost first: `topic`, `client`, `group`, `connection`, `process`, `host`, `protocol`, `broker`.
     pub by: Vec<String>,
-    /// The rows, those with the most messages first.
+    /// Since when messages are counted in the rows, from the start; 0 if since the start.
+    #[serde(default)]
+    pub since_ns: u64,
+    /// What the rows are ordered by: `messages`, `sent`, `delivered`, `bytes`, `p50`, `p99` or `max`.
+    #[serde(default)]
+    pub order: String,
+    /// The rows, the largest first.
     pub rows: Vec<BreakdownRow>,
     /// All further rows together; without names.
     pub rest: BreakdownRow,
@@ -47,15 +52,19 @@ pub struct BreakdownRow {
     pub one_way_ns: Distribution,
 }
 
-impl From<&snapshot::Breakdown> for Breakdown {
-    fn from(seen: &snapshot::Breakdown) -> Breakdown {
-        Breakdown {
+impl Breakdown {
+    /// That of a snapshot; `None` if nobody asked for one.
+    pub fn of(snapshot: &Snapshot) -> Option<Breakdown> {
+        let seen = snapshot.breakdown.as_ref()?;
+        Some(Breakdown {
             by: seen.by.iter().map(|by| by.name().to_owned()).collect(),
+            since_ns: (seen.since - snapshot.since).0,
+            order: seen.order.name().to_owned(),
             rows: seen.rows.iter().map(BreakdownRow::from).collect(),
             rest: (&seen.rest).into(),
             rest_rows: seen.rest_rows,
             is_crowded: seen.is_crowded,
-        }
+        })
     }
 }
 
@@ -114,7 +123,7 @@ impl Breakdown {
 }
 
 fn human_rows(count: u64) -> String {
-    wirelap_events::human::counted(count, "row")
+    human::counted(count, "row")
 }
 
 fn cells(row: &BreakdownRow, names: usize) -> Vec<String> {
@@ -175,6 +184,8 @@ mod tests {
         };
         let all = Breakdown {
             by: vec!["client".into()],
+            since_ns: 0,
+            order: "messages".into(),
             rows: vec![row(Some("a\u{1b}[0m"), 5), row(None, 3), row(Some("c"), 1)],
             rest: row(None, 2),
             rest_rows: 4,

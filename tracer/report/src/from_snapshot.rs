@@ -5,7 +5,8 @@ use crate::why::{Why, host};
 use crate::words;
 use crate::{
     Breakdown, Environment, Latency, Messages, Pacing, Partial, Process, RunKind, RunReport,
-    RunResult, Scenario, Scheduling, SegmentRow, Throughput, TracerCost, Trust, UnixClients, View,
+    RunResult, Scenario, Scheduling, SegmentRow, SlowSubscribers, Throughput, TracerCost, Trust,
+    UnixClients, View,
 };
 use wirelap_correlate::{
     Counts, Group, Process as TracedProcess, Rate, Scheduling as TracedScheduling, SegmentStat,
@@ -46,7 +47,8 @@ pub fn run_report(snapshot: &Snapshot) -> RunReport {
         skipped: vec![],
         notes: words::snapshot_notes(snapshot),
         saturation_msg_per_s: vec![],
-        breakdown: snapshot.breakdown.as_ref().map(Breakdown::from),
+        slow_subscribers: SlowSubscribers::of(snapshot),
+        breakdown: Breakdown::of(snapshot),
         unknown: (&snapshot.unknown).into(),
     }
 }

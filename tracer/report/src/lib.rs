@@ -14,6 +14,7 @@
 //! | [`why`] | verdicts, the tail, the worst messages |
 //! | [`explain`] | a result with its verdicts and their evidence as a page of text |
 //! | [`grid`], [`table`], [`bytes_table`], [`doctor_table`] | tables for the terminal |
+//! | [`slow`] | subscribers that are behind |
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`footprint`] | memory and CPU time, idle and busy, and the size of a client program |
 //! | [`Partial`], [`Requests`] | messages that this host shows in part, and requests to another host |
@@ -50,6 +51,7 @@ pub mod run;
 mod sample_origin;
 pub mod scenario;
 pub mod schema;
+pub mod slow;
 pub mod table;
 mod topology;
 pub mod trace;
@@ -81,6 +83,7 @@ pub use run::{
 };
 pub use sample_origin::SampleOrigin;
 pub use scenario::{HostLinks, Pacing, RunKind, Scenario};
+pub use slow::{HeldUpBy, Lag, SlowSubscriber, SlowSubscribers};
 pub use topology::{Connections, Topology};
 pub use unknown::{Unknown, UnknownTraffic};
 pub use why::Why;

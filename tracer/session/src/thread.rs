@@ -146,6 +146,7 @@ impl<S: DeliverySink> SessionThread<S> {
                     self.correlator.add_label(label);
                     let _ = done.send(());
                 }
+                Ok(SessionCommand::Breakdown(query)) => self.correlator.ask_breakdown(query),
                 Ok(SessionCommand::Kept(to)) => {
                     let _ = to.send(self.kept.as_mut().map(KeptEvents::parts).unwrap_or_default());
                 }

@@ -50,7 +50,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         let needed = capture.rights_still_needed(settings.alternates);
         let config = wirelap_correlate::Config {
             decode: settings.decode.clone(),
-            by: settings.by.clone(),
+            breakdown: settings.breakdown.clone(),
             listening: listening::ports(),
             topics: recorder.is_some() || sink.takes_topics(),
             wall: Some(wall_offset()),

@@ -60,6 +60,11 @@ fn trust(app: &App, width: u16, theme: Theme) -> Line<'static> {
     if let Some(silent) = silence::summary(app) {
         parts.insert(parts.len().min(1), (silent, true));
     }
+    let behind = app.snapshot().slow.behind;
+    if behind > 0 {
+        let what = text::counted_as(behind, "subscriber behind (g)", "subscribers behind (g)");
+        parts.insert(parts.len().min(1), (what, true));
+    }
     for (part, warning) in parts {
         let separator = if spans.len() > 1 { " · " } else { "" };
         let part = if warning { format!("! {part}") } else { part };

@@ -122,6 +122,10 @@ impl Source for LiveSource<'_, '_, '_> {
                 "these are the figures of now: wirelap live --replay FILE replays a recording"
                     .into()
             }
+            Request::Breakdown(query) => {
+                self.commands.breakdown(query);
+                String::new()
+            }
             Request::Experiment(request) => self.workloads.borrow_mut().request(request),
         }
     }

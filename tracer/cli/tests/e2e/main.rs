@@ -5,6 +5,7 @@
 mod agreement;
 mod apart;
 mod bench;
+mod by_name;
 mod bytes;
 mod clients;
 mod crowd;

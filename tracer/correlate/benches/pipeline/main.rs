@@ -7,7 +7,7 @@ mod cpu_time;
 use cpu_time::CpuTime;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use wirelap_correlate::{Config, Correlator, Dimension};
+use wirelap_correlate::{BreakdownQuery, Config, Correlator, Dimension};
 use wirelap_events::{Delivery, Nanos};
 use wirelap_test_support::compose::mqtt;
 use wirelap_test_support::compose::{payload, stamp};
@@ -220,7 +220,8 @@ fn breakdowns(criterion: &mut Criterion<CpuTime>) {
     ];
     for (name, by) in cases {
         let warm = || {
-            let mut correlator = Correlator::new(Config { by: by.to_vec(), ..steady() });
+            let mut correlator =
+                Correlator::new(Config { breakdown: BreakdownQuery::by(by), ..steady() });
             play(&mut correlator, &before);
             correlator
         };

@@ -67,6 +67,8 @@ impl RowFigures {
 #[derive(Debug)]
 pub struct BreakdownTable {
     pub by: ArrayVec<Dimension, MAX_NESTED>,
+    /// Since when messages are counted; `None` if that is since the observation began.
+    pub since: Option<Nanos>,
     pub rows: FxHashMap<RowKey, RowFigures>,
     /// Rows that there was no room for.
     pub rest: RowFigures,
@@ -90,6 +92,7 @@ impl BreakdownTable {
         }
         (!all.is_empty()).then(|| BreakdownTable {
             by: all,
+            since: None,
             rows: FxHashMap::default(),
             rest: RowFigures::default(),
             evicted: 0,

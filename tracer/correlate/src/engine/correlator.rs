@@ -7,6 +7,7 @@ use super::deliveries::{Context, Deliveries, Observed};
 use super::host::HostState;
 use super::picture::{Picture, broker_of};
 use super::sink::DeliverySink;
+use crate::breakdown::{BreakdownQuery, Dimension};
 use crate::config::{Config, Label};
 use crate::ids::Direction;
 use crate::view::Snapshot;
@@ -44,7 +45,7 @@ impl Correlator {
         Correlator {
             host: HostState::new(config.max_threads),
             conversations: Conversations::new(Arc::clone(&config)),
-            accounts: Accounts::new(config.labels.clone(), &config.by),
+            accounts: Accounts::new(config.labels.clone(), config.breakdown.clone()),
             coverage: Coverage::default(),
             overdue_at_end: None,
             ticked: Nanos(0),
@@ -177,6 +178,7 @@ impl Correlator {
         };
         self.conversations.solve(all, &mut reads);
         let (deliveries, mut context) = self.split();
+        deliveries.look_for_lag(all, &mut context);
         deliveries.settle(out, all, &mut context);
         deliveries.settle_assemblies(out, all, &mut context);
         deliveries.expire(all, out, &mut context);
@@ -226,6 +228,14 @@ impl Correlator {
     /// ([`wirelap_events::Body::State`]).
     pub fn holding(&self, now: Nanos) -> Vec<Pid> {
         self.deliveries.holding(now, self.observed())
+    }
+
+    /// Asks for other rows of [`Snapshot::breakdown`], or others of them. Rows by something else count from now on.
+    pub fn ask_breakdown(&mut self, query: BreakdownQuery) {
+        if query.by.contains(&Dimension::Topic) {
+            self.conversations.keep_topics();
+        }
+        self.accounts.ask(query, self.coverage.now());
     }
 
     /// Names a row from now on.

@@ -25,6 +25,11 @@ impl Topics {
         Topics { kept, ..Topics::default() }
     }
 
+    /// Names are kept from now on.
+    pub fn keep(&mut self) {
+        self.kept = true;
+    }
+
     /// The number of a name; `None` for none, and when there are too many.
     pub fn id_of(&mut self, name: &[u8]) -> Option<TopicId> {
         if !self.kept || name.is_empty() {

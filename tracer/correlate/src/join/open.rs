@@ -119,6 +119,8 @@ pub struct Message {
     pub topic: Option<TopicId>,
     /// A number for its topic.
     pub subject: u64,
+    /// Its place among the messages of its topic, 1 for the first; `None` if they are not counted.
+    pub number: Option<u64>,
     pub row: GroupId,
     pub(super) topology: Topology,
     /// When it was found first, or before that, when it had come to who passes it on.

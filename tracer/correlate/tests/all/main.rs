@@ -1,6 +1,7 @@
 //! Scenarios: events as the kernel would send them, and exactly what must come out.
 
 mod brokered;
+mod by_name;
 mod dds;
 mod extremes;
 mod fan;
@@ -30,6 +31,7 @@ mod reassembly;
 mod repairs;
 mod room;
 mod round_trips;
+mod slow;
 mod span;
 mod taken;
 mod udp;

@@ -51,6 +51,7 @@ pub fn report() -> RunReport {
         skipped: vec![],
         saturation_msg_per_s: vec![],
         breakdown: None,
+        slow_subscribers: None,
         unknown: wirelap_report::Unknown::default(),
         notes: vec!["stopped by Ctrl-C".into()],
     }

@@ -51,7 +51,7 @@ pub struct Conversations {
 impl Conversations {
     /// None seen yet.
     pub fn new(config: Arc<Config>) -> Conversations {
-        let by_topic = config.by.contains(&Dimension::Topic);
+        let by_topic = config.breakdown.by.contains(&Dimension::Topic);
         let topics = Topics::new(config.topics || by_topic);
         // Most clients say them only once, perhaps before anybody asks.
         let (client_names, group_names) = (Topics::new(true), Topics::new(true));
@@ -104,6 +104,11 @@ impl Conversations {
     /// The name of a topic, if names are kept.
     pub fn topic(&self, id: TopicId) -> Option<&[u8]> {
         self.found.topics.name(id)
+    }
+
+    /// The names of topics are kept from now on.
+    pub fn keep_topics(&mut self) {
+        self.found.topics.keep();
     }
 
     /// A name that a client gave itself.

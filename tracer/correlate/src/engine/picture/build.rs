@@ -39,7 +39,8 @@ impl Picture<'_> {
             united: self.accounts.rows.united(),
             trust: self.trust(&groups, since, now),
             notes: notes_of_all(&self.accounts.totals),
-            breakdown: self.breakdown(&groups),
+            breakdown: self.breakdown(&groups, since),
+            slow: self.slow_subscribers(),
             groups,
             unknown: self.unknown(now),
         }

@@ -3,6 +3,7 @@
 mod breakdown;
 mod build;
 mod evidence;
+mod lag;
 mod notes;
 mod unattributed;
 

@@ -34,6 +34,7 @@ impl Messages {
             payload_len: new.payload_len,
             topic: new.topic,
             subject: new.subject,
+            number: None,
             row: new.row,
             topology: new.topology,
             at: read.map_or(new.at, |read| read.min(new.at)),

@@ -9,8 +9,8 @@ pub use scheduled::scheduled;
 
 use wirelap_correlate::snapshot::{
     Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint, Operation, Overhead, Part,
-    ProbeEvents, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Snapshot, SnapshotNote,
-    Summary, TracerCost, Trust, Why,
+    ProbeEvents, ProbeLoss, Process, Rate, Scheduling, SegmentStat, SlowSubscribers, Snapshot,
+    SnapshotNote, Summary, TracerCost, Trust, Why,
 };
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
 
@@ -81,6 +81,7 @@ pub fn five(seconds: u64) -> Snapshot {
         groups,
         united: Vec::new(),
         breakdown: None,
+        slow: SlowSubscribers::default(),
         trust: trust(seconds * 260_000),
         unknown: wirelap_correlate::Unknown::default(),
         notes: Vec::new(),
