@@ -8,6 +8,7 @@ mod bench;
 mod by_name;
 mod bytes;
 mod clients;
+mod containers;
 mod crowd;
 mod failures;
 mod faults;

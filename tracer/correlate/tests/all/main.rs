@@ -2,6 +2,7 @@
 
 mod brokered;
 mod by_name;
+mod containers;
 mod dds;
 mod extremes;
 mod fan;

@@ -78,6 +78,7 @@ impl Picture<'_> {
                 table.connections.get(&number).map(|[near, far]| format!("{near} \u{2192} {far}"))
             }
             Dimension::Process => Some(self.process_name(Pid(id))),
+            Dimension::Container => self.seen.host.places().label(Pid(id)),
             Dimension::Host => {
                 let index = usize::try_from(number).unwrap_or(usize::MAX);
                 table.hosts.get(index).map(ToString::to_string)
