@@ -153,8 +153,7 @@ impl Renumbering {
             Body::Plain(PlainText {
                 socket,
                 task,
-                start: _,
-                record_len: _,
+                place: _,
                 text_start: _,
                 len: _,
                 text: _,
