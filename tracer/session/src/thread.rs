@@ -307,11 +307,10 @@ impl<S: DeliverySink> SessionThread<S> {
             if !row.protocol.as_ref().is_some_and(|name| name.is_encrypted) {
                 continue;
             }
-            let reason = |pid: &Pid| {
-                let access = self.capture.tls_access(*pid)?;
-                Some(format!("{} (PID {}): {access}", machine::name(pid.0), pid.0))
+            let reason = |(pid, name): &(Pid, String)| {
+                Some(format!("{name} (PID {}): {}", pid.0, self.capture.tls_access(*pid)?))
             };
-            row.not_read = Some(row.pids.iter().filter_map(reason).collect());
+            row.not_read = Some(row.ends.iter().filter_map(reason).collect());
         }
     }
 

@@ -57,7 +57,8 @@ impl fmt::Display for TlsAccess {
 /// A file's name, without its folder. A replaced file's ends with ` (deleted)`.
 fn short(file: &str) -> String {
     let name = file.rsplit('/').next().unwrap_or(file);
-    name.strip_suffix(" (deleted)").map_or_else(|| name.to_owned(), |name| format!("{name} (replaced on disk)"))
+    name.strip_suffix(" (deleted)")
+        .map_or_else(|| name.to_owned(), |name| format!("{name} (replaced on disk)"))
 }
 
 /// Why a process without functions that can be probed cannot be read.
@@ -77,7 +78,9 @@ fn of_program(program: &CodeFile) -> Option<TlsAccess> {
         let range = elf.section_by_name(section).and_then(|section| section.file_range());
         range.is_some_and(|(start, len)| contains(&file, start, len, name.as_bytes()))
     };
-    if has(".gopclntab", "crypto/tls.(*Conn).Write") || has(".data.rel.ro.gopclntab", "crypto/tls.(*Conn).Write") {
+    if has(".gopclntab", "crypto/tls.(*Conn).Write")
+        || has(".data.rel.ro.gopclntab", "crypto/tls.(*Conn).Write")
+    {
         return Some(TlsAccess::StrippedGo);
     }
     let libraries = [

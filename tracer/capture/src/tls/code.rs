@@ -33,7 +33,8 @@ pub struct Code<'a> {
 impl<'a> Code<'a> {
     /// That of `elf`, which was read from `file`.
     pub fn of<'data, R: ReadRef<'data>>(file: &'a File, elf: &object::File<'data, R>) -> Code<'a> {
-        let is_code = |flags| matches!(flags, SegmentFlags::Elf { p_flags } if p_flags & elf::PF_X != 0);
+        let is_code =
+            |flags| matches!(flags, SegmentFlags::Elf { p_flags } if p_flags & elf::PF_X != 0);
         let parts = elf.segments().filter(|segment| is_code(segment.flags())).map(|segment| {
             let (start, len) = segment.file_range();
             let first = segment.address();

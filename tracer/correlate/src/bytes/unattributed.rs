@@ -38,8 +38,8 @@ pub struct UnknownTraffic {
     pub server: Option<String>,
     /// The clients' processes; a few.
     pub clients: Vec<String>,
-    /// The processes at both ends that are here; a few.
-    pub pids: Vec<Pid>,
+    /// The processes at both ends that are here, with their names; a few.
+    pub ends: Vec<(Pid, String)>,
     /// Encrypted: why its text is not read, although text is read where it can be, by process. `None` if no text is read at all.
     pub not_read: Option<Vec<String>>,
     /// At least one of the connections was open before observation began.
@@ -134,10 +134,10 @@ fn merge(row: &mut UnknownTraffic, other: UnknownTraffic) {
             row.clients.push(client);
         }
     }
-    for pid in other.pids {
+    for end in other.ends {
         // The server, and as many clients.
-        if row.pids.len() <= CLIENTS && !row.pids.contains(&pid) {
-            row.pids.push(pid);
+        if row.ends.len() <= CLIENTS && !row.ends.contains(&end) {
+            row.ends.push(end);
         }
     }
 }

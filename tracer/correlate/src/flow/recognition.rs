@@ -213,9 +213,8 @@ impl Conversation {
             let kept = std::mem::take(&mut kept[side as usize]);
             // Where a flow begins, a PDU does.
             let first = kept.packets.front().map(|first| first.at);
-            let is_opening = first == Some(Offset::START)
-                && self.flow(side).isn.is_some()
-                && self.tls.is_none();
+            let is_opening =
+                first == Some(Offset::START) && self.flow(side).isn.is_some() && self.tls.is_none();
             let best = best.filter(|_| !is_opening);
             let start = if is_opening { first } else { best.map(|best| best.start) };
             self.skipped.grow(kept.lost);

@@ -31,6 +31,7 @@ mod room;
 mod round_trips;
 mod span;
 mod taken;
+mod tls;
 mod udp;
 mod unseen;
 mod words;

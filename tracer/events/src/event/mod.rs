@@ -78,7 +78,9 @@ impl Body<'_> {
     pub fn probe(&self) -> Option<Probe> {
         Some(match self {
             Body::Socket(_) | Body::Closed(_) => Probe::Socket,
-            Body::Send(_) | Body::Plain(PlainText { place: TextPlace::Sent { .. }, .. }) => Probe::Send,
+            Body::Send(_) | Body::Plain(PlainText { place: TextPlace::Sent { .. }, .. }) => {
+                Probe::Send
+            }
             Body::Read(_) | Body::Plain(_) => Probe::Read,
             Body::Ready(_) => Probe::Ready,
             Body::Packet(Packet { hook: PacketHook::Xmit, .. }) => Probe::Xmit,

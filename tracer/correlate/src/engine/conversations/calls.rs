@@ -12,8 +12,8 @@ use crate::join::Assemblies;
 use crate::marks::{Marks, Sending};
 use crate::threads::Threads;
 use wirelap_events::{
-    ByteRange, FlowKey, Nanos, Offset, PacketHook, Probe, ReadCall, ReadKind, Ready,
-    ReadyKind, Saturate, SendCall, SendKind, Socket, SocketId, SocketOrigin, Transport, TxState,
+    ByteRange, FlowKey, Nanos, Offset, PacketHook, Probe, ReadCall, ReadKind, Ready, ReadyKind,
+    Saturate, SendCall, SendKind, Socket, SocketId, SocketOrigin, Transport, TxState,
 };
 use wirelap_protocols::{Protocol, Side};
 

@@ -38,7 +38,8 @@ impl Conversations {
         let key = conversation.flow(serves).key;
         let down = Direction { side: serves, ..direction };
         let process = |direction| Some(self.sockets.name(self.sender_of(direction)?)?.to_owned());
-        let pids = [down, down.back()].into_iter().filter_map(|end| self.sender_of(end));
+        let name = |pid| (pid, self.sockets.name(pid).unwrap_or_default().to_owned());
+        let ends = [down, down.back()].into_iter().filter_map(|end| self.sender_of(end)).map(name);
         let [from_server, to_server] =
             [down, down.back()].map(|direction| conversation.unread.bytes[direction.side as usize]);
         UnknownTraffic {
@@ -47,7 +48,7 @@ impl Conversations {
             endpoint: Some(key.src),
             server: process(down),
             clients: process(down.back()).into_iter().collect(),
-            pids: pids.collect(),
+            ends: ends.collect(),
             not_read: None,
             joined_late: conversation.flows.iter().all(|flow| flow.isn.is_none()),
             connections: 1,

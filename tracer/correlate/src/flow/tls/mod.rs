@@ -23,8 +23,8 @@ use super::conversation::{Conversation, State};
 use super::head::FirstBytes;
 use super::output::DecoderOutput;
 use super::reassembly::Piece;
-use lane::{Lane, WaitingRecord};
 pub use lane::ReadPlace;
+use lane::{Lane, WaitingRecord};
 use wirelap_events::{ByteRange, Offset, PlainText, Total};
 use wirelap_protocols::Side;
 
@@ -153,4 +153,3 @@ impl Conversation {
         }
     }
 }
-

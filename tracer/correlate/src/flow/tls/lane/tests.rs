@@ -147,9 +147,7 @@ fn what_is_read_ahead_lies_in_the_records_one_after_the_other() {
     let bytes = [record(200), record(10), record(6)].concat();
     lane.passes(Piece::Bytes { at: at(0), bytes: &bytes, missing: 0 });
     let ahead = |taken| ReadPlace { end: at(282), taken, ahead: true };
-    for (taken, start, text) in
-        [(282, 0, &b"0123456789"[..]), (0, 10, b"abc"), (0, 13, b"def")]
-    {
+    for (taken, start, text) in [(282, 0, &b"0123456789"[..]), (0, 10, b"abc"), (0, 13, b"def")] {
         assert!(lane.read(&ahead(taken), &plain(start, text)).is_some());
     }
     assert_eq!(place(&lane, 0, 10), (222, 254));
