@@ -109,7 +109,7 @@ struct tls_read {
 	__u32 end;    /* one past what was read from it */
 	__u32 taken;  /* bytes read from it */
 	__u8 ahead;   /* the library reads as much as there is, not record by record */
-	__u8 torn;    /* its thread has begun another call: it has coroutines, and what else it read is not known */
+	__u8 torn; /* its thread has begun another call: it has coroutines, and what else it read is not known */
 	__u8 unused[6];
 };
 
@@ -289,7 +289,8 @@ static __always_inline int end_tls_read(struct tls_writer id, __u64 returned)
 	if (result <= 0 || !is_open())
 		return 0;
 	len = result;
-	if (read.len_at && (result != 1 || bpf_probe_read_user(&len, sizeof(len), (void *)read.len_at)))
+	if (read.len_at &&
+	    (result != 1 || bpf_probe_read_user(&len, sizeof(len), (void *)read.len_at)))
 		return 0;
 	if (!len || len > TLS_LONGEST)
 		return 0;

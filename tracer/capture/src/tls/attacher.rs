@@ -8,7 +8,7 @@ use crate::attach::Link;
 use crate::error::with_causes;
 use aya::Ebpf;
 use aya::programs::uprobe::UProbeScope;
-use aya::programs::{ProbeKind, ProgramError, UProbe};
+use aya::programs::{ProgramError, UProbe};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -24,6 +24,13 @@ enum Outcome {
     Attached,
     /// The kernel refuses the probes.
     Refused(String),
+}
+
+/// A loaded program apart from its object, so that it can go to another thread.
+#[allow(unsafe_code)]
+fn apart(loaded: &UProbe, name: &'static str) -> Result<UProbe, ProgramError> {
+    // SAFETY: the program in the kernel is the one that was loaded as a uprobe, and its kind is not changed.
+    unsafe { UProbe::from_program_info(loaded.info()?, name.into(), loaded.kind()) }
 }
 
 /// Attaches the programs to files, each once. Dropping it detaches them.
@@ -44,12 +51,7 @@ impl Attacher {
             let loaded: &mut UProbe =
                 ebpf.program_mut(name).ok_or(ProgramError::NotLoaded)?.try_into()?;
             loaded.load()?;
-            // One that does not belong to the object can go to another thread.
-            // SAFETY: the program was loaded as a uprobe, and none of these is a uretprobe.
-            let own = unsafe {
-                UProbe::from_program_info(loaded.info()?, name.into(), ProbeKind::Entry)
-            }?;
-            programs.insert(name, own);
+            programs.insert(name, apart(loaded, name)?);
         }
         Ok(Attacher { programs, links: Vec::new(), files: BTreeMap::new() })
     }

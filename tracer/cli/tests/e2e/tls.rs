@@ -43,7 +43,8 @@ fn broker(folder: &Path, port: u16) -> Foreign {
 
 /// Subscribes and publishes `count` messages, which all arrive.
 fn exchange(folder: &Path, port: u16, version: &str, count: usize) {
-    let tls = format!("--cafile cert.pem --insecure --tls-version {version} -p {port} -h localhost");
+    let tls =
+        format!("--cafile cert.pem --insecure --tls-version {version} -p {port} -h localhost");
     // The first message is kept by the broker, so that it tells when the subscription is in force.
     let probe = format!("{tls} -t wirelap/ready -r -m ready");
     assert!(foreign(folder, "mosquitto_pub", &probe).0.wait().unwrap().success());
@@ -62,7 +63,10 @@ fn exchange(folder: &Path, port: u16, version: &str, count: usize) {
     }
     drop(input);
     assert!(publisher.0.wait().unwrap().success());
-    poll("all messages", LONG, || subscriber.0.try_wait().unwrap()).success().then_some(()).unwrap();
+    poll("all messages", LONG, || subscriber.0.try_wait().unwrap())
+        .success()
+        .then_some(())
+        .unwrap();
 }
 
 /// Waits until wirelap traces.
@@ -80,7 +84,10 @@ fn report_of(run: Running, bench: &Bench) -> (Value, String) {
 /// Every file that a run has left among its results.
 fn written(folder: &Path) -> Vec<u8> {
     let files = fs::read_dir(folder).unwrap().flatten();
-    files.filter(|file| file.file_name() != "wirelap").flat_map(|file| fs::read(file.path()).unwrap()).collect()
+    files
+        .filter(|file| file.file_name() != "wirelap")
+        .flat_map(|file| fs::read(file.path()).unwrap())
+        .collect()
 }
 
 #[test]
@@ -90,8 +97,7 @@ fn messages_in_tls_are_followed_and_their_text_is_in_no_file() {
         let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
         let _broker = broker(folder.path(), port);
         let recording = bench.file("seen.pcapng");
-        let words =
-            format!("live --plain --tls --ports {port} --pcapng {}", recording.display());
+        let words = format!("live --plain --tls --ports {port} --pcapng {}", recording.display());
         let run = bench.wirelap(&words).json().start();
         until_tracing(&run);
         exchange(folder.path(), port, version, 50);

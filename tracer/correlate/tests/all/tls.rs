@@ -34,7 +34,13 @@ impl Encrypted {
         [vec![kind, 3, 3, high, low], self.random.bytes(body)].concat()
     }
 
-    fn plain(&mut self, at: (TaskId, wirelap_events::SocketId), place: TextPlace, start: u32, text: &[u8]) {
+    fn plain(
+        &mut self,
+        at: (TaskId, wirelap_events::SocketId),
+        place: TextPlace,
+        start: u32,
+        text: &[u8],
+    ) {
         let plain = PlainText {
             socket: at.1,
             task: at.0,
