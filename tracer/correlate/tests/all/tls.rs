@@ -98,8 +98,8 @@ fn played(told: Told) -> Played {
     let (_, mut subscriber) = all.connect(30, "sub");
     for n in 0..5 {
         let bytes = publish("t", &payload(stamp(n), 64));
-        all.message(&mut publisher.0, &bytes);
-        all.message(&mut subscriber.1, &bytes);
+        all.message(&mut publisher, &bytes);
+        all.message(&mut subscriber, &bytes);
     }
     Played::of(&all.world)
 }
