@@ -106,7 +106,7 @@ fn after_arm64(bytes: &[u8], at: u64) -> Then {
             Then::Return
         }
         // BR and its authenticated forms; BRK; UDF
-        _ if word & 0xfedf_f000 == 0xd61f_0000
+        _ if word & 0xfeff_f000 == 0xd61f_0000
             || word & 0xffe0_001f == 0xd420_0000
             || word >> 16 == 0 =>
         {
