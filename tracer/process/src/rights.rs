@@ -76,9 +76,9 @@ pub fn confine_tracer() {
     let _ = forbid_changes();
 }
 
-/// The capabilities that attaching to the libraries of other programs needs besides: for uprobes (`kernel/events/core.c`
-/// `perf_uprobe_event_init()`), and to read what programs have mapped.
-const ATTACH_TO_PROGRAMS: CapabilitySet =
+/// The capabilities that attaching to the libraries of other programs needs besides, also while tracing goes on: for uprobes
+/// (`kernel/events/core.c` `perf_uprobe_event_init()`), and to read what programs have mapped.
+pub const ATTACH_TO_PROGRAMS: CapabilitySet =
     CapabilitySet::SYS_ADMIN.union(CapabilitySet::SYS_PTRACE).union(CapabilitySet::DAC_READ_SEARCH);
 
 /// Gives up what wirelap does not need to trace and to attach to the libraries of other programs. Landlock would hide these

@@ -20,7 +20,7 @@ use wirelap_capture::{Capture, CaptureError, MAX_BATCH, ProbeCounters, Urgency};
 use wirelap_correlate::{
     Correlator, DeliverySink, Evidence, Group, ProbeEvents, ProbeLoss, Snapshot, TracerCost, Trust,
 };
-use wirelap_events::{Body, Cpu, Event, Nanos};
+use wirelap_events::{Body, Cpu, Event, Nanos, Pid};
 use wirelap_recording::{KeptEvents, Recorder};
 
 /// The longest wait for events before commands are handled.
@@ -300,6 +300,7 @@ impl<S: DeliverySink> SessionThread<S> {
             process.ended = meter.has_ended();
         }
         self.meters = meters;
+        self.say_why_not_read(&mut snapshot);
         snapshot.groups.iter_mut().for_each(Group::check_verdicts);
         snapshot
     }
@@ -310,6 +311,22 @@ impl<S: DeliverySink> SessionThread<S> {
         let mut notes = PlaceNotes { recorder: self.recorder.as_mut(), kept: self.kept.as_mut() };
         let pids = processes.map(|process| process.pid);
         self.places.refresh(pids, &mut self.correlator, &mut notes);
+    }
+
+    /// Says for encrypted traffic why its text is not read, if text is read at all.
+    fn say_why_not_read(&self, snapshot: &mut Snapshot) {
+        if !self.capture.reads_tls() {
+            return;
+        }
+        for row in &mut snapshot.unknown.rows {
+            if !row.protocol.as_ref().is_some_and(|name| name.is_encrypted) {
+                continue;
+            }
+            let reason = |(pid, name): &(Pid, String)| {
+                Some(format!("{name} (PID {}): {}", pid.0, self.capture.tls_access(*pid)?))
+            };
+            row.not_read = Some(row.ends.iter().filter_map(reason).collect());
+        }
     }
 
     /// What each probe has lost and filtered, by its own counters.

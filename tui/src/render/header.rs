@@ -21,6 +21,10 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     } else {
         spans.push(Span::raw(format!("  {}", text::clock(snapshot.at - snapshot.since))));
     }
+    if app.probe_setup().reads_tls && !app.is_replay() {
+        spans.push(Span::raw("  "));
+        spans.push(Span::styled(words::READS_TLS, theme.state()));
+    }
     if app.is_paused() {
         spans.push(Span::raw("  "));
         spans.push(Span::styled(" PAUSED ", theme.state()));

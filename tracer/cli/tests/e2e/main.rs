@@ -26,6 +26,7 @@ mod rights;
 mod screen;
 mod soak;
 mod terminal;
+mod tls;
 mod why;
 mod workloads;
 

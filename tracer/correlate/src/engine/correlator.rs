@@ -72,7 +72,10 @@ impl Correlator {
                 let assemblies = self.deliveries.assemblies_mut();
                 self.conversations.send(at, send, threads, assemblies, totals);
             }
-            Body::Plain(plain) => self.conversations.plain(plain, &mut self.accounts.totals),
+            Body::Plain(plain) => {
+                let direction = self.conversations.plain(at, plain, &mut self.accounts);
+                self.take_found(at, direction);
+            }
             Body::Read(read) => {
                 let mut out = ReadOutput {
                     assemblies: self.deliveries.assemblies_mut(),

@@ -42,6 +42,7 @@ pub use reassembly::{Piece, Reassembly};
 pub use requests::{PendingRelease, Request};
 pub use round_trips::{Departure, FoundExchange, RoundTrip, UnreadReply};
 pub use table::FlowTable;
+pub use tls::ReadPlace;
 pub use topics::Topics;
 pub use translation::{COMPARED, RecentPackets};
 pub use window::Claim;

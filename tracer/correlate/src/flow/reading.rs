@@ -69,7 +69,8 @@ impl Conversation {
 
     /// The next bytes of one direction.
     fn piece(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
-        if self.tls.is_some() {
+        if let Some(tls) = &mut self.tls {
+            tls.passes(side, piece);
             self.read_texts(side, piece.end(), found);
         } else {
             self.read(side, piece, found);

@@ -35,6 +35,7 @@ mod round_trips;
 mod slow;
 mod span;
 mod taken;
+mod tls;
 mod udp;
 mod unseen;
 mod words;

@@ -155,15 +155,7 @@ impl Renumbering {
                 queued: _,
                 tcp: _,
             }) => self.flow(key),
-            Body::Plain(PlainText {
-                socket,
-                task,
-                start: _,
-                record_len: _,
-                text_start: _,
-                len: _,
-                text: _,
-            }) => {
+            Body::Plain(PlainText { socket, task, place: _, text_start: _, len: _, text: _ }) => {
                 self.socket(socket);
                 self.thread(task);
             }

@@ -7,6 +7,7 @@ mod packets;
 mod reads;
 mod room;
 mod tcp;
+mod texts;
 mod udp;
 mod unite;
 mod unknown;
