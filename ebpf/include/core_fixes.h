@@ -213,10 +213,12 @@ const volatile __u8 have_task_regs = 0;
 struct pt_regs___x86 {
 	unsigned long r14;
 	unsigned long orig_ax;
+	unsigned long sp;
 } __attribute__((preserve_access_index));
 
 struct pt_regs___arm64 {
 	__u64 regs[31];
+	__u64 sp;
 	int syscallno;
 } __attribute__((preserve_access_index));
 
@@ -246,6 +248,21 @@ static __always_inline __u64 goroutine_of(struct task_struct *task)
 		return BPF_CORE_READ((struct pt_regs___x86 *)regs, r14);
 	if (bpf_core_field_exists(struct pt_regs___arm64, syscallno))
 		return BPF_CORE_READ((struct pt_regs___arm64 *)regs, regs[28]);
+	return 0;
+}
+
+/* The stack pointer where a thread made its system call; 0 if it is not known. */
+static __always_inline __u64 user_stack(struct task_struct *task)
+{
+	void *regs;
+
+	if (!have_task_regs)
+		return 0;
+	regs = (void *)bpf_task_pt_regs(task);
+	if (bpf_core_field_exists(struct pt_regs___x86, orig_ax))
+		return BPF_CORE_READ((struct pt_regs___x86 *)regs, sp);
+	if (bpf_core_field_exists(struct pt_regs___arm64, syscallno))
+		return BPF_CORE_READ((struct pt_regs___arm64 *)regs, sp);
 	return 0;
 }
 

@@ -41,6 +41,7 @@ enum wl_kind {
 	WL_WAKE_SHARED = 15,
 	WL_QUOTA = 16,
 	WL_PLAIN = 17,
+	WL_PLAIN_READ = 18,
 };
 
 enum wl_origin {
@@ -59,6 +60,7 @@ enum wl_flag {
 	WL_FRAGMENT = 16, /* wl_packet: an IP fragment of a datagram */
 	WL_REFUSED = 32,  /* wl_packet: an ICMP error about a packet of the other direction */
 	WL_OUTWARD = 64,  /* wl_drop: the packet had not left its socket's host yet */
+	WL_AHEAD = 128,   /* wl_plain: what was read from the socket may go beyond the record */
 };
 
 /* wl_wake.off_cpu. */
@@ -162,13 +164,13 @@ struct wl_send {
 	struct wl_tx tx; /* streams */
 };
 
-/* The text of a TLS record that a thread is about to send; the text itself follows. */
+/* The text of a TLS record that a thread is about to send, or has read (WL_PLAIN_READ); the text itself follows. */
 struct wl_plain {
 	struct wl_head head; /* captured: bytes of the text after the record */
 	__u64 cookie;
 	struct wl_task task;
-	__u32 start; /* of the TLS record in the stream */
-	__u32 record_len;
+	__u32 start; /* of the TLS record in the stream; read: one past what was read from the socket */
+	__u32 bytes; /* of the TLS record; read: bytes read from the socket for this text */
 	__u32 text_len;
 	__u32 text_start; /* bytes of the socket's text before this one, modulo 2^32 */
 };

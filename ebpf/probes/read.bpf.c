@@ -64,6 +64,12 @@ static __always_inline void read_done(struct sock *sk, int ret, int flags)
 		return;
 	}
 	emit_read(sk, state, task, ret, &packet);
+	if (read_tls && sk->sk_protocol == IPPROTO_TCP) {
+		struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);
+
+		if (tcp)
+			note_tls_read(task, state->cookie, end_of_data(sk, tcp), ret);
+	}
 }
 
 /* net/socket.c sock_recvmsg(), since 6.3. */

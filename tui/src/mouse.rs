@@ -5,6 +5,7 @@ use crate::layout::{self, PanelAreas, split_top, window};
 use crate::render::{self, ScreenAreas, distribution, footer, stages, table::TableParts, tabs};
 use crossterm::event::{KeyCode, MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
+use wirelap_correlate::Dimension;
 use wirelap_events::Nanos;
 
 /// Lines that a step of the wheel scrolls.
@@ -78,6 +79,13 @@ impl App {
                 self.toggle_column(line);
                 Action::Redraw
             }
+            Overlay::Grouping(selected, chosen) => {
+                let Some(line) = line_at(at, (body, 1), Dimension::ALL.len(), selected) else {
+                    return Action::Ignore;
+                };
+                self.toggle_grouping(line, chosen);
+                Action::Redraw
+            }
             Overlay::Filter(..) => {
                 self.set_overlay(None);
                 Action::Redraw
@@ -137,7 +145,8 @@ impl App {
         let inside = |area: Option<Rect>| area.is_some_and(|area| area.contains(at));
         let is_list = inside(areas.table)
             || inside(areas.stages)
-            || (inside(areas.whole) && matches!(self.view(), View::Messages | View::Log));
+            || (inside(areas.whole)
+                && matches!(self.view(), View::Messages | View::Log | View::ByName));
         match self.overlay().cloned() {
             Some(Overlay::Palette(mut input)) => {
                 let last = palette(self, &input.text).len().saturating_sub(1);
@@ -148,6 +157,10 @@ impl App {
                 let last = self.columns().entries().len().saturating_sub(1);
                 let selected = selected.saturating_add_signed(down.into()).min(last);
                 self.set_overlay(Some(Overlay::Columns(selected)));
+            }
+            Some(Overlay::Grouping(..)) => {
+                let key = if down > 0 { KeyCode::Down } else { KeyCode::Up };
+                return self.on_key(key.into());
             }
             Some(Overlay::Filter(..)) => return Action::Ignore,
             Some(Overlay::Experiments) if screen.workloads.contains(at) => {

@@ -8,6 +8,9 @@ use wirelap_events::{Nanos, SampleStatus};
 use wirelap_history::{Message, MessageFate};
 use wirelap_report::words::snapshot_notes;
 
+/// The sign that the text of TLS is read from the memory of programs.
+pub const READS_TLS: &str = " READS TLS TEXT ";
+
 /// What became of a message, in at most fifteen columns.
 pub fn fate(message: &Message) -> &'static str {
     let is_warmup = message.delivery.stamp.is_some_and(|stamp| stamp.warmup);

@@ -10,12 +10,13 @@ use ratatui::backend::TestBackend;
 use ratatui::layout::Rect;
 use std::sync::Arc;
 use wirelap_correlate::snapshot::{
-    Cause, Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint, HolderShare, Holes,
-    Overdue, Overhead, Part, Period, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity,
-    Snapshot, SnapshotNote, Summary, Tail, TailRow, Trust, UnixClients, Unknown, UnknownTraffic,
-    Unseen, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
+    Breakdown, BreakdownRow, Cause, Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint,
+    HolderShare, Holes, Lag, LagHolder, Overdue, Overhead, Part, Period, ProbeLoss, Process, Rate,
+    Scheduling, SegmentStat, Severity, SlowSubscriber, SlowSubscribers, Snapshot, SnapshotNote,
+    Summary, Tail, TailRow, Trust, UnixClients, Unknown, UnknownTraffic, Unseen, Verdict,
+    VerdictKind, Whereabouts, Why, WorstMessage,
 };
-use wirelap_correlate::{Circumstance, Clause, CpuHolders, ForeignName, Remedy};
+use wirelap_correlate::{Circumstance, Clause, CpuHolders, Dimension, ForeignName, Remedy};
 use wirelap_events::{
     Circumstances, Comm, Cpu, Delivery, FlowKey, FlowRange, GroupId, Holder, Hop, Leg, MessageId,
     Nanos, NetNs, Pid, Probe, Segment, Stage, StageTimes, TaskId, Tid, Transport,
@@ -69,7 +70,7 @@ prop_compose! {
         let [sleeps, preemptions, migrations] = switches;
         let scheduling = Scheduling { run_queue, sleeps, preemptions, migrations };
         let unix = unix.map(|(path, connections)| UnixClients { path, connections });
-        Process { role, pid: Pid(pid), comm, cpu_share, rss_bytes, ended: pid % 2 == 0, scheduling, unix }
+        Process { role, pid: Pid(pid), comm, cpu_share, rss_bytes, ended: pid % 2 == 0, scheduling, unix, ..Process::default() }
     }
 }
 
@@ -299,10 +300,36 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn by_name()(
+        names in prop::collection::vec(prop::option::of(any::<String>()), 2), counts in prop::array::uniform3(count()),
+        one_way in summary(),
+    ) -> BreakdownRow {
+        let [sent, delivered, payload_bytes] = counts;
+        BreakdownRow { names, sent, delivered, matched: delivered, payload_bytes, one_way }
+    }
+}
+
+prop_compose! {
+    fn slow()(
+        names in prop::array::uniform3(prop::option::of(any::<String>())), counts in prop::array::uniform3(count()),
+        times in prop::array::uniform2(nanos()), is_now: bool,
+    ) -> SlowSubscriber {
+        let [unsent, in_network, unread] = counts;
+        let [client, process, topic] = names;
+        let lag = Lag { unsent, in_network, unread, oldest: times[0], holder: LagHolder::Network };
+        SlowSubscriber {
+            group: GroupId(0), client, process, address: ([127, 0, 0, 1], 1883).into(), topic,
+            now: is_now.then_some(lag), most: lag, most_at: times[1],
+        }
+    }
+}
+
+prop_compose! {
     fn snapshot()(
         at in nanos(), since in nanos(), groups in prop::collection::vec(group(), 0..6),
         coverage in float(), window_share in float(), lost in count(), bytes in count(),
-        unknown_sockets in prop::option::of(count()), traffic in prop::collection::vec(traffic(), 0..7),
+        unknown_sockets in prop::option::of(count()), breakdown in prop::option::of(prop::collection::vec(by_name(), 0..30)),
+        slow in prop::collection::vec(slow(), 0..5), traffic in prop::collection::vec(traffic(), 0..7),
     ) -> Snapshot {
         let trust = Trust {
             coverage, window_share, events: bytes, uncaptured_bytes: bytes, undecoded_bytes: lost,
@@ -313,7 +340,17 @@ prop_compose! {
         let notes = unknown_sockets.map(|events| SnapshotNote::UnknownSockets { events });
         let unknown = Unknown { rows: traffic, other_connections: lost, other_bytes: bytes };
         let notes = notes.into_iter().collect();
-        Snapshot { at, since, groups, united: Vec::new(), breakdown: None, trust, notes, unknown }
+        let by = [Dimension::Topic, Dimension::Client];
+        let breakdown = breakdown.map(|rows| Breakdown {
+            by: by.to_vec(),
+            since,
+            rest: rows.first().cloned().unwrap_or_default(),
+            rest_rows: rows.len() as u64,
+            rows,
+            ..Breakdown::default()
+        });
+        let slow = SlowSubscribers { behind: slow.len() as u64, more: 3, listed: slow };
+        Snapshot { at, since, groups, united: Vec::new(), breakdown, slow, trust, notes, unknown }
     }
 }
 
@@ -416,7 +453,7 @@ proptest! {
 #[test]
 fn every_size_is_drawn() {
     for snapshot in [snapshots::many(40), snapshots::degraded(), snapshots::empty(0)] {
-        for keys in ["", "?", "\n", "w", "x", "7", "8", "9", "0"] {
+        for keys in ["", "?", "\n", "w", "x", "7", "8", "9", "0", "g", "g\n"] {
             let mut app = App::new();
             app.update(Arc::new(snapshot.clone()));
             for key in keys.chars() {

@@ -38,6 +38,7 @@ fn setup() -> ProbeSetup {
             ),
         ],
         ring_bytes: Some(64 << 20),
+        reads_tls: false,
     }
 }
 
@@ -67,6 +68,16 @@ fn traffic(port: u16, server: &str, bytes: u64) -> UnknownTraffic {
         bit_per_s: 12_345_678.0,
         ..UnknownTraffic::default()
     }
+}
+
+/// Whoever looks at the screen sees that messages inside TLS are read.
+#[test]
+fn the_first_line_says_that_the_text_of_tls_is_read() {
+    let mut app = app((1..4).map(snapshots::five), &[]);
+    let first = |app: &App| text(app, (80, 24)).lines().next().unwrap_or_default().to_owned();
+    assert!(!first(&app).contains("TLS"));
+    app.set_probe_setup(ProbeSetup { reads_tls: true, ..setup() });
+    assert!(first(&app).contains(" READS TLS TEXT "), "{}", first(&app));
 }
 
 #[test]

@@ -6,7 +6,8 @@ use crate::hooks::{
     PAYLOAD_FROM_CGROUP, ProbeProgram, RefusedHook,
 };
 use crate::object::{self, Symbols};
-use crate::{AttachError, CaptureError, Config, Datagrams, filter, kernel, tls};
+use crate::tls::{self, TlsWatch};
+use crate::{AttachError, CaptureError, Config, Datagrams, filter, kernel};
 use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use rustix::io::Errno;
@@ -68,6 +69,8 @@ pub(crate) struct Attached {
     pub joins_payload: bool,
     /// The hooks that are loaded and will be attached when they are needed.
     pub later: Vec<(AttachTime, &'static ObservationHook)>,
+    /// Looks at the programs that open sockets, if the text of TLS is to be read.
+    pub tls: Option<TlsWatch>,
 }
 
 pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
@@ -116,12 +119,13 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     let joins_payload = payload.hook == Some(PAYLOAD_FROM_CGROUP.name);
     hooks.push(payload);
     hooks.push(kernel::quota_hook(&btf));
+    let mut tls = None;
     if config.tls {
-        let (hook, probes) = tls::attach(&mut ebpf);
+        let (hook, watch) = tls::attach(&mut ebpf);
         hooks.push(hook);
-        links.insert("tls", Box::new(probes));
+        tls = watch;
     }
-    Ok(Attached { ebpf, links, hooks, joins_payload, later })
+    Ok(Attached { ebpf, links, hooks, joins_payload, later, tls })
 }
 
 fn check(config: &Config) -> Result<(), AttachError> {
@@ -143,11 +147,17 @@ pub(crate) fn read_btf() -> Result<Btf, AttachError> {
     Ok(Btf::from_sys_fs()?)
 }
 
+/// Connections that libraries of TLS may read from at the same time.
+const TLS_SESSIONS: u32 = 1 << 16;
+
 fn load(config: &Config, btf: &Btf, symbols: Symbols) -> Result<Ebpf, AttachError> {
     let object = object::patch(wirelap_ebpf::OBJECT, symbols.dynptr_from_skb);
     let globals = Globals::new(config, symbols)?;
     let mut loader = EbpfLoader::new();
     loader.btf(Some(btf)).allow_unsupported_maps().map_max_entries("ring", config.ring_bytes);
+    if config.tls {
+        loader.map_max_entries("tls_sessions", TLS_SESSIONS);
+    }
     globals.apply(&mut loader);
     loader.load(&object).map_err(|error| {
         if is_out_of_memory(&error) {

@@ -38,4 +38,5 @@ pub use decode::UnixConnection;
 pub use doctor::Doctor;
 pub use error::{AttachError, CaptureError};
 pub use hooks::ChosenHook;
+pub use tls::{TLS_TEXT, TlsAccess};
 pub use urgency::Urgency;

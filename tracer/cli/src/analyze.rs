@@ -75,7 +75,7 @@ pub fn run(args: &AnalyzeArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::of(args.json.iter().chain(&args.annotate), args.force)?;
     let json = Json::open(args.json.as_deref(), &outputs)?;
     let mut replay = Replay::new(&args.decode, NoFollower);
-    replay.by(&args.breakdown.by);
+    replay.breakdown(args.breakdown.query());
     if let Some(copy) = &args.annotate {
         if let Some(path) = args.files.iter().find(|path| is_same(path, copy)) {
             return Err(Failure::Usage(format!(

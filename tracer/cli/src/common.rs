@@ -4,7 +4,7 @@ use crate::quantity;
 use clap::Args;
 use std::path::PathBuf;
 use wirelap_contract::{LinkReliability, LinkTransport, Topology, spec};
-use wirelap_correlate::Dimension;
+use wirelap_correlate::{BreakdownQuery, Dimension, RowFigure};
 use wirelap_events::Pid;
 use wirelap_experiment::WorkloadOptions;
 use wirelap_report::Breakdown;
@@ -165,18 +165,34 @@ impl FilterArgs {
 /// Rows by topic, client and so on.
 #[derive(Clone, Debug, Default, Args)]
 pub struct BreakdownArgs {
-    /// Also list the messages by topic, client, connection, process, host, protocol or broker; up to four, separated by commas, are
-    /// nested. Client, connection, process and host are those of the publisher for what is sent, and those of the subscriber for what
-    /// is delivered
+    /// Also list the messages by topic, client, connection, process, container (or pod, or unit), host, protocol or broker; up to four,
+    /// separated by commas, are nested. Client, connection, process, container and host are those of the publisher for what is sent, and
+    /// those of the subscriber for what is delivered
     #[arg(long, value_name = "WHAT,…", value_delimiter = ',', value_parser = quantity::dimension)]
     pub by: Vec<Dimension>,
 
-    /// Rows of --by that are listed in the table, those with the most messages; the rest is added up
+    /// Rows of --by that are listed in the table, the first in the order of --sort; the rest is added up
     #[arg(long, value_name = "N", requires = "by", default_value_t = LISTED, hide_default_value = false)]
     pub top: usize,
+
+    /// What the rows of --by are ordered by, the largest first: messages, sent, delivered, bytes, or the one-way latency's p50, p99 or
+    /// max
+    #[arg(long, value_name = "FIGURE", requires = "by", default_value = "messages", value_parser = quantity::row_figure)]
+    pub sort: RowFigure,
 }
 
 impl BreakdownArgs {
+    /// The rows that are asked for.
+    pub fn query(&self) -> BreakdownQuery {
+        BreakdownQuery { order: self.sort, ..BreakdownQuery::by(&self.by) }
+    }
+
+    /// What the rows are told apart by, separated by commas; `None` if none are asked for.
+    pub fn names(&self) -> Option<String> {
+        let names: Vec<&str> = self.by.iter().map(|by| by.name()).collect();
+        (!names.is_empty()).then(|| names.join(","))
+    }
+
     /// The table of the rows of a report, below an empty line; nothing without any.
     pub fn table(&self, breakdown: Option<&Breakdown>) -> String {
         breakdown.map(|rows| format!("\n{}", rows.table(self.top))).unwrap_or_default()

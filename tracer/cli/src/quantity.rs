@@ -1,6 +1,6 @@
 //! Parsers of quantities on the command line. Each error is the message that the user sees.
 
-use wirelap_correlate::Dimension;
+use wirelap_correlate::{Dimension, RowFigure};
 pub use wirelap_experiment::quantity::{bit_rate, bytes, payload, payload_size, rate, sampling};
 
 /// A number of bytes below 4 GiB.
@@ -54,6 +54,14 @@ mod tests {
 pub fn dimension(text: &str) -> Result<Dimension, String> {
     Dimension::of_name(text).ok_or_else(|| {
         let names: Vec<_> = Dimension::ALL.into_iter().map(Dimension::name).collect();
+        format!("there are {}", names.join(", "))
+    })
+}
+
+/// A figure of `--sort`.
+pub fn row_figure(text: &str) -> Result<RowFigure, String> {
+    RowFigure::of_name(text).ok_or_else(|| {
+        let names: Vec<_> = RowFigure::ALL.into_iter().map(RowFigure::name).collect();
         format!("there are {}", names.join(", "))
     })
 }

@@ -9,6 +9,7 @@ use flight::{FlightArgs, FlightRecorder};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use wirelap_correlate::BreakdownQuery;
 use wirelap_events::{Delivery, Nanos, PacketHook};
 use wirelap_process::Failure;
 use wirelap_process::Outputs;
@@ -241,7 +242,7 @@ fn tracing(args: &RecordArgs) -> SessionSettings {
         capture: args.filter.capture_config(&args.tracer),
         keep: None,
         decode: args.filter.decode.clone(),
-        by: Vec::new(),
+        breakdown: BreakdownQuery::default(),
         later: AttachLater::Nothing,
         alternates: false,
         drain: false,

@@ -1,7 +1,7 @@
 //! `wirelap run`: runs the trials one after the other, and writes a table and JSON.
 
 use crate::clients::ClientArgs;
-use crate::common::TracedWorkloadArgs;
+use crate::common::{BreakdownArgs, TracedWorkloadArgs};
 use crate::hosts::HostArgs;
 use crate::json::Json;
 use crate::parquet::MessageTable;
@@ -17,6 +17,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 use wirelap_compare::{Options, compare_ab};
+use wirelap_events::human;
 use wirelap_experiment::scenario::{self, ScenarioSettings, ScenarioSource, built_in};
 use wirelap_experiment::{
     Catalogue, ClientSizes, Earlier, FinishedRun, Installations, MAX_SEED, Means, Payload, Request,
@@ -189,6 +190,11 @@ pub struct RunArgs {
     /// Hosts of their own.
     #[command(flatten, next_help_heading = "Hosts")]
     pub hosts: HostArgs,
+
+    /// Rows by topic, client and so on, of each repetition.
+    #[command(flatten)]
+    pub breakdown: BreakdownArgs,
+
     /// Write one row for each message to this Parquet file, with its stages, segments and causes; all trials are in one file
     /// (wirelap must be built with the feature `parquet`)
     #[arg(long, value_name = "FILE")]
@@ -262,6 +268,7 @@ fn request(args: &RunArgs) -> Result<Request, Failure> {
         chosen: chosen(args),
         measure_cost: args.measure_cost,
         recording: args.pcapng.clone(),
+        breakdown: args.breakdown.query(),
         workloads: WorkloadOptions::from(&args.traced.workload),
         snap_bytes: args.traced.tracer.snap,
         ring_bytes: args.traced.tracer.ring_size,
@@ -284,6 +291,7 @@ fn chosen(args: &RunArgs) -> BTreeMap<String, String> {
         ("interface", (workload.interface != "lo").then(|| workload.interface.clone())),
         ("snap", (tracer.snap != 64 << 10).then(|| tracer.snap.to_string())),
         ("ring_size", (tracer.ring_size != 64 << 20).then(|| tracer.ring_size.to_string())),
+        ("by", args.breakdown.names()),
     ];
     all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
@@ -351,14 +359,14 @@ pub fn run(args: &RunArgs) -> Result<ExitCode, Failure> {
         sizes.add_to(&mut report);
     }
     let table = messages.finish();
-    let written = json.write(&report, &text_of(&report, args.explain));
+    let written = json.write(&report, &text_of(&report, args));
     let failures = failures.into_iter().chain(table.err()).chain(written.err());
     Failure::all(failures).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 /// The readable report, with the answers to the comparison of `--ab`.
-fn text_of(report: &RunReport, explain: bool) -> String {
-    let text = results_of(report, explain);
+fn text_of(report: &RunReport, args: &RunArgs) -> String {
+    let text = format!("{}{}", results_of(report, args.explain), rows_of(report, args));
     match compare_ab(report, &Options::default()) {
         Some(comparison) => format!("{text}\n{}", wirelap_compare::text(&comparison)),
         None => text,
@@ -368,6 +376,28 @@ fn text_of(report: &RunReport, explain: bool) -> String {
 /// The table with a few lines on each result, or with a page on each.
 fn results_of(report: &RunReport, explain: bool) -> String {
     if explain { table::explained(report) } else { table::render(report) }
+}
+
+/// The rows of each repetition.
+fn rows_of(report: &RunReport, args: &RunArgs) -> String {
+    let mut out = String::new();
+    for result in &report.results {
+        for repetition in &result.repetitions {
+            let Some(breakdown) = &repetition.breakdown else { continue };
+            let title =
+                format!("{}, {}", result.label(), human::bytes(result.payload_bytes as f64));
+            let rate = result.rate_msg_per_s.map(|rate| format!(", {} msg/s", human::count(rate)));
+            let rate = rate.unwrap_or_default();
+            let number = if result.repetitions.len() > 1 {
+                format!(", repetition {}", repetition.number)
+            } else {
+                String::new()
+            };
+            out.push_str(&format!("\n{title}{rate}{number}:"));
+            out.push_str(&args.breakdown.table(Some(breakdown)));
+        }
+    }
+    out
 }
 
 #[cfg(test)]

@@ -86,6 +86,7 @@ pub fn simulated(simulation: Simulation) -> RunReport {
         skipped: vec![],
         saturation_msg_per_s: vec![],
         breakdown: None,
+        slow_subscribers: None,
         notes: vec![],
         unknown: wirelap_report::Unknown::default(),
     }

@@ -1,6 +1,6 @@
 //! What the caller can set.
 
-use crate::breakdown::Dimension;
+use crate::breakdown::BreakdownQuery;
 use crate::tls_keys::TlsKeys;
 use std::net::IpAddr;
 use wirelap_events::{Nanos, NetNs, Pid};
@@ -27,8 +27,8 @@ pub struct Config {
     pub hosts: Vec<Host>,
     /// Deliveries tell their topic, and [`Correlator::topic`](crate::Correlator::topic) its name.
     pub topics: bool,
-    /// What the rows of [`Snapshot::breakdown`](crate::Snapshot::breakdown) are told apart by; empty for none.
-    pub by: Vec<Dimension>,
+    /// The rows of [`Snapshot::breakdown`](crate::Snapshot::breakdown).
+    pub breakdown: BreakdownQuery,
     /// Rows that the caller names.
     pub labels: Vec<Label>,
     /// Keys that TLS connections are read with.
@@ -58,7 +58,7 @@ impl Default for Config {
             wall: None,
             hosts: Vec::new(),
             topics: false,
-            by: Vec::new(),
+            breakdown: BreakdownQuery::default(),
             labels: Vec::new(),
             tls_keys: TlsKeys::default(),
             max_flows: 65_536,

@@ -23,6 +23,8 @@
 //!  marks      what the hooks saw of a flow's bytes, searchable by byte
 //!  threads    wakeups, time off the CPU, CPU quotas
 //!  bytes      the ledger of the device, and bytes that belong to no row by themselves
+//!  lag        subscribers that are behind
+//!  containers where processes run: container, pod or unit, and network namespace
 //!  breakdown  rows by topic, client and so on, if the user asks for them
 //!  stats      distributions, rates, the last seconds
 //!  ids        what names a direction, an end, a leg
@@ -36,10 +38,12 @@
 mod breakdown;
 mod bytes;
 mod config;
+mod containers;
 mod engine;
 mod flow;
 mod ids;
 mod join;
+mod lag;
 mod marks;
 mod rows;
 mod stats;
@@ -48,13 +52,18 @@ mod tls_keys;
 mod view;
 mod why;
 
-pub use breakdown::{Breakdown, BreakdownRow, Dimension, MAX_NESTED};
+pub use breakdown::{Breakdown, BreakdownQuery, BreakdownRow, Dimension, MAX_NESTED, RowFigure};
 pub use bytes::{
     Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
 };
 pub use config::{Config, Host, Label, Limits};
+pub use containers::{
+    CgroupRead, Container, ContainerKind, ContainerNames, NetworkNamespace, Place, Pod,
+    container_of,
+};
 pub use engine::{Correlator, DeliverySink};
 pub use flow::{Piece, Reassembly};
+pub use lag::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
 pub use rows::Counts;
 pub use stats::Distribution as Histogram;
 pub use stats::{

@@ -38,7 +38,8 @@ pub use event::{
     Body, CGROUP_NAME, Comm, DropCause, DroppedPacket, Event, Holder, LostEvents, Nagle, OTHERS,
     OffCpuReason, Packet, PacketHook, PacketId, PacketKind, PlainText, Probe, Quota, ReadCall,
     ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall, SendKind, SleepCall, Socket,
-    SocketOrigin, TaskId, TcpFields, ThreadActivity, ThreadState, TxState, Wake, tcp_flags,
+    SocketOrigin, TaskId, TcpFields, TextPlace, ThreadActivity, ThreadState, TxState, Wake,
+    tcp_flags,
 };
 pub use frame::{DecodedMessage, Frame, FrameClass, GlobalKey, Release, RequestLimits};
 pub use net::{FlowKey, NetNs, SocketId, Transport};

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 use wirelap_contract::{LinkReliability, LinkTransport, Topology};
+use wirelap_correlate::BreakdownQuery;
 use wirelap_session::Sampling;
 
 /// What a run measures.
@@ -108,6 +109,8 @@ pub struct Request {
     pub recording: Option<PathBuf>,
     /// Takes the deliveries of all trials one by one, if they are wanted.
     pub samples: Option<SharedSamples>,
+    /// The rows by topic, client and so on of each repetition.
+    pub breakdown: BreakdownQuery,
     /// Options of the workloads.
     pub workloads: WorkloadOptions,
     /// The payload bytes that are captured of each packet.

@@ -318,7 +318,7 @@ fn settings(request: &Request, trial: &Trial, later: AttachLater) -> SessionSett
         },
         keep: None,
         decode: Vec::new(),
-        by: Vec::new(),
+        breakdown: request.breakdown.clone(),
         later,
         alternates: false,
         drain: true,

@@ -52,6 +52,7 @@ pub fn report(
         notes,
         saturation_msg_per_s: measured.saturation.clone(),
         breakdown: None,
+        slow_subscribers: None,
         unknown: wirelap_report::Unknown::default(),
     }
 }

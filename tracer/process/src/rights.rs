@@ -7,7 +7,7 @@ use landlock::{
     ABI, AccessFs, BitFlags, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr,
     RulesetError,
 };
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
@@ -46,6 +46,7 @@ pub fn confine(kept: CapabilitySet) {
 /// Confines, and leaves threads the right to take this real-time priority at most.
 fn confine_with(kept: CapabilitySet, real_time: u64) {
     let limit = Rlimit { current: Some(real_time), maximum: Some(real_time) };
+    // Without CAP_SYS_RESOURCE, as in many containers, the limit cannot be raised.
     let _ = setrlimit(Resource::Rtprio, limit);
     let _ = set_no_new_privs(true);
     for bit in 0..BITS {
@@ -59,23 +60,31 @@ fn confine_with(kept: CapabilitySet, real_time: u64) {
 /// The real-time priority that the thread which reads events takes while it has fallen behind.
 const READER_PRIORITY: u64 = 1;
 
+/// The capability that the thread which reads events needs to take its real-time priority: none where the limit allows that.
+pub fn to_hurry() -> CapabilitySet {
+    match getrlimit(Resource::Rtprio).current {
+        Some(most) if most < READER_PRIORITY => CapabilitySet::SYS_NICE,
+        _ => CapabilitySet::empty(),
+    }
+}
+
 /// Gives up what wirelap does not need to trace: all capabilities but those to attach, and the right to change or to execute
 /// files, which root would have without any capability. Files that are open stay usable.
 pub fn confine_tracer() {
-    confine_with(ATTACH, READER_PRIORITY);
+    confine_with(ATTACH | CapabilitySet::SYS_NICE, READER_PRIORITY);
     // The kernel may lack Landlock (before 5.13, or switched off): it is an additional barrier only.
     let _ = forbid_changes();
 }
 
-/// The capabilities that attaching to the libraries of other programs needs besides: for uprobes (`kernel/events/core.c`
-/// `perf_uprobe_event_init()`), and to read what programs have mapped.
-const ATTACH_TO_PROGRAMS: CapabilitySet =
+/// The capabilities that attaching to the libraries of other programs needs besides, also while tracing goes on: for uprobes
+/// (`kernel/events/core.c` `perf_uprobe_event_init()`), and to read what programs have mapped.
+pub const ATTACH_TO_PROGRAMS: CapabilitySet =
     CapabilitySet::SYS_ADMIN.union(CapabilitySet::SYS_PTRACE).union(CapabilitySet::DAC_READ_SEARCH);
 
 /// Gives up what wirelap does not need to trace and to attach to the libraries of other programs. Landlock would hide these
 /// programs, so it is not used.
 pub fn confine_tls_tracer() {
-    confine_with(ATTACH.union(ATTACH_TO_PROGRAMS), READER_PRIORITY);
+    confine_with(ATTACH | ATTACH_TO_PROGRAMS | CapabilitySet::SYS_NICE, READER_PRIORITY);
 }
 
 /// Gives up what wirelap does not need to read recordings and captures: all capabilities but to read any file, and the right

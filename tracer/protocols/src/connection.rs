@@ -1,8 +1,8 @@
-//! The interface of a protocol: how it is recognised, how a PDU is measured and decoded, and what a decoder reports.
+//! The interface of a protocol: how it is recognised, and how a PDU is measured and decoded.
 
 use crate::remedies::Remedies;
-use crate::{Memory, SignatureMatch};
-use wirelap_events::{ByteRange, Frame, FrameClass, GlobalKey, Offset, RequestLimits, Transport};
+use crate::{FrameSink, Memory, SignatureMatch};
+use wirelap_events::{ByteRange, Frame, FrameClass, Transport};
 
 /// Bytes that are kept of a PDU that is spread over several packets; further bytes are counted, not stored.
 pub const KEPT_BYTES: usize = 256 * 1024;
@@ -101,6 +101,11 @@ pub trait Protocol: Sync {
         false
     }
 
+    /// Whether a client says on another connection than the one that it reads on which group it reads in.
+    fn names_groups_elsewhere(&self) -> bool {
+        false
+    }
+
     /// The domain that a port belongs to, for protocols that compute their ports from a domain. It names the row in place of
     /// a server's address.
     fn domain(&self, _port: u16) -> Option<u32> {
@@ -156,35 +161,6 @@ impl Pdu<'_> {
     }
 }
 
-/// Consecutive fragments of a message that the protocol divides into several datagrams.
-///
-/// A fragment may be sent more than once. A reader has the message when it has read each fragment once, in whichever
-/// datagram.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Fragments {
-    /// The message's key. With [`Fragments::is_global`] the key is the same in every conversation, otherwise it is unique
-    /// only in this direction of this conversation.
-    pub message: GlobalKey,
-    /// Whether the message has the same key at every receiver.
-    pub is_global: bool,
-    /// The number of the first of these fragments, from 0.
-    pub first: u32,
-    /// How many fragments there are here, at least 1.
-    pub count: u32,
-    /// How many fragments the whole message has, if that is known.
-    pub of: Option<u32>,
-    /// Bytes of the whole message's payload, as far as they are known.
-    pub payload_len: u64,
-    /// Bytes of these fragments' payload that were sent before.
-    pub repeated_bytes: u64,
-    /// Whether the message was complete before, or its first transmission was not captured. In the second case, the time at
-    /// which it was sent is not known.
-    pub is_late: bool,
-    /// The source timestamp in the message: when the sender's library took the message over, in nanoseconds since 1970 by
-    /// the sender's wall clock. It is the sender's claim, not an observation.
-    pub source_timestamp: Option<u64>,
-}
-
 /// A frame without a message.
 pub(crate) fn frame_without_data(
     range: ByteRange,
@@ -192,71 +168,6 @@ pub(crate) fn frame_without_data(
     class: FrameClass,
 ) -> Frame<'static> {
     Frame { range, name, class, payload_bytes: 0, data: None }
-}
-
-/// Receives the frames that a decoder finds, in the order of the flow's bytes, and what the decoder knows about them.
-pub trait FrameSink {
-    /// Receives one frame.
-    fn frame(&mut self, frame: &Frame<'_>);
-
-    /// Reports the name that the client at this end of the conversation gives itself.
-    fn client(&mut self, _side: Side, _name: &[u8]) {}
-
-    /// Receives the fragments in the next frame. If that frame completes a message, these fragments completed it.
-    fn fragments(&mut self, _fragments: &Fragments) {}
-
-    /// Reports that the next frame requests messages, and how long the answer may be delayed until there are some.
-    fn asks(&mut self, _ask: RequestLimits) {}
-
-    /// Reports that the next messages belong to a transaction: their reader delivers them only after its commit.
-    fn awaits_commit(&mut self) {}
-
-    /// Reports that the next frame allows its receiver to forward the message that begins at `start` of the same direction.
-    /// The receiver may have waited for it.
-    fn releases(&mut self, _start: Offset) {}
-
-    /// Reports that the next frame acknowledges a message of the other direction while the number of unacknowledged messages
-    /// was at its maximum so far: its receiver may have been at the limit and unable to send.
-    fn makes_room(&mut self) {}
-
-    /// Reports that the previous frame of `bytes` bytes was decompressed to `decompressed` bytes, which contain the messages
-    /// of the next frames; these frames have no bytes of their own in the flow.
-    fn unpacked(&mut self, _bytes: u64, _decompressed: u64) {}
-
-    /// Reports that the reader can use the messages of the next frames only when it has all bytes before `end`, because they
-    /// are part of a larger unit.
-    fn usable_at(&mut self, _end: Offset) {}
-
-    /// Reports that the payload of the message in the next frame may have started earlier, with zeros.
-    fn uncertain_start(&mut self) {}
-
-    /// Reports that the previous frame contains this many messages, according to its header, and that they cannot be decoded.
-    fn unread_messages(&mut self, _messages: u64) {}
-
-    /// Reports messages that their reader discards because they belong to an aborted transaction.
-    fn discarded(&mut self, _messages: u64) {}
-
-    /// Reports further messages that were sent to two readers although only one reader at a time is assigned them: the first
-    /// reader may have discarded them, or both may have processed them.
-    fn read_twice(&mut self, _messages: u64) {}
-
-    /// Reports that readers get the messages of this sender, which is part of its [`GlobalKey`]s, in the order of their
-    /// numbers, so a missing message delays all later ones. Messages before number `first` are no longer retransmitted.
-    fn in_order(&mut self, _origin: [u8; 16], _first: u64) {}
-
-    /// Reports that the bytes of `extent`, of which some may still have to come, are a request. The other end answers it with a
-    /// reply of the same number, and no other open request of this direction has that number.
-    fn requests(&mut self, _number: u64, _extent: ByteRange) {}
-
-    /// Reports that the bytes of `extent`, of which some may still have to come, are the reply to the request of the other
-    /// direction with this number.
-    fn replies(&mut self, _number: u64, _extent: ByteRange) {}
-}
-
-impl<F: FnMut(&Frame<'_>)> FrameSink for F {
-    fn frame(&mut self, frame: &Frame<'_>) {
-        self(frame);
-    }
 }
 
 /// A decoder for one conversation. It holds the state that both directions need: versions, aliases, incomplete messages.

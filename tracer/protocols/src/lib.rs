@@ -27,15 +27,14 @@ pub mod ros2;
 pub mod rtps;
 pub mod search;
 pub mod signature;
+pub mod sink;
 pub mod stream;
 pub mod websocket;
 pub mod xrce;
 pub mod zenoh;
 pub mod zmtp;
 
-pub use connection::{
-    Connection, Fragments, FrameSink, Pdu, PduLen, Protocol, Recognition, Side, Topology,
-};
+pub use connection::{Connection, Pdu, PduLen, Protocol, Recognition, Side, Topology};
 pub use memories::Memories;
 pub use memory::Memory;
 pub use reader::Reader;
@@ -43,3 +42,4 @@ pub use registry::{broker, by_name, registry};
 pub use remedies::{BrokerRemedies, Remedies};
 pub use search::ProtocolSearch;
 pub use signature::{PduSignature, SignatureMatch};
+pub use sink::{Fragments, FrameNote, FrameSink, MAX_CLIENT_NAME, ReadIn};

@@ -10,13 +10,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use wirelap_correlate::{Correlator, Dimension, Host, Snapshot, TlsKeys};
+use wirelap_correlate::{BreakdownQuery, Correlator, Host, Snapshot, TlsKeys};
 use wirelap_events::{Delivery, Nanos, Saturate};
 use wirelap_process::{Failure, Outputs};
 use wirelap_recording::hosts::DuplicateCapture;
 use wirelap_recording::{BlockOrEntry, Entry, Recording};
 use wirelap_report::{HostClock, RunReport};
-use wirelap_session::notes::{self, RecordedNotes};
+use wirelap_session::notes::{self, NotedFact, RecordedNotes};
 
 /// How long a packet may be on its way to another host.
 pub const MAX_TRAVEL_TIME: Nanos = Nanos::from_millis(1_000);
@@ -34,15 +34,16 @@ pub struct Replay<F> {
     pub(crate) read: Arc<AtomicU64>,
     pub(crate) decode: Vec<(u16, String)>,
     pub(crate) correlator: Option<Correlator>,
+    /// What the correlator must know, from notes before there is one.
+    pub(crate) facts: Vec<NotedFact>,
     /// Complete deliveries that the follower has not got yet.
     pub(crate) ready: Vec<Delivery>,
     /// The notes of the recording.
     pub(crate) recorded: RecordedNotes,
     /// The copy of what is read, if one is written.
     pub(crate) copy: Option<AnnotatedCopy>,
-    pub(crate) keeps_topics: bool,
-    /// What the rows of the breakdown are told apart by.
-    pub(crate) by: Vec<Dimension>,
+    /// The rows of the breakdown.
+    pub(crate) breakdown: BreakdownQuery,
     /// Keys that TLS connections are read with.
     pub(crate) tls_keys: TlsKeys,
     pub(crate) observed: Observed,
@@ -82,11 +83,11 @@ impl<F: Follower> Replay<F> {
             read: Arc::default(),
             decode: decode.to_vec(),
             correlator: None,
+            facts: Vec::new(),
             ready: Vec::new(),
             recorded: RecordedNotes::default(),
             copy: None,
-            keeps_topics: F::DELIVERIES,
-            by: Vec::new(),
+            breakdown: BreakdownQuery::default(),
             tls_keys: TlsKeys::default(),
             observed: Observed::default(),
             files: 0,
@@ -101,15 +102,14 @@ impl<F: Follower> Replay<F> {
         }
     }
 
-    /// Also makes rows by these dimensions. Call it before anything is read.
-    pub fn by(&mut self, by: &[Dimension]) {
-        self.by = by.to_vec();
+    /// Also makes the rows of a breakdown. Call it before anything is read.
+    pub fn breakdown(&mut self, query: BreakdownQuery) {
+        self.breakdown = query;
     }
 
     /// Writes a copy of what is read, in which the packets tell what became of their messages. The follower gets no deliveries then.
     pub fn annotate(&mut self, to: &Path, outputs: &Outputs) {
         self.copy = Some(AnnotatedCopy::new(to, outputs));
-        self.keeps_topics = true;
     }
 
     /// The bytes that were read of all files so far, as they are in the files: compressed.
@@ -278,13 +278,13 @@ impl<F: Follower> Replay<F> {
                 self.copy.iter_mut().for_each(|copy| copy.entry(entry));
             }
             Entry::Note(note) => {
-                if first || notes::is_last(*note) {
+                if first || notes::is_last(*note) || notes::is_of_place(*note) {
                     self.copy.iter_mut().for_each(|copy| copy.entry(entry));
                 }
-                if let Some(label) = self.recorded.take(*note)
-                    && first
+                if let Some(fact) = self.recorded.take(*note)
+                    && (first || !matches!(fact, NotedFact::Label(_)))
                 {
-                    self.correlator().add_label(label);
+                    self.tell(fact);
                 }
             }
         }

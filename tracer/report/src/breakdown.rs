@@ -2,11 +2,10 @@
 
 use crate::Distribution;
 use crate::grid::{Align, hang, lay_out};
-use crate::human;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wirelap_correlate::snapshot;
-use wirelap_events::Saturate;
+use wirelap_correlate::{Snapshot, snapshot};
+use wirelap_events::{Saturate, human};
 
 /// Rows of the table, if the user names no number.
 pub const LISTED: usize = 20;
@@ -17,9 +16,15 @@ const NAME: usize = 40;
 /// Rows by what `--by` named.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Breakdown {
-    /// What the rows are told apart by, the outermost first: `topic`, `client`, `connection`, `process`, `host`, `protocol`, `broker`.
+    /// What the rows are told apart by, the outermost first: `topic`, `client`, `group`, `connection`, `process`, `container`, `host`, `protocol`, `broker`.
     pub by: Vec<String>,
-    /// The rows, those with the most messages first.
+    /// Since when messages are counted in the rows, from the start; 0 if since the start.
+    #[serde(default)]
+    pub since_ns: u64,
+    /// What the rows are ordered by: `messages`, `sent`, `delivered`, `bytes`, `p50`, `p99` or `max`.
+    #[serde(default)]
+    pub order: String,
+    /// The rows, the largest first.
     pub rows: Vec<BreakdownRow>,
     /// All further rows together; without names.
     pub rest: BreakdownRow,
@@ -32,7 +37,7 @@ pub struct Breakdown {
 /// Messages of one row. A message counts as sent in the row of who published it, and as delivered in the row of who read it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BreakdownRow {
-    /// A name for each dimension; null where it is not known.
+    /// A name for each dimension; null where it is not known, empty for messages that are read in no group, or sent.
     pub names: Vec<Option<String>>,
     /// Messages that were sent.
     pub sent: u64,
@@ -47,15 +52,19 @@ pub struct BreakdownRow {
     pub one_way_ns: Distribution,
 }
 
-impl From<&snapshot::Breakdown> for Breakdown {
-    fn from(seen: &snapshot::Breakdown) -> Breakdown {
-        Breakdown {
+impl Breakdown {
+    /// That of a snapshot; `None` if nobody asked for one.
+    pub fn of(snapshot: &Snapshot) -> Option<Breakdown> {
+        let seen = snapshot.breakdown.as_ref()?;
+        Some(Breakdown {
             by: seen.by.iter().map(|by| by.name().to_owned()).collect(),
+            since_ns: (seen.since - snapshot.since).0,
+            order: seen.order.name().to_owned(),
             rows: seen.rows.iter().map(BreakdownRow::from).collect(),
             rest: (&seen.rest).into(),
             rest_rows: seen.rest_rows,
             is_crowded: seen.is_crowded,
-        }
+        })
     }
 }
 
@@ -114,7 +123,7 @@ impl Breakdown {
 }
 
 fn human_rows(count: u64) -> String {
-    wirelap_events::human::counted(count, "row")
+    human::counted(count, "row")
 }
 
 fn cells(row: &BreakdownRow, names: usize) -> Vec<String> {
@@ -131,6 +140,9 @@ fn cells(row: &BreakdownRow, names: usize) -> Vec<String> {
 /// A name from the network, without control characters and not too long.
 fn name_cell(name: Option<&str>) -> String {
     let Some(name) = name else { return "unknown".into() };
+    if name.is_empty() {
+        return human::NONE.into();
+    }
     let clean = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
     let short: String = clean.clone().take(NAME).collect();
     if clean.count() > NAME { format!("{short}…") } else { short }
@@ -140,8 +152,13 @@ fn name_cell(name: Option<&str>) -> String {
 fn unknown(by: &str) -> Option<&'static str> {
     Some(match by {
         "client" => {
-            "The client of some rows is not known: it connected before wirelap saw the connection, or gave no name, or its \
-             protocol's names are not read."
+            "The client of some rows is not known: it gave no name, or only before wirelap saw the connection, or one of more \
+             than 1,024 bytes, or its protocol has no names."
+        }
+        "group" => {
+            "The group of some rows is not known: the reader subscribed before wirelap saw the connection, or in several ways, or \
+             (Kafka) several groups have its name and process or address, or none was named. A dash is no group: publishers have \
+             none."
         }
         "topic" => {
             "The topic of some rows is not known: it was named before wirelap saw the connection, or there are more topics than \
@@ -149,6 +166,10 @@ fn unknown(by: &str) -> Option<&'static str> {
         }
         "process" => {
             "The process of some rows is not known: it is on another host, or only packets were captured."
+        }
+        "container" => {
+            "The container of some rows is not known: the process is on another host, had ended before its cgroup was read, or the \
+             recording does not tell."
         }
         _ => return None,
     })
@@ -167,6 +188,8 @@ mod tests {
         };
         let all = Breakdown {
             by: vec!["client".into()],
+            since_ns: 0,
+            order: "messages".into(),
             rows: vec![row(Some("a\u{1b}[0m"), 5), row(None, 3), row(Some("c"), 1)],
             rest: row(None, 2),
             rest_rows: 4,
@@ -176,5 +199,12 @@ mod tests {
         assert!(text.contains("the rest: 5 rows, 3 sent, 0 delivered"), "{text}");
         assert!(text.contains("unknown") && !text.contains('\u{1b}'), "{text}");
         assert!(!all.table(9).contains("crowded"));
+        let groups = Breakdown {
+            by: vec!["group".into()],
+            rows: vec![row(Some(""), 5), row(Some("workers"), 3)],
+            ..Breakdown::default()
+        };
+        let text = groups.table(9);
+        assert!(!text.contains("unknown") && text.contains(human::NONE), "{text}");
     }
 }

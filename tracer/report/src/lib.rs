@@ -14,9 +14,11 @@
 //! | [`why`] | verdicts, the tail, the worst messages |
 //! | [`explain`] | a result with its verdicts and their evidence as a page of text |
 //! | [`grid`], [`table`], [`bytes_table`], [`doctor_table`] | tables for the terminal |
+//! | [`slow`] | subscribers that are behind |
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`footprint`] | memory and CPU time, idle and busy, and the size of a client program |
 //! | [`Partial`], [`Requests`] | messages that this host shows in part, and requests to another host |
+//! | [`place`] | where processes run |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
 //! | [`unknown`] | traffic that is not decoded |
 //! | [`words`] | the words of verdicts, doubts, notes and traffic that is not decoded |
@@ -28,6 +30,7 @@
 pub mod breakdown;
 pub mod bytes_table;
 mod clocks;
+mod container;
 pub mod distribution;
 pub mod doctor;
 pub mod doctor_table;
@@ -42,6 +45,7 @@ pub mod machine_key;
 mod machine_state;
 pub mod overhead;
 mod partial;
+pub mod place;
 mod process;
 mod reliability;
 pub mod repetition;
@@ -50,6 +54,7 @@ pub mod run;
 mod sample_origin;
 pub mod scenario;
 pub mod schema;
+pub mod slow;
 pub mod table;
 mod topology;
 pub mod trace;
@@ -61,6 +66,7 @@ mod write;
 
 pub use breakdown::{Breakdown, BreakdownRow};
 pub use clocks::{ClockOffset, HostClock};
+pub use container::{Container, NetworkNamespace, Pod};
 pub use distribution::{Distribution, Samples};
 pub use doctor::{Capability, DoctorReport, Observation};
 pub use environment::Environment;
@@ -81,6 +87,7 @@ pub use run::{
 };
 pub use sample_origin::SampleOrigin;
 pub use scenario::{HostLinks, Pacing, RunKind, Scenario};
+pub use slow::{HeldUpBy, Lag, SlowSubscriber, SlowSubscribers};
 pub use topology::{Connections, Topology};
 pub use unknown::{Unknown, UnknownTraffic};
 pub use why::Why;

@@ -2,8 +2,8 @@
 //! its processes.
 
 use crate::{
-    Connections, Distribution, GroundTruth, MachineState, Messages, Overhead, RttHalf, Scheduling,
-    Throughput, Trust, UnixClients, View,
+    Breakdown, Connections, Distribution, GroundTruth, MachineState, Messages, Overhead, RttHalf,
+    Scheduling, Throughput, Trust, UnixClients, View,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -87,6 +87,9 @@ pub struct Repetition {
     /// How fast the machine itself was; absent in files of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<MachineState>,
+    /// Rows by topic, client and so on; absent without `--by`. The warm-up is not counted in them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub breakdown: Option<Breakdown>,
     /// Further facts that matter for its figures, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,

@@ -12,8 +12,8 @@ pub use crate::repetition::Repetition;
 pub use crate::trust::{GroundTruth, Slowdown, TracerCost, Trust};
 use crate::why::Why;
 use crate::{
-    Breakdown, Connections, Distribution, Environment, MachineKey, Partial, Scenario, Topology,
-    Unknown, View,
+    Breakdown, Connections, Distribution, Environment, MachineKey, Partial, Scenario,
+    SlowSubscribers, Topology, Unknown, View,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -54,6 +54,9 @@ pub struct RunReport {
     /// Rows by topic, client and so on; absent without `--by`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub breakdown: Option<Breakdown>,
+    /// Subscribers that were behind; absent if none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slow_subscribers: Option<SlowSubscribers>,
     /// Traffic that is not decoded: it is encrypted, or in a protocol that wirelap only names or does not know.
     #[serde(default)]
     pub unknown: Unknown,

@@ -3,7 +3,7 @@
 use crate::sampling::Sampling;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
-use wirelap_correlate::Label;
+use wirelap_correlate::{BreakdownQuery, Label};
 use wirelap_recording::KeptParts;
 
 /// A command to the thread of a session.
@@ -13,6 +13,8 @@ pub enum SessionCommand {
     Port(u16),
     /// Name a row, and report on the channel when the name is in use.
     Label(Label, Sender<()>),
+    /// Make other rows of the breakdown, or list others of them.
+    Breakdown(BreakdownQuery),
     /// Send what is kept in memory.
     Kept(Sender<KeptParts>),
     /// Start to measure: the workloads begin now.
@@ -46,6 +48,11 @@ impl Commands {
         self.send(SessionCommand::Label(label, done));
         // An error means that the thread has ended, which its findings report.
         let _ = wait.recv();
+    }
+
+    /// Makes other rows of the breakdown, or lists others of them. Rows by something else count from now on.
+    pub fn breakdown(&self, query: BreakdownQuery) {
+        self.send(SessionCommand::Breakdown(query));
     }
 
     /// The newest events, if the session keeps some in memory.

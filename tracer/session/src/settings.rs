@@ -30,8 +30,8 @@ pub struct SessionSettings {
     pub keep: Option<KeepSettings>,
     /// The protocols that the user named, by port.
     pub decode: Vec<(u16, String)>,
-    /// What the rows of the breakdown are told apart by; empty for none.
-    pub by: Vec<wirelap_correlate::Dimension>,
+    /// The rows of the breakdown.
+    pub breakdown: wirelap_correlate::BreakdownQuery,
     /// Whether the rights to attach are needed again.
     pub later: AttachLater,
     /// The probes will be attached and detached alternately.

@@ -5,6 +5,8 @@ use crate::commands::SessionCommand;
 use crate::machine;
 use crate::meter::Meter;
 use crate::notes;
+use crate::place_notes::PlaceNotes;
+use crate::places::PlaceReader;
 use crate::sampling::Sampling;
 use crate::schedule::{Alternation, TracingPhase};
 use crate::unix::UnixServers;
@@ -18,7 +20,7 @@ use wirelap_capture::{Capture, CaptureError, MAX_BATCH, ProbeCounters, Urgency};
 use wirelap_correlate::{
     Correlator, DeliverySink, Evidence, Group, ProbeEvents, ProbeLoss, Snapshot, TracerCost, Trust,
 };
-use wirelap_events::{Body, Cpu, Event, Nanos};
+use wirelap_events::{Body, Cpu, Event, Nanos, Pid};
 use wirelap_recording::{KeptEvents, Recorder};
 
 /// The longest wait for events before commands are handled.
@@ -67,6 +69,7 @@ pub struct SessionThread<S> {
     pub meter: Option<Meter>,
     pub meters: HashMap<u32, Meter>,
     pub unix: UnixServers,
+    pub places: PlaceReader,
     pub windows: Option<SamplingWindows>,
     pub alternation: Option<Alternation>,
     pub drain: bool,
@@ -146,6 +149,7 @@ impl<S: DeliverySink> SessionThread<S> {
                     self.correlator.add_label(label);
                     let _ = done.send(());
                 }
+                Ok(SessionCommand::Breakdown(query)) => self.correlator.ask_breakdown(query),
                 Ok(SessionCommand::Kept(to)) => {
                     let _ = to.send(self.kept.as_mut().map(KeptEvents::parts).unwrap_or_default());
                 }
@@ -258,6 +262,8 @@ impl<S: DeliverySink> SessionThread<S> {
             kept.tick(until);
         }
         self.complete(Some(until));
+        let mut notes = PlaceNotes { recorder: self.recorder.as_mut(), kept: self.kept.as_mut() };
+        self.places.meet(&mut self.correlator, &mut notes);
     }
 
     /// Completes the deliveries up to a time, or all of them.
@@ -278,6 +284,7 @@ impl<S: DeliverySink> SessionThread<S> {
     /// The correlator's snapshot, completed with lost events, the tracer's cost, and the usage of processes.
     fn snapshot(&mut self) -> Snapshot {
         let mut snapshot = self.correlator.snapshot(machine::now());
+        self.read_places_again(&snapshot);
         self.count_probes(&mut snapshot.trust);
         snapshot.trust.tracer = self.own_cost();
         let mut meters = std::mem::take(&mut self.meters);
@@ -293,8 +300,33 @@ impl<S: DeliverySink> SessionThread<S> {
             process.ended = meter.has_ended();
         }
         self.meters = meters;
+        self.say_why_not_read(&mut snapshot);
         snapshot.groups.iter_mut().for_each(Group::check_verdicts);
         snapshot
+    }
+
+    /// Reads again where the processes of a snapshot run, which the next one shows.
+    fn read_places_again(&mut self, snapshot: &Snapshot) {
+        let processes = snapshot.groups.iter().flat_map(|group| &group.processes);
+        let mut notes = PlaceNotes { recorder: self.recorder.as_mut(), kept: self.kept.as_mut() };
+        let pids = processes.map(|process| process.pid);
+        self.places.refresh(pids, &mut self.correlator, &mut notes);
+    }
+
+    /// Says for encrypted traffic why its text is not read, if text is read at all.
+    fn say_why_not_read(&self, snapshot: &mut Snapshot) {
+        if !self.capture.reads_tls() {
+            return;
+        }
+        for row in &mut snapshot.unknown.rows {
+            if !row.protocol.as_ref().is_some_and(|name| name.is_encrypted) {
+                continue;
+            }
+            let reason = |(pid, name): &(Pid, String)| {
+                Some(format!("{name} (PID {}): {}", pid.0, self.capture.tls_access(*pid)?))
+            };
+            row.not_read = Some(row.ends.iter().filter_map(reason).collect());
+        }
     }
 
     /// What each probe has lost and filtered, by its own counters.

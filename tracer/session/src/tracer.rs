@@ -6,6 +6,7 @@ use crate::listening;
 use crate::machine::wall_offset;
 use crate::meter::Meter;
 use crate::notes;
+use crate::places::PlaceReader;
 use crate::preflight::needs_root;
 use crate::settings::{AttachLater, SessionSettings};
 use crate::thread::{Findings, SessionThread};
@@ -50,7 +51,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         let needed = capture.rights_still_needed(settings.alternates);
         let config = wirelap_correlate::Config {
             decode: settings.decode.clone(),
-            by: settings.by.clone(),
+            breakdown: settings.breakdown.clone(),
             listening: listening::ports(),
             topics: recorder.is_some() || sink.takes_topics(),
             wall: Some(wall_offset()),
@@ -70,6 +71,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             latest: Arc::clone(&latest),
             meter: Meter::start(std::process::id()),
             unix: UnixServers::default(),
+            places: PlaceReader::default(),
             meters: HashMap::new(),
             windows: None,
             alternation: None,
@@ -79,7 +81,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         let thread = thread::Builder::new()
             .name("capture".into())
             .spawn(move || {
-                rights::keep(needed);
+                rights::keep(needed | rights::to_hurry());
                 session.run()
             })
             .map_err(|error| {

@@ -43,6 +43,8 @@ pub enum Command {
     ReverseSort,
     /// Change what the lengths of the bars show.
     BarScale,
+    /// Choose what the rows by name are told apart by.
+    Grouping,
     /// Choose and order the columns.
     Columns,
     /// Show the next plot, or the next of the compared rows.

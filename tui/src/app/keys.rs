@@ -63,6 +63,10 @@ const fn binding(
 
 /// The views that show rows in a table.
 const ROWS: &[View] = &[View::Overview];
+/// The views whose rows can be sorted.
+const SORTED: &[View] = &[View::Overview, View::ByName];
+/// The view of rows by name.
+const BY_NAME: &[View] = &[View::ByName];
 /// The views of single messages.
 const MESSAGES: &[View] = &[View::Messages];
 /// The views of which a small screen shows a part.
@@ -92,13 +96,14 @@ pub const BINDINGS: &[Binding] = &[
     binding(&[Char('.')], ".", C::LaterMessage, In(MESSAGES), ("next", "the next message on the same connection")),
     binding(&[Char('e')], "e", C::Export, In(MESSAGES), ("export", "write the message and its packets to a pcapng file")),
     binding(&[Char('y')], "y", C::CopyFilter, In(MESSAGES), ("copy", "copy the message's Wireshark display filter")),
+    binding(&[Char('g')], "g", C::Grouping, In(BY_NAME), ("group", "what rows by name are told apart by: topic, client, process …, also nested")),
     binding(&[Enter], "⏎", C::Open, Everywhere, ("open", "more about what is selected, and back")),
-    binding(&[Tab], "Tab", C::NextView, Everywhere, ("views", "the next view; the digits 1 to 9 and 0 show one directly")),
+    binding(&[Tab], "Tab", C::NextView, Everywhere, ("views", "the next view; the digits 1 to 9 and 0, and g, show one directly")),
     binding(&[BackTab], "⇧Tab", C::PreviousView, Everywhere, ("", "the previous view")),
     binding(&[Char('t')], "t", C::NextWindow, Everywhere, ("window", "figures of the next longer time: 1 s, 10 s, 1 min, since start, since mark")),
     binding(&[Char('T')], "T", C::PreviousWindow, Everywhere, ("", "figures of the next shorter time")),
-    binding(&[Char('o'), Char('>')], "o >", C::NextSort, In(ROWS), ("sort", "sort by the next column")),
-    binding(&[Char('O'), Char('<')], "O <", C::PreviousSort, In(ROWS), ("", "sort by the previous column")),
+    binding(&[Char('o'), Char('>')], "o >", C::NextSort, In(SORTED), ("sort", "sort by the next column")),
+    binding(&[Char('O'), Char('<')], "O <", C::PreviousSort, In(SORTED), ("", "sort by the previous column")),
     binding(&[Char('/')], "/", C::Filter, Everywhere, ("filter", "show only the rows or messages with this text")),
     binding(&[Char('w')], "w", C::Show(View::Why), Everywhere, ("why", "why the selected row's messages took so long, and back")),
     binding(&[Char(' '), Char('v')], "space", C::MarkRow, Everywhere, ("mark", "mark the selected row for the comparison, or remove the mark")),
@@ -117,7 +122,7 @@ pub const BINDINGS: &[Binding] = &[
     binding(&[Right, Char('l')], "→ l", C::Move(Motion::Right), Everywhere, ("", "to the right, or later")),
     binding(&[PageUp], "PgUp", C::Move(Motion::PageUp), Everywhere, ("", "scroll up")),
     binding(&[PageDown], "PgDn", C::Move(Motion::PageDown), Everywhere, ("", "scroll down")),
-    binding(&[Home, Char('g')], "Home g", C::Move(Motion::First), Everywhere, ("", "to the first")),
+    binding(&[Home], "Home", C::Move(Motion::First), Everywhere, ("", "to the first")),
     binding(&[End, Char('G')], "End G", C::Move(Motion::Last), Everywhere, ("", "to the last")),
     binding(&[Esc], "Esc", C::Back, Everywhere, ("", "close what is open, or quit")),
     binding(&[Char('1')], "1", C::Show(View::Overview), Everywhere, ("", "view: all rows side by side")),
@@ -130,6 +135,7 @@ pub const BINDINGS: &[Binding] = &[
     binding(&[Char('8')], "8", C::Show(View::Threads), Everywhere, ("", "view: how threads were scheduled")),
     binding(&[Char('9')], "9", C::Show(View::Probes), Everywhere, ("", "view: the probes")),
     binding(&[Char('0')], "0", C::Show(View::Log), Everywhere, ("", "view: what has happened")),
+    binding(&[Char('g')], "g", C::Show(View::ByName), Everywhere, ("by name", "view: rows by topic, client, connection, process, host, protocol or broker; slow subscribers")),
 ];
 
 /// The bindings that have a meaning now, the narrower scopes first.
@@ -167,10 +173,10 @@ mod tests {
     }
 
     #[test]
-    fn every_view_has_its_digit() {
+    fn every_view_has_its_key() {
         let app = App::new();
         for view in View::ALL {
-            assert_eq!(command(&app, Char(view.digit())), Some(C::Show(view)));
+            assert_eq!(command(&app, Char(view.key())), Some(C::Show(view)));
         }
     }
 

@@ -1,6 +1,7 @@
 //! The screen's state. Keys and updates go in; nothing here draws or waits.
 
 mod action;
+mod by_name;
 mod columns_list;
 mod command;
 mod compare;

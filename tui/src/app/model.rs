@@ -1,5 +1,6 @@
 //! The screen's state.
 
+use super::by_name::ByName;
 use super::compare::Comparing;
 use super::distribution::Distribution;
 use super::experiments::ExperimentsPanel;
@@ -61,6 +62,7 @@ pub struct App {
     pub(super) probes: ProbeHistory,
     pub(super) probe_setup: ProbeSetup,
     pub(super) threads: ThreadsState,
+    pub(super) by_name: ByName,
     /// Whether the screen takes clicks and the wheel.
     pub(super) mouse: bool,
     /// The theme that the user chose; `None` if the terminal decides.
@@ -106,6 +108,7 @@ impl App {
             probes: ProbeHistory::default(),
             probe_setup: ProbeSetup::default(),
             threads: ThreadsState::default(),
+            by_name: ByName::default(),
             mouse: true,
             chosen_theme: None,
         }
@@ -141,6 +144,7 @@ impl App {
         self.last_deliveries.add(self.history.latest());
         self.probes.take(self.history.latest());
         self.shown = self.history.snapshot(self.window);
+        self.by_name.follow(self.shown.breakdown.as_ref());
         self.arrange();
         let gone = self.selected.is_none_or(|id| self.rows().all(|group| group.id != id));
         if gone {
@@ -229,9 +233,14 @@ impl App {
         self.sort
     }
 
-    /// The text that the rows are filtered by, or in the view of single messages the messages; empty if they are not.
+    /// The text that the rows are filtered by, or in the view of single messages the messages, or in that of rows by name those; empty
+    /// if they are not.
     pub fn filter(&self) -> &str {
-        if self.view == View::Messages { &self.messages.filter } else { &self.filter }
+        match self.view {
+            View::Messages => &self.messages.filter,
+            View::ByName => self.by_name.text(),
+            _ => &self.filter,
+        }
     }
 
     /// The text that the rows are filtered by, whatever the view.
@@ -240,7 +249,11 @@ impl App {
     }
 
     pub(super) fn filter_mut(&mut self) -> &mut String {
-        if self.view == View::Messages { &mut self.messages.filter } else { &mut self.filter }
+        match self.view {
+            View::Messages => &mut self.messages.filter,
+            View::ByName => self.by_name.text_mut(),
+            _ => &mut self.filter,
+        }
     }
 
     /// The difference from the clock of the figures to the wall clock in nanoseconds; `None` if it is not known.

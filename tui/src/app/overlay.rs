@@ -1,6 +1,7 @@
 //! What covers the body of the screen: the help, and lines in which text is entered.
 
 use crossterm::event::KeyCode;
+use wirelap_correlate::Dimension;
 
 /// The most characters of an entered text.
 const MAX_INPUT: usize = 200;
@@ -14,6 +15,8 @@ pub enum Overlay {
     Palette(Input),
     /// The text that rows or messages are filtered by, while it is entered; and the one before.
     Filter(Input, String),
+    /// The list of what rows by name can be told apart by: the position of the selected line, and what is chosen, the outermost first.
+    Grouping(usize, Vec<Dimension>),
     /// The list of columns, with the position of the selected one.
     Columns(usize),
     /// The workloads that can be started, below the figures.

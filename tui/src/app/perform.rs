@@ -17,12 +17,16 @@ impl App {
         if let Some(action) = self.perform_on_messages(command) {
             return action;
         }
+        if let Some(action) = self.perform_by_name(command) {
+            return action;
+        }
         match command {
             Command::Quit => return Action::Quit,
             Command::Back => return self.back(),
             Command::Help => self.toggle_help(),
             Command::Palette => self.overlay = Some(Overlay::Palette(Input::default())),
             Command::Filter => self.begin_filter(),
+            Command::Show(View::ByName) if self.view != View::ByName => self.show_by_name(),
             Command::Show(view) => self.toggle(view),
             Command::NextView => self.show(self.view.next()),
             Command::PreviousView => self.show(self.view.previous()),
@@ -52,6 +56,7 @@ impl App {
                 }
                 return Action::Request(Request::Replay(control));
             }
+            Command::Grouping => self.choose_grouping(),
             Command::Columns => self.overlay = Some(Overlay::Columns(0)),
             Command::NextList
             | Command::EarlierMessage

@@ -17,6 +17,8 @@ pub struct ProbeSetup {
     pub hooks: Vec<ProbeHook>,
     /// The size of the ring buffer in bytes; `None` if there is none.
     pub ring_bytes: Option<u64>,
+    /// The text of TLS is read from the memory of programs.
+    pub reads_tls: bool,
 }
 
 /// An observation and the hook that was chosen for it.

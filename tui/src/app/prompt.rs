@@ -1,7 +1,7 @@
 //! What keys do while something covers the body: the palette, the filter.
 
 use super::keys::{self, Binding};
-use super::{Action, App, Command, Input, Overlay};
+use super::{Action, App, Command, Input, Overlay, View};
 use crossterm::event::KeyCode;
 
 impl App {
@@ -17,6 +17,7 @@ impl App {
                 Some(self.on_experiments_key(key))
             }
             Overlay::Palette(input) => Some(self.on_palette_key(input, key)),
+            Overlay::Grouping(at, chosen) => Some(self.on_grouping_key(at, chosen, key)),
             Overlay::Columns(at) => Some(self.on_columns_key(at, key)),
             Overlay::Filter(input, before) => Some(self.on_filter_key(input, before, key)),
         }
@@ -45,6 +46,7 @@ impl App {
     fn on_filter_key(&mut self, mut input: Input, before: String, key: KeyCode) -> Action {
         match key {
             KeyCode::Esc => *self.filter_mut() = before,
+            KeyCode::Enter if self.view() == View::ByName => return self.ask_by_name(),
             KeyCode::Enter => {}
             _ => {
                 input.edit(key);

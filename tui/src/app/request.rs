@@ -3,7 +3,7 @@
 use super::command::ReplayControl;
 use super::probes::ProbeSetup;
 use std::sync::Arc;
-use wirelap_correlate::Snapshot;
+use wirelap_correlate::{BreakdownQuery, Snapshot};
 use wirelap_events::{Delivery, Nanos};
 use wirelap_history::{Slice, Update};
 
@@ -21,6 +21,8 @@ pub enum Request {
     Export(Arc<Delivery>),
     /// Move a replay.
     Replay(ReplayControl),
+    /// Make other rows by name, or list others of them. The sentence that answers it is empty if that is done.
+    Breakdown(BreakdownQuery),
     /// Start, stop or change workloads.
     Experiment(ExperimentRequest),
 }

@@ -24,11 +24,13 @@ pub enum View {
     Probes,
     /// What has happened since the beginning.
     Log,
+    /// Rows by topic, client and so on, and the subscribers that are behind.
+    ByName,
 }
 
 impl View {
     /// All views, in the order of their tabs.
-    pub const ALL: [View; 10] = [
+    pub const ALL: [View; 11] = [
         View::Overview,
         View::Details,
         View::Why,
@@ -39,6 +41,7 @@ impl View {
         View::Threads,
         View::Probes,
         View::Log,
+        View::ByName,
     ];
 
     /// The name in the tabs and in the command palette.
@@ -54,6 +57,7 @@ impl View {
             View::Threads => "threads",
             View::Probes => "probes",
             View::Log => "log",
+            View::ByName => "by name",
         }
     }
 
@@ -70,18 +74,19 @@ impl View {
             View::Threads => "how the selected row's threads were scheduled",
             View::Probes => "the probes: hooks, events, losses, cost",
             View::Log => "what has happened so far",
+            View::ByName => "rows by topic, client and so on; slow subscribers",
         }
     }
 
     /// Whether the view has nothing to show while there are no rows.
     pub const fn is_of_a_row(self) -> bool {
-        !matches!(self, View::Probes | View::Log)
+        !matches!(self, View::Probes | View::Log | View::ByName)
     }
 
-    /// The digit that shows the view: 1 for the first one, 0 for the tenth.
-    pub fn digit(self) -> char {
+    /// The key that shows the view: 1 for the first one, 0 for the tenth, a letter for the eleventh.
+    pub fn key(self) -> char {
         let at = View::ALL.iter().position(|view| *view == self).unwrap_or_default();
-        ['1', '2', '3', '4', '5', '6', '7', '8', '9', '0'][at]
+        ['1', '2', '3', '4', '5', '6', '7', '8', '9', '0', 'g'][at]
     }
 
     /// The view with the tab to the right of this one's, or after the last one the first.

@@ -21,6 +21,10 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     } else {
         spans.push(Span::raw(format!("  {}", text::clock(snapshot.at - snapshot.since))));
     }
+    if app.probe_setup().reads_tls && !app.is_replay() {
+        spans.push(Span::raw("  "));
+        spans.push(Span::styled(words::READS_TLS, theme.state()));
+    }
     if app.is_paused() {
         spans.push(Span::raw("  "));
         spans.push(Span::styled(" PAUSED ", theme.state()));
@@ -59,6 +63,11 @@ fn trust(app: &App, width: u16, theme: Theme) -> Line<'static> {
     let mut parts = words::trust_parts(app.snapshot());
     if let Some(silent) = silence::summary(app) {
         parts.insert(parts.len().min(1), (silent, true));
+    }
+    let behind = app.snapshot().slow.behind;
+    if behind > 0 {
+        let what = text::counted_as(behind, "subscriber behind (g)", "subscribers behind (g)");
+        parts.insert(parts.len().min(1), (what, true));
     }
     for (part, warning) in parts {
         let separator = if spans.len() > 1 { " · " } else { "" };

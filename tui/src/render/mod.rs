@@ -22,6 +22,7 @@
 //! From 161 columns on, the details are to the right of the table and the bars. The key `w` shows the panel of why.rs in
 //! place of the body; on a screen of 40 lines or more it is also below the details.
 
+mod by_name;
 mod bytes;
 mod columns_list;
 mod compare;
@@ -29,6 +30,7 @@ mod details;
 pub(crate) mod distribution;
 mod experiments;
 pub(crate) mod footer;
+mod grouping;
 mod header;
 mod help;
 mod ledger;
@@ -74,6 +76,9 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
             let table = areas.table.unwrap_or(body);
             let fitting = table::TableParts::columns_in(app, table.width);
             return columns_list::draw(frame, body, app, (*at, &fitting), theme);
+        }
+        Some(Overlay::Grouping(at, chosen)) => {
+            return grouping::draw(frame, body, (*at, chosen), theme);
         }
         Some(Overlay::Experiments) => experiments::draw(frame, workloads, app, theme),
         Some(Overlay::Filter(..)) | None => {}
@@ -148,6 +153,7 @@ fn whole(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
         View::Threads => threads::draw(frame, area, app, theme),
         View::Probes => probes::draw(frame, area, app, theme),
         View::Log => log::draw(frame, area, app, theme),
+        View::ByName => by_name::draw(frame, area, app, theme),
     }
 }
 

@@ -1,4 +1,4 @@
-//! The names of the views, with the digit that shows each, and the window that the figures are of.
+//! The names of the views, with the key that shows each, and the window that the figures are of.
 //!
 //! ```text
 //!  1 overview  2 row  3 why  4 compare  5 spread  6 messages  7 bytes …   since start
@@ -43,7 +43,7 @@ pub fn view_at(app: &App, area: Rect, x: u16) -> Option<View> {
 fn shown(app: &App, area: Rect) -> Vec<(View, String)> {
     let window = text::width(app.window().name());
     let mut left = usize::from(area.width).saturating_sub(window + 2);
-    let names = View::ALL.map(|view| format!("{} {}", view.digit(), view.name()));
+    let names = View::ALL.map(|view| format!("{} {}", view.key(), view.name()));
     let present = View::ALL.iter().position(|view| *view == app.view()).unwrap_or_default();
     let mut first = 0;
     while first < present && width_of(&names[first..=present]) > left {

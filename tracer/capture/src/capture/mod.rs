@@ -13,6 +13,7 @@ pub use reading::MAX_BATCH;
 use crate::attach::{self, Attached, Links};
 use crate::hooks::{self, AttachTime, ChosenHook, ObservationHook};
 use crate::stash::PayloadStash;
+use crate::tls::{TlsAccess, TlsWatch};
 use crate::{AttachError, CaptureError, Config, clock, kernel};
 use aya::Ebpf;
 use aya::maps::{MapData, RingBuf};
@@ -31,6 +32,8 @@ pub struct Capture {
     detached: Vec<&'static str>,
     hooks: Vec<ChosenHook>,
     later: Vec<(AttachTime, &'static ObservationHook)>,
+    /// Looks at the programs that open sockets, if the text of TLS is read.
+    tls: Option<TlsWatch>,
     stash: Option<PayloadStash>,
     filtered: bool,
     generation: u32,
@@ -57,7 +60,8 @@ impl Capture {
     /// # Errors
     /// [`AttachError`], a sentence that tells what is missing and the remedy.
     pub fn attach(config: &Config) -> Result<Capture, AttachError> {
-        let Attached { mut ebpf, links, hooks, later, joins_payload } = attach::attach(config)?;
+        let Attached { mut ebpf, links, hooks, later, joins_payload, tls } =
+            attach::attach(config)?;
         let ring = ebpf.take_map("ring").ok_or(CaptureError::NoMap("ring"))?;
         let ring = RingBuf::try_from(ring).map_err(map_error("ring"))?;
         let mut capture = Capture {
@@ -67,6 +71,7 @@ impl Capture {
             detached: Vec::new(),
             hooks,
             later,
+            tls,
             stash: joins_payload.then(PayloadStash::default),
             filtered: config.is_filtered(),
             generation: 0,
@@ -151,6 +156,16 @@ impl Capture {
     /// The hook that was chosen for each observation.
     pub fn hooks(&self) -> &[ChosenHook] {
         &self.hooks
+    }
+
+    /// Whether the text of TLS is read.
+    pub fn reads_tls(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    /// Whether the text of a process's TLS can be read; `None` if no text is read, or the process has opened no traced socket.
+    pub fn tls_access(&self, pid: Pid) -> Option<TlsAccess> {
+        self.tls.as_ref()?.access(pid)
     }
 
     fn write_settings(&mut self) -> Result<(), CaptureError> {

@@ -83,6 +83,9 @@ impl Capture {
                 name_own(wake, self.own);
             }
             needs.add(&event);
+            if let (Some(tls), Body::Socket(socket)) = (&self.tls, &event.body) {
+                tls.has_socket(socket.task.pid);
+            }
             while let Some(own) = self.pending.front().filter(|own| own.at < event.at) {
                 sink(own);
                 count += 1;

@@ -15,7 +15,7 @@ use wirelap_ebpf::layout::{self as l, wl_flow, wl_head};
 use wirelap_events::{
     Body, Comm, Cpu, DropCause, DroppedPacket, Event, IfIndex, Nagle, Nanos, Packet, PacketHook,
     PacketId, PacketKind, PlainText, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
-    SendCall, SendKind, Seq, Socket, SocketOrigin, TcpFields, Transport, TxState,
+    SendCall, SendKind, Seq, Socket, SocketOrigin, TcpFields, TextPlace, Transport, TxState,
 };
 
 /// Makes an event of one record.
@@ -30,7 +30,7 @@ pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Malformed> {
         l::WL_SOCKET => Body::Socket(socket(sized(l::wl_socket::SIZE)?)?),
         l::WL_CLOSED => Body::Closed(sized(l::wl_closed::SIZE)?.socket(l::wl_closed::COOKIE)),
         l::WL_SEND_STREAM | l::WL_SEND_DATAGRAM => Body::Send(send(sized(l::wl_send::SIZE)?)?),
-        l::WL_PLAIN => Body::Plain(plain(bytes, sized(l::wl_plain::SIZE)?)?),
+        l::WL_PLAIN | l::WL_PLAIN_READ => Body::Plain(plain(bytes, sized(l::wl_plain::SIZE)?)?),
         l::WL_READ_STREAM | l::WL_READ_DATAGRAM => Body::Read(read(sized(l::wl_read::SIZE)?)),
         l::WL_READY_STREAM | l::WL_READY_DATAGRAM => Body::Ready(ready(sized(l::wl_ready::SIZE)?)),
         l::WL_XMIT | l::WL_RX => Body::Packet(packet(bytes, sized(l::wl_packet::SIZE)?)?),
@@ -130,8 +130,12 @@ fn plain<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<PlainText<'a>, Malformed>
     Ok(PlainText {
         socket: r.socket(f::COOKIE),
         task: r.task(f::TASK),
-        start: Seq(r.u32(f::START)),
-        record_len: r.u32(f::RECORD_LEN),
+        place: if u32::from(r.kind()) == l::WL_PLAIN {
+            TextPlace::Sent { start: Seq(r.u32(f::START)), record_len: r.u32(f::BYTES) }
+        } else {
+            let (end, taken) = (Seq(r.u32(f::START)), r.u32(f::BYTES));
+            TextPlace::Read { end, taken, ahead: r.flag(l::WL_AHEAD) }
+        },
         text_start: r.u32(f::TEXT_START),
         len,
         text: text.get(..len as usize).unwrap_or(text),

@@ -1,12 +1,15 @@
 //! The files with code that running programs have mapped, through `/proc/PID/root`, so that those of containers are found too.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use wirelap_events::Pid;
 
 /// Parts of the names of libraries that TLS may be in.
 const NAMES: [&str; 4] = ["ssl", "tls", "crypto", "rdkafka"];
+
+/// The library that Java runs in.
+const JAVA: &str = "libjvm.so";
 
 /// Folders with libraries that programs may load later.
 const FOLDERS: [&str; 6] = [
@@ -18,64 +21,86 @@ const FOLDERS: [&str; 6] = [
     "/usr/local/lib64",
 ];
 
+/// Device and inode.
+pub type FileId = (u64, u64);
+
 /// A file with code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeFile {
+    /// What makes it one file, however it is called.
+    pub id: FileId,
     /// Where it can be opened.
     pub path: PathBuf,
     /// What its users call it.
     pub name: String,
 }
 
-/// Every program that runs, and every library with a likely name, once.
-pub fn find() -> Vec<CodeFile> {
-    let mut all = BTreeMap::new();
-    for folder in FOLDERS {
-        let Ok(entries) = fs::read_dir(folder) else { continue };
-        for entry in entries.flatten() {
-            let name = entry.file_name().to_string_lossy().into_owned();
-            if name.starts_with("libssl") || name.starts_with("libgnutls.") {
-                add(&mut all, entry.path(), name);
-            }
-        }
+impl CodeFile {
+    fn at(path: PathBuf, name: String) -> Option<CodeFile> {
+        let about = fs::metadata(&path).ok().filter(fs::Metadata::is_file)?;
+        Some(CodeFile { id: (about.dev(), about.ino()), path, name })
     }
-    let Ok(processes) = fs::read_dir("/proc") else { return Vec::new() };
-    let own = std::process::id().to_string();
-    for process in processes.flatten() {
-        let name = process.file_name();
-        let is_process = name.as_encoded_bytes().first().is_some_and(u8::is_ascii_digit);
-        if is_process && name.to_str() != Some(&own) {
-            of_process(&process.path(), &mut all);
-        }
-    }
-    all.into_values().collect()
 }
 
-/// The files of one process; none if it has ended.
-fn of_process(process: &Path, all: &mut BTreeMap<(u64, u64), CodeFile>) {
-    let exe = process.join("exe");
-    let name = fs::read_link(&exe).map_or(String::new(), |path| path.display().to_string());
-    add(all, exe, name);
-    let Ok(maps) = fs::read_to_string(process.join("maps")) else { return };
-    for (range, path) in maps.lines().filter_map(mapped_code) {
-        let name = path.rsplit('/').next().unwrap_or(path);
-        if NAMES.iter().any(|part| name.contains(part)) {
+/// The code of a process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProcessCode {
+    /// The program, unless the process has ended.
+    pub program: Option<CodeFile>,
+    /// The libraries that TLS may be in.
+    pub libraries: Vec<CodeFile>,
+    /// It runs Java.
+    pub is_java: bool,
+}
+
+impl ProcessCode {
+    /// That of this process; nothing if it has ended.
+    pub fn of(pid: Pid) -> ProcessCode {
+        let process = Path::new("/proc").join(pid.0.to_string());
+        let exe = process.join("exe");
+        let name = fs::read_link(&exe).map_or(String::new(), |path| path.display().to_string());
+        let program = CodeFile::at(exe, name);
+        let maps = fs::read_to_string(process.join("maps")).unwrap_or_default();
+        let mut code = ProcessCode { program, ..ProcessCode::default() };
+        for (range, path) in maps.lines().filter_map(mapped_code) {
+            let name = path.rsplit('/').next().unwrap_or(path);
+            code.is_java |= name == JAVA;
+            if !NAMES.iter().any(|part| name.contains(part)) {
+                continue;
+            }
             // A library that was replaced is still to be had where it is mapped.
             let place = match path.strip_suffix(" (deleted)") {
                 Some(_) => process.join("map_files").join(range),
                 None => process.join("root").join(path.trim_start_matches('/')),
             };
-            add(all, place, path.to_owned());
+            code.libraries.extend(CodeFile::at(place, path.to_owned()));
         }
+        code
+    }
+
+    /// Its program and libraries.
+    pub fn files(&self) -> impl Iterator<Item = &CodeFile> {
+        self.libraries.iter().chain(&self.program)
     }
 }
 
-fn add(all: &mut BTreeMap<(u64, u64), CodeFile>, path: PathBuf, name: String) {
-    if let Ok(about) = fs::metadata(&path)
-        && about.is_file()
-    {
-        all.entry((about.dev(), about.ino())).or_insert(CodeFile { path, name });
-    }
+/// The libraries that programs may load later.
+pub fn usual() -> Vec<CodeFile> {
+    let entries = FOLDERS.iter().filter_map(|folder| fs::read_dir(folder).ok()).flatten().flatten();
+    let named = entries.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry));
+    let is_library = |name: &str| name.starts_with("libssl") || name.starts_with("libgnutls.");
+    named
+        .filter(|(name, _)| is_library(name))
+        .filter_map(|(name, entry)| CodeFile::at(entry.path(), name))
+        .collect()
+}
+
+/// All processes but this one.
+pub fn processes() -> Vec<Pid> {
+    let own = std::process::id();
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let numbers = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    numbers.filter(|&pid| pid != own).map(Pid).collect()
 }
 
 /// The addresses and the path of a line of `/proc/PID/maps` that maps code of a file (`proc(5)`):
@@ -108,5 +133,17 @@ mod tests {
     fn a_replaced_library_keeps_its_name() {
         let line = "1-2 r-xp 0 fe:00 9 /opt/my app/libssl.so.3 (deleted)";
         assert_eq!(mapped_code(line), Some(("1-2", "/opt/my app/libssl.so.3 (deleted)")));
+    }
+
+    #[test]
+    fn a_process_that_has_ended_has_no_code() {
+        assert_eq!(ProcessCode::of(Pid(u32::MAX)), ProcessCode::default());
+    }
+
+    #[test]
+    fn this_process_has_a_program() {
+        let code = ProcessCode::of(Pid(std::process::id()));
+        assert!(code.program.is_some_and(|program| program.name.contains("wirelap")));
+        assert!(!code.is_java);
     }
 }

@@ -2,87 +2,79 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `files` | the programs and libraries that run, each once, and the libraries that others may load later |
-//! | `symbols` | where in a file the functions stand that write text into TLS |
+//! | `files` | the programs and libraries that run, and the libraries that others may load later |
+//! | `functions` | the functions that TLS is written and read with, and the programs for them |
+//! | `symbols` | where in a file these functions stand |
+//! | `code`, `returns` | where they return |
+//! | `attacher` | the probes, and the files that they are attached to |
+//! | `access` | why the text of a process cannot be read |
+//! | `watch` | looks at programs that open sockets later |
 
+mod access;
+mod attacher;
+mod code;
 mod files;
+mod functions;
+mod returns;
 mod symbols;
+mod watch;
 
-use crate::attach::Link;
+pub use access::TlsAccess;
+pub(crate) use watch::TlsWatch;
+
 use crate::error::with_causes;
 use crate::hooks::{ChosenHook, RefusedHook};
+use attacher::Attacher;
 use aya::Ebpf;
-use aya::programs::uprobe::UProbeScope;
-use aya::programs::{ProgramError, UProbe};
-use files::CodeFile;
-use symbols::CallingConvention;
+use files::ProcessCode;
 
 /// The name of the observation.
-const OBSERVATION: &str = "text of TLS";
+pub const TLS_TEXT: &str = "text of TLS";
 
 /// The name of its hook.
 const HOOK: &str = "uprobes of OpenSSL, GnuTLS and Go";
 
-/// The programs, by the calling convention of the functions that they attach to.
-const PROGRAMS: [(CallingConvention, &str); 2] =
-    [(CallingConvention::C, "tls_write_c"), (CallingConvention::Go, "tls_write_go")];
-
-/// Attaches to every library and program that is found. What cannot be attached to is said, and stops nothing else.
-pub(crate) fn attach(ebpf: &mut Ebpf) -> (ChosenHook, Vec<Link>) {
+/// Attaches to every library and program that is found, and goes on to look at programs that open sockets later. What cannot be
+/// attached to is said, and stops nothing else.
+pub(crate) fn attach(ebpf: &mut Ebpf) -> (ChosenHook, Option<TlsWatch>) {
     let mut chosen = ChosenHook {
-        observation: OBSERVATION,
+        observation: TLS_TEXT,
         hook: None,
         without: "messages inside TLS are not read",
-        remedy: "start the programs before wirelap, with OpenSSL, GnuTLS or Go, and not stripped",
+        remedy: "run wirelap as root, or with CAP_SYS_ADMIN and CAP_SYS_PTRACE besides",
         refused: Vec::new(),
     };
-    let mut links: Vec<Link> = Vec::new();
     let refuse = |chosen: &mut ChosenHook, reason: String| {
         chosen.refused.push(RefusedHook { hook: HOOK, reason });
     };
-    for (convention, name) in PROGRAMS {
-        if let Err(error) = load(ebpf, name) {
-            refuse(&mut chosen, format!("{}: {}", convention.name(), with_causes(&error)));
-            return (chosen, links);
+    let mut attacher = match Attacher::load(ebpf) {
+        Ok(attacher) => attacher,
+        Err(error) => {
+            refuse(&mut chosen, with_causes(&error));
+            return (chosen, None);
+        }
+    };
+    let running = files::processes().into_iter().map(ProcessCode::of);
+    let running = running.flat_map(|code| code.files().cloned().collect::<Vec<_>>());
+    for file in files::usual().into_iter().chain(running) {
+        if let Some(reason) = attacher.attach(&file) {
+            tracing::debug!(reason, "refused");
+            refuse(&mut chosen, reason);
         }
     }
-    for file in files::find() {
-        for found in symbols::find(&file.path) {
-            let (_, name) = PROGRAMS[found.convention as usize];
-            match attach_at(ebpf, name, &file, found.offset) {
-                Ok(link) => links.push(link),
-                Err(error) => {
-                    let reason = format!("{}: {}", file.name, with_causes(&error));
-                    tracing::debug!(reason, "refused");
-                    refuse(&mut chosen, reason);
-                }
-            }
+    tracing::debug!(probes = attacher.probes(), "reads the text of TLS");
+    if attacher.probes() == 0 && !chosen.refused.is_empty() {
+        return (chosen, None);
+    }
+    // Where no program has such a library yet, one may start later.
+    match TlsWatch::start(attacher) {
+        Ok(watch) => {
+            chosen.hook = Some(HOOK);
+            (chosen, Some(watch))
+        }
+        Err(error) => {
+            refuse(&mut chosen, error.to_string());
+            (chosen, None)
         }
     }
-    tracing::debug!(probes = links.len(), "reads the text of TLS");
-    if links.is_empty() {
-        refuse(&mut chosen, "no library or program here has functions of these names".to_owned());
-    } else {
-        chosen.hook = Some(HOOK);
-    }
-    (chosen, links)
-}
-
-fn program<'a>(ebpf: &'a mut Ebpf, name: &str) -> Result<&'a mut UProbe, ProgramError> {
-    ebpf.program_mut(name).ok_or(ProgramError::NotLoaded)?.try_into()
-}
-
-fn load(ebpf: &mut Ebpf, name: &str) -> Result<(), ProgramError> {
-    program(ebpf, name)?.load()
-}
-
-fn attach_at(
-    ebpf: &mut Ebpf,
-    name: &str,
-    file: &CodeFile,
-    offset: u64,
-) -> Result<Link, ProgramError> {
-    let program = program(ebpf, name)?;
-    let link = program.attach(offset, &file.path, UProbeScope::AllProcesses)?;
-    Ok(Box::new(program.take_link(link)?))
 }

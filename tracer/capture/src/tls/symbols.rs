@@ -1,65 +1,41 @@
-//! Where in an ELF file the functions stand that write text into TLS.
+//! Where in an ELF file the functions stand that TLS is written and read with.
 
-use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
+use super::code::Code;
+use super::functions::TlsFunction;
+use super::returns;
+use object::read::{Object, ObjectSymbol, ReadCache};
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::path::Path;
 
-/// How a function gets its arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum CallingConvention {
-    /// As a C function: the library, the text, its length.
-    C,
-    /// As a method of Go: the connection, the text, its length.
-    Go,
+/// A function to attach to. Places are those in the file.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FoundFunction {
+    /// What it is.
+    pub function: TlsFunction,
+    /// Where it begins.
+    pub entry: u64,
+    /// Where it returns, if that tells something.
+    pub returns: Vec<u64>,
 }
-
-impl CallingConvention {
-    /// The name in messages.
-    pub const fn name(self) -> &'static str {
-        match self {
-            CallingConvention::C => "C",
-            CallingConvention::Go => "Go",
-        }
-    }
-}
-
-/// A function to attach to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct WriteFunction {
-    /// How it gets its arguments.
-    pub convention: CallingConvention,
-    /// Where it stands in the file.
-    pub offset: u64,
-}
-
-/// OpenSSL and its forks, `GnuTLS`, Go.
-const FUNCTIONS: [(&[u8], CallingConvention); 4] = [
-    (b"SSL_write", CallingConvention::C),
-    (b"SSL_write_ex", CallingConvention::C),
-    (b"gnutls_record_send", CallingConvention::C),
-    (b"crypto/tls.(*Conn).Write", CallingConvention::Go),
-];
 
 /// The functions in a file; none if it is no ELF file, or stripped.
-pub fn find(path: &Path) -> BTreeSet<WriteFunction> {
+pub fn find(path: &Path) -> BTreeSet<FoundFunction> {
     let Ok(file) = File::open(path) else { return BTreeSet::new() };
-    let cache = ReadCache::new(file);
+    let cache = ReadCache::new(&file);
     let Ok(elf) = object::File::parse(&cache) else { return BTreeSet::new() };
-    let offset_of = |address: u64| {
-        elf.segments().find_map(|segment| {
-            let into = address.checked_sub(segment.address())?;
-            let (start, len) = segment.file_range();
-            (into < len).then(|| start.saturating_add(into))
-        })
-    };
-    let convention_of = |name: &[u8]| {
-        FUNCTIONS.iter().find(|(known, _)| *known == name).map(|&(_, convention)| convention)
-    };
+    let mut code = Code::of(&file, &elf);
     let symbols = elf.dynamic_symbols().chain(elf.symbols());
     let found = symbols.filter(ObjectSymbol::is_definition).filter_map(|symbol| {
-        let convention = convention_of(symbol.name_bytes().ok()?)?;
-        Some(WriteFunction { convention, offset: offset_of(symbol.address())? })
+        let function = TlsFunction::named(symbol.name_bytes().ok()?)?;
+        let entry = symbol.address();
+        let returns = match function.at_return() {
+            // Without its returns, a function tells nothing.
+            Some(_) => returns::find(&mut code, entry..entry.saturating_add(symbol.size()))?,
+            None => BTreeSet::new(),
+        };
+        let returns = returns.into_iter().map(|at| code.place(at)).collect::<Option<_>>()?;
+        Some(FoundFunction { function, entry: code.place(entry)?, returns })
     });
     found.collect()
 }

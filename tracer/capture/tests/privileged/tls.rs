@@ -1,18 +1,26 @@
-//! The text of TLS: `openssl s_client` writes lines to `openssl s_server`.
+//! The text of TLS: `openssl s_client` and `openssl s_server`, with the library of the machine and with one of their own.
 
 use crate::support::{everything, in_own_netns};
+use std::fs;
 use std::io::Write;
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use wirelap_capture::{Capture, Config};
-use wirelap_events::Body;
+use tempfile::TempDir;
+use wirelap_capture::{Capture, Config, TLS_TEXT, TlsAccess};
+use wirelap_events::{Body, Pid, TextPlace};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A process that ends with the test.
 struct Running(Child);
+
+impl Running {
+    fn write(&mut self, line: &str) {
+        self.0.stdin.as_mut().unwrap().write_all(line.as_bytes()).unwrap();
+    }
+}
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -21,59 +29,188 @@ impl Drop for Running {
     }
 }
 
-fn openssl(folder: &Path, arguments: &str) -> Running {
+fn openssl(folder: &Path, arguments: &str, libraries: Option<&Path>) -> Running {
     let mut command = Command::new("openssl");
     command.args(arguments.split(' ')).current_dir(folder);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    if let Some(folder) = libraries {
+        command.env("LD_LIBRARY_PATH", folder);
+    }
     Running(command.spawn().unwrap())
 }
 
-/// The texts that begin as `line` does, with their lengths in the record, until `count` of them have come.
-fn texts(capture: &mut Capture, line: &str, count: usize) -> Vec<(Vec<u8>, u32, u32)> {
+/// A folder with a certificate, and a server that answers each line with the same line backwards.
+fn server() -> (TempDir, Running) {
+    let folder = tempfile::tempdir().unwrap();
+    let made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=test";
+    assert!(openssl(folder.path(), made, None).0.wait().unwrap().success());
+    let words = "s_server -accept 127.0.0.1:8443 -cert cert.pem -key key.pem -rev";
+    let server = openssl(folder.path(), words, None);
+    let deadline = Instant::now() + PATIENCE;
+    while TcpStream::connect("127.0.0.1:8443").is_err() {
+        assert!(Instant::now() < deadline, "openssl s_server listens");
+        std::thread::yield_now();
+    }
+    (folder, server)
+}
+
+const CLIENT: &str = "s_client -connect 127.0.0.1:8443 -quiet";
+
+fn capture() -> Capture {
+    let config = Config { tls: true, ..everything() };
+    let capture = Capture::attach(&config).unwrap();
+    let chosen = capture.hooks().iter().find(|hook| hook.observation == TLS_TEXT);
+    assert!(chosen.is_some_and(|hook| hook.hook.is_some()), "{chosen:?}");
+    capture
+}
+
+/// A text with its place, and its process.
+#[derive(Debug)]
+struct Seen {
+    text: String,
+    place: TextPlace,
+    text_start: u32,
+    pid: Pid,
+}
+
+impl Seen {
+    fn is_sent(&self) -> bool {
+        matches!(self.place, TextPlace::Sent { .. })
+    }
+}
+
+/// Collects texts until `enough` says so.
+fn texts(capture: &mut Capture, what: &str, enough: impl Fn(&[Seen]) -> bool) -> Vec<Seen> {
     let deadline = Instant::now() + PATIENCE;
     let mut all = Vec::new();
-    while all.len() < count {
-        assert!(Instant::now() < deadline, "{} of {count} texts came", all.len());
-        let wait = Duration::from_millis(10);
-        let _ = capture.poll(wait, &mut |event| {
-            if let Body::Plain(plain) = &event.body
-                && plain.text.starts_with(line.as_bytes())
-            {
-                all.push((plain.text.to_vec(), plain.record_len, plain.text_start));
+    while !enough(&all) {
+        assert!(Instant::now() < deadline, "{what}: {all:?}");
+        let _ = capture.poll(Duration::from_millis(10), &mut |event| {
+            if let Body::Plain(plain) = &event.body {
+                let text = String::from_utf8_lossy(plain.text).into_owned();
+                let (place, text_start) = (plain.place, plain.text_start);
+                all.push(Seen { text, place, text_start, pid: plain.task.pid });
             }
         });
     }
     all
 }
 
+fn backwards(line: &str) -> String {
+    line.trim_end().chars().rev().chain(['\n']).collect()
+}
+
 #[test]
-fn the_text_of_a_record_comes_with_its_place() {
+fn the_text_of_a_record_comes_with_its_place_from_both_ends() {
     in_own_netns(|_| {
-        let folder = tempfile::tempdir().unwrap();
-        let made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=test";
-        let status = openssl(folder.path(), made).0.wait().unwrap();
-        assert!(status.success());
-        let server = "s_server -accept 127.0.0.1:8443 -cert cert.pem -key key.pem -quiet";
-        let _server = openssl(folder.path(), server);
-        let deadline = Instant::now() + PATIENCE;
-        while TcpStream::connect("127.0.0.1:8443").is_err() {
-            assert!(Instant::now() < deadline, "openssl s_server listens");
-            std::thread::yield_now();
+        let (folder, server) = server();
+        let mut capture = capture();
+        for version in ["-tls1_3", "-tls1_2"] {
+            let mut client = openssl(folder.path(), &format!("{CLIENT} {version}"), None);
+            let (mut sent_before, mut got_before) = (0, 0);
+            for line in ["wirelap reads one line\n", "wirelap reads another line\n"] {
+                client.write(line);
+                let answer = backwards(line);
+                let seen = texts(&mut capture, line, |seen| {
+                    seen.iter().any(|one| !one.is_sent() && one.text == answer)
+                });
+                let client = Pid(client.0.id());
+                let len = u32::try_from(line.len()).unwrap();
+                let sent = seen.iter().find(|one| one.is_sent() && one.text == line).unwrap();
+                assert_eq!((sent.pid, sent.text_start), (client, sent_before));
+                let TextPlace::Sent { record_len, .. } = sent.place else { panic!("{sent:?}") };
+                // Header, text, its type, tag; or a nonce in place of the type.
+                assert_eq!(record_len, 5 + len + if version == "-tls1_3" { 17 } else { 24 });
+                let read = seen.iter().find(|one| one.pid == client && !one.is_sent()).unwrap();
+                assert_eq!((&read.text, read.text_start), (&answer, got_before));
+                // What the server has read comes at once, or byte by byte.
+                let at_server =
+                    seen.iter().filter(|one| one.pid.0 == server.0.id() && !one.is_sent());
+                assert_eq!(at_server.map(|one| one.text.as_str()).collect::<String>(), line);
+                (sent_before, got_before) = (sent_before + len, got_before + len);
+            }
         }
-        let config = Config { tls: true, ..everything() };
-        let mut capture = Capture::attach(&config).unwrap();
-        let chosen = capture.hooks().iter().find(|hook| hook.observation == "text of TLS");
-        assert!(chosen.is_some_and(|hook| hook.hook.is_some()), "{chosen:?}");
-        let mut client = openssl(folder.path(), "s_client -connect 127.0.0.1:8443 -quiet -tls1_3");
-        let stdin = client.0.stdin.as_mut().unwrap();
-        let mut start = 0;
-        for line in ["wirelap reads one line\n", "wirelap reads another line\n"] {
-            stdin.write_all(line.as_bytes()).unwrap();
-            let len = u32::try_from(line.len()).unwrap();
-            let seen = texts(&mut capture, "wirelap reads", 1);
-            // Header, text, its type, tag.
-            assert_eq!(seen, [(line.as_bytes().to_vec(), 5 + len + 1 + 16, start)]);
-            start += len;
+    });
+}
+
+/// The folder with this machine's libraries of OpenSSL, copied: other files, which no other program uses.
+fn own_libraries(folder: &Path) -> std::path::PathBuf {
+    let listed =
+        Command::new("ldconfig").arg("-p").env("PATH", "/usr/sbin:/sbin").output().unwrap();
+    let copies = folder.join("lib");
+    fs::create_dir(&copies).unwrap();
+    for line in String::from_utf8(listed.stdout).unwrap().lines() {
+        let Some((name, path)) = line.split_once(" => ") else { continue };
+        let name = name.split_whitespace().next().unwrap_or_default();
+        if name.starts_with("libssl.so") || name.starts_with("libcrypto.so") {
+            let _ = fs::copy(path, copies.join(name));
+        }
+    }
+    copies
+}
+
+#[test]
+fn a_program_with_a_library_of_its_own_that_starts_later_is_read() {
+    in_own_netns(|_| {
+        let (folder, _server) = server();
+        let libraries = own_libraries(folder.path());
+        let mut capture = capture();
+        let mut client = openssl(folder.path(), CLIENT, Some(&libraries));
+        let pid = Pid(client.0.id());
+        // Its library is found when its socket comes into view; what it writes meanwhile may be missed.
+        let deadline = Instant::now() + PATIENCE;
+        while !matches!(capture.tls_access(pid), Some(TlsAccess::Attached(_))) {
+            assert!(Instant::now() < deadline, "{:?}", capture.tls_access(pid));
+            let _ = capture.poll(Duration::from_millis(10), &mut |_| {});
+        }
+        let Some(TlsAccess::Attached(file)) = capture.tls_access(pid) else { panic!() };
+        assert!(file.starts_with(&*libraries.to_string_lossy()), "{file}");
+        client.write("wirelap reads a line\n");
+        texts(&mut capture, "the client's own text", |seen| {
+            seen.iter().any(|one| one.pid == pid && one.is_sent())
+        });
+        texts(&mut capture, "the answer", |seen| {
+            seen.iter().any(|one| one.pid == pid && !one.is_sent())
+        });
+    });
+}
+
+#[test]
+fn a_library_that_is_replaced_under_a_program_is_read() {
+    in_own_netns(|_| {
+        let (folder, _server) = server();
+        let libraries = own_libraries(folder.path());
+        let mut client = openssl(folder.path(), CLIENT, Some(&libraries));
+        let maps = format!("/proc/{}/maps", client.0.id());
+        let deadline = Instant::now() + PATIENCE;
+        while !fs::read_to_string(&maps).is_ok_and(|maps| maps.contains("libssl")) {
+            assert!(Instant::now() < deadline, "the client has its library");
+        }
+        fs::remove_dir_all(&libraries).unwrap();
+        let mut capture = capture();
+        client.write("wirelap reads a line\n");
+        let pid = Pid(client.0.id());
+        texts(&mut capture, "its text", |seen| {
+            seen.iter().any(|one| one.pid == pid && one.is_sent())
+        });
+    });
+}
+
+/// Nothing that a process leaves behind harms the next ones: it ends in the middle of a read.
+#[test]
+fn a_program_that_ends_while_it_reads_harms_nobody() {
+    in_own_netns(|_| {
+        let (folder, _server) = server();
+        let mut capture = capture();
+        for n in 0..5 {
+            let mut client = openssl(folder.path(), CLIENT, None);
+            let line = format!("wirelap reads line {n}\n");
+            client.write(&line);
+            let answer = backwards(&line);
+            let pid = Pid(client.0.id());
+            let is_it = |one: &Seen| one.pid == pid && !one.is_sent() && one.text == answer;
+            texts(&mut capture, &line, |seen| seen.iter().any(is_it));
+            client.0.kill().unwrap();
         }
     });
 }

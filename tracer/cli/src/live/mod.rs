@@ -197,7 +197,7 @@ fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
             written: wirelap_recording::Settings { payload: true, ..Default::default() },
         }),
         decode: args.filter.decode.clone(),
-        by: args.breakdown.by.clone(),
+        breakdown: args.breakdown.query(),
         later: AttachLater::Nothing,
         alternates: false,
         drain: false,

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
+use wirelap_correlate::{BreakdownQuery, Dimension};
 use wirelap_events::{Delivery, Nanos};
 use wirelap_history::Update;
 use wirelap_process::steward::{Steward, StewardRole};
@@ -43,9 +44,10 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     rights::confine_reader();
     let signals = catch_signals()?;
     let wall = message::wall(&args.replay);
-    let reading = Reading::start(&args.replay, &args.filter.decode, &args.tls_keys)?;
+    let reading =
+        Reading::start(&args.replay, &args.filter.decode, args.breakdown.query(), &args.tls_keys)?;
     rights::give_up();
-    let mut source = ReplaySource::new(reading, (files, memory), (args.replay.clone(), wall));
+    let mut source = ReplaySource::new(reading, (files, memory), args, wall);
     let began = Instant::now();
     while began.elapsed() < FIRST && source.is_waiting() {
         std::thread::sleep(Duration::from_millis(5));
@@ -67,6 +69,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
 fn lines(args: &LiveArgs) -> Result<ExitCode, Failure> {
     rights::confine_reader();
     let mut replay = Replay::new(&args.filter.decode, NoFollower);
+    replay.breakdown(args.breakdown.query());
     replay.tls_keys(&args.tls_keys)?;
     replay.files(&args.replay)?;
     let replayed = replay.end()?;
@@ -74,7 +77,8 @@ fn lines(args: &LiveArgs) -> Result<ExitCode, Failure> {
         table::render(&replayed.report)
     } else {
         let notes = replayed.report.notes.iter().map(|note| format!("note: {note}\n"));
-        plain(&replayed.snapshot, WIDTH) + &notes.collect::<String>()
+        let rows = args.breakdown.table(replayed.report.breakdown.as_ref());
+        plain(&replayed.snapshot, WIDTH) + &rows + &notes.collect::<String>()
     };
     output::print(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -86,6 +90,12 @@ struct ReplaySource {
     files: ScreenFiles,
     /// The files that are read.
     paths: Vec<PathBuf>,
+    /// The protocols that the user named, by port.
+    decode: Vec<(u16, String)>,
+    /// What the rows by name are told apart by.
+    by: Vec<Dimension>,
+    /// Whether the files are read anew, for other rows by name.
+    has_restarted: bool,
     /// The difference from the clock of their events to the wall clock, in nanoseconds.
     wall: Option<i64>,
     memory: ScreenMemory,
@@ -101,13 +111,17 @@ impl ReplaySource {
     fn new(
         reading: Reading,
         (files, memory): (ScreenFiles, ScreenMemory),
-        (paths, wall): (Vec<PathBuf>, Option<i64>),
+        args: &LiveArgs,
+        wall: Option<i64>,
     ) -> ReplaySource {
         ReplaySource {
             reading,
             files,
             memory,
-            paths,
+            paths: args.replay.clone(),
+            decode: args.filter.decode.clone(),
+            by: args.breakdown.by.clone(),
+            has_restarted: false,
             wall,
             state: ReplayState::default(),
             notes: Vec::new(),
@@ -155,6 +169,28 @@ impl ReplaySource {
         }
     }
 
+    /// Reads the files anew if that takes other rows by name. Returns a sentence for the user.
+    fn rows(&mut self, query: BreakdownQuery) -> String {
+        if query.by == self.by {
+            // The screen orders and filters the rows.
+            return String::new();
+        }
+        self.by.clone_from(&query.by);
+        // All rows are wanted, whatever the filter is at present.
+        let query = BreakdownQuery { text: String::new(), ..query };
+        match Reading::start(&self.paths, &self.decode, query) {
+            Ok(reading) => {
+                let before = std::mem::replace(&mut self.reading, reading);
+                self.has_restarted = true;
+                // What could not be read will be said again.
+                self.notes.clear();
+                drop(before.end());
+                "the files are read again, from the beginning".into()
+            }
+            Err(failure) => failure.to_string(),
+        }
+    }
+
     fn control(&mut self, control: ReplayControl) -> String {
         let mut playback = self.reading.playback();
         let step = playback.frames().interval();
@@ -180,7 +216,7 @@ impl ReplaySource {
 impl Source for ReplaySource {
     fn has_restarted(&mut self) -> bool {
         self.look();
-        self.reading.playback().has_restarted()
+        self.reading.playback().has_restarted() | std::mem::take(&mut self.has_restarted)
     }
 
     fn replay(&self) -> Option<ReplayState> {
@@ -205,6 +241,7 @@ impl Source for ReplaySource {
             Request::Screenshot { text, svg } => self.files.screenshot(&text, &svg),
             Request::Export(delivery) => self.export(&delivery),
             Request::Experiment(_) => NO_WORKLOADS.into(),
+            Request::Breakdown(query) => self.rows(query),
         }
     }
 

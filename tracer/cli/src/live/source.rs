@@ -6,7 +6,7 @@ use super::files::ScreenFiles;
 use super::memory::ScreenMemory;
 use std::cell::RefCell;
 use std::sync::mpsc::Receiver;
-use wirelap_capture::ChosenHook;
+use wirelap_capture::{ChosenHook, TLS_TEXT};
 use wirelap_events::{Delivery, Nanos, human};
 use wirelap_history::Update;
 use wirelap_recording::KeepLimits;
@@ -95,7 +95,11 @@ pub fn probe_setup(hooks: &[ChosenHook], ring_bytes: u32) -> ProbeSetup {
         hook: chosen.hook.map(str::to_owned),
         without: format!("{}; {}", chosen.without, chosen.remedy),
     };
-    ProbeSetup { hooks: hooks.iter().map(hook).collect(), ring_bytes: Some(ring_bytes.into()) }
+    ProbeSetup {
+        hooks: hooks.iter().map(hook).collect(),
+        ring_bytes: Some(ring_bytes.into()),
+        reads_tls: hooks.iter().any(|hook| hook.observation == TLS_TEXT && hook.hook.is_some()),
+    }
 }
 
 impl Source for LiveSource<'_, '_, '_> {
@@ -121,6 +125,10 @@ impl Source for LiveSource<'_, '_, '_> {
             Request::Replay(_) => {
                 "these are the figures of now: wirelap live --replay FILE replays a recording"
                     .into()
+            }
+            Request::Breakdown(query) => {
+                self.commands.breakdown(query);
+                String::new()
             }
             Request::Experiment(request) => self.workloads.borrow_mut().request(request),
         }

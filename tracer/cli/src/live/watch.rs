@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use wirelap_experiment::TrialStopped;
 use wirelap_history::Collector;
 use wirelap_process::{Failure, Signals, output};
-use wirelap_report::Breakdown;
+use wirelap_report::{Breakdown, SlowSubscribers};
 use wirelap_session::Tracer;
 use wirelap_tui::{Options, plain};
 
@@ -63,9 +63,10 @@ fn lines(
         }
         printed = Instant::now();
         let latest = tracer.latest();
-        let rows = latest.breakdown.as_ref().map(Breakdown::from);
-        let rows = args.breakdown.table(rows.as_ref());
-        let text = format!("{}{rows}\n", plain(&latest, WIDTH));
+        let rows = args.breakdown.table(Breakdown::of(&latest).as_ref());
+        let slow = SlowSubscribers::of(&latest).filter(|slow| slow.behind > 0);
+        let slow = slow.map(|slow| format!("\n{}", slow.table())).unwrap_or_default();
+        let text = format!("{}{rows}{slow}\n", plain(&latest, WIDTH));
         if args.writes_to_stdout() {
             output::say(&text);
         } else if output::print_unless_gone(&text, should_stop)?.is_break() {

@@ -5,8 +5,10 @@
 mod agreement;
 mod apart;
 mod bench;
+mod by_name;
 mod bytes;
 mod clients;
+mod containers;
 mod crowd;
 mod failures;
 mod faults;
@@ -24,6 +26,7 @@ mod rights;
 mod screen;
 mod soak;
 mod terminal;
+mod tls;
 mod why;
 mod workloads;
 

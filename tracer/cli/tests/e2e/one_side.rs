@@ -2,7 +2,6 @@
 //! clients, times are those of the whole view, and each acknowledgement is a bound on the arrival that it stands for.
 
 use crate::bench::{Bench, Running, kill, lock, poll};
-use crate::offline::analyze;
 use crate::{LONG, free_port};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -207,10 +206,13 @@ fn count(result: &Value, pointer: &str) -> Option<u64> {
     result.pointer(pointer).and_then(Value::as_u64)
 }
 
-fn only_result(bench: &Bench, file: &Path) -> Value {
-    let (report, said) = analyze(bench, &[file]);
+fn only_result(islands: &Islands, file: &Path) -> Value {
+    let words = format!("analyze --decode {}=mqtt {}", islands.port, file.display());
+    let ended = islands.bench.wirelap(&words).json().end(LONG);
+    assert_eq!(ended.status, Some(0), "{}", ended.stderr);
+    let report = islands.bench.report();
     let [result] = report["results"].as_array().unwrap().as_slice() else {
-        panic!("not one row: {said}")
+        panic!("not one row: {}", ended.stdout)
     };
     result.clone()
 }
@@ -250,11 +252,11 @@ fn a_broker_seen_by_its_process_alone_shows_what_the_whole_view_shows() {
         assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     }
 
-    let all = only_result(&islands.bench, &whole);
+    let all = only_result(&islands, &whole);
     assert_eq!(count(&all, "/messages/matched"), Some(MESSAGES * READERS), "{all:#}");
     assert!(all["partial_sight"].is_null(), "{:#}", all["partial_sight"]);
 
-    let seen = only_result(&islands.bench, &part);
+    let seen = only_result(&islands, &part);
     assert_eq!((&seen["view"], count(&seen, "/messages/sent")), (&"broker".into(), Some(MESSAGES)));
     let sight = &seen["partial_sight"];
     for (name, messages) in [
@@ -285,7 +287,7 @@ fn a_broker_seen_by_its_process_alone_shows_what_the_whole_view_shows() {
         assert!(heard.at >= arrived, "heard at {}, arrived at {arrived}", heard.at);
     }
 
-    let seen = only_result(&islands.bench, &sender);
+    let seen = only_result(&islands, &sender);
     assert_eq!((&seen["view"], count(&seen, "/messages/sent")), (&"sender".into(), Some(MESSAGES)));
     let requests = &seen["partial_sight"]["requests"];
     for part in ["round_trip_ns", "here_ns", "away_ns"] {

@@ -7,7 +7,7 @@ mod cpu_time;
 use cpu_time::CpuTime;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
-use wirelap_correlate::{Config, Correlator, Dimension};
+use wirelap_correlate::{BreakdownQuery, Config, Correlator, Dimension};
 use wirelap_events::{Delivery, Nanos};
 use wirelap_test_support::compose::mqtt;
 use wirelap_test_support::compose::{payload, stamp};
@@ -173,25 +173,33 @@ fn crowds(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
-/// Messages of many clients, each with a topic and a subscriber of its own.
-fn many(clients: u32) -> (Vec<OwnedEvent>, Vec<OwnedEvent>) {
+/// Messages of many clients, half of them publishers, each of which has a subscriber. Several have one topic.
+fn many(clients: u32, topics: u32) -> (Vec<OwnedEvent>, Vec<OwnedEvent>) {
     let mut world = World::new();
     let broker = process(10, "broker");
-    let to = "127.0.0.1:1883";
-    let mut all = Vec::new();
-    for n in 0..clients {
-        let at = |side: u32| format!("127.{side}.{}.{}:40000", n / 250, n % 250 + 1);
-        let publisher = world.connect_mqtt(process(1000 + n, "pub"), &at(1), broker, to);
-        all.push((publisher, world.connect_mqtt(process(5000 + n, "sub"), &at(2), broker, to)));
-    }
+    let pairs = clients / 2;
+    let mut join = |n: u32, side: u32| {
+        let from = format!("127.{side}.{}.{}:40000", n / 250, n % 250 + 1);
+        let client = process(100_000 * side + n, "client");
+        let mut connection = world.connect(client, &from, broker, "127.0.0.1:1883");
+        let name = mqtt::connect(&format!("client-{side}-{n}"));
+        world.message(&mut connection.up, &name);
+        world.message(&mut connection.down, mqtt::CONNACK);
+        if side == 2 {
+            let subscribe = mqtt::subscribe(&format!("$share/group-{}/#", n % 10));
+            world.message(&mut connection.up, &subscribe);
+        }
+        connection
+    };
+    let mut all: Vec<_> = (0..pairs).map(|n| (join(n, 1), join(n, 2))).collect();
     let mut split = 0;
     for n in 0..2 * BUSY {
         if n == BUSY {
             split = world.events.len();
         }
-        let client = n * 7 % clients;
-        let (publisher, subscriber) = &mut all[client as usize];
-        let bytes = mqtt::publish(&format!("wirelap/{client}"), &payload(stamp(n), 64));
+        let pair = n * 7 % pairs;
+        let (publisher, subscriber) = &mut all[pair as usize];
+        let bytes = mqtt::publish(&format!("wirelap/{}", pair % topics), &payload(stamp(n), 64));
         world.message(&mut publisher.up, &bytes);
         world.message(&mut subscriber.down, &bytes);
         world.now += 36_000;
@@ -202,16 +210,18 @@ fn many(clients: u32) -> (Vec<OwnedEvent>, Vec<OwnedEvent>) {
 
 /// The cost of a message with and without `--by`.
 fn breakdowns(criterion: &mut Criterion<CpuTime>) {
-    let mut group = criterion.benchmark_group("1,000 clients on 1,000 topics");
-    let (before, during) = many(1_000);
-    let cases: [(&str, &[Dimension]); 3] = [
+    let mut group = criterion.benchmark_group("10,000 clients on 1,000 topics");
+    let (before, during) = many(10_000, 1_000);
+    let cases: [(&str, &[Dimension]); 4] = [
         ("one row", &[]),
         ("by client", &[Dimension::Client]),
         ("by broker, topic, client", &[Dimension::Broker, Dimension::Topic, Dimension::Client]),
+        ("by group, topic, host", &[Dimension::Group, Dimension::Topic, Dimension::Host]),
     ];
     for (name, by) in cases {
         let warm = || {
-            let mut correlator = Correlator::new(Config { by: by.to_vec(), ..steady() });
+            let mut correlator =
+                Correlator::new(Config { breakdown: BreakdownQuery::by(by), ..steady() });
             play(&mut correlator, &before);
             correlator
         };

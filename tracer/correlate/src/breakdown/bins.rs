@@ -3,7 +3,7 @@
 use crate::stats::Summary;
 use wirelap_events::{Nanos, Saturate};
 
-/// The most bins of one row.
+/// The most bins of one row, which take 1 KiB.
 const MOST: usize = 96;
 
 /// Bins of one doubling of the value, while none were put together.
@@ -144,6 +144,7 @@ mod tests {
         other.add(Nanos(u64::MAX));
         bins.merge(&other);
         assert!(bins.counts.len() <= MOST && bins.coarser > 0);
+        assert!(bins.counts.capacity() * size_of::<(u16, u32)>() <= 1024);
         let sum: u64 = bins.counts.iter().map(|&(_, count)| u64::from(count)).sum();
         assert_eq!((sum, bins.summary().count), (64 * 20 + 2, 64 * 20 + 2));
         assert!(bins.counts.is_sorted_by(|a, b| a.0 < b.0));

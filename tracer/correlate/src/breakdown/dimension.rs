@@ -5,7 +5,7 @@ pub const MAX_NESTED: usize = 4;
 
 /// What rows can be told apart by.
 ///
-/// Client, connection, process and host are those of the publisher for a message that is sent, and those of the subscriber for one
+/// Client, group, connection, process, container and host are those of the publisher for a message that is sent, and those of the subscriber for one
 /// that is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dimension {
@@ -13,10 +13,14 @@ pub enum Dimension {
     Topic,
     /// The name that a client gives itself.
     Client,
+    /// The group in which a subscriber reads: a consumer group, a queue group, a shared subscription.
+    Group,
     /// The connection, by its addresses.
     Connection,
     /// The process.
     Process,
+    /// What the process runs in: its container, pod or unit.
+    Container,
     /// The IP address.
     Host,
     /// The protocol, or the middleware's name.
@@ -27,11 +31,13 @@ pub enum Dimension {
 
 impl Dimension {
     /// Every dimension.
-    pub const ALL: [Dimension; 7] = [
+    pub const ALL: [Dimension; 9] = [
         Dimension::Topic,
         Dimension::Client,
+        Dimension::Group,
         Dimension::Connection,
         Dimension::Process,
+        Dimension::Container,
         Dimension::Host,
         Dimension::Protocol,
         Dimension::Broker,
@@ -42,8 +48,10 @@ impl Dimension {
         match self {
             Dimension::Topic => "topic",
             Dimension::Client => "client",
+            Dimension::Group => "group",
             Dimension::Connection => "connection",
             Dimension::Process => "process",
+            Dimension::Container => "container",
             Dimension::Host => "host",
             Dimension::Protocol => "protocol",
             Dimension::Broker => "broker",

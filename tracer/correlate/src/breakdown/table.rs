@@ -1,6 +1,7 @@
 //! The rows of a breakdown.
 
 use super::bins::BoundedBins;
+use super::clients::ReaderGroup;
 use super::dimension::{Dimension, MAX_NESTED};
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
@@ -10,14 +11,14 @@ use wirelap_events::{FlowId, GroupId, Nanos, Pid, Saturate, TopicId};
 /// Rows that are told apart. With one more, the least eighth of them go into the rest.
 pub const MAX_ROWS: usize = 32_768;
 
-/// Connections whose clients have a name, both ends counted.
-const MAX_NAMED: usize = 262_144;
-
 /// Addresses that are told apart.
 const MAX_HOSTS: usize = 65_536;
 
 /// What is not known, in a key.
 pub const UNKNOWN: u64 = u64::MAX;
+
+/// What is known not to be there, in a key.
+pub const NONE: u64 = u64::MAX - 1;
 
 /// One number for each dimension; those beyond are 0.
 pub type RowKey = [u64; MAX_NESTED];
@@ -31,6 +32,10 @@ pub struct MessageEnd {
     pub addresses: [SocketAddr; 2],
     /// Its process, if it is on this host and known.
     pub pid: Option<Pid>,
+    /// The name that its client gave itself.
+    pub client: Option<TopicId>,
+    /// The group in which it reads the message.
+    pub group: ReaderGroup,
 }
 
 /// What one row adds up to.
@@ -62,13 +67,13 @@ impl RowFigures {
 #[derive(Debug)]
 pub struct BreakdownTable {
     pub by: ArrayVec<Dimension, MAX_NESTED>,
+    /// Since when messages are counted; `None` if that is since the observation began.
+    pub since: Option<Nanos>,
     pub rows: FxHashMap<RowKey, RowFigures>,
     /// Rows that there was no room for.
     pub rest: RowFigures,
     /// How often a row went into the rest.
     pub evicted: u64,
-    /// The clients' names, by what they send.
-    names: FxHashMap<FlowId, TopicId>,
     pub hosts: Vec<IpAddr>,
     host_ids: FxHashMap<IpAddr, u64>,
     /// The addresses of connections that are rows.
@@ -87,29 +92,15 @@ impl BreakdownTable {
         }
         (!all.is_empty()).then(|| BreakdownTable {
             by: all,
+            since: None,
             rows: FxHashMap::default(),
             rest: RowFigures::default(),
             evicted: 0,
-            names: FxHashMap::default(),
             hosts: Vec::new(),
             host_ids: FxHashMap::default(),
             connections: FxHashMap::default(),
             limit: MAX_ROWS,
         })
-    }
-
-    /// A client gives itself a name.
-    pub fn name(&mut self, flow: FlowId, client: TopicId) {
-        if self.names.len() < MAX_NAMED || self.names.contains_key(&flow) {
-            self.names.insert(flow, client);
-        }
-    }
-
-    /// A conversation is forgotten. Its row stays.
-    pub fn forget(&mut self, serial: u64) {
-        let first = serial << 1;
-        self.names.remove(&FlowId(first));
-        self.names.remove(&FlowId(first | 1));
     }
 
     /// A message was found where it begins.
@@ -146,9 +137,17 @@ impl BreakdownTable {
         for (index, dimension) in self.by.clone().into_iter().enumerate() {
             key[index] = match dimension {
                 Dimension::Topic => number(topic),
-                Dimension::Client => number(self.names.get(&end.flow).copied()),
+                Dimension::Client => number(end.client),
+                Dimension::Group => match end.group {
+                    ReaderGroup::Named(group) => u64::from(group.0),
+                    ReaderGroup::None => NONE,
+                    ReaderGroup::Unknown => UNKNOWN,
+                },
                 Dimension::Connection => end.flow.0 >> 1,
-                Dimension::Process => end.pid.map_or(UNKNOWN, |pid| u64::from(pid.0)),
+                // What a process runs in may become known later, so rows of one container are put together in a snapshot.
+                Dimension::Process | Dimension::Container => {
+                    end.pid.map_or(UNKNOWN, |pid| u64::from(pid.0))
+                }
                 Dimension::Host => self.host(end.addresses[0].ip()),
                 Dimension::Protocol | Dimension::Broker => u64::from(group.0),
             };
@@ -201,23 +200,42 @@ mod tests {
 
     fn end(flow: u64) -> MessageEnd {
         let at = |port: u16| SocketAddr::from(([127, 0, 0, 1], port));
-        MessageEnd { flow: FlowId(flow), addresses: [at(4000), at(1883)], pid: Some(Pid(7)) }
+        MessageEnd {
+            flow: FlowId(flow),
+            addresses: [at(4000), at(1883)],
+            pid: Some(Pid(7)),
+            client: None,
+            group: ReaderGroup::Unknown,
+        }
     }
 
     #[test]
     fn ends_are_told_apart_by_name_and_topic() {
         let mut table = BreakdownTable::new(&[Dimension::Client, Dimension::Topic]).unwrap();
-        table.name(FlowId(2), TopicId(5));
         let topic = Some(TopicId(9));
-        table.sent(GroupId(0), topic, &end(2));
+        let named = MessageEnd { client: Some(TopicId(5)), ..end(2) };
+        table.sent(GroupId(0), topic, &named);
         table.delivered((GroupId(0), topic), &end(4), 10, Some(Nanos(100)));
         table.delivered((GroupId(0), topic), &end(6), 10, None);
         let row = |key: [u64; 2]| &table.rows[&[key[0], key[1], 0, 0]];
         assert_eq!((row([5, 9]).sent, row([5, 9]).delivered), (1, 0));
         let unnamed = row([UNKNOWN, 9]);
         assert_eq!((unnamed.delivered, unnamed.matched, unnamed.payload_bytes), (2, 1, 20));
-        table.not_sent(GroupId(0), topic, &end(2));
+        table.not_sent(GroupId(0), topic, &named);
         assert_eq!(table.rows[&[5, 9, 0, 0]].sent, 0);
+    }
+
+    #[test]
+    fn a_publisher_is_in_no_group_and_a_reader_in_that_of_its_subscription() {
+        let mut table = BreakdownTable::new(&[Dimension::Group]).unwrap();
+        let of = |group| MessageEnd { group, ..end(2) };
+        table.sent(GroupId(0), None, &of(ReaderGroup::None));
+        for group in [ReaderGroup::Named(TopicId(3)), ReaderGroup::None, ReaderGroup::Unknown] {
+            table.delivered((GroupId(0), None), &of(group), 1, None);
+        }
+        let counts =
+            |key| (table.rows[&[key, 0, 0, 0]].sent, table.rows[&[key, 0, 0, 0]].delivered);
+        assert_eq!([counts(NONE), counts(3), counts(UNKNOWN)], [(1, 1), (0, 1), (0, 1)]);
     }
 
     #[test]
@@ -234,13 +252,25 @@ mod tests {
         assert_eq!(sent + table.rest.sent, 10_000);
     }
 
+    /// A hundred thousand topics, again and again, each row with the 1 KiB that its bins take at most.
     #[test]
-    fn a_connection_that_ends_loses_its_name_and_not_its_row() {
-        let mut table = BreakdownTable::new(&[Dimension::Connection]).unwrap();
-        table.name(FlowId(2), TopicId(5));
-        table.sent(GroupId(0), None, &end(2));
-        table.forget(1);
-        assert!(table.names.is_empty() && table.connections.contains_key(&1));
+    fn any_number_of_topics_takes_64_mib_at_most() {
+        let mut table = BreakdownTable::new(&[Dimension::Topic]).unwrap();
+        for n in 0..300_000_u32 {
+            table.delivered((GroupId(0), Some(TopicId(n % 100_000))), &end(2), 1, Some(Nanos(5)));
+        }
+        assert!(table.rows.len() <= MAX_ROWS && table.evicted > 0);
+        let entry = size_of::<(RowKey, RowFigures)>() + 1;
+        let bytes = table.rows.capacity() * entry + MAX_ROWS * 1024;
+        assert!(bytes <= 64 << 20, "{bytes}");
+        let delivered: u64 = table.rows.values().map(|row| row.delivered).sum();
+        assert_eq!(delivered + table.rest.delivered, 300_000);
+    }
+
+    #[test]
+    fn without_dimensions_there_are_no_rows() {
         assert!(BreakdownTable::new(&[]).is_none());
+        let twice = BreakdownTable::new(&[Dimension::Connection, Dimension::Connection]).unwrap();
+        assert_eq!(twice.by.as_slice(), [Dimension::Connection]);
     }
 }

@@ -1,18 +1,26 @@
 //! What a snapshot has of a breakdown.
 
 use super::dimension::Dimension;
+use super::query::{RowFigure, has_text};
 use crate::stats::Summary;
+use wirelap_events::Nanos;
 
 /// Rows by what the user asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Breakdown {
     /// What the rows are told apart by, the outermost first.
     pub by: Vec<Dimension>,
-    /// The rows, those with the most messages first.
+    /// Since when messages are counted in them.
+    pub since: Nanos,
+    /// What they are ordered by.
+    pub order: RowFigure,
+    /// The text that the listed rows have in a name; empty if all are listed. The rest is all others.
+    pub text: String,
+    /// The rows, those with the most first.
     pub rows: Vec<BreakdownRow>,
     /// All other rows together; without names.
     pub rest: BreakdownRow,
-    /// The number of rows that are listed in no snapshot but added up in the rest, those that had to make room counted each time.
+    /// The number of rows that are not listed but added up in the rest, those that had to make room counted each time.
     pub rest_rows: u64,
     /// Whether rows had to make room for others, so that listed rows may lack messages, which are then in the rest.
     pub is_crowded: bool,
@@ -21,7 +29,7 @@ pub struct Breakdown {
 /// One row of a breakdown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BreakdownRow {
-    /// A name for each dimension; `None` where it is not known.
+    /// A name for each dimension; `None` where it is not known, empty for messages without a group.
     pub names: Vec<Option<String>>,
     /// Messages that were sent.
     pub sent: u64,
@@ -33,4 +41,24 @@ pub struct BreakdownRow {
     pub payload_bytes: u64,
     /// The one-way latency of what was read.
     pub one_way: Summary,
+}
+
+impl BreakdownRow {
+    /// One of its figures: a number, bytes or nanoseconds; 0 where it has none.
+    pub fn figure(&self, figure: RowFigure) -> u64 {
+        match figure {
+            RowFigure::Messages => self.sent.saturating_add(self.delivered),
+            RowFigure::Sent => self.sent,
+            RowFigure::Delivered => self.delivered,
+            RowFigure::Bytes => self.payload_bytes,
+            RowFigure::P50 => self.one_way.p50.0,
+            RowFigure::P99 => self.one_way.p99.0,
+            RowFigure::Max => self.one_way.max.0,
+        }
+    }
+
+    /// Whether one of its names has a text, which is in lower case. A name that is not known has none.
+    pub fn has_text(&self, text: &str) -> bool {
+        has_text(&self.names, text)
+    }
 }

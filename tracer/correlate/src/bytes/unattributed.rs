@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
-use wirelap_events::{Nanos, NetNs, Saturate, Transport};
+use wirelap_events::{Nanos, NetNs, Pid, Saturate, Transport};
 use wirelap_protocols::foreign::ForeignName;
 
 /// Rows of conversations that ended which are kept; more are summed.
@@ -38,6 +38,10 @@ pub struct UnknownTraffic {
     pub server: Option<String>,
     /// The clients' processes; a few.
     pub clients: Vec<String>,
+    /// The processes at both ends that are here, with their names; a few.
+    pub ends: Vec<(Pid, String)>,
+    /// Encrypted: why its text is not read, although text is read where it can be, by process. `None` if no text is read at all.
+    pub not_read: Option<Vec<String>>,
     /// At least one of the connections was open before observation began.
     pub joined_late: bool,
     /// Connections so far.
@@ -128,6 +132,12 @@ fn merge(row: &mut UnknownTraffic, other: UnknownTraffic) {
     for client in other.clients {
         if row.clients.len() < CLIENTS && !row.clients.contains(&client) {
             row.clients.push(client);
+        }
+    }
+    for end in other.ends {
+        // The server, and as many clients.
+        if row.ends.len() <= CLIENTS && !row.ends.contains(&end) {
+            row.ends.push(end);
         }
     }
 }

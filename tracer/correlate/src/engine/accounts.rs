@@ -1,13 +1,14 @@
 //! What rows add up to, and what belongs to no row.
 
 use super::totals::Totals;
-use crate::breakdown::{BreakdownTable, Dimension};
+use crate::breakdown::{BreakdownQuery, BreakdownTable, ClientNames};
 use crate::bytes::{
     EndedUnknown, Ledger, Overhead, ProbeConnections, Unknown, UnknownKey, UnknownTraffic,
 };
 use crate::config::Label;
 use crate::flow::Conversation;
 use crate::join::GivenUp;
+use crate::lag::{LagTable, SeenBehind};
 use crate::rows::Rows;
 use rustc_hash::FxHashSet;
 use std::net::SocketAddr;
@@ -25,6 +26,14 @@ pub struct Accounts {
     pub totals: Totals,
     /// Rows by what the user asked for.
     pub breakdown: Option<Box<BreakdownTable>>,
+    /// Which of them a snapshot lists.
+    pub query: BreakdownQuery,
+    /// The names that clients gave themselves, and their groups.
+    pub clients: ClientNames,
+    /// How far each subscriber is on each topic.
+    pub lag: LagTable,
+    /// Subscribers that are or were behind.
+    pub behind: SeenBehind,
     probe_connections: ProbeConnections,
     /// Traffic that was not decoded, of conversations that are no longer kept.
     unknown: EndedUnknown,
@@ -34,15 +43,30 @@ pub struct Accounts {
 
 impl Accounts {
     /// Nothing counted yet. The caller has named these rows.
-    pub fn new(labels: Vec<Label>, by: &[Dimension]) -> Accounts {
+    pub fn new(labels: Vec<Label>, query: BreakdownQuery) -> Accounts {
         Accounts {
             rows: Rows::new(labels),
             totals: Totals::default(),
-            breakdown: BreakdownTable::new(by).map(Box::new),
+            breakdown: BreakdownTable::new(&query.by).map(Box::new),
+            query,
+            clients: ClientNames::default(),
+            lag: LagTable::default(),
+            behind: SeenBehind::default(),
             probe_connections: ProbeConnections::default(),
             unknown: EndedUnknown::default(),
             unknown_readers: FxHashSet::default(),
         }
+    }
+
+    /// Other rows are asked for, or others of them. Rows by something else begin anew at `now`.
+    pub fn ask(&mut self, query: BreakdownQuery, now: Nanos) {
+        if query.by != self.query.by {
+            self.breakdown = BreakdownTable::new(&query.by).map(Box::new);
+            if let Some(table) = &mut self.breakdown {
+                table.since = Some(now);
+            }
+        }
+        self.query = query;
     }
 
     /// A thread of a row's processes waited for a CPU.
@@ -69,9 +93,7 @@ impl Accounts {
     /// Keeps what a conversation that is forgotten added up to.
     pub fn keep(&mut self, row: Option<GroupId>, mut gone: Conversation) {
         self.totals.hide(gone.take_hidden());
-        if let Some(breakdown) = &mut self.breakdown {
-            breakdown.forget(gone.serial);
-        }
+        self.clients.forget(gone.serial);
         match row.and_then(|row| self.rows.get_mut(row)) {
             Some(row) => {
                 gone.ledger.add_to(&mut row.past);

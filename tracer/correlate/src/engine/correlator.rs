@@ -7,13 +7,15 @@ use super::deliveries::{Context, Deliveries, Observed};
 use super::host::HostState;
 use super::picture::{Picture, broker_of};
 use super::sink::DeliverySink;
+use crate::breakdown::{BreakdownQuery, Dimension};
 use crate::config::{Config, Label};
+use crate::containers::{CgroupRead, ContainerNames};
 use crate::ids::Direction;
 use crate::view::Snapshot;
 use crate::why::{Evidence, Overdue};
 use std::sync::Arc;
 use wirelap_events::{
-    Body, Comm, Cpu, Event, FlowRange, GroupId, Nanos, Pid, SocketId, TopicId, Wake,
+    Body, Comm, Cpu, Event, FlowRange, GroupId, Nanos, NetNs, Pid, SocketId, TopicId, Wake,
 };
 
 /// Between two ticks of [`Correlator::take`].
@@ -44,7 +46,7 @@ impl Correlator {
         Correlator {
             host: HostState::new(config.max_threads),
             conversations: Conversations::new(Arc::clone(&config)),
-            accounts: Accounts::new(config.labels.clone(), &config.by),
+            accounts: Accounts::new(config.labels.clone(), config.breakdown.clone()),
             coverage: Coverage::default(),
             overdue_at_end: None,
             ticked: Nanos(0),
@@ -70,7 +72,10 @@ impl Correlator {
                 let assemblies = self.deliveries.assemblies_mut();
                 self.conversations.send(at, send, threads, assemblies, totals);
             }
-            Body::Plain(plain) => self.conversations.plain(plain, &mut self.accounts.totals),
+            Body::Plain(plain) => {
+                let direction = self.conversations.plain(at, plain, &mut self.accounts);
+                self.take_found(at, direction);
+            }
             Body::Read(read) => {
                 let mut out = ReadOutput {
                     assemblies: self.deliveries.assemblies_mut(),
@@ -155,12 +160,14 @@ impl Correlator {
         self.ticked = self.coverage.now();
         self.settle(out, false);
         self.conversations.sweep(self.ticked, &mut self.accounts);
+        self.see_arrivals();
     }
 
     /// Hands out everything that is still open, as far as it is known. For the end of a run.
     pub fn finish(&mut self, out: &mut dyn DeliverySink) {
         let overdue = self.deliveries.overdue(self.coverage.now(), self.observed());
         self.overdue_at_end = Some(overdue);
+        self.see_arrivals();
         for conversation in self.conversations.flows_mut().iter_mut() {
             conversation.give_up_guesses();
             self.accounts.totals.hide(conversation.take_hidden());
@@ -177,6 +184,7 @@ impl Correlator {
         };
         self.conversations.solve(all, &mut reads);
         let (deliveries, mut context) = self.split();
+        deliveries.look_for_lag(all, &mut context);
         deliveries.settle(out, all, &mut context);
         deliveries.settle_assemblies(out, all, &mut context);
         deliveries.expire(all, out, &mut context);
@@ -226,6 +234,38 @@ impl Correlator {
     /// ([`wirelap_events::Body::State`]).
     pub fn holding(&self, now: Nanos) -> Vec<Pid> {
         self.deliveries.holding(now, self.observed())
+    }
+
+    /// Asks for other rows of [`Snapshot::breakdown`], or others of them. Rows by something else count from now on.
+    pub fn ask_breakdown(&mut self, query: BreakdownQuery) {
+        if query.by.contains(&Dimension::Topic) {
+            self.conversations.keep_topics();
+        }
+        self.accounts.ask(query, self.coverage.now());
+    }
+
+    /// At most so many of the processes that came into view since the last calls, with the network namespace of a socket of each. The
+    /// caller may read where they run.
+    pub fn newcomers(&mut self, most: usize) -> Vec<(Pid, NetNs)> {
+        self.see_arrivals();
+        self.host.places_mut().take_newcomers(most)
+    }
+
+    /// What came of reading a process's cgroup, and the names that files give its container and network namespace. Returns whether that
+    /// tells something new.
+    pub fn locate(&mut self, pid: Pid, read: &CgroupRead, names: &ContainerNames) -> bool {
+        self.host.places_mut().put(pid, read, names)
+    }
+
+    /// The caller is in this network namespace.
+    pub fn note_own_namespace(&mut self, own: NetNs) {
+        self.host.places_mut().note_own_namespace(own);
+    }
+
+    fn see_arrivals(&mut self) {
+        for (pid, netns) in self.conversations.sockets_mut().take_arrived() {
+            self.host.places_mut().arrive(pid, netns);
+        }
     }
 
     /// Names a row from now on.

@@ -5,9 +5,10 @@ use super::identity::{content, identify};
 use super::output::DecoderOutput;
 use super::requests::Released;
 use super::round_trips::FoundExchange;
+use crate::breakdown::{Introduction, ReaderGroup};
 use crate::bytes::Ledger;
-use wirelap_events::{ByteRange, Frame, FrameClass, Offset, RequestLimits};
-use wirelap_protocols::{Fragments, FrameSink, Protocol, Side};
+use wirelap_events::{Frame, FrameClass, Offset, RequestLimits, Saturate};
+use wirelap_protocols::{Fragments, FrameNote, FrameSink, Protocol, Side};
 
 /// Kinds of frames that bear on messages and are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub struct Collector<'a> {
     usable_at: Option<Offset>,
     /// The payload of the message in the frame that comes next may start earlier.
     is_unsure: bool,
+    /// The group in which the message in the frame that comes next is read.
+    group: ReaderGroup,
 }
 
 impl<'a> Collector<'a> {
@@ -62,7 +65,15 @@ impl<'a> Collector<'a> {
             packed: (0, 0),
             usable_at: None,
             is_unsure: false,
+            group: ReaderGroup::Unknown,
         }
+    }
+
+    /// A client gives itself a name.
+    fn client(&mut self, side: Side, name: &[u8]) {
+        let name = self.found.client_names.id_of(name);
+        let reads_elsewhere = self.protocol.names_groups_elsewhere();
+        self.found.introduced.push((side, Introduction::Client { name, reads_elsewhere }));
     }
 }
 
@@ -71,6 +82,7 @@ impl FrameSink for Collector<'_> {
         self.ledger.frame(self.side, frame);
         let fragments = self.fragments.take();
         let is_unsure = std::mem::take(&mut self.is_unsure);
+        let group = std::mem::take(&mut self.group);
         if let Some(fragments) = fragments {
             self.ledger.repeated(self.side, fragments.repeated_bytes);
             let (side, at) = (self.side, frame.range.start);
@@ -87,7 +99,7 @@ impl FrameSink for Collector<'_> {
             let shared = frame.is_in_shared_memory();
             let topic = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
-            let mut found = Found { shared, topic, assembly, ..identify(self.side, data) };
+            let mut found = Found { shared, topic, assembly, group, ..identify(self.side, data) };
             if self.protocol.numbers_topics() {
                 found.content = content(found.stamp, data, is_unsure);
             }
@@ -103,68 +115,45 @@ impl FrameSink for Collector<'_> {
         }
     }
 
-    fn client(&mut self, side: Side, name: &[u8]) {
-        if let Some(id) = self.found.client_names.id_of(name) {
-            self.found.clients.push((side, id));
+    fn note(&mut self, note: FrameNote<'_>) {
+        let found = &mut *self.found;
+        match note {
+            FrameNote::Client { side, name } => self.client(side, name),
+            FrameNote::ClientTitle { name, title } => found.client_names.entitle(name, title),
+            FrameNote::Member { side, group } => {
+                if let Some(group) = found.group_names.id_of(group) {
+                    found.introduced.push((side, Introduction::Member(group)));
+                }
+            }
+            FrameNote::ReaderGroup(None) => self.group = ReaderGroup::None,
+            FrameNote::ReaderGroup(Some(name)) => {
+                let group = found.group_names.id_of(name);
+                self.group = group.map_or(ReaderGroup::Unknown, ReaderGroup::Named);
+            }
+            FrameNote::Fragments(fragments) => self.fragments = Some(*fragments),
+            FrameNote::Asks(ask) => self.control.ask = Some(ask),
+            FrameNote::AwaitsCommit => self.control.committed = true,
+            FrameNote::Releases(start) => self.releases = Some(start),
+            FrameNote::MakesRoom => self.control.room = true,
+            FrameNote::Unpacked { bytes, decompressed } => self.packed = (bytes, decompressed),
+            FrameNote::UsableAt(end) => self.usable_at = Some(end),
+            FrameNote::UncertainStart => self.is_unsure = true,
+            FrameNote::UnreadMessages(messages) => {
+                found.unread[self.side as usize].grow(messages);
+            }
+            FrameNote::Discarded(messages) => found.thrown_away.grow(messages),
+            FrameNote::ReadTwice(messages) => found.read_twice.grow(messages),
+            FrameNote::InOrder { origin, first } => {
+                found.ordered.push((self.side, origin, first));
+            }
+            FrameNote::Request { number, extent } => {
+                let side = self.side;
+                found.exchanges.push(FoundExchange { side, number, extent, is_reply: false });
+            }
+            FrameNote::Reply { number, extent } => {
+                let side = self.side;
+                found.exchanges.push(FoundExchange { side, number, extent, is_reply: true });
+            }
         }
-    }
-
-    fn fragments(&mut self, fragments: &Fragments) {
-        self.fragments = Some(*fragments);
-    }
-
-    fn asks(&mut self, ask: RequestLimits) {
-        self.control.ask = Some(ask);
-    }
-
-    fn awaits_commit(&mut self) {
-        self.control.committed = true;
-    }
-
-    fn releases(&mut self, start: Offset) {
-        self.releases = Some(start);
-    }
-
-    fn makes_room(&mut self) {
-        self.control.room = true;
-    }
-
-    fn unpacked(&mut self, bytes: u64, opened: u64) {
-        self.packed = (bytes, opened);
-    }
-
-    fn uncertain_start(&mut self) {
-        self.is_unsure = true;
-    }
-
-    fn usable_at(&mut self, end: Offset) {
-        self.usable_at = Some(end);
-    }
-
-    fn unread_messages(&mut self, messages: u64) {
-        let unread = &mut self.found.unread[self.side as usize];
-        *unread = unread.saturating_add(messages);
-    }
-
-    fn discarded(&mut self, messages: u64) {
-        self.found.thrown_away = self.found.thrown_away.saturating_add(messages);
-    }
-
-    fn read_twice(&mut self, messages: u64) {
-        self.found.read_twice = self.found.read_twice.saturating_add(messages);
-    }
-
-    fn in_order(&mut self, origin: [u8; 16], first: u64) {
-        self.found.ordered.push((self.side, origin, first));
-    }
-
-    fn requests(&mut self, number: u64, extent: ByteRange) {
-        let found = FoundExchange { side: self.side, number, extent, is_reply: false };
-        self.found.exchanges.push(found);
-    }
-
-    fn replies(&mut self, number: u64, extent: ByteRange) {
-        let found = FoundExchange { side: self.side, number, extent, is_reply: true };
-        self.found.exchanges.push(found);
     }
 }

@@ -1,4 +1,4 @@
-//! TLS connections whose keys are known: their records are opened, and the text is read in their place (`tls.rs`).
+//! TLS connections whose keys are known: their records are opened, and the text is read in their place (`tls`).
 //!
 //! Whose keys they are, the client's hello tells. As long as nothing was opened, a connection can still turn out not to be
 //! readable; then its bytes are looked at as those of any other one.
@@ -90,9 +90,9 @@ impl Conversation {
             self.keys.count(TlsEvent::Unread);
         }
         if len > 0
-            && let Some(place) = self.tls.as_mut().map(|tls| tls.opened(side, opened.range, len))
+            && let Some(range) = self.tls.as_mut().map(|tls| tls.opened(side, opened.range, len))
         {
-            self.read_text(side, place, text, found);
+            self.read_text(side, range, text, found);
         }
     }
 

@@ -64,6 +64,8 @@ pub struct Flow {
     pub ready_losses: u64,
     /// TCP: where its receiver is.
     pub window: Window,
+    /// TCP: its receiver last said that it has no room.
+    pub closed_window: bool,
     /// Observation was interrupted since the last packet.
     pub interrupted: bool,
     /// The first bytes, kept until the protocol is known.
@@ -131,6 +133,7 @@ impl Flow {
             has_sends: false,
             ready_losses: 0,
             window: Window::default(),
+            closed_window: false,
             interrupted: false,
             head: FirstBytes::default(),
             requests: None,

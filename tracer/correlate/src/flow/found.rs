@@ -1,5 +1,6 @@
 //! A message that a decoder found in a flow, and what it is known by.
 
+use crate::breakdown::ReaderGroup;
 use rustc_hash::FxHasher;
 use std::fmt;
 use std::hash::{Hash, Hasher};
@@ -28,6 +29,8 @@ pub struct Found {
     pub framed: bool,
     /// Its topic, if topics are kept.
     pub topic: Option<TopicId>,
+    /// The group in which it is read.
+    pub group: ReaderGroup,
     /// Its name among messages in fragments, if it is one of them.
     pub assembly: Option<GlobalKey>,
     /// A number for its topic; messages of one topic have the same.

@@ -6,6 +6,7 @@
 //! ```
 
 use super::found::{Found, Identity};
+use crate::breakdown::ReaderGroup;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{ByteRange, Stamp};
@@ -39,7 +40,7 @@ pub fn between(before: &Found, hole: ByteRange, after: &Found, place: u64) -> Op
             let mut hasher = FxHasher::default();
             (place, hole.start.0).hash(&mut hasher);
             let identity = Identity { hash: hasher.finish(), exact: true };
-            Some(Found { identity, topic: None, ..unknown })
+            Some(Found { identity, topic: None, group: ReaderGroup::Unknown, ..unknown })
         }
         _ => None,
     }
@@ -80,6 +81,7 @@ mod tests {
             shared: false,
             framed: false,
             topic: None,
+            group: ReaderGroup::Unknown,
             assembly: None,
             subject: 0,
             wire_payload: 90,

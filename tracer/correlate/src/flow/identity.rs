@@ -1,6 +1,7 @@
 //! What makes a message the same on every flow.
 
 use super::found::{Content, Found, Identity, TopicHash};
+use crate::breakdown::ReaderGroup;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{DecodedMessage, GlobalKey, Stamp};
@@ -48,6 +49,7 @@ pub fn identify(side: Side, data: &DecodedMessage<'_>) -> Found {
         shared: false,
         framed: false,
         topic: None,
+        group: ReaderGroup::Unknown,
         topic_hash,
         assembly: None,
         subject: subject.finish(),

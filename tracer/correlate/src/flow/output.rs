@@ -4,7 +4,7 @@ use super::found::{Found, FoundFragments};
 use super::requests::Released;
 use super::round_trips::FoundExchange;
 use super::topics::Topics;
-use wirelap_events::TopicId;
+use crate::breakdown::Introduction;
 use wirelap_protocols::Side;
 
 /// What decoders found and nobody has looked at yet.
@@ -28,10 +28,12 @@ pub struct DecoderOutput {
     /// Requests that are answered, and their replies.
     pub exchanges: Vec<FoundExchange>,
     pub topics: Topics,
-    /// Names that clients gave themselves: the client's end, and the name's number.
-    pub clients: Vec<(Side, TopicId)>,
+    /// What ends said of themselves.
+    pub introduced: Vec<(Side, Introduction)>,
     /// The names of clients.
     pub client_names: Topics,
+    /// The names of the groups that they read in.
+    pub group_names: Topics,
     /// What records are decrypted into. Reused from record to record.
     pub scratch: Vec<u8>,
 }

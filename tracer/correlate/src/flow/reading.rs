@@ -71,7 +71,8 @@ impl Conversation {
     fn piece(&mut self, side: Side, piece: Piece<'_>, found: &mut DecoderOutput) {
         if self.is_decrypted(side, &piece) {
             self.decrypt(side, piece, found);
-        } else if self.tls.is_some() {
+        } else if let Some(tls) = &mut self.tls {
+            tls.passes(side, piece);
             self.read_texts(side, piece.end(), found);
         } else {
             self.read(side, piece, found);

@@ -144,7 +144,10 @@ impl Conversation {
                 self.read_heads(side, piece, found);
             }
             ProtocolChoice::NeedMore if missing == 0 => {}
-            ProtocolChoice::NeedMore | ProtocolChoice::Unknown if self.pending.is_none() => {
+            // A text may begin anywhere: its program may have been found when the connection was open.
+            ProtocolChoice::NeedMore | ProtocolChoice::Unknown
+                if self.pending.is_none() && self.tls.is_none() =>
+            {
                 self.refuse(side);
             }
             _ => self.search_head(side, piece, is_alone, found),
@@ -210,7 +213,8 @@ impl Conversation {
             let kept = std::mem::take(&mut kept[side as usize]);
             // Where a flow begins, a PDU does.
             let first = kept.packets.front().map(|first| first.at);
-            let is_opening = first == Some(Offset::START) && self.flow(side).isn.is_some();
+            let is_opening =
+                first == Some(Offset::START) && self.flow(side).isn.is_some() && self.tls.is_none();
             let best = best.filter(|_| !is_opening);
             let start = if is_opening { first } else { best.map(|best| best.start) };
             self.skipped.grow(kept.lost);

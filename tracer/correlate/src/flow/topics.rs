@@ -27,6 +27,11 @@ impl Topics {
         Topics { kept, ..Topics::default() }
     }
 
+    /// Names are kept from now on.
+    pub fn keep(&mut self) {
+        self.kept = true;
+    }
+
     /// The number of a name; `None` for none, and when there are too many.
     pub fn id_of(&mut self, name: &[u8]) -> Option<TopicId> {
         if !self.kept || name.is_empty() {
@@ -43,6 +48,19 @@ impl Topics {
         self.names.push(name.into());
         self.ids.insert(name.into(), id);
         Some(id)
+    }
+
+    /// A name is shown with a title before it, which others may have, too.
+    pub fn entitle(&mut self, name: &[u8], title: &[u8]) {
+        let Some(place) = self.id_of(name).and_then(|id| self.names.get_mut(id.0 as usize)) else {
+            return;
+        };
+        let titled = [title, b" (", name, b")"].concat();
+        let bytes = self.bytes.saturating_sub(place.len()).saturating_add(titled.len());
+        if bytes <= BYTES && **place != *titled {
+            self.bytes = bytes;
+            *place = titled.into();
+        }
     }
 
     /// The number of a topic of a protocol. A topic of ROS 2 is shown by its name there, with the protocol's own beside it.
@@ -114,6 +132,19 @@ mod tests {
         assert_eq!(topics.name(secret), Some(&b"secret"[..]));
         assert_eq!(topics.public_name(secret), None);
         assert_eq!(topics.public_name(open), Some(&b"open"[..]));
+    }
+
+    #[test]
+    fn a_name_can_have_a_title_which_may_change() {
+        let mut names = Topics::new(true);
+        let id = names.id_of(b"0110:1").unwrap();
+        for (title, shown) in [("talker", "talker (0110:1)"), ("x", "x (0110:1)")] {
+            names.entitle(b"0110:1", title.as_bytes());
+            assert_eq!(names.name(id), Some(shown.as_bytes()));
+            assert_eq!((names.id_of(b"0110:1"), names.bytes), (Some(id), shown.len()));
+        }
+        names.entitle(b"0110:1", &vec![b't'; BYTES]);
+        assert_eq!(names.name(id), Some(&b"x (0110:1)"[..]));
     }
 
     #[test]

@@ -89,6 +89,14 @@ impl Messages {
         self.open.get(index)
     }
 
+    /// Which of its topic's messages the message of a leg is.
+    pub fn set_number(&mut self, key: LegKey, number: Option<u64>) {
+        let message = self.leg(key).map(|leg| leg.message);
+        if let Some(message) = message.and_then(|message| self.open.get_mut(message)) {
+            message.number = number;
+        }
+    }
+
     /// Moves a message to the row of its first leg, if that is another one. Returns the row that it
     /// was counted in, if it was.
     pub fn move_to(&mut self, key: LegKey, row: GroupId) -> Option<(GroupId, Option<Stamp>)> {

@@ -1,5 +1,6 @@
 //! Messages and legs that are open.
 
+use crate::breakdown::ReaderGroup;
 use crate::flow::{Content, Identity};
 use crate::ids::{Direction, LegKey, Node};
 use wirelap_events::{
@@ -37,6 +38,8 @@ pub struct NewLeg {
     /// Its publisher says that it repeats it.
     pub repeats: bool,
     pub topic: Option<TopicId>,
+    /// The group in which its receiver reads it.
+    pub group: ReaderGroup,
     /// Its connection has just been opened.
     pub start_up: bool,
     /// A number for its topic.
@@ -84,6 +87,8 @@ pub struct LegState {
     pub sender: Node,
     pub receiver: Node,
     pub to_server: bool,
+    /// The group in which its receiver reads it.
+    pub group: ReaderGroup,
     pub(super) has_child: bool,
     /// Legs that continue it, in the order in which they were found.
     pub(super) children: u32,
@@ -114,6 +119,8 @@ pub struct Message {
     pub topic: Option<TopicId>,
     /// A number for its topic.
     pub subject: u64,
+    /// Its place among the messages of its topic, 1 for the first; `None` if they are not counted.
+    pub number: Option<u64>,
     pub row: GroupId,
     pub(super) topology: Topology,
     /// When it was found first, or before that, when it had come to who passes it on.

@@ -70,6 +70,11 @@ impl<M: Spanned> Layers<M> {
         self.stacked[0].back_mut()
     }
 
+    /// The newest mark of the first layer.
+    pub fn last(&self) -> Option<&M> {
+        self.stacked[0].back()
+    }
+
     pub fn pop_last(&mut self) {
         self.stacked[0].pop_back();
     }

@@ -161,6 +161,12 @@ impl TcpMarks {
         self.ready_to.max(self.acked_to) >= extent.end
     }
 
+    /// Whether bytes that the sender wrote, or tried to, are not in the receiving socket.
+    pub fn is_backed_up(&self) -> bool {
+        let arrived = self.ready_to.max(self.acked_to);
+        self.sends.last().is_some_and(|mark| mark.range.end > arrived)
+    }
+
     /// When the last byte of `extent` left, or else came in.
     pub fn left_at(&self, extent: ByteRange) -> Option<Nanos> {
         let first = self.xmits.covering(extent.last()).map(|mark| mark.at).min();

@@ -1,10 +1,12 @@
 //! The immutable picture that the terminal, the JSON and the HTML are all drawn from.
 
 pub use super::notes::{GroupNote, SnapshotNote};
-pub use crate::breakdown::{Breakdown, BreakdownRow, Dimension};
+pub use crate::breakdown::{Breakdown, BreakdownRow, Dimension, RowFigure};
 pub use crate::bytes::{
     Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
 };
+pub use crate::containers::{Container, ContainerKind, NetworkNamespace, Place, Pod};
+pub use crate::lag::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
 pub use crate::rows::Counts;
 pub use crate::stats::{
     HISTORY_SECONDS, HistoryPoint, PartialFigures, PartialView, Rate, SegmentStat, Summary,
@@ -28,8 +30,10 @@ pub struct Snapshot {
     pub groups: Vec<Group>,
     /// Rows of earlier snapshots that have turned out to be a part of another row, and which row that is.
     pub united: Vec<(GroupId, GroupId)>,
-    /// Rows by what the user asked for, if anything: [`Config::by`](crate::Config::by).
+    /// Rows by what the user asked for, if anything: [`Config::breakdown`](crate::Config::breakdown).
     pub breakdown: Option<Breakdown>,
+    /// Subscribers that are or were behind.
+    pub slow: SlowSubscribers,
     /// How far the figures can be trusted.
     pub trust: Trust,
     /// What the user should know beside the figures.
@@ -115,6 +119,10 @@ pub struct Process {
     pub ended: bool,
     /// What its threads' scheduling was like.
     pub scheduling: Scheduling,
+    /// Its container, pod or unit.
+    pub place: Place,
+    /// The network namespace of its sockets, if that is known.
+    pub namespace: Option<NetworkNamespace>,
     /// The Unix socket that it serves clients on as well; their messages are not followed.
     pub unix: Option<UnixClients>,
 }

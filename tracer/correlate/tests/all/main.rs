@@ -1,6 +1,8 @@
 //! Scenarios: events as the kernel would send them, and exactly what must come out.
 
 mod brokered;
+mod by_name;
+mod containers;
 mod dds;
 mod extremes;
 mod fan;
@@ -18,6 +20,7 @@ mod lost;
 mod lost_packets;
 mod memory;
 mod missed;
+mod named;
 mod one_side;
 mod open;
 mod others;
@@ -29,8 +32,10 @@ mod reassembly;
 mod repairs;
 mod room;
 mod round_trips;
+mod slow;
 mod span;
 mod taken;
+mod tls;
 mod udp;
 mod unseen;
 mod words;

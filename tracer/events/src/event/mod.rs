@@ -15,7 +15,7 @@ pub use packet::{
     DropCause, DroppedPacket, Packet, PacketHook, PacketId, PacketKind, Recovery, Retransmit,
     TcpFields, tcp_flags,
 };
-pub use plain::PlainText;
+pub use plain::{PlainText, TextPlace};
 pub use probe::{LostEvents, Probe};
 pub use quota::{CGROUP_NAME, Quota};
 pub use socket::{Socket, SocketOrigin};
@@ -53,7 +53,7 @@ pub enum Body<'a> {
     Read(ReadCall),
     /// A socket has new data for its reader.
     Ready(Ready),
-    /// A thread is about to send a TLS record whose text is known.
+    /// The text of a TLS record is known.
     Plain(PlainText<'a>),
     /// A packet passed a hook.
     Packet(Packet<'a>),
@@ -78,8 +78,10 @@ impl Body<'_> {
     pub fn probe(&self) -> Option<Probe> {
         Some(match self {
             Body::Socket(_) | Body::Closed(_) => Probe::Socket,
-            Body::Send(_) | Body::Plain(_) => Probe::Send,
-            Body::Read(_) => Probe::Read,
+            Body::Send(_) | Body::Plain(PlainText { place: TextPlace::Sent { .. }, .. }) => {
+                Probe::Send
+            }
+            Body::Read(_) | Body::Plain(_) => Probe::Read,
             Body::Ready(_) => Probe::Ready,
             Body::Packet(Packet { hook: PacketHook::Xmit, .. }) => Probe::Xmit,
             Body::Packet(Packet { hook: PacketHook::Rx, .. }) => Probe::Rx,

@@ -13,8 +13,8 @@ use crate::workload_processes::RoleProcess;
 use wirelap_contract::Role;
 use wirelap_events::{Nanos, Total};
 use wirelap_report::{
-    Distribution, Histograms, IdleUse, Messages, ProcessUse, Repetition, Samples, Scheduling,
-    SegmentHistogram, SentAtRate, TimeSpent, Trust, UnixClients, UsageAt, View,
+    Breakdown, Distribution, Histograms, IdleUse, Messages, ProcessUse, Repetition, Samples,
+    Scheduling, SegmentHistogram, SentAtRate, TimeSpent, Trust, UnixClients, UsageAt, View,
 };
 use wirelap_session::Sampling;
 use wirelap_session::meter::{Meter, UsagePoint, cpu_share};
@@ -57,6 +57,7 @@ pub fn of(position: u32, outcome: &Outcome) -> Repetition {
         trust: trust(outcome, messages),
         ground_truth: outcome.truth.clone(),
         machine: outcome.machine,
+        breakdown: Breakdown::of(&outcome.snapshot),
         notes: notes::of(outcome),
     }
 }

@@ -1,5 +1,6 @@
 //! The decoder of one AMQP connection.
 
+use super::client_properties::connection_name;
 use super::content::{Contents, Continued};
 use super::frame::{self, FrameHeader, FrameKind, OPENING};
 use super::method::{BASIC, Envelope, Method};
@@ -34,6 +35,9 @@ impl AmqpConnection {
             return out.frame(&frame_without_data(range, "method", FrameClass::Opaque));
         };
         self.server = method.server(side).or(self.server);
+        if method.is_start_ok() {
+            out.client(side, connection_name(reader.peek_rest()).unwrap_or_default());
+        }
         if Envelope::is_before_content(method) {
             let envelope = Envelope::read(method, reader.rest());
             contents.begin(header.channel, range.start, envelope);

@@ -85,6 +85,11 @@ impl Method {
         self.class_id == CONNECTION
     }
 
+    /// Whether the client says with this method what it is.
+    pub fn is_start_ok(&self) -> bool {
+        self.class_id == CONNECTION && self.id == 11
+    }
+
     /// The server, if only one end sends this method and `side` has sent it.
     pub fn server(&self, side: Side) -> Option<Side> {
         match self.sender {

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `frame` | the frames: type, channel, size |
 //! | `method` | the methods: their names, purposes and who sends them; the arguments of those with content |
+//! | `client_properties` | the name of a client |
 //! | `content` | a message, whose method, header and body are frames of their own |
 //! | `recognition` | whether bytes are AMQP |
 //! | `connection` | the decoder of one connection |
@@ -11,6 +12,7 @@
 //! A message's topic is `exchange/routing key`, which is the same where it is published and where it is delivered; for the
 //! default exchange, which has no name, it is the routing key alone. Messages of a transaction are treated like others.
 
+mod client_properties;
 mod connection;
 mod content;
 mod frame;

@@ -7,6 +7,7 @@ use super::fields::{Fields, KafkaFieldError, Parsed};
 use super::handover;
 use super::head::PduHead;
 use super::header;
+use super::names::RequestNames;
 use super::open::{ConnectionState, OpenPdu};
 use super::survey::{self, Confidence, RecognisedPdu};
 use super::topic_name::Topic;
@@ -37,6 +38,7 @@ pub(super) struct KafkaConnection {
     ends: [SideState; 2],
     /// The last request for a group's offsets, and the group.
     group: Option<(i32, u64)>,
+    names: RequestNames,
 }
 
 /// The PDU that one side is sending.
@@ -71,6 +73,7 @@ impl KafkaConnection {
         if head.is_request {
             self.client = Some(side);
             self.calls.asked(head.correlation_id, call, head.wants_response());
+            self.names.report(side, head, out);
             self.follow_request(head.correlation_id, call, head.body, out);
             return;
         }

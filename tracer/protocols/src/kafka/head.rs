@@ -17,6 +17,8 @@ pub(super) struct PduHead<'a> {
     /// The class of its frames without records.
     pub class: FrameClass,
     pub correlation_id: i32,
+    /// The client's name in a request; `None` if it gives none.
+    pub client_id: Option<&'a [u8]>,
     /// `None` for a response whose request was not captured.
     pub call: Option<Call>,
     /// The bytes after the header.
@@ -71,6 +73,7 @@ impl<'a> PduHead<'a> {
             name: header.api.request,
             class,
             correlation_id: header.correlation_id,
+            client_id: header.client_id,
             call: Some(header.call),
             body,
             walk: layout.map(|layout| BodyWalk::new(layout, body.left())),
@@ -93,6 +96,7 @@ impl<'a> PduHead<'a> {
             name: "Response",
             class: FrameClass::Opaque,
             correlation_id,
+            client_id: None,
             call: None,
             body: fields,
             walk: None,

@@ -17,6 +17,7 @@
 //! | `record` | records as frames, and their keys |
 //! | `head` | the head of a PDU |
 //! | `open` | a PDU with records, part by part |
+//! | `names` | the names of clients and groups |
 //! | `topic_name` | names and IDs of topics |
 //! | `produce` | whether bytes are a Produce request |
 //! | `topics` | topic IDs, and the topic and partition of records |
@@ -66,7 +67,7 @@
 //! also get records of aborted transactions, which the response lists, and another broker gets all records, to replicate
 //! them. All of these are of class other. Records that are sent again on a connection are marked as duplicates. Records that
 //! are sent again on another connection, because a partition moved to another consumer of the group, are counted
-//! ([`crate::FrameSink::read_twice`]).
+//! ([`crate::FrameNote::ReadTwice`]).
 //!
 //! # Long PDUs
 //!
@@ -83,6 +84,7 @@ mod fields;
 mod handover;
 mod head;
 mod header;
+mod names;
 mod open;
 mod produce;
 mod record;
@@ -140,6 +142,11 @@ impl Protocol for Kafka {
 
     fn topology(&self) -> Topology {
         Topology::Brokered
+    }
+
+    /// A member talks to its group's coordinator, and reads from the leaders of its partitions.
+    fn names_groups_elsewhere(&self) -> bool {
+        true
     }
 
     fn connection(&self, _: Transport) -> Box<dyn Connection> {

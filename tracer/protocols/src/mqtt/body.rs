@@ -228,6 +228,23 @@ fn list<'a>(
     Ok(properties)
 }
 
+/// Calls `each` with the topic filters of a SUBSCRIBE or UNSUBSCRIBE, up to the first that was not captured or is invalid.
+pub(super) fn topic_filters<'a>(
+    kind: PacketType,
+    version: MqttVersion,
+    mut fields: Fields<'a>,
+    mut each: impl FnMut(&'a [u8]),
+) -> Result<(), FieldError> {
+    list(kind, version, &mut fields, |fields| {
+        each(fields.string()?.as_bytes());
+        if kind == PacketType::Subscribe {
+            fields.u8()?;
+        }
+        Ok(())
+    })
+    .map(drop)
+}
+
 fn topic_filter(fields: &mut Fields<'_>) -> Result<(), FieldError> {
     ensure(!fields.string()?.is_empty())
 }

@@ -1,4 +1,4 @@
-//! The decoder of one MQTT connection: frames, version, topic aliases, unacknowledged messages.
+//! The decoder of one MQTT connection: frames, version, topic aliases, unacknowledged messages, subscriptions.
 
 use super::aliases::Aliases;
 use super::body::{Publish, check, client_id, protocol};
@@ -8,6 +8,7 @@ use super::held::UnreleasedMessages;
 use super::in_flight::InFlightIds;
 use super::packet::{split, strict};
 use super::recognition;
+use super::subscriptions::Subscriptions;
 use super::version::KnownVersion;
 use crate::{Connection, FrameSink, Pdu, PduLen, Side};
 use wirelap_events::Total;
@@ -25,6 +26,8 @@ pub(super) struct MqttConnection {
     held: [UnreleasedMessages; 2],
     /// Messages that are not acknowledged yet, by the side that sends them.
     in_flight: [InFlightIds; 2],
+    /// What the client has subscribed to.
+    subscriptions: Subscriptions,
 }
 
 impl MqttConnection {
@@ -35,6 +38,7 @@ impl MqttConnection {
             aliases: Default::default(),
             held: Default::default(),
             in_flight: Default::default(),
+            subscriptions: Subscriptions::default(),
         }
     }
 
@@ -68,6 +72,9 @@ impl MqttConnection {
         };
         if self.version == KnownVersion::Nothing {
             out.uncertain_start();
+        }
+        if self.server == Some(side) {
+            out.reader_group(self.subscriptions.group_of(topic));
         }
         let payload_len = publish.payload_len as u64;
         out.frame(&Frame {
@@ -116,6 +123,7 @@ impl MqttConnection {
             && let Ok(version) = protocol(&mut { fields })
         {
             self.version = KnownVersion::Told(version);
+            self.subscriptions.connect();
             if let Ok(name) = client_id(fields) {
                 out.client(side, name);
             }
@@ -148,6 +156,16 @@ impl MqttConnection {
             _ => {}
         }
         let version = self.version.version_of(header, fields);
+        match header.kind {
+            PacketType::Connack => {
+                let has_session = { fields }.u8().map_or(true, |flags| flags & 1 != 0);
+                self.subscriptions.accept(has_session);
+            }
+            PacketType::Subscribe | PacketType::Unsubscribe => {
+                self.subscriptions.change(header, version, fields);
+            }
+            _ => {}
+        }
         let class = match check(header, version, fields) {
             Ok(properties) => {
                 if matches!(header.kind, PacketType::Connect | PacketType::Connack) {
@@ -170,7 +188,8 @@ fn control(header: &FixedHeader, class: FrameClass, range: ByteRange) -> Frame<'
 
 impl Connection for MqttConnection {
     fn held_bytes(&self) -> usize {
-        self.aliases.iter().map(Aliases::held_bytes).total()
+        let aliases = self.aliases.iter().map(Aliases::held_bytes).total::<usize>();
+        aliases.saturating_add(self.subscriptions.held_bytes())
     }
 
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
@@ -209,5 +228,6 @@ impl Connection for MqttConnection {
         self.aliases[side as usize].forget();
         self.held[side as usize].forget();
         self.in_flight.iter_mut().for_each(InFlightIds::forget);
+        self.subscriptions.gap();
     }
 }

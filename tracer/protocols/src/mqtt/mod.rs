@@ -10,6 +10,7 @@
 //! | `properties` | version 5's properties |
 //! | `version` | the version of a connection whose CONNECT was not captured |
 //! | `aliases` | version 5's topic aliases |
+//! | `subscriptions` | what a client has subscribed to, alone or in a group |
 
 mod aliases;
 mod body;
@@ -22,6 +23,7 @@ mod packet;
 mod properties;
 mod recognition;
 mod remedies;
+mod subscriptions;
 mod version;
 
 use crate::remedies::Remedies;

@@ -1,8 +1,10 @@
 //! The decoder of one NATS connection.
 
+use super::client_name::client_name;
 use super::jetstream;
 use super::line::{ControlLine, MessageLine, Operation};
 use super::message::{self, MessageBody, is_strict, is_strict_control};
+use super::subscriptions::Subscriptions;
 use crate::connection::frame_without_data;
 use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
 use wirelap_events::{DecodedMessage, Frame, FrameClass};
@@ -18,6 +20,8 @@ pub(super) struct NatsConnection {
     is_encrypted: bool,
     /// Number of confirmed acks that wait for their empty answer.
     confirmed_acks: u32,
+    /// What the client has subscribed to.
+    subscriptions: Subscriptions,
 }
 
 impl NatsConnection {
@@ -48,6 +52,16 @@ impl NatsConnection {
         jetstream::class_of_answer(parts.payload, parts.payload_len)
     }
 
+    /// Takes in what a client says of itself, and what it subscribes to.
+    fn control(&mut self, side: Side, line: &ControlLine<'_>, out: &mut dyn FrameSink) {
+        match line.verb.name {
+            "CONNECT" => out.client(side, &client_name(line.args).unwrap_or_default()),
+            "SUB" => self.subscriptions.subscribe(line),
+            "UNSUB" => self.subscriptions.unsubscribe(line),
+            _ => {}
+        }
+    }
+
     fn message(&mut self, line: &ControlLine<'_>, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         let name = line.verb.name;
         let parts = MessageLine::read(line)
@@ -65,6 +79,9 @@ impl NatsConnection {
             out.requests(number, pdu.range);
         }
         let payload_len = parts.payload_len as u64;
+        if let Some(sid) = message.sid {
+            out.reader_group(self.subscriptions.group_of(sid));
+        }
         out.frame(&Frame {
             range: pdu.range,
             name,
@@ -97,6 +114,10 @@ fn tls_record(head: &[u8]) -> Option<PduLen> {
 }
 
 impl Connection for NatsConnection {
+    fn held_bytes(&self) -> usize {
+        self.subscriptions.held_bytes()
+    }
+
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
         match ControlLine::read(head) {
             Ok(line) => line.pdu_len().map_or(PduLen::Invalid, PduLen::Known),
@@ -137,7 +158,11 @@ impl Connection for NatsConnection {
                 self.message(&line, pdu, out);
             }
             Operation::Control(class) | Operation::Internal(class) => {
-                let class = if is_strict_control(&line) { class } else { FrameClass::Opaque };
+                let is_strict = is_strict_control(&line);
+                if is_strict {
+                    self.control(side, &line, out);
+                }
+                let class = if is_strict { class } else { FrameClass::Opaque };
                 out.frame(&frame_without_data(pdu.range, line.verb.name, class));
             }
             _ => out.frame(&frame_without_data(pdu.range, line.verb.name, FrameClass::Other)),

@@ -172,6 +172,8 @@ fn number(digits: &[u8]) -> Option<u32> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MessageLine<'a> {
     pub subject: &'a [u8],
+    /// The number of the subscription that the message is delivered for.
+    pub sid: Option<&'a [u8]>,
     pub reply: Option<&'a [u8]>,
     /// Bytes of the header.
     pub header: usize,
@@ -194,8 +196,10 @@ impl<'a> MessageLine<'a> {
             count.grow(1);
         }
         let (subject, mut rest) = words.get(..count)?.split_first()?;
+        let mut sid = None;
         if has_sid {
-            (_, rest) = rest.split_first()?;
+            let (first, others) = rest.split_first()?;
+            (sid, rest) = (Some(*first), others);
         }
         let (total, mut rest) = rest.split_last()?;
         let total = number(total)? as usize;
@@ -210,7 +214,7 @@ impl<'a> MessageLine<'a> {
             [reply] => Some(*reply),
             _ => return None,
         };
-        (header <= total).then_some(MessageLine { subject, reply, header, total })
+        (header <= total).then_some(MessageLine { subject, sid, reply, header, total })
     }
 }
 

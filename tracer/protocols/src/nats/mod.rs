@@ -6,15 +6,19 @@
 //! | `line` | the control line that starts every operation, and its arguments |
 //! | `message` | whether an operation and its payload are valid |
 //! | `jetstream` | which subjects and messages are `JetStream`'s own rather than the application's |
+//! | `client_name` | the name in `CONNECT` |
+//! | `subscriptions` | the queue group of each subscription |
 //! | `connection` | the decoder of one connection |
 //!
 //! After the upgrade to TLS, each TLS record is an opaque frame.
 
+mod client_name;
 mod connection;
 mod jetstream;
 mod line;
 mod message;
 mod remedies;
+mod subscriptions;
 
 use crate::remedies::Remedies;
 use crate::{Connection, PduLen, PduSignature, Protocol, Recognition, SignatureMatch, Topology};

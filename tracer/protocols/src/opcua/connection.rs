@@ -6,7 +6,8 @@ use super::fields::Fields;
 use super::header::{ChunkHeader, ChunkType, HEADER_BYTES, MESSAGE_HEADER_BYTES, MessageType};
 use super::names::NodeNames;
 use super::security::Policy;
-use super::service::{READ_REQUEST, Service};
+use super::service::{CREATE_SESSION_REQUEST, READ_REQUEST, Service};
+use super::session::session_name;
 use super::walk::ServiceWalk;
 use crate::connection::frame_without_data;
 use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
@@ -96,8 +97,10 @@ impl OpcUaConnection {
         );
         if part.from == 0 {
             half.progress = begin(part, end, body);
-            if half.progress.is_some_and(|progress| progress.service.id() == READ_REQUEST) {
-                self.names.begin_read(side, request);
+            match half.progress.map(|progress| progress.service.id()) {
+                Some(READ_REQUEST) => self.names.begin_read(side, request),
+                Some(CREATE_SESSION_REQUEST) => out.client(side, name_of(half.progress, body)),
+                _ => {}
             }
         }
         if let (Some(progress), false) = (&mut half.progress, end == ChunkType::Abort) {
@@ -126,6 +129,13 @@ fn split<'a>(pdu: &Pdu<'a>, footer: u64) -> Option<(u32, &'a [u8])> {
     reader.skip(HEADER_BYTES + 12)?;
     let request = reader.u32_le()?;
     Some((request, reader.take_up_to(usize::try_from(len).unwrap_or(usize::MAX))))
+}
+
+/// The name in the first chunk of a `CreateSessionRequest`, which is rarely longer; empty if it is not there.
+fn name_of(progress: Option<DecodeProgress>, body: &[u8]) -> &[u8] {
+    let at = progress.map_or(0, |progress| progress.walk.at);
+    let fields = Fields::new(body, 0, u64::MAX, at);
+    fields.and_then(|mut fields| session_name(&mut fields)).unwrap_or_default()
 }
 
 /// Reads the type at the start of a message's first chunk.

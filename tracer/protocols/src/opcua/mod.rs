@@ -9,6 +9,7 @@
 //! | `walk` | the services that carry values |
 //! | `assembly`, `chunk` | messages in several chunks |
 //! | `names` | the nodes of values |
+//! | `session` | the name of a session |
 //! | `connection` | the decoder of one connection |
 //!
 //! A message of the application is one value: of a `WriteRequest`, of a data change in a `PublishResponse`, or of a
@@ -31,6 +32,7 @@ mod node;
 mod remedies;
 mod security;
 mod service;
+mod session;
 mod value;
 mod walk;
 

@@ -14,6 +14,7 @@ pub(super) struct Service {
     pub class: FrameClass,
 }
 
+pub(super) const CREATE_SESSION_REQUEST: u32 = 461;
 pub(super) const READ_REQUEST: u32 = 631;
 pub(super) const READ_RESPONSE: u32 = 634;
 pub(super) const WRITE_REQUEST: u32 = 673;
@@ -135,6 +136,7 @@ mod tests {
     fn services_are_in_order_and_found() {
         assert!(SERVICES.is_sorted_by(|a, b| a.id < b.id));
         for (id, name) in [
+            (CREATE_SESSION_REQUEST, "CreateSessionRequest"),
             (READ_REQUEST, "ReadRequest"),
             (READ_RESPONSE, "ReadResponse"),
             (WRITE_REQUEST, "WriteRequest"),

@@ -223,7 +223,7 @@ impl ServiceWalk {
 }
 
 /// Skips a request header: token, time, handle, diagnostics, audit entry, timeout, additional header (OPC 10000-4 §7.33).
-fn request_header(fields: &mut Fields<'_>) -> Result<(), FieldError> {
+pub(super) fn request_header(fields: &mut Fields<'_>) -> Result<(), FieldError> {
     NodeId::read(fields)?;
     fields.skip(8 + 4 + 4)?;
     fields.text()?;

@@ -1,10 +1,11 @@
 //! The decoder of one RTPS conversation.
 
 use super::data::{DataFrag, DataSample};
-use super::entity::GuidPrefix;
+use super::entity::{GuidPrefix, participant_name};
 use super::fragments::{FragmentOutcome, MAX_FRAGMENTS, OpenSamples, SampleKey};
 use super::message::{HEADER_BYTES, RtpsMessage, RtpsStep, RtpsSubmessage};
 use super::parameters;
+use super::participants::Participants;
 use super::payload::ApplicationBytes;
 use super::submessage::{SubmessageContent, heartbeat, timestamp};
 use super::submessage_kind::SubmessageKind;
@@ -30,12 +31,18 @@ pub struct RtpsConnection {
     topics: Arc<WriterTopics>,
     writers: Writers,
     open: OpenSamples,
+    participants: Participants,
 }
 
 impl RtpsConnection {
     /// A decoder that shares the topics of writers with all decoders that have the same `topics`.
     pub fn new(topics: Arc<WriterTopics>) -> RtpsConnection {
-        RtpsConnection { topics, writers: Writers::default(), open: OpenSamples::default() }
+        RtpsConnection {
+            topics,
+            writers: Writers::default(),
+            open: OpenSamples::default(),
+            participants: Participants::default(),
+        }
     }
 }
 
@@ -56,6 +63,7 @@ impl Connection for RtpsConnection {
             let name = if pdu.is_truncated() { TRUNCATED } else { MALFORMED };
             return out.frame(&frame_without_data(pdu.range, name, FrameClass::Opaque));
         };
+        self.participants.at(side, message.prefix, out);
         let header = ByteRange::new(pdu.range.start, HEADER_BYTES as u64);
         let (class, framed) = FramingClasses::new(message);
         out.frame(&frame_without_data(header, "RTPS", class));
@@ -108,6 +116,10 @@ impl RtpsConnection {
                         datagram.prefix = source(submessage).unwrap_or(datagram.prefix);
                         datagram.source_timestamp = None;
                     }
+                    SubmessageKind::InfoDst => {
+                        let prefix = { submessage.body }.array();
+                        self.participants.addressed(datagram.side.other(), prefix, out);
+                    }
                     SubmessageKind::InfoTs => datagram.source_timestamp = timestamp(submessage),
                     _ => {}
                 }
@@ -122,6 +134,10 @@ impl RtpsConnection {
                 {
                     out.in_order(writer.of(datagram.prefix), first);
                 }
+            }
+            SubmessageContent::Participant(sample) => {
+                frame.class = FrameClass::Discovery;
+                introduce(&sample, out);
             }
             SubmessageContent::Publication(sample) => {
                 frame.class = FrameClass::Discovery;
@@ -330,6 +346,16 @@ fn classes(message: &RtpsMessage, from: u64) -> impl Iterator<Item = (u64, Frame
         };
         Some((submessage.at, class))
     })
+}
+
+/// Reports the name that a participant gives itself.
+fn introduce(sample: &DataSample, out: &mut dyn FrameSink) {
+    let Some((guid, name)) = parameters::participant_and_name(sample.serialized.bytes) else {
+        return;
+    };
+    if let Some(&prefix) = guid.first_chunk() {
+        out.client_title(participant_name(prefix).as_bytes(), name);
+    }
 }
 
 /// The participant in an `INFO_SRC` (§9.4.5.10), after 4 unused bytes, version and vendor.

@@ -5,6 +5,14 @@ use crate::Reader;
 /// A participant: the first 12 bytes of the GUIDs of all its endpoints.
 pub type GuidPrefix = [u8; 12];
 
+/// A participant as vendors' tools write it: three numbers of eight hexadecimal digits.
+pub(super) fn participant_name(prefix: GuidPrefix) -> String {
+    let [a, b, c, d, e, f, g, h, i, j, k, l] = prefix;
+    let number = |bytes| u32::from_be_bytes(bytes);
+    let [host, process, participant] = [[a, b, c, d], [e, f, g, h], [i, j, k, l]].map(number);
+    format!("{host:08x}:{process:08x}:{participant:08x}")
+}
+
 /// The globally unique ID of an endpoint.
 pub(super) type Guid = [u8; 16];
 
@@ -17,6 +25,8 @@ pub(super) struct EntityId(pub [u8; 4]);
 pub(super) enum WriterPurpose {
     /// The application's data.
     User,
+    /// Participants and their names (SPDP).
+    Participants,
     /// Publications and their topics (SEDP).
     Publications,
     /// Other discovery, and the built-in services for it.
@@ -37,6 +47,7 @@ impl EntityId {
     /// the IDs of built-in endpoints are fixed (Table 9.2; those with `ff`: DDS Security 1.1 §7.3.7).
     pub fn purpose(self) -> WriterPurpose {
         match self.0 {
+            [0x00, 0x01, 0x00, 0xc2] => WriterPurpose::Participants,
             [0x00 | 0xff, 0x00, 0x03, 0xc2] => WriterPurpose::Publications,
             [0x00 | 0xff, 0x02, 0x00, 0xc2] => WriterPurpose::Liveliness,
             [.., kind] if kind & 0xc0 == 0x00 => WriterPurpose::User,
@@ -64,13 +75,19 @@ mod tests {
         let purpose = |id: u32| EntityId(id.to_be_bytes()).purpose();
         assert_eq!(purpose(0x0000_0b02), WriterPurpose::User);
         assert_eq!(purpose(0x0000_0003), WriterPurpose::User);
-        assert_eq!(purpose(0x0001_00c2), WriterPurpose::Discovery);
+        assert_eq!(purpose(0x0001_00c2), WriterPurpose::Participants);
         assert_eq!(purpose(0x0000_03c2), WriterPurpose::Publications);
         assert_eq!(purpose(0xff00_03c2), WriterPurpose::Publications);
         assert_eq!(purpose(0x0000_04c2), WriterPurpose::Discovery);
         assert_eq!(purpose(0x0003_00c3), WriterPurpose::Discovery);
         assert_eq!(purpose(0x0002_00c2), WriterPurpose::Liveliness);
         assert_eq!(purpose(0x0000_0142), WriterPurpose::Vendor);
+    }
+
+    #[test]
+    fn a_participant_has_a_name_of_three_numbers() {
+        let prefix = [1, 0x10, 0xa2, 3, 4, 5, 6, 7, 0, 0, 0, 0xff];
+        assert_eq!(participant_name(prefix), "0110a203:04050607:000000ff");
     }
 
     #[test]

@@ -16,7 +16,8 @@
 //! | `entity` | GUIDs and entity IDs |
 //! | `data` | `DATA` and `DATA_FRAG` |
 //! | [`payload`] | encapsulation: where the application's bytes start |
-//! | `parameters` | parameter lists: inline `QoS`, topic names in discovery |
+//! | `parameters` | parameter lists: inline `QoS`, names in discovery |
+//! | `participants` | which participant is at each end of a conversation |
 //! | `fragments` | samples that are sent in fragments |
 //! | `writers` | which samples of a writer were captured |
 //! | [`topics`] | the topic of each writer, shared by conversations |
@@ -29,6 +30,7 @@ mod entity;
 mod fragments;
 mod message;
 mod parameters;
+mod participants;
 pub mod payload;
 mod remedies;
 mod submessage;

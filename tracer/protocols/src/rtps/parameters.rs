@@ -6,7 +6,9 @@ use crate::Reader;
 
 const SENTINEL: u16 = 0x0001;
 const TOPIC_NAME: u16 = 0x0005;
+const PARTICIPANT_GUID: u16 = 0x0050;
 const ENDPOINT_GUID: u16 = 0x005a;
+const ENTITY_NAME: u16 = 0x0062;
 
 /// `PL_CDR` in either byte order (§10.2.1.2).
 const PL_CDR_BE: [u8; 2] = [0, 2];
@@ -32,6 +34,15 @@ pub(super) fn skip(reader: &mut Reader, order: ByteOrder) -> Option<()> {
 
 /// The endpoint and the topic in a discovery sample; `None` if they are missing or were not captured.
 pub(super) fn endpoint_and_topic(serialized: &[u8]) -> Option<(Guid, &[u8])> {
+    guid_and_name(serialized, ENDPOINT_GUID, TOPIC_NAME)
+}
+
+/// The participant and the name that it gives itself, in a discovery sample; `None` if they are missing or were not captured.
+pub(super) fn participant_and_name(serialized: &[u8]) -> Option<(Guid, &[u8])> {
+    guid_and_name(serialized, PARTICIPANT_GUID, ENTITY_NAME)
+}
+
+fn guid_and_name(serialized: &[u8], guid_id: u16, name_id: u16) -> Option<(Guid, &[u8])> {
     let mut reader = Reader::new(serialized);
     let order = match reader.array::<2>()? {
         PL_CDR_BE => ByteOrder::Big,
@@ -39,16 +50,16 @@ pub(super) fn endpoint_and_topic(serialized: &[u8]) -> Option<(Guid, &[u8])> {
         _ => return None,
     };
     let _options = reader.array::<2>()?;
-    let (mut guid, mut topic) = (None, None);
-    while guid.is_none() || topic.is_none() {
+    let (mut guid, mut name) = (None, None);
+    while guid.is_none() || name.is_none() {
         let (id, mut value) = next(&mut reader, order)??;
-        match id {
-            ENDPOINT_GUID => guid = value.array(),
-            TOPIC_NAME => topic = string(&mut value, order),
-            _ => {}
+        if id == guid_id {
+            guid = value.array();
+        } else if id == name_id {
+            name = string(&mut value, order);
         }
     }
-    Some((guid?, topic?))
+    Some((guid?, name?))
 }
 
 /// Reads a CDR string, without its final NUL.

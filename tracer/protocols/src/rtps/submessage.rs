@@ -15,6 +15,8 @@ pub(super) enum SubmessageContent<'a> {
     Sample(DataSample<'a>),
     /// Fragments of a sample of the application.
     Fragment(DataFrag<'a>),
+    /// The description of a participant (SPDP).
+    Participant(DataSample<'a>),
     /// The description of a publication (SEDP).
     Publication(DataSample<'a>),
     /// Anything else without application data.
@@ -56,7 +58,9 @@ impl<'a> SubmessageContent<'a> {
         match self {
             SubmessageContent::Framing => None,
             SubmessageContent::Sample(_) | SubmessageContent::Fragment(_) => Some(FrameClass::Data),
-            SubmessageContent::Publication(_) => Some(FrameClass::Discovery),
+            SubmessageContent::Participant(_) | SubmessageContent::Publication(_) => {
+                Some(FrameClass::Discovery)
+            }
             SubmessageContent::Control(class) => Some(*class),
         }
     }
@@ -70,6 +74,10 @@ impl<'a> SubmessageContent<'a> {
                 Some(sample) if sample.is_data => SubmessageContent::Sample(sample),
                 Some(_) => SubmessageContent::Control(FrameClass::Other),
                 None => SubmessageContent::Control(FrameClass::Opaque),
+            },
+            WriterPurpose::Participants => match written.sample(submessage) {
+                Some(sample) if sample.is_data => SubmessageContent::Participant(sample),
+                _ => SubmessageContent::Control(FrameClass::Discovery),
             },
             WriterPurpose::Publications => match written.sample(submessage) {
                 Some(sample) if sample.is_data => SubmessageContent::Publication(sample),
@@ -98,7 +106,9 @@ impl<'a> SubmessageContent<'a> {
 fn class_of(purpose: WriterPurpose) -> FrameClass {
     match purpose {
         WriterPurpose::User => FrameClass::Data,
-        WriterPurpose::Publications | WriterPurpose::Discovery => FrameClass::Discovery,
+        WriterPurpose::Participants | WriterPurpose::Publications | WriterPurpose::Discovery => {
+            FrameClass::Discovery
+        }
         WriterPurpose::Liveliness => FrameClass::KeepAlive,
         WriterPurpose::Vendor => FrameClass::Other,
     }
@@ -139,7 +149,10 @@ fn acknowledgement(submessage: &RtpsSubmessage) -> FrameClass {
         Some(WriterPurpose::User) => FrameClass::Ack,
         Some(WriterPurpose::Vendor) => FrameClass::Other,
         Some(
-            WriterPurpose::Publications | WriterPurpose::Discovery | WriterPurpose::Liveliness,
+            WriterPurpose::Participants
+            | WriterPurpose::Publications
+            | WriterPurpose::Discovery
+            | WriterPurpose::Liveliness,
         ) => FrameClass::Discovery,
     }
 }

@@ -7,9 +7,9 @@
 //!
 //! A message that starts with a frame's payload starts with that frame's header, so that successive messages are adjacent.
 
-use crate::{Connection, Fragments, FrameSink, Pdu, PduLen, Side};
+use crate::{Connection, FrameNote, FrameSink, Pdu, PduLen, Side};
 use std::collections::VecDeque;
-use wirelap_events::{ByteRange, DecodedMessage, Frame, Offset, RequestLimits};
+use wirelap_events::{ByteRange, DecodedMessage, Frame, Offset};
 
 /// The most segments that are kept of one PDU. Of more, the first and the last ones matter most.
 const SEGMENTS: usize = 64;
@@ -151,66 +151,32 @@ impl FrameSink for MappedSink<'_> {
         self.out.frame(&Frame { range, data, ..*frame });
     }
 
-    fn client(&mut self, side: Side, name: &[u8]) {
-        self.out.client(side, name);
-    }
-
-    fn fragments(&mut self, fragments: &Fragments) {
-        self.out.fragments(fragments);
-    }
-
-    fn asks(&mut self, ask: RequestLimits) {
-        self.out.asks(ask);
-    }
-
-    fn awaits_commit(&mut self) {
-        self.out.awaits_commit();
-    }
-
-    fn releases(&mut self, start: Offset) {
-        self.out.releases(start);
-    }
-
-    fn makes_room(&mut self) {
-        self.out.makes_room();
-    }
-
-    fn unpacked(&mut self, bytes: u64, decompressed: u64) {
-        self.out.unpacked(bytes, decompressed);
-    }
-
-    fn usable_at(&mut self, end: Offset) {
-        let end = self.end(end);
-        self.out.usable_at(end);
-    }
-
-    fn uncertain_start(&mut self) {
-        self.out.uncertain_start();
-    }
-
-    fn unread_messages(&mut self, messages: u64) {
-        self.out.unread_messages(messages);
-    }
-
-    fn discarded(&mut self, messages: u64) {
-        self.out.discarded(messages);
-    }
-
-    fn read_twice(&mut self, messages: u64) {
-        self.out.read_twice(messages);
-    }
-
-    fn in_order(&mut self, origin: [u8; 16], first: u64) {
-        self.out.in_order(origin, first);
-    }
-
-    fn requests(&mut self, number: u64, extent: ByteRange) {
-        let extent = self.extent(extent);
-        self.out.requests(number, extent);
-    }
-
-    fn replies(&mut self, number: u64, extent: ByteRange) {
-        let extent = self.extent(extent);
-        self.out.replies(number, extent);
+    fn note(&mut self, note: FrameNote<'_>) {
+        let mapped = match note {
+            FrameNote::UsableAt(end) => FrameNote::UsableAt(self.end(end)),
+            FrameNote::Request { number, extent } => {
+                FrameNote::Request { number, extent: self.extent(extent) }
+            }
+            FrameNote::Reply { number, extent } => {
+                FrameNote::Reply { number, extent: self.extent(extent) }
+            }
+            // A message that is released lies before this PDU, and its place is one of the flow.
+            FrameNote::Releases(_)
+            | FrameNote::Client { .. }
+            | FrameNote::ClientTitle { .. }
+            | FrameNote::Member { .. }
+            | FrameNote::ReaderGroup(_)
+            | FrameNote::Fragments(_)
+            | FrameNote::Asks(_)
+            | FrameNote::AwaitsCommit
+            | FrameNote::MakesRoom
+            | FrameNote::Unpacked { .. }
+            | FrameNote::UncertainStart
+            | FrameNote::UnreadMessages(_)
+            | FrameNote::Discarded(_)
+            | FrameNote::ReadTwice(_)
+            | FrameNote::InOrder { .. } => note,
+        };
+        self.out.note(mapped);
     }
 }

@@ -104,7 +104,7 @@ impl Connection for XrceConnection {
             XrceSteps::new(reader.rest(), header.len, pdu.range.len().saturating_sub(prefix));
         let range = ByteRange { end: message.from(header.len).start, ..pdu.range };
         out.frame(&frame_without_data(range, "XRCE", purpose(steps.clone())));
-        let message = XrceMessage { again: self.see(&message, steps.clone()), ..message };
+        let message = XrceMessage { again: self.see(&message, steps.clone(), out), ..message };
         for step in steps {
             match step {
                 XrceStep::Submessage(submessage) => self.submessage(&message, &submessage, out),
@@ -122,13 +122,22 @@ impl Connection for XrceConnection {
 
 impl XrceConnection {
     /// Whether the message is a retransmission. Messages of stream 0 are not numbered (DDS-XRCE 1.0 §8.3.2.2).
-    fn see(&mut self, message: &XrceMessage, mut steps: XrceSteps<'_>) -> bool {
+    fn see(
+        &mut self,
+        message: &XrceMessage,
+        mut steps: XrceSteps<'_>,
+        out: &mut dyn FrameSink,
+    ) -> bool {
         if let Some(XrceStep::Submessage(XrceSubmessage { id: CREATE_CLIENT, body, .. })) =
             steps.next()
         {
-            // Cookie, version, vendor and key are followed by the new session.
-            if let Some(session) = body.get(12) {
-                self.streams.forget(*session);
+            // Cookie, version and vendor are followed by the client's key and the new session.
+            let mut body = Reader::new(body);
+            if let Some(key) = body.skip(8).and_then(|()| body.u32_be()) {
+                out.client(message.side, format!("0x{key:08X}").as_bytes());
+            }
+            if let Some(session) = body.u8() {
+                self.streams.forget(session);
             }
             return false;
         }

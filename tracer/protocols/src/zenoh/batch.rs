@@ -70,6 +70,7 @@ impl<'s> BatchReader<'s> {
         if !self.session.stream {
             let mut whole = *at;
             if let Ok(message) = scouting::read(&mut whole) {
+                self.introduce(message);
                 self.emit(whole.position(), message.name(), message.class());
                 return Ok(());
             }
@@ -84,9 +85,17 @@ impl<'s> BatchReader<'s> {
         Ok(())
     }
 
+    /// Reports who the sender is, if the message says it.
+    fn introduce(&mut self, message: TransportMessage) {
+        if let Some(zid) = message.zid() {
+            self.out.client(self.side, zid.to_string().as_bytes());
+        }
+    }
+
     fn transport(&mut self, at: &mut Cursor<'_>) -> Parsed<()> {
         let mut next = *at;
         let message = TransportMessage::read(&mut next)?;
+        self.introduce(message);
         match message {
             TransportMessage::Init { ack, terms, .. } => self.session.init(ack, terms),
             TransportMessage::Open { ack } => self.session.open(self.side, ack),

@@ -218,7 +218,7 @@ fn query_ext<'a>(
 
 fn source(mut info: Cursor<'_>) -> Parsed<GlobalKey> {
     let flags = info.u8()?;
-    let origin = info.zid(flags)?;
+    let origin = info.zid(flags)?.0;
     let entity = info.z32()?;
     let sn = info.z32()?;
     Ok(GlobalKey { origin, seq: u64::from(entity) << 32 | u64::from(sn), unique: true })

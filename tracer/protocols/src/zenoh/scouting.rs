@@ -30,11 +30,11 @@ pub fn read(at: &mut Cursor<'_>) -> Parsed<TransportMessage> {
         }
         1 if header & FLAG_5 == 0 && flags >> 4 == 0 => TransportMessage::Scout,
         2 if flags & 0x0F < 3 => {
-            at.zid(flags)?;
+            let zid = at.zid(flags)?;
             if header & FLAG_5 != 0 {
                 locators(at)?;
             }
-            TransportMessage::Hello
+            TransportMessage::Hello { zid }
         }
         _ => return Err(CursorError::Malformed),
     };

@@ -155,7 +155,7 @@ fn at_message(at: &mut Cursor<'_>) -> Found {
         let message = TransportMessage::read(at).map_err(|stop| (stop, found))?;
         let this = match message {
             TransportMessage::Init { version: VERSION, .. }
-            | TransportMessage::Join { version: VERSION } => ZenohEvidence::Strong,
+            | TransportMessage::Join { version: VERSION, .. } => ZenohEvidence::Strong,
             TransportMessage::Init { .. } | TransportMessage::Join { .. } => {
                 return Ok(ZenohEvidence::None);
             }

@@ -24,7 +24,7 @@
 //! Source: the Zenoh 1.x protocol as implemented by zenoh-protocol and zenoh-codec 1.10,
 //! `src/transport` of each.
 
-use super::wire::{Cursor, CursorError, ExtBody, Parsed, id};
+use super::wire::{Cursor, CursorError, ExtBody, Parsed, ZenohId, id};
 use wirelap_events::{FrameClass, GlobalKey};
 
 /// The protocol version of Zenoh 1.x.
@@ -93,6 +93,8 @@ pub enum TransportMessage {
         ack: bool,
         /// The protocol version.
         version: u8,
+        /// The sender.
+        zid: ZenohId,
         /// The offered options; with `ack`, the negotiated ones.
         terms: SessionTerms,
     },
@@ -118,13 +120,18 @@ pub enum TransportMessage {
     Join {
         /// The protocol version.
         version: u8,
+        /// The sender.
+        zid: ZenohId,
     },
     /// Operation, administration and maintenance.
     Oam,
     /// Searches for peers and routers (UDP only).
     Scout,
     /// Answers a Scout (UDP only).
-    Hello,
+    Hello {
+        /// The sender.
+        zid: ZenohId,
+    },
 }
 
 impl TransportMessage {
@@ -142,7 +149,17 @@ impl TransportMessage {
             TransportMessage::Join { .. } => "Join",
             TransportMessage::Oam => "OAM",
             TransportMessage::Scout => "Scout",
-            TransportMessage::Hello => "Hello",
+            TransportMessage::Hello { .. } => "Hello",
+        }
+    }
+
+    /// The sender, if the message names it.
+    pub fn zid(self) -> Option<ZenohId> {
+        match self {
+            TransportMessage::Init { zid, .. }
+            | TransportMessage::Join { zid, .. }
+            | TransportMessage::Hello { zid } => Some(zid),
+            _ => None,
         }
     }
 
@@ -156,7 +173,7 @@ impl TransportMessage {
             TransportMessage::KeepAlive => FrameClass::KeepAlive,
             TransportMessage::Frame { .. } | TransportMessage::Fragment(_) => FrameClass::Data,
             TransportMessage::Oam => FrameClass::Other,
-            TransportMessage::Scout | TransportMessage::Hello => FrameClass::Discovery,
+            TransportMessage::Scout | TransportMessage::Hello { .. } => FrameClass::Discovery,
         }
     }
 
@@ -220,18 +237,18 @@ fn fragment(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
     }))
 }
 
-/// Reads version, role, zid and sizes of INIT and JOIN. Returns the version.
-fn introduction(at: &mut Cursor<'_>, header: u8) -> Parsed<u8> {
+/// Reads version, role, zid and sizes of INIT and JOIN. Returns version and zid.
+fn introduction(at: &mut Cursor<'_>, header: u8) -> Parsed<(u8, ZenohId)> {
     let version = at.u8()?;
     let flags = at.u8()?;
     if flags & 3 == 3 {
         return Err(CursorError::Malformed);
     }
-    at.zid(flags)?;
+    let zid = at.zid(flags)?;
     if header & FLAG_6 != 0 {
         at.skip(3)?;
     }
-    Ok(version)
+    Ok((version, zid))
 }
 
 fn cookie(at: &mut Cursor<'_>) -> Parsed<()> {
@@ -241,7 +258,7 @@ fn cookie(at: &mut Cursor<'_>) -> Parsed<()> {
 
 fn init(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
     let ack = header & FLAG_5 != 0;
-    let version = introduction(at, header)?;
+    let (version, zid) = introduction(at, header)?;
     if ack {
         cookie(at)?;
     }
@@ -255,7 +272,7 @@ fn init(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
         }
         Ok(())
     })?;
-    Ok(TransportMessage::Init { ack, version, terms })
+    Ok(TransportMessage::Init { ack, version, zid, terms })
 }
 
 fn open(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
@@ -270,12 +287,12 @@ fn open(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
 }
 
 fn join(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
-    let version = introduction(at, header)?;
+    let (version, zid) = introduction(at, header)?;
     at.z64()?;
     at.z64()?;
     at.z64()?;
     at.exts(header, |_| Ok(()))?;
-    Ok(TransportMessage::Join { version })
+    Ok(TransportMessage::Join { version, zid })
 }
 
 fn oam(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {

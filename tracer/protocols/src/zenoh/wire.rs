@@ -8,6 +8,7 @@
 //! ```
 
 use crate::Reader;
+use std::fmt;
 use wirelap_events::Saturate;
 
 /// The flag in every header byte that says that extensions follow.
@@ -16,6 +17,17 @@ pub const FLAG_Z: u8 = 0x80;
 /// The message ID in a header byte, below the three flags.
 pub const fn id(header: u8) -> u8 {
     header & 0x1F
+}
+
+/// The ID of a client, peer or router: at most 16 bytes, padded with zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZenohId(pub [u8; 16]);
+
+impl fmt::Display for ZenohId {
+    /// As Zenoh itself writes it: the little-endian number in hexadecimal digits.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}", u128::from_le_bytes(self.0))
+    }
 }
 
 /// Why bytes could not be read.
@@ -142,12 +154,12 @@ impl<'a> Cursor<'a> {
         Ok(Cursor { captured, beyond, end })
     }
 
-    /// Reads a `ZenohId`, whose length minus one is in the upper half of `flags`. Returns its bytes, padded with zeros.
-    pub fn zid(&mut self, flags: u8) -> Parsed<[u8; 16]> {
+    /// Reads a `ZenohId`, whose length minus one is in the upper half of `flags`.
+    pub fn zid(&mut self, flags: u8) -> Parsed<ZenohId> {
         let bytes = self.bytes(1 + u64::from(flags >> 4))?;
         let mut zid = [0; 16];
         zid.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
-        Ok(zid)
+        Ok(ZenohId(zid))
     }
 
     /// Skips a timestamp.

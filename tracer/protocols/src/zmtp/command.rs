@@ -90,17 +90,27 @@ impl SocketType {
         }
     }
 
-    /// The type in the properties of a `READY`. Names of properties are case-insensitive.
+    /// The type in the properties of a `READY`.
     pub fn from_properties(properties: &[u8]) -> Option<SocketType> {
-        let mut reader = Reader::new(properties);
-        loop {
-            let len = reader.u8()?;
-            let name = reader.take(usize::from(len))?;
-            let len = reader.u32_be()?;
-            let value = reader.take(usize::try_from(len).ok()?)?;
-            if name.eq_ignore_ascii_case(b"Socket-Type") {
-                return Some(SocketType::from_name(value));
-            }
+        property(properties, b"Socket-Type").map(SocketType::from_name)
+    }
+}
+
+/// The identity that a socket gives itself in the properties of a `READY`; empty without one.
+pub(super) fn identity(properties: &[u8]) -> &[u8] {
+    property(properties, b"Identity").unwrap_or_default()
+}
+
+/// The value of a property of a `READY`. Names of properties are case-insensitive.
+fn property<'a>(properties: &'a [u8], wanted: &[u8]) -> Option<&'a [u8]> {
+    let mut reader = Reader::new(properties);
+    loop {
+        let len = reader.u8()?;
+        let name = reader.take(usize::from(len))?;
+        let len = reader.u32_be()?;
+        let value = reader.take(usize::try_from(len).ok()?)?;
+        if name.eq_ignore_ascii_case(wanted) {
+            return Some(value);
         }
     }
 }
@@ -113,6 +123,7 @@ mod tests {
     fn the_socket_type_is_found_among_other_properties() {
         let properties = b"\x08Identity\0\0\0\x02me\x0bsocket-TYPE\0\0\0\x04XPUB";
         assert_eq!(SocketType::from_properties(properties), Some(SocketType::Publisher));
+        assert_eq!((identity(properties), identity(b"\x01x\0\0\0\0")), (&b"me"[..], &b""[..]));
         for cut in 0..properties.len() {
             assert_eq!(SocketType::from_properties(&properties[..cut]), None);
         }

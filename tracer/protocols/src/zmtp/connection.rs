@@ -19,10 +19,13 @@ pub(super) struct ZmtpConnection {
 }
 
 impl ZmtpConnection {
-    fn greeting(&mut self, side: Side, greeting: &[u8]) {
+    fn greeting(&mut self, side: Side, greeting: &[u8], out: &mut dyn FrameSink) {
         match Greeting::read(greeting) {
             Some(Greeting::Three { is_secure }) => self.is_secure |= is_secure,
-            Some(Greeting::Two(socket)) => self.sockets[side as usize] = socket,
+            Some(Greeting::Two { socket, identity }) => {
+                self.sockets[side as usize] = socket;
+                out.client(side, identity);
+            }
             None => {}
         }
     }
@@ -31,6 +34,7 @@ impl ZmtpConnection {
         let (name, class, rest) = command::read(body);
         if name == "READY" && !self.is_secure {
             self.sockets[side as usize] = SocketType::from_properties(rest);
+            out.client(side, command::identity(rest));
         }
         out.frame(&frame_without_data(range, name, class));
     }
@@ -97,7 +101,7 @@ impl Connection for ZmtpConnection {
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         let range = pdu.range;
         if greeting::starts_with(pdu.bytes) {
-            self.greeting(side, pdu.bytes);
+            self.greeting(side, pdu.bytes, out);
             return out.frame(&frame_without_data(range, "greeting", FrameClass::Session));
         }
         let Ok(header) = FrameHeader::read(pdu.bytes) else {

@@ -80,21 +80,23 @@ pub(super) fn pdu_len(head: &[u8]) -> PduLen {
 
 /// What a greeting says about the messages after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Greeting {
-    /// Version 3: the socket type is in `READY`, unless `READY` is encrypted.
+pub(super) enum Greeting<'a> {
+    /// Version 3: socket type and identity are in `READY`, unless `READY` is encrypted.
     Three { is_secure: bool },
     /// Version 2.
-    Two(Option<SocketType>),
+    Two { socket: Option<SocketType>, identity: &'a [u8] },
 }
 
-impl Greeting {
+impl<'a> Greeting<'a> {
     /// Reads a greeting; `None` if too little of it was captured.
-    pub fn read(greeting: &[u8]) -> Option<Greeting> {
+    pub fn read(greeting: &'a [u8]) -> Option<Greeting<'a>> {
         let mut reader = Reader::new(greeting);
         reader.skip(SIGNATURE_BYTES + 1)?;
         let next = reader.u8()?;
         if reader.peek()? == 0 {
-            return Some(Greeting::Two(SocketType::from_number(next)));
+            reader.skip(1)?;
+            let identity = reader.u8().and_then(|len| reader.take(len.into())).unwrap_or_default();
+            return Some(Greeting::Two { socket: SocketType::from_number(next), identity });
         }
         let mechanism = reader.take(MECHANISM_BYTES)?;
         let is_secure = !(mechanism.starts_with(b"NULL\0") || mechanism.starts_with(b"PLAIN\0"));

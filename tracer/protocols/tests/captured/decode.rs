@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use wirelap_events::{Frame, FrameClass, Offset, Transport};
 use wirelap_protocols::recognise::{ProtocolChoice, choose};
 use wirelap_protocols::stream::Stream;
-use wirelap_protocols::{Protocol, Side};
+use wirelap_protocols::{FrameNote, FrameSink, Protocol, Side};
 use wirelap_test_support::pcap::fresh;
 
 /// The ports of a connection: of the end that opened it, and of the one that listens.
@@ -44,6 +44,51 @@ pub fn decode(
 ) -> BTreeMap<Ports, Vec<Seen>> {
     let connections = connections(pcap, is_server).into_iter();
     connections.map(|(ports, packets)| (ports, frames(&packets, protocol))).collect()
+}
+
+/// What is reported of names on one connection.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Names {
+    /// The names of the end that opened the connection.
+    pub client: Vec<String>,
+    /// Messages by the group in which they are read; an empty one for those that are read in none.
+    pub groups: BTreeMap<String, usize>,
+}
+
+impl FrameSink for Names {
+    fn frame(&mut self, _frame: &Frame<'_>) {}
+
+    fn note(&mut self, note: FrameNote<'_>) {
+        let text = |name: &[u8]| String::from_utf8(name.to_vec()).unwrap();
+        match note {
+            FrameNote::Client { side: Side::A, name } => self.client.push(text(name)),
+            FrameNote::ReaderGroup(group) => {
+                *self.groups.entry(text(group.unwrap_or_default())).or_default() += 1;
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The names on each connection in a capture.
+pub fn names(
+    pcap: &[u8],
+    protocol: &dyn Protocol,
+    is_server: fn(u16) -> bool,
+) -> BTreeMap<Ports, Names> {
+    let named = connections(pcap, is_server).into_iter().map(|(ports, packets)| {
+        let mut connection = protocol.connection(Transport::Tcp);
+        let mut streams = [Side::A, Side::B].map(|side| Stream::new(side, false));
+        let mut at = [Offset::START; 2];
+        let mut names = Names::default();
+        for (from_client, bytes) in packets {
+            let side = usize::from(!from_client);
+            streams[side].feed(at[side], &bytes, 0, connection.as_mut(), &mut names);
+            at[side] = at[side].plus(bytes.len() as u64);
+        }
+        (ports, names)
+    });
+    named.collect()
 }
 
 fn frames(packets: &Packets, protocol: &dyn Protocol) -> Vec<Seen> {

@@ -3,5 +3,6 @@
 
 mod amqp;
 mod decode;
+mod names;
 mod nats;
 mod zmtp;

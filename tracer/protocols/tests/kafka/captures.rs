@@ -5,7 +5,7 @@ use std::path::Path;
 use wirelap_events::{Frame, FrameClass, Offset, Transport};
 use wirelap_protocols::kafka::PROTOCOL;
 use wirelap_protocols::stream::Stream;
-use wirelap_protocols::{Connection, FrameSink, Memory, Protocol, Side};
+use wirelap_protocols::{Connection, FrameNote, FrameSink, Memory, Protocol, Side};
 use wirelap_test_support::pcap::{Packet, packets};
 
 /// The port of the broker.
@@ -93,8 +93,10 @@ impl FrameSink for Sink<'_> {
         take(frame, self.lines);
     }
 
-    fn discarded(&mut self, messages: u64) {
-        *self.discarded += messages;
+    fn note(&mut self, note: FrameNote<'_>) {
+        if let FrameNote::Discarded(messages) = note {
+            *self.discarded += messages;
+        }
     }
 }
 

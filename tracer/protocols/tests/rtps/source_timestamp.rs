@@ -2,7 +2,7 @@
 
 use wirelap_events::{ByteRange, Frame, Offset, Transport};
 use wirelap_protocols::rtps::PROTOCOL;
-use wirelap_protocols::{Fragments, FrameSink, Pdu, Protocol, Side};
+use wirelap_protocols::{FrameNote, FrameSink, Pdu, Protocol, Side};
 use wirelap_test_support::compose::rtps::{Cut, Message, USER_WRITER, structure};
 
 /// The source timestamps of samples, in their order.
@@ -12,8 +12,10 @@ struct SourceTimestamps(Vec<Option<u64>>);
 impl FrameSink for SourceTimestamps {
     fn frame(&mut self, _frame: &Frame<'_>) {}
 
-    fn fragments(&mut self, fragments: &Fragments) {
-        self.0.push(fragments.source_timestamp);
+    fn note(&mut self, note: FrameNote<'_>) {
+        if let FrameNote::Fragments(fragments) = note {
+            self.0.push(fragments.source_timestamp);
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::batch;
 use crate::messages::any_message;
 use proptest::prelude::*;
 use wirelap_events::{ByteRange, Frame, Offset, Transport};
-use wirelap_protocols::{FrameSink, Pdu, Protocol, Side, zenoh::PROTOCOL};
+use wirelap_protocols::{FrameNote, FrameSink, Pdu, Protocol, Side, zenoh::PROTOCOL};
 use zenoh_protocol::network::NetworkBody;
 
 /// Whether it is a reply, its number, and its bytes.
@@ -14,12 +14,12 @@ struct Exchanges(Vec<(bool, u64, ByteRange)>);
 impl FrameSink for Exchanges {
     fn frame(&mut self, _: &Frame<'_>) {}
 
-    fn requests(&mut self, number: u64, extent: ByteRange) {
-        self.0.push((false, number, extent));
-    }
-
-    fn replies(&mut self, number: u64, extent: ByteRange) {
-        self.0.push((true, number, extent));
+    fn note(&mut self, note: FrameNote<'_>) {
+        match note {
+            FrameNote::Request { number, extent } => self.0.push((false, number, extent)),
+            FrameNote::Reply { number, extent } => self.0.push((true, number, extent)),
+            _ => {}
+        }
     }
 }
 

@@ -15,6 +15,11 @@ pub fn netns_on(host: u8) -> NetNs {
     NetNs(Renumbering::of(host).netns)
 }
 
+/// A network namespace of a host, as its events have it where those of several hosts are put together.
+pub fn namespace_on(host: u8, netns: NetNs) -> NetNs {
+    NetNs(netns.0 ^ Renumbering::of(host).netns)
+}
+
 /// Numbers that one host gives by itself, as those of the `number`th host: 1 for the first, which keeps them.
 #[derive(Clone, Copy, Debug)]
 pub struct Renumbering {
@@ -150,15 +155,7 @@ impl Renumbering {
                 queued: _,
                 tcp: _,
             }) => self.flow(key),
-            Body::Plain(PlainText {
-                socket,
-                task,
-                start: _,
-                record_len: _,
-                text_start: _,
-                len: _,
-                text: _,
-            }) => {
+            Body::Plain(PlainText { socket, task, place: _, text_start: _, len: _, text: _ }) => {
                 self.socket(socket);
                 self.thread(task);
             }

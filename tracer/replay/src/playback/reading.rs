@@ -11,7 +11,7 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{Builder, JoinHandle};
 use wirelap_correlate::snapshot::HistoryPoint;
-use wirelap_correlate::{DeliverySink, Snapshot};
+use wirelap_correlate::{Breakdown, BreakdownQuery, BreakdownRow, DeliverySink, Snapshot};
 use wirelap_events::{Delivery, Event, GroupId, Nanos, Saturate, Total};
 use wirelap_history::{Collector, Message, MessageFate, Update};
 use wirelap_process::{Failure, remedy};
@@ -25,6 +25,15 @@ const MESSAGE_BYTES: usize = size_of::<Delivery>() + size_of::<Message>() + 512;
 /// About how much memory a row of a snapshot takes, without its history.
 const ROW_BYTES: usize = 8_192;
 
+/// About how much memory a breakdown takes, in bytes.
+fn breakdown_bytes(breakdown: &Breakdown) -> usize {
+    let names = breakdown.rows.iter().flat_map(|row| row.names.iter().flatten());
+    let rows = breakdown.rows.len().saturating_mul(size_of::<BreakdownRow>());
+    names
+        .map(|name| name.len().saturating_add(size_of::<String>()))
+        .fold(rows, usize::saturating_add)
+}
+
 impl Frame for Update {
     fn bytes(&self) -> usize {
         let groups = &self.snapshot.groups;
@@ -33,7 +42,8 @@ impl Frame for Update {
         let points = points.saturating_mul(size_of::<HistoryPoint>());
         let messages = self.slice.messages.len().saturating_mul(MESSAGE_BYTES);
         let fixed = size_of::<Update>().saturating_add(size_of::<Snapshot>());
-        [fixed, rows, points, messages, self.slice.bytes()]
+        let breakdown = self.snapshot.breakdown.as_ref().map_or(0, breakdown_bytes);
+        [fixed, rows, points, messages, breakdown, self.slice.bytes()]
             .into_iter()
             .fold(0, usize::saturating_add)
     }
@@ -105,18 +115,21 @@ impl Shared {
 }
 
 impl Reading {
-    /// Starts to read files. `decode` are protocols by port; `tls_keys` are files with keys of TLS connections.
+    /// Starts to read files. `decode` are protocols by port, `query` the rows of the breakdown, and `tls_keys` files with keys of TLS
+    /// connections.
     ///
     /// # Errors
     /// The thread cannot be started, or there are no keys in a file that should have some.
     pub fn start(
         files: &[PathBuf],
         decode: &[(u16, String)],
+        query: BreakdownQuery,
         tls_keys: &[PathBuf],
     ) -> Result<Reading, Failure> {
         let playback = Mutex::new(Playback::new(FrameLimits::default()));
         let shared = Arc::new(Shared { playback, is_over: AtomicBool::new(false) });
         let mut replay = Replay::new(decode, FrameFollower::new(Arc::clone(&shared)));
+        replay.breakdown(query);
         replay.tls_keys(tls_keys)?;
         let (read, size) = (replay.bytes_read(), size(files));
         let files = files.to_vec();

@@ -22,6 +22,9 @@ pub fn closing(report: &RunReport) -> String {
     for note in &report.notes {
         out.push_str(&hang("note: ", note));
     }
+    if let Some(slow) = &report.slow_subscribers {
+        out.push_str(&format!("\n{}", slow.table()));
+    }
     out
 }
 

@@ -49,14 +49,22 @@ pub fn traffic(row: &UnknownTraffic) -> String {
         return format!("Traffic {place}: {amount}, {what}.");
     };
     if name.is_encrypted {
-        format!(
-            "{name} {place}: {amount}; encrypted: wirelap sees bytes and timing, not messages; \
-             live --tls reads them where the programs use OpenSSL, GnuTLS or Go, and analyze --tls-keys with the keys of a capture."
-        )
+        format!("{name} {place}: {amount}; {}.", encrypted(row))
     } else {
         format!(
             "{name} {place}: {amount}; wirelap does not decode it: it sees bytes and timing, not messages."
         )
+    }
+}
+
+/// Why no messages are seen of an encrypted row.
+fn encrypted(row: &UnknownTraffic) -> String {
+    match row.not_read.as_deref() {
+        None => "encrypted: wirelap sees bytes and timing, not messages; live --tls reads them where the programs use \
+                 OpenSSL, GnuTLS or Go, and analyze --tls-keys with the keys of a capture"
+            .to_owned(),
+        Some([]) => "encrypted, and no text of it is read: neither program is seen here".to_owned(),
+        Some(reasons) => format!("encrypted, and no text of it is read: {}", reasons.join("; ")),
     }
 }
 

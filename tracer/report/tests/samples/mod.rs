@@ -51,6 +51,7 @@ pub fn report() -> RunReport {
         skipped: vec![],
         saturation_msg_per_s: vec![],
         breakdown: None,
+        slow_subscribers: None,
         unknown: wirelap_report::Unknown::default(),
         notes: vec!["stopped by Ctrl-C".into()],
     }
@@ -171,6 +172,7 @@ pub fn tcp() -> RunResult {
                 migrations: 1,
             }),
             unix_clients: None,
+            ..Process::default()
         }],
         trust: trust(0),
         ground_truth: Some(GroundTruth {

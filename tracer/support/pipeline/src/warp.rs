@@ -1,6 +1,6 @@
 //! Events with some of their numbers changed.
 
-use wirelap_events::{Body, Event, Packet, ReadKind, ReadyKind, SendKind, Seq};
+use wirelap_events::{Body, Event, Packet, ReadKind, ReadyKind, SendKind, Seq, TextPlace};
 use wirelap_test_support::random::Random;
 
 /// An event with some of its numbers changed.
@@ -89,8 +89,12 @@ pub(crate) fn warp<'a>(event: &Event<'a>, random: &mut Random) -> Event<'a> {
         }
         Body::Lost(lost) => change(random, &mut lost.count),
         Body::Plain(plain) => {
-            seq(random, &mut plain.start);
-            for number in [&mut plain.record_len, &mut plain.text_start, &mut plain.len] {
+            let (at, bytes) = match &mut plain.place {
+                TextPlace::Sent { start, record_len } => (start, record_len),
+                TextPlace::Read { end, taken, .. } => (end, taken),
+            };
+            seq(random, at);
+            for number in [bytes, &mut plain.text_start, &mut plain.len] {
                 change32(random, number);
             }
         }

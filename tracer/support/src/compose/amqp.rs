@@ -23,6 +23,16 @@ pub fn deliver(exchange: &str, key: &str, tag: u64, payload: &[u8]) -> Vec<u8> {
     with_content(&arguments, payload)
 }
 
+/// A `connection.start-ok` of a client that names its connection.
+pub fn start_ok(name: &str) -> Vec<u8> {
+    let len = |text: &[u8]| u32::try_from(text.len()).unwrap().to_be_bytes();
+    let value = [&len(name.as_bytes())[..], name.as_bytes()].concat();
+    let table = [&short("product")[..], b"S\0\0\0\x01x", &short("connection_name"), b"S", &value];
+    let table = table.concat();
+    let rest = [&short("PLAIN")[..], b"\0\0\0\0", &short("en_US")].concat();
+    frame(1, 0, &[&[0, 10, 0, 11][..], &len(&table), &table, &rest].concat())
+}
+
 fn with_content(method: &[u8], payload: &[u8]) -> Vec<u8> {
     let header = [&[0, 60, 0, 0][..], &(payload.len() as u64).to_be_bytes(), &[0, 0]].concat();
     let mut bytes = [frame(1, 1, method), frame(2, 1, &header)].concat();

@@ -99,6 +99,30 @@ fn response(correlation_id: usize, topic: &[u8], batches: &[u8]) -> Vec<u8> {
     pdu(&[&i32_of(correlation_id)[..], &[0; 11], &topics, b"\0"].concat())
 }
 
+/// A Metadata request for no topic of a client with this name.
+pub fn metadata_of(client: &str, correlation_id: usize) -> Vec<u8> {
+    pdu(&[&head(3, 9, client, correlation_id)[..], b"\x01\0\0\0\0"].concat())
+}
+
+/// A Fetch request of a client with this name; its body does not matter.
+pub fn fetch_of_client(client: &str, correlation_id: usize) -> Vec<u8> {
+    pdu(&[&head(1, 12, client, correlation_id)[..], b"\0"].concat())
+}
+
+/// A Heartbeat request of a member of a group.
+pub fn heartbeat_of(client: &str, group: &str, correlation_id: usize) -> Vec<u8> {
+    let group = [varint(group.len() + 1), group.into()].concat();
+    let head = head(12, 4, client, correlation_id);
+    pdu(&[&head[..], &group, &i32_of(1), b"\x02m\0\0"].concat())
+}
+
+/// The header of a request in a flexible version.
+fn head(key: u8, version: u8, client: &str, correlation_id: usize) -> Vec<u8> {
+    let len = u16::try_from(client.len()).unwrap().to_be_bytes();
+    let id = i32_of(correlation_id);
+    [&[0, key, 0, version][..], &id, &len, client.as_bytes(), &[0]].concat()
+}
+
 /// A Heartbeat request, which no Produce request is mistaken for.
 pub fn heartbeat(correlation_id: usize) -> Vec<u8> {
     let head = [b"\0\x0c\0\x04", &i32_of(correlation_id)[..], b"\0\x05maker\0"].concat();

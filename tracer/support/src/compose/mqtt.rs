@@ -27,6 +27,16 @@ pub const CONNECT: &[u8] = b"\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01a";
 /// What it is answered.
 pub const CONNACK: &[u8] = b"\x20\x02\x00\x00";
 
+/// The CONNECT of version 3.1.1 of a client with this identifier.
+pub fn connect(client: &str) -> Vec<u8> {
+    packet(0x10, &[b"\x00\x04MQTT\x04\x02\x00\x3c", &name(client)[..]].concat())
+}
+
+/// A SUBSCRIBE of version 3.1.1 with this filter.
+pub fn subscribe(filter: &str) -> Vec<u8> {
+    packet(0x82, &[&[0, 1][..], &name(filter), &[0]].concat())
+}
+
 /// A PUBLISH of `QoS` 0.
 pub fn publish(topic: &str, payload: &[u8]) -> Vec<u8> {
     publish_with(0x30, topic, payload)

@@ -79,6 +79,21 @@ pub fn write(values: &[&[u8]]) -> Vec<u8> {
     body
 }
 
+/// The start of a `CreateSessionRequest`, up to the session's name.
+pub fn create_session(name: &str) -> Vec<u8> {
+    let mut body = request(461);
+    let text = |text: &str| [&count(text.len())[..], text.as_bytes()].concat();
+    body.extend([text("urn:app"), text("urn:product")].concat());
+    body.push(2);
+    body.extend(text("App"));
+    body.extend(count(1));
+    body.extend([0xFF; 12]);
+    body.extend([0xFF; 4]);
+    body.extend(text("opc.tcp://127.0.0.1:4840"));
+    body.extend(text(name));
+    body
+}
+
 /// A `CreateMonitoredItemsRequest` for `ns=1;i=1` and on, with handles from 100 on.
 pub fn monitor(subscription: u32, items: u16) -> Vec<u8> {
     let mut body = request(751);

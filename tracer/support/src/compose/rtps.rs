@@ -137,6 +137,23 @@ impl Message {
         bytes
     }
 
+    /// An `INFO_DST` for this participant.
+    pub fn info_dst_of(self, prefix: [u8; 12]) -> Message {
+        self.sub(0x0e, 0, &prefix)
+    }
+
+    /// The discovery of the participant [`PREFIX`], which gives itself a name.
+    pub fn participant(self, name: &str) -> Message {
+        let mut text = self.u32(u32::try_from(name.len()).unwrap() + 1).to_vec();
+        text.extend(name.as_bytes());
+        text.resize(text.len().next_multiple_of(4) + 4, 0);
+        let mut serialized = vec![0, if self.little { 3 } else { 2 }, 0, 0];
+        serialized.extend(self.parameter(0x0050, &guid(0x0000_01c1)));
+        serialized.extend(self.parameter(0x0062, &text));
+        serialized.extend(self.parameter(0x0001, &[]));
+        self.data(SPDP_WRITER, 1, &serialized)
+    }
+
     /// The discovery of a publication.
     pub fn publication(self, guid: [u8; 16], topic: &str) -> Message {
         assert!(topic.len() <= MAX_NAME_BYTES);

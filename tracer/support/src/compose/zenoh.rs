@@ -26,6 +26,13 @@ pub fn put(n: u32, payload: &[u8]) -> Vec<u8> {
     fragments.collect::<Vec<_>>().concat()
 }
 
+/// An INIT, whose ID has these bytes; `ack` is from the acceptor.
+pub fn init(ack: bool, zid: &[u8]) -> Vec<u8> {
+    let size = u8::try_from(zid.len() - 1).unwrap() << 4;
+    let (header, cookie) = if ack { (0x21, &[1, 7][..]) } else { (0x01, &[][..]) };
+    batch(&[&[header, 9, size][..], zid, cookie].concat())
+}
+
 /// Messages behind their length.
 pub fn batch(body: &[u8]) -> Vec<u8> {
     [&u16::try_from(body.len()).unwrap().to_le_bytes()[..], body].concat()

@@ -12,8 +12,8 @@ use crate::join::Assemblies;
 use crate::marks::{Marks, Sending};
 use crate::threads::Threads;
 use wirelap_events::{
-    ByteRange, FlowKey, Nanos, Offset, PacketHook, PlainText, Probe, ReadCall, ReadKind, Ready,
-    ReadyKind, Saturate, SendCall, SendKind, Socket, SocketId, SocketOrigin, Transport, TxState,
+    ByteRange, FlowKey, Nanos, Offset, PacketHook, Probe, ReadCall, ReadKind, Ready, ReadyKind,
+    Saturate, SendCall, SendKind, Socket, SocketId, SocketOrigin, Transport, TxState,
 };
 use wirelap_protocols::{Protocol, Side};
 
@@ -105,7 +105,7 @@ impl Conversations {
     }
 
     /// The direction that a TCP socket sends on.
-    fn tx_way(&self, id: SocketId, totals: &mut Totals) -> Option<Direction> {
+    pub(super) fn tx_way(&self, id: SocketId, totals: &mut Totals) -> Option<Direction> {
         let entry = self.sockets.get(id);
         if entry.is_none() {
             totals.unknown_sockets.grow(1);
@@ -155,17 +155,6 @@ impl Conversations {
                 let sent = self.datagram_sent(at, send, entered, threads, assemblies);
                 totals.unknown_sockets.grow(u64::from(sent.is_none()));
             }
-        }
-    }
-
-    /// A thread is about to send a TLS record whose text is known.
-    pub fn plain(&mut self, plain: &PlainText<'_>, totals: &mut Totals) {
-        let Some(direction) = self.tx_way(plain.socket, totals) else { return };
-        let Some(conversation) = self.flows.get_mut(direction) else { return };
-        let start = conversation.flow_mut(direction.side).unwrap.offset(plain.start);
-        match start {
-            Some(start) => conversation.add_text(direction.side, start, plain),
-            None => totals.anomalies.grow(1),
         }
     }
 

@@ -7,6 +7,7 @@ mod packets;
 mod reads;
 mod room;
 mod tcp;
+mod texts;
 mod udp;
 mod unite;
 mod unknown;
@@ -52,9 +53,10 @@ pub struct Conversations {
 impl Conversations {
     /// None seen yet.
     pub fn new(config: Arc<Config>) -> Conversations {
-        let by = |dimension| config.by.contains(&dimension);
-        let topics = Topics::new(config.topics || by(Dimension::Topic));
-        let client_names = Topics::new(by(Dimension::Client));
+        let by_topic = config.breakdown.by.contains(&Dimension::Topic);
+        let topics = Topics::new(config.topics || by_topic);
+        // Most clients say them only once, perhaps before anybody asks.
+        let (client_names, group_names) = (Topics::new(true), Topics::new(true));
         Conversations {
             flows: FlowTable::new(&config),
             sockets: Sockets::default(),
@@ -65,7 +67,7 @@ impl Conversations {
             closing: VecDeque::new(),
             closed: ClosedConnections::default(),
             swept: Nanos(0),
-            found: DecoderOutput { topics, client_names, ..DecoderOutput::default() },
+            found: DecoderOutput { topics, client_names, group_names, ..DecoderOutput::default() },
             carried: None,
             config,
         }
@@ -116,9 +118,19 @@ impl Conversations {
         self.found.topics.public_name(id)
     }
 
+    /// The names of topics are kept from now on.
+    pub fn keep_topics(&mut self) {
+        self.found.topics.keep();
+    }
+
     /// A name that a client gave itself.
     pub fn client_name(&self, id: TopicId) -> Option<&[u8]> {
         self.found.client_names.name(id)
+    }
+
+    /// The name of a group that clients read in.
+    pub fn group_name(&self, id: TopicId) -> Option<&[u8]> {
+        self.found.group_names.name(id)
     }
 
     /// The bytes in the last event's packet.

@@ -161,6 +161,7 @@ impl Conversations {
         let Some(upto) = flow.counter(tcp.ack) else {
             return;
         };
+        flow.closed_window = tcp.window == 0;
         flow.seen_by(hook).acknowledged(upto);
         // Where the sockets' own numbers are known, a packet's claim proves nothing.
         if packets_only {

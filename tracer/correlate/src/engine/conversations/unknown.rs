@@ -38,6 +38,8 @@ impl Conversations {
         let key = conversation.flow(serves).key;
         let down = Direction { side: serves, ..direction };
         let process = |direction| Some(self.sockets.name(self.sender_of(direction)?)?.to_owned());
+        let name = |pid| (pid, self.sockets.name(pid).unwrap_or_default().to_owned());
+        let ends = [down, down.back()].into_iter().filter_map(|end| self.sender_of(end)).map(name);
         let [from_server, to_server] =
             [down, down.back()].map(|direction| conversation.unread.bytes[direction.side as usize]);
         UnknownTraffic {
@@ -46,6 +48,8 @@ impl Conversations {
             endpoint: Some(key.src),
             server: process(down),
             clients: process(down.back()).into_iter().collect(),
+            ends: ends.collect(),
+            not_read: None,
             joined_late: conversation.flows.iter().all(|flow| flow.isn.is_none()),
             connections: 1,
             bytes_to_server: to_server,

@@ -4,6 +4,7 @@ use super::super::sink::DeliverySink;
 use super::datagrams::{arrival, datagram, led, udp_marks};
 use super::hand_out::nothing;
 use super::{Context, Deliveries};
+use crate::breakdown::ReaderGroup;
 use crate::flow::{FlowTable, Found, TopicHash, identity_of};
 use crate::ids::{AssemblyId, Direction, LegKey};
 use crate::join::{Assembly, Carrier, Last, leg};
@@ -166,8 +167,9 @@ impl Deliveries {
             let first = legs.remove(0);
             return self.completed(key, (first, legs), out, c);
         }
-        let message = self.messages.leg(key).and_then(|leg| self.messages.message(leg.message));
-        let Some(message) = message else {
+        let leg = self.messages.leg(key);
+        let group = leg.map(|leg| leg.group).unwrap_or_default();
+        let Some(message) = leg.and_then(|leg| self.messages.message(leg.message)) else {
             // It was given up before another of its readers had it.
             c.accounts.totals.evicted.grow(legs.len() as u64);
             return;
@@ -184,7 +186,7 @@ impl Deliveries {
             let is_whole = leg.times.get(Stage::Send).is_some();
             delivery.legs = ArrayVec::from_iter([*leg]);
             delivery.off_cpu = ArrayVec::new();
-            self.hand_out(&mut delivery, is_whole, out, c);
+            self.hand_out(&mut delivery, (is_whole, group), out, c);
         }
     }
 
@@ -307,6 +309,7 @@ impl Deliveries {
                 shared: false,
                 framed: false,
                 topic: None,
+                group: ReaderGroup::Unknown,
                 topic_hash: TopicHash::default(),
                 subject: 0,
                 wire_payload: payload_len,

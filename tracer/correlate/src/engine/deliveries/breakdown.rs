@@ -1,22 +1,30 @@
 //! What messages add to the rows that the user asked for.
 
 use super::Context;
-use crate::breakdown::MessageEnd;
+use crate::breakdown::{Dimension, MessageEnd, Owner, ReaderGroup};
 use crate::ids::Direction;
 use wirelap_events::{Delivery, FlowId, GroupId, Nanos, Pid, TopicId};
 
 impl Context<'_> {
-    /// Takes in which names clients gave themselves.
-    pub(super) fn note_clients(&mut self, direction: Direction) {
-        let found = self.conversations.found_mut();
-        if found.clients.is_empty() {
+    /// Takes in what ends said of themselves.
+    pub(super) fn note_introduced(&mut self, direction: Direction) {
+        if self.conversations.found_mut().introduced.is_empty() {
             return;
         }
-        for (side, name) in found.clients.drain(..) {
-            if let Some(breakdown) = &mut self.accounts.breakdown {
-                breakdown.name(Direction { side, ..direction }.id(), name);
+        let mut introduced = std::mem::take(&mut self.conversations.found_mut().introduced);
+        for (side, said) in introduced.drain(..) {
+            let direction = Direction { side, ..direction };
+            if let Some(flow) = self.conversations.flows().flow(direction)
+                && let address = flow.key.src.ip()
+                // Many are at the other end.
+                && !address.is_multicast()
+            {
+                let pid = self.conversations.sockets().pid(flow.sender);
+                let owner = pid.map_or(Owner::Address(address), Owner::Process);
+                self.accounts.clients.introduce(direction.id(), owner, said);
             }
         }
+        self.conversations.found_mut().introduced = introduced;
     }
 
     /// A message begins in this direction, or turns out not to.
@@ -33,6 +41,8 @@ impl Context<'_> {
             flow: direction.id(),
             addresses: [flow.key.src, flow.key.dst],
             pid: self.conversations.sockets().pid(flow.sender),
+            client: self.accounts.clients.of(direction.id()),
+            group: ReaderGroup::None,
         };
         let group = self.accounts.rows.root(group);
         if is_sent {
@@ -43,16 +53,27 @@ impl Context<'_> {
     }
 
     /// A message was read.
-    pub(super) fn note_delivered(&mut self, delivery: &Delivery, one_way: Option<Nanos>) {
+    pub(super) fn note_delivered(
+        &mut self,
+        delivery: &Delivery,
+        group: ReaderGroup,
+        one_way: Option<Nanos>,
+    ) {
         let Some(breakdown) = &mut self.accounts.breakdown else { return };
         let Some(last) = delivery.legs.last() else { return };
         let reader = last.reader.map(|task| task.pid).filter(|&pid| pid != Pid(0));
-        let end = MessageEnd {
-            // The other direction of the same conversation.
-            flow: FlowId(last.flow_range.flow.0 ^ 1),
-            addresses: [last.flow.dst, last.flow.src],
-            pid: reader.or_else(|| self.conversations.sockets().pid(last.to)),
+        // The other direction of the same conversation.
+        let flow = FlowId(last.flow_range.flow.0 ^ 1);
+        let addresses = [last.flow.dst, last.flow.src];
+        let pid = reader.or_else(|| self.conversations.sockets().pid(last.to));
+        let clients = &self.accounts.clients;
+        let group = if group == ReaderGroup::Unknown && breakdown.by.contains(&Dimension::Group) {
+            let owner = pid.map_or(Owner::Address(addresses[0].ip()), Owner::Process);
+            clients.group(flow, owner).map_or(ReaderGroup::Unknown, ReaderGroup::Named)
+        } else {
+            group
         };
+        let end = MessageEnd { flow, addresses, pid, client: clients.of(flow), group };
         let of = (delivery.group, delivery.topic);
         breakdown.delivered(of, &end, delivery.payload_len, one_way);
     }

@@ -17,7 +17,7 @@ impl Deliveries {
         if !found.fragments.is_empty() || !found.ordered.is_empty() {
             self.carry_found(at, direction, c);
         }
-        c.note_clients(direction);
+        c.note_introduced(direction);
         self.note_missed(at, direction, c);
         note_unread(direction, c);
         note_readers_own(direction, c);
@@ -134,6 +134,7 @@ impl Deliveries {
             flow.first_message.get_or_insert(at);
         }
         let was_sent = found.assembly.is_some_and(|name| self.assemblies.was_sent(direction, name));
+        self.note_lag(&new, key, joined, c);
         self.note_forwarded(key, joined, c.conversations.flows_mut());
         self.enter(&new, key, joined, c.conversations.flows_mut());
         self.note_answer(&new, key, c.conversations.flows_mut());

@@ -4,6 +4,7 @@ use super::super::sink::DeliverySink;
 use super::super::sockets::Sockets;
 use super::partial::begins_elsewhere;
 use super::{Context, Deliveries};
+use crate::breakdown::ReaderGroup;
 use crate::join::{LegState, leg};
 use crate::rows::{PROCESSES, Role, Rows};
 use crate::stats::{PartialView, read_at};
@@ -26,7 +27,8 @@ impl Deliveries {
             let mut delivery = nothing();
             if let Some(whole) = self.delivery(end, &mut delivery, &c.accounts.rows) {
                 self.note_reader(end, &mut c.accounts.rows);
-                self.hand_out(&mut delivery, whole, out, c);
+                let group = self.messages.path(end).next().map(|leg| leg.group).unwrap_or_default();
+                self.hand_out(&mut delivery, (whole, group), out, c);
             }
         }
     }
@@ -80,11 +82,11 @@ impl Deliveries {
         Some(whole)
     }
 
-    /// Hands out one delivery; `whole` says that every end of every leg was seen.
+    /// Hands out one delivery, which is read in this group; `whole` says that every end of every leg was seen.
     pub(super) fn hand_out(
         &self,
         delivery: &mut Delivery,
-        whole: bool,
+        (whole, group): (bool, ReaderGroup),
         out: &mut dyn DeliverySink,
         c: &mut Context<'_>,
     ) {
@@ -105,7 +107,7 @@ impl Deliveries {
         let is_partial = !self.config.packets_only && begins_elsewhere(delivery);
         let one_way = delivery.one_way().filter(|_| whole && !is_partial);
         let now = c.coverage.now();
-        c.note_delivered(delivery, one_way);
+        c.note_delivered(delivery, group, one_way);
         let Some(row) = c.accounts.rows.get_mut(delivery.group) else {
             return;
         };

@@ -6,6 +6,7 @@ mod datagrams;
 mod expire;
 mod found;
 mod hand_out;
+mod lag;
 mod new_leg;
 mod overdue;
 mod partial;
@@ -31,6 +32,8 @@ pub struct Deliveries {
     assemblies: Assemblies,
     /// Legs that end a delivery. Reused from leg to leg.
     ends: Vec<usize>,
+    /// When it was looked last who is behind.
+    looked: Nanos,
 }
 
 /// What deliveries are made from, and what they add to.
@@ -74,6 +77,7 @@ impl Deliveries {
             messages: Messages::new(config.max_messages, config.hold, config.patience),
             assemblies: Assemblies::new(config.wall),
             ends: Vec::new(),
+            looked: Nanos(0),
             config,
         }
     }

@@ -49,6 +49,7 @@ pub fn new_leg(
         row,
         repeats: found.duplicate,
         topic: found.topic,
+        group: found.group,
         subject: found.subject,
         wire_payload: found.wire_payload,
         start_up: is_start_up(at, direction, c),

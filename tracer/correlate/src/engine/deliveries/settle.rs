@@ -176,6 +176,7 @@ impl Deliveries {
         };
         let (direction, extent, message) = (state.direction, state.extent, state.message);
         let (asked, release, start_up) = (state.asked, state.release, state.start_up);
+        let group = state.group;
         first.circumstances.credit = state.room;
         let siblings = self.siblings(state, c.conversations.flows());
         if let Some(asked) = asked {
@@ -244,7 +245,7 @@ impl Deliveries {
             let whole = whole(&leg);
             delivery.legs = ArrayVec::from_iter([*leg]);
             delivery.off_cpu = ArrayVec::new();
-            self.hand_out(&mut delivery, whole, out, c);
+            self.hand_out(&mut delivery, (whole, group), out, c);
         }
     }
 

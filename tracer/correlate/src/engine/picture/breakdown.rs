@@ -2,46 +2,59 @@
 
 use super::Picture;
 use crate::breakdown::{
-    Breakdown, BreakdownRow, BreakdownTable, Dimension, RowFigures, RowKey, UNKNOWN,
+    Breakdown, BreakdownRow, BreakdownTable, Dimension, NONE, RowFigure, RowFigures, RowKey,
+    UNKNOWN, has_text,
 };
 use crate::view::Group;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use wirelap_events::{GroupId, Pid, TopicId};
+use wirelap_events::{GroupId, Nanos, Pid, TopicId};
 
 /// Rows in a snapshot before the end: more are not looked at while time passes.
 const LISTED: usize = 256;
 
+/// A row of the table.
+type Row<'t> = (&'t RowKey, &'t RowFigures);
+
 impl Picture<'_> {
-    /// The rows that the user asked for: at the end all that are kept, and before those with the most messages.
-    pub(super) fn breakdown(&self, groups: &[Group]) -> Option<Breakdown> {
+    /// The rows that the user asked for: at the end all that are kept, and before those that are the first in the order.
+    pub(super) fn breakdown(&self, groups: &[Group], since: Nanos) -> Option<Breakdown> {
         let table = self.accounts.breakdown.as_deref()?;
-        let mut rows: Vec<(&RowKey, &RowFigures)> =
+        let query = &self.accounts.query;
+        let mut rows: Vec<Row<'_>> =
             table.rows.iter().filter(|(_, row)| row.messages() > 0).collect();
-        rows.sort_unstable_by_key(|(key, row)| (Reverse(row.messages()), **key));
-        let listed = if self.overdue_at_end.is_some() { rows.len() } else { LISTED };
+        let at_end = self.overdue_at_end.is_some();
+        let (listed, text) = if at_end { (rows.len(), "") } else { (LISTED, query.text.as_str()) };
+        let lower = text.to_lowercase();
+        let is_wanted =
+            |row: &Row<'_>| lower.is_empty() || has_text(&self.names(table, groups, row.0), &lower);
+        let mut unlisted: Vec<Row<'_>> = rows.extract_if(.., |row| !is_wanted(row)).collect();
+        unlisted.extend(first(&mut rows, query.order, listed));
         let mut rest = table.rest.clone();
-        for (_, row) in rows.iter().skip(listed) {
-            rest.merge(row);
-        }
-        let unlisted = rows.len().saturating_sub(listed) as u64;
+        unlisted.iter().for_each(|(_, row)| rest.merge(row));
         // One name may have several numbers: rows that have turned out to be one.
         let mut named: BTreeMap<Vec<Option<String>>, RowFigures> = BTreeMap::new();
-        for (key, row) in rows.into_iter().take(listed) {
-            let names =
-                table.by.iter().zip(key).map(|(&by, &number)| self.name(table, groups, by, number));
-            named.entry(names.collect()).or_default().merge(row);
+        for (key, row) in rows {
+            named.entry(self.names(table, groups, key)).or_default().merge(row);
         }
         let mut rows: Vec<BreakdownRow> =
             named.into_iter().map(|(names, row)| shown(names, &row)).collect();
-        rows.sort_by_key(|row| Reverse(row.sent.saturating_add(row.delivered)));
+        rows.sort_by_key(|row| Reverse(row.figure(query.order)));
         Some(Breakdown {
             by: table.by.to_vec(),
+            since: table.since.unwrap_or(since),
+            order: query.order,
+            text: text.to_owned(),
             rows,
             rest: shown(Vec::new(), &rest),
-            rest_rows: table.evicted.saturating_add(unlisted),
+            rest_rows: table.evicted.saturating_add(unlisted.len() as u64),
             is_crowded: table.evicted > 0,
         })
+    }
+
+    fn names(&self, table: &BreakdownTable, groups: &[Group], key: &RowKey) -> Vec<Option<String>> {
+        let numbers = table.by.iter().zip(key);
+        numbers.map(|(&by, &number)| self.name(table, groups, by, number)).collect()
     }
 
     fn name(
@@ -55,18 +68,17 @@ impl Picture<'_> {
             return None;
         }
         let id = u32::try_from(number).unwrap_or(u32::MAX);
-        let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
         let seen = &self.seen.conversations;
         match by {
             Dimension::Topic => seen.topic(TopicId(id)).map(text),
             Dimension::Client => seen.client_name(TopicId(id)).map(text),
+            Dimension::Group if number == NONE => Some(String::new()),
+            Dimension::Group => seen.group_name(TopicId(id)).map(text),
             Dimension::Connection => {
                 table.connections.get(&number).map(|[near, far]| format!("{near} \u{2192} {far}"))
             }
-            Dimension::Process => Some(match seen.sockets().name(Pid(id)) {
-                Some(name) => format!("{name} ({})", Pid(id).number()),
-                None => Pid(id).number().to_string(),
-            }),
+            Dimension::Process => Some(self.process_name(Pid(id))),
+            Dimension::Container => self.seen.host.places().label(Pid(id)),
             Dimension::Host => {
                 let index = usize::try_from(number).unwrap_or(usize::MAX);
                 table.hosts.get(index).map(ToString::to_string)
@@ -78,6 +90,46 @@ impl Picture<'_> {
                 group.broker.clone().or_else(|| Some(group.endpoint?.to_string()))
             }
         }
+    }
+
+    /// A process by its name and number.
+    pub(super) fn process_name(&self, pid: Pid) -> String {
+        match self.seen.conversations.sockets().name(pid) {
+            Some(name) => format!("{name} ({})", pid.number()),
+            None => pid.number().to_string(),
+        }
+    }
+}
+
+/// Leaves the first `listed` rows of the order, and takes out the others. Rows that are equal in the order are in that of their messages.
+fn first<'t>(rows: &mut Vec<Row<'t>>, order: RowFigure, listed: usize) -> Vec<Row<'t>> {
+    if rows.len() <= listed {
+        return Vec::new();
+    }
+    // A quantile takes longer to find than to compare.
+    let mut ranked: Vec<(Reverse<(u64, u64)>, Row<'t>)> =
+        rows.drain(..).map(|row| (Reverse((rank(order, row.1), row.1.messages())), row)).collect();
+    ranked.sort_unstable_by(|a, b| (a.0, a.1.0).cmp(&(b.0, b.1.0)));
+    let others = ranked.split_off(listed);
+    rows.extend(ranked.into_iter().map(|(_, row)| row));
+    others.into_iter().map(|(_, row)| row).collect()
+}
+
+fn rank(order: RowFigure, row: &RowFigures) -> u64 {
+    match order {
+        RowFigure::Messages => row.messages(),
+        RowFigure::Sent => row.sent,
+        RowFigure::Delivered => row.delivered,
+        RowFigure::Bytes => row.payload_bytes,
+        RowFigure::P50 | RowFigure::P99 | RowFigure::Max => shown(Vec::new(), row).figure(order),
+    }
+}
+
+/// A name as text. Bytes that are none are escaped, so that different names look different.
+fn text(name: &[u8]) -> String {
+    match std::str::from_utf8(name) {
+        Ok(text) => text.to_owned(),
+        Err(_) => name.escape_ascii().to_string(),
     }
 }
 

@@ -1,8 +1,10 @@
 //! The picture of the moment: what the other parts know, put together.
 
+mod apart;
 mod breakdown;
 mod build;
 mod evidence;
+mod lag;
 mod notes;
 mod unattributed;
 

@@ -9,8 +9,8 @@ pub use scheduled::scheduled;
 
 use wirelap_correlate::snapshot::{
     Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint, Operation, Overhead, Part,
-    ProbeEvents, ProbeLoss, Process, Rate, Scheduling, SegmentStat, Snapshot, SnapshotNote,
-    Summary, TracerCost, Trust, Why,
+    ProbeEvents, ProbeLoss, Process, Rate, Scheduling, SegmentStat, SlowSubscribers, Snapshot,
+    SnapshotNote, Summary, TracerCost, Trust, Why,
 };
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
 
@@ -81,6 +81,7 @@ pub fn five(seconds: u64) -> Snapshot {
         groups,
         united: Vec::new(),
         breakdown: None,
+        slow: SlowSubscribers::default(),
         trust: trust(seconds * 260_000),
         unknown: wirelap_correlate::Unknown::default(),
         notes: Vec::new(),
@@ -245,6 +246,7 @@ fn processes(shape: &Shape, id: u32) -> Vec<Process> {
             migrations: 3,
         },
         unix: None,
+        ..Process::default()
     };
     let mut processes = vec![named("publisher", "wirelap-workloa", 4_000 + id * 10)];
     processes.extend(shape.broker.map(|broker| named("broker", broker, 4_001 + id * 10)));

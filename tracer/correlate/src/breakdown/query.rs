@@ -1,0 +1,98 @@
+//! Which rows are made, and which of them a snapshot lists.
+
+use super::dimension::Dimension;
+
+/// What rows are ordered by, the largest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum RowFigure {
+    /// Messages that were sent or read.
+    #[default]
+    Messages,
+    /// Messages that were sent.
+    Sent,
+    /// Messages that were read.
+    Delivered,
+    /// Payload bytes of what was read.
+    Bytes,
+    /// The median of the one-way latency.
+    P50,
+    /// Its 99th percentile.
+    P99,
+    /// Its maximum.
+    Max,
+}
+
+impl RowFigure {
+    /// Every figure.
+    pub const ALL: [RowFigure; 7] = [
+        RowFigure::Messages,
+        RowFigure::Sent,
+        RowFigure::Delivered,
+        RowFigure::Bytes,
+        RowFigure::P50,
+        RowFigure::P99,
+        RowFigure::Max,
+    ];
+
+    /// The name on the command line and on the screen.
+    pub const fn name(self) -> &'static str {
+        match self {
+            RowFigure::Messages => "messages",
+            RowFigure::Sent => "sent",
+            RowFigure::Delivered => "delivered",
+            RowFigure::Bytes => "bytes",
+            RowFigure::P50 => "p50",
+            RowFigure::P99 => "p99",
+            RowFigure::Max => "max",
+        }
+    }
+
+    /// The figure of this name.
+    pub fn of_name(name: &str) -> Option<RowFigure> {
+        RowFigure::ALL.into_iter().find(|figure| figure.name() == name)
+    }
+}
+
+/// Which rows are made, and which of them a snapshot lists.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BreakdownQuery {
+    /// What the rows are told apart by, the outermost first; empty for none. Only the first of each and at most
+    /// [`MAX_NESTED`](super::MAX_NESTED) count.
+    pub by: Vec<Dimension>,
+    /// What they are ordered by.
+    pub order: RowFigure,
+    /// Only rows with a name that has this text, in upper or lower case, are listed; empty for all.
+    pub text: String,
+}
+
+impl BreakdownQuery {
+    /// Rows by these dimensions, those with the most messages first.
+    pub fn by(by: &[Dimension]) -> BreakdownQuery {
+        BreakdownQuery { by: by.to_vec(), ..BreakdownQuery::default() }
+    }
+}
+
+/// Whether one of a row's names has a text, which is in lower case. A name that is not known has none.
+pub fn has_text(names: &[Option<String>], text: &str) -> bool {
+    text.is_empty() || names.iter().flatten().any(|name| name.to_lowercase().contains(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_figure_has_a_name_of_its_own() {
+        for figure in RowFigure::ALL {
+            assert_eq!(RowFigure::of_name(figure.name()), Some(figure));
+        }
+        assert_eq!(RowFigure::of_name("colour"), None);
+    }
+
+    #[test]
+    fn a_text_is_looked_for_in_every_name() {
+        let names = [None, Some("Plant/7".to_owned())];
+        assert!(has_text(&names, "plant") && has_text(&names, ""));
+        assert!(!has_text(&names, "8"));
+    }
+}

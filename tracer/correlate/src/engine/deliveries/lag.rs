@@ -1,0 +1,241 @@
+//! Subscribers that are behind: what is counted of each message, and the look from time to time.
+
+use super::overdue::LATE;
+use super::{Context, Deliveries, Observed};
+use crate::flow::Flow;
+use crate::ids::{Direction, LegKey};
+use crate::join::{Joined, LegState, NewLeg};
+use crate::lag::{Behind, Lag, LagHolder, LagTable, Pair, PairKey};
+use crate::marks::Marks;
+use rustc_hash::FxHashMap;
+use wirelap_events::{GroupId, Nanos, Saturate, TopicId};
+use wirelap_protocols::Topology;
+
+/// Who has messages for a shorter time is not the one who holds them up.
+const HELD: Nanos = Nanos::from_millis(200);
+
+/// Between two looks.
+const LOOK: Nanos = Nanos::from_millis(500);
+
+/// After this time without a message, while others get them and nothing hinders the broker, a subscriber has unsubscribed.
+const UNSUBSCRIBED: Nanos = Nanos::from_millis(10_000);
+
+/// Messages of a pair that were sent to the subscriber and are not known to be read.
+#[derive(Clone, Copy, Debug)]
+struct Sent {
+    direction: Direction,
+    group: GroupId,
+    topic: Option<TopicId>,
+    in_network: Place,
+    unread: Place,
+}
+
+/// Messages that are in one place.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    messages: u64,
+    /// When the oldest of them was published, and when the first of them was sent there.
+    published: Option<Nanos>,
+    sent: Option<Nanos>,
+}
+
+impl Place {
+    fn add(&mut self, published: Nanos, sent: Nanos) {
+        self.messages.grow(1);
+        self.published = Some(self.published.map_or(published, |known| known.min(published)));
+        self.sent = Some(self.sent.map_or(sent, |known| known.min(sent)));
+    }
+
+    /// Whether they have been there for a time.
+    fn is_held(&self, now: Nanos) -> bool {
+        self.sent.is_some_and(|sent| sent + HELD <= now)
+    }
+}
+
+impl Deliveries {
+    /// Counts a message of a topic that is sent to a broker, or by it to a subscriber.
+    pub(super) fn note_lag(
+        &mut self,
+        new: &NewLeg,
+        key: LegKey,
+        joined: Joined,
+        c: &mut Context<'_>,
+    ) {
+        if new.topology != Topology::Brokered || new.subject == 0 {
+            return;
+        }
+        if joined == Joined::New && new.to_server {
+            let group = c.accounts.rows.root(new.row);
+            let number = c.accounts.lag.published((group, new.subject), new.at);
+            self.messages.set_number(key, number);
+        } else if joined == Joined::Orphan {
+            // Others had it long ago, and it was forgotten.
+            let topic = (c.accounts.rows.root(new.row), new.subject);
+            c.accounts.lag.sent_late(new.direction, topic, new.topic, new.at);
+        } else if matches!(joined, Joined::Leg | Joined::Copy) && !new.to_server {
+            let message = self.messages.leg(key).map(|leg| leg.message);
+            let message = message.and_then(|message| self.messages.message(message));
+            if let Some(message) = message
+                && let Some(number) = message.number
+            {
+                let topic = (c.accounts.rows.root(message.row), message.subject);
+                let numbered = (message.topic, number);
+                c.accounts.lag.sent(new.direction, topic, numbered, new.at);
+            }
+        }
+    }
+
+    /// Looks who is behind, if it is time for that or `at_end`.
+    pub fn look_for_lag(&mut self, at_end: bool, c: &mut Context<'_>) {
+        let now = c.coverage.now();
+        if !at_end && now < self.looked + LOOK {
+            return;
+        }
+        self.looked = now;
+        let sent = self.sent(c.observed());
+        let found = behind(&sent, &c.accounts.lag, c.observed());
+        c.accounts.behind.begin();
+        for (key, direction, (group, topic), lag) in found {
+            let flows = c.conversations.flows();
+            let Some(flow) = flows.flow(direction) else { continue };
+            let behind = Behind {
+                group,
+                client: c.accounts.clients.of(direction.back().id()),
+                pid: c.conversations.receiver_of(direction),
+                address: flow.key.dst,
+                topic,
+                now: Some(lag),
+                most: lag,
+                most_at: now,
+            };
+            c.accounts.behind.see(key, behind);
+        }
+        let flows = c.conversations.flows();
+        let is_gone = |pair: &Pair| flows.get(pair.direction).is_none_or(|one| one.closed);
+        let waits = |pair: &Pair| {
+            let flow = flows.flow(pair.direction);
+            let back = flows.flow(pair.direction.back());
+            flow.is_some_and(is_hindered) || back.is_some_and(|back| allowed(back).is_some())
+        };
+        c.accounts.lag.sweep(now, |pair, unsent_since| {
+            let has_unsubscribed =
+                unsent_since.is_some_and(|since| since + UNSUBSCRIBED < now) && !waits(pair);
+            is_gone(pair) || has_unsubscribed
+        });
+    }
+
+    /// Messages that were sent to subscribers and not read.
+    fn sent(&self, seen: Observed<'_>) -> FxHashMap<PairKey, Sent> {
+        let mut all: FxHashMap<PairKey, Sent> = FxHashMap::default();
+        for (message, leg) in self.messages.unfinished(seen.coverage.now()) {
+            if leg.was_read() || message.is_warmup() || self.messages.goes_on(message, leg) {
+                continue;
+            }
+            let Some(flow) = seen.conversations.flows().flow(leg.direction) else { continue };
+            let Some(has_arrived) = self.has_arrived(flow, leg, seen) else { continue };
+            let sent = all.entry((leg.direction.id(), message.subject)).or_insert(Sent {
+                direction: leg.direction,
+                group: seen.rows.root(message.row),
+                topic: message.topic,
+                in_network: Place::default(),
+                unread: Place::default(),
+            });
+            let place = if has_arrived { &mut sent.unread } else { &mut sent.in_network };
+            place.add(message.at, leg.at);
+        }
+        all
+    }
+
+    /// Whether a message that is not read has arrived at its reader's socket; `None` if it may have been read.
+    fn has_arrived(&self, flow: &Flow, leg: &LegState, seen: Observed<'_>) -> Option<bool> {
+        if self.lies_unread(flow, leg, seen) {
+            return Some(flow.marks.has_arrived(leg.extent));
+        }
+        let Marks::Tcp(marks) = &flow.marks else { return None };
+        let is_under_way = !self.config.packets_only
+            && flow.receiver.is_none()
+            && marks.hears()
+            && !marks.was_heard(leg.extent.last());
+        is_under_way.then_some(false)
+    }
+}
+
+/// Which subscribers are behind, and by how much. What is nearest to a subscriber holds up the rest.
+fn behind(
+    sent: &FxHashMap<PairKey, Sent>,
+    lag: &LagTable,
+    seen: Observed<'_>,
+) -> Vec<(PairKey, Direction, (GroupId, Option<TopicId>), Lag)> {
+    let now = seen.coverage.now();
+    let mut found = Vec::new();
+    let without_pair = sent.iter().filter(|(key, _)| lag.pair(**key).is_none());
+    let without_pair = without_pair.map(|(&key, sent)| (key, sent.direction, None, Some(sent)));
+    let pairs = lag.pairs().map(|(key, pair)| (key, pair.direction, Some(pair), sent.get(&key)));
+    for (key, direction, pair, sent) in pairs.chain(without_pair) {
+        let unsent = pair.and_then(|pair| lag.unsent(key, pair, now));
+        if unsent.is_none() && sent.is_none() {
+            continue;
+        }
+        let Some(conversation) = seen.conversations.flows().get(direction) else { continue };
+        if conversation.closed {
+            continue;
+        }
+        let group = pair.map(|pair| pair.group).or(sent.map(|sent| sent.group));
+        let topic = pair.and_then(|pair| pair.topic).or(sent.and_then(|sent| sent.topic));
+        let group = group.unwrap_or_default();
+        let in_network = sent.map(|sent| sent.in_network).unwrap_or_default();
+        let unread = sent.map(|sent| sent.unread).unwrap_or_default();
+        let unsent_since = unsent.map(|(_, since)| since);
+        let published = [unsent_since, in_network.published, unread.published];
+        let Some(oldest) = published.into_iter().flatten().min() else { continue };
+        if oldest + LATE > now {
+            continue;
+        }
+        let flow = conversation.flow(direction.side);
+        let back = conversation.flow(direction.back().side);
+        let holder = if unread.is_held(now) {
+            LagHolder::Subscriber
+        } else if in_network.is_held(now) {
+            on_the_way(flow)
+        } else if unsent_since.is_some_and(|since| since + LATE <= now) {
+            unsent_holder(flow, back, pair)
+        } else {
+            // They are on their way, after whatever held them up.
+            continue;
+        };
+        let lag = Lag {
+            unsent: unsent.map_or(0, |(messages, _)| messages),
+            in_network: in_network.messages,
+            unread: unread.messages,
+            oldest: now - oldest,
+            holder,
+        };
+        found.push((key, direction, (group, topic), lag));
+    }
+    found
+}
+
+/// What holds up what is on its way: a network carries nothing to a socket that has no room.
+fn on_the_way(flow: &Flow) -> LagHolder {
+    if flow.closed_window { LagHolder::Subscriber } else { LagHolder::Network }
+}
+
+/// What holds up what the broker has not sent: it cannot send what has no room on the way, or what was not asked for.
+fn unsent_holder(flow: &Flow, back: &Flow, pair: Option<&Pair>) -> LagHolder {
+    if is_hindered(flow) {
+        return on_the_way(flow);
+    }
+    let last = pair.map(|pair| pair.at);
+    let was_allowed = allowed(back).is_none_or(|allowed| last.is_none_or(|last| last < allowed));
+    if was_allowed { LagHolder::Broker } else { LagHolder::Subscriber }
+}
+
+/// Whether bytes that the broker wrote have not arrived, so that it cannot send more.
+fn is_hindered(flow: &Flow) -> bool {
+    matches!(&flow.marks, Marks::Tcp(marks) if marks.is_backed_up())
+}
+
+/// When the subscriber let the broker send the last time, where it has to: it asked for messages, or acknowledged some.
+fn allowed(back: &Flow) -> Option<Nanos> {
+    back.request().map(|request| request.at).max(back.room.map(|room| room.at))
+}

@@ -1,0 +1,175 @@
+//! The text of TLS records, where a library was seen to encrypt or to decrypt it, or where keys open them (`decrypt.rs`).
+//!
+//! ```text
+//! flow |5| record, encrypted |tag|5| record … |tag|      text |   message   |  message …
+//!      ^ sent with this text ^                ^               ^ lies in the record there
+//! ```
+//!
+//! The text of a sender comes before its record, and waits until the flow's bytes have come so far; then it is read in its
+//! place. The text of a reader comes after its record, and is read at once. What is found in the text
+//! lies where the record lies: from its first byte, if it begins with the record, to its last, if it ends with it, because
+//! nobody can read a record before it is complete.
+//!
+//! | module | what |
+//! |---|---|
+//! | `lane` | the text of one direction, and where it lies |
+//! | `records` | where the records of one direction end |
+
+mod lane;
+mod records;
+
+use super::attempts::Attempts;
+use super::conversation::{Conversation, State};
+use super::head::FirstBytes;
+use super::output::DecoderOutput;
+use super::reassembly::Piece;
+pub use lane::ReadPlace;
+use lane::{Lane, WaitingRecord};
+use wirelap_events::{ByteRange, Offset, PlainText, Total};
+use wirelap_protocols::Side;
+
+/// The text in both directions.
+#[derive(Debug, Default)]
+pub struct TlsText {
+    lanes: [Lane; 2],
+}
+
+impl TlsText {
+    /// Bytes of memory that it uses.
+    pub fn held_bytes(&self) -> usize {
+        self.lanes.iter().map(Lane::held_bytes).total()
+    }
+
+    /// A record of one side has come and was opened, with so much text. Returns where that lies among the texts.
+    pub(super) fn opened(&mut self, side: Side, record: ByteRange, len: u64) -> ByteRange {
+        self.lanes[side as usize].opened(record, len)
+    }
+
+    /// The same with `side` in place of `theirs`.
+    pub(super) fn mapped(mut self, side: Side, theirs: Side) -> TlsText {
+        if side != theirs {
+            self.lanes.reverse();
+        }
+        self
+    }
+
+    /// The next bytes that one side sends.
+    pub fn passes(&mut self, side: Side, piece: Piece<'_>) {
+        self.lanes[side as usize].passes(piece);
+    }
+}
+
+/// How much decoders had found before a text.
+struct FoundBefore {
+    all: usize,
+    fragments: usize,
+    released: usize,
+    has_asked: bool,
+}
+
+impl Conversation {
+    /// A record of `record_len` bytes starts at `start` of what one side sends.
+    pub fn text_sent(&mut self, side: Side, start: Offset, record_len: u32, plain: &PlainText<'_>) {
+        if let Some(lane) = self.text_lane(side) {
+            lane.sent(start, record_len, plain);
+        }
+    }
+
+    /// The reader of what one side sends has got a text. Reads it.
+    pub fn text_read(
+        &mut self,
+        side: Side,
+        place: &ReadPlace,
+        plain: &PlainText<'_>,
+        found: &mut DecoderOutput,
+    ) {
+        let lane = self.text_lane(side);
+        if let Some(range) = lane.and_then(|lane| lane.read(place, plain)) {
+            self.read_text(side, range, plain.text, found);
+        }
+    }
+
+    /// The text that one side sends; `None` if it is of no use.
+    fn text_lane(&mut self, side: Side) -> Option<&mut Lane> {
+        if self.tls.is_none() {
+            self.begin_text();
+        }
+        if matches!(self.state, State::Ignored) {
+            return None;
+        }
+        Some(&mut self.tls.as_mut()?.lanes[side as usize])
+    }
+
+    /// From now on the text is read. What the records looked like says nothing of it.
+    pub(super) fn begin_text(&mut self) {
+        self.tls = Some(Box::default());
+        self.name = self.foreign_name().cloned().map(Box::new);
+        (self.observer, self.pending, self.is_final) = (None, None, false);
+        let was_ignored = matches!(self.state, State::Ignored);
+        for flow in &mut self.flows {
+            flow.head = FirstBytes::default();
+            flow.stream = None;
+            flow.writes.clear();
+            flow.boundary = None;
+            if was_ignored {
+                flow.interrupted = true;
+                flow.forget_seen();
+            }
+        }
+        // A protocol that the user has named is that of the text.
+        match self.state {
+            State::Decoding(protocol, _) => self.decide(protocol),
+            _ => self.state = State::Undecided(Attempts::default()),
+        }
+    }
+
+    /// Reads the text of the records that have come, now that the flow's bytes before `upto` have.
+    pub(super) fn read_texts(&mut self, side: Side, upto: Offset, found: &mut DecoderOutput) {
+        while let Some(WaitingRecord { place, text }) =
+            self.tls.as_mut().and_then(|tls| tls.lanes[side as usize].take(upto))
+        {
+            self.read_text(side, place.text, &text, found);
+        }
+    }
+
+    /// Reads a text, as far as it was captured, and moves what is found in it to where it lies in the flow.
+    pub(super) fn read_text(
+        &mut self,
+        side: Side,
+        range: ByteRange,
+        text: &[u8],
+        found: &mut DecoderOutput,
+    ) {
+        let before = FoundBefore {
+            all: found.all.len(),
+            fragments: found.fragments.len(),
+            released: found.released.len(),
+            has_asked: self.control.asked.is_some(),
+        };
+        let missing = range.len().saturating_sub(text.len() as u64);
+        let piece = Piece::Bytes { at: range.start, bytes: text, missing };
+        self.read(side, piece, found);
+        self.place_found(side, &before, found);
+    }
+
+    /// Moves what was found in the text to where it lies in the flow.
+    fn place_found(&mut self, side: Side, before: &FoundBefore, found: &mut DecoderOutput) {
+        let Some(tls) = &self.tls else { return };
+        let lane = |side: Side| &tls.lanes[side as usize];
+        for message in found.all.iter_mut().skip(before.all) {
+            message.extent = lane(message.side).range(message.extent);
+            message.usable_at = message.usable_at.map(|end| lane(message.side).end(end));
+            message.topic.iter().for_each(|&topic| found.topics.hide(topic));
+        }
+        for fragments in found.fragments.iter_mut().skip(before.fragments) {
+            fragments.at = lane(fragments.side).start(fragments.at);
+        }
+        for released in found.released.iter_mut().skip(before.released) {
+            released.message = lane(released.side).start(released.message);
+            released.end = lane(released.side).end(released.end);
+        }
+        if !before.has_asked {
+            self.control.asked = self.control.asked.map(|end| lane(side).end(end));
+        }
+    }
+}

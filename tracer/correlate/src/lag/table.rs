@@ -1,0 +1,272 @@
+//! How many messages each topic has had, and which of them was sent to each subscriber last.
+
+use super::ages::Ages;
+use crate::ids::Direction;
+use rustc_hash::FxHashMap;
+use wirelap_events::{FlowId, GroupId, Nanos, Saturate, TopicId};
+
+/// Topics whose messages are counted.
+const TOPICS: usize = 16_384;
+
+/// Subscribers of topics that are followed.
+const PAIRS: usize = 65_536;
+
+/// A topic that had no message for so long makes room for another one.
+const IDLE: Nanos = Nanos::from_millis(60_000);
+
+/// A subscriber gets all messages of a topic if it got so many of a hundred, and so many at least.
+const ALL: (u32, u16) = (90, 10);
+
+/// Messages in a row that a subscriber did not get count as so many at most: a broker may drop what it cannot send.
+const SKIPPED: u16 = 4;
+
+/// So many messages back it is remembered whether a subscriber gets all.
+const REMEMBERED: u16 = 256;
+
+/// A topic of a row.
+type TopicKey = (GroupId, u64);
+
+/// A topic and who gets its messages, by what the broker sends to it.
+pub type PairKey = (FlowId, u64);
+
+/// The messages of a topic.
+#[derive(Debug, Default)]
+struct Topic {
+    published: u64,
+    last: Nanos,
+    ages: Ages,
+}
+
+/// How far a subscriber is on a topic.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    /// From the broker to the subscriber.
+    pub direction: Direction,
+    pub group: GroupId,
+    pub topic: Option<TopicId>,
+    /// The number of the newest message that was sent to it, and when it was.
+    pub sent: u64,
+    pub at: Nanos,
+    /// Messages that it got, and those between that it did not.
+    got: u16,
+    skipped: u16,
+}
+
+/// Topics, and who gets their messages.
+#[derive(Debug, Default)]
+pub struct LagTable {
+    topics: FxHashMap<TopicKey, Topic>,
+    pairs: FxHashMap<PairKey, Pair>,
+}
+
+impl LagTable {
+    /// A message of a topic is sent to the broker. Its number, 1 for the first; `None` if there are too many topics.
+    pub fn published(&mut self, topic: TopicKey, at: Nanos) -> Option<u64> {
+        if self.topics.len() >= TOPICS && !self.topics.contains_key(&topic) {
+            return None;
+        }
+        let topic = self.topics.entry(topic).or_default();
+        topic.published.grow(1);
+        topic.last = topic.last.max(at);
+        topic.ages.add(topic.published, at);
+        Some(topic.published)
+    }
+
+    /// Message `number` of a topic is sent to a subscriber.
+    pub fn sent(
+        &mut self,
+        direction: Direction,
+        (group, subject): TopicKey,
+        (topic, number): (Option<TopicId>, u64),
+        at: Nanos,
+    ) {
+        let key = (direction.id(), subject);
+        if self.pairs.len() >= PAIRS && !self.pairs.contains_key(&key) {
+            return;
+        }
+        let first = Pair {
+            direction,
+            group,
+            topic,
+            sent: number.saturating_sub(1),
+            at,
+            got: 0,
+            skipped: 0,
+        };
+        let pair = self.pairs.entry(key).or_insert(first);
+        if pair.group != group {
+            // The row turned out to be another one, whose messages have numbers of their own.
+            *pair = first;
+        }
+        pair.at = pair.at.max(at);
+        pair.got = pair.got.saturating_add(1);
+        if number > pair.sent {
+            let between = number.saturating_sub(pair.sent).saturating_sub(1);
+            let between = u16::try_from(between).unwrap_or(u16::MAX);
+            pair.skipped = pair.skipped.saturating_add(between.min(SKIPPED));
+            pair.sent = number;
+        } else {
+            // Another publisher's message overtook it.
+            pair.skipped = pair.skipped.saturating_sub(1);
+        }
+        if pair.got.saturating_add(pair.skipped) >= REMEMBERED {
+            (pair.got, pair.skipped) = (pair.got / 2, pair.skipped / 2);
+        }
+    }
+
+    /// A message of a topic is sent to a subscriber of which only that is known: it came too late to be joined to what was published.
+    /// Messages of a topic come in their order, so it is the one after the last, unless some were dropped.
+    pub fn sent_late(
+        &mut self,
+        direction: Direction,
+        (group, subject): TopicKey,
+        topic: Option<TopicId>,
+        at: Nanos,
+    ) {
+        let Some(published) = self.topics.get(&(group, subject)).map(|topic| topic.published)
+        else {
+            return;
+        };
+        let known = self.pairs.get(&(direction.id(), subject));
+        let sent = known.filter(|pair| pair.group == group).map_or(published, |pair| pair.sent);
+        let number = sent.saturating_add(1).min(published);
+        self.sent(direction, (group, subject), (topic, number), at);
+    }
+
+    /// Who gets messages of which topic, and how far each is.
+    pub fn pairs(&self) -> impl Iterator<Item = (PairKey, &Pair)> {
+        self.pairs.iter().map(|(&key, pair)| (key, pair))
+    }
+
+    /// How far a subscriber is on a topic.
+    pub fn pair(&self, key: PairKey) -> Option<&Pair> {
+        self.pairs.get(&key)
+    }
+
+    /// Messages of its topic that were published after the last one that was sent to a subscriber, and a time at which the first of
+    /// them had been; `None` if there are none, or the subscriber gets only a share of them.
+    pub fn unsent(&self, key: PairKey, pair: &Pair, now: Nanos) -> Option<(u64, Nanos)> {
+        self.topics.get(&(pair.group, key.1))?.unsent(pair, now)
+    }
+
+    /// Forgets pairs for which `is_over`, which also gets since when messages were published that were not sent, and topics that make
+    /// room for others.
+    pub fn sweep(&mut self, now: Nanos, is_over: impl Fn(&Pair, Option<Nanos>) -> bool) {
+        let topics = &self.topics;
+        self.pairs.retain(|key, pair| {
+            let topic = topics.get(&(pair.group, key.1));
+            let unsent = topic.and_then(|topic| topic.unsent(pair, now));
+            !is_over(pair, unsent.map(|(_, since)| since))
+        });
+        if self.topics.len() >= TOPICS {
+            self.topics.retain(|_, topic| topic.last + IDLE > now);
+        }
+    }
+}
+
+impl Topic {
+    fn unsent(&self, pair: &Pair, now: Nanos) -> Option<(u64, Nanos)> {
+        let (percent, least) = ALL;
+        let all = u32::from(pair.got.saturating_add(pair.skipped));
+        let gets_all = pair.got >= least
+            && u32::from(pair.got).saturating_mul(100) >= all.saturating_mul(percent);
+        let unsent = self.published.saturating_sub(pair.sent);
+        (gets_all && unsent > 0).then(|| {
+            let since = self.ages.published_by(pair.sent.saturating_add(1));
+            (unsent, since.unwrap_or(now))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_protocols::Side;
+
+    const TOPIC: TopicKey = (GroupId(0), 7);
+
+    fn direction(serial: u64) -> Direction {
+        Direction { index: 0, serial, side: Side::B }
+    }
+
+    fn at(n: u64) -> Nanos {
+        Nanos::from_millis(n * 100)
+    }
+
+    fn unsent(table: &LagTable, serial: u64, now: u64) -> Option<(u64, Nanos)> {
+        let key = (direction(serial).id(), 7);
+        table.unsent(key, table.pair(key).unwrap(), at(now))
+    }
+
+    #[test]
+    fn a_subscriber_is_behind_by_what_came_after_its_last() {
+        let mut table = LagTable::default();
+        for n in 1..=50 {
+            let number = table.published(TOPIC, at(n)).unwrap();
+            table.sent(direction(1), TOPIC, (None, number), at(n));
+            if n <= 30 {
+                table.sent(direction(2), TOPIC, (None, number), at(n));
+            }
+        }
+        assert_eq!(unsent(&table, 1, 50), None);
+        let (messages, since) = unsent(&table, 2, 50).unwrap();
+        assert_eq!(messages, 20);
+        assert!(since >= at(31) && since <= at(33), "{since}");
+    }
+
+    #[test]
+    fn who_gets_a_share_is_not_behind() {
+        let mut table = LagTable::default();
+        for n in 1..=50 {
+            let number = table.published(TOPIC, at(n)).unwrap();
+            table.sent(direction(n % 2), TOPIC, (None, number), at(n));
+        }
+        table.published(TOPIC, at(51));
+        assert_eq!((unsent(&table, 0, 60), unsent(&table, 1, 60)), (None, None));
+    }
+
+    #[test]
+    fn what_was_dropped_once_does_not_make_it_a_share() {
+        let mut table = LagTable::default();
+        for n in 1..=2_000 {
+            let number = table.published(TOPIC, at(n)).unwrap();
+            if !(100..1_900).contains(&n) {
+                table.sent(direction(1), TOPIC, (None, number), at(n));
+            }
+        }
+        table.published(TOPIC, at(2_001));
+        assert_eq!(unsent(&table, 1, 2_002).map(|(messages, _)| messages), Some(1));
+    }
+
+    #[test]
+    fn what_comes_late_is_counted_in_order() {
+        let mut table = LagTable::default();
+        for n in 1..=100 {
+            let number = table.published(TOPIC, at(n)).unwrap();
+            if n <= 4 {
+                table.sent(direction(1), TOPIC, (None, number), at(n));
+            } else if n % 5 == 0 {
+                table.sent_late(direction(1), TOPIC, None, at(n));
+            }
+        }
+        assert_eq!(unsent(&table, 1, 100).map(|(messages, _)| messages), Some(76));
+        // Of a topic that nobody was seen to publish to, nothing is known.
+        table.sent_late(direction(2), (GroupId(0), 8), None, at(100));
+        assert!(table.pair((direction(2).id(), 8)).is_none());
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut table = LagTable::default();
+        for n in 0..70_000 {
+            let topic = (GroupId(0), n);
+            if let Some(number) = table.published(topic, at(n)) {
+                table.sent(direction(n), topic, (None, number), at(n));
+            }
+            table.sent(direction(n), TOPIC, (None, 1), at(n));
+        }
+        assert_eq!((table.topics.len(), table.pairs.len()), (TOPICS, PAIRS));
+        table.sweep(at(70_000), |pair, _| pair.direction.serial % 2 == 0);
+        assert!(table.topics.len() < TOPICS && table.pairs.len() < PAIRS);
+    }
+}

@@ -1,0 +1,126 @@
+//! Messages inside TLS, whose text is known from the sender, from the reader, or from both.
+
+use crate::brokered::BROKER;
+use crate::played::{Played, seen};
+use wirelap_events::{Body, PlainText, Stage, TaskId, TextPlace};
+use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
+use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::random::Random;
+use wirelap_test_support::world::{Way, World, process};
+
+/// Whose text is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Sender,
+    Reader,
+    /// The reader's, a few bytes at a time.
+    InParts,
+    Both,
+}
+
+/// A world whose messages are in records of TLS 1.3.
+struct Encrypted {
+    world: World,
+    told: Told,
+    random: Random,
+}
+
+/// One direction, and how many bytes of its text were told.
+type Lane = (Way, u32);
+
+impl Encrypted {
+    fn record(&mut self, kind: u8, body: usize) -> Vec<u8> {
+        let [high, low] = u16::try_from(body).unwrap().to_be_bytes();
+        [vec![kind, 3, 3, high, low], self.random.bytes(body)].concat()
+    }
+
+    fn plain(
+        &mut self,
+        at: (TaskId, wirelap_events::SocketId),
+        place: TextPlace,
+        start: u32,
+        text: &[u8],
+    ) {
+        let plain = PlainText {
+            socket: at.1,
+            task: at.0,
+            place,
+            text_start: start,
+            len: u32::try_from(text.len()).unwrap(),
+            text: &[],
+        };
+        self.world.tell(Body::Plain(plain), text);
+    }
+
+    /// A message in a record of its own.
+    fn message(&mut self, (way, told): &mut Lane, text: &[u8]) {
+        let record = self.record(23, text.len() + 17);
+        let record_len = u32::try_from(record.len()).unwrap();
+        if matches!(self.told, Told::Sender | Told::Both) {
+            let place = TextPlace::Sent { start: way.next, record_len };
+            self.plain((way.from.1.task, way.from.0), place, *told, text);
+        }
+        self.world.message(way, &record);
+        if self.told != Told::Sender {
+            let size = if self.told == Told::InParts { 3 } else { text.len() };
+            for (n, part) in text.chunks(size).enumerate() {
+                let taken = if n == 0 { record_len } else { 0 };
+                let place = TextPlace::Read { end: way.next, taken, ahead: false };
+                let start = *told + u32::try_from(n * size).unwrap();
+                self.plain((way.to.1.task, way.to.0), place, start, part);
+            }
+        }
+        *told += u32::try_from(text.len()).unwrap();
+    }
+
+    /// A connection of an MQTT client: up, down.
+    fn connect(&mut self, pid: u32, name: &str) -> (Lane, Lane) {
+        let from = format!("127.0.0.1:{}", 40_000 + pid);
+        let mut all =
+            self.world.connect(process(pid, name), &from, process(10, "mosquitto"), BROKER);
+        // The handshake, and what the server says at its end.
+        for body in [300, 60] {
+            let hello = self.record(22, body);
+            self.world.message(&mut all.up, &hello);
+            let ticket = self.record(23, body);
+            self.world.message(&mut all.down, &ticket);
+        }
+        let (mut up, mut down) = ((all.up, 0), (all.down, 0));
+        self.message(&mut up, CONNECT);
+        self.message(&mut down, CONNACK);
+        (up, down)
+    }
+}
+
+fn played(told: Told) -> Played {
+    let mut all = Encrypted { world: World::new(), told, random: Random::new(7) };
+    let (mut publisher, _) = all.connect(20, "pub");
+    let (_, mut subscriber) = all.connect(30, "sub");
+    for n in 0..5 {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        all.message(&mut publisher, &bytes);
+        all.message(&mut subscriber, &bytes);
+    }
+    Played::of(&all.world)
+}
+
+/// The stages of each message's legs, as if the first one was sent at 0.
+fn stages(told: Told) -> Vec<Vec<(Stage, u64)>> {
+    let played = played(told);
+    assert_eq!(played.counts(), [5, 5, 5, 0], "{told:?}");
+    assert_eq!(played.snapshot.unknown.rows, [], "{told:?}");
+    let legs = played.deliveries.iter().flat_map(|delivery| [seen(delivery, 0), seen(delivery, 1)]);
+    let since = |leg: Vec<(Stage, u64)>| {
+        let first = leg.first().map_or(0, |(_, at)| *at);
+        leg.into_iter().map(|(stage, at)| (stage, at - first)).collect()
+    };
+    legs.map(since).collect()
+}
+
+#[test]
+fn each_message_counts_once_with_the_same_stages_whoever_tells_its_text() {
+    let by_sender = stages(Told::Sender);
+    for told in [Told::Reader, Told::InParts, Told::Both] {
+        assert_eq!(stages(told), by_sender, "{told:?}");
+    }
+}

@@ -1,0 +1,212 @@
+//! What a client has subscribed to, as far as that shows in which group it gets a message (MQTT 5.0 §4.8.2).
+//!
+//! ```text
+//! $share/GROUP/FILTER
+//! ```
+//!
+//! Brokers accept shared subscriptions of clients of version 3.1.1, too.
+
+use super::body::{MqttVersion, topic_filters};
+use super::fields::Fields;
+use super::header::{FixedHeader, PacketType};
+use crate::ReadIn;
+use wirelap_events::Saturate;
+
+/// The most subscriptions of a client that are kept.
+const MOST: usize = 256;
+
+/// Bytes of all kept subscriptions of a client.
+const BYTES: usize = 64 << 10;
+
+/// The subscriptions of one client.
+#[derive(Debug, Default)]
+pub(super) struct Subscriptions {
+    /// Whether nothing was missed since the client connected.
+    is_gapless: bool,
+    /// Whether they are all there are: the session began here, and nothing was missed since.
+    is_complete: bool,
+    /// The filters as the client wrote them.
+    all: Vec<Box<[u8]>>,
+    /// How many of them are shared.
+    shared: usize,
+    bytes: usize,
+}
+
+impl Subscriptions {
+    /// The client connects: it has the subscriptions of its session, which may be older.
+    pub fn connect(&mut self) {
+        *self = Subscriptions { is_gapless: true, ..Subscriptions::default() };
+    }
+
+    /// The server accepts the client, with a session that it has kept or not.
+    pub fn accept(&mut self, has_session: bool) {
+        self.is_complete = self.is_gapless && !has_session;
+    }
+
+    /// Packets of the client were missed.
+    pub fn gap(&mut self) {
+        (self.is_gapless, self.is_complete) = (false, false);
+    }
+
+    /// Bytes of memory that they use.
+    pub fn held_bytes(&self) -> usize {
+        self.bytes.saturating_add(self.all.capacity().saturating_mul(size_of::<Box<[u8]>>()))
+    }
+
+    /// Takes in a SUBSCRIBE or UNSUBSCRIBE.
+    pub fn change(&mut self, header: &FixedHeader, version: MqttVersion, fields: Fields<'_>) {
+        let subscribes = header.kind == PacketType::Subscribe;
+        let whole = topic_filters(header.kind, version, fields, |filter| {
+            if subscribes { self.add(filter) } else { self.remove(filter) }
+        });
+        if whole.is_err() {
+            self.gap();
+        }
+    }
+
+    fn add(&mut self, filter: &[u8]) {
+        if self.all.iter().any(|known| **known == *filter) {
+            return;
+        }
+        let bytes = self.bytes.saturating_add(filter.len());
+        if self.all.len() >= MOST || bytes > BYTES {
+            return self.gap();
+        }
+        self.bytes = bytes;
+        self.shared.grow(usize::from(shared(filter).is_some()));
+        self.all.push(filter.into());
+    }
+
+    fn remove(&mut self, filter: &[u8]) {
+        let Some(at) = self.all.iter().position(|known| **known == *filter) else { return };
+        self.all.swap_remove(at);
+        self.bytes.shrink(filter.len());
+        self.shared.shrink(usize::from(shared(filter).is_some()));
+    }
+
+    /// The group in which the client gets a message of this topic; unknown if the client subscribed before, or in several ways.
+    pub fn group_of(&self, topic: &[u8]) -> ReadIn<'_> {
+        if self.shared == 0 {
+            return if self.is_complete { ReadIn::NoGroup } else { ReadIn::Unknown };
+        }
+        let mut found = ReadIn::Unknown;
+        for subscription in &self.all {
+            let (group, filter) = match shared(subscription) {
+                Some((group, filter)) => (ReadIn::Group(group), filter),
+                None => (ReadIn::NoGroup, &**subscription),
+            };
+            if is_match(filter, topic) {
+                if found != ReadIn::Unknown && found != group {
+                    return ReadIn::Unknown;
+                }
+                found = group;
+            }
+        }
+        // Without a group it may also be there by a subscription that was not seen, which may be shared.
+        if found == ReadIn::NoGroup && !self.is_complete { ReadIn::Unknown } else { found }
+    }
+}
+
+/// The group and the filter of a shared subscription.
+fn shared(subscription: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = subscription.strip_prefix(b"$share/")?;
+    let end = rest.iter().position(|&byte| byte == b'/')?;
+    let (group, filter) = rest.split_at_checked(end)?;
+    let filter = filter.strip_prefix(b"/")?;
+    (!group.is_empty() && !filter.is_empty()).then_some((group, filter))
+}
+
+/// Whether a topic matches a filter (MQTT 5.0 §4.7).
+fn is_match(filter: &[u8], topic: &[u8]) -> bool {
+    // Filters that start with a wildcard do not match the server's own topics.
+    if topic.first() == Some(&b'$') && matches!(filter.first(), Some(b'+' | b'#')) {
+        return false;
+    }
+    let mut levels = topic.split(|&byte| byte == b'/');
+    for wanted in filter.split(|&byte| byte == b'/') {
+        match (wanted, levels.next()) {
+            // Also the level above: `a/#` matches `a`.
+            (b"#", _) => return true,
+            (b"+", Some(_)) => {}
+            (wanted, Some(level)) if wanted == level => {}
+            _ => return false,
+        }
+    }
+    levels.next().is_none()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_match_as_the_specification_says() {
+        let cases: [(&str, &str, bool); 14] = [
+            ("a/b", "a/b", true),
+            ("a/b", "a/b/c", false),
+            ("a/b/c", "a/b", false),
+            ("a/+", "a/b", true),
+            ("a/+", "a/b/c", false),
+            ("+/+", "/finance", true),
+            ("+", "/finance", false),
+            ("a/#", "a", true),
+            ("a/#", "a/b/c", true),
+            ("#", "a/b", true),
+            ("#", "$SYS/a", false),
+            ("+/a", "$SYS/a", false),
+            ("$SYS/#", "$SYS/a", true),
+            ("a", "A", false),
+        ];
+        for (filter, topic, fits) in cases {
+            assert_eq!(is_match(filter.as_bytes(), topic.as_bytes()), fits, "{filter} {topic}");
+        }
+    }
+
+    fn group<'s>(of: &'s Subscriptions, topic: &str) -> ReadIn<'s> {
+        of.group_of(topic.as_bytes())
+    }
+
+    #[test]
+    fn the_subscription_that_matches_tells_the_group() {
+        let mut client = Subscriptions::default();
+        assert_eq!(group(&client, "a"), ReadIn::Unknown, "it may have subscribed before");
+        client.accept(false);
+        assert_eq!(group(&client, "a"), ReadIn::Unknown, "or before it was accepted");
+        client.connect();
+        client.accept(false);
+        assert_eq!(group(&client, "a"), ReadIn::NoGroup);
+        for filter in
+            ["$share/g/jobs/+", "plain/#", "$share/h/both", "both", "$share//x", "$share/x"]
+        {
+            client.add(filter.as_bytes());
+        }
+        assert_eq!(group(&client, "jobs/1"), ReadIn::Group(b"g"));
+        assert_eq!(group(&client, "plain/1"), ReadIn::NoGroup);
+        assert_eq!(group(&client, "both"), ReadIn::Unknown, "in two ways");
+        assert_eq!(group(&client, "other"), ReadIn::Unknown);
+        client.remove(b"both");
+        assert_eq!(group(&client, "both"), ReadIn::Group(b"h"));
+        client.gap();
+        assert_eq!(group(&client, "jobs/1"), ReadIn::Group(b"g"));
+        assert_eq!(group(&client, "plain/1"), ReadIn::Unknown);
+        client.connect();
+        client.accept(true);
+        assert_eq!(group(&client, "jobs/1"), ReadIn::Unknown, "the session is older");
+    }
+
+    #[test]
+    fn their_number_and_bytes_are_bounded() {
+        let mut client = Subscriptions::default();
+        client.connect();
+        client.accept(false);
+        for n in 0..10_000 {
+            client.add(format!("$share/g/{n}").as_bytes());
+        }
+        assert_eq!((client.all.len(), client.is_complete), (MOST, false));
+        let mut client = Subscriptions::default();
+        for n in 0..10_u8 {
+            client.add(&vec![b'a' + n; 20_000]);
+        }
+        assert!(client.bytes <= BYTES && client.held_bytes() < 2 * BYTES);
+    }
+}

@@ -1,0 +1,126 @@
+//! What a client has subscribed to: the queue group of each subscription, by the number that messages repeat.
+//!
+//! ```text
+//! SUB   subject [queue group] sid
+//! UNSUB sid [most messages]
+//! ```
+
+use super::line::ControlLine;
+use crate::ReadIn;
+use rustc_hash::FxHashMap;
+use wirelap_events::{Saturate, Total};
+
+/// The most subscriptions of a client that are kept.
+const MOST: usize = 4096;
+
+/// The longest number and the longest group that are kept; most numbers have a few digits.
+const LONGEST: usize = 256;
+
+/// One subscription.
+#[derive(Debug)]
+struct Subscription {
+    /// `None` outside of groups.
+    group: Option<Box<[u8]>>,
+    /// The client has unsubscribed; messages may still be under way.
+    has_ended: bool,
+}
+
+/// The subscriptions of one client.
+#[derive(Debug, Default)]
+pub(super) struct Subscriptions {
+    by_sid: FxHashMap<Box<[u8]>, Subscription>,
+    /// Bytes of all numbers and groups.
+    text_bytes: usize,
+}
+
+impl Subscriptions {
+    /// Takes in the arguments of a `SUB`.
+    pub fn subscribe(&mut self, line: &ControlLine<'_>) {
+        let mut words = line.arguments();
+        let (_subject, second, third) = (words.next(), words.next(), words.next());
+        let (group, Some(sid)) = (third.and(second), third.or(second)) else { return };
+        if let Some(before) = self.by_sid.remove(sid) {
+            self.text_bytes.shrink(text_bytes(sid, &before));
+        }
+        if sid.len() > LONGEST || group.is_some_and(|group| group.len() > LONGEST) {
+            return;
+        }
+        if self.by_sid.len() >= MOST {
+            self.by_sid.retain(|_, known| !known.has_ended);
+            self.text_bytes = self.by_sid.iter().map(|(sid, one)| text_bytes(sid, one)).total();
+        }
+        if self.by_sid.len() < MOST {
+            let subscription = Subscription { group: group.map(Box::from), has_ended: false };
+            self.text_bytes.grow(text_bytes(sid, &subscription));
+            self.by_sid.insert(sid.into(), subscription);
+        }
+    }
+
+    /// Takes in the arguments of an `UNSUB`.
+    pub fn unsubscribe(&mut self, line: &ControlLine<'_>) {
+        if let Some(known) = line.arguments().next().and_then(|sid| self.by_sid.get_mut(sid)) {
+            known.has_ended = true;
+        }
+    }
+
+    /// The group in which the client gets the messages of a subscription; unknown if the subscription was not seen.
+    pub fn group_of(&self, sid: &[u8]) -> ReadIn<'_> {
+        if self.by_sid.is_empty() {
+            return ReadIn::Unknown;
+        }
+        match self.by_sid.get(sid) {
+            Some(Subscription { group: Some(group), .. }) => ReadIn::Group(group),
+            Some(_) => ReadIn::NoGroup,
+            None => ReadIn::Unknown,
+        }
+    }
+
+    /// Bytes of memory that they use.
+    pub fn held_bytes(&self) -> usize {
+        const ENTRY: usize = size_of::<(Box<[u8]>, Subscription)>() + 1;
+        self.text_bytes.saturating_add(self.by_sid.capacity().saturating_mul(ENTRY))
+    }
+}
+
+fn text_bytes(sid: &[u8], subscription: &Subscription) -> usize {
+    sid.len().saturating_add(subscription.group.as_ref().map_or(0, |group| group.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn play(lines: &[&str]) -> Subscriptions {
+        let mut all = Subscriptions::default();
+        for line in lines {
+            let line = ControlLine::read(line.as_bytes()).unwrap();
+            if line.verb.name == "SUB" { all.subscribe(&line) } else { all.unsubscribe(&line) }
+        }
+        all
+    }
+
+    #[test]
+    fn the_number_tells_the_group() {
+        let all = play(&["SUB a 1\r\n", "SUB b workers 2\r\n", "SUB c\r\n", "UNSUB 2 7\r\n"]);
+        assert_eq!(all.group_of(b"1"), ReadIn::NoGroup);
+        assert_eq!(all.group_of(b"2"), ReadIn::Group(b"workers"), "it gets seven more");
+        assert_eq!(all.group_of(b"3"), ReadIn::Unknown);
+        assert_eq!(all.by_sid.len(), 2);
+        assert_eq!(play(&[]).group_of(b"1"), ReadIn::Unknown);
+    }
+
+    #[test]
+    fn their_number_is_bounded_and_those_that_ended_go_first() {
+        let mut lines: Vec<String> = (0..5_000).map(|n| format!("SUB a g {n}\r\n")).collect();
+        let texts: Vec<&str> = lines.iter().map(String::as_str).collect();
+        assert_eq!(play(&texts).by_sid.len(), MOST);
+        lines.insert(0, "SUB a g one\r\n".into());
+        lines.insert(1, "UNSUB one\r\n".into());
+        let texts: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let all = play(&texts);
+        assert_eq!((all.by_sid.len(), all.group_of(b"one")), (MOST, ReadIn::Unknown));
+        assert!(all.held_bytes() < MOST * 200);
+        let long = format!("SUB a {} 1\r\n", "g".repeat(300));
+        assert_eq!(play(&["SUB a h 1\r\n", &long]).group_of(b"1"), ReadIn::Unknown);
+    }
+}

@@ -1,0 +1,299 @@
+//! What a decoder reports: frames, and what it knows beyond them.
+
+use crate::Side;
+use wirelap_events::{ByteRange, Frame, GlobalKey, Offset, RequestLimits};
+
+/// The longest name of a client, its title, or a group that is reported, in bytes; longer ones count as not known.
+pub const MAX_CLIENT_NAME: usize = 1024;
+
+/// Consecutive fragments of a message that the protocol divides into several datagrams.
+///
+/// A fragment may be sent more than once. A reader has the message when it has read each fragment once, in whichever
+/// datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fragments {
+    /// The message's key. With [`Fragments::is_global`] the key is the same in every conversation, otherwise it is unique
+    /// only in this direction of this conversation.
+    pub message: GlobalKey,
+    /// Whether the message has the same key at every receiver.
+    pub is_global: bool,
+    /// The number of the first of these fragments, from 0.
+    pub first: u32,
+    /// How many fragments there are here, at least 1.
+    pub count: u32,
+    /// How many fragments the whole message has, if that is known.
+    pub of: Option<u32>,
+    /// Bytes of the whole message's payload, as far as they are known.
+    pub payload_len: u64,
+    /// Bytes of these fragments' payload that were sent before.
+    pub repeated_bytes: u64,
+    /// Whether the message was complete before, or its first transmission was not captured. In the second case, the time at
+    /// which it was sent is not known.
+    pub is_late: bool,
+    /// The source timestamp in the message: when the sender's library took the message over, in nanoseconds since 1970 by
+    /// the sender's wall clock. It is the sender's claim, not an observation.
+    pub source_timestamp: Option<u64>,
+}
+
+/// The group in which a reader reads a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadIn<'a> {
+    /// It is not known whether there is one.
+    Unknown,
+    /// The message is for the reader alone.
+    NoGroup,
+    /// The message is for one member of this group.
+    Group(&'a [u8]),
+}
+
+/// What a decoder knows beyond the frames. Each note has a method of [`FrameSink`] that reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameNote<'a> {
+    /// The name that the client at an end gives itself; empty if it is not known, or no longer.
+    Client {
+        /// The client's end.
+        side: Side,
+        /// Its name.
+        name: &'a [u8],
+    },
+    /// What a client with this name, at whatever end of whatever conversation, is also called.
+    ClientTitle {
+        /// Its name.
+        name: &'a [u8],
+        /// The other name, which several clients may have.
+        title: &'a [u8],
+    },
+    /// The group that the client at an end says it is a member of.
+    Member {
+        /// The client's end.
+        side: Side,
+        /// The group's name.
+        group: &'a [u8],
+    },
+    /// The group in which the reader of the next message reads it; `None` if it reads it in no group.
+    ReaderGroup(Option<&'a [u8]>),
+    /// The fragments in the next frame.
+    Fragments(&'a Fragments),
+    /// The next frame requests messages.
+    Asks(RequestLimits),
+    /// The next messages are delivered after a commit.
+    AwaitsCommit,
+    /// The next frame allows to forward the message that begins here.
+    Releases(Offset),
+    /// The next frame allows its receiver to send more.
+    MakesRoom,
+    /// The previous frame was decompressed.
+    Unpacked {
+        /// The frame's bytes.
+        bytes: u64,
+        /// What they were decompressed to.
+        decompressed: u64,
+    },
+    /// The messages of the next frames can be used with all bytes before this one.
+    UsableAt(Offset),
+    /// The payload in the next frame may have started earlier.
+    UncertainStart,
+    /// Messages in the previous frame that cannot be decoded.
+    UnreadMessages(u64),
+    /// Messages that their reader discards.
+    Discarded(u64),
+    /// Messages that were sent to two readers of which one is assigned them.
+    ReadTwice(u64),
+    /// Readers get the messages of this sender in order.
+    InOrder {
+        /// The sender, as in the keys of its messages.
+        origin: [u8; 16],
+        /// The first message that is still retransmitted.
+        first: u64,
+    },
+    /// A request, which the other end answers.
+    Request {
+        /// The number of the request among those that are open.
+        number: u64,
+        /// Its bytes, of which some may still have to come.
+        extent: ByteRange,
+    },
+    /// A reply to a request of the other end.
+    Reply {
+        /// The number of the request.
+        number: u64,
+        /// Its bytes, of which some may still have to come.
+        extent: ByteRange,
+    },
+}
+
+/// Receives the frames that a decoder finds, in the order of the flow's bytes, and what the decoder knows about them.
+///
+/// A decoder calls the methods of `dyn FrameSink`. All but [`FrameSink::frame`] end in [`FrameSink::note`], so that what passes
+/// frames on passes on every note, also those that are added later.
+pub trait FrameSink {
+    /// Receives one frame.
+    fn frame(&mut self, frame: &Frame<'_>);
+
+    /// Receives what the decoder knows beyond the frames.
+    fn note(&mut self, note: FrameNote<'_>);
+}
+
+impl<F: FnMut(&Frame<'_>)> FrameSink for F {
+    fn frame(&mut self, frame: &Frame<'_>) {
+        self(frame);
+    }
+
+    fn note(&mut self, _note: FrameNote<'_>) {}
+}
+
+/// A name, if it is not too long to be kept.
+fn bounded(name: &[u8]) -> Option<&[u8]> {
+    (name.len() <= MAX_CLIENT_NAME).then_some(name)
+}
+
+impl dyn FrameSink + '_ {
+    /// Reports the name that the client at this end of the conversation gives itself. An empty name, and one that is longer than
+    /// [`MAX_CLIENT_NAME`], says that it is not known, also if it was before.
+    pub fn client(&mut self, side: Side, name: &[u8]) {
+        self.note(FrameNote::Client { side, name: bounded(name).unwrap_or_default() });
+    }
+
+    /// Reports that the client with this name is also called `title`, which several clients may be.
+    pub fn client_title(&mut self, name: &[u8], title: &[u8]) {
+        if let Some(title) = bounded(title).filter(|title| !title.is_empty()) {
+            self.note(FrameNote::ClientTitle { name, title });
+        }
+    }
+
+    /// Reports that the client at this end says that it reads as a member of this group.
+    pub fn member(&mut self, side: Side, group: &[u8]) {
+        if let Some(group) = bounded(group).filter(|group| !group.is_empty()) {
+            self.note(FrameNote::Member { side, group });
+        }
+    }
+
+    /// Reports in which group the reader of the message in the next frame reads it.
+    pub fn reader_group(&mut self, group: ReadIn<'_>) {
+        match group {
+            ReadIn::Group(name) if !name.is_empty() && bounded(name).is_some() => {
+                self.note(FrameNote::ReaderGroup(Some(name)));
+            }
+            ReadIn::NoGroup => self.note(FrameNote::ReaderGroup(None)),
+            ReadIn::Group(_) | ReadIn::Unknown => {}
+        }
+    }
+
+    /// Reports the fragments in the next frame. If that frame completes a message, these fragments completed it.
+    pub fn fragments(&mut self, fragments: &Fragments) {
+        self.note(FrameNote::Fragments(fragments));
+    }
+
+    /// Reports that the next frame requests messages, and how long the answer may be delayed until there are some.
+    pub fn asks(&mut self, ask: RequestLimits) {
+        self.note(FrameNote::Asks(ask));
+    }
+
+    /// Reports that the next messages belong to a transaction: their reader delivers them only after its commit.
+    pub fn awaits_commit(&mut self) {
+        self.note(FrameNote::AwaitsCommit);
+    }
+
+    /// Reports that the next frame allows its receiver to forward the message that begins at `start` of the same direction.
+    /// The receiver may have waited for it.
+    pub fn releases(&mut self, start: Offset) {
+        self.note(FrameNote::Releases(start));
+    }
+
+    /// Reports that the next frame acknowledges a message of the other direction while the number of unacknowledged messages
+    /// was at its maximum so far: its receiver may have been at the limit and unable to send.
+    pub fn makes_room(&mut self) {
+        self.note(FrameNote::MakesRoom);
+    }
+
+    /// Reports that the previous frame of `bytes` bytes was decompressed to `decompressed` bytes, which contain the messages
+    /// of the next frames; these frames have no bytes of their own in the flow.
+    pub fn unpacked(&mut self, bytes: u64, decompressed: u64) {
+        self.note(FrameNote::Unpacked { bytes, decompressed });
+    }
+
+    /// Reports that the reader can use the messages of the next frames only when it has all bytes before `end`, because they
+    /// are part of a larger unit.
+    pub fn usable_at(&mut self, end: Offset) {
+        self.note(FrameNote::UsableAt(end));
+    }
+
+    /// Reports that the payload of the message in the next frame may have started earlier, with zeros.
+    pub fn uncertain_start(&mut self) {
+        self.note(FrameNote::UncertainStart);
+    }
+
+    /// Reports that the previous frame contains this many messages, according to its header, and that they cannot be decoded.
+    pub fn unread_messages(&mut self, messages: u64) {
+        self.note(FrameNote::UnreadMessages(messages));
+    }
+
+    /// Reports messages that their reader discards because they belong to an aborted transaction.
+    pub fn discarded(&mut self, messages: u64) {
+        self.note(FrameNote::Discarded(messages));
+    }
+
+    /// Reports further messages that were sent to two readers although only one reader at a time is assigned them: the first
+    /// reader may have discarded them, or both may have processed them.
+    pub fn read_twice(&mut self, messages: u64) {
+        self.note(FrameNote::ReadTwice(messages));
+    }
+
+    /// Reports that readers get the messages of this sender, which is part of its [`GlobalKey`]s, in the order of their
+    /// numbers, so a missing message delays all later ones. Messages before number `first` are no longer retransmitted.
+    pub fn in_order(&mut self, origin: [u8; 16], first: u64) {
+        self.note(FrameNote::InOrder { origin, first });
+    }
+
+    /// Reports that the bytes of `extent`, of which some may still have to come, are a request. The other end answers it with a
+    /// reply of the same number, and no other open request of this direction has that number.
+    pub fn requests(&mut self, number: u64, extent: ByteRange) {
+        self.note(FrameNote::Request { number, extent });
+    }
+
+    /// Reports that the bytes of `extent`, of which some may still have to come, are the reply to the request of the other
+    /// direction with this number.
+    pub fn replies(&mut self, number: u64, extent: ByteRange) {
+        self.note(FrameNote::Reply { number, extent });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The names that are reported.
+    #[derive(Default)]
+    struct Names(Vec<Vec<u8>>);
+
+    impl FrameSink for Names {
+        fn frame(&mut self, _frame: &Frame<'_>) {}
+
+        fn note(&mut self, note: FrameNote<'_>) {
+            match note {
+                FrameNote::Client { name, .. } | FrameNote::ReaderGroup(Some(name)) => {
+                    self.0.push(name.to_vec());
+                }
+                FrameNote::ClientTitle { title, .. } => self.0.push(title.to_vec()),
+                FrameNote::Member { group, .. } => self.0.push(group.to_vec()),
+                note => panic!("{note:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_are_too_long_are_not_known() {
+        let mut names = Names::default();
+        let out: &mut dyn FrameSink = &mut names;
+        for len in [0, 5, MAX_CLIENT_NAME, MAX_CLIENT_NAME + 1, 70_000] {
+            let name = vec![b'n'; len];
+            out.client(Side::A, &name);
+            out.client_title(b"n", &name);
+            out.member(Side::A, &name);
+            out.reader_group(ReadIn::Group(&name));
+        }
+        let lengths: Vec<usize> = names.0.iter().map(Vec::len).collect();
+        let fits = [MAX_CLIENT_NAME; 4];
+        assert_eq!(lengths, [&[0, 5, 5, 5, 5][..], &fits, &[0, 0]].concat());
+    }
+}

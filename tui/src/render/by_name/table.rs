@@ -1,0 +1,93 @@
+//! The table of rows by name, with the rest in its last line.
+
+use super::columns::{Columns, heading, width};
+use crate::layout::{split_top, window};
+use crate::render::panel;
+use crate::text;
+use crate::theme::Theme;
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Paragraph;
+use wirelap_correlate::RowFigure;
+use wirelap_correlate::snapshot::{Breakdown, BreakdownRow};
+use wirelap_events::Nanos;
+
+/// Draws headings, the rows around the selected one, and the rest.
+pub fn draw(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    (shown, rows, selected): (&Breakdown, &[&BreakdownRow], usize),
+    order: RowFigure,
+    theme: Theme,
+) {
+    let columns = Columns::of(usize::from(area.width).saturating_sub(2), shown.by.len(), order);
+    let (head, body) = split_top(area, 1);
+    let (body, last) = split_top(body, body.height.saturating_sub(u16::from(has_rest(shown))));
+    let mut spans = vec![Span::raw("  ")];
+    for by in &shown.by {
+        let title = by.name().to_uppercase();
+        spans.push(Span::styled(format!("{} ", text::left(&title, columns.name)), theme.dim()));
+    }
+    for &figure in &columns.figures {
+        let style = if figure == order { theme.heading() } else { theme.dim() };
+        let sign = if figure == order { "▼" } else { "" };
+        let title = format!("{}{sign}", heading(figure));
+        spans.push(Span::styled(format!(" {}", text::right(&title, width(figure))), style));
+    }
+    frame.render_widget(Line::from(spans), head);
+    let visible = window(rows.len(), selected, usize::from(body.height));
+    let lines = rows.iter().enumerate().skip(visible.start).take(visible.len());
+    let lines = lines.map(|(at, row)| line(row, at == selected, &columns, theme));
+    frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), body);
+    if has_rest(shown) {
+        let names = columns.name.saturating_add(1).saturating_mul(shown.by.len());
+        let what = text::left(&rest(shown), names.saturating_sub(1));
+        let line = format!("  {what} {}", figures(&shown.rest, &columns));
+        frame.render_widget(Line::styled(line, theme.dim()), last);
+    }
+}
+
+/// Whether there are rows that are not listed.
+fn has_rest(shown: &Breakdown) -> bool {
+    shown.rest_rows > 0
+}
+
+fn rest(shown: &Breakdown) -> String {
+    let rows = text::counted(shown.rest_rows, "row");
+    if shown.text.is_empty() { format!("the rest: {rows}") } else { format!("all others: {rows}") }
+}
+
+fn line(row: &BreakdownRow, selected: bool, columns: &Columns, theme: Theme) -> Line<'static> {
+    let mut spans = vec![panel::marker(selected, theme)];
+    for name in &row.names {
+        let is_known = name.is_some();
+        let cell = format!("{} ", text::left(&self::name(name.as_deref()), columns.name));
+        spans.push(if is_known { Span::raw(cell) } else { Span::styled(cell, theme.dim()) });
+    }
+    spans.push(Span::raw(figures(row, columns)));
+    let line = Line::from(spans);
+    if selected { line.style(theme.selected()) } else { line }
+}
+
+/// A name, or that it is not known.
+pub fn name(name: Option<&str>) -> String {
+    name.map_or_else(|| "unknown".to_owned(), text::clean)
+}
+
+fn figures(row: &BreakdownRow, columns: &Columns) -> String {
+    let cell = |&figure: &RowFigure| format!(" {}", text::right(&cell(figure, row), width(figure)));
+    columns.figures.iter().map(cell).collect()
+}
+
+fn cell(figure: RowFigure, row: &BreakdownRow) -> String {
+    let value = row.figure(figure);
+    match figure {
+        _ if value == 0 => text::NONE.into(),
+        RowFigure::Messages | RowFigure::Sent | RowFigure::Delivered => {
+            text::exact_in(value, width(figure))
+        }
+        RowFigure::Bytes => text::bytes(value),
+        RowFigure::P50 | RowFigure::P99 | RowFigure::Max => text::time(Nanos(value)),
+    }
+}
