@@ -90,7 +90,7 @@ impl BoundedBins {
 
     fn quantile(&self, share: f64) -> u64 {
         let Some((least, most)) = self.limits else { return 0 };
-        let rank = (share * self.count as f64).ceil() as u64;
+        let rank = Nanos::from_f64((share * self.count as f64).ceil()).0;
         let mut before = 0u64;
         for &(bin, count) in &self.counts {
             before.grow(u64::from(count));

@@ -20,6 +20,9 @@ const LOOK: Nanos = Nanos::from_millis(500);
 /// After this time without a message, while others get them and nothing hinders the broker, a subscriber has unsubscribed.
 const UNSUBSCRIBED: Nanos = Nanos::from_millis(10_000);
 
+/// A pair that is behind: where its messages go, its row and topic, and by how much.
+type FoundLag = (PairKey, Direction, (GroupId, Option<TopicId>), Lag);
+
 /// Messages of a pair that were sent to the subscriber and are not known to be read.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
@@ -161,11 +164,7 @@ impl Deliveries {
 }
 
 /// Which subscribers are behind, and by how much. What is nearest to a subscriber holds up the rest.
-fn behind(
-    sent: &FxHashMap<PairKey, Sent>,
-    lag: &LagTable,
-    seen: Observed<'_>,
-) -> Vec<(PairKey, Direction, (GroupId, Option<TopicId>), Lag)> {
+fn behind(sent: &FxHashMap<PairKey, Sent>, lag: &LagTable, seen: Observed<'_>) -> Vec<FoundLag> {
     let now = seen.coverage.now();
     let mut found = Vec::new();
     let without_pair = sent.iter().filter(|(key, _)| lag.pair(**key).is_none());

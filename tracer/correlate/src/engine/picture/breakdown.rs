@@ -31,7 +31,9 @@ impl Picture<'_> {
         let mut unlisted: Vec<Row<'_>> = rows.extract_if(.., |row| !is_wanted(row)).collect();
         unlisted.extend(first(&mut rows, query.order, listed));
         let mut rest = table.rest.clone();
-        unlisted.iter().for_each(|(_, row)| rest.merge(row));
+        for (_, row) in &unlisted {
+            rest.merge(row);
+        }
         // One name may have several numbers: rows that have turned out to be one.
         let mut named: BTreeMap<Vec<Option<String>>, RowFigures> = BTreeMap::new();
         for (key, row) in rows {
