@@ -247,7 +247,7 @@ impl Connection for KafkaConnection {
 
 /// Reports a Produce request, if it gets a response, or such a response. A Fetch is kept waiting on purpose.
 fn pairs(head: &PduHead<'_>, extent: ByteRange, out: &mut dyn FrameSink) {
-    if !head.call.is_some_and(|call| call.key == PRODUCE) {
+    if head.call.is_none_or(|call| call.key != PRODUCE) {
         return;
     }
     let number = u64::from(head.correlation_id.cast_unsigned());

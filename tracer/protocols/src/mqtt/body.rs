@@ -138,7 +138,7 @@ pub(super) fn check(
 }
 
 /// The client identifier of a CONNECT; empty if the server is to assign one (MQTT 5.0 §3.1.3.1).
-pub(super) fn client_id<'a>(mut fields: Fields<'a>) -> Result<&'a [u8], FieldError> {
+pub(super) fn client_id(mut fields: Fields<'_>) -> Result<&[u8], FieldError> {
     let fields = &mut fields;
     let version = protocol(fields)?;
     fields.u8()?;

@@ -37,12 +37,22 @@ impl Conversations {
             accounts.totals.anomalies.grow(1);
             return None;
         }
-        let direction = self.same_elsewhere(at, packet, tcp, direction, messages);
-        let conversation = self.flows.get_mut(direction)?;
-        if !conversation.accepts(direction.side, packet, tcp) {
+        // What a conversation would not take tells nothing of it either, such as that it is the same as another one.
+        let mut is_taken = self.accepts(direction, packet, tcp);
+        let by_address = direction;
+        let direction = if is_taken {
+            self.same_elsewhere(at, packet, tcp, direction, messages)
+        } else {
+            direction
+        };
+        if direction != by_address {
+            is_taken = self.accepts(direction, packet, tcp);
+        }
+        if !is_taken {
             accounts.totals.anomalies.grow(1);
             return None;
         }
+        let conversation = self.flows.get_mut(direction)?;
         let since = at - conversation.seen;
         conversation.seen = conversation.seen.max(at);
         if tcp.flags & tcp_flags::RST != 0 {
@@ -90,6 +100,12 @@ impl Conversations {
         }
         self.activate(direction);
         Some(direction)
+    }
+
+    /// Whether a packet can be of a conversation.
+    fn accepts(&mut self, direction: Direction, packet: &Packet<'_>, tcp: &TcpFields) -> bool {
+        let conversation = self.flows.get_mut(direction);
+        conversation.is_some_and(|one| one.accepts(direction.side, packet, tcp))
     }
 
     /// Notes when there were frames that bear on messages and are none.
