@@ -1,14 +1,14 @@
 //! Rows by client and by group: who is named how, and who is not.
 
 use crate::played::Played;
-use wirelap_correlate::{Breakdown, Config, Dimension};
+use wirelap_correlate::{Breakdown, BreakdownQuery, Config, Dimension};
 use wirelap_test_support::compose::rtps::{Message, USER_WRITER, sequence};
 use wirelap_test_support::compose::{amqp, kafka, mqtt, nats, payload, stamp};
 use wirelap_test_support::world::udp::{ALL, datagram, end, flow};
 use wirelap_test_support::world::{Connection, World, process};
 
 fn breakdown(world: &World, by: &[Dimension]) -> Breakdown {
-    let config = Config { by: by.to_vec(), ..Config::default() };
+    let config = Config { breakdown: BreakdownQuery::by(by), ..Config::default() };
     Played::new(config, &world.events).snapshot.breakdown.unwrap()
 }
 
