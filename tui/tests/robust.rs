@@ -350,7 +350,7 @@ prop_compose! {
             ..Breakdown::default()
         });
         let slow = SlowSubscribers { behind: slow.len() as u64, more: 3, listed: slow };
-        Snapshot { at, since, groups, united: Vec::new(), breakdown, slow, trust, notes, unknown }
+        Snapshot { at, since, groups, breakdown, slow, trust, notes, unknown, ..Snapshot::default() }
     }
 }
 

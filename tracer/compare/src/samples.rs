@@ -89,6 +89,7 @@ pub fn simulated(simulation: Simulation) -> RunReport {
         slow_subscribers: None,
         notes: vec![],
         unknown: wirelap_report::Unknown::default(),
+        ros2: None,
     }
 }
 

@@ -27,6 +27,7 @@
 //!  containers where processes run: container, pod or unit, and network namespace
 //!  breakdown  rows by topic, client and so on, if the user asks for them
 //!  stats      distributions, rates, the last seconds
+//!  ros        the nodes of ROS 2 that discovery tells of
 //!  ids        what names a direction, an end, a leg
 //!  config.rs  what the caller can set
 //!  tls_keys.rs  keys of TLS connections, and what came of them
@@ -45,6 +46,7 @@ mod ids;
 mod join;
 mod lag;
 mod marks;
+mod ros;
 mod rows;
 mod stats;
 mod threads;
@@ -64,6 +66,7 @@ pub use containers::{
 pub use engine::{Correlator, DeliverySink};
 pub use flow::{Piece, Reassembly};
 pub use lag::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
+pub use ros::{Ros, RosEndpoint, RosNode, RosRole};
 pub use rows::Counts;
 pub use stats::Distribution as Histogram;
 pub use stats::{

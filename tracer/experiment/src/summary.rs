@@ -54,6 +54,7 @@ pub fn report(
         breakdown: None,
         slow_subscribers: None,
         unknown: wirelap_report::Unknown::default(),
+        ros2: None,
     }
 }
 

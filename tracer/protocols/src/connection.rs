@@ -219,6 +219,11 @@ pub trait Connection: Send {
         false
     }
 
+    /// Whether messages are compressed and refer to earlier ones that were not captured, so that they cannot be decoded.
+    fn lacks_context(&self) -> bool {
+        false
+    }
+
     /// The end that is the server, if the frames so far show it.
     fn server(&self) -> Option<Side> {
         None

@@ -1,6 +1,7 @@
 //! What a decoder reports: frames, and what it knows beyond them.
 
 use crate::Side;
+use crate::ros2::RosFact;
 use wirelap_events::{ByteRange, Frame, GlobalKey, Offset, RequestLimits};
 
 /// The longest name of a client, its title, or a group that is reported, in bytes; longer ones count as not known.
@@ -113,6 +114,8 @@ pub enum FrameNote<'a> {
         /// Its bytes, of which some may still have to come.
         extent: ByteRange,
     },
+    /// What discovery says of the nodes of ROS 2.
+    Ros(&'a RosFact),
     /// A reply to a request of the other end.
     Reply {
         /// The number of the request.
@@ -243,6 +246,11 @@ impl dyn FrameSink + '_ {
     /// numbers, so a missing message delays all later ones. Messages before number `first` are no longer retransmitted.
     pub fn in_order(&mut self, origin: [u8; 16], first: u64) {
         self.note(FrameNote::InOrder { origin, first });
+    }
+
+    /// Reports what discovery says of the nodes of ROS 2.
+    pub fn ros(&mut self, fact: &RosFact) {
+        self.note(FrameNote::Ros(fact));
     }
 
     /// Reports that the bytes of `extent`, of which some may still have to come, are a request. The other end answers it with a

@@ -6,8 +6,8 @@ use crate::why::{Why, host};
 use crate::words;
 use crate::{
     Breakdown, Container, Environment, Latency, Messages, NetworkNamespace, Pacing, Partial,
-    Process, RunKind, RunReport, RunResult, Scenario, Scheduling, SegmentRow, SlowSubscribers,
-    Throughput, TracerCost, Trust, UnixClients, View,
+    Process, Ros2, RunKind, RunReport, RunResult, Scenario, Scheduling, SegmentRow,
+    SlowSubscribers, Throughput, TracerCost, Trust, UnixClients, View,
 };
 use wirelap_correlate::{
     Counts, Group, Process as TracedProcess, Rate, Scheduling as TracedScheduling, SegmentStat,
@@ -51,6 +51,7 @@ pub fn run_report(snapshot: &Snapshot) -> RunReport {
         slow_subscribers: SlowSubscribers::of(snapshot),
         breakdown: Breakdown::of(snapshot),
         unknown: (&snapshot.unknown).into(),
+        ros2: Ros2::of(&snapshot.ros),
     }
 }
 

@@ -20,6 +20,7 @@
 //! | [`Partial`], [`Requests`] | messages that this host shows in part, and requests to another host |
 //! | [`place`] | where processes run |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
+//! | [`Ros2`] | the nodes of ROS 2 |
 //! | [`unknown`] | traffic that is not decoded |
 //! | [`words`] | the words of verdicts, doubts, notes and traffic that is not decoded |
 //! | [`write`] | writing JSON to a file |
@@ -50,6 +51,7 @@ mod process;
 mod reliability;
 pub mod repetition;
 mod requests;
+mod ros2;
 pub mod run;
 mod sample_origin;
 pub mod scenario;
@@ -79,6 +81,7 @@ pub use repetition::{
     Histograms, IdleUse, ProcessUse, SegmentHistogram, SentAtRate, TimeSpent, TimeSpentRow, UsageAt,
 };
 pub use requests::Requests;
+pub use ros2::{Ros2, Ros2Interface, Ros2Node};
 pub use run::{
     ClientSize, EthernetBytes, GroundTruth, Hook, Incomplete, Latency, LegBytes, Messages,
     OperationBytes, Overhead, PartsBytes, PerMessageBytes, Process, Reliability, Repetition,

@@ -12,7 +12,7 @@ pub use crate::repetition::Repetition;
 pub use crate::trust::{GroundTruth, Slowdown, TracerCost, Trust};
 use crate::why::Why;
 use crate::{
-    Breakdown, Connections, Distribution, Environment, MachineKey, Partial, Scenario,
+    Breakdown, Connections, Distribution, Environment, MachineKey, Partial, Ros2, Scenario,
     SlowSubscribers, Topology, Unknown, View,
 };
 use schemars::JsonSchema;
@@ -60,6 +60,9 @@ pub struct RunReport {
     /// Traffic that is not decoded: it is encrypted, or in a protocol that wirelap only names or does not know.
     #[serde(default)]
     pub unknown: Unknown,
+    /// The nodes of ROS 2 that discovery told of; absent if there are none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ros2: Option<Ros2>,
 }
 
 /// What a run that ended early, or that is still running, has not measured yet.

@@ -9,6 +9,7 @@
 //! | [`player`] | conversations played to a decoder, and what holds of its frames |
 //! | [`exercise`] | the same whole, cut, from the other side and from the middle: what fuzz targets do |
 //! | [`transcript`], [`packed`] | the same conversations as files, and as bytes for a fuzzer |
+//! | [`over_websocket`] | MQTT over a WebSocket, in any frames and packets |
 //! | [`segments`] | any segments, with gaps and overlaps, for what cuts a flow into PDUs |
 //! | [`pcap`], [`committed`] | packets of captures, and the captures that are in the repository |
 //! | [`tshark`], [`dissector`], [`messages`] | what tshark says of a capture, and the comparison with what we say |
@@ -26,6 +27,7 @@ pub mod event;
 pub mod exercise;
 pub mod messages;
 pub mod mutate;
+pub mod over_websocket;
 pub mod packed;
 pub mod pcap;
 pub mod player;

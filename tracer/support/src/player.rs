@@ -124,7 +124,9 @@ impl Player {
             let stream = &self.streams[side as usize];
             let mut end = Offset::START;
             let mut framed = 0;
-            for found in self.found.iter().filter(|found| found.side == side) {
+            // Frames without bytes lie at the end of the frame that they were decompressed from, before it or after it.
+            let found = self.found.iter().filter(|found| found.side == side);
+            for found in found.filter(|found| !found.range.is_empty()) {
                 assert!(found.range.start >= end, "frames overlap: {:#?}", self.found);
                 end = found.range.end;
                 framed += found.range.len();

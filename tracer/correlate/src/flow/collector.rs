@@ -8,6 +8,7 @@ use super::round_trips::FoundExchange;
 use crate::breakdown::{Introduction, ReaderGroup};
 use crate::bytes::Ledger;
 use wirelap_events::{Frame, FrameClass, Offset, RequestLimits, Saturate};
+use wirelap_protocols::ros2::{DdsEndpoint, RosFact};
 use wirelap_protocols::{Fragments, FrameNote, FrameSink, Protocol, Side};
 
 /// Kinds of frames that bear on messages and are none.
@@ -153,6 +154,14 @@ impl FrameSink for Collector<'_> {
             FrameNote::Reply { number, extent } => {
                 let side = self.side;
                 found.exchanges.push(FoundExchange { side, number, extent, is_reply: true });
+            }
+            FrameNote::Ros(fact) => {
+                if let RosFact::Endpoint(_, DdsEndpoint { topic, name, .. }) = fact
+                    && let Some(type_name) = &name.type_name
+                {
+                    found.topics.learn_type(topic, type_name, self.protocol.name());
+                }
+                found.ros.learn(fact);
             }
         }
     }

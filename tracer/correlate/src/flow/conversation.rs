@@ -93,6 +93,8 @@ pub struct Conversation {
     pub(super) name: Option<Box<ForeignName>>,
     /// It is never looked at again.
     pub(super) is_final: bool,
+    /// The user has named its protocol.
+    pub(super) is_named: bool,
     /// Bytes that passed before it was recognised and were not kept.
     pub(super) skipped: u64,
     /// The text in its TLS records, once some was seen. It is read in place of the records.
@@ -167,6 +169,7 @@ impl Conversation {
             observer: None,
             name: None,
             is_final: false,
+            is_named: false,
             skipped: 0,
             tls: None,
             keys: config.tls_keys.clone(),
@@ -333,6 +336,11 @@ impl Conversation {
     /// Whether its protocol is known and its messages are encrypted.
     pub fn is_encrypted(&self) -> bool {
         matches!(&self.state, State::Decoding(_, connection) if connection.is_encrypted())
+    }
+
+    /// Whether its protocol is known and its messages refer to earlier ones that were not seen.
+    pub fn lacks_context(&self) -> bool {
+        matches!(&self.state, State::Decoding(_, connection) if connection.lacks_context())
     }
 
     /// Whether its frames have told which end serves.

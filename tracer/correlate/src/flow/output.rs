@@ -5,6 +5,7 @@ use super::requests::Released;
 use super::round_trips::FoundExchange;
 use super::topics::Topics;
 use crate::breakdown::Introduction;
+use crate::ros::RosGraph;
 use wirelap_protocols::Side;
 
 /// What decoders found and nobody has looked at yet.
@@ -30,6 +31,8 @@ pub struct DecoderOutput {
     pub topics: Topics,
     /// What ends said of themselves.
     pub introduced: Vec<(Side, Introduction)>,
+    /// The nodes of ROS 2.
+    pub ros: RosGraph,
     /// The names of clients.
     pub client_names: Topics,
     /// The names of the groups that they read in.

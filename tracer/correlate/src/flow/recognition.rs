@@ -17,6 +17,7 @@ use wirelap_protocols::foreign::datagram;
 use wirelap_protocols::recognise::{Hints, ProtocolChoice, choose};
 use wirelap_protocols::search::{HINTED_BITS, SURE_BITS};
 use wirelap_protocols::stream::Stream;
+use wirelap_protocols::websocket::MaybeWebSocket;
 use wirelap_protocols::{Protocol, Recognition, Side, SignatureMatch};
 
 /// First bytes that are kept of one direction.
@@ -47,10 +48,21 @@ impl Conversation {
         self.decide(protocol);
     }
 
+    /// The user has named the protocol. It may stand on a WebSocket.
+    pub fn decide_named(&mut self, protocol: &'static dyn Protocol) {
+        self.is_named = true;
+        self.decide(protocol);
+    }
+
     /// The protocol is known.
     pub fn decide(&mut self, protocol: &'static dyn Protocol) {
         let transport = self.flows[0].key.transport;
-        let connection = protocol.connection_with(transport, &self.memories.of(protocol));
+        let memory = self.memories.of(protocol);
+        let mut connection = protocol.connection_with(transport, &memory);
+        if self.is_named && transport == Transport::Tcp {
+            let carried = protocol.connection_with(transport, &memory);
+            connection = Box::new(MaybeWebSocket::new(connection, carried));
+        }
         self.state = State::Decoding(protocol, connection);
         self.unread = Unread::default();
         self.observer = None;

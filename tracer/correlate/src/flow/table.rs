@@ -254,7 +254,7 @@ impl FlowTable {
         if let Some((_, protocol)) = self.overrides.iter().find(|(port, protocol)| {
             ports.contains(port) && protocol.transports().contains(&transport)
         }) {
-            conversation.decide(*protocol);
+            conversation.decide_named(*protocol);
         }
         let index = self.slab.insert(conversation);
         let direction = Direction { index, serial: self.serial, side: Side::A };

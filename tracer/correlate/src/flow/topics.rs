@@ -10,6 +10,9 @@ const LIMIT: usize = 131_072;
 /// Their bytes, all together.
 const BYTES: usize = 16 << 20;
 
+/// Types of topics of ROS 2 that are kept.
+const TYPES: usize = 4096;
+
 /// The names of topics.
 #[derive(Debug, Default)]
 pub struct Topics {
@@ -20,6 +23,8 @@ pub struct Topics {
     bytes: usize,
     /// Those that were found in the text of encrypted connections.
     secret: FxHashSet<TopicId>,
+    /// The types of topics of ROS 2 whose names do not have them, by the names on the wire.
+    types: FxHashMap<Box<str>, Box<str>>,
 }
 
 impl Topics {
@@ -63,17 +68,13 @@ impl Topics {
         }
     }
 
-    /// The number of a topic of a protocol. A topic of ROS 2 is shown by its name there, with the protocol's own beside it.
+    /// The number of a topic of a protocol. A topic of ROS 2 is shown by its name there and its type, with the protocol's own
+    /// name beside them.
     pub fn id_of_topic(&mut self, topic: &[u8], protocol: &str) -> Option<TopicId> {
         let known = self.names.len();
         let id = self.id_of(topic)?;
-        if self.names.len() > known
-            && let Some(ros) = RosName::of(protocol, topic)
-            && let Some(name) = self.names.last_mut()
-        {
-            let shown = format!("{ros} ({})", String::from_utf8_lossy(topic));
-            self.bytes.grow(shown.len().saturating_sub(topic.len()));
-            *name = shown.into_bytes().into();
+        if self.names.len() > known {
+            self.show(id, topic, protocol);
         }
         Some(id)
     }
@@ -86,6 +87,32 @@ impl Topics {
     /// The name of a number, unless it was found in the text of an encrypted connection.
     pub fn public_name(&self, id: TopicId) -> Option<&[u8]> {
         self.name(id).filter(|_| !self.secret.contains(&id))
+    }
+
+    /// Discovery says which type a topic of ROS 2 has.
+    pub fn learn_type(&mut self, topic: &str, type_name: &str, protocol: &str) {
+        let is_known = self.types.get(topic).is_some_and(|known| **known == *type_name);
+        if !self.kept || is_known || self.types.len() >= TYPES {
+            return;
+        }
+        self.types.insert(topic.into(), type_name.into());
+        if let Some(&id) = self.ids.get(topic.as_bytes()) {
+            self.show(id, topic.as_bytes(), protocol);
+        }
+    }
+
+    /// Makes the text that a topic is shown by.
+    fn show(&mut self, id: TopicId, topic: &[u8], protocol: &str) {
+        let Some(mut ros) = RosName::of(protocol, topic) else { return };
+        let Some(name) = self.names.get_mut(id.0 as usize) else { return };
+        let wire = String::from_utf8_lossy(topic);
+        let discovered = || self.types.get(&*wire).map(ToString::to_string);
+        let shown = match ros.type_name.take().or_else(discovered) {
+            Some(type_name) => format!("{ros} [{type_name}] ({wire})"),
+            None => format!("{ros} ({wire})"),
+        };
+        self.bytes.grow(shown.len().saturating_sub(name.len()));
+        *name = shown.into_bytes().into();
     }
 
     /// The name of a number.
@@ -120,6 +147,12 @@ mod tests {
         let id = topics.id_of_topic(b"rt/chatter", "dds").unwrap();
         assert_eq!(topics.name(id), Some(&b"/chatter (rt/chatter)"[..]));
         assert_eq!(topics.id_of_topic(b"rt/chatter", "dds"), Some(id));
+        topics.learn_type("rt/chatter", "std_msgs/msg/String", "dds");
+        let typed = &b"/chatter [std_msgs/msg/String] (rt/chatter)"[..];
+        assert_eq!(topics.name(id), Some(typed));
+        topics.learn_type("rt/a", "b/msg/C", "dds");
+        let id = topics.id_of_topic(b"rt/a", "dds").unwrap();
+        assert_eq!(topics.name(id), Some(&b"/a [b/msg/C] (rt/a)"[..]));
         let other = topics.id_of_topic(b"rt/b", "mqtt").unwrap();
         assert_eq!(topics.name(other), Some(&b"rt/b"[..]));
     }

@@ -7,6 +7,7 @@ pub use crate::bytes::{
 };
 pub use crate::containers::{Container, ContainerKind, NetworkNamespace, Place, Pod};
 pub use crate::lag::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
+pub use crate::ros::{Ros, RosEndpoint, RosNode, RosRole};
 pub use crate::rows::Counts;
 pub use crate::stats::{
     HISTORY_SECONDS, HistoryPoint, PartialFigures, PartialView, Rate, SegmentStat, Summary,
@@ -40,6 +41,8 @@ pub struct Snapshot {
     pub notes: Vec<SnapshotNote>,
     /// Traffic that is not decoded.
     pub unknown: Unknown,
+    /// The nodes of ROS 2.
+    pub ros: Ros,
 }
 
 /// One row of the comparison.

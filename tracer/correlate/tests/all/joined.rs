@@ -48,7 +48,7 @@ fn produce(n: u32, len: usize) -> Vec<u8> {
     kafka::produce(n as usize + 7, "t1", &kafka::batch(1, &kafka::record(&payload(n, len))))
 }
 
-const CASES: [Case; 10] = [
+const CASES: [Case; 11] = [
     Case {
         name: "mqtt",
         port: 1883,
@@ -114,6 +114,18 @@ const CASES: [Case; 10] = [
             \x82\x9b\0\0\0\0CONNECT {\"verbose\":false}\r\n",
         encode: |n, len| websocket::masked(&nats::message("PUB sensors.t1", &payload(n, len))),
         largest: 4 << 20,
+    },
+    Case {
+        name: "nats",
+        port: 0,
+        opening: b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n\
+            \x82\x9b\0\0\0\0CONNECT {\"verbose\":false}\r\n",
+        encode: |n, len| {
+            let text = nats::message("PUB sensors.t1", &payload(n, len));
+            let packed = websocket::Deflater::new(true).message(&text);
+            websocket::frame(0xC2, Some(n.to_be_bytes()), &packed)
+        },
+        largest: 1 << 20,
     },
     Case { name: "zenoh", port: 7447, opening: b"", encode: |n, len| zenoh::put(n, &payload(n, len)), largest: 4 << 20 },
 ];

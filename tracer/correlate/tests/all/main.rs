@@ -38,5 +38,6 @@ mod taken;
 mod tls;
 mod udp;
 mod unseen;
+mod websocket;
 mod words;
 mod zmtp;

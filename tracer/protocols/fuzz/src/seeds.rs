@@ -1,6 +1,7 @@
-//! Writes every transcript of `../corpus/<protocol>/` as a seed into `corpus/<target>/`.
+//! Writes every transcript of `../corpus/<protocol>/` as a seed into `corpus/<target>/`, and MQTT's over a WebSocket.
 
 use std::path::Path;
+use wirelap_test_support::over_websocket::{Framing, framed};
 use wirelap_test_support::{packed, transcript};
 
 fn main() -> std::io::Result<()> {
@@ -23,6 +24,16 @@ fn main() -> std::io::Result<()> {
             let packed = packed::pack(transcript.transport, &transcript.chunks);
             let name = transcript.path.with_extension("seed");
             std::fs::write(folder.join(name.file_name().unwrap_or_default()), packed)?;
+        }
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/websocket");
+    std::fs::create_dir_all(&folder)?;
+    for transcript in transcript::of(&wirelap_protocols::mqtt::PROTOCOL) {
+        for compressed in [false, true] {
+            let framing = Framing { compressed, forgets: false, fragment: 20 };
+            let packed = packed::pack(transcript.transport, &framed(&transcript.chunks, framing));
+            let name = transcript.path.file_stem().unwrap_or_default().to_string_lossy();
+            std::fs::write(folder.join(format!("{name}-{compressed}.seed")), packed)?;
         }
     }
     Ok(())

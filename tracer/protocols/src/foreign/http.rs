@@ -6,7 +6,8 @@
 //!
 //! A client's frames are masked, a server's are not (§5.3); the mask is known, so what a frame begins with can be seen.
 
-use super::name::{ForeignName, HTTP, WEBSOCKET, name_text};
+use super::name::{COMPRESSED, ForeignName, HTTP, WEBSOCKET, name_text};
+use crate::websocket::may_start_deflated;
 use crate::{Protocol, Reader, SignatureMatch, mqtt, nats};
 use wirelap_events::Saturate;
 use wirelap_events::Transport;
@@ -25,6 +26,9 @@ const METHODS: [&[u8]; 9] = [
 
 /// So many frames that fit their packets are no coincidence.
 const ENOUGH_FRAMES: u32 = 4;
+
+/// Nothing inside shows what compressed frames are: there have to be more.
+const ENOUGH_COMPRESSED: u32 = 8;
 
 /// The head of a request or a response.
 pub(super) fn head(head: &[u8]) -> Option<ForeignName> {
@@ -69,6 +73,7 @@ fn header(line: &[u8], name: &mut ForeignName) {
 pub(super) struct Frames {
     fitting: u32,
     other: u32,
+    compressed: u32,
     carries: Option<&'static str>,
 }
 
@@ -83,22 +88,26 @@ impl Frames {
             at.grow(frame.len);
             count.grow(1);
             self.carries = frame.carries.or(self.carries);
+            self.compressed.grow(u32::from(frame.is_compressed));
             // Two bytes of a short frame are too little to count.
             self.fitting.grow(u32::from(frame.len >= 8 || frame.carries.is_some()));
         }
         if at != total || count == 0 {
             self.other.grow(1);
-            self.fitting = 0;
+            (self.fitting, self.compressed) = (0, 0);
             return None;
         }
         // Binary data begins with such bytes too: what is inside, or nothing else but frames, decides.
-        let inside = self.carries.filter(|_| self.fitting >= ENOUGH_FRAMES && self.other == 0)?;
+        let compressed = (self.compressed >= ENOUGH_COMPRESSED).then_some(COMPRESSED);
+        let inside = self.carries.or(compressed);
+        let inside = inside.filter(|_| self.fitting >= ENOUGH_FRAMES && self.other == 0)?;
         Some(ForeignName { inside: Some(inside.into()), ..ForeignName::of(WEBSOCKET, None) })
     }
 }
 
 struct Frame {
     len: u64,
+    is_compressed: bool,
     carries: Option<&'static str>,
 }
 
@@ -106,8 +115,9 @@ impl Frame {
     fn read(bytes: &[u8]) -> Option<Frame> {
         let mut reader = Reader::new(bytes);
         let first = reader.u8()?;
-        // Final or not, no reserved bit; continuation, text, binary, close, ping, pong.
-        if first & 0x70 != 0 || !matches!(first & 0x0F, 0..=2 | 8..=10) {
+        // A whole compressed message; or final or not, no reserved bit: continuation, text, binary, close, ping, pong.
+        let is_compressed = matches!(first, 0xC1 | 0xC2);
+        if !is_compressed && (first & 0x70 != 0 || !matches!(first & 0x0F, 0..=2 | 8..=10)) {
             return None;
         }
         let second = reader.u8()?;
@@ -122,8 +132,12 @@ impl Frame {
         for (byte, key) in head.iter_mut().zip(key.iter().cycle()) {
             *byte ^= key;
         }
+        if is_compressed && !head.first().is_some_and(|first| may_start_deflated(*first)) {
+            return None;
+        }
         let starts = |protocol: &dyn Protocol| {
-            first & 0x0F != 0
+            !is_compressed
+                && first & 0x0F != 0
                 && matches!(protocol.match_signature(Transport::Tcp, &head), SignatureMatch::Pdu(sight)
                     if sight.len <= payload && sight.bits >= 13)
         };
@@ -132,6 +146,6 @@ impl Frame {
         } else {
             starts(&nats::PROTOCOL).then_some("nats")
         };
-        Some(Frame { len, carries })
+        Some(Frame { len, is_compressed, carries })
     }
 }

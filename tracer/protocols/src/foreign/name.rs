@@ -6,6 +6,9 @@ pub(super) const TLS: &str = "TLS";
 pub(super) const HTTP: &str = "HTTP";
 pub(super) const WEBSOCKET: &str = "WebSocket";
 
+/// What a WebSocket carries of which only that is known.
+pub(super) const COMPRESSED: &str = "compressed messages";
+
 /// The name of a protocol that is not decoded, and what is known about the conversation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ForeignName {
@@ -32,6 +35,11 @@ impl ForeignName {
     /// Whether it is TLS.
     pub fn is_tls(&self) -> bool {
         self.protocol == TLS
+    }
+
+    /// Whether it is a WebSocket that was joined late and whose messages are compressed.
+    pub fn is_compressed_websocket(&self) -> bool {
+        self.protocol == WEBSOCKET && self.inside.as_deref() == Some(COMPRESSED)
     }
 
     /// Adds what the other direction or a later packet shows.

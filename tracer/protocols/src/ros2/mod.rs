@@ -6,11 +6,25 @@
 //! | `rmw_zenoh` | `0/chatter/std_msgs::msg::dds_::String_/RIHS01_…` | `rmw_zenoh`, docs/design.md, "Topic and Service name mapping to Zenoh key expressions" |
 //!
 //! An action consists of two topics and three services below `/NAME/_action/` (design.ros2.org, "Actions").
+//!
+//! | module | contents |
+//! |---|---|
+//! | `dds`, `zenoh` | names on the wire |
+//! | `entities` | which nodes a participant of DDS has |
+//! | `token` | what a node announces in Zenoh |
+//! | `fact` | what decoders report of these |
 
 mod dds;
+mod entities;
+mod fact;
+mod token;
 mod zenoh;
 
 use std::fmt;
+
+pub use entities::{DISCOVERY_TOPIC, Guid, ParticipantNode, nodes};
+pub use fact::{DdsEndpoint, RosFact};
+pub use token::{RosToken, TOKEN_PREFIX, TokenEndpoint};
 
 /// A name of ROS 2.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +99,14 @@ fn is_relative_name(name: &str) -> bool {
         word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
             && word.chars().all(|one| one.is_ascii_alphanumeric() || one == '_')
     })
+}
+
+/// The fully qualified name of a node in a namespace, which is `/` or `/a/b`, or empty.
+fn node_name(namespace: &str, name: &str) -> Option<String> {
+    let namespace = namespace.strip_suffix('/').unwrap_or(namespace);
+    let is_valid =
+        namespace.is_empty() || namespace.strip_prefix('/').is_some_and(is_relative_name);
+    is_valid.then(|| format!("{namespace}/{name}"))
 }
 
 /// The name of a type from that in DDS: `std_msgs/msg/String` from `std_msgs::msg::dds_::String_`.

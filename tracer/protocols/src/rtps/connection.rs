@@ -12,6 +12,7 @@ use super::submessage_kind::SubmessageKind;
 use super::topics::WriterTopics;
 use super::writers::Writers;
 use crate::connection::frame_without_data;
+use crate::ros2::{self, DISCOVERY_TOPIC, DdsEndpoint, RosFact};
 use crate::{Connection, Fragments, FrameSink, Pdu, PduLen, Reader, Side};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, GlobalKey};
@@ -141,7 +142,11 @@ impl RtpsConnection {
             }
             SubmessageContent::Publication(sample) => {
                 frame.class = FrameClass::Discovery;
-                self.publication(&sample);
+                self.endpoint(&sample, true, out);
+            }
+            SubmessageContent::Subscription(sample) => {
+                frame.class = FrameClass::Discovery;
+                self.endpoint(&sample, false, out);
             }
             SubmessageContent::Sample(sample) => return self.sample(datagram, &sample, frame, out),
             SubmessageContent::Fragment(fragment) => {
@@ -151,9 +156,14 @@ impl RtpsConnection {
         out.frame(&frame);
     }
 
-    fn publication(&self, sample: &DataSample) {
-        if let Some((guid, topic)) = parameters::endpoint_and_topic(sample.serialized.bytes) {
-            self.topics.learn(guid, topic);
+    /// Learns the topic of a writer, and what it or a reader is in ROS 2.
+    fn endpoint(&self, sample: &DataSample, writes: bool, out: &mut dyn FrameSink) {
+        let Some(found) = parameters::endpoint(sample.serialized.bytes) else { return };
+        if writes {
+            self.topics.learn(found.guid, found.topic);
+        }
+        if let Some(endpoint) = DdsEndpoint::new(found.topic, found.type_name, writes) {
+            out.ros(&RosFact::Endpoint(found.guid, endpoint));
         }
     }
 
@@ -193,11 +203,17 @@ impl RtpsConnection {
             is_late,
             source_timestamp: datagram.source_timestamp,
         });
+        let topic = writer.topic(&self.topics);
+        if topic == DISCOVERY_TOPIC
+            && let Some(nodes) = ros2::nodes(serialized.bytes)
+        {
+            nodes.into_iter().for_each(|node| out.ros(&RosFact::Node(node)));
+        }
         frame.class = FrameClass::Data;
         frame.payload_bytes = application.len;
         frame.data = Some(DecodedMessage {
             extent: frame.range,
-            topic: writer.topic(&self.topics),
+            topic,
             payload_len: application.len,
             payload: application_bytes(serialized.bytes, application),
             key: Some(message),

@@ -29,6 +29,8 @@ pub(super) enum WriterPurpose {
     Participants,
     /// Publications and their topics (SEDP).
     Publications,
+    /// Subscriptions and their topics (SEDP).
+    Subscriptions,
     /// Other discovery, and the built-in services for it.
     Discovery,
     /// Participant messages: assertions of liveliness.
@@ -49,6 +51,7 @@ impl EntityId {
         match self.0 {
             [0x00, 0x01, 0x00, 0xc2] => WriterPurpose::Participants,
             [0x00 | 0xff, 0x00, 0x03, 0xc2] => WriterPurpose::Publications,
+            [0x00 | 0xff, 0x00, 0x04, 0xc2] => WriterPurpose::Subscriptions,
             [0x00 | 0xff, 0x02, 0x00, 0xc2] => WriterPurpose::Liveliness,
             [.., kind] if kind & 0xc0 == 0x00 => WriterPurpose::User,
             [.., kind] if kind & 0xc0 == 0xc0 => WriterPurpose::Discovery,
@@ -78,7 +81,7 @@ mod tests {
         assert_eq!(purpose(0x0001_00c2), WriterPurpose::Participants);
         assert_eq!(purpose(0x0000_03c2), WriterPurpose::Publications);
         assert_eq!(purpose(0xff00_03c2), WriterPurpose::Publications);
-        assert_eq!(purpose(0x0000_04c2), WriterPurpose::Discovery);
+        assert_eq!(purpose(0x0000_04c2), WriterPurpose::Subscriptions);
         assert_eq!(purpose(0x0003_00c3), WriterPurpose::Discovery);
         assert_eq!(purpose(0x0002_00c2), WriterPurpose::Liveliness);
         assert_eq!(purpose(0x0000_0142), WriterPurpose::Vendor);

@@ -6,6 +6,7 @@ use crate::Reader;
 
 const SENTINEL: u16 = 0x0001;
 const TOPIC_NAME: u16 = 0x0005;
+const TYPE_NAME: u16 = 0x0007;
 const PARTICIPANT_GUID: u16 = 0x0050;
 const ENDPOINT_GUID: u16 = 0x005a;
 const ENTITY_NAME: u16 = 0x0062;
@@ -32,9 +33,20 @@ pub(super) fn skip(reader: &mut Reader, order: ByteOrder) -> Option<()> {
     Some(())
 }
 
-/// The endpoint and the topic in a discovery sample; `None` if they are missing or were not captured.
-pub(super) fn endpoint_and_topic(serialized: &[u8]) -> Option<(Guid, &[u8])> {
-    guid_and_name(serialized, ENDPOINT_GUID, TOPIC_NAME)
+/// What a discovery sample says of an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct DiscoveredEndpoint<'a> {
+    pub guid: Guid,
+    pub topic: &'a [u8],
+    /// The name of the type; empty if it is missing or was not captured.
+    pub type_name: &'a [u8],
+}
+
+/// The endpoint in a discovery sample; `None` if its GUID or topic are missing or were not captured.
+pub(super) fn endpoint(serialized: &[u8]) -> Option<DiscoveredEndpoint<'_>> {
+    let (guid, topic) = guid_and_name(serialized, ENDPOINT_GUID, TOPIC_NAME)?;
+    let named = guid_and_name(serialized, ENDPOINT_GUID, TYPE_NAME);
+    Some(DiscoveredEndpoint { guid, topic, type_name: named.map_or(&[][..], |(_, name)| name) })
 }
 
 /// The participant and the name that it gives itself, in a discovery sample; `None` if they are missing or were not captured.

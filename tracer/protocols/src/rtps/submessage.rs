@@ -19,6 +19,8 @@ pub(super) enum SubmessageContent<'a> {
     Participant(DataSample<'a>),
     /// The description of a publication (SEDP).
     Publication(DataSample<'a>),
+    /// The description of a subscription (SEDP).
+    Subscription(DataSample<'a>),
     /// Anything else without application data.
     Control(FrameClass),
 }
@@ -58,9 +60,9 @@ impl<'a> SubmessageContent<'a> {
         match self {
             SubmessageContent::Framing => None,
             SubmessageContent::Sample(_) | SubmessageContent::Fragment(_) => Some(FrameClass::Data),
-            SubmessageContent::Participant(_) | SubmessageContent::Publication(_) => {
-                Some(FrameClass::Discovery)
-            }
+            SubmessageContent::Participant(_)
+            | SubmessageContent::Publication(_)
+            | SubmessageContent::Subscription(_) => Some(FrameClass::Discovery),
             SubmessageContent::Control(class) => Some(*class),
         }
     }
@@ -81,6 +83,10 @@ impl<'a> SubmessageContent<'a> {
             },
             WriterPurpose::Publications => match written.sample(submessage) {
                 Some(sample) if sample.is_data => SubmessageContent::Publication(sample),
+                _ => SubmessageContent::Control(FrameClass::Discovery),
+            },
+            WriterPurpose::Subscriptions => match written.sample(submessage) {
+                Some(sample) if sample.is_data => SubmessageContent::Subscription(sample),
                 _ => SubmessageContent::Control(FrameClass::Discovery),
             },
             purpose => SubmessageContent::Control(class_of(purpose)),
@@ -106,9 +112,10 @@ impl<'a> SubmessageContent<'a> {
 fn class_of(purpose: WriterPurpose) -> FrameClass {
     match purpose {
         WriterPurpose::User => FrameClass::Data,
-        WriterPurpose::Participants | WriterPurpose::Publications | WriterPurpose::Discovery => {
-            FrameClass::Discovery
-        }
+        WriterPurpose::Participants
+        | WriterPurpose::Publications
+        | WriterPurpose::Subscriptions
+        | WriterPurpose::Discovery => FrameClass::Discovery,
         WriterPurpose::Liveliness => FrameClass::KeepAlive,
         WriterPurpose::Vendor => FrameClass::Other,
     }
@@ -151,6 +158,7 @@ fn acknowledgement(submessage: &RtpsSubmessage) -> FrameClass {
         Some(
             WriterPurpose::Participants
             | WriterPurpose::Publications
+            | WriterPurpose::Subscriptions
             | WriterPurpose::Discovery
             | WriterPurpose::Liveliness,
         ) => FrameClass::Discovery,

@@ -17,6 +17,8 @@ struct OpenFrame {
     done: u64,
     key: Option<[u8; 4]>,
     kind: Payload,
+    /// Whether the message ends with this frame.
+    is_final: bool,
 }
 
 /// What the payload of a frame is.
@@ -39,6 +41,9 @@ pub(super) enum Content<'a> {
     Own(&'static str, FrameClass),
     /// Bytes of the carried protocol after a header of `lead` bytes. They were unmasked into the buffer that was given.
     Carried { lead: u64 },
+    /// Bytes of a compressed message after a header of `lead` bytes, unmasked like carried ones. The message may start and
+    /// may end with them.
+    Compressed { lead: u64, starts: bool, ends: bool },
 }
 
 /// The frames of one direction.
@@ -85,8 +90,8 @@ impl Deframer {
     pub fn pdu<'a>(&mut self, pdu: Pdu<'a>, text: &mut Vec<u8>) -> Content<'a> {
         text.clear();
         let len = pdu.range.len();
-        let (mut open, lead) = match self.open.take() {
-            Some(open) => (open, 0),
+        let (mut open, lead, starts) = match self.open.take() {
+            Some(open) => (open, 0, false),
             None if self.frames == 0 && handshake::may_start(pdu.bytes) => {
                 self.is_opened = true;
                 return Content::Head(pdu.bytes);
@@ -97,7 +102,7 @@ impl Deframer {
             },
         };
         let here = len.saturating_sub(lead).min(open.left);
-        if open.kind == Payload::Carried {
+        if !matches!(open.kind, Payload::Control(..)) {
             let skip = usize::try_from(lead).unwrap_or(usize::MAX);
             text.extend_from_slice(pdu.bytes.get(skip..).unwrap_or_default());
             if let Some(key) = open.key {
@@ -109,13 +114,15 @@ impl Deframer {
         self.open = (open.left > 0).then_some(open);
         match open.kind {
             Payload::Carried => Content::Carried { lead },
-            Payload::Compressed => Content::Own("compressed (WebSocket)", FrameClass::Opaque),
+            Payload::Compressed => {
+                Content::Compressed { lead, starts, ends: open.left == 0 && open.is_final }
+            }
             Payload::Control(name, class) => Content::Own(name, class),
         }
     }
 
-    /// Begins a frame; the bytes of its header too.
-    fn begin(&mut self, bytes: &[u8]) -> Option<(OpenFrame, u64)> {
+    /// Begins a frame; the bytes of its header, and whether it begins a message.
+    fn begin(&mut self, bytes: &[u8]) -> Option<(OpenFrame, u64, bool)> {
         let header = Header::read(bytes).ok()?;
         self.frames = self.frames.saturating_add(1);
         self.is_masked = Some(header.key.is_some());
@@ -128,8 +135,9 @@ impl Deframer {
             None if self.is_compressed => Payload::Compressed,
             None => Payload::Carried,
         };
-        let open = OpenFrame { left: header.payload, done: 0, key: header.key, kind };
-        Some((open, header.bytes as u64))
+        let (left, key, is_final) = (header.payload, header.key, header.is_final);
+        let open = OpenFrame { left, done: 0, key, kind, is_final };
+        Some((open, header.bytes as u64, control.is_none() && header.opcode != 0))
     }
 
     /// Bytes are missing: the open frame is gone.

@@ -22,6 +22,8 @@ const LONGEST_CONTROL: u64 = 125;
 pub(super) struct Header {
     /// 0: continuation, 1: text, 2: binary, 8: close, 9: ping, 10: pong.
     pub opcode: u8,
+    /// Whether the message ends with this frame.
+    pub is_final: bool,
     /// Whether a message is compressed from this frame on (RFC 7692 §6).
     pub is_compressed: bool,
     /// The key of a masked frame; only clients mask.
@@ -68,7 +70,7 @@ impl Header {
             let need = reader.position().saturating_add(4);
             Some(reader.array().ok_or(PduLen::Need(need))?)
         };
-        Ok(Header { opcode, is_compressed, key, bytes: reader.position(), payload })
+        Ok(Header { opcode, is_final, is_compressed, key, bytes: reader.position(), payload })
     }
 
     /// Bytes of the whole frame.

@@ -12,6 +12,31 @@ pub(super) struct Handshake<'a> {
     pub is_request: bool,
     /// The subprotocols that are offered, or the one that was chosen.
     pub subprotocols: &'a [u8],
+    /// How messages are compressed: what the client offers first, or what the server chose.
+    pub deflate: Option<Deflate>,
+}
+
+/// Parameters of `permessage-deflate` (RFC 7692 §7.1): who refers to no earlier message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Deflate {
+    pub client_forgets: bool,
+    pub server_forgets: bool,
+}
+
+/// The first use of `permessage-deflate` in a list of extensions, if there is one.
+fn deflate(extensions: &[u8]) -> Option<Deflate> {
+    extensions.split(|byte| *byte == b',').find_map(|extension| {
+        let mut words = extension.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+        if !words.next()?.eq_ignore_ascii_case(b"permessage-deflate") {
+            return None;
+        }
+        let mut found = Deflate::default();
+        for word in words {
+            found.client_forgets |= word.eq_ignore_ascii_case(b"client_no_context_takeover");
+            found.server_forgets |= word.eq_ignore_ascii_case(b"server_no_context_takeover");
+        }
+        Some(found)
+    })
 }
 
 /// Whether `head` may be the start of a head of the handshake. No frame starts with these bytes.
@@ -36,7 +61,8 @@ pub(super) fn len(head: &[u8]) -> PduLen {
 
 /// Reads a whole head, if it opens a WebSocket.
 pub(super) fn read(head: &[u8]) -> Option<Handshake<'_>> {
-    let mut found = Handshake { is_request: head.starts_with(b"GET "), subprotocols: &[] };
+    let is_request = head.starts_with(b"GET ");
+    let mut found = Handshake { is_request, subprotocols: &[], deflate: None };
     let mut upgrades = false;
     for line in head.split(|byte| *byte == b'\n').skip(1) {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else { continue };
@@ -46,6 +72,9 @@ pub(super) fn read(head: &[u8]) -> Option<Handshake<'_>> {
             upgrades = value.eq_ignore_ascii_case(b"websocket");
         } else if field.eq_ignore_ascii_case(b"sec-websocket-protocol") {
             found.subprotocols = value;
+        } else if field.eq_ignore_ascii_case(b"sec-websocket-extensions") {
+            // The field may be there more than once (RFC 6455 §9.1).
+            found.deflate = found.deflate.or_else(|| deflate(value));
         }
     }
     upgrades.then_some(found)
@@ -65,7 +94,27 @@ mod tests {
         assert_eq!((found.is_request, found.subprotocols), (true, &b"mqtt"[..]));
         let response = b"HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\n\r\n";
         assert!(!read(response).unwrap().is_request);
+        assert_eq!(read(response).unwrap().deflate, None);
         assert_eq!(read(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"), None);
         assert_eq!(len(b"\x82\x05"), PduLen::Invalid);
+    }
+
+    #[test]
+    fn the_chosen_compression_is_read() {
+        let chosen = |value: &str| {
+            let head = format!(
+                "HTTP/1.1 101 x\r\nUpgrade: websocket\r\nSec-WebSocket-Extensions: x-foo; a=1\r\n\
+                 Sec-WebSocket-Extensions: {value}\r\n\r\n"
+            );
+            read(head.as_bytes()).unwrap().deflate.map(|d| (d.client_forgets, d.server_forgets))
+        };
+        assert_eq!(chosen("permessage-deflate"), Some((false, false)));
+        assert_eq!(
+            chosen("permessage-deflate; server_no_context_takeover; client_no_context_takeover"),
+            Some((true, true))
+        );
+        let both = "x, Permessage-Deflate;server_max_window_bits=10;server_no_context_takeover, y";
+        assert_eq!(chosen(both), Some((false, true)));
+        assert_eq!(chosen("x-webkit-deflate-frame"), None);
     }
 }

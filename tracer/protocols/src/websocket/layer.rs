@@ -1,25 +1,26 @@
 //! The decoder around a decoder.
 
 use super::deframe::{Content, Deframer, after};
-use super::frame::{Header, unmask};
 use super::handshake;
-use super::map::{Mapped, Segments};
+use super::inflate::{InflatedText, Inflater};
+use super::kept::{Item, Kept};
+use super::map::{Mapped, Place, Segments};
 use crate::connection::frame_without_data;
-use crate::registry;
 use crate::stream::Stream;
-use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, ProtocolSearch, Side, SignatureMatch};
-use std::collections::VecDeque;
-use wirelap_events::{ByteRange, FrameClass, Offset, Saturate, Total, Transport};
+use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, ProtocolSearch, Side};
+use wirelap_events::{ByteRange, Frame, FrameClass, Offset, Saturate, Total};
 
-/// Carried bytes that are kept while the carried protocol is not known, and packets of them.
-const KEPT_BYTES: usize = 64 << 10;
-const KEPT_ITEMS: usize = 2048;
-
-/// Of these, the first of each direction show the protocol. Of a long message, so many are kept if there are too many.
+/// The first carried bytes of each direction show the protocol.
 const HEAD_BYTES: usize = 4096;
 
-/// Bytes of a payload that are looked at to see whether a PDU starts there.
-const PEEKED: usize = 256;
+/// The longest subprotocol that is kept.
+const SUBPROTOCOL_BYTES: usize = 256;
+
+/// So many compressed messages whose text is not known are no coincidence.
+const UNREAD_MESSAGES: u64 = 3;
+
+/// The frame with bytes of a compressed message.
+const COMPRESSED: &str = "compressed (WebSocket)";
 
 /// One direction.
 #[derive(Debug, Default)]
@@ -29,62 +30,43 @@ struct End {
     next: Offset,
     segments: Segments,
     search: ProtocolSearch,
+    inflater: Inflater,
     /// The first carried bytes, if the direction's opening was seen.
     head: Vec<u8>,
 }
 
-/// Something in a flow, at its place.
-#[derive(Debug)]
-enum Item {
-    /// Bytes that the carried protocol's decoder does not see.
-    Own(ByteRange, &'static str, FrameClass),
-    /// Carried bytes, and where their frame's header starts if that is right before them.
-    Carried { lead: Offset, outer: ByteRange, inner: Offset, bytes: Vec<u8> },
-    /// Missing bytes.
-    Gap,
-}
-
-impl Item {
-    fn kept_bytes(&self) -> usize {
-        match self {
-            Item::Carried { bytes, .. } => bytes.len(),
-            Item::Own(..) | Item::Gap => 0,
-        }
-    }
-
-    /// Keeps no more than the first bytes. Returns how many were freed.
-    fn shorten(&mut self) -> usize {
-        let Item::Carried { bytes, .. } = self else { return 0 };
-        let freed = bytes.len().saturating_sub(HEAD_BYTES);
-        bytes.truncate(HEAD_BYTES);
-        if freed > 0 {
-            bytes.shrink_to_fit();
-        }
-        freed
-    }
-}
-
 /// What is carried.
-struct Carried {
-    connection: Box<dyn Connection>,
-    streams: [Stream; 2],
+pub(super) struct Carried {
+    pub connection: Box<dyn Connection>,
+    streams: [Option<Stream>; 2],
+}
+
+impl Carried {
+    /// What `side` sends; the opening of its direction was seen if it `is_opened`.
+    fn stream(&mut self, side: Side, is_opened: bool) -> (&mut Stream, &mut dyn Connection) {
+        let stream = &mut self.streams[side as usize];
+        let stream = stream.get_or_insert_with(|| Stream::new(side, !is_opened));
+        (stream, self.connection.as_mut())
+    }
 }
 
 /// A decoder of a WebSocket with the decoder of what it carries, once that is known.
 #[derive(Default)]
 pub struct WebSocket {
     ends: [End; 2],
-    client: Option<Side>,
+    pub(super) client: Option<Side>,
     /// Whether a head of the handshake was seen.
     is_opened: bool,
-    carried: Option<Carried>,
-    kept: VecDeque<(Side, Item)>,
-    kept_bytes: usize,
+    pub(super) carried: Option<Carried>,
+    kept: Kept,
     /// Carried bytes so far, while it is not known what they are.
     unknown: u64,
     /// The subprotocols of the handshake.
     subprotocols: Vec<u8>,
-    text: Vec<u8>,
+    /// Compressed messages that refer to bytes that were not captured, or are invalid.
+    unread: u64,
+    payload: Vec<u8>,
+    inflated: InflatedText,
 }
 
 impl WebSocket {
@@ -118,9 +100,7 @@ impl WebSocket {
 
     /// The carried protocol is known: this is its decoder. What was kept comes with [`WebSocket::replay`].
     pub fn carries(&mut self, connection: Box<dyn Connection>) {
-        let streams = [Side::A, Side::B]
-            .map(|side| Stream::new(side, !self.ends[side as usize].frames.is_opened));
-        self.carried = Some(Carried { connection, streams });
+        self.carried = Some(Carried { connection, streams: [None, None] });
         for end in &mut self.ends {
             (end.search, end.head) = (ProtocolSearch::default(), Vec::new());
         }
@@ -128,67 +108,49 @@ impl WebSocket {
 
     /// The direction of the next thing that was kept.
     pub fn next_kept(&self) -> Option<Side> {
-        self.kept.front().map(|(side, _)| *side)
+        self.kept.next_side()
     }
 
     /// Reads the next thing that was kept, of the direction that [`WebSocket::next_kept`] gives.
     pub fn replay(&mut self, out: &mut dyn FrameSink) {
-        let Some((side, item)) = self.kept.pop_front() else { return };
+        let Some((side, item)) = self.kept.next() else { return };
         match item {
             Item::Own(range, name, class) => out.frame(&frame_without_data(range, name, class)),
             Item::Gap => self.lose(side),
-            Item::Carried { lead, outer, inner, bytes } => {
-                self.read(side, (lead, outer, inner), &bytes, out);
-            }
+            Item::Carried(place, bytes) => self.read(side, place, &bytes, out),
         }
     }
 
     /// Reads carried bytes.
-    fn read(
-        &mut self,
-        side: Side,
-        (lead, outer, inner): (Offset, ByteRange, Offset),
-        bytes: &[u8],
-        out: &mut dyn FrameSink,
-    ) {
+    fn read(&mut self, side: Side, place: Place, bytes: &[u8], out: &mut dyn FrameSink) {
         let Some(carried) = &mut self.carried else { return };
         let end = &mut self.ends[side as usize];
+        let Place { lead, outer, inner, is_inflated } = place;
         if lead < outer.start {
             let header = ByteRange { start: lead, end: outer.start };
             out.frame(&frame_without_data(header, "frame header (WebSocket)", FrameClass::Data));
         }
-        if outer.is_empty() {
+        if outer.is_empty() && inner.is_empty() {
             return;
         }
-        end.segments.push(inner, lead, outer);
-        let stream = &mut carried.streams[side as usize];
+        end.segments.push(place);
+        let (stream, connection) = carried.stream(side, end.frames.is_opened);
         let before = stream.undecoded_bytes();
-        let missing = outer.len().saturating_sub(bytes.len() as u64);
-        let mut mapped =
-            Mapped { connection: carried.connection.as_mut(), segments: &end.segments };
-        stream.feed(inner, bytes, missing, &mut mapped, out);
+        let missing = inner.len().saturating_sub(bytes.len() as u64);
+        if is_inflated {
+            out.unpacked(outer.len(), inner.len());
+        }
+        let mut mapped = Mapped { connection, segments: &end.segments, overhead: 0 };
+        stream.feed(inner.start, bytes, missing, &mut mapped, out);
+        let overhead = mapped.overhead;
         let pending = stream.pending_bytes();
-        let next = inner.plus(outer.len());
-        end.segments.forget_before(Offset(next.0.saturating_sub(pending)));
+        end.segments.forget_before(Offset(inner.end.0.saturating_sub(pending)));
         let undecoded = stream.undecoded_bytes().saturating_sub(before);
-        if undecoded > 0 {
+        if is_inflated {
+            out.frame(&compressed(outer, inner.len(), (overhead, undecoded)));
+        } else if undecoded > 0 {
             let range = ByteRange::new(outer.start, undecoded);
             out.frame(&frame_without_data(range, "bytes (WebSocket)", FrameClass::Opaque));
-        }
-    }
-
-    fn keep(&mut self, side: Side, item: Item) {
-        self.kept_bytes.grow(item.kept_bytes());
-        self.kept.push_back((side, item));
-        if self.kept_bytes > KEPT_BYTES {
-            // Of a long message the first bytes suffice.
-            let all = self.kept.iter_mut().map(|(_, item)| item.shorten());
-            self.kept_bytes.shrink(all.total());
-        }
-        while (self.kept_bytes > KEPT_BYTES || self.kept.len() > KEPT_ITEMS)
-            && let Some((_, gone)) = self.kept.pop_front()
-        {
-            self.kept_bytes.shrink(gone.kept_bytes());
         }
     }
 
@@ -211,62 +173,102 @@ impl WebSocket {
         let Some(found) = handshake::read(head) else { return };
         self.is_opened = true;
         self.client = Some(if found.is_request { side } else { side.other() });
+        if !found.is_request
+            && let Some(chosen) = found.deflate
+        {
+            self.ends[side as usize].inflater.begin(chosen.server_forgets);
+            self.ends[side.other() as usize].inflater.begin(chosen.client_forgets);
+        }
         // The server's response chooses from what the client offers.
-        if !found.subprotocols.is_empty() && found.subprotocols.len() <= PEEKED {
+        if !found.subprotocols.is_empty() && found.subprotocols.len() <= SUBPROTOCOL_BYTES {
             self.subprotocols = found.subprotocols.to_vec();
         }
+    }
+
+    /// Bytes that the carried protocol's decoder does not see.
+    fn own(
+        &mut self,
+        side: Side,
+        range: ByteRange,
+        (name, class): (&'static str, FrameClass),
+        out: &mut dyn FrameSink,
+    ) {
+        if self.carried.is_some() {
+            out.frame(&frame_without_data(range, name, class));
+        } else {
+            self.kept.add(side, Item::Own(range, name, class));
+        }
+    }
+
+    /// The payload in a PDU that starts with `lead` bytes of header. Only clients mask theirs.
+    fn payload_range(&mut self, side: Side, range: ByteRange, lead: u64) -> ByteRange {
+        if self.client.is_none() && lead > 0 {
+            let is_masked = self.ends[side as usize].frames.is_masked == Some(true);
+            self.client = Some(if is_masked { side } else { side.other() });
+        }
+        after(range, lead)
+    }
+
+    /// Carried bytes: those at `outer`, or as many as were inflated from there.
+    fn take(
+        &mut self,
+        (side, lead, outer, inflated): (Side, Offset, ByteRange, Option<u64>),
+        bytes: &[u8],
+        out: &mut dyn FrameSink,
+    ) {
+        let end = &mut self.ends[side as usize];
+        let inner = ByteRange::new(end.next, inflated.unwrap_or(outer.len()));
+        end.next = inner.end;
+        let place = Place { lead, outer, inner, is_inflated: inflated.is_some() };
+        if self.carried.is_some() {
+            return self.read(side, place, bytes, out);
+        }
+        self.look(side, inner.start, inner.len(), bytes);
+        self.kept.add(side, Item::Carried(place, bytes.to_vec()));
+    }
+
+    /// Carried bytes are not known.
+    fn miss(&mut self, side: Side) {
+        if self.carried.is_some() {
+            return self.lose(side);
+        }
+        self.ends[side as usize].search = ProtocolSearch::default();
+        self.kept.add(side, Item::Gap);
     }
 
     /// Bytes are missing: how many carried ones there are among them is not known.
     fn lose(&mut self, side: Side) {
         let Some(carried) = &mut self.carried else { return };
         let end = &mut self.ends[side as usize];
-        let mut mapped =
-            Mapped { connection: carried.connection.as_mut(), segments: &end.segments };
-        carried.streams[side as usize].finish(&mut mapped);
+        let (stream, connection) = carried.stream(side, end.frames.is_opened);
+        stream.finish(&mut Mapped { connection, segments: &end.segments, overhead: 0 });
     }
 
-    /// Whether a PDU of the carried protocol starts in a frame that starts with `head`.
-    fn has_start(&self, side: Option<Side>, head: &[u8]) -> bool {
-        if handshake::may_start(head) {
-            return matches!(handshake::len(head), PduLen::Known(_))
-                && handshake::read(head).is_some();
+    /// Inflates bytes of a compressed message. Returns whether their text is known.
+    fn inflate(&mut self, side: Side, (outer, starts, ends): (ByteRange, bool, bool)) -> bool {
+        let inflater = &mut self.ends[side as usize].inflater;
+        if starts {
+            inflater.start();
         }
-        let Ok(header) = Header::read(head) else { return false };
-        if let (Some(side), Some(client)) = (side, self.client)
-            && header.key.is_some() != (side == client)
-        {
-            return false;
+        if (self.payload.len() as u64) < outer.len() {
+            inflater.gap();
         }
-        if header.control().is_some() {
-            return side.is_some();
-        }
-        let mut peeked = [0; PEEKED];
-        let payload = head.get(header.bytes..).unwrap_or_default();
-        let len = usize::try_from(header.payload).unwrap_or(PEEKED).min(payload.len()).min(PEEKED);
-        let Some((peeked, payload)) = peeked.get_mut(..len).zip(payload.get(..len)) else {
-            return false;
-        };
-        peeked.copy_from_slice(payload);
-        unmask(header.key.unwrap_or_default(), 0, peeked);
-        let peeked = &*peeked;
-        if header.opcode == 0 || header.is_compressed {
-            return false;
-        }
-        match (&self.carried, side) {
-            (Some(carried), Some(side)) => carried.connection.resync(side, peeked),
-            (Some(carried), None) => carried.connection.stands_out(peeked),
-            (None, Some(_)) => any(|one| {
-                matches!(one.match_signature(Transport::Tcp, peeked),
-                    SignatureMatch::Pdu(sight) if sight.len <= header.payload)
-            }),
-            (None, None) => any(|one| one.stands_out(peeked)),
-        }
+        let is_known = inflater.part(&self.payload, ends, &mut self.inflated);
+        self.unread.grow(u64::from(!is_known && ends));
+        is_known
     }
 }
 
-fn any(is: impl Fn(&dyn Protocol) -> bool) -> bool {
-    registry().iter().any(|one| one.transports().contains(&Transport::Tcp) && is(*one))
+/// The frame with the bytes that `text` bytes were inflated from. The share of payload in them is taken to be that in the
+/// text, of which `overhead` bytes are no payload and `undecoded` ones are in no PDU.
+fn compressed(outer: ByteRange, text: u64, (overhead, undecoded): (u64, u64)) -> Frame<'static> {
+    let payload = text.saturating_sub(overhead).saturating_sub(undecoded);
+    let share = u128::from(outer.len()).saturating_mul(u128::from(payload));
+    let share = share.checked_div(u128::from(text)).unwrap_or(0);
+    let is_opaque = undecoded > 0 && undecoded >= text;
+    let class = if is_opaque { FrameClass::Opaque } else { FrameClass::Data };
+    let payload_bytes = u64::try_from(share).unwrap_or(0);
+    Frame { payload_bytes, ..frame_without_data(outer, COMPRESSED, class) }
 }
 
 impl Connection for WebSocket {
@@ -291,14 +293,21 @@ impl Connection for WebSocket {
     }
 
     fn held_bytes(&self) -> usize {
-        let ends =
-            self.ends.iter().map(|end| end.search.held_bytes().saturating_add(end.head.capacity()));
+        let ends = self.ends.iter().map(|end| {
+            let inflater = end.inflater.held_bytes();
+            end.search.held_bytes().saturating_add(end.head.capacity()).saturating_add(inflater)
+        });
         let carried = self.carried.as_ref().map_or(0, |carried| {
-            let streams = carried.streams.iter().map(Stream::held_bytes).total();
+            let streams = carried.streams.iter().flatten().map(Stream::held_bytes).total();
             carried.connection.held_bytes().saturating_add(streams)
         });
-        let kept = self.kept.len().saturating_mul(size_of::<(Side, Item)>());
-        ends.chain([carried, kept, self.kept_bytes, self.text.capacity()]).total()
+        let buffers = self.payload.capacity().saturating_add(self.inflated.held_bytes());
+        ends.chain([carried, self.kept.held_bytes(), buffers]).total()
+    }
+
+    fn lacks_context(&self) -> bool {
+        self.unread >= UNREAD_MESSAGES
+            || self.carried.as_ref().is_some_and(|carried| carried.connection.lacks_context())
     }
 
     fn is_encrypted(&self) -> bool {
@@ -311,41 +320,33 @@ impl Connection for WebSocket {
     }
 
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
-        let mut text = std::mem::take(&mut self.text);
-        let content = self.ends[side as usize].frames.pdu(pdu, &mut text);
-        let own = |name, class| Item::Own(pdu.range, name, class);
-        let item = match content {
+        let mut payload = std::mem::take(&mut self.payload);
+        let content = self.ends[side as usize].frames.pdu(pdu, &mut payload);
+        self.payload = payload;
+        match content {
             Content::Head(head) => {
                 self.handshake(side, head);
-                own("handshake (WebSocket)", FrameClass::Session)
+                self.own(side, pdu.range, ("handshake (WebSocket)", FrameClass::Session), out);
             }
-            Content::Own(name, class) => own(name, class),
+            Content::Own(name, class) => self.own(side, pdu.range, (name, class), out),
             Content::Carried { lead } => {
-                let end = &mut self.ends[side as usize];
-                if self.client.is_none() && lead > 0 {
-                    let is_masked = end.frames.is_masked == Some(true);
-                    self.client = Some(if is_masked { side } else { side.other() });
-                }
-                let outer = after(pdu.range, lead);
-                let inner = end.next;
-                end.next = inner.plus(outer.len());
-                let place = (pdu.range.start, outer, inner);
-                if self.carried.is_some() {
-                    self.read(side, place, &text, out);
-                    self.text = text;
-                    return;
-                }
-                self.look(side, inner, outer.len(), &text);
-                let (lead, outer, inner) = place;
-                Item::Carried { lead, outer, inner, bytes: text.clone() }
+                let outer = self.payload_range(side, pdu.range, lead);
+                let payload = std::mem::take(&mut self.payload);
+                self.take((side, pdu.range.start, outer, None), &payload, out);
+                self.payload = payload;
             }
-        };
-        self.text = text;
-        match item {
-            Item::Own(range, name, class) if self.carried.is_some() => {
-                out.frame(&frame_without_data(range, name, class));
+            Content::Compressed { lead, starts, ends } => {
+                let outer = self.payload_range(side, pdu.range, lead);
+                if !self.inflate(side, (outer, starts, ends)) {
+                    self.unknown.grow(outer.len());
+                    self.own(side, pdu.range, (COMPRESSED, FrameClass::Opaque), out);
+                    return self.miss(side);
+                }
+                let inflated = std::mem::take(&mut self.inflated);
+                let len = inflated.text.len() as u64;
+                self.take((side, pdu.range.start, outer, Some(len)), &inflated.text, out);
+                self.inflated = inflated;
             }
-            item => self.keep(side, item),
         }
     }
 
@@ -362,10 +363,7 @@ impl Connection for WebSocket {
     fn gap(&mut self, side: Side) {
         let end = &mut self.ends[side as usize];
         end.frames.gap();
-        if self.carried.is_some() {
-            return self.lose(side);
-        }
-        end.search = ProtocolSearch::default();
-        self.keep(side, Item::Gap);
+        end.inflater.gap();
+        self.miss(side);
     }
 }

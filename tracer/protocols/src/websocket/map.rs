@@ -6,13 +6,29 @@
 //! ```
 //!
 //! A message that starts with a frame's payload starts with that frame's header, so that successive messages are adjacent.
+//!
+//! Text that was inflated has no bytes of its own in the flow: what is found in it lies where the compressed bytes lie, as
+//! what the decoder of Kafka finds in compressed batches does.
 
 use crate::{Connection, FrameNote, FrameSink, Pdu, PduLen, Side};
 use std::collections::VecDeque;
-use wirelap_events::{ByteRange, DecodedMessage, Frame, Offset};
+use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Offset, Saturate, Total};
 
 /// The most segments that are kept of one PDU. Of more, the first and the last ones matter most.
 const SEGMENTS: usize = 64;
+
+/// Where carried bytes lie.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// Where their frame's header starts, if that is right before them.
+    pub lead: Offset,
+    /// Their bytes in the flow, or those that they were inflated from.
+    pub outer: ByteRange,
+    /// Their numbers among the carried bytes.
+    pub inner: ByteRange,
+    /// Whether they were inflated.
+    pub is_inflated: bool,
+}
 
 /// Payload of a frame, or a part of it.
 #[derive(Clone, Copy, Debug)]
@@ -23,6 +39,16 @@ struct Segment {
     lead: Offset,
     /// Its bytes in the flow.
     outer: ByteRange,
+    /// Carried bytes of it that were inflated from `outer`; `None` if they are `outer`.
+    inflated: Option<u64>,
+}
+
+impl Segment {
+    /// How many of the carried bytes `start..end` were inflated.
+    fn inflated_between(&self, start: Offset, end: Offset) -> u64 {
+        let Some(len) = self.inflated else { return 0 };
+        end.min(self.inner.plus(len)).0.saturating_sub(start.max(self.inner).0)
+    }
 }
 
 /// The payload that the incomplete PDU of one direction is in.
@@ -30,12 +56,14 @@ struct Segment {
 pub(super) struct Segments(VecDeque<Segment>);
 
 impl Segments {
-    /// Adds payload, of which the first byte is carried as number `inner`.
-    pub fn push(&mut self, inner: Offset, lead: Offset, outer: ByteRange) {
+    /// Adds payload.
+    pub fn push(&mut self, place: Place) {
         if self.0.len() >= SEGMENTS {
             self.0.remove(1);
         }
-        self.0.push_back(Segment { inner, lead, outer });
+        let Place { lead, outer, inner, is_inflated } = place;
+        let inflated = is_inflated.then_some(inner.len());
+        self.0.push_back(Segment { inner: inner.start, lead, outer, inflated });
     }
 
     /// Drops what lies before a byte.
@@ -53,15 +81,27 @@ impl Segments {
     fn start(&self, inner: Offset) -> Offset {
         let Some(segment) = self.holding(inner) else { return Offset(0) };
         let skip = inner.0.saturating_sub(segment.inner.0).min(segment.outer.len());
-        if skip == 0 { segment.lead } else { segment.outer.start.plus(skip) }
+        if skip == 0 || segment.inflated.is_some() {
+            segment.lead
+        } else {
+            segment.outer.start.plus(skip)
+        }
     }
 
     /// Where what ends before this byte ends.
     fn end(&self, inner: Offset) -> Offset {
         let last = Offset(inner.0.saturating_sub(1));
         let Some(segment) = self.holding(last) else { return Offset(0) };
+        if segment.inflated.is_some() {
+            return segment.outer.end;
+        }
         let skip = inner.0.saturating_sub(segment.inner.0).min(segment.outer.len());
         segment.outer.start.plus(skip)
+    }
+
+    /// How many of the carried bytes of this range were inflated.
+    fn inflated(&self, start: Offset, end: Offset) -> u64 {
+        self.0.iter().map(|segment| segment.inflated_between(start, end)).total()
     }
 }
 
@@ -69,6 +109,8 @@ impl Segments {
 pub(super) struct Mapped<'a> {
     pub connection: &'a mut dyn Connection,
     pub segments: &'a Segments,
+    /// Inflated bytes of frames that are no payload.
+    pub overhead: u64,
 }
 
 impl Connection for Mapped<'_> {
@@ -102,9 +144,12 @@ impl Connection for Mapped<'_> {
 
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         let start = self.segments.start(pdu.range.start);
-        let mut out = MappedSink { out, segments: self.segments, inner: pdu.range, outer: start };
+        let (segments, inner) = (self.segments, pdu.range);
+        let mut out = MappedSink { out, segments, inner, outer: start, overhead: 0 };
         let range = ByteRange::new(start, pdu.range.len());
         self.connection.pdu(side, Pdu { range, bytes: pdu.bytes }, &mut out);
+        let overhead = out.overhead;
+        self.overhead.grow(overhead);
     }
 
     fn gap(&mut self, side: Side) {
@@ -118,6 +163,8 @@ struct MappedSink<'a> {
     segments: &'a Segments,
     inner: ByteRange,
     outer: Offset,
+    /// Inflated bytes of frames that are no payload.
+    overhead: u64,
 }
 
 impl MappedSink<'_> {
@@ -141,14 +188,22 @@ impl MappedSink<'_> {
 
 impl FrameSink for MappedSink<'_> {
     fn frame(&mut self, frame: &Frame<'_>) {
+        let inner = [frame.range.start, frame.range.end].map(|place| self.inner(place));
+        let inflated = match inner {
+            [Some(start), Some(end)] => self.segments.inflated(start, end),
+            _ => 0,
+        };
         // Headers between the bytes of a frame are frames of their own: its range has as many bytes as it has.
-        let (end, len) = (self.end(frame.range.end), frame.range.len());
+        let (end, len) = (self.end(frame.range.end), frame.range.len().saturating_sub(inflated));
         let range = ByteRange { start: Offset(end.0.saturating_sub(len)), end };
+        let payload = if frame.class == FrameClass::Data { frame.payload_bytes } else { 0 };
+        let payload_bytes = frame.payload_bytes.min(range.len());
+        self.overhead.grow(inflated.saturating_sub(payload));
         let data = frame.data.map(|data| {
             let extent = self.extent(data.extent);
             DecodedMessage { extent, ..data }
         });
-        self.out.frame(&Frame { range, data, ..*frame });
+        self.out.frame(&Frame { range, payload_bytes, data, ..*frame });
     }
 
     fn note(&mut self, note: FrameNote<'_>) {
@@ -175,6 +230,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::UnreadMessages(_)
             | FrameNote::Discarded(_)
             | FrameNote::ReadTwice(_)
+            | FrameNote::Ros(_)
             | FrameNote::InOrder { .. } => note,
         };
         self.out.note(mapped);

@@ -9,20 +9,30 @@
 //! | `handshake` | the HTTP request and response with which a WebSocket opens |
 //! | `frame` | the header of a frame |
 //! | `deframe` | payload out of frames, in one direction |
+//! | `inflate` | text out of compressed messages |
 //! | `map` | from carried bytes to bytes of the flow |
 //! | `layer` | the decoder around a decoder |
+//! | `sync` | whether a frame starts somewhere in mid-stream |
+//! | `kept` | what is kept while the carried protocol is not known |
+//! | `named` | a conversation of a given protocol that may stand on a WebSocket |
 //! | `trial` | whether a conversation is a WebSocket that carries a known protocol |
 //!
-//! Compressed messages (RFC 7692) are not inflated: they are opaque frames.
+//! Compressed messages (RFC 7692) are inflated, as far as what they refer to is known.
 
 mod deframe;
 mod frame;
 mod handshake;
+mod inflate;
+mod kept;
 mod layer;
 mod map;
+mod named;
+mod sync;
 mod trial;
 
+pub(crate) use inflate::may_start as may_start_deflated;
 pub use layer::WebSocket;
+pub use named::MaybeWebSocket;
 pub use trial::Trial;
 
 #[cfg(test)]

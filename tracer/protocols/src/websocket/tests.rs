@@ -2,10 +2,9 @@ use super::*;
 use crate::stream::Stream;
 use crate::{Connection, Protocol, Side, mqtt};
 use wirelap_events::{ByteRange, Frame, FrameClass, Offset, Transport};
+use wirelap_test_support::compose::websocket::{Deflater, REQUEST, response};
 use wirelap_test_support::compose::{varint, websocket};
 
-const REQUEST: &[u8] = b"GET /mqtt HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\
-    Sec-WebSocket-Protocol: mqtt\r\n\r\n";
 const CONNECT: &[u8] = b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0";
 const PUBLISH: &[u8] = b"\x30\x0c\0\x05a/b/chello";
 
@@ -93,13 +92,63 @@ fn lengths_of_all_three_widths_are_read() {
 }
 
 #[test]
-fn compressed_messages_are_opaque_and_harm_nothing() {
+fn a_compressed_message_of_which_nothing_is_known_harms_nothing() {
     let mut bytes = [REQUEST, &frame(0x82, CONNECT)].concat();
     bytes.extend(frame(0x42, b"???"));
     bytes.extend(frame(0x80, b"??"));
     let start = bytes.len() as u64;
     bytes.extend(frame(0x82, PUBLISH));
     assert_eq!(messages(&bytes, 4096), [(start, bytes.len() as u64)]);
+}
+
+/// The server's messages, compressed, in packets of their own; the first ones were not captured.
+fn compressed(forgets: bool, extensions: &str, skip: usize) -> (WebSocket, Vec<(u64, u64)>, bool) {
+    let mut layer = layer();
+    let mut deflater = Deflater::new(forgets);
+    let mut packets: Vec<_> = (0..12)
+        .map(|n: u8| {
+            let text = [PUBLISH, &PUBLISH[..13], &[n]].concat();
+            websocket::frame(0xC2, None, &deflater.message(&text))
+        })
+        .collect();
+    if !extensions.is_empty() {
+        packets.insert(0, response(extensions));
+    }
+    let (mut at, mut found) = (0, Vec::new());
+    let mut stream = Stream::new(Side::B, skip > 0);
+    for (n, packet) in packets.iter().enumerate() {
+        if n >= skip {
+            stream.feed(Offset(at), packet, 0, &mut layer, &mut |frame: &Frame<'_>| {
+                let extent = frame.data.map(|data| (data.extent.start.0, data.extent.end.0));
+                found.extend(extent);
+            });
+        }
+        at += packet.len() as u64;
+    }
+    assert_eq!(stream.undecoded_bytes(), 0);
+    let lacks = layer.lacks_context();
+    (layer, found, lacks)
+}
+
+#[test]
+fn compressed_messages_are_read_where_the_compressed_bytes_lie() {
+    for (forgets, extensions) in
+        [(false, "permessage-deflate"), (true, "permessage-deflate; server_no_context_takeover")]
+    {
+        let (layer, found, lacks) = compressed(forgets, extensions, 0);
+        assert_eq!((found.len(), lacks), (24, false), "two in each");
+        assert!(found.chunks(2).all(|two| two[0] == two[1]), "{found:?}");
+        assert!(found.chunks(2).zip(found[2..].chunks(2)).all(|(a, b)| a[0].1 == b[0].0));
+        assert_eq!(layer.held_bytes() > 40_000, !forgets, "nothing is kept to refer to");
+    }
+}
+
+#[test]
+fn joined_late_what_refers_to_nothing_is_read_and_the_rest_is_said() {
+    let (_, found, lacks) = compressed(true, "", 4);
+    assert_eq!((found.len(), lacks), (16, false));
+    let (_, found, lacks) = compressed(false, "", 4);
+    assert!(lacks && found.len() < 4, "{found:?}");
 }
 
 #[test]

@@ -7,11 +7,15 @@ use super::scouting;
 use super::session::{ZenohSession, ZenohSide};
 use super::transport::{FragmentHeader, TransportMessage};
 use super::wire::{Cursor, Parsed};
+use crate::ros2::{RosFact, RosToken};
 use crate::{Fragments, FrameSink, Pdu, Side};
 use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Offset};
 
 /// The frame name of a compressed batch.
 const COMPRESSED: &str = "BATCH (compressed)";
+
+/// The frame name of the declaration of a liveliness token.
+pub(super) const TOKEN: &str = "DeclareToken";
 
 /// The frame name of bytes that cannot be decoded.
 const UNREAD: &str = "unread";
@@ -185,6 +189,12 @@ impl<'s> BatchReader<'s> {
             None => {}
         }
         let (sender, receiver, scratch) = self.session.ends(self.side);
+        if message.name == TOKEN {
+            let expr = resolve(message.expr, (&sender.keys, &receiver.keys), scratch);
+            if let Some(token) = RosToken::read(expr) {
+                self.out.ros(&RosFact::Token(token));
+            }
+        }
         let books = KeyTables { sender: &mut sender.keys, receiver: &receiver.keys, scratch };
         self.out.frame(&Frame {
             range,

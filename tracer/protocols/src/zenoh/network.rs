@@ -21,6 +21,7 @@
 //!
 //! Source: zenoh-protocol and zenoh-codec 1.10, `src/network` of each.
 
+use super::batch::TOKEN;
 use super::body;
 use super::message::{Exchange, KeyExprMapping, NetworkMessage};
 use super::transport::read_oam;
@@ -120,7 +121,7 @@ impl<'a> NetworkMessage<'a> {
             declared @ (2 | 4 | 6) => {
                 at.z32()?;
                 self.expr = at.expr(named, by_sender)?;
-                ["DeclareSubscriber", "DeclareQueryable", "DeclareToken"]
+                ["DeclareSubscriber", "DeclareQueryable", TOKEN]
                     [usize::from((declared / 2).saturating_sub(1))]
             }
             withdrawn @ (3 | 5 | 7) => {

@@ -34,7 +34,7 @@ pub struct Message {
 }
 
 /// The bytes of one connection, in the order of its packets.
-type Packets = Vec<(bool, Vec<u8>)>;
+pub type Packets = Vec<(bool, Vec<u8>)>;
 
 /// The frames of each connection in a capture, each of which must be recognised by its first packet.
 pub fn decode(
@@ -132,7 +132,8 @@ fn see(from_client: bool, frame: &Frame<'_>, flow: &[u8]) -> Seen {
     }
 }
 
-fn connections(pcap: &[u8], is_server: fn(u16) -> bool) -> BTreeMap<Ports, Packets> {
+/// The packets with payload of each connection in a capture.
+pub fn connections(pcap: &[u8], is_server: fn(u16) -> bool) -> BTreeMap<Ports, Packets> {
     let mut connections = BTreeMap::<Ports, Packets>::new();
     for packet in fresh(pcap) {
         let (source, destination) = packet.ports();

@@ -5,4 +5,6 @@ mod amqp;
 mod decode;
 mod names;
 mod nats;
+mod ros_zenoh;
+mod websocket;
 mod zmtp;

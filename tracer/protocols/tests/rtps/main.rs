@@ -5,5 +5,6 @@ mod captures;
 mod fragments;
 mod hostile;
 mod messages;
+mod ros;
 mod source_timestamp;
 mod watch;

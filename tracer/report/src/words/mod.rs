@@ -1,4 +1,5 @@
-//! What `correlate` gives as codes and numbers, in sentences: verdicts, doubts, notes, traffic that is not decoded.
+//! What `correlate` gives as codes and numbers, in sentences: verdicts, doubts, notes, traffic that is not decoded, nodes
+//! of ROS 2.
 
 mod causes;
 mod clauses;
@@ -6,6 +7,7 @@ mod doubts;
 mod losses;
 mod notes;
 mod remedies;
+mod ros;
 mod titles;
 mod traffic;
 
@@ -15,5 +17,6 @@ pub use doubts::doubt;
 pub use losses::{dropped_for, recovered};
 pub use notes::{group_notes, snapshot_notes};
 pub use remedies::remedy;
+pub use ros::{ros_node, ros_notes};
 pub use titles::{place, title, title_in};
 pub use traffic::traffic;

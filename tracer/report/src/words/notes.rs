@@ -1,13 +1,15 @@
 //! What the user should know beside the figures.
 
+use super::ros::ros_notes;
 use super::traffic::traffic_notes;
 use wirelap_correlate::{Group, GroupNote, Snapshot, SnapshotNote, TlsCounts};
 use wirelap_events::human::counted;
 
-/// What the user should know beside the figures of a snapshot, one sentence each: first what was not decoded.
+/// What the user should know beside the figures of a snapshot, one sentence each: first what was not decoded, and last the nodes of ROS 2.
 pub fn snapshot_notes(snapshot: &Snapshot) -> Vec<String> {
     let mut notes = traffic_notes(&snapshot.unknown);
     notes.extend(snapshot.notes.iter().map(snapshot_note));
+    notes.extend(ros_notes(&snapshot.ros));
     notes
 }
 
@@ -28,6 +30,11 @@ fn snapshot_note(note: &SnapshotNote) -> String {
              were delivered may be said not to be."
         ),
         SnapshotNote::TlsKeys(counts) => tls_keys(counts),
+        SnapshotNote::UnreadWebSockets { connections } => format!(
+            "{}: compressed messages refer to earlier ones that wirelap did not see, so those are in no figure; \
+             a connection that is opened while wirelap runs is read.",
+            counted(*connections, "WebSocket")
+        ),
         SnapshotNote::ContradictoryTimes { times } => {
             format!(
                 "{times} times of stages were earlier than those of the stages before them and were left out: the \

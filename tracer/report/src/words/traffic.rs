@@ -50,6 +50,11 @@ pub fn traffic(row: &UnknownTraffic) -> String {
     };
     if name.is_encrypted {
         format!("{name} {place}: {amount}; {}.", encrypted(row))
+    } else if name.is_compressed_websocket() {
+        format!(
+            "{name} {place}: {amount}; they refer to earlier ones that wirelap did not see: a connection that is opened while \
+             wirelap runs is read."
+        )
     } else {
         format!(
             "{name} {place}: {amount}; wirelap does not decode it: it sees bytes and timing, not messages."

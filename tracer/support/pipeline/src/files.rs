@@ -27,6 +27,7 @@ fn tell(snapshot: &Snapshot) {
         results: from_snapshot::results(snapshot),
         notes: words::snapshot_notes(snapshot),
         unknown: (&snapshot.unknown).into(),
+        ros2: wirelap_report::Ros2::of(&snapshot.ros),
         ..serde_json::from_str(EMPTY).expect("a report")
     };
     let text = serde_json::to_string(&report).expect("JSON");

@@ -19,6 +19,7 @@ use crate::breakdown::Dimension;
 use crate::config::Config;
 use crate::flow::{ClosedConnections, DecoderOutput, FlowTable, RecentPackets, Topics};
 use crate::ids::Direction;
+use crate::ros::Ros;
 use crate::tls_keys::TlsCounts;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -131,6 +132,11 @@ impl Conversations {
     /// The name of a group that clients read in.
     pub fn group_name(&self, id: TopicId) -> Option<&[u8]> {
         self.found.group_names.name(id)
+    }
+
+    /// The nodes of ROS 2.
+    pub fn ros(&self) -> Ros {
+        self.found.ros.view()
     }
 
     /// The bytes in the last event's packet.

@@ -38,11 +38,16 @@ impl Picture<'_> {
             since,
             united: self.accounts.rows.united(),
             trust: self.trust(&groups, since, now),
-            notes: notes_of_all(&self.accounts.totals, self.seen.conversations.tls_counts()),
+            notes: notes_of_all(
+                &self.accounts.totals,
+                self.seen.conversations.tls_counts(),
+                self.unread_websockets(),
+            ),
             breakdown: self.breakdown(&groups, since),
             slow: self.slow_subscribers(),
             groups,
             unknown: self.unknown(now),
+            ros: self.seen.conversations.ros(),
         }
     }
 

@@ -6,8 +6,13 @@ use crate::tls_keys::TlsCounts;
 use crate::view::{GroupNote, SnapshotNote};
 
 /// What the counters over everything say beside the figures of a snapshot.
-pub fn notes_of_all(totals: &Totals, keys: Option<TlsCounts>) -> Vec<SnapshotNote> {
+pub fn notes_of_all(
+    totals: &Totals,
+    keys: Option<TlsCounts>,
+    unread_websockets: u64,
+) -> Vec<SnapshotNote> {
     let all = [
+        (unread_websockets, SnapshotNote::UnreadWebSockets { connections: unread_websockets }),
         (totals.unknown_sockets, SnapshotNote::UnknownSockets { events: totals.unknown_sockets }),
         (totals.unknown_reads, SnapshotNote::UnknownDatagrams { reads: totals.unknown_reads }),
         (totals.anomalies, SnapshotNote::ContradictoryTimes { times: totals.anomalies }),

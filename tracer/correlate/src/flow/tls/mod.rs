@@ -105,6 +105,8 @@ impl Conversation {
         self.tls = Some(Box::default());
         self.name = self.foreign_name().cloned().map(Box::new);
         (self.observer, self.pending, self.is_final) = (None, None, false);
+        // What the records looked like as a WebSocket has other positions than the text.
+        self.websocket = None;
         let was_ignored = matches!(self.state, State::Ignored);
         for flow in &mut self.flows {
             flow.head = FirstBytes::default();
@@ -148,7 +150,9 @@ impl Conversation {
         };
         let missing = range.len().saturating_sub(text.len() as u64);
         let piece = Piece::Bytes { at: range.start, bytes: text, missing };
+        found.ros.pause(true);
         self.read(side, piece, found);
+        found.ros.pause(false);
         self.place_found(side, &before, found);
     }
 

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Records the captures in this folder on the loopback of a network namespace of its own. Needs root, tcpdump,
-# nats-server, rabbitmq-server, and a Python with nats-py, pyzmq and pika (PYTHON=…).
+# nats-server, rabbitmq-server, and a Python with nats-py, pyzmq, pika, amqtt, websockets and pyzeros (PYTHON=…).
 # The expectations beside them are what nats-server counted and what the programs themselves sent and got.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -43,3 +43,10 @@ HOME=$work RABBITMQ_NODENAME=wirelap@localhost RABBITMQ_MNESIA_BASE=$work/mnesia
 started="$started $!"
 until grep -q "Starting broker... completed" "$work/rabbitmq.log" 2>/dev/null; do :; done
 record amqp "tcp port 5672"
+
+printf 'listen: 127.0.0.1:4222\nwebsocket { listen: "127.0.0.1:9222", no_tls: true, compression: true }\n' >"$work/nats.conf"
+ip netns exec "$ns" nats-server -c "$work/nats.conf" -l "$work/websocket.log" &
+started="$started $!"
+until grep -q "Server is ready" "$work/websocket.log" 2>/dev/null; do :; done
+record websocket "tcp port 9083 or tcp port 9222"
+record ros_zenoh "tcp port 7447"

@@ -1,0 +1,105 @@
+//! Whether a frame starts with some bytes, in a direction that was joined late or has a gap.
+//!
+//! Two bytes of header are too little: the payload has to start like a PDU of the carried protocol. Where a compressed text
+//! refers to bytes that were not captured, nothing is known of it: then a whole frame is asked for.
+
+use super::frame::{Header, unmask};
+use super::layer::WebSocket;
+use super::{handshake, inflate};
+use crate::{PduLen, Protocol, Side, SignatureMatch, registry};
+use wirelap_events::Transport;
+
+/// Bytes of a payload that are looked at to see whether a PDU starts there.
+const PEEKED: usize = 256;
+
+impl WebSocket {
+    /// Whether a PDU of the carried protocol starts in a frame that starts with `head`.
+    pub(super) fn has_start(&self, side: Option<Side>, head: &[u8]) -> bool {
+        if handshake::may_start(head) {
+            return matches!(handshake::len(head), PduLen::Known(_))
+                && handshake::read(head).is_some();
+        }
+        let Ok(header) = Header::read(head) else { return false };
+        if let (Some(side), Some(client)) = (side, self.client)
+            && header.key.is_some() != (side == client)
+        {
+            return false;
+        }
+        if header.control().is_some() {
+            return side.is_some();
+        }
+        // Some send the header by itself: a packet of nothing else is a guess until the frame's end.
+        if head.len() == header.bytes && header.payload > 0 {
+            return side.is_some() && header.opcode != 0 && header.is_final;
+        }
+        let mut peeked = [0; PEEKED];
+        let payload = head.get(header.bytes..).unwrap_or_default();
+        let len = usize::try_from(header.payload).unwrap_or(PEEKED).min(payload.len()).min(PEEKED);
+        let Some((peeked, payload)) = peeked.get_mut(..len).zip(payload.get(..len)) else {
+            return false;
+        };
+        peeked.copy_from_slice(payload);
+        unmask(header.key.unwrap_or_default(), 0, peeked);
+        if header.opcode == 0 || (header.is_compressed && !header.is_final) {
+            return false;
+        }
+        let mut text = [0; PEEKED];
+        let peeked = if header.is_compressed {
+            let is_whole = header.frame_len() <= head.len() as u64;
+            match self.peek_inflated(side, peeked, &mut text) {
+                Some(text) => text,
+                // Nothing is known of a text that refers to others. A whole frame that can be one is taken to be one.
+                None => return is_whole && may_be_compressed(side, peeked),
+            }
+        } else {
+            &*peeked
+        };
+        match (&self.carried, side) {
+            (Some(carried), Some(side)) => carried.connection.resync(side, peeked),
+            (Some(carried), None) => carried.connection.stands_out(peeked),
+            (None, Some(_)) => any(|one| {
+                matches!(one.match_signature(Transport::Tcp, peeked),
+                    SignatureMatch::Pdu(sight) if sight.len <= header.payload || header.is_compressed)
+            }),
+            (None, None) => any(|one| one.stands_out(peeked)),
+        }
+    }
+
+    /// Whether `head` starts with a frame whose payload, which is not compressed, starts like a PDU.
+    pub(super) fn has_message(&self, side: Side, head: &[u8]) -> bool {
+        let has_payload = |header: Header| head.len() > header.bytes && !header.is_compressed;
+        Header::read(head).is_ok_and(|header| header.control().is_none() && has_payload(header))
+            && self.has_start(Some(side), head)
+    }
+
+    /// The first bytes of the text of a compressed message, if it refers to nothing before it.
+    fn peek_inflated<'t>(
+        &self,
+        side: Option<Side>,
+        packed: &[u8],
+        text: &'t mut [u8],
+    ) -> Option<&'t [u8]> {
+        let side = side?;
+        packed.first().filter(|first| inflate::may_start(**first))?;
+        let len = inflate::peek(packed, text)?;
+        let text = text.get(..len).filter(|text| !text.is_empty())?;
+        let is_start = match &self.carried {
+            Some(carried) => carried.connection.resync(side, text),
+            None => any(|one| {
+                matches!(one.match_signature(Transport::Tcp, text), SignatureMatch::Pdu(_))
+            }),
+        };
+        is_start.then_some(text)
+    }
+}
+
+/// Whether a compressed message may start with this payload, of which the text is not known.
+fn may_be_compressed(side: Option<Side>, payload: &[u8]) -> bool {
+    const SHORTEST: usize = 3;
+    let starts = payload.first().is_some_and(|first| inflate::may_start(*first));
+    side.is_some() && starts && payload.len() >= SHORTEST
+}
+
+fn any(is: impl Fn(&dyn Protocol) -> bool) -> bool {
+    registry().iter().any(|one| one.transports().contains(&Transport::Tcp) && is(*one))
+}
