@@ -69,7 +69,7 @@ prop_compose! {
         let [sleeps, preemptions, migrations] = switches;
         let scheduling = Scheduling { run_queue, sleeps, preemptions, migrations };
         let unix = unix.map(|(path, connections)| UnixClients { path, connections });
-        Process { role, pid: Pid(pid), comm, cpu_share, rss_bytes, ended: pid % 2 == 0, scheduling, unix }
+        Process { role, pid: Pid(pid), comm, cpu_share, rss_bytes, ended: pid % 2 == 0, scheduling, unix, ..Process::default() }
     }
 }
 

@@ -23,6 +23,7 @@
 //!  marks      what the hooks saw of a flow's bytes, searchable by byte
 //!  threads    wakeups, time off the CPU, CPU quotas
 //!  bytes      the ledger of the device, and bytes that belong to no row by themselves
+//!  containers where processes run: container, pod or unit, and network namespace
 //!  breakdown  rows by topic, client and so on, if the user asks for them
 //!  stats      distributions, rates, the last seconds
 //!  ids        what names a direction, an end, a leg
@@ -35,6 +36,7 @@
 mod breakdown;
 mod bytes;
 mod config;
+mod containers;
 mod engine;
 mod flow;
 mod ids;
@@ -51,6 +53,10 @@ pub use bytes::{
     Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
 };
 pub use config::{Config, Host, Label, Limits};
+pub use containers::{
+    CgroupRead, Container, ContainerKind, ContainerNames, NetworkNamespace, Place, Pod,
+    container_of,
+};
 pub use engine::{Correlator, DeliverySink};
 pub use flow::{Piece, Reassembly};
 pub use rows::Counts;

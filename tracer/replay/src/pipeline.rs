@@ -5,6 +5,10 @@ use crate::replay::Replay;
 use wirelap_correlate::{Config, Correlator, DeliverySink, Snapshot};
 use wirelap_events::{Delivery, Nanos, Segment};
 use wirelap_process::Failure;
+use wirelap_session::notes::NotedFact;
+
+/// The most facts from notes before the first event; of a recording that tells more, the rest is not known.
+const MOST_FACTS: usize = 65_536;
 
 impl<F: Follower> Replay<F> {
     /// Performs a step of the correlator, and gives the deliveries that it completes to the follower.
@@ -55,6 +59,15 @@ impl<F: Follower> Replay<F> {
         snapshot
     }
 
+    /// Tells the correlator what a note says, once there is one.
+    pub(crate) fn tell(&mut self, fact: NotedFact) {
+        match &mut self.correlator {
+            Some(correlator) => fact.tell(correlator),
+            None if self.facts.len() < MOST_FACTS => self.facts.push(fact),
+            None => {}
+        }
+    }
+
     /// The correlator. It is made at the first use, when the notes at the beginning of a file have told its settings.
     pub(crate) fn correlator(&mut self) -> &mut Correlator {
         self.correlator.get_or_insert_with(|| {
@@ -63,7 +76,7 @@ impl<F: Follower> Replay<F> {
             let (packets_only, wall) = (self.packets_only, self.wall);
             let usual = Config::default();
             let hold = self.hold.unwrap_or_default().max(usual.hold);
-            Correlator::new(Config {
+            let mut correlator = Correlator::new(Config {
                 hold,
                 decode,
                 packets_only,
@@ -72,7 +85,10 @@ impl<F: Follower> Replay<F> {
                 topics: self.keeps_topics,
                 by: self.by.clone(),
                 ..usual
-            })
+            });
+            let facts = std::mem::take(&mut self.facts);
+            facts.into_iter().for_each(|fact| fact.tell(&mut correlator));
+            correlator
         })
     }
 }

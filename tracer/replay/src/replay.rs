@@ -16,7 +16,7 @@ use wirelap_process::{Failure, Outputs};
 use wirelap_recording::hosts::DuplicateCapture;
 use wirelap_recording::{BlockOrEntry, Entry, Recording};
 use wirelap_report::{HostClock, RunReport};
-use wirelap_session::notes::{self, RecordedNotes};
+use wirelap_session::notes::{self, NotedFact, RecordedNotes};
 
 /// How long a packet may be on its way to another host.
 pub const MAX_TRAVEL_TIME: Nanos = Nanos::from_millis(1_000);
@@ -34,6 +34,8 @@ pub struct Replay<F> {
     pub(crate) read: Arc<AtomicU64>,
     pub(crate) decode: Vec<(u16, String)>,
     pub(crate) correlator: Option<Correlator>,
+    /// What the correlator must know, from notes before there is one.
+    pub(crate) facts: Vec<NotedFact>,
     /// Complete deliveries that the follower has not got yet.
     pub(crate) ready: Vec<Delivery>,
     /// The notes of the recording.
@@ -80,6 +82,7 @@ impl<F: Follower> Replay<F> {
             read: Arc::default(),
             decode: decode.to_vec(),
             correlator: None,
+            facts: Vec::new(),
             ready: Vec::new(),
             recorded: RecordedNotes::default(),
             copy: None,
@@ -271,13 +274,13 @@ impl<F: Follower> Replay<F> {
                 self.copy = Some(copy);
             }
             Entry::Note(note) => {
-                if first || notes::is_last(*note) {
+                if first || notes::is_last(*note) || notes::is_of_place(*note) {
                     self.copy.iter_mut().for_each(|copy| copy.entry(entry));
                 }
-                if let Some(label) = self.recorded.take(*note)
-                    && first
+                if let Some(fact) = self.recorded.take(*note)
+                    && (first || !matches!(fact, NotedFact::Label(_)))
                 {
-                    self.correlator().add_label(label);
+                    self.tell(fact);
                 }
             }
         }

@@ -10,7 +10,7 @@ use wirelap_process::Failure;
 use wirelap_recording::Entry;
 use wirelap_recording::hosts::merge;
 use wirelap_recording::hosts::merge::What;
-use wirelap_session::notes::RecordedNotes;
+use wirelap_session::notes::{NotedFact, RecordedNotes};
 
 /// How many times the greatest error of a clock a packet may be on its way to another host.
 const TRIPS: u64 = 8;
@@ -41,9 +41,10 @@ impl<F: Follower> Replay<F> {
             }
             (number, Entry::Note(note)) => {
                 let notes = &mut recorded[file];
-                if let Some(mut label) = notes.take(*note).filter(|_| hosts.begins[file]) {
-                    label.pids.iter_mut().for_each(|pid| *pid = pid.on_host(number));
-                    self.correlator().add_label(label);
+                if let Some(fact) = notes.take(*note)
+                    && (hosts.begins[file] || !matches!(fact, NotedFact::Label(_)))
+                {
+                    self.tell(fact.on_host(number));
                 }
                 refuse_cut(&paths[file], notes.cut)
             }

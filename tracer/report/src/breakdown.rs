@@ -17,7 +17,7 @@ const NAME: usize = 40;
 /// Rows by what `--by` named.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Breakdown {
-    /// What the rows are told apart by, the outermost first: `topic`, `client`, `group`, `connection`, `process`, `host`, `protocol`, `broker`.
+    /// What the rows are told apart by, the outermost first: `topic`, `client`, `group`, `connection`, `process`, `container`, `host`, `protocol`, `broker`.
     pub by: Vec<String>,
     /// The rows, those with the most messages first.
     pub rows: Vec<BreakdownRow>,
@@ -157,6 +157,10 @@ fn unknown(by: &str) -> Option<&'static str> {
         }
         "process" => {
             "The process of some rows is not known: it is on another host, or only packets were captured."
+        }
+        "container" => {
+            "The container of some rows is not known: the process is on another host, had ended before its cgroup was read, or the \
+             recording does not tell."
         }
         _ => return None,
     })

@@ -1,11 +1,13 @@
 //! Conversions from the correlator's [`Snapshot`].
 
+use crate::container;
 use crate::run::RUN_SCHEMA;
 use crate::why::{Why, host};
 use crate::words;
 use crate::{
-    Breakdown, Environment, Latency, Messages, Pacing, Partial, Process, RunKind, RunReport,
-    RunResult, Scenario, Scheduling, SegmentRow, Throughput, TracerCost, Trust, UnixClients, View,
+    Breakdown, Container, Environment, Latency, Messages, NetworkNamespace, Pacing, Partial,
+    Process, RunKind, RunReport, RunResult, Scenario, Scheduling, SegmentRow, Throughput,
+    TracerCost, Trust, UnixClients, View,
 };
 use wirelap_correlate::{
     Counts, Group, Process as TracedProcess, Rate, Scheduling as TracedScheduling, SegmentStat,
@@ -137,6 +139,9 @@ impl From<&TracedProcess> for Process {
             cpu_share: process.cpu_share,
             rss_bytes: process.rss_bytes,
             scheduling: Scheduling::of(process.scheduling),
+            container: process.place.container().map(Container::from),
+            container_unknown: container::unknown(&process.place),
+            network_namespace: process.namespace.as_ref().map(NetworkNamespace::from),
             unix_clients: process.unix.clone().map(UnixClients::from),
         }
     }

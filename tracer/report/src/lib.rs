@@ -17,6 +17,7 @@
 //! | [`schema`] | the JSON Schemas, generated from the types |
 //! | [`footprint`] | memory and CPU time, idle and busy, and the size of a client program |
 //! | [`Partial`], [`Requests`] | messages that this host shows in part, and requests to another host |
+//! | [`place`] | where processes run |
 //! | [`trace`] | messages on a time line, for Perfetto and Chrome |
 //! | [`unknown`] | traffic that is not decoded |
 //! | [`words`] | the words of verdicts, doubts, notes and traffic that is not decoded |
@@ -28,6 +29,7 @@
 pub mod breakdown;
 pub mod bytes_table;
 mod clocks;
+mod container;
 pub mod distribution;
 pub mod doctor;
 pub mod doctor_table;
@@ -42,6 +44,7 @@ pub mod machine_key;
 mod machine_state;
 pub mod overhead;
 mod partial;
+pub mod place;
 mod process;
 mod reliability;
 pub mod repetition;
@@ -61,6 +64,7 @@ mod write;
 
 pub use breakdown::{Breakdown, BreakdownRow};
 pub use clocks::{ClockOffset, HostClock};
+pub use container::{Container, NetworkNamespace, Pod};
 pub use distribution::{Distribution, Samples};
 pub use doctor::{Capability, DoctorReport, Observation};
 pub use environment::Environment;

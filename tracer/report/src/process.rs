@@ -1,6 +1,7 @@
 //! The processes that took part in a result.
 
 use crate::Distribution;
+use crate::container::{Container, NetworkNamespace};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +24,15 @@ pub struct Process {
     /// How its threads were scheduled in the last repetition; absent if that was not traced.
     #[serde(default)]
     pub scheduling: Option<Scheduling>,
+    /// The container, pod or unit that it ran in; absent if that is not known, or was not read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Container>,
+    /// Why the container is not known: `ended` (the process had ended before its cgroup was read) or `refused` (it may not be read).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container_unknown: Option<String>,
+    /// The network namespace of its sockets, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network_namespace: Option<NetworkNamespace>,
     /// The Unix socket that it served clients on as well, at the end; their messages are in no figure. Absent where there is
     /// none, and in results of recordings, which do not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

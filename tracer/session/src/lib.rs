@@ -9,8 +9,9 @@
 //! | [`Commands`] | commands to a running session |
 //! | `thread` | its thread: events in, deliveries and snapshots out |
 //! | [`Sampling`], `windows`, `schedule` | when events are reported, and when the probes are attached |
-//! | [`notes`] | what a recording contains in addition to events |
+//! | [`notes`], `facts`, `place_notes` | what a recording contains in addition to events |
 //! | [`annotate`] | what became of messages, recorded beside their packets |
+//! | `places`, `container_names` | in which containers and network namespaces processes run |
 //! | `unix` | which processes also serve clients over Unix sockets |
 //! | [`machine`], [`environment`] | this machine, and the CPU time and memory that processes use |
 
@@ -21,11 +22,15 @@
 
 pub mod annotate;
 mod commands;
+mod container_names;
 pub mod environment;
+mod facts;
 pub mod listening;
 pub mod machine;
 pub mod meter;
 pub mod notes;
+mod place_notes;
+mod places;
 mod preflight;
 mod sampling;
 mod schedule;

@@ -1,18 +1,19 @@
 //! The notes of a recording: what is written into it in addition to events, and read from it again.
 //!
 //! The subjects of notes: `environment`, `payload` and `decode` at the beginning of each file; `label` where a row was
-//! named; `end`, the time of the last snapshot, and the `report part`s at the end; `dump`, why a flight recorder wrote the file.
+//! named; `process`, what a process runs in, and `namespace`, the network namespace of wirelap; `end`, the time of the last snapshot, and the `report part`s at the end; `dump`, why a flight recorder wrote the file.
 
 use crate::annotate;
 use crate::environment;
+pub use crate::facts::NotedFact;
 use crate::machine;
 use crate::settings::KeepSettings;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::fs;
 use std::io;
 use std::path::Path;
 use wirelap_correlate::Label;
-use wirelap_events::{IfIndex, Nanos, NetNs, Pid};
+use wirelap_events::{IfIndex, Nanos, NetNs};
 use wirelap_process::Failure;
 use wirelap_process::outputs::{self, Outputs};
 use wirelap_process::remedy;
@@ -89,6 +90,11 @@ pub fn note_label(recorder: &mut Recorder, label: &Label) {
 /// Whether a note belongs to the end of a recording.
 pub fn is_last(note: Note<'_>) -> bool {
     matches!(note.subject, "dump" | "end" | "report" | "report part")
+}
+
+/// Whether a note tells where processes run, of processes that may be in no earlier file.
+pub fn is_of_place(note: Note<'_>) -> bool {
+    matches!(note.subject, "process" | "namespace")
 }
 
 /// Writes the note of the last snapshot's time.
@@ -192,8 +198,8 @@ pub struct RecordedNotes {
 }
 
 impl RecordedNotes {
-    /// Reads a note. Returns the row that it names, if it names one.
-    pub fn take(&mut self, note: Note<'_>) -> Option<Label> {
+    /// Reads a note. Returns what the correlator must know of it.
+    pub fn take(&mut self, note: Note<'_>) -> Option<NotedFact> {
         match note.subject {
             "payload" => self.cut = note.text != PAYLOAD_KEPT,
             "environment" => self.environment = serde_json::from_str(note.text).ok(),
@@ -207,31 +213,22 @@ impl RecordedNotes {
             "report part" if self.parts.len() < MAX_REPORT_BYTES => self.parts.push_str(note.text),
             // The first versions of the format have the report in one note.
             "report" => self.report = serde_json::from_str(note.text).ok(),
-            "label" => return label(&serde_json::from_str(note.text).ok()?),
-            _ => {}
+            _ => return NotedFact::read(note),
         }
         None
     }
 }
 
-fn label(text: &Value) -> Option<Label> {
-    let numbers =
-        |name: &str| text[name].as_array().into_iter().flatten().filter_map(Value::as_u64);
-    Some(Label {
-        name: text["name"].as_str()?.to_owned(),
-        broker: text["broker"].as_str().map(str::to_owned),
-        ports: numbers("ports").filter_map(|port| u16::try_from(port).ok()).collect(),
-        pids: numbers("pids").filter_map(|pid| u32::try_from(pid).ok()).map(Pid).collect(),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::place_notes::{PlaceNotes, note_own_namespace, note_process};
+    use wirelap_correlate::{CgroupRead, ContainerNames};
+    use wirelap_events::Pid;
     use wirelap_report::from_snapshot::run_report;
 
     #[test]
-    fn a_label_is_read_as_it_was_written() {
+    fn notes_are_read_as_they_were_written() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.pcapng");
         let settings = Settings { payload: true, ..Settings::default() };
@@ -249,6 +246,12 @@ mod tests {
             pids: vec![Pid(7)],
         };
         note_label(&mut recorder, &label);
+        let cgroup = CgroupRead::Text("0::/system.slice/a.service\n".into());
+        let names = ContainerNames { network: Some("blue".into()), ..ContainerNames::default() };
+        let mut places = PlaceNotes { recorder: Some(&mut recorder), kept: None };
+        note_process(&mut places, (Pid(8), &cgroup, &names), 1);
+        note_process(&mut places, (Pid(9), &CgroupRead::Refused, &names), 9_999);
+        note_own_namespace(&mut places, NetNs(5));
         note_end(&mut recorder, Nanos(99));
         let report = RunReport {
             notes: vec!["a note".into()],
@@ -259,13 +262,21 @@ mod tests {
         let file = wirelap_recording::open(&path).unwrap();
         let mut recording = wirelap_recording::Recording::new(file).unwrap();
         let mut told = RecordedNotes::default();
-        let mut labels = Vec::new();
+        let mut facts = Vec::new();
         while let Some(entry) = recording.next() {
             let wirelap_recording::Entry::Note(note) = entry else { panic!("{entry:?}") };
-            labels.extend(told.take(note));
+            facts.extend(told.take(note));
         }
         assert!(recording.problems().is_empty());
-        assert_eq!(labels, [label]);
+        assert_eq!(
+            facts,
+            [
+                NotedFact::Label(label),
+                NotedFact::Process(Pid(8), cgroup, names.clone()),
+                NotedFact::Process(Pid(9), CgroupRead::Refused, names),
+                NotedFact::OwnNamespace(NetNs(5)),
+            ]
+        );
         assert_eq!((told.cut, told.end, &told.decode[..]), (false, Some(Nanos(99)), &decode[..]));
         assert_eq!(told.environment, Some(environment));
         assert_eq!(told.report, Some(report));

@@ -5,6 +5,8 @@ use crate::commands::SessionCommand;
 use crate::machine;
 use crate::meter::Meter;
 use crate::notes;
+use crate::place_notes::PlaceNotes;
+use crate::places::PlaceReader;
 use crate::sampling::Sampling;
 use crate::schedule::{Alternation, TracingPhase};
 use crate::unix::UnixServers;
@@ -67,6 +69,7 @@ pub struct SessionThread<S> {
     pub meter: Option<Meter>,
     pub meters: HashMap<u32, Meter>,
     pub unix: UnixServers,
+    pub places: PlaceReader,
     pub windows: Option<SamplingWindows>,
     pub alternation: Option<Alternation>,
     pub drain: bool,
@@ -258,6 +261,8 @@ impl<S: DeliverySink> SessionThread<S> {
             kept.tick(until);
         }
         self.complete(Some(until));
+        let mut notes = PlaceNotes { recorder: self.recorder.as_mut(), kept: self.kept.as_mut() };
+        self.places.meet(&mut self.correlator, &mut notes);
     }
 
     /// Completes the deliveries up to a time, or all of them.
@@ -278,6 +283,7 @@ impl<S: DeliverySink> SessionThread<S> {
     /// The correlator's snapshot, completed with lost events, the tracer's cost, and the usage of processes.
     fn snapshot(&mut self) -> Snapshot {
         let mut snapshot = self.correlator.snapshot(machine::now());
+        self.read_places_again(&snapshot);
         self.count_probes(&mut snapshot.trust);
         snapshot.trust.tracer = self.own_cost();
         let mut meters = std::mem::take(&mut self.meters);
@@ -295,6 +301,14 @@ impl<S: DeliverySink> SessionThread<S> {
         self.meters = meters;
         snapshot.groups.iter_mut().for_each(Group::check_verdicts);
         snapshot
+    }
+
+    /// Reads again where the processes of a snapshot run, which the next one shows.
+    fn read_places_again(&mut self, snapshot: &Snapshot) {
+        let processes = snapshot.groups.iter().flat_map(|group| &group.processes);
+        let mut notes = PlaceNotes { recorder: self.recorder.as_mut(), kept: self.kept.as_mut() };
+        let pids = processes.map(|process| process.pid);
+        self.places.refresh(pids, &mut self.correlator, &mut notes);
     }
 
     /// What each probe has lost and filtered, by its own counters.

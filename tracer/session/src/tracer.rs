@@ -6,6 +6,7 @@ use crate::listening;
 use crate::machine::wall_offset;
 use crate::meter::Meter;
 use crate::notes;
+use crate::places::PlaceReader;
 use crate::preflight::needs_root;
 use crate::settings::{AttachLater, SessionSettings};
 use crate::thread::{Findings, SessionThread};
@@ -70,6 +71,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             latest: Arc::clone(&latest),
             meter: Meter::start(std::process::id()),
             unix: UnixServers::default(),
+            places: PlaceReader::default(),
             meters: HashMap::new(),
             windows: None,
             alternation: None,

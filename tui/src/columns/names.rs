@@ -19,7 +19,13 @@ pub fn matches(group: &Group, text: &str) -> bool {
     wanted.is_empty()
         || has(&name(group))
         || has(&verdicts::cell(&group.why))
-        || group.processes.iter().any(|process| has(&process.comm) || has(&process.role))
+        || group.processes.iter().any(|process| {
+            let place = process.place.container();
+            has(&process.comm)
+                || has(&process.role)
+                || place.is_some_and(|found| has(&found.label()))
+                || process.namespace.as_ref().is_some_and(|one| has(&one.label()))
+        })
 }
 
 /// The row's name, with a mark before it if the row is reduced or unusable.

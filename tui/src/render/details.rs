@@ -209,7 +209,10 @@ fn process(process: &Process) -> String {
     let scheduling = scheduling(&process.scheduling);
     let usage = text::unbroken(&usage);
     let unix = process.unix.as_ref().map(unix_clients).unwrap_or_default();
-    format!("{} {} ({}): {usage}{scheduling}{unix}", process.role, process.comm, process.pid.0)
+    let place = wirelap_report::Process::from(process).runs_in();
+    let place = place.map(|place| format!(", in {}", text::clean(&place))).unwrap_or_default();
+    let (role, comm, pid) = (&process.role, &process.comm, process.pid.0);
+    format!("{role} {comm} ({pid}): {usage}{place}{scheduling}{unix}")
 }
 
 /// Says that a process has clients whose messages are in no figure.

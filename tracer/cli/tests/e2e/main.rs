@@ -7,6 +7,7 @@ mod apart;
 mod bench;
 mod bytes;
 mod clients;
+mod containers;
 mod crowd;
 mod failures;
 mod faults;

@@ -5,7 +5,7 @@ pub const MAX_NESTED: usize = 4;
 
 /// What rows can be told apart by.
 ///
-/// Client, group, connection, process and host are those of the publisher for a message that is sent, and those of the subscriber for one
+/// Client, group, connection, process, container and host are those of the publisher for a message that is sent, and those of the subscriber for one
 /// that is delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dimension {
@@ -19,6 +19,8 @@ pub enum Dimension {
     Connection,
     /// The process.
     Process,
+    /// What the process runs in: its container, pod or unit.
+    Container,
     /// The IP address.
     Host,
     /// The protocol, or the middleware's name.
@@ -29,12 +31,13 @@ pub enum Dimension {
 
 impl Dimension {
     /// Every dimension.
-    pub const ALL: [Dimension; 8] = [
+    pub const ALL: [Dimension; 9] = [
         Dimension::Topic,
         Dimension::Client,
         Dimension::Group,
         Dimension::Connection,
         Dimension::Process,
+        Dimension::Container,
         Dimension::Host,
         Dimension::Protocol,
         Dimension::Broker,
@@ -48,6 +51,7 @@ impl Dimension {
             Dimension::Group => "group",
             Dimension::Connection => "connection",
             Dimension::Process => "process",
+            Dimension::Container => "container",
             Dimension::Host => "host",
             Dimension::Protocol => "protocol",
             Dimension::Broker => "broker",

@@ -1,4 +1,4 @@
-//! Rows by topic, client, group, connection, process, host, protocol or broker, nested if more than one is named.
+//! Rows by topic, client, group, connection, process, container, host, protocol or broker, nested if more than one is named.
 //!
 //! | module | what |
 //! |---|---|

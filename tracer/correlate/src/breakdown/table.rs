@@ -141,7 +141,10 @@ impl BreakdownTable {
                     ReaderGroup::Unknown => UNKNOWN,
                 },
                 Dimension::Connection => end.flow.0 >> 1,
-                Dimension::Process => end.pid.map_or(UNKNOWN, |pid| u64::from(pid.0)),
+                // What a process runs in may become known later, so rows of one container are put together in a snapshot.
+                Dimension::Process | Dimension::Container => {
+                    end.pid.map_or(UNKNOWN, |pid| u64::from(pid.0))
+                }
                 Dimension::Host => self.host(end.addresses[0].ip()),
                 Dimension::Protocol | Dimension::Broker => u64::from(group.0),
             };

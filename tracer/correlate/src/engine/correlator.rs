@@ -8,12 +8,13 @@ use super::host::HostState;
 use super::picture::{Picture, broker_of};
 use super::sink::DeliverySink;
 use crate::config::{Config, Label};
+use crate::containers::{CgroupRead, ContainerNames};
 use crate::ids::Direction;
 use crate::view::Snapshot;
 use crate::why::{Evidence, Overdue};
 use std::sync::Arc;
 use wirelap_events::{
-    Body, Comm, Cpu, Event, FlowRange, GroupId, Nanos, Pid, SocketId, TopicId, Wake,
+    Body, Comm, Cpu, Event, FlowRange, GroupId, Nanos, NetNs, Pid, SocketId, TopicId, Wake,
 };
 
 /// Between two ticks of [`Correlator::take`].
@@ -155,12 +156,14 @@ impl Correlator {
         self.ticked = self.coverage.now();
         self.settle(out, false);
         self.conversations.sweep(self.ticked, &mut self.accounts);
+        self.see_arrivals();
     }
 
     /// Hands out everything that is still open, as far as it is known. For the end of a run.
     pub fn finish(&mut self, out: &mut dyn DeliverySink) {
         let overdue = self.deliveries.overdue(self.coverage.now(), self.observed());
         self.overdue_at_end = Some(overdue);
+        self.see_arrivals();
         for conversation in self.conversations.flows_mut().iter_mut() {
             conversation.give_up_guesses();
             self.accounts.totals.hide(conversation.take_hidden());
@@ -226,6 +229,30 @@ impl Correlator {
     /// ([`wirelap_events::Body::State`]).
     pub fn holding(&self, now: Nanos) -> Vec<Pid> {
         self.deliveries.holding(now, self.observed())
+    }
+
+    /// At most so many of the processes that came into view since the last calls, with the network namespace of a socket of each. The
+    /// caller may read where they run.
+    pub fn newcomers(&mut self, most: usize) -> Vec<(Pid, NetNs)> {
+        self.see_arrivals();
+        self.host.places_mut().take_newcomers(most)
+    }
+
+    /// What came of reading a process's cgroup, and the names that files give its container and network namespace. Returns whether that
+    /// tells something new.
+    pub fn locate(&mut self, pid: Pid, read: &CgroupRead, names: &ContainerNames) -> bool {
+        self.host.places_mut().put(pid, read, names)
+    }
+
+    /// The caller is in this network namespace.
+    pub fn note_own_namespace(&mut self, own: NetNs) {
+        self.host.places_mut().note_own_namespace(own);
+    }
+
+    fn see_arrivals(&mut self) {
+        for (pid, netns) in self.conversations.sockets_mut().take_arrived() {
+            self.host.places_mut().arrive(pid, netns);
+        }
     }
 
     /// Names a row from now on.

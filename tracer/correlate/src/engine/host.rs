@@ -1,5 +1,6 @@
-//! What is seen of this host: its threads, its processes and their CPU quotas.
+//! What is seen of this host: its threads, its processes, where they run, and their CPU quotas.
 
+use crate::containers::Places;
 use crate::threads::{ProcessStates, Processes, Quotas, Schedules, Threads};
 use wirelap_events::{Cpu, Nanos, Quota, ThreadState, Wake};
 
@@ -12,6 +13,8 @@ pub struct HostState {
     states: ProcessStates,
     /// CPU quotas that were used up.
     quotas: Quotas,
+    /// Where processes run.
+    places: Places,
 }
 
 impl HostState {
@@ -22,6 +25,7 @@ impl HostState {
             processes: Processes::default(),
             states: ProcessStates::default(),
             quotas: Quotas::default(),
+            places: Places::default(),
         }
     }
 
@@ -59,6 +63,16 @@ impl HostState {
     /// CPU quotas that were used up.
     pub fn quotas(&self) -> &Quotas {
         &self.quotas
+    }
+
+    /// Where processes run.
+    pub fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// Where processes run, to be completed.
+    pub fn places_mut(&mut self) -> &mut Places {
+        &mut self.places
     }
 
     /// What threads did, and when their processes had no CPU quota.

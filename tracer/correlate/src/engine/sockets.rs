@@ -24,6 +24,9 @@ const CALLS: usize = 8;
 /// The newest datagrams of a socket, among which one is that came in and is ready now.
 const NEWEST: usize = 64;
 
+/// Processes that came into view between two ticks; where those beyond run is not read.
+const ARRIVED: usize = 4096;
+
 /// A read of which it is not known what it took.
 #[derive(Clone, Debug)]
 pub struct UnresolvedRead {
@@ -149,6 +152,8 @@ pub struct Sockets {
     names: FxHashMap<Pid, Comm>,
     /// Processes whose name is not known yet.
     nameless: Vec<Pid>,
+    /// Processes that came into view, with the namespace of their socket, since these were taken.
+    arrived: Vec<(Pid, NetNs)>,
     /// Counts what was learned about owners.
     pub learned: u64,
 }
@@ -180,8 +185,22 @@ impl Sockets {
         }
         self.learned.grow(1);
         if pid != Pid(0) && self.names.len() < LIMIT {
-            self.names.insert(pid, socket.comm);
+            // A process of another name has the number of one that has ended, or has begun another program.
+            if self.names.insert(pid, socket.comm) != Some(socket.comm) {
+                self.arrive(pid, socket.netns);
+            }
         }
+    }
+
+    fn arrive(&mut self, pid: Pid, netns: NetNs) {
+        if self.arrived.len() < ARRIVED {
+            self.arrived.push((pid, netns));
+        }
+    }
+
+    /// The processes that came into view since the last call, with the namespace of a socket of each.
+    pub fn take_arrived(&mut self) -> Vec<(Pid, NetNs)> {
+        std::mem::take(&mut self.arrived)
     }
 
     /// Whether this socket is known and open: what announces it once more says nothing new.
@@ -207,8 +226,12 @@ impl Sockets {
             entry.handed.grow(u8::from(entry.pid != Pid(0)));
             entry.pid = task.pid;
             self.learned.grow(1);
-            if !self.names.contains_key(&task.pid) && self.nameless.len() < CALLS * CALLS {
-                self.nameless.push(task.pid);
+            let netns = entry.netns;
+            if !self.names.contains_key(&task.pid) {
+                self.arrive(task.pid, netns);
+                if self.nameless.len() < CALLS * CALLS {
+                    self.nameless.push(task.pid);
+                }
             }
         }
     }

@@ -5,6 +5,7 @@ pub use crate::breakdown::{Breakdown, BreakdownRow, Dimension};
 pub use crate::bytes::{
     Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
 };
+pub use crate::containers::{Container, ContainerKind, NetworkNamespace, Place, Pod};
 pub use crate::rows::Counts;
 pub use crate::stats::{
     HISTORY_SECONDS, HistoryPoint, PartialFigures, PartialView, Rate, SegmentStat, Summary,
@@ -115,6 +116,10 @@ pub struct Process {
     pub ended: bool,
     /// What its threads' scheduling was like.
     pub scheduling: Scheduling,
+    /// Its container, pod or unit.
+    pub place: Place,
+    /// The network namespace of its sockets, if that is known.
+    pub namespace: Option<NetworkNamespace>,
     /// The Unix socket that it serves clients on as well; their messages are not followed.
     pub unix: Option<UnixClients>,
 }

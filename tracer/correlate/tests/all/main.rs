@@ -1,6 +1,7 @@
 //! Scenarios: events as the kernel would send them, and exactly what must come out.
 
 mod brokered;
+mod containers;
 mod dds;
 mod extremes;
 mod fan;

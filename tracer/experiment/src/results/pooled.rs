@@ -206,6 +206,7 @@ fn processes(all: &[&Repetition]) -> Vec<Process> {
             rss_bytes: of_role(&part.role).into_iter().filter_map(|part| part.rss_bytes).max(),
             scheduling: part.scheduling,
             unix_clients: part.unix_clients.clone(),
+            ..Process::default()
         }
     };
     all.last().into_iter().flat_map(|last| &last.processes).map(process).collect()

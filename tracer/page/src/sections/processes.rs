@@ -26,6 +26,9 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
         Some(html! {
             @if !processes.is_empty() { (table(subject).render()) }
             @for process in processes {
+                @if let Some(place) = process.runs_in() {
+                    p { (process.name) " (pid " (process.pid) ") ran in " (place) "." }
+                }
                 @if let Some(unix) = &process.unix_clients {
                     p {
                         (process.name) " also serves " (exact(unix.connections)) " connections on the Unix socket "

@@ -47,7 +47,7 @@ pub use common::{Common, Sides, common};
 pub use merge::merge;
 pub use own::own_addresses;
 pub use places::Places;
-pub use renumber::netns_on;
+pub use renumber::{namespace_on, netns_on};
 pub use survey::{Addresses, Survey};
 pub use tree::{Chain, Link, tree};
 pub use twice::{DuplicateCapture, is_twice};

@@ -15,6 +15,11 @@ pub fn netns_on(host: u8) -> NetNs {
     NetNs(Renumbering::of(host).netns)
 }
 
+/// A network namespace of a host, as its events have it where those of several hosts are put together.
+pub fn namespace_on(host: u8, netns: NetNs) -> NetNs {
+    NetNs(netns.0 ^ Renumbering::of(host).netns)
+}
+
 /// Numbers that one host gives by itself, as those of the `number`th host: 1 for the first, which keeps them.
 #[derive(Clone, Copy, Debug)]
 pub struct Renumbering {

@@ -1,6 +1,7 @@
 //! The newest events, kept in memory as the bytes of files that can be read: for what is written once it matters.
 
 use super::encoder::Encoder;
+use crate::record::Note;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wirelap_events::{Body, Event, Nanos, Saturate};
@@ -126,6 +127,15 @@ impl KeptEvents {
         }
         if self.is_full() {
             self.end_part();
+        }
+    }
+
+    /// Takes a note, which each part repeats if `is_repeated`.
+    pub fn note(&mut self, note: Note<'_>, is_repeated: bool) {
+        if is_repeated {
+            self.encoder.standing_note(note);
+        } else if !self.is_paused {
+            self.encoder.note(note);
         }
     }
 

@@ -31,6 +31,7 @@ fn line(process: &Process, participants: &Participants<'_>) -> Option<String> {
     parts.extend(process.cpu_share.map(|share| format!("{} of a CPU", percent(share))));
     parts.extend(process.rss_bytes.map(|bytes| human::bytes(bytes as f64)));
     parts.extend(process.scheduling.as_ref().map(scheduling));
+    parts.extend(process.runs_in().map(|place| format!("runs in {place}")));
     parts.extend(process.unix_clients.as_ref().map(unix_clients));
     let Process { pid, host, ref name, .. } = *process;
     let task = Task { pid, tid: 0, host, name: name.clone() };

@@ -4,7 +4,7 @@ use super::connections;
 use super::trust_line::trust_line;
 use crate::grid::hang;
 use crate::{Pacing, Reliability, RunResult, SegmentRow};
-use crate::{bytes_table, explain, footprint, human, partial};
+use crate::{bytes_table, explain, footprint, human, partial, place};
 
 /// How far a result can be trusted, where its time and its bytes went, why, and notes.
 pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> String {
@@ -35,6 +35,9 @@ pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> Stri
     }
     if let Some(line) = footprint::line(result) {
         out.push_str(&hang("  processes: ", &line));
+    }
+    if let Some(line) = place::line(result) {
+        out.push_str(&hang("  where: ", &line));
     }
     if let Some(size) = footprint::size(result) {
         out.push_str(&hang("  client program: ", &size));

@@ -171,6 +171,7 @@ pub fn tcp() -> RunResult {
                 migrations: 1,
             }),
             unix_clients: None,
+            ..Process::default()
         }],
         trust: trust(0),
         ground_truth: Some(GroundTruth {

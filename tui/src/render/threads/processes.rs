@@ -58,6 +58,9 @@ fn write_process(page: &mut Page, process: &Process, wide: bool) {
         }
     }
     page.row(cells, String::new());
+    if let Some(place) = wirelap_report::Process::from(process).runs_in() {
+        page.say(&" ".repeat(12), &format!("in {}", text::clean(&place)), page.theme.dim());
+    }
     if !wide && traced {
         let [waits, sleeps, migrations] = more.map(|cell| text::unbroken(&cell));
         let what = format!("waited {waits}×, slept {sleeps}×, migrated {migrations}×");

@@ -68,6 +68,7 @@ impl Picture<'_> {
                 Some(name) => format!("{name} ({})", Pid(id).number()),
                 None => Pid(id).number().to_string(),
             }),
+            Dimension::Container => self.seen.host.places().label(Pid(id)),
             Dimension::Host => {
                 let index = usize::try_from(number).unwrap_or(usize::MAX);
                 table.hosts.get(index).map(ToString::to_string)

@@ -133,32 +133,6 @@ impl Picture<'_> {
         }
     }
 
-    /// Rows of several brokers of one name get their ports into the name, and, behind the same port, their processes.
-    fn tell_brokers_apart(&self, groups: &mut [Group]) {
-        let row =
-            |group: &Group| self.accounts.rows.get(group.id).filter(|row| !row.has_told_name());
-        for with_process in [false, true] {
-            let names: Vec<_> = groups
-                .iter()
-                .map(|group| (group.middleware.clone(), group.broker.clone()))
-                .collect();
-            for (index, group) in groups.iter_mut().enumerate() {
-                let same = names.iter().filter(|name| **name == names[index]).count();
-                let Some(row) = row(group).filter(|_| same > 1) else {
-                    continue;
-                };
-                let more = match (with_process, group.endpoint, row.server) {
-                    (false, Some(endpoint), _) => format!(":{}", endpoint.port()),
-                    (true, _, Some(pid)) => format!(" (pid {})", pid.0),
-                    _ => continue,
-                };
-                if let Some(broker) = &mut group.broker {
-                    broker.push_str(&more);
-                }
-            }
-        }
-    }
-
     fn processes(&self, row: &Row) -> Vec<Process> {
         let mut all: Vec<_> = row
             .roles
@@ -171,6 +145,8 @@ impl Picture<'_> {
                 rss_bytes: None,
                 ended: false,
                 unix: None,
+                place: self.seen.host.places().of(pid),
+                namespace: self.seen.host.places().namespace_of(pid),
                 scheduling: self.seen.host.processes().of(pid),
             })
             .collect();

@@ -1,5 +1,6 @@
 //! The picture of the moment: what the other parts know, put together.
 
+mod apart;
 mod breakdown;
 mod build;
 mod evidence;

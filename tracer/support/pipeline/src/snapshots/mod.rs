@@ -245,6 +245,7 @@ fn processes(shape: &Shape, id: u32) -> Vec<Process> {
             migrations: 3,
         },
         unix: None,
+        ..Process::default()
     };
     let mut processes = vec![named("publisher", "wirelap-workloa", 4_000 + id * 10)];
     processes.extend(shape.broker.map(|broker| named("broker", broker, 4_001 + id * 10)));

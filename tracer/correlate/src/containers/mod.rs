@@ -1,0 +1,19 @@
+//! Where processes run: their container, pod or unit by the path of their cgroup, and their network namespace.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`Container`] | what a cgroup's path says |
+//! | `path` | the text of `/proc/PID/cgroup` → [`Container`] |
+//! | `layout` | a directory of such a path → what it is |
+//! | `unit` | the names of systemd's units |
+//! | `places` | where each process runs, as far as the caller has read it |
+
+mod container;
+mod layout;
+mod path;
+mod places;
+mod unit;
+
+pub use container::{Container, ContainerKind, Pod};
+pub use path::container_of;
+pub use places::{CgroupRead, ContainerNames, NetworkNamespace, Place, Places};

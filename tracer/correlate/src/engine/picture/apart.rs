@@ -1,0 +1,63 @@
+//! What is added to the names of brokers that would otherwise be called the same.
+
+use super::Picture;
+use crate::rows::Row;
+use crate::view::Group;
+
+/// What tells brokers of one name apart, the most telling first. Each is tried only for names that are still the same.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    /// The container that it runs in.
+    Container,
+    Port,
+    /// The network namespace, where two may serve at one address.
+    Namespace,
+    Process,
+}
+
+impl Picture<'_> {
+    /// Rows of several brokers of one name get more into the name.
+    pub(super) fn tell_brokers_apart(&self, groups: &mut [Group]) {
+        for mark in [Mark::Container, Mark::Port, Mark::Namespace, Mark::Process] {
+            let names: Vec<_> = groups
+                .iter()
+                .map(|group| (group.middleware.clone(), group.broker.clone()))
+                .collect();
+            let marks: Vec<Option<String>> =
+                groups.iter().map(|group| self.mark_of(group, mark)).collect();
+            for (index, group) in groups.iter_mut().enumerate() {
+                let same = || (0..names.len()).filter(|&other| names[other] == names[index]);
+                // Ports and processes are worth knowing even where they are the same, or not known, for some.
+                let is_worth_it = matches!(mark, Mark::Port | Mark::Process)
+                    || same().any(|other| marks[other] != marks[index]);
+                if let (Some(broker), Some(mark)) = (&mut group.broker, &marks[index])
+                    && same().count() > 1
+                    && is_worth_it
+                {
+                    broker.push_str(mark);
+                }
+            }
+        }
+    }
+
+    /// What would be added to the name of a row's broker; `None` if that is not known, or the caller has named the row.
+    fn mark_of(&self, group: &Group, mark: Mark) -> Option<String> {
+        let row = self.accounts.rows.get(group.id).filter(|row| !row.has_told_name())?;
+        match mark {
+            Mark::Container => self.container_mark(row),
+            Mark::Port => group.endpoint.map(|endpoint| format!(":{}", endpoint.port())),
+            Mark::Namespace => self.namespace_mark(row),
+            Mark::Process => row.server.map(|pid| format!(" (pid {})", pid.0)),
+        }
+    }
+
+    fn container_mark(&self, row: &Row) -> Option<String> {
+        let container = self.seen.host.places().container(row.server?)?;
+        container.short().map(|name| format!(" ({name})"))
+    }
+
+    fn namespace_mark(&self, row: &Row) -> Option<String> {
+        let namespace = self.seen.host.places().namespace_of(row.server?)?;
+        (!namespace.is_own).then(|| format!(" (netns {})", namespace.label()))
+    }
+}

@@ -1,0 +1,90 @@
+//! What notes of a recording say that the correlator must know.
+
+use serde_json::Value;
+use wirelap_correlate::{CgroupRead, ContainerNames, Correlator, Label};
+use wirelap_events::{NetNs, Pid};
+use wirelap_recording::Note;
+use wirelap_recording::hosts::namespace_on;
+
+/// What a note says that the correlator must know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NotedFact {
+    /// A row is named.
+    Label(Label),
+    /// What a process runs in.
+    Process(Pid, CgroupRead, ContainerNames),
+    /// The network namespace that wirelap was in.
+    OwnNamespace(NetNs),
+}
+
+impl NotedFact {
+    /// What a note says; `None` if it says something else, or is not as it was written.
+    pub fn read(note: Note<'_>) -> Option<NotedFact> {
+        let read: fn(&Value) -> Option<NotedFact> = match note.subject {
+            "label" => |text| label(text).map(NotedFact::Label),
+            "process" => process,
+            "namespace" => own_namespace,
+            _ => return None,
+        };
+        read(&serde_json::from_str(note.text).ok()?)
+    }
+
+    /// Tells the correlator.
+    pub fn tell(self, correlator: &mut Correlator) {
+        match self {
+            NotedFact::Label(label) => correlator.add_label(label),
+            NotedFact::Process(pid, read, names) => {
+                correlator.locate(pid, &read, &names);
+            }
+            NotedFact::OwnNamespace(own) => correlator.note_own_namespace(own),
+        }
+    }
+
+    /// The fact with the numbers that the `number`th host has where several are put together.
+    #[must_use]
+    pub fn on_host(self, number: u8) -> NotedFact {
+        match self {
+            NotedFact::Label(mut label) => {
+                label.pids.iter_mut().for_each(|pid| *pid = pid.on_host(number));
+                NotedFact::Label(label)
+            }
+            NotedFact::Process(pid, read, names) => {
+                NotedFact::Process(pid.on_host(number), read, names)
+            }
+            NotedFact::OwnNamespace(own) => NotedFact::OwnNamespace(namespace_on(number, own)),
+        }
+    }
+}
+
+fn label(text: &Value) -> Option<Label> {
+    let numbers =
+        |name: &str| text[name].as_array().into_iter().flatten().filter_map(Value::as_u64);
+    Some(Label {
+        name: text["name"].as_str()?.to_owned(),
+        broker: text["broker"].as_str().map(str::to_owned),
+        ports: numbers("ports").filter_map(|port| u16::try_from(port).ok()).collect(),
+        pids: numbers("pids").filter_map(|pid| u32::try_from(pid).ok()).map(Pid).collect(),
+    })
+}
+
+fn process(text: &Value) -> Option<NotedFact> {
+    let pid = Pid(u32::try_from(text["pid"].as_u64()?).ok()?);
+    let read = match (text["cgroup"].as_str(), text["why"].as_str()) {
+        (Some(cgroup), _) => CgroupRead::Text(cgroup.to_owned()),
+        (None, Some("refused")) => CgroupRead::Refused,
+        (None, _) => CgroupRead::Ended,
+    };
+    let name = |name: &str| text[name].as_str().map(str::to_owned);
+    let names = ContainerNames {
+        container: name("name"),
+        pod: name("pod"),
+        namespace: name("namespace"),
+        network: name("network"),
+    };
+    Some(NotedFact::Process(pid, read, names))
+}
+
+fn own_namespace(number: &Value) -> Option<NotedFact> {
+    let own = u32::try_from(number.as_u64()?).ok()?;
+    Some(NotedFact::OwnNamespace(NetNs(own)))
+}

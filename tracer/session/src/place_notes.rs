@@ -1,0 +1,57 @@
+//! The notes of where processes run.
+
+use serde_json::json;
+use wirelap_correlate::{CgroupRead, ContainerNames};
+use wirelap_events::{NetNs, Pid};
+use wirelap_recording::{KeptEvents, Note, Recorder};
+
+/// Who is told where processes run, beside the correlator: a recording, and what is kept in memory.
+pub struct PlaceNotes<'a> {
+    pub recorder: Option<&'a mut Recorder>,
+    pub kept: Option<&'a mut KeptEvents>,
+}
+
+/// The most processes whose notes each file of a recording repeats; those of others are in one file.
+const REPEATED_PROCESSES: usize = 1_024;
+
+/// Writes the note of what a process runs in, the `number`th of such notes.
+pub fn note_process(
+    notes: &mut PlaceNotes<'_>,
+    (pid, read, names): (Pid, &CgroupRead, &ContainerNames),
+    number: usize,
+) {
+    let cgroup = match read {
+        CgroupRead::Text(text) => Some(text),
+        CgroupRead::Ended | CgroupRead::Refused => None,
+    };
+    let why = match read {
+        CgroupRead::Ended => Some("ended"),
+        CgroupRead::Refused => Some("refused"),
+        CgroupRead::Text(_) => None,
+    };
+    let ContainerNames { container, pod, namespace, network } = names;
+    let text = json!({
+        "pid": pid.0, "cgroup": cgroup, "why": why, "name": container, "pod": pod, "namespace": namespace,
+        "network": network,
+    });
+    note_place(notes, "process", &text.to_string(), number <= REPEATED_PROCESSES);
+}
+
+/// Writes the note of the network namespace that wirelap is in.
+pub fn note_own_namespace(notes: &mut PlaceNotes<'_>, own: NetNs) {
+    note_place(notes, "namespace", &own.0.to_string(), true);
+}
+
+fn note_place(notes: &mut PlaceNotes<'_>, subject: &str, text: &str, is_repeated: bool) {
+    let note = Note { subject, text };
+    if let Some(recorder) = notes.recorder.as_deref_mut() {
+        if is_repeated {
+            recorder.standing_note(note);
+        } else {
+            recorder.note(note);
+        }
+    }
+    if let Some(kept) = notes.kept.as_deref_mut() {
+        kept.note(note, is_repeated);
+    }
+}
