@@ -165,7 +165,7 @@ impl FilterArgs {
 /// Rows by topic, client and so on.
 #[derive(Clone, Debug, Default, Args)]
 pub struct BreakdownArgs {
-    /// Also list the messages by topic, client, connection, process, container (or pod, or unit), host, protocol or broker; up to four,
+    /// Also list the messages by topic, client, group, connection, process, container (pod, unit), host, protocol or broker; up to four,
     /// separated by commas, are nested. Client, connection, process, container and host are those of the publisher for what is sent, and
     /// those of the subscriber for what is delivered
     #[arg(long, value_name = "WHAT,…", value_delimiter = ',', value_parser = quantity::dimension)]

@@ -47,8 +47,10 @@ fn words(dimension: Dimension) -> &'static str {
     match dimension {
         Dimension::Topic => "the topic, subject or key expression",
         Dimension::Client => "the name that a client gives itself",
+        Dimension::Group => "the consumer group, queue group or shared subscription",
         Dimension::Connection => "the connection, by its addresses",
         Dimension::Process => "the process, by its name and number",
+        Dimension::Container => "the container, pod or unit of the process",
         Dimension::Host => "the IP address",
         Dimension::Protocol => "the protocol, or the middleware's name",
         Dimension::Broker => "the broker, or the address that serves",

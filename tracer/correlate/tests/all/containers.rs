@@ -1,6 +1,8 @@
 //! The same broker in two containers: two rows with names that differ, and rows by container.
 
-use wirelap_correlate::{CgroupRead, Config, ContainerNames, Correlator, Dimension, Snapshot};
+use wirelap_correlate::{
+    BreakdownQuery, CgroupRead, Config, ContainerNames, Correlator, Dimension, Snapshot,
+};
 use wirelap_events::{Delivery, Nanos, NetNs, Pid};
 use wirelap_test_support::compose::mqtt::publish;
 use wirelap_test_support::compose::{payload, stamp};
@@ -22,7 +24,8 @@ fn snapshot(places: &[(u32, &str)]) -> Snapshot {
             world.message(&mut down.down, &bytes);
         }
     }
-    let config = Config { by: vec![Dimension::Container], ..Config::default() };
+    let config =
+        Config { breakdown: BreakdownQuery::by(&[Dimension::Container]), ..Config::default() };
     let mut correlator = Correlator::new(config);
     let mut ignore = |_: &Delivery| {};
     let mut now = Nanos(0);
