@@ -117,6 +117,7 @@ fn huge_numbers_and_long_names() {
             "",
         )],
         ring_bytes: Some(u64::MAX),
+        reads_tls: false,
     });
     check("extreme", &app);
 }
