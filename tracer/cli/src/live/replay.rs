@@ -90,6 +90,7 @@ struct ReplaySource {
     files: ScreenFiles,
     /// The files that are read.
     paths: Vec<PathBuf>,
+    tls_keys: Vec<PathBuf>,
     /// The protocols that the user named, by port.
     decode: Vec<(u16, String)>,
     /// What the rows by name are told apart by.
@@ -119,6 +120,7 @@ impl ReplaySource {
             files,
             memory,
             paths: args.replay.clone(),
+            tls_keys: args.tls_keys.clone(),
             decode: args.filter.decode.clone(),
             by: args.breakdown.by.clone(),
             has_restarted: false,
@@ -178,7 +180,7 @@ impl ReplaySource {
         self.by.clone_from(&query.by);
         // All rows are wanted, whatever the filter is at present.
         let query = BreakdownQuery { text: String::new(), ..query };
-        match Reading::start(&self.paths, &self.decode, query) {
+        match Reading::start(&self.paths, &self.decode, query, &self.tls_keys) {
             Ok(reading) => {
                 let before = std::mem::replace(&mut self.reading, reading);
                 self.has_restarted = true;

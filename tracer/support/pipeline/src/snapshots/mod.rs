@@ -81,6 +81,7 @@ pub fn five(seconds: u64) -> Snapshot {
         groups,
         united: Vec::new(),
         breakdown: None,
+        ros: wirelap_correlate::Ros::default(),
         slow: SlowSubscribers::default(),
         trust: trust(seconds * 260_000),
         unknown: wirelap_correlate::Unknown::default(),
