@@ -79,7 +79,8 @@ impl Islands {
     /// A program in a namespace.
     fn command(&self, space: usize, program: &str) -> Command {
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.spaces[space], program]);
+        // A line is written when it is said, not only when there are many.
+        command.args(["netns", "exec", &self.spaces[space], "stdbuf", "-oL", program]);
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{path}:/usr/sbin:/sbin"));
         command
