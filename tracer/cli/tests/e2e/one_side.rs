@@ -49,10 +49,10 @@ impl Islands {
         let broker = islands.space(&format!("wirelap{number}b"));
         for (net, name) in SPACES.iter().enumerate() {
             let client = islands.space(&format!("wirelap{number}{name}"));
-            ip(&format!("-n {broker} link add {name} type veth peer name far netns {client}"));
+            ip(&format!("-n {broker} link add name {name} type veth peer name far netns {client}"));
             for (space, device, host) in [(&broker, *name, 1), (&client, "far", 2)] {
                 ip(&format!("-n {space} addr add 10.83.{net}.{host}/24 dev {device}"));
-                ip(&format!("-n {space} link set {device} up"));
+                ip(&format!("-n {space} link set dev {device} up"));
             }
         }
         let config = islands.bench.file("mosquitto.conf");
@@ -79,7 +79,8 @@ impl Islands {
     /// A program in a namespace.
     fn command(&self, space: usize, program: &str) -> Command {
         let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.spaces[space], program]);
+        // A line is written when it is said, not only when there are many.
+        command.args(["netns", "exec", &self.spaces[space], "stdbuf", "-oL", program]);
         let path = std::env::var("PATH").unwrap_or_default();
         command.env("PATH", format!("{path}:/usr/sbin:/sbin"));
         command
