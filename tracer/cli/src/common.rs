@@ -136,7 +136,7 @@ pub struct FilterArgs {
     #[arg(long, value_name = "PORT=PROTO", value_delimiter = ',', value_parser = quantity::decode)]
     pub decode: Vec<(u16, String)>,
 
-    /// Read messages inside TLS, where programs encrypt with OpenSSL, GnuTLS or Go: from their memory, before they do. The text
+    /// Read messages inside TLS, where programs encrypt with OpenSSL, `GnuTLS` or Go: from their memory, before they do. The text
     /// is written to no file
     #[arg(long)]
     pub tls: bool,

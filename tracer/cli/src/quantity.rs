@@ -32,6 +32,22 @@ pub fn decode(text: &str) -> Result<(u16, String), String> {
     Ok((port, protocol.to_owned()))
 }
 
+/// A dimension of `--by`.
+pub fn dimension(text: &str) -> Result<Dimension, String> {
+    Dimension::of_name(text).ok_or_else(|| {
+        let names: Vec<_> = Dimension::ALL.into_iter().map(Dimension::name).collect();
+        format!("there are {}", names.join(", "))
+    })
+}
+
+/// A figure of `--sort`.
+pub fn row_figure(text: &str) -> Result<RowFigure, String> {
+    RowFigure::of_name(text).ok_or_else(|| {
+        let names: Vec<_> = RowFigure::ALL.into_iter().map(RowFigure::name).collect();
+        format!("there are {}", names.join(", "))
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -48,20 +64,4 @@ mod tests {
         assert!(decode("11883=gopher").unwrap_err().contains("mqtt"));
         assert!(decode("mqtt").is_err());
     }
-}
-
-/// A dimension of `--by`.
-pub fn dimension(text: &str) -> Result<Dimension, String> {
-    Dimension::of_name(text).ok_or_else(|| {
-        let names: Vec<_> = Dimension::ALL.into_iter().map(Dimension::name).collect();
-        format!("there are {}", names.join(", "))
-    })
-}
-
-/// A figure of `--sort`.
-pub fn row_figure(text: &str) -> Result<RowFigure, String> {
-    RowFigure::of_name(text).ok_or_else(|| {
-        let names: Vec<_> = RowFigure::ALL.into_iter().map(RowFigure::name).collect();
-        format!("there are {}", names.join(", "))
-    })
 }

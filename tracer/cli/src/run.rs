@@ -393,7 +393,7 @@ fn rows_of(report: &RunReport, args: &RunArgs) -> String {
             } else {
                 String::new()
             };
-            out.push_str(&format!("\n{title}{rate}{number}:"));
+            out.extend(["\n", &title, &rate, &number, ":"]);
             out.push_str(&args.breakdown.table(Some(breakdown)));
         }
     }

@@ -88,7 +88,9 @@ impl<F: Follower> Replay<F> {
                 ..usual
             });
             let facts = std::mem::take(&mut self.facts);
-            facts.into_iter().for_each(|fact| fact.tell(&mut correlator));
+            for fact in facts {
+                fact.tell(&mut correlator);
+            }
             correlator
         })
     }

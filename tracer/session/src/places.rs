@@ -126,7 +126,7 @@ fn cgroup(pid: Pid) -> CgroupRead {
         // It ended while it was read.
         Ok(0) => CgroupRead::Ended,
         // In hierarchies of version 1, it is in the root once it has ended (`kernel/cgroup/cgroup.c`, `proc_cgroup_show()`).
-        Ok(_) if text.iter().filter(|&&byte| byte == b'\n').count() > 1 && has_ended(pid) => {
+        Ok(_) if text.split(|&byte| byte == b'\n').count() > 2 && has_ended(pid) => {
             CgroupRead::Ended
         }
         Ok(_) => CgroupRead::Text(String::from_utf8_lossy(&text).into_owned()),

@@ -114,7 +114,13 @@ pub fn check_packed(packed: &[u8]) {
         let (mut trial, mut at) = (Trial::default(), [Offset::START; 2]);
         for chunk in chunks {
             let at = &mut at[chunk.side as usize];
-            trial.packet(chunk.side, packed.len() % 2 == 0, *at, &chunk.bytes, chunk.missing);
+            trial.packet(
+                chunk.side,
+                packed.len().is_multiple_of(2),
+                *at,
+                &chunk.bytes,
+                chunk.missing,
+            );
             *at = at.plus(chunk.len());
             let _ = (trial.opened([1883, 1].into()).is_some(), trial.held_bytes());
         }

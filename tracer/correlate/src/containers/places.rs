@@ -123,7 +123,7 @@ impl Places {
 
     /// A process's cgroup was read. Returns whether that tells something new.
     pub fn put(&mut self, pid: Pid, read: &CgroupRead, names: &ContainerNames) -> bool {
-        let is_named = self.name_namespace(pid, &names.network);
+        let is_named = self.name_namespace(pid, names.network.as_deref());
         let known = self.processes.get(&pid);
         if known.is_none() && self.processes.len() >= PROCESSES {
             return false;
@@ -162,7 +162,7 @@ impl Places {
     }
 
     /// What the network namespace of a process is called. Returns whether that is new.
-    fn name_namespace(&mut self, pid: Pid, name: &Option<String>) -> bool {
+    fn name_namespace(&mut self, pid: Pid, name: Option<&str>) -> bool {
         let Some(name) = shortened(name) else { return false };
         let is_new = !self.netns_names.contains_key(&pid);
         if is_new && self.netns_names.len() < PROCESSES {
@@ -208,17 +208,17 @@ fn on_host(pid: Pid, label: String) -> String {
 
 /// Adds the names that files give.
 fn name(found: &mut Container, names: &ContainerNames) {
-    found.name = found.name.take().or_else(|| shortened(&names.container));
+    found.name = found.name.take().or_else(|| shortened(names.container.as_deref()));
     if names.pod.is_some() {
         let pod = found.pod.get_or_insert_with(Pod::default);
-        pod.name = shortened(&names.pod);
-        pod.namespace = shortened(&names.namespace);
+        pod.name = shortened(names.pod.as_deref());
+        pod.namespace = shortened(names.namespace.as_deref());
     }
 }
 
 /// A name, or the beginning of one that is too long.
-fn shortened(name: &Option<String>) -> Option<String> {
-    let name = name.as_deref()?;
+fn shortened(name: Option<&str>) -> Option<String> {
+    let name = name?;
     Some(name.get(..name.floor_char_boundary(LONGEST_NAME))?.to_owned())
 }
 

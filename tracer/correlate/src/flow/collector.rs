@@ -100,7 +100,7 @@ impl FrameSink for Collector<'_> {
             let shared = frame.is_in_shared_memory();
             let topic = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
-            let mut found = Found { shared, topic, assembly, group, ..identify(self.side, data) };
+            let mut found = Found { shared, topic, group, assembly, ..identify(self.side, data) };
             if self.protocol.numbers_topics() {
                 found.content = content(found.stamp, data, is_unsure);
             }

@@ -213,6 +213,7 @@ mod tests {
         ByteRange::new(Offset(start), 10)
     }
 
+    #[allow(clippy::unnecessary_wraps)] // The shape of the function that it stands for.
     fn left(extent: ByteRange) -> Option<Departure> {
         Some(Departure { sent: Nanos(extent.start.0), left: Nanos(extent.end.0) })
     }

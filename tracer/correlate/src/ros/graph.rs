@@ -106,7 +106,7 @@ impl RosGraph {
                 .into_iter()
                 .map(|((role, name), type_name)| RosEndpoint { role, name, type_name })
                 .collect();
-            RosNode { name: name.clone(), protocol: *protocol, domain: *domain, endpoints }
+            RosNode { name: name.clone(), protocol, domain: *domain, endpoints }
         });
         Ros { nodes: nodes.collect(), left_out: self.left_out }
     }

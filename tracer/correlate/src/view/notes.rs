@@ -17,7 +17,7 @@ pub enum SnapshotNote {
     },
     /// What came of the keys of TLS connections that the caller has.
     TlsKeys(TlsCounts),
-    /// WebSockets whose compressed messages refer to earlier ones that were not seen.
+    /// `WebSockets` whose compressed messages refer to earlier ones that were not seen.
     UnreadWebSockets {
         /// Those connections.
         connections: u64,

@@ -1,4 +1,4 @@
-//! WebSockets: of a protocol that the user has named, and with compressed messages.
+//! `WebSockets`: of a protocol that the user has named, and with compressed messages.
 
 use crate::played::Played;
 use wirelap_correlate::{Config, SnapshotNote};

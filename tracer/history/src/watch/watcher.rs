@@ -216,7 +216,9 @@ mod tests {
     fn update(number: u64, latencies: &[u64]) -> Update {
         let (from, to) = (Nanos(number * QUARTER), Nanos((number + 1) * QUARTER));
         let mut row = RowSlice::new(GroupId(1));
-        latencies.iter().for_each(|latency| row.one_way.add(latency * MS));
+        for latency in latencies {
+            row.one_way.add(latency * MS);
+        }
         let rows = if latencies.is_empty() { vec![] } else { vec![row] };
         let groups = vec![group(1, "mqtt"), group(2, "nats")];
         let snapshot = Snapshot { at: to, groups, ..Snapshot::default() };

@@ -50,7 +50,7 @@ fn keep(place: &mut Vec<u8>, name: &[u8]) {
 }
 
 /// The group that the sender of a request is a member of, if the request says it.
-fn group_of<'a>(call: Call, mut body: Fields<'a>) -> Option<&'a [u8]> {
+fn group_of(call: Call, mut body: Fields<'_>) -> Option<&[u8]> {
     if !OF_MEMBERS.contains(&call.key) {
         return None;
     }

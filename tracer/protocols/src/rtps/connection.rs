@@ -207,7 +207,9 @@ impl RtpsConnection {
         if topic == DISCOVERY_TOPIC
             && let Some(nodes) = ros2::nodes(serialized.bytes)
         {
-            nodes.into_iter().for_each(|node| out.ros(&RosFact::Node(node)));
+            for node in nodes {
+                out.ros(&RosFact::Node(node));
+            }
         }
         frame.class = FrameClass::Data;
         frame.payload_bytes = application.len;

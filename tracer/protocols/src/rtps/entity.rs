@@ -7,10 +7,10 @@ pub type GuidPrefix = [u8; 12];
 
 /// A participant as vendors' tools write it: three numbers of eight hexadecimal digits.
 pub(super) fn participant_name(prefix: GuidPrefix) -> String {
-    let [a, b, c, d, e, f, g, h, i, j, k, l] = prefix;
-    let number = |bytes| u32::from_be_bytes(bytes);
-    let [host, process, participant] = [[a, b, c, d], [e, f, g, h], [i, j, k, l]].map(number);
-    format!("{host:08x}:{process:08x}:{participant:08x}")
+    let (numbers, _) = prefix.as_chunks::<4>();
+    let numbers: Vec<String> =
+        numbers.iter().map(|&number| format!("{:08x}", u32::from_be_bytes(number))).collect();
+    numbers.join(":")
 }
 
 /// The globally unique ID of an endpoint.

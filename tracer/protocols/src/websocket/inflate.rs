@@ -45,6 +45,7 @@ fn most(packed: usize) -> usize {
 
 /// The state of one direction.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub(super) struct Inflater {
     /// Whether no message refers to an earlier one.
     forgets: bool,

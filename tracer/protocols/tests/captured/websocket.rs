@@ -1,4 +1,4 @@
-//! Compressed WebSockets: amqtt with a context that goes on, nats-server without one.
+//! Compressed `WebSockets`: amqtt with a context that goes on, nats-server without one.
 
 use crate::decode::connections;
 use wirelap_events::{Frame, Offset, Transport};

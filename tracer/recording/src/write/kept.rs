@@ -75,7 +75,7 @@ impl KeptParts {
 /// A part of the memory that is full.
 #[derive(Debug)]
 struct Part {
-    part: KeptPart,
+    kept: KeptPart,
     first: Nanos,
     last: Nanos,
 }
@@ -160,7 +160,7 @@ impl KeptEvents {
             self.end_part();
         }
         KeptParts {
-            parts: self.full.iter().map(|part| part.part.clone()).collect(),
+            parts: self.full.iter().map(|part| part.kept.clone()).collect(),
             since: self.full.front().map(|part| part.first),
             is_paused: self.is_paused,
         }
@@ -212,9 +212,9 @@ impl KeptEvents {
     fn end_part(&mut self) {
         if let Some((first, last)) = self.span {
             self.encoder.complete();
-            let part = KeptPart { bytes: self.encoder.bytes().into(), events: self.base };
-            self.bytes.grow(part.bytes.len());
-            self.full.push_back(Part { part, first, last });
+            let kept = KeptPart { bytes: self.encoder.bytes().into(), events: self.base };
+            self.bytes.grow(kept.bytes.len());
+            self.full.push_back(Part { kept, first, last });
             self.forget_old(last);
         }
         self.restart();
@@ -225,7 +225,7 @@ impl KeptEvents {
         while let Some(oldest) = self.full.front()
             && (self.bytes > most || oldest.last.0.saturating_add(self.limits.time.0) < now.0)
         {
-            self.bytes = self.bytes.saturating_sub(oldest.part.bytes.len());
+            self.bytes = self.bytes.saturating_sub(oldest.kept.bytes.len());
             self.full.pop_front();
         }
     }

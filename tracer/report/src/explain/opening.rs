@@ -3,6 +3,7 @@
 use super::participants::Participants;
 use super::words::{counted, exact};
 use crate::{Connections, Pacing, RunResult, Scenario, Topology, human};
+use std::fmt::Write as _;
 
 /// Who sent how many messages to whom, and how long they took.
 pub fn text(result: &RunResult, scenario: &Scenario, participants: &Participants<'_>) -> String {
@@ -159,11 +160,12 @@ fn in_part(result: &RunResult) -> Option<String> {
     );
     let acknowledged = &seen.acknowledged_ns;
     if acknowledged.count > 0 {
-        text.push_str(&format!(
+        let _ = write!(
+            text,
             " Half of them had arrived at the other host at most {} after their send, 99 % at most {}: TCP acknowledged them then.",
             time(acknowledged.p50),
             time(acknowledged.p99)
-        ));
+        );
     }
     Some(text)
 }

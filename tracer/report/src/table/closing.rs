@@ -23,7 +23,8 @@ pub fn closing(report: &RunReport) -> String {
         out.push_str(&hang("note: ", note));
     }
     if let Some(slow) = &report.slow_subscribers {
-        out.push_str(&format!("\n{}", slow.table()));
+        out.push('\n');
+        out.push_str(&slow.table());
     }
     out
 }

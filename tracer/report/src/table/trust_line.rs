@@ -35,7 +35,9 @@ pub fn trust_line(result: &RunResult) -> String {
             messages.sent, messages.delivered, messages.matched
         )
     }];
-    parts.extend(in_part.filter(|_| messages.matched > 0).map(|seen| seen.counts()));
+    parts.extend(
+        in_part.filter(|_| messages.matched > 0).map(super::super::partial::Partial::counts),
+    );
     if in_part.is_none() {
         let view = result.view.filter(|view| view.why_no_latency().is_some());
         parts.extend(view.map(|view| view.in_words().to_owned()));

@@ -239,7 +239,9 @@ mod tests {
     #[test]
     fn at_most_so_many_are_nested() {
         let mut chosen = Vec::new();
-        Dimension::ALL.into_iter().for_each(|one| toggle(&mut chosen, one));
+        for one in Dimension::ALL {
+            toggle(&mut chosen, one);
+        }
         assert_eq!(chosen.len(), MAX_NESTED);
         toggle(&mut chosen, Dimension::Topic);
         assert_eq!(chosen[0], Dimension::Client);

@@ -89,10 +89,12 @@ fn laid_out(width: usize, cells: &[String; 8], holder: &str) -> String {
     let name = (width.saturating_sub(used) / 2).saturating_sub(1).max(1);
     let mut line = format!(" {} {}", text::left(subscriber, name), text::left(topic, name));
     for (cell, width) in [when, behind, oldest].into_iter().zip(FIGURES) {
-        line.push_str(&format!(" {}", text::right(cell, width)));
+        line += " ";
+        line += &text::right(cell, width);
     }
     for cell in places {
-        line.push_str(&format!(" {}", text::right(cell, PLACE)));
+        line += " ";
+        line += &text::right(cell, PLACE);
     }
     format!("{line} {}", text::left(holder, HOLDER))
 }

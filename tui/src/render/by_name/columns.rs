@@ -64,9 +64,8 @@ impl Columns {
 /// The width of a figure's column.
 pub fn width(figure: RowFigure) -> usize {
     match figure {
-        RowFigure::Messages | RowFigure::Sent => 9,
+        RowFigure::Messages | RowFigure::Sent | RowFigure::Bytes => 9,
         RowFigure::Delivered => 10,
-        RowFigure::Bytes => 9,
         RowFigure::P50 | RowFigure::P99 | RowFigure::Max => 7,
     }
 }

@@ -114,7 +114,7 @@ impl Deliveries {
         row.counts.delivered.grow(1);
         row.stats.delivered(now, read, delivery.payload_len, one_way);
         if is_partial {
-            self.add_partial(delivery, PartialView::Receiver, false, c);
+            Deliveries::add_partial(delivery, PartialView::Receiver, false, c);
             return out.aside(delivery);
         }
         let Some(one_way) = one_way else {

@@ -5,7 +5,7 @@ use super::hand_out::{note_roles, nothing};
 use super::{Context, Deliveries};
 use crate::flow::Flow;
 use crate::ids::LegKey;
-use crate::join::LegState;
+use crate::join::{LegState, Messages};
 use crate::marks::Marks;
 use crate::stats::PartialView;
 use crate::why::Upkeep;
@@ -56,7 +56,7 @@ impl Deliveries {
                 } else {
                     PartialView::Sender
                 };
-                self.add_partial(&mut delivery, view, goes_to_server, c);
+                Deliveries::add_partial(&mut delivery, view, goes_to_server, c);
                 out.aside(&delivery);
             }
         }
@@ -66,7 +66,7 @@ impl Deliveries {
     /// Adds the messages of one that is given up whose readers are seen here, and whose sender is not.
     pub(super) fn note_from_elsewhere(&self, message: usize, c: &mut Context<'_>) {
         for end in self.messages.left_of(message) {
-            let is_it = |leg: &LegState| leg.was_read() && self.messages.comes_from_elsewhere(leg);
+            let is_it = |leg: &LegState| leg.was_read() && Messages::comes_from_elsewhere(leg);
             if !self.messages.path(end).next().is_some_and(is_it)
                 || !self.messages.was_delivered(end)
             {
@@ -74,14 +74,13 @@ impl Deliveries {
             }
             let mut delivery = nothing();
             if self.delivery(end, &mut delivery, &c.accounts.rows).is_some() {
-                self.add_partial(&mut delivery, PartialView::Receiver, false, c);
+                Deliveries::add_partial(&mut delivery, PartialView::Receiver, false, c);
             }
         }
     }
 
     /// Adds a message to its row's partial figures.
     pub(super) fn add_partial(
-        &self,
         delivery: &mut Delivery,
         view: PartialView,
         goes_to_server: bool,

@@ -16,7 +16,7 @@ impl Picture<'_> {
         self.accounts.unknown(open, now)
     }
 
-    /// How many WebSockets have compressed messages that refer to what was not seen.
+    /// How many `WebSockets` have compressed messages that refer to what was not seen.
     pub fn unread_websockets(&self) -> u64 {
         let flows = self.seen.conversations.flows();
         flows.iter().filter(|(_, conversation)| conversation.lacks_context()).count() as u64

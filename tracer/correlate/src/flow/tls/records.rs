@@ -18,6 +18,7 @@ const REMEMBERED: usize = 512;
 
 /// The records with application data that have passed.
 #[derive(Debug, Default)]
+#[allow(clippy::cast_possible_truncation)] // HEADER is 5.
 pub struct Records {
     /// Where the next header begins; `None` while that is not known.
     next: Option<Offset>,

@@ -109,7 +109,7 @@ impl Messages {
     }
 
     /// Whether a leg that was read begins at a sender of which this host shows nothing.
-    pub fn comes_from_elsewhere(&self, leg: &LegState) -> bool {
+    pub fn comes_from_elsewhere(leg: &LegState) -> bool {
         let has = |stage| leg.leg.as_ref().is_some_and(|leg| leg.times.get(stage).is_some());
         let is_first = leg.parent.is_none();
         let only_reader =
@@ -126,7 +126,7 @@ impl Messages {
             let leg = &self.legs[leg];
             let was_read = leg.was_read();
             let ends = !self.goes_on(message, leg);
-            let elsewhere = was_read && ends && self.comes_from_elsewhere(leg);
+            let elsewhere = was_read && ends && Messages::comes_from_elsewhere(leg);
             left.from_elsewhere.grow(u64::from(elsewhere));
             left.unjoined.grow(u64::from(was_read && ends && !elsewhere));
             left.swallowed.grow(u64::from(was_read && !ends));
