@@ -53,7 +53,7 @@ struct sock_state {
 	__u32 owner_tid;
 	__u32 marked_tid; /* the thread that used it last, marked as traced */
 	__u32 netns;
-	__u32 held; /* the port that was learned from the socket, or 0 */
+	__u32 held;   /* the port that was learned from the socket, or 0 */
 	__u32 tls_at; /* TLS: where the last record began whose text was reported */
 	__u8 owner_comm[16];
 	__u64 send_from; /* TCP: start of the last send call's buffer, or of its array of buffers */
@@ -63,7 +63,7 @@ struct sock_state {
 	__u8 verdict;
 	__u8 announced;
 	__u8 origin;
-	__u8 tls_told; /* TLS: whether there was such a record */
+	__u8 tls_told;     /* TLS: whether there was such a record */
 	__u8 tls_overhead; /* TLS: how much longer a record is than its text; 0: not known */
 	__u8 unused[2];
 	__u32 tls_text; /* TLS: bytes of the text so far */

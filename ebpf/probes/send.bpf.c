@@ -66,8 +66,8 @@ static __always_inline void fill_tx(struct wl_tx *out, struct sock *sk, struct t
  * Reports the entry of a TCP send with these flags. `msg` is NULL if the hook fires only once per call; `bytes` has what is sent,
  * unless it is NULL.
  */
-static __always_inline void send_stream(struct sock *sk, struct msghdr *msg,
-					struct msghdr *bytes, __u32 left, __u32 flags)
+static __always_inline void send_stream(struct sock *sk, struct msghdr *msg, struct msghdr *bytes,
+					__u32 left, __u32 flags)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct tcp_sock *tcp = bpf_skc_to_tcp_sock(sk);

@@ -5,6 +5,7 @@ use crate::hooks::{
     AttachPoint, AttachTime, ChosenHook, KernelObservation, OBSERVATIONS, ObservationHook,
     PAYLOAD_FROM_CGROUP, ProbeProgram, RefusedHook,
 };
+use crate::links::{Link, Links};
 use crate::object::{self, Symbols};
 use crate::tls::{self, TlsWatch};
 use crate::{AttachError, CaptureError, Config, Datagrams, filter, kernel};
@@ -12,17 +13,10 @@ use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Load
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use rustix::io::Errno;
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Read};
 use wirelap_process::remedy::{is_shortage, of_cause};
 use wirelap_process::rights::missing_to_attach;
-
-/// Keeps a program attached; dropping it detaches the program.
-pub(crate) type Link = Box<dyn Any + Send>;
-
-/// The links of attached programs, by the name of the program.
-pub(crate) type Links = BTreeMap<&'static str, Link>;
 
 /// Why a hook cannot be used.
 #[derive(Debug)]

@@ -10,6 +10,7 @@
 //! | [`capture`] | the ring buffer, counters, windows, changes of the filter |
 //! | [`decode`] | makes an [`Event`](wirelap_events::Event) of a record |
 //! | `tls` | attaches to the libraries that encrypt |
+//! | `links` | keep programs attached |
 //! | `stash` | keeps payload that comes in a record of its own |
 //! | `filter` | process trees and cgroups |
 //! | `kernel` | facts about the running kernel |
@@ -26,6 +27,7 @@ pub mod error;
 mod filter;
 pub mod hooks;
 mod kernel;
+mod links;
 mod object;
 mod percpu;
 mod stash;

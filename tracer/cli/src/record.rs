@@ -37,9 +37,6 @@ Examples:
 Without --payload, no payload is written. The report is made while recording and written at the end of the file, where
 `wirelap analyze` reads it.";
 
-/// How often the end of the recording is checked for.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
-
 /// Which observations of a packet Wireshark shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Stage {
@@ -194,7 +191,7 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let names = (outputs, stem);
     let mut recorder =
         FlightRecorder::new(&args.flight, names, environment.clone(), &tracer, (updates, asked));
-    recorder.watch(args, &tracer, &signals);
+    recorder.watch(&args.flight, args.duration, &tracer, &signals);
     let written = recorder.end();
     let Findings { snapshot, error, .. } = tracer.end()?;
     let report =
@@ -257,7 +254,7 @@ fn watch(args: &RecordArgs, tracer: &Tracer<Discard>, signals: &Signals) {
         && signals.caught().is_none()
         && end.is_none_or(|end| Instant::now() < end)
     {
-        std::thread::sleep(POLL_INTERVAL);
+        std::thread::sleep(flight::POLL_INTERVAL);
     }
 }
 

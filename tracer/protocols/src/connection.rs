@@ -1,32 +1,12 @@
 //! The interface of a protocol: how it is recognised, and how a PDU is measured and decoded.
 
 use crate::remedies::Remedies;
+use crate::side::Side;
 use crate::{FrameSink, Memory, SignatureMatch};
 use wirelap_events::{ByteRange, Frame, FrameClass, Transport};
 
 /// Bytes that are kept of a PDU that is spread over several packets; further bytes are counted, not stored.
 pub const KEPT_BYTES: usize = 256 * 1024;
-
-/// One of the two ends of a conversation. Which end is the client is found out by the protocol's decoder, because a
-/// conversation that was joined in mid-stream does not show it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Side {
-    /// The end that opened the conversation; if it was joined in mid-stream, the end that was captured sending first.
-    A,
-    /// The other end.
-    B,
-}
-
-impl Side {
-    /// The opposite end.
-    #[must_use]
-    pub fn other(self) -> Side {
-        match self {
-            Side::A => Side::B,
-            Side::B => Side::A,
-        }
-    }
-}
 
 /// How certain it is that some bytes belong to a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

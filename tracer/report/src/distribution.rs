@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate::{Histogram, Summary};
 use wirelap_events::Nanos;
+use wirelap_events::human::time_ns;
 
 /// Longer times are counted as this one: an hour.
 const LONGEST_NS: u64 = 3_600_000_000_000;
@@ -29,6 +30,14 @@ pub struct Distribution {
     pub p999: u64,
     /// Maximum.
     pub max: u64,
+}
+
+impl Distribution {
+    /// The median, the 99th percentile and the maximum: `p50 1.0 µs, p99 2.0 µs, max 3.0 µs`.
+    pub(crate) fn in_words(&self) -> String {
+        let time = |ns| time_ns(Some(ns));
+        format!("p50 {}, p99 {}, max {}", time(self.p50), time(self.p99), time(self.max))
+    }
 }
 
 impl From<Summary> for Distribution {

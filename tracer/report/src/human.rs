@@ -2,7 +2,7 @@
 
 pub use wirelap_events::human::{NONE, bytes, count, one_or, time_ns, time_pair_ns};
 
-use crate::{Distribution, Slowdown};
+use crate::Slowdown;
 use wirelap_events::Nanos;
 
 /// What tracing cost the traced: `tracing cost 2.1 µs a message (+17 %, 95 % interval +12 to +21 %)`. Where the interval does
@@ -29,12 +29,6 @@ fn change(ratio: f64) -> String {
         p if p < 0.0 => format!("−{:.0}", -p),
         _ => "0".into(),
     }
-}
-
-/// The median, the 99th percentile and the maximum: `p50 1.0 µs, p99 2.0 µs, max 3.0 µs`.
-pub fn times(of: &Distribution) -> String {
-    let time = |ns| time_ns(Some(ns));
-    format!("p50 {}, p99 {}, max {}", time(of.p50), time(of.p99), time(of.max))
 }
 
 /// One of several hosts, 1 for the first: `second host`.

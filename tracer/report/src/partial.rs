@@ -1,6 +1,5 @@
 //! What is known of messages that this host shows in part, because whoever sent or read them is elsewhere.
 
-use crate::human::times;
 use crate::{Distribution, Requests, RunResult, SegmentRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -140,7 +139,7 @@ impl Partial {
             (0, _) => Some("– (no acknowledgement was seen)".to_owned()),
             _ => Some(format!(
                 "at most {}, send to TCP's acknowledgement",
-                times(&self.acknowledged_ns)
+                self.acknowledged_ns.in_words()
             )),
         };
         let all = [
@@ -177,5 +176,5 @@ pub fn lines(result: &RunResult) -> Vec<(&'static str, String)> {
 }
 
 fn timed(of: &Distribution, words: &str) -> Option<String> {
-    (of.count > 0).then(|| format!("{}, {words}", times(of)))
+    (of.count > 0).then(|| format!("{}, {words}", of.in_words()))
 }

@@ -1,6 +1,6 @@
 //! Round trips of requests to another host, of which this host shows both ends.
 
-use crate::{Distribution, human};
+use crate::Distribution;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate::RequestFigures;
@@ -42,12 +42,12 @@ impl Requests {
         if self.round_trip_ns.count > 0 {
             let share =
                 self.here_share.map(|share| format!("; {} of that on this host", percent(share)));
-            let times = human::times(&self.round_trip_ns);
+            let times = self.round_trip_ns.in_words();
             lines
                 .push(("reply", format!("{times}, request to reply{}", share.unwrap_or_default())));
         }
         if self.away_ns.count > 0 {
-            let times = human::times(&self.away_ns);
+            let times = self.away_ns.in_words();
             lines.push(("away", format!("{times}, both ways and the other host")));
         }
         if self.unanswered > 0 {

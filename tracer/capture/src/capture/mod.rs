@@ -10,8 +10,9 @@ mod reading;
 pub use counters::ProbeCounters;
 pub use reading::MAX_BATCH;
 
-use crate::attach::{self, Attached, Links};
+use crate::attach::{self, Attached};
 use crate::hooks::{self, AttachTime, ChosenHook, ObservationHook};
+use crate::links::Links;
 use crate::stash::PayloadStash;
 use crate::tls::{TlsAccess, TlsWatch};
 use crate::{AttachError, CaptureError, Config, clock, kernel};

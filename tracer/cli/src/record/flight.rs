@@ -1,6 +1,5 @@
 //! The flight recorder: the newest events are kept in memory, and written to a file when it matters.
 
-use super::RecordArgs;
 use crate::live::time;
 use crate::quantity;
 use clap::Args;
@@ -20,6 +19,9 @@ use wirelap_recording::{KeepLimits, Written, numbered};
 use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{Environment, Hook, RunReport, words};
 use wirelap_session::{Commands, KeepSettings, Tracer, machine, notes};
+
+/// How often the end of a recording is checked for.
+pub const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The most updates that wait. While more would wait, the collector puts them together.
 const UPDATES: usize = 8;
@@ -140,14 +142,20 @@ impl FlightRecorder {
     }
 
     /// Watches until a signal arrives or the time is over, and writes what is due then.
-    pub fn watch(&mut self, args: &RecordArgs, tracer: &Tracer<Collector>, signals: &Signals) {
+    pub fn watch(
+        &mut self,
+        args: &FlightArgs,
+        duration: Option<Duration>,
+        tracer: &Tracer<Collector>,
+        signals: &Signals,
+    ) {
         output::say(&self.beginning(args));
-        let end = args.duration.and_then(|time| Instant::now().checked_add(time));
+        let end = duration.and_then(|time| Instant::now().checked_add(time));
         while !tracer.has_ended()
             && signals.caught().is_none()
             && end.is_none_or(|end| Instant::now() < end)
         {
-            std::thread::sleep(super::POLL_INTERVAL);
+            std::thread::sleep(POLL_INTERVAL);
             self.step();
         }
         if let Some(reasons) = self.schedule.end() {
@@ -166,8 +174,7 @@ impl FlightRecorder {
         self.written
     }
 
-    fn beginning(&self, args: &RecordArgs) -> String {
-        let flight = &args.flight;
+    fn beginning(&self, flight: &FlightArgs) -> String {
         let conditions: Vec<String> =
             flight.dump_when.iter().map(|one| format!("when {one}, ")).collect();
         format!(

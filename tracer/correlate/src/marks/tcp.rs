@@ -8,8 +8,7 @@ mod way;
 use super::layers::Layers;
 use super::loss::Losses;
 use crate::threads::Chain;
-use heard::HeardAcks;
-use kinds::{ChainMark, Mark, ReadMark, RxMark, SendMark, XmitMark};
+use kinds::{ChainMark, HeardAcks, Mark, ReadMark, RxMark, SendMark, XmitMark};
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, Nanos, Offset, TaskId, TxState};
 

@@ -2,31 +2,12 @@
 
 use super::super::layers::Layers;
 use super::TcpMarks;
-use super::kinds::AckMark;
+use super::kinds::{AckMark, HeardAcks};
 use wirelap_events::{ByteRange, Heard, Nanos, Offset};
 
 /// TCP delays an acknowledgement by this or more: Linux by 40 ms at least (`TCP_DELACK_MIN`), others by more, and at most
 /// 500 ms are allowed (RFC 9293 §3.8.6.3).
 const DELAY: Nanos = Nanos::from_millis(30);
-
-/// The acknowledgements of one direction.
-#[derive(Debug)]
-pub struct HeardAcks {
-    /// What was acknowledged, and when.
-    marks: Layers<AckMark>,
-    /// The least time from a packet's departure to its acknowledgement.
-    soonest: Option<Nanos>,
-}
-
-impl HeardAcks {
-    pub fn prune(&mut self, floor: Offset) {
-        self.marks.prune(floor, floor);
-    }
-
-    pub fn shrink(&mut self) {
-        self.marks.shrink();
-    }
-}
 
 impl TcpMarks {
     /// Everything before `upto` is acknowledged by a receiver that is not seen. To be told before

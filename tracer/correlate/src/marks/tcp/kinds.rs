@@ -1,8 +1,8 @@
 //! What is kept of each observation of a flow's bytes.
 
-use super::super::layers::Spanned;
+use super::super::layers::{Layers, Spanned};
 use crate::threads::Chain;
-use wirelap_events::{ByteRange, Nanos, TaskId, TxState};
+use wirelap_events::{ByteRange, Nanos, Offset, TaskId, TxState};
 
 #[derive(Clone, Copy, Debug)]
 pub struct SendMark {
@@ -50,6 +50,25 @@ pub struct AckMark {
     pub at: Nanos,
     /// It carried no data.
     pub is_bare: bool,
+}
+
+/// The acknowledgements of one direction.
+#[derive(Debug)]
+pub struct HeardAcks {
+    /// What was acknowledged, and when.
+    pub marks: Layers<AckMark>,
+    /// The least time from a packet's departure to its acknowledgement.
+    pub soonest: Option<Nanos>,
+}
+
+impl HeardAcks {
+    pub fn prune(&mut self, floor: Offset) {
+        self.marks.prune(floor, floor);
+    }
+
+    pub fn shrink(&mut self) {
+        self.marks.shrink();
+    }
 }
 
 #[derive(Clone, Debug)]
