@@ -56,6 +56,7 @@ pub mod run;
 mod sample_origin;
 pub mod scenario;
 pub mod schema;
+mod segment_row;
 pub mod slow;
 pub mod table;
 mod topology;

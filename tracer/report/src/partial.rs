@@ -1,6 +1,6 @@
 //! What is known of messages that this host shows in part, because whoever sent or read them is elsewhere.
 
-use crate::{Distribution, Requests, RunResult, SegmentRow};
+use crate::{Distribution, Requests, SegmentRow};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate::{Group, PartialFigures};
@@ -132,8 +132,11 @@ impl Partial {
             .join(", ")
     }
 
-    /// The figures with their names, one a line; those without messages are left out.
+    /// The figures with their names, one a line; those without messages are left out, and all without a delivery.
     pub fn lines(&self) -> Vec<(&'static str, String)> {
+        if self.deliveries() == 0 {
+            return Vec::new();
+        }
         let acknowledged = match (self.acknowledged_ns.count, self.unacknowledged) {
             (0, 0) => None,
             (0, _) => Some("– (no acknowledgement was seen)".to_owned()),
@@ -164,15 +167,6 @@ impl Partial {
         lines.extend(self.requests.iter().flat_map(Requests::lines));
         lines
     }
-}
-
-/// The figures of a result that is seen in part, as lines below the table.
-pub fn lines(result: &RunResult) -> Vec<(&'static str, String)> {
-    let Some(partial) = result.partial_sight.as_ref().filter(|partial| partial.deliveries() > 0)
-    else {
-        return Vec::new();
-    };
-    partial.lines()
 }
 
 fn timed(of: &Distribution, words: &str) -> Option<String> {

@@ -9,6 +9,7 @@ pub use crate::overhead::{
 pub use crate::process::{ClientSize, Process, Scheduling, UnixClients};
 pub use crate::reliability::{Reliability, TrustReason, Unseen};
 pub use crate::repetition::Repetition;
+pub use crate::segment_row::SegmentRow;
 pub use crate::trust::{GroundTruth, Slowdown, TracerCost, Trust};
 use crate::why::Why;
 use crate::{
@@ -321,24 +322,4 @@ pub struct RttHalf {
     pub max: u64,
     /// Median after dropping the samples outside the 1st..99th percentile, as published comparisons do.
     pub trimmed_p50: u64,
-}
-
-/// One segment of one leg over all matched messages.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct SegmentRow {
-    /// 1 for the first leg. The broker's dwell counts to the leg after it.
-    pub leg: u8,
-    /// The segment's name.
-    pub segment: String,
-    /// Median over the messages that have this segment.
-    pub p50_ns: u64,
-    /// 99th percentile over the messages that have this segment.
-    pub p99_ns: u64,
-    /// The segment's share of the time from each message's first known stage to its last, 0..=1. The shares of a result
-    /// add up to 1.
-    pub share: f64,
-    /// The exact sum of all messages' time in this segment; absent if only the share is known.
-    pub total_ns: Option<u64>,
-    /// Messages that have this segment.
-    pub count: u64,
 }

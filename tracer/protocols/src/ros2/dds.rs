@@ -6,7 +6,7 @@
 //! | `rq/` | requests of a service | `rq/add_two_intsRequest` |
 //! | `rr/` | replies of a service | `rr/add_two_intsReply` |
 
-use super::{RosKind, RosName, is_relative_name};
+use super::name::{RosKind, RosName, is_relative_name};
 
 /// The name in ROS 2 of a topic of DDS.
 pub(super) fn name(topic: &str) -> Option<RosName> {

@@ -9,7 +9,7 @@
 //! A GUID has 16 bytes, and in versions before ROS 2 Iron 24, of which the last 8 are unused.
 //! Source: `rmw_dds_common`, `msg/*.msg`.
 
-use super::{is_relative_name, node_name};
+use super::name::{is_relative_name, node_name};
 use crate::Reader;
 
 /// The topic.

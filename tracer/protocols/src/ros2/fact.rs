@@ -1,8 +1,8 @@
 //! What discovery says of the nodes of ROS 2, as decoders report it.
 
 use super::entities::{Guid, ParticipantNode};
+use super::name::{RosKind, RosName, type_name};
 use super::token::RosToken;
-use super::{RosKind, RosName, type_name};
 
 /// Something that discovery says.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@
 //!
 //! Source: `rmw_zenoh`, docs/design.md, "Graph Cache".
 
-use super::{RosKind, RosName, is_relative_name, node_name, type_name};
+use super::name::{RosKind, RosName, is_relative_name, node_name, type_name};
 
 /// What all tokens start with.
 pub const TOKEN_PREFIX: &[u8] = b"@ros2_lv/";

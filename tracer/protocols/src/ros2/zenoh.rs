@@ -5,7 +5,7 @@
 //! 0/robot1/chatter/std_msgs::msg::dds_::String_/RIHS01_df668c74…
 //! ```
 
-use super::{RosKind, RosName, is_relative_name, type_name};
+use super::name::{RosKind, RosName, is_relative_name, type_name};
 
 /// What the hash of a type starts with (REP 2011), or is if there is none.
 const HASHES: [&str; 2] = ["RIHS", "TypeHashNotSupported"];

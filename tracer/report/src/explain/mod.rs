@@ -36,7 +36,7 @@ pub use trust::clock;
 pub use words::{clean, list, title as cause_title};
 
 use crate::grid::{MAX_WIDTH, hang};
-use crate::{Reliability, RunReport, RunResult, View, bytes_table, human, partial};
+use crate::{Partial, Reliability, RunReport, RunResult, View, bytes_table, human};
 
 /// What the reader of a page can choose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +112,7 @@ fn title(result: &RunResult, with_rate: bool) -> String {
 
 /// The figures of messages that this host shows in part.
 fn in_part(result: &RunResult) -> Option<String> {
-    let lines = partial::lines(result);
+    let lines: Vec<_> = result.partial_sight.iter().flat_map(Partial::lines).collect();
     let line = |(name, line): (&str, String)| hang(&format!("  {name:<9}"), &line);
     let view = result.view.filter(|view| view.why_no_latency().is_some()).map(View::in_words);
     let head = format!(

@@ -3,8 +3,8 @@
 use super::connections;
 use super::trust_line::trust_line;
 use crate::grid::hang;
-use crate::{Pacing, Reliability, RunResult, SegmentRow};
-use crate::{bytes_table, explain, footprint, human, partial, place};
+use crate::{Pacing, Partial, Reliability, RunResult, SegmentRow};
+use crate::{bytes_table, explain, footprint, human, place};
 
 /// How far a result can be trusted, where its time and its bytes went, why, and notes.
 pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> String {
@@ -21,7 +21,7 @@ pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> Stri
         out.push_str(&hang("  time: ", &line));
     }
     let here = result.partial_sight.as_ref().and_then(|seen| segments_line(&seen.segments));
-    for (name, line) in partial::lines(result) {
+    for (name, line) in result.partial_sight.iter().flat_map(Partial::lines) {
         out.push_str(&hang(
             &if name.is_empty() { "    ".into() } else { format!("  {name}: ") },
             &line,

@@ -2,7 +2,6 @@
 
 use super::super::sink::DeliverySink;
 use super::super::sockets::Sockets;
-use super::partial::begins_elsewhere;
 use super::{Context, Deliveries};
 use crate::breakdown::ReaderGroup;
 use crate::join::{LegState, leg};
@@ -180,4 +179,15 @@ pub fn note_roles(delivery: &Delivery, rows: &mut Rows, sockets: &Sockets) {
             note(row.roles.entry(pid).or_default());
         }
     }
+}
+
+/// Whether a delivery begins at a sender of which this host shows nothing: no call, and no packet that leaves.
+fn begins_elsewhere(delivery: &Delivery) -> bool {
+    delivery.legs.first().is_some_and(|leg| {
+        let begins = leg.times.seen().next();
+        leg.from.is_none()
+            && leg.to.is_some()
+            && leg.sender.is_none()
+            && begins.is_some_and(|(stage, _)| stage >= Stage::Rx)
+    })
 }

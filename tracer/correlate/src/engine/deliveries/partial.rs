@@ -137,14 +137,3 @@ fn clear(times: &mut StageTimes, is_elsewhere: impl Fn(Stage) -> bool) {
     let all = *times;
     all.seen().filter(|(stage, _)| is_elsewhere(*stage)).for_each(|(stage, _)| times.clear(stage));
 }
-
-/// Whether a delivery begins at a sender of which this host shows nothing: no call, and no packet that leaves.
-pub fn begins_elsewhere(delivery: &Delivery) -> bool {
-    delivery.legs.first().is_some_and(|leg| {
-        let begins = leg.times.seen().next();
-        leg.from.is_none()
-            && leg.to.is_some()
-            && leg.sender.is_none()
-            && begins.is_some_and(|(stage, _)| stage >= Stage::Rx)
-    })
-}

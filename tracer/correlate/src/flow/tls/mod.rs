@@ -13,10 +13,12 @@
 //! | module | what |
 //! |---|---|
 //! | `lane` | the text of one direction, and where it lies |
+//! | `text` | the text of both directions |
 //! | `records` | where the records of one direction end |
 
 mod lane;
 mod records;
+mod text;
 
 use super::attempts::Attempts;
 use super::conversation::{Conversation, State};
@@ -25,39 +27,9 @@ use super::output::DecoderOutput;
 use super::reassembly::Piece;
 pub use lane::ReadPlace;
 use lane::{Lane, WaitingRecord};
-use wirelap_events::{ByteRange, Offset, PlainText, Total};
+pub use text::TlsText;
+use wirelap_events::{ByteRange, Offset, PlainText};
 use wirelap_protocols::Side;
-
-/// The text in both directions.
-#[derive(Debug, Default)]
-pub struct TlsText {
-    lanes: [Lane; 2],
-}
-
-impl TlsText {
-    /// Bytes of memory that it uses.
-    pub fn held_bytes(&self) -> usize {
-        self.lanes.iter().map(Lane::held_bytes).total()
-    }
-
-    /// A record of one side has come and was opened, with so much text. Returns where that lies among the texts.
-    pub(super) fn opened(&mut self, side: Side, record: ByteRange, len: u64) -> ByteRange {
-        self.lanes[side as usize].opened(record, len)
-    }
-
-    /// The same with `side` in place of `theirs`.
-    pub(super) fn mapped(mut self, side: Side, theirs: Side) -> TlsText {
-        if side != theirs {
-            self.lanes.reverse();
-        }
-        self
-    }
-
-    /// The next bytes that one side sends.
-    pub fn passes(&mut self, side: Side, piece: Piece<'_>) {
-        self.lanes[side as usize].passes(piece);
-    }
-}
 
 /// How much decoders had found before a text.
 struct FoundBefore {
