@@ -69,7 +69,9 @@ impl Container {
     fn talk(&self, messages: u32) {
         let (port, count) = (self.port.to_string(), messages.to_string());
         let at = ["-p", &port, "-t", "a/b"];
-        let mut reader = self.run(&[&["mosquitto_sub", "-d", "-C", &count][..], &at].concat());
+        // It says at once that it has subscribed only if its lines are not buffered.
+        let words = ["stdbuf", "-oL", "mosquitto_sub", "-d", "-C", &count];
+        let mut reader = self.run(&[&words[..], &at].concat());
         let mut said = BufReader::new(reader.stdout.take().unwrap()).lines();
         said.find(|line| line.as_ref().unwrap().starts_with("Subscribed")).unwrap().unwrap();
         let mut writer = self.run(&[&["mosquitto_pub", "-l", "-q", "1"][..], &at].concat());
