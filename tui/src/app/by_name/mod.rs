@@ -204,14 +204,14 @@ mod tests {
         assert_eq!(asked, [BreakdownQuery::by(&[Dimension::Client, Dimension::Topic])]);
         assert!(press(&mut app, "g\n").is_empty(), "nothing has changed");
         let asked = press(&mut app, "gdjj\n");
-        assert_eq!(asked, [BreakdownQuery::by(&[Dimension::Process])]);
+        assert_eq!(asked, [BreakdownQuery::by(&[Dimension::Connection])]);
     }
 
     #[test]
     fn another_line_alone_takes_the_place_of_a_single_choice() {
         let mut app = with_rows(&[Dimension::Topic]);
         let asked = press(&mut app, "ggjjj\n");
-        assert_eq!(asked, [BreakdownQuery::by(&[Dimension::Process])]);
+        assert_eq!(asked, [BreakdownQuery::by(&[Dimension::Connection])]);
     }
 
     #[test]
