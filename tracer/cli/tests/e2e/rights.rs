@@ -110,7 +110,9 @@ fn between_trials_the_rights_to_attach_rest() {
     until_tracing_with(&run, &["CapPrm"], ATTACH | NICE);
     // A thread gives up what it has from the one that started it by the first thing that it does.
     let first = run.pid().to_string();
-    let is_free = |status: &String| field(status, "Pid") == first || mask(status, "CapPrm") & !to_hurry(status) == 0;
+    let is_free = |status: &String| {
+        field(status, "Pid") == first || mask(status, "CapPrm") & !to_hurry(status) == 0
+    };
     poll("threads without rights", LONG, || {
         let threads = threads(run.pid());
         (threads.len() > 2 && threads.iter().all(is_free)).then_some(())
