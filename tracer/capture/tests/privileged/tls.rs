@@ -39,13 +39,19 @@ fn openssl(folder: &Path, arguments: &str, libraries: Option<&Path>) -> Running 
     Running(command.spawn().unwrap())
 }
 
-/// A folder with a certificate, and a server that answers each line with the same line backwards.
-fn server() -> (TempDir, Running) {
+/// Answers each line with the same line backwards. It reads and writes inside the library, where no probe is.
+const BACKWARDS: &str = "-rev";
+
+/// Says what comes to its standard input.
+const TALKER: &str = "-quiet";
+
+/// A folder with a certificate, and a server of one of these kinds.
+fn server(kind: &str) -> (TempDir, Running) {
     let folder = tempfile::tempdir().unwrap();
     let made = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=test";
     assert!(openssl(folder.path(), made, None).0.wait().unwrap().success());
-    let words = "s_server -accept 127.0.0.1:8443 -cert cert.pem -key key.pem -rev";
-    let server = openssl(folder.path(), words, None);
+    let words = format!("s_server -accept 127.0.0.1:8443 -cert cert.pem -key key.pem {kind}");
+    let server = openssl(folder.path(), &words, None);
     let deadline = Instant::now() + PATIENCE;
     while TcpStream::connect("127.0.0.1:8443").is_err() {
         assert!(Instant::now() < deadline, "openssl s_server listens");
@@ -100,34 +106,37 @@ fn backwards(line: &str) -> String {
     line.trim_end().chars().rev().chain(['\n']).collect()
 }
 
+/// Both ends of a connection tell the text, each with the place in its own stream.
 #[test]
 fn the_text_of_a_record_comes_with_its_place_from_both_ends() {
     in_own_netns(|_| {
-        let (folder, server) = server();
+        let (folder, mut server) = server(TALKER);
         let mut capture = capture();
-        for version in ["-tls1_3", "-tls1_2"] {
+        for (version, overhead) in [("-tls1_3", 17), ("-tls1_2", 24)] {
             let mut client = openssl(folder.path(), &format!("{CLIENT} {version}"), None);
-            let (mut sent_before, mut got_before) = (0, 0);
+            let mut before = 0;
             for line in ["wirelap reads one line\n", "wirelap reads another line\n"] {
-                client.write(line);
-                let answer = backwards(line);
-                let seen = texts(&mut capture, line, |seen| {
-                    seen.iter().any(|one| !one.is_sent() && one.text == answer)
-                });
-                let client = Pid(client.0.id());
                 let len = u32::try_from(line.len()).unwrap();
-                let sent = seen.iter().find(|one| one.is_sent() && one.text == line).unwrap();
-                assert_eq!((sent.pid, sent.text_start), (client, sent_before));
-                let TextPlace::Sent { record_len, .. } = sent.place else { panic!("{sent:?}") };
-                // Header, text, its type, tag; or a nonce in place of the type.
-                assert_eq!(record_len, 5 + len + if version == "-tls1_3" { 17 } else { 24 });
-                let read = seen.iter().find(|one| one.pid == client && !one.is_sent()).unwrap();
-                assert_eq!((&read.text, read.text_start), (&answer, got_before));
-                // What the server has read comes at once, or byte by byte.
-                let at_server =
-                    seen.iter().filter(|one| one.pid.0 == server.0.id() && !one.is_sent());
-                assert_eq!(at_server.map(|one| one.text.as_str()).collect::<String>(), line);
-                (sent_before, got_before) = (sent_before + len, got_before + len);
+                // There, and back once it has come.
+                for from_client in [true, false] {
+                    let (from, to) =
+                        if from_client { (&mut client, &server) } else { (&mut server, &client) };
+                    let (sender, reader) = (Pid(from.0.id()), Pid(to.0.id()));
+                    from.write(line);
+                    let read = |seen: &[Seen]| -> String {
+                        let read = seen.iter().filter(|one| one.pid == reader && !one.is_sent());
+                        read.map(|one| one.text.as_str()).collect()
+                    };
+                    let seen = texts(&mut capture, line, |seen| read(seen).len() >= line.len());
+                    assert_eq!(read(&seen), line);
+                    let sent = seen.iter().find(|one| one.is_sent()).unwrap();
+                    assert_eq!((sent.pid, sent.text.as_str()), (sender, line));
+                    let TextPlace::Sent { record_len, .. } = sent.place else { panic!("{sent:?}") };
+                    // Header, text, its type, tag; or a nonce in place of the type.
+                    assert_eq!(record_len, 5 + len + overhead);
+                    assert!(seen.iter().all(|one| one.text_start >= before), "{seen:?}");
+                }
+                before += len;
             }
         }
     });
@@ -152,7 +161,7 @@ fn own_libraries(folder: &Path) -> std::path::PathBuf {
 #[test]
 fn a_program_with_a_library_of_its_own_that_starts_later_is_read() {
     in_own_netns(|_| {
-        let (folder, _server) = server();
+        let (folder, _server) = server(BACKWARDS);
         let libraries = own_libraries(folder.path());
         let mut capture = capture();
         let mut client = openssl(folder.path(), CLIENT, Some(&libraries));
@@ -166,11 +175,9 @@ fn a_program_with_a_library_of_its_own_that_starts_later_is_read() {
         let Some(TlsAccess::Attached(file)) = capture.tls_access(pid) else { panic!() };
         assert!(file.starts_with(&*libraries.to_string_lossy()), "{file}");
         client.write("wirelap reads a line\n");
-        texts(&mut capture, "the client's own text", |seen| {
-            seen.iter().any(|one| one.pid == pid && one.is_sent())
-        });
-        texts(&mut capture, "the answer", |seen| {
-            seen.iter().any(|one| one.pid == pid && !one.is_sent())
+        texts(&mut capture, "the client's texts", |seen| {
+            let of = |is_sent| seen.iter().any(|one| one.pid == pid && one.is_sent() == is_sent);
+            of(true) && of(false)
         });
     });
 }
@@ -178,7 +185,7 @@ fn a_program_with_a_library_of_its_own_that_starts_later_is_read() {
 #[test]
 fn a_library_that_is_replaced_under_a_program_is_read() {
     in_own_netns(|_| {
-        let (folder, _server) = server();
+        let (folder, _server) = server(BACKWARDS);
         let libraries = own_libraries(folder.path());
         let mut client = openssl(folder.path(), CLIENT, Some(&libraries));
         let maps = format!("/proc/{}/maps", client.0.id());
@@ -200,7 +207,7 @@ fn a_library_that_is_replaced_under_a_program_is_read() {
 #[test]
 fn a_program_that_ends_while_it_reads_harms_nobody() {
     in_own_netns(|_| {
-        let (folder, _server) = server();
+        let (folder, _server) = server(BACKWARDS);
         let mut capture = capture();
         for n in 0..5 {
             let mut client = openssl(folder.path(), CLIENT, None);
