@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build build live test truth faults false-alarms soak bench footprint fuzz fmt lint deny kernels wiresharks screenshot dissectors
+.PHONY: help setup setup-build build live test truth faults false-alarms soak bench cost footprint fuzz fmt lint deny kernels wiresharks screenshot dissectors
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/target
@@ -17,6 +17,9 @@ FOOTPRINT ?= $(CARGO_TARGET_DIR)/client-sizes.json
 FOOTPRINT_FEATURES ?=
 # Seconds for each fuzz target.
 FUZZ_SECONDS ?= 60
+
+# Rounds of the ping-pong that shows what tracing costs.
+COST_ROUNDS ?= 25
 
 # Pairs of runs without a difference, and what each run measures.
 PAIRS ?= 20
@@ -74,6 +77,10 @@ soak: setup build ## two hours of traffic: memory, latency and counts stay (WIRE
 
 bench: setup build ## benchmarks of the decoders and the pipeline
 	cargo bench $(WORKSPACE) --profile dev --bench '*'
+
+cost: setup ## what tracing costs a ping-pong, by program, and beside tcpdump: COST_ROUNDS=25
+	cargo build -p wirelap-capture --example cost
+	$(SUDO) chrt -f 10 "$(CARGO_TARGET_DIR)/debug/examples/cost" --rounds $(COST_ROUNDS)
 
 footprint: setup-build ## sizes of client programs with one middleware each, for `wirelap run --client-sizes`: FOOTPRINT=FILE FOOTPRINT_FEATURES="mqtt nats"
 	.ci/footprint "$(FOOTPRINT)" $(FOOTPRINT_FEATURES)

@@ -1,12 +1,18 @@
-//! Measures what tracing costs the traced program: a ping-pong, alternately with and without probes, in one run.
+//! Measures what tracing costs the traced program: a ping-pong, alternately with and without probes, in one run, and beside
+//! `tcpdump -s 96`. Then what each program takes, by the kernel's own count.
 //!
-//! Usage, as root: `chrt -f 10 cost [--rounds N] [--messages N] [--bytes N]`. Both ends run on CPU 0, the reader of the ring
-//! buffer on CPU 1. Prints medians over the rounds.
+//! Usage, as root: `chrt -f 10 cost [--rounds N] [--messages N] [--bytes N]` (`make cost`). Both ends run on CPU 0, the reader of
+//! the ring buffer and tcpdump on CPU 1. Prints medians over the rounds.
+
+use aya::programs::loaded_programs;
+use aya::sys::{Stats, enable_stats};
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 use rustix::time::ClockId;
-use std::io::{Read, Write};
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -20,6 +26,8 @@ type Error = Box<dyn std::error::Error>;
 enum State {
     /// No probes.
     Off,
+    /// No probes, and tcpdump copies 96 bytes of each packet on `lo`, as a program that people know.
+    Tcpdump,
     /// All probes, paused.
     Paused,
     /// The probes that TCP needs.
@@ -28,8 +36,9 @@ enum State {
     All,
 }
 
-const STATES: [(State, &str); 4] = [
+const STATES: [(State, &str); 5] = [
     (State::Off, "not traced"),
+    (State::Tcpdump, "tcpdump -s 96"),
     (State::Paused, "attached, window closed"),
     (State::Tcp, "traced, --no-udp"),
     (State::All, "traced"),
@@ -62,7 +71,11 @@ fn main() -> Result<(), Error> {
     );
     println!("|---|---|---:|---:|---:|---:|---:|");
     report("TCP", rounds, &mut || tcp(messages, bytes))?;
-    report("UDP", rounds, &mut || udp(messages, bytes))
+    report("UDP", rounds, &mut || udp(messages, bytes))?;
+    println!("\n| ping-pong | program | runs a round trip | ns a run | ns a round trip |");
+    println!("|---|---|---:|---:|---:|");
+    by_program("TCP", &mut || tcp(messages, bytes))?;
+    by_program("UDP", &mut || udp(messages, bytes))
 }
 
 /// Runs one block; returns the mean time of a round trip in nanoseconds.
@@ -92,6 +105,66 @@ fn report(name: &str, rounds: usize, run: Run<'_>) -> Result<(), Error> {
     Ok(())
 }
 
+/// How often each program ran and for how long in all, by its number and name.
+type Runs = BTreeMap<(u32, String), (u64, Duration)>;
+
+fn runs() -> Result<Runs, Error> {
+    let mut runs = Runs::new();
+    for program in loaded_programs() {
+        let program = program?;
+        let name = program.name_as_str().unwrap_or("?").to_owned();
+        runs.insert((program.id(), name), (program.run_count(), program.run_time()));
+    }
+    Ok(runs)
+}
+
+/// Prints what each program took, most first. The kernel reads two clocks a run for this, which is part of the times.
+fn by_program(name: &str, run: Run<'_>) -> Result<(), Error> {
+    let _counted = enable_stats(Stats::RunTime)?;
+    let others = runs()?;
+    let mut taken = Vec::new();
+    block(State::All, &mut || {
+        let before = runs()?;
+        let nanos = run()?;
+        for (program, (count, time)) in runs()? {
+            let (earlier, spent) = before.get(&program).copied().unwrap_or_default();
+            if count > earlier && !others.contains_key(&program) {
+                taken.push((time - spent, count - earlier, program.1));
+            }
+        }
+        Ok(nanos)
+    })?;
+    taken.sort_by_key(|(time, ..)| std::cmp::Reverse(*time));
+    let round_trips = MEASURED.with(std::cell::Cell::get);
+    let mut sum = 0.0;
+    for (time, count, program) in taken {
+        let (nanos, count) = (time.as_secs_f64() * 1e9, count as f64);
+        sum += nanos / round_trips;
+        println!(
+            "| {name} | {program} | {:.1} | {:.0} | {:.0} |",
+            count / round_trips,
+            nanos / count,
+            nanos / round_trips
+        );
+    }
+    println!("| {name} | all | | | {sum:.0} |");
+    Ok(())
+}
+
+/// tcpdump on CPU 1, once it captures.
+fn tcpdump() -> Result<Child, Error> {
+    let words = "-c 1 tcpdump -i lo -s 96 -w /dev/null";
+    let mut tcpdump =
+        Command::new("taskset").args(words.split(' ')).stderr(Stdio::piped()).spawn()?;
+    let said = tcpdump.stderr.take().map(BufReader::new);
+    for line in said.into_iter().flat_map(BufRead::lines) {
+        if line?.contains("listening on") {
+            return Ok(tcpdump);
+        }
+    }
+    Err("tcpdump does not capture: install it, and run this as root".into())
+}
+
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
@@ -101,6 +174,13 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 fn block(state: State, run: Run<'_>) -> Result<Block, Error> {
     if state == State::Off {
         return Ok(Block { nanos: run()?, records: 0.0, reader: 0.0 });
+    }
+    if state == State::Tcpdump {
+        let mut tcpdump = tcpdump()?;
+        let nanos = run();
+        tcpdump.kill()?;
+        tcpdump.wait()?;
+        return Ok(Block { nanos: nanos?, records: 0.0, reader: 0.0 });
     }
     let datagrams = if state == State::Tcp { Datagrams::Never } else { Datagrams::WhenSeen };
     let config = Config { datagrams, exclude_self: false, ..Config::default() };

@@ -14,7 +14,7 @@
 //! | `stash` | keeps payload that comes in a record of its own |
 //! | `filter` | process trees and cgroups |
 //! | `kernel` | facts about the running kernel |
-//! | `urgency` | raises the reading thread's priority while it has fallen behind |
+//! | `urgency` | watches over the reading thread, and raises its priority while it has fallen behind |
 //! | [`doctor`] | examines which observations this machine allows |
 
 mod attach;

@@ -112,9 +112,10 @@ pub struct TracerArgs {
     #[arg(long, value_name = "BYTES", value_parser = quantity::snap, default_value = "64K")]
     pub snap: u32,
 
-    /// Size of the ring buffer between kernel and wirelap; rounded up to a power of two
-    #[arg(long, value_name = "BYTES", value_parser = quantity::bytes_u32, default_value = "64M")]
-    pub ring_size: u32,
+    /// Size of the ring buffer between kernel and wirelap; rounded up to a power of two. Without it, 64 MiB, and less on hosts
+    /// with less than 4 GiB of memory, of which it takes a 64th
+    #[arg(long, value_name = "BYTES", value_parser = quantity::bytes_u32)]
+    pub ring_size: Option<u32>,
 }
 
 /// Which traffic is traced, and which protocols the user knows.

@@ -290,7 +290,7 @@ fn chosen(args: &RunArgs) -> BTreeMap<String, String> {
         ("domain", workload.domain.map(|domain| domain.to_string())),
         ("interface", (workload.interface != "lo").then(|| workload.interface.clone())),
         ("snap", (tracer.snap != 64 << 10).then(|| tracer.snap.to_string())),
-        ("ring_size", (tracer.ring_size != 64 << 20).then(|| tracer.ring_size.to_string())),
+        ("ring_size", tracer.ring_size.map(|bytes| bytes.to_string())),
         ("by", args.breakdown.names()),
     ];
     all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()

@@ -115,8 +115,8 @@ pub struct Request {
     pub workloads: WorkloadOptions,
     /// The payload bytes that are captured of each packet.
     pub snap_bytes: u32,
-    /// The size of the ring buffer in bytes.
-    pub ring_bytes: u32,
+    /// The size of the ring buffer in bytes; `None` for the size that suits this host.
+    pub ring_bytes: Option<u32>,
     /// The two variants to compare in place of this request.
     pub ab: Option<Box<Comparison>>,
 }

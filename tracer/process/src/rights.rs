@@ -57,10 +57,11 @@ fn confine_with(kept: CapabilitySet, real_time: u64) {
     keep(kept);
 }
 
-/// The real-time priority that the thread which reads events takes while it has fallen behind.
+/// The real-time priority of the thread which reads events, while it has fallen behind, and of the one which watches over it.
 const READER_PRIORITY: u64 = 1;
 
-/// The capability that the thread which reads events needs to take its real-time priority: none where the limit allows that.
+/// The capability that the thread needs which gives real-time priority to the one that reads events: none where the limit
+/// allows that.
 pub fn to_hurry() -> CapabilitySet {
     match getrlimit(Resource::Rtprio).current {
         Some(most) if most < READER_PRIORITY => CapabilitySet::SYS_NICE,

@@ -86,7 +86,7 @@ impl Trust {
 pub struct TracerCost {
     /// CPU time over wall time of wirelap's own process, 1.0 = one core.
     pub cpu_share: f64,
-    /// Resident memory of wirelap's own process.
+    /// Resident memory of wirelap's own process, with the ring buffer.
     pub rss_bytes: u64,
     /// How much tracing slowed down the traced processes; absent if that was not measured (`--measure-cost false`,
     /// back-to-back runs, programs that `run` did not start, messages that take milliseconds).

@@ -11,10 +11,32 @@ pub fn preflight() -> Result<(), Failure> {
     if missing.is_empty() { Ok(()) } else { Err(needs_root(&missing.join(", "))) }
 }
 
+/// The most of this host's memory that the ring buffer takes if nobody chose its size: a 64th.
+const RING_SHARE: u64 = 64;
+
 /// The size of the ring buffer in bytes that the kernel accepts for the wanted one: the next power of two, at least a page
-/// and at most 1 GiB.
-pub fn ring_bytes(wanted: u32) -> u32 {
-    wanted.clamp(4096, 1 << 30).next_power_of_two()
+/// and at most 1 GiB. `None` is the size that suits this host.
+pub fn ring_bytes(wanted: Option<u32>) -> u32 {
+    wanted.map_or_else(
+        || suited_to(host_memory()),
+        |bytes| bytes.clamp(4096, 1 << 30).next_power_of_two(),
+    )
+}
+
+/// The size of the ring buffer that suits a host with so many bytes of memory: 4 MiB to 64 MiB.
+fn suited_to(memory: u64) -> u32 {
+    let most = u32::try_from(memory / RING_SHARE).unwrap_or(u32::MAX).clamp(4 << 20, 64 << 20);
+    1 << most.ilog2()
+}
+
+/// The memory of this host in bytes.
+fn host_memory() -> u64 {
+    let info = rustix::system::sysinfo();
+    let unit = u64::from(info.mem_unit.max(1));
+    // The field is a long, which has 32 bits on some architectures.
+    #[allow(clippy::useless_conversion)]
+    let total = u64::from(info.totalram);
+    total.saturating_mul(unit)
 }
 
 /// The failure of a process that lacks capabilities, because it is not root or because root's capabilities were removed.
@@ -36,7 +58,14 @@ mod tests {
 
     #[test]
     fn a_ring_has_a_size_that_the_kernel_takes() {
-        let sizes = [0, 5000, 1 << 16, u32::MAX].map(ring_bytes);
+        let sizes = [0, 5000, 1 << 16, u32::MAX].map(|wanted| ring_bytes(Some(wanted)));
         assert_eq!(sizes, [4096, 8192, 1 << 16, 1 << 30]);
+        assert!(ring_bytes(None).is_power_of_two());
+    }
+
+    #[test]
+    fn a_small_host_gets_a_small_ring() {
+        let sizes = [64 << 20, 512 << 20, 1 << 30, 3 << 30, 4 << 30, 1 << 40].map(suited_to);
+        assert_eq!(sizes.map(|bytes| bytes >> 20), [4, 8, 16, 32, 64, 64]);
     }
 }

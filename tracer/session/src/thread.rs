@@ -58,7 +58,7 @@ pub struct Findings<S> {
 /// The state of the thread.
 pub struct SessionThread<S> {
     pub capture: Capture,
-    pub urgency: Urgency,
+    pub urgency: Option<Urgency>,
     pub correlator: Correlator,
     pub sink: S,
     pub recorder: Option<Recorder>,
@@ -222,12 +222,15 @@ impl<S: DeliverySink> SessionThread<S> {
         })?;
         let is_empty = count < MAX_BATCH;
         let behind = if is_empty { Nanos(0) } else { machine::now() - last };
-        self.urgency.read((!is_empty).then(|| Duration::from_nanos(behind.0)));
         if let Some(windows) = &mut self.windows {
             windows.taken(behind);
         }
         // A ring buffer that is empty now had all events from before the call. Otherwise the last event is the limit.
-        Ok((count, if is_empty { before } else { last.min(before) }))
+        let until = if is_empty { before } else { last.min(before) };
+        if let Some(urgency) = &self.urgency {
+            urgency.read(until);
+        }
+        Ok((count, until))
     }
 
     /// Takes the events from before this call that are still in the ring buffer; on a busy machine these are many.
@@ -348,11 +351,13 @@ impl<S: DeliverySink> SessionThread<S> {
     fn own_cost(&mut self) -> TracerCost {
         let Some(meter) = &mut self.meter else { return TracerCost::default() };
         meter.sample();
+        // The pages of the ring buffer are mapped twice, so the kernel counts them twice.
+        let twice = u64::from(self.capture.ring_bytes());
         TracerCost {
             cpu_share: meter.cpu_share(),
-            rss_bytes: meter.peak_rss(),
+            rss_bytes: meter.peak_rss().saturating_sub(twice),
             cpu_time: Nanos(u64::try_from(meter.cpu().as_nanos()).unwrap_or(u64::MAX)),
-            rss_now_bytes: meter.rss(),
+            rss_now_bytes: meter.rss().saturating_sub(twice),
         }
     }
 }

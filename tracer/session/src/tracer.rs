@@ -59,9 +59,9 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         };
         let latest = Arc::new(Mutex::new(Arc::new(Snapshot::default())));
         let (commands, receiver) = Commands::channel();
-        let session = SessionThread {
+        let mut session = SessionThread {
             capture,
-            urgency: Urgency::default(),
+            urgency: None,
             correlator: Correlator::new(config),
             sink,
             recorder,
@@ -81,7 +81,9 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         let thread = thread::Builder::new()
             .name("capture".into())
             .spawn(move || {
-                rights::keep(needed | rights::to_hurry());
+                // Without it, the thread keeps up less well. It starts before the rights are given up.
+                session.urgency = Urgency::watch(|| rights::keep(rights::to_hurry())).ok();
+                rights::keep(needed);
                 session.run()
             })
             .map_err(|error| {

@@ -27,6 +27,7 @@ use wirelap_events::{Body, Cpu, Event, Pid, Probe};
 /// Attached probes. Dropping this value detaches them, and so does the end of the process, even if it is killed.
 pub struct Capture {
     ring: RingBuf<MapData>,
+    ring_bytes: u32,
     ebpf: Ebpf,
     links: Links,
     /// Programs that [`Capture::detach`] has detached.
@@ -67,6 +68,7 @@ impl Capture {
         let ring = RingBuf::try_from(ring).map_err(map_error("ring"))?;
         let mut capture = Capture {
             ring,
+            ring_bytes: config.ring_bytes,
             ebpf,
             links,
             detached: Vec::new(),
@@ -99,6 +101,12 @@ impl Capture {
         capture.open = true;
         capture.write_settings()?;
         Ok(capture)
+    }
+
+    /// The size of the ring buffer, in bytes. It is mapped twice, so that a record at its end can be read in one piece
+    /// (`kernel/bpf/ringbuf.c`, `bpf_ringbuf_area_alloc()`).
+    pub fn ring_bytes(&self) -> u32 {
+        self.ring_bytes
     }
 
     /// Pauses (`false`) or resumes (`true`) all probes. The events contain a [`Body::Window`] at this time.

@@ -36,11 +36,12 @@ fn threads(pid: u32) -> Vec<String> {
 /// `CAP_SYS_NICE`.
 const NICE: u64 = 1 << 23;
 
-/// What a thread may have besides: the one that reads events raises its priority by a capability where no limit allows that.
+/// What a thread may have besides: the one that watches over the reader raises priorities by a capability where no limit allows
+/// that.
 fn to_hurry(status: &str) -> u64 {
     let may = rustix::process::getrlimit(rustix::process::Resource::Rtprio);
     let is_limited = may.maximum == Some(0);
-    if is_limited && field(status, "Name") == "capture" { NICE } else { 0 }
+    if is_limited && field(status, "Name") == "watchdog" { NICE } else { 0 }
 }
 
 /// Waits until wirelap traces, and each of its threads has no more than these rights.

@@ -200,7 +200,7 @@ pub struct ProbeEvents {
 pub struct TracerCost {
     /// CPU time over wall time of wirelap's own process, 1.0 = one core.
     pub cpu_share: f64,
-    /// The most resident memory of wirelap's own process.
+    /// The most resident memory of wirelap's own process, with the ring buffer.
     pub rss_bytes: u64,
     /// CPU time of wirelap's own process so far.
     pub cpu_time: Nanos,
