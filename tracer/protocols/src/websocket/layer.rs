@@ -7,7 +7,7 @@ use super::kept::{Item, Kept};
 use super::map::{Mapped, Place, Segments};
 use crate::connection::frame_without_data;
 use crate::stream::Stream;
-use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, ProtocolSearch, Side};
+use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Protocol, ProtocolSearch, Side};
 use wirelap_events::{ByteRange, Frame, FrameClass, Offset, Saturate, Total};
 
 /// The first carried bytes of each direction show the protocol.
@@ -310,8 +310,8 @@ impl Connection for WebSocket {
             || self.carried.as_ref().is_some_and(|carried| carried.connection.lacks_context())
     }
 
-    fn is_encrypted(&self) -> bool {
-        self.carried.as_ref().is_some_and(|carried| carried.connection.is_encrypted())
+    fn encryption(&self) -> Option<Encryption> {
+        self.carried.as_ref()?.connection.encryption()
     }
 
     fn server(&self) -> Option<Side> {
