@@ -113,7 +113,7 @@ const CASES: [Case; 11] = [
         opening: b"GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n\
             \x82\x9b\0\0\0\0CONNECT {\"verbose\":false}\r\n",
         encode: |n, len| websocket::masked(&nats::message("PUB sensors.t1", &payload(n, len))),
-        largest: 1 << 20,
+        largest: 4 << 20,
     },
     Case {
         name: "nats",
@@ -125,7 +125,7 @@ const CASES: [Case; 11] = [
             let packed = websocket::Deflater::new(true).message(&text);
             websocket::frame(0xC2, Some(n.to_be_bytes()), &packed)
         },
-        largest: 64 << 10,
+        largest: 4 << 20,
     },
     Case { name: "zenoh", port: 7447, opening: b"", encode: |n, len| zenoh::put(n, &payload(n, len)), largest: 4 << 20 },
 ];
