@@ -19,6 +19,7 @@ fn every_middleware() -> Vec<Case> {
         Case::routed("router"),
         Case::of("dds"),
         Case::nats(),
+        Case::amqp(),
         Case::of("zeromq"),
         Case::of("zeromq-rust"),
         Case::opcua(),
@@ -93,7 +94,8 @@ fn ping_and_pong_wait_and_end_with_stdin() {
 
 #[test]
 fn a_killed_workload_takes_its_broker_with_it() {
-    for mut case in [Case::mqtt("mosquitto", 0), Case::nats(), Case::kafka("apache")] {
+    let brokers = [Case::mqtt("mosquitto", 0), Case::nats(), Case::amqp(), Case::kafka("apache")];
+    for mut case in brokers {
         let broker = case.start_broker().unwrap();
         let child = broker.ready.pid;
         assert_ne!(child, broker.pid());
@@ -106,7 +108,7 @@ fn a_killed_workload_takes_its_broker_with_it() {
 #[test]
 fn a_broker_that_dies_is_told_by_everyone() {
     let mqtt = |name| Case::mqtt(name, 1);
-    let others = [Case::nats(), Case::opcua(), Case::routed("router")];
+    let others = [Case::nats(), Case::amqp(), Case::opcua(), Case::routed("router")];
     let kafka = ["mock", "apache"].map(Case::kafka);
     let others = others.into_iter().chain(kafka);
     for mut case in [mqtt("rumqttd"), mqtt("mosquitto")].into_iter().chain(others) {
@@ -166,6 +168,7 @@ fn a_port_in_use_is_named() {
         (broker("rumqttd"), &tcp.1),
         (broker("mosquitto"), &tcp.1),
         (Spec::new(Role::Broker, "nats"), &tcp.1),
+        (Spec::new(Role::Broker, "amqp"), &tcp.1),
         (Spec::new(Role::Sub, "zeromq"), &tcp.1),
         (Spec::new(Role::Pong, "zeromq-rust"), &tcp.1),
         (router, &tcp.1),
@@ -189,6 +192,7 @@ fn nobody_at_the_endpoint_is_named() {
         "zenoh-p2p",
         "zenoh-brokered",
         "nats",
+        "amqp",
         "zeromq",
         "zeromq-rust",
         "opcua",
@@ -247,6 +251,16 @@ fn wrong_values_are_named() {
         (Spec { topic: "/a//b".into(), ..Spec::new(Role::Sub, "zenoh-p2p") }, "--topic /a//b"),
         (Case::nats().set("jetstream", "maybe").role(Role::Pub), "--set jetstream=maybe"),
         (Case::nats().payload((8 << 20) + 1, 1).role(Role::Pub), "at most 8388608"),
+        (
+            Case::amqp().set("confirms", "maybe").role(Role::Pub),
+            "--set confirms=maybe: true or false",
+        ),
+        (Case::amqp().set("prefetch", "70000").role(Role::Sub), "--set prefetch=70000: 0 to 65535"),
+        (Case::amqp().payload((128 << 20) + 1, 1).role(Role::Pub), "at most 134217728"),
+        (
+            Spec { broker: Some("qpid".into()), ..Spec::new(Role::Broker, "amqp") },
+            "the only known broker is rabbitmq",
+        ),
         (Case::of("zeromq").set("pattern", "reqrep").role(Role::Sub), "pattern=reqrep with sub"),
         (Case::of("zeromq").set("ZMQ_SNDHWM", "-1").role(Role::Pub), "ZMQ_SNDHWM=-1"),
         (Case::of("zeromq-rust").set("ZMQ_SNDHWM", "5").role(Role::Pub), "--set ZMQ_SNDHWM"),
@@ -259,8 +273,9 @@ fn wrong_values_are_named() {
 /// A broker that takes the connection and never answers.
 #[test]
 fn stopping_before_ready_is_no_error() {
-    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    for middleware in ["mqtt", "kafka"] {
+    for middleware in ["mqtt", "kafka", "amqp"] {
+        // One for each: librdkafka connects more than once.
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
         let endpoint = silent.local_addr().unwrap().to_string();
         let publisher = Workload::spawn(&Spec { endpoint, ..Spec::new(Role::Pub, middleware) });
         let (_connection, _) = silent.accept().unwrap();

@@ -126,6 +126,7 @@ pairs! {
     opcua_write_1_mb: Case::of("opcua-write").payload(1_000_000, 20);
     dds_200_kb: Case::of("dds").payload(200_000, 20);
     amqp: Case::amqp();
+    amqp_8_mb: Case::amqp().payload(8 << 20, 5);
     amqp_1_mb: Case::amqp().payload(1_000_000, 20);
     amqp_unconfirmed: Case::amqp().set("confirms", "false").set("acks", "false").payload(8, 500);
     nats: Case::nats();
@@ -157,7 +158,7 @@ fn zeromq_has_other_sockets() {
 /// Back to back, far more messages than any queue holds, and none is lost.
 #[test]
 fn full_speed_loses_nothing() {
-    for mut case in [Case::nats(), Case::of("zeromq"), Case::of("zeromq-rust")] {
+    for mut case in [Case::nats(), Case::amqp(), Case::of("zeromq"), Case::of("zeromq-rust")] {
         case.base.messages = Some(200_000);
         one_way(case.clone());
         one_way(case.payload(8, 200_000));

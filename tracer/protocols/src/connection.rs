@@ -32,6 +32,15 @@ pub enum Topology {
     Either,
 }
 
+/// What hides the messages of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encryption {
+    /// TLS, to which the conversation went over.
+    Tls,
+    /// The protocol's own.
+    Own,
+}
+
 /// A protocol, as the registry lists it.
 pub trait Protocol: Sync {
     /// The protocol's name in tables, JSON and `--decode PORT=NAME`.
@@ -194,9 +203,9 @@ pub trait Connection: Send {
         0
     }
 
-    /// Whether messages are encrypted from now on, so that none can be decoded.
-    fn is_encrypted(&self) -> bool {
-        false
+    /// What encrypts messages from now on, so that none can be decoded.
+    fn encryption(&self) -> Option<Encryption> {
+        None
     }
 
     /// Whether messages are compressed and refer to earlier ones that were not captured, so that they cannot be decoded.

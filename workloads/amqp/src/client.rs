@@ -13,7 +13,10 @@ use lapin::options::{
     ConfirmSelectOptions, QueueBindOptions, QueueDeclareOptions,
 };
 use lapin::types::{FieldTable, ShortString};
-use lapin::{BasicProperties, Channel, Connection, ConnectionProperties, Consumer, ErrorKind};
+use lapin::{
+    BasicProperties, Channel, Connection, ConnectionProperties, ConnectionStatus, Consumer,
+    ErrorKind,
+};
 use std::cell::RefCell;
 use std::net::SocketAddr;
 use std::pin::pin;
@@ -45,8 +48,25 @@ struct AmqpLink {
     facts: Facts,
 }
 
+/// The other end of the connection.
+struct Broker {
+    address: SocketAddr,
+    status: ConnectionStatus,
+}
+
+impl Broker {
+    /// Of a connection that is lost, each call fails in words of its own.
+    fn explain(&self, error: anyhow::Error) -> anyhow::Error {
+        if self.status.connected() {
+            return error;
+        }
+        anyhow!("the broker at {} closed the connection", self.address)
+    }
+}
+
 struct AmqpOutlet {
     pump: Pump,
+    broker: Broker,
     channel: Channel,
     prefetch: u16,
     routing_key: ShortString,
@@ -78,7 +98,9 @@ pub fn open(
     let facts = facts(settings, address, &connection, confirms.as_ref());
     let key = routing_key(topics.outgoing.as_deref().unwrap_or_default());
     let routing_key = short(&key)?;
-    let outlet = AmqpOutlet { pump, channel, prefetch: settings.prefetch, routing_key, confirms };
+    let broker = Broker { address, status: connection.status().clone() };
+    let prefetch = settings.prefetch;
+    let outlet = AmqpOutlet { pump, broker, channel, prefetch, routing_key, confirms };
     let (batch, acks) = (Vec::with_capacity(BATCH), settings.acks);
     Ok(Box::new(AmqpLink { outlet, connection, incoming, handler, batch, acks, facts }))
 }
@@ -176,7 +198,7 @@ impl AmqpOutlet {
 
 impl Outlet for AmqpOutlet {
     fn publish(&self, payload: &[u8]) -> Result<()> {
-        self.pump.drive(self.send(payload))?
+        self.pump.drive(self.send(payload))?.map_err(|error| self.broker.explain(error))
     }
 }
 
@@ -197,14 +219,16 @@ impl Link for AmqpLink {
             std::thread::park_timeout(wait);
             return Ok(());
         };
-        outlet.pump.runtime.block_on(take(incoming, batch, wait.min(TICK)))?;
+        let taken = outlet.pump.runtime.block_on(take(incoming, batch, wait.min(TICK)));
+        taken.map_err(|error| outlet.broker.explain(error))?;
         for (at, message) in batch.iter() {
             handler(*at, &message.data, outlet);
         }
         if let (true, Some((_, last))) = (*acks, batch.last()) {
             // One ack for all that were taken together.
             let ack = last.acker.ack(BasicAckOptions { multiple: true });
-            outlet.pump.drive(ack)?.map_err(|error| anyhow!("cannot acknowledge: {error}"))?;
+            let told = |error| outlet.broker.explain(anyhow!("cannot acknowledge: {error}"));
+            outlet.pump.drive(ack)?.map_err(told)?;
         }
         batch.clear();
         Ok(())
@@ -224,7 +248,7 @@ impl Link for AmqpLink {
         if !outlet.pump.control.wait_for_flush(limit, is_done)? {
             bail!("the broker did not take all messages in time");
         }
-        outcome.take().unwrap_or(Ok(()))
+        outcome.take().unwrap_or(Ok(())).map_err(|error| outlet.broker.explain(error))
     }
 
     fn close(self: Box<Self>) {
@@ -242,8 +266,8 @@ async fn take(
 ) -> Result<()> {
     let Ok(mut next) = timeout(wait, incoming.next()).await else { return Ok(()) };
     loop {
-        let Some(message) = next else { bail!("the broker has closed the connection") };
-        let message = message.map_err(|error| anyhow!("the connection is lost: {error}"))?;
+        let Some(message) = next else { bail!("the broker has ended the subscription") };
+        let message = message.map_err(|error| anyhow!("cannot consume: {error}"))?;
         batch.push((clock::now(), message));
         if batch.len() == BATCH {
             return Ok(());

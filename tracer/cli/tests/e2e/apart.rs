@@ -34,7 +34,7 @@ fn assert_left(spaces: &BTreeSet<String>) {
 fn messages_between_hosts_are_followed_exactly() {
     let _alone = lock();
     let bench = Bench::new();
-    let on = "tcp,udp,mqtt,zenoh-p2p,zenoh-brokered,dds,nats,zeromq,zeromq-rust,opcua";
+    let on = "tcp,udp,mqtt,zenoh-p2p,zenoh-brokered,dds,nats,amqp,zeromq,zeromq-rust,opcua";
     let words = format!("run latency --hosts --on {on} --messages 200 --warmup 20 --seed 1");
     let ended = bench.wirelap(&words).json().end(LONG);
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);

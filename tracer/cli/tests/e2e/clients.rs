@@ -45,7 +45,7 @@ fn assert_followed(result: &Value, sent: u64, delivered: u64) {
 fn pairs_are_followed_exactly() {
     let _alone = lock();
     let report = measured(
-        "run latency --on mqtt,nats,zenoh-brokered --rate 500 --messages 600 --warmup 20 \
+        "run latency --on mqtt,nats,amqp,zenoh-brokered --rate 500 --messages 600 --warmup 20 \
          --publishers 20 --subscribers 20 --topics 20 --measure-cost=false",
     );
     for result in report["results"].as_array().unwrap() {
@@ -59,7 +59,7 @@ fn pairs_are_followed_exactly() {
 fn every_subscriber_of_a_message_is_followed() {
     let _alone = lock();
     let report = measured(
-        "run latency --on mqtt,nats --broker mosquitto --rate 50 --messages 40 --warmup 4 \
+        "run latency --on mqtt,nats,amqp --broker mosquitto --rate 50 --messages 40 --warmup 4 \
          --publishers 2 --topics 2 --subscribers 50 --subscription all --measure-cost=false",
     );
     for result in report["results"].as_array().unwrap() {
@@ -73,7 +73,7 @@ fn every_subscriber_of_a_message_is_followed() {
 fn shared_messages_come_once_and_threads_of_publishers_are_counted() {
     let _alone = lock();
     let report = measured(
-        "run latency --on mqtt,nats --broker mosquitto --rate 500 --messages 500 --warmup 20 \
+        "run latency --on mqtt,nats,amqp --broker mosquitto --rate 500 --messages 500 --warmup 20 \
          --publishers 10 --topics 10 --subscribers 3 --subscription shared --measure-cost=false",
     );
     for result in report["results"].as_array().unwrap() {

@@ -212,6 +212,27 @@ fn nats_and_zeromq_are_followed_exactly() {
     }
 }
 
+/// AMQP: the smallest payloads, and such as take several frames; with acks and confirms and without.
+#[test]
+fn amqp_is_followed_exactly() {
+    let _alone = lock();
+    for (words, messages) in [
+        ("--messages 300 --warmup 50", 600),
+        ("--messages 300 --rate 1000 --payload 8 --set confirms=false --set acks=false", 300),
+        ("--messages 300 --rate 1000 --payload 8K", 300),
+        ("--messages 30 --rate 30 --payload 1M", 30),
+    ] {
+        let bench = Bench::new();
+        let words = format!("run latency --on amqp --seed 1 {words}");
+        let ended = bench.wirelap(&words).json().end(LONG);
+        assert_eq!(ended.status, Some(0), "{words}: {}", ended.stderr);
+        let report = bench.report();
+        assert_flawless(&report["results"][0], messages);
+        assert_telescopes(&report["results"][0]);
+        bench.assert_clean();
+    }
+}
+
 /// Not a child of ours, and there before we came.
 #[test]
 fn a_broker_that_runs_already_is_followed() {

@@ -21,7 +21,7 @@ use wirelap_events::{FlowKey, GroupId, Nanos, NetNs, Packet, PacketHook, Seq, Tc
 use wirelap_protocols::foreign::{ForeignName, Observer};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::websocket::Trial;
-use wirelap_protocols::{Connection, Memories, Protocol, Side};
+use wirelap_protocols::{Connection, Encryption, Memories, Protocol, Side};
 
 /// What is known of a conversation's protocol.
 pub enum State {
@@ -333,9 +333,10 @@ impl Conversation {
         }
     }
 
-    /// Whether its protocol is known and its messages are encrypted.
-    pub fn is_encrypted(&self) -> bool {
-        matches!(&self.state, State::Decoding(_, connection) if connection.is_encrypted())
+    /// What encrypts its messages, of which the protocol is known.
+    pub fn encryption(&self) -> Option<Encryption> {
+        let State::Decoding(_, connection) = &self.state else { return None };
+        connection.encryption()
     }
 
     /// Whether its protocol is known and its messages refer to earlier ones that were not seen.

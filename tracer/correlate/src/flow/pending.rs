@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use wirelap_events::{ByteRange, Offset, Saturate, Total, Transport};
 use wirelap_protocols::recognise::Hints;
 use wirelap_protocols::search::{
-    Candidate, HINTED_BITS, SURE_BITS, SearchEvidence, UNMISTAKABLE_BITS, evidence,
+    HINTED_BITS, SURE_BITS, SearchEvidence, UNMISTAKABLE_BITS, evidence,
 };
 use wirelap_protocols::{Protocol, ProtocolSearch, Side};
 
@@ -13,9 +13,6 @@ const KEPT_BYTES: usize = 64 << 10;
 
 /// Packets, of which perhaps only the length is kept.
 const KEPT_PACKETS: usize = 4096;
-
-/// Of a PDU that is longer than this the rest of the body is not kept.
-const HEAD_BYTES: u64 = 4 << 10;
 
 /// Datagrams that are kept, and their bytes.
 const KEPT_DATAGRAMS: usize = 64;
@@ -62,8 +59,12 @@ pub struct KeptPacket {
 }
 
 impl KeptPacket {
+    fn range(&self) -> ByteRange {
+        ByteRange::new(self.at, (self.bytes.len() as u64).saturating_add(self.missing))
+    }
+
     fn end(&self) -> Offset {
-        self.at.plus((self.bytes.len() as u64).saturating_add(self.missing))
+        self.range().end
     }
 }
 
@@ -97,15 +98,13 @@ impl Kept {
     /// Forgets what no candidate needs, and what is too much: first the bytes that the best one does without.
     fn trim(&mut self, search: &ProtocolSearch) {
         let from = search.wanted_from();
-        let best = search.candidates().iter().max_by_key(|candidate| candidate.bits());
-        let needs = |packet: &KeptPacket| best.is_some_and(|best| is_head(best, packet));
         let excess = self.bytes.saturating_sub(KEPT_BYTES);
         let mut freed = 0;
         for packet in &mut self.packets {
             if freed >= excess {
                 break;
             }
-            if !needs(packet) {
+            if !search.is_head(packet.range()) {
                 let bytes = std::mem::take(&mut packet.bytes).len();
                 packet.missing.grow(bytes as u64);
                 freed.grow(bytes);
@@ -124,20 +123,6 @@ impl Kept {
     }
 }
 
-/// Whether a packet has some of the beginning of a candidate's first or last PDU.
-fn is_head(candidate: &Candidate, packet: &KeptPacket) -> bool {
-    [candidate.start, candidate.last()]
-        .into_iter()
-        .any(|start| packet.at < start.plus(HEAD_BYTES) && packet.end() > start)
-}
-
-/// Whether a packet lies in the part of a long PDU that nothing is read from.
-fn is_body(candidate: &Candidate, packet: &KeptPacket) -> bool {
-    candidate.bits() >= HINTED_BITS
-        && packet.at >= candidate.last().plus(HEAD_BYTES)
-        && packet.end() <= candidate.next()
-}
-
 impl Pending {
     /// The next packet of one direction.
     pub fn packet(
@@ -150,9 +135,7 @@ impl Pending {
         let search = &mut self.searches[side as usize];
         search.packet(at, bytes, missing, writes);
         let packet = KeptPacket { at, bytes: bytes.to_vec(), missing };
-        let all = search.candidates();
-        let is_body = all.iter().any(|candidate| is_body(candidate, &packet))
-            && !all.iter().any(|candidate| is_head(candidate, &packet));
+        let is_body = search.is_body(packet.range());
         self.kept[side as usize].push(packet, is_body);
     }
 

@@ -68,5 +68,7 @@ pub enum GroupNote {
     Encrypted {
         /// Those conversations.
         conversations: u64,
+        /// They are in TLS, which can be read with its keys or from the memory of the programs.
+        is_tls: bool,
     },
 }

@@ -6,7 +6,7 @@ use super::line::{ControlLine, MessageLine, Operation};
 use super::message::{self, MessageBody, is_strict, is_strict_control};
 use super::subscriptions::Subscriptions;
 use crate::connection::frame_without_data;
-use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
+use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Reader, Side};
 use wirelap_events::{DecodedMessage, Frame, FrameClass};
 
 /// The decoder of one connection.
@@ -134,8 +134,8 @@ impl Connection for NatsConnection {
         message::stands_out(head)
     }
 
-    fn is_encrypted(&self) -> bool {
-        self.is_encrypted
+    fn encryption(&self) -> Option<Encryption> {
+        self.is_encrypted.then_some(Encryption::Tls)
     }
 
     fn server(&self) -> Option<Side> {

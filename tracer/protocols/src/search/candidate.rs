@@ -1,7 +1,8 @@
 //! A candidate: a protocol that one direction may have, with the evidence for it.
 
+use super::thresholds::HINTED_BITS;
 use crate::{PduSignature, Protocol};
-use wirelap_events::Offset;
+use wirelap_events::{ByteRange, Offset};
 
 /// The most evidence that PDUs without distinctive content, such as acknowledgements, add up to.
 const MOST_WEAK_BITS: u32 = 28;
@@ -19,6 +20,9 @@ const FIT_BITS: u32 = 8;
 const LONG_FIT_BITS: u32 = 16;
 /// From this length on, a PDU spans several packets.
 const LONG_BYTES: u64 = 16 << 10;
+
+/// So many first bytes of a PDU are read; of a longer one, only the length of the rest counts.
+const READ_BYTES: u64 = 4 << 10;
 
 /// A protocol that one direction may have, with the evidence for it.
 #[derive(Clone, Copy)]
@@ -110,6 +114,19 @@ impl Candidate {
     /// Where the last known PDU starts.
     pub fn last(&self) -> Offset {
         self.last
+    }
+
+    /// Whether a range has some of what is read of the first or the last known PDU.
+    pub fn is_head(&self, range: ByteRange) -> bool {
+        let reads = |start: Offset| range.start < start.plus(READ_BYTES) && range.end > start;
+        reads(self.start) || reads(self.last)
+    }
+
+    /// Whether a range lies in the part of a long PDU that nothing is read from.
+    pub fn is_body(&self, range: ByteRange) -> bool {
+        self.bits() >= HINTED_BITS
+            && range.start >= self.last.plus(READ_BYTES)
+            && range.end <= self.next
     }
 
     /// Whether the first PDU has ended before `end`, or another one has followed it.

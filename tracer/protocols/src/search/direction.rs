@@ -4,7 +4,7 @@ use super::candidate::Candidate;
 use super::packet::{Followed, LONGEST_PDU, PacketBytes, follow};
 use super::thresholds::HINTED_BITS;
 use crate::{Protocol, SignatureMatch, registry};
-use wirelap_events::{Offset, Saturate, Transport};
+use wirelap_events::{ByteRange, Offset, Saturate, Transport};
 
 /// How many candidates are followed at once.
 const CANDIDATES: usize = 6;
@@ -62,6 +62,18 @@ impl ProtocolSearch {
     pub fn best_of(&self, protocol: &dyn Protocol) -> Option<&Candidate> {
         let same = self.candidates.iter().filter(|c| c.protocol.name() == protocol.name());
         same.max_by_key(|candidate| candidate.bits())
+    }
+
+    /// Whether a range lies in the part of a long PDU that nothing is read from, whichever candidate is right.
+    pub fn is_body(&self, range: ByteRange) -> bool {
+        self.candidates.iter().any(|candidate| candidate.is_body(range))
+            && !self.candidates.iter().any(|candidate| candidate.is_head(range))
+    }
+
+    /// Whether a range has some of what is read of the best candidate's first or last known PDU.
+    pub fn is_head(&self, range: ByteRange) -> bool {
+        let best = self.candidates.iter().max_by_key(|candidate| candidate.bits());
+        best.is_some_and(|best| best.is_head(range))
     }
 
     /// Bytes of memory that the search uses.

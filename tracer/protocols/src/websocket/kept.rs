@@ -1,7 +1,7 @@
 //! What is kept of a WebSocket while it is not known what it carries.
 
 use super::map::Place;
-use crate::Side;
+use crate::{ProtocolSearch, Side};
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, FrameClass, Saturate, Total};
 
@@ -31,15 +31,25 @@ impl Item {
         }
     }
 
-    /// Keeps no more than the first bytes. Returns how many were freed.
-    fn shorten(&mut self) -> usize {
+    /// Keeps no more than the first `most` bytes. Returns how many were freed.
+    fn shorten(&mut self, most: usize) -> usize {
         let Item::Carried(_, bytes) = self else { return 0 };
-        let freed = bytes.len().saturating_sub(HEAD_BYTES);
-        bytes.truncate(HEAD_BYTES);
+        let freed = bytes.len().saturating_sub(most);
+        bytes.truncate(most);
         if freed > 0 {
             bytes.shrink_to_fit();
         }
         freed
+    }
+
+    /// Whether it is known to lie in the part of a long PDU that nothing is read from.
+    fn is_body(&self, search: &ProtocolSearch) -> bool {
+        matches!(self, Item::Carried(place, _) if search.is_body(place.inner))
+    }
+
+    /// Whether a PDU that was found begins here.
+    fn is_head(&self, search: &ProtocolSearch) -> bool {
+        matches!(self, Item::Carried(place, _) if search.is_head(place.inner))
     }
 }
 
@@ -68,14 +78,26 @@ impl Kept {
         self.bytes.saturating_add(self.items.len().saturating_mul(size_of::<(Side, Item)>()))
     }
 
-    /// Adds an item; the oldest ones go if there are too many.
-    pub fn add(&mut self, side: Side, item: Item) {
+    /// Adds an item. If there are too many bytes, the first ones of long items stay, then those of PDUs that the `searches`
+    /// of the two directions have found; then the oldest items go.
+    pub fn add(&mut self, side: Side, mut item: Item, searches: [&ProtocolSearch; 2]) {
+        let search = |side: Side| searches[side as usize];
+        if item.is_body(search(side)) {
+            item.shorten(0);
+        }
         self.bytes.grow(item.kept_bytes());
         self.items.push_back((side, item));
         if self.bytes > KEPT_BYTES {
-            // Of a long message the first bytes suffice.
-            let all = self.items.iter_mut().map(|(_, item)| item.shorten());
+            let all = self.items.iter_mut().map(|(_, item)| item.shorten(HEAD_BYTES));
             self.bytes.shrink(all.total());
+        }
+        for (side, item) in &mut self.items {
+            if self.bytes <= KEPT_BYTES {
+                break;
+            }
+            if !item.is_head(search(*side)) {
+                self.bytes.shrink(item.shorten(0));
+            }
         }
         while (self.bytes > KEPT_BYTES || self.items.len() > KEPT_ITEMS)
             && let Some((_, gone)) = self.items.pop_front()

@@ -7,7 +7,7 @@ use super::kept::{Item, Kept};
 use super::map::{Mapped, Place, Segments};
 use crate::connection::frame_without_data;
 use crate::stream::Stream;
-use crate::{Connection, FrameSink, Pdu, PduLen, Protocol, ProtocolSearch, Side};
+use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Protocol, ProtocolSearch, Side};
 use wirelap_events::{ByteRange, Frame, FrameClass, Offset, Saturate, Total};
 
 /// The first carried bytes of each direction show the protocol.
@@ -196,7 +196,7 @@ impl WebSocket {
         if self.carried.is_some() {
             out.frame(&frame_without_data(range, name, class));
         } else {
-            self.kept.add(side, Item::Own(range, name, class));
+            self.keep(side, Item::Own(range, name, class));
         }
     }
 
@@ -224,7 +224,12 @@ impl WebSocket {
             return self.read(side, place, bytes, out);
         }
         self.look(side, inner.start, inner.len(), bytes);
-        self.kept.add(side, Item::Carried(place, bytes.to_vec()));
+        self.keep(side, Item::Carried(place, bytes.to_vec()));
+    }
+
+    /// Keeps something until it is known what is carried.
+    fn keep(&mut self, side: Side, item: Item) {
+        self.kept.add(side, item, self.ends.each_ref().map(|end| &end.search));
     }
 
     /// Carried bytes are not known.
@@ -233,7 +238,7 @@ impl WebSocket {
             return self.lose(side);
         }
         self.ends[side as usize].search = ProtocolSearch::default();
-        self.kept.add(side, Item::Gap);
+        self.keep(side, Item::Gap);
     }
 
     /// Bytes are missing: how many carried ones there are among them is not known.
@@ -288,6 +293,10 @@ impl Connection for WebSocket {
         self.has_start(Some(side), head)
     }
 
+    fn is_certain(&self, side: Side, head: &[u8]) -> bool {
+        self.is_long(side, head)
+    }
+
     fn stands_out(&self, head: &[u8]) -> bool {
         self.has_start(None, head)
     }
@@ -310,8 +319,8 @@ impl Connection for WebSocket {
             || self.carried.as_ref().is_some_and(|carried| carried.connection.lacks_context())
     }
 
-    fn is_encrypted(&self) -> bool {
-        self.carried.as_ref().is_some_and(|carried| carried.connection.is_encrypted())
+    fn encryption(&self) -> Option<Encryption> {
+        self.carried.as_ref()?.connection.encryption()
     }
 
     fn server(&self) -> Option<Side> {
@@ -364,6 +373,10 @@ impl Connection for WebSocket {
         let end = &mut self.ends[side as usize];
         end.frames.gap();
         end.inflater.gap();
+        if self.carried.is_none() && !self.is_opened {
+            // What was taken for frames may have been none, and what a mask says of the ends is then wrong.
+            self.client = None;
+        }
         self.miss(side);
     }
 }

@@ -14,7 +14,7 @@
 
 use super::handshake;
 use super::layer::WebSocket;
-use crate::{Connection, FrameSink, Pdu, PduLen, Side};
+use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Side};
 use std::cell::Cell;
 
 /// What a conversation is.
@@ -122,8 +122,8 @@ impl Connection for MaybeWebSocket {
         self.decided().lacks_context()
     }
 
-    fn is_encrypted(&self) -> bool {
-        self.decided().is_encrypted()
+    fn encryption(&self) -> Option<Encryption> {
+        self.decided().encryption()
     }
 
     fn server(&self) -> Option<Side> {

@@ -65,6 +65,14 @@ impl WebSocket {
         }
     }
 
+    /// Whether `head` starts with a long frame in which a PDU starts. The length of such a frame has eight bytes, of which the
+    /// first three are zero: with a PDU behind it, that is no coincidence.
+    pub(super) fn is_long(&self, side: Side, head: &[u8]) -> bool {
+        let is_long =
+            |header: Header| header.payload > u16::MAX.into() && head.len() > header.bytes;
+        Header::read(head).is_ok_and(is_long) && self.has_start(Some(side), head)
+    }
+
     /// Whether `head` starts with a frame whose payload, which is not compressed, starts like a PDU.
     pub(super) fn has_message(&self, side: Side, head: &[u8]) -> bool {
         let has_payload = |header: Header| head.len() > header.bytes && !header.is_compressed;

@@ -5,7 +5,7 @@ use super::frame::{self, FrameHeader};
 use super::greeting::{self, Greeting};
 use super::message::{MessagePart, MessagePattern, MultipartAssembly};
 use crate::connection::frame_without_data;
-use crate::{Connection, FrameSink, Pdu, PduLen, Side};
+use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Side};
 use wirelap_events::{ByteRange, Frame, FrameClass};
 
 /// The decoder of one connection.
@@ -90,8 +90,8 @@ impl Connection for ZmtpConnection {
         frame::is_strict(head)
     }
 
-    fn is_encrypted(&self) -> bool {
-        self.is_secure
+    fn encryption(&self) -> Option<Encryption> {
+        self.is_secure.then_some(Encryption::Own)
     }
 
     fn stands_out(&self, head: &[u8]) -> bool {

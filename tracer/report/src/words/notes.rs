@@ -1,7 +1,7 @@
 //! What the user should know beside the figures.
 
 use super::ros::ros_notes;
-use super::traffic::traffic_notes;
+use super::traffic::{TLS_REMEDY, traffic_notes};
 use wirelap_correlate::{Group, GroupNote, Snapshot, SnapshotNote, TlsCounts};
 use wirelap_events::human::counted;
 
@@ -72,7 +72,6 @@ fn tls_keys(counts: &TlsCounts) -> String {
     }
     parts.join("; ") + "."
 }
-
 fn group_note(note: &GroupNote) -> String {
     match note {
         GroupNote::SendNotSeen { deliveries } => format!(
@@ -96,9 +95,12 @@ fn group_note(note: &GroupNote) -> String {
              neighbours, and what it says is not."
         ),
         GroupNote::Domain { domain } => format!("Domain {domain}, told from its port numbers."),
-        GroupNote::Encrypted { conversations } => format!(
-            "Encrypted connections: {conversations}. wirelap sees their bytes and timing; their messages are in no figure."
-        ),
+        GroupNote::Encrypted { conversations, is_tls } => {
+            let remedy = if *is_tls { format!("; {TLS_REMEDY}") } else { String::new() };
+            format!(
+                "Encrypted connections: {conversations}. wirelap sees their bytes and timing, and their messages are in no figure{remedy}."
+            )
+        }
     }
 }
 

@@ -62,12 +62,14 @@ pub fn traffic(row: &UnknownTraffic) -> String {
     }
 }
 
+/// How messages in TLS are to be seen.
+pub(super) const TLS_REMEDY: &str = "live --tls reads them where the programs use OpenSSL, GnuTLS or Go, and analyze --tls-keys with the \
+     keys of a capture";
+
 /// Why no messages are seen of an encrypted row.
 fn encrypted(row: &UnknownTraffic) -> String {
     match row.not_read.as_deref() {
-        None => "encrypted: wirelap sees bytes and timing, not messages; live --tls reads them where the programs use \
-                 OpenSSL, GnuTLS or Go, and analyze --tls-keys with the keys of a capture"
-            .to_owned(),
+        None => format!("encrypted: wirelap sees bytes and timing, not messages; {TLS_REMEDY}"),
         Some([]) => "encrypted, and no text of it is read: neither program is seen here".to_owned(),
         Some(reasons) => format!("encrypted, and no text of it is read: {}", reasons.join("; ")),
     }

@@ -4,7 +4,8 @@ use super::Picture;
 use crate::bytes::Unknown;
 use crate::flow::Conversation;
 use crate::view::{Group, GroupNote};
-use wirelap_events::Nanos;
+use wirelap_events::{Nanos, Saturate};
+use wirelap_protocols::Encryption;
 
 impl Picture<'_> {
     /// The traffic that is not decoded.
@@ -25,22 +26,18 @@ impl Picture<'_> {
     /// Notes for each row how many of its conversations hide their messages.
     pub fn note_encrypted(&self, groups: &mut [Group]) {
         for group in groups {
-            let is_hidden = |conversation: &Conversation| {
-                conversation.is_encrypted()
-                    && conversation
-                        .row
-                        .is_some_and(|(row, _)| self.accounts.rows.root(row) == group.id)
+            let hides = |conversation: &Conversation| {
+                let (row, _) = conversation.row?;
+                conversation.encryption().filter(|_| self.accounts.rows.root(row) == group.id)
             };
-            let count = self
-                .seen
-                .conversations
-                .flows()
-                .iter()
-                .filter(|(_, conversation)| is_hidden(conversation))
-                .count();
-            if count > 0 {
-                let conversations = count as u64;
-                group.notes.push(GroupNote::Encrypted { conversations });
+            let (mut conversations, mut is_tls) = (0, false);
+            for (_, conversation) in self.seen.conversations.flows().iter() {
+                let Some(encryption) = hides(conversation) else { continue };
+                conversations.grow(1_u64);
+                is_tls |= encryption == Encryption::Tls;
+            }
+            if conversations > 0 {
+                group.notes.push(GroupNote::Encrypted { conversations, is_tls });
             }
         }
     }

@@ -1,0 +1,109 @@
+//! mosquitto and its clients, which use OpenSSL at both ends; and programs whose text cannot be read.
+
+use super::{
+    Foreign, Subscriber, assert_encrypted, certificate, foreign, only_row, report_of,
+    until_it_listens, until_tracing, written,
+};
+use crate::bench::{Bench, lock};
+use crate::free_port;
+use std::fs;
+use std::path::Path;
+
+/// A mosquitto that speaks TLS only.
+fn broker(folder: &Path, port: u16) -> Foreign {
+    certificate(folder);
+    let settings = format!(
+        "listener {port} 127.0.0.1\nallow_anonymous true\nuser root\ncertfile cert.pem\nkeyfile key.pem\n"
+    );
+    fs::write(folder.join("mosquitto.conf"), settings).unwrap();
+    let broker = foreign(folder, "mosquitto", "-c mosquitto.conf");
+    until_it_listens(port);
+    broker
+}
+
+/// Subscribes and publishes `count` messages, which all arrive.
+fn exchange(folder: &Path, port: u16, version: &str, count: usize) {
+    let tls =
+        format!("--cafile cert.pem --insecure --tls-version {version} -p {port} -h localhost");
+    // The first message is kept by the broker, so that it tells when the subscription is in force.
+    foreign(folder, "mosquitto_pub", &format!("{tls} -t wirelap/ready -r -m ready")).succeeds();
+    let words = format!("{tls} -t wirelap/# -C {}", count + 1);
+    let subscriber = Subscriber::start(folder, "mosquitto_sub", &words);
+    foreign(folder, "mosquitto_pub", &format!("{tls} -t wirelap/a -l")).sends(count);
+    subscriber.gets(count);
+}
+
+#[test]
+fn messages_in_tls_are_followed_and_their_text_is_in_no_file() {
+    let _alone = lock();
+    for version in ["tlsv1.3", "tlsv1.2"] {
+        let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
+        let _broker = broker(folder.path(), port);
+        let recording = bench.file("seen.pcapng");
+        let words = format!("live --plain --tls --ports {port} --pcapng {}", recording.display());
+        let run = bench.wirelap(&words).json().start();
+        until_tracing(&run);
+        exchange(folder.path(), port, version, 50);
+        let (report, _) = report_of(run, &bench);
+        let result = only_row(&report);
+        assert_eq!(result["middleware"], "mqtt", "{version}");
+        let messages = &result["messages"];
+        for name in ["delivered", "matched"] {
+            // And the one that says that the subscription is in force.
+            let count = messages[name].as_u64().unwrap();
+            assert!((50..=51).contains(&count), "{version}: {messages:#}");
+        }
+        assert_eq!(messages["uncovered"], 0, "{version}: {messages:#}");
+        let files = written(recording.parent().unwrap());
+        assert!(files.len() > 1000 && !files.windows(8).any(|bytes| bytes == b"a secret"));
+    }
+}
+
+#[test]
+fn without_tls_a_sentence_says_that_it_is_encrypted() {
+    let _alone = lock();
+    let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
+    let _broker = broker(folder.path(), port);
+    let run = bench.wirelap(&format!("live --plain --ports {port}")).json().start();
+    until_tracing(&run);
+    exchange(folder.path(), port, "tlsv1.3", 5);
+    let (report, _) = report_of(run, &bench);
+    assert_encrypted(&report);
+}
+
+/// Programs whose text cannot be read are named, with the reason.
+#[test]
+fn with_tls_it_is_said_whose_text_is_not_read_and_why() {
+    let _alone = lock();
+    let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
+    certificate(folder.path());
+    // Both ends encrypt in memory: asyncio hands what comes out of OpenSSL to the socket later.
+    let script = "import asyncio, ssl, sys
+port = int(sys.argv[1])
+async def serve(reader, writer):
+    while line := await reader.readline():
+        writer.write(line)
+async def main():
+    own = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    own.load_cert_chain('cert.pem', 'key.pem')
+    await asyncio.start_server(serve, '127.0.0.1', port, ssl=own)
+    other = ssl.create_default_context(cafile='cert.pem')
+    other.check_hostname = False
+    reader, writer = await asyncio.open_connection('127.0.0.1', port, ssl=other)
+    for n in range(100):
+        writer.write(b'a line\\n')
+        await reader.readline()
+asyncio.run(main())
+";
+    fs::write(folder.path().join("echo.py"), script).unwrap();
+    let run = bench.wirelap(&format!("live --plain --tls --ports {port}")).json().start();
+    until_tracing(&run);
+    let python = foreign(folder.path(), "/usr/bin/python3", &format!("echo.py {port}"));
+    let pid = python.0.id();
+    python.succeeds();
+    let (report, _) = report_of(run, &bench);
+    let traffic = &report["unknown"]["traffic"][0];
+    let sentence = traffic["sentence"].as_str().unwrap();
+    let reason = format!("python3 (PID {pid}): no text came from libssl");
+    assert!(sentence.contains(&reason), "{sentence}");
+}
