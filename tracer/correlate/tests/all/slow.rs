@@ -211,7 +211,7 @@ fn what_leaves_long_after_it_was_written_is_joined() {
         let [group] = &snapshot.groups[..] else { panic!("{:?}", snapshot.groups) };
         let counts = &group.messages;
         assert_eq!((counts.sent, counts.delivered, counts.matched), (200, 310, 310));
-        let max = Nanos(group.one_way.max);
+        let max = group.one_way.max;
         assert!(max > Nanos::from_millis(8_500) && max < Nanos::from_millis(9_500), "{max}");
     }
 }
