@@ -172,8 +172,10 @@ impl TcpMarks {
 
     /// When the call was made that wrote the first byte of `extent`.
     pub fn written_at(&self, extent: ByteRange) -> Option<Nanos> {
-        let send = self.sends.covering(extent.start).max_by_key(|mark| mark.range.start);
-        send.map(|mark| mark.at)
+        // Where nothing waits, it is the last one, and thousands before it may be kept.
+        let last = self.sends.last().filter(|mark| mark.range.contains(extent.start));
+        let search = || self.sends.covering(extent.start).max_by_key(|mark| mark.range.start);
+        last.or_else(search).map(|mark| mark.at)
     }
 
     /// Whether the sender wrote more, or tried to, after the byte before `end`.
