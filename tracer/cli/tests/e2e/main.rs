@@ -14,6 +14,7 @@ mod failures;
 mod faults;
 mod flight;
 mod hosts;
+mod islands;
 mod limits;
 mod memory;
 #[cfg(feature = "parquet")]
@@ -24,6 +25,7 @@ mod one_side;
 mod resume;
 mod rights;
 mod screen;
+mod slow_link;
 mod soak;
 mod terminal;
 mod tls;

@@ -1,15 +1,14 @@
 //! A broker whose clients are elsewhere, seen by its process alone, beside the view of everything: counts are those of the
 //! clients, times are those of the whole view, and each acknowledgement is a bound on the arrival that it stands for.
 
-use crate::bench::{Bench, Running, kill, lock, poll};
-use crate::{LONG, free_port};
+use crate::LONG;
+use crate::bench::{kill, lock, poll};
+use crate::islands::{Islands, read_by};
 use rustix::process::Signal;
 use serde_json::Value;
-use std::fs::{self, File};
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::path::Path;
 use std::time::{Duration, Instant};
 use wirelap_correlate::DeliverySink;
 use wirelap_events::{Delivery, Event, Nanos, Stage};
@@ -19,143 +18,6 @@ use wirelap_replay::{Follower, Replay};
 const MESSAGES: u64 = 500;
 /// As many readers has each message.
 const READERS: u64 = 2;
-const SPACES: [&str; 3] = ["p", "s", "t"];
-
-/// mosquitto in a network namespace, and one for each client, with a cable to it. Dropping it ends everything.
-struct Islands {
-    bench: Bench,
-    port: u16,
-    spaces: Vec<String>,
-    children: Vec<Child>,
-    broker: u32,
-}
-
-fn ip(words: &str) {
-    let status = Command::new("ip").args(words.split(' ')).status().expect("iproute2 is installed");
-    assert!(status.success(), "ip {words}");
-}
-
-impl Islands {
-    fn new() -> Islands {
-        let bench = Bench::new();
-        let number = std::process::id();
-        let mut islands = Islands {
-            bench,
-            port: free_port(),
-            spaces: Vec::new(),
-            children: Vec::new(),
-            broker: 0,
-        };
-        let broker = islands.space(&format!("wirelap{number}b"));
-        for (net, name) in SPACES.iter().enumerate() {
-            let client = islands.space(&format!("wirelap{number}{name}"));
-            ip(&format!("-n {broker} link add name {name} type veth peer name far netns {client}"));
-            for (space, device, host) in [(&broker, *name, 1), (&client, "far", 2)] {
-                ip(&format!("-n {space} addr add 10.83.{net}.{host}/24 dev {device}"));
-                ip(&format!("-n {space} link set dev {device} up"));
-            }
-        }
-        let config = islands.bench.file("mosquitto.conf");
-        let port = islands.port;
-        fs::write(&config, format!("listener {port} 0.0.0.0\nallow_anonymous true\n")).unwrap();
-        let config = config.display().to_string();
-        islands.broker = islands.start(0, "mosquitto", &["-c", &config], Stdio::null()).0;
-        poll("the start of mosquitto", LONG, || {
-            let mut ask = islands.command(1, "mosquitto_pub");
-            let ask =
-                ask.args(islands.address(0)).args(["-t", "start", "-n"]).stderr(Stdio::null());
-            ask.status().unwrap().success().then_some(())
-        });
-        islands
-    }
-
-    fn space(&mut self, name: &str) -> String {
-        ip(&format!("netns add {name}"));
-        self.spaces.push(name.to_owned());
-        ip(&format!("-n {name} link set lo up"));
-        name.to_owned()
-    }
-
-    /// A program in a namespace.
-    fn command(&self, space: usize, program: &str) -> Command {
-        let mut command = Command::new("ip");
-        // A line is written when it is said, not only when there are many.
-        command.args(["netns", "exec", &self.spaces[space], "stdbuf", "-oL", program]);
-        let path = std::env::var("PATH").unwrap_or_default();
-        command.env("PATH", format!("{path}:/usr/sbin:/sbin"));
-        command
-    }
-
-    fn address(&self, net: usize) -> [String; 4] {
-        ["-h".into(), format!("10.83.{net}.1"), "-p".into(), self.port.to_string()]
-    }
-
-    fn start(
-        &mut self,
-        space: usize,
-        program: &str,
-        words: &[&str],
-        output: Stdio,
-    ) -> (u32, ChildStdin) {
-        let mut command = self.command(space, program);
-        command.args(words).stdin(Stdio::piped()).stdout(output).stderr(Stdio::null());
-        let mut child = command.spawn().unwrap();
-        let (id, stdin) = (child.id(), child.stdin.take().unwrap());
-        self.children.push(child);
-        (id, stdin)
-    }
-
-    /// A client in the namespace of its number.
-    fn client(&mut self, net: usize, program: &str, words: &[&str]) -> (u32, ChildStdin, PathBuf) {
-        let said = self.bench.file(&format!("{net}.txt"));
-        let address = self.address(net);
-        let mut all: Vec<&str> = address.iter().map(String::as_str).collect();
-        all.extend(["-t", "a/b", "-d"].iter().chain(words));
-        let (id, stdin) = self.start(net + 1, program, &all, File::create(&said).unwrap().into());
-        poll("a client's connection", LONG, || {
-            let is_reader = program.ends_with("sub");
-            let is_ready =
-                if is_reader { said_so(&said, "received SUBACK") } else { connected(id) };
-            is_ready.then_some(())
-        });
-        (id, stdin, said)
-    }
-
-    fn record(&self, file: &Path, filter: &str) -> Running {
-        let words = format!("record -o {} --payload {filter}", file.display());
-        let running = self.bench.wirelap(&words).start();
-        poll("the start of wirelap", LONG, || running.has_printed().then_some(()));
-        running
-    }
-}
-
-impl Drop for Islands {
-    fn drop(&mut self) {
-        for child in &mut self.children {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-        for space in &self.spaces {
-            let _ = Command::new("ip").args(["netns", "del", space]).status();
-        }
-    }
-}
-
-/// Whether a connection is established in the namespace of a process (`proc_pid_net(5)`: the state is the fourth field).
-fn connected(pid: u32) -> bool {
-    let sockets = fs::read_to_string(format!("/proc/{pid}/net/tcp")).unwrap_or_default();
-    sockets.lines().any(|line| line.split_whitespace().nth(3) == Some("01"))
-}
-
-fn said_so(file: &Path, words: &str) -> bool {
-    fs::read_to_string(file).unwrap_or_default().contains(words)
-}
-
-/// The messages that a client has printed.
-fn read_by(file: &Path) -> u64 {
-    let said = fs::read_to_string(file).unwrap_or_default();
-    said.lines().filter(|line| line.starts_with("message ")).count() as u64
-}
 
 /// The deliveries to each reader's address in their order, those followed from end to end and those seen in part.
 #[derive(Default)]

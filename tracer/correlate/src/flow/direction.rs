@@ -244,6 +244,12 @@ impl Flow {
         self.bytes.next().is_none_or(|next| next >= end)
     }
 
+    /// Whether the next byte in order is known not to have arrived.
+    pub fn lacks_next(&self) -> bool {
+        let Marks::Tcp(marks) = &self.marks else { return false };
+        self.bytes.next().is_some_and(|next| marks.lacks(next))
+    }
+
     /// After the packet behind a `hole`, of which the messages from number `first` on were found: adds the one in the hole,
     /// if one send call and its neighbours frame it.
     pub fn frame(

@@ -31,6 +31,8 @@ pub struct Messages {
     soon: VecDeque<(Nanos, usize, u64)>,
     late: VecDeque<(Nanos, usize, u64)>,
     forwarders: Forwarders,
+    /// Messages that are kept for subscribers that are behind.
+    kept: usize,
     /// Legs whose stages are waited for.
     waiting: usize,
     /// Room for legs, used again and again.

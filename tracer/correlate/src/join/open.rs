@@ -18,6 +18,10 @@ pub struct NewLeg {
     /// Its own bytes.
     pub own: ByteRange,
     pub at: Nanos,
+    /// When its sender wrote its first byte, or else when it was found: on a slow link that is much later.
+    pub written: Nanos,
+    /// Which of its topic's messages it is likely to be: its receiver gets all of them, and is behind.
+    pub next_number: Option<u64>,
     pub transport: Transport,
     /// When its receiver had asked for messages last, where they are asked for.
     pub asked: Option<Nanos>,
@@ -135,6 +139,8 @@ pub struct Message {
     /// It counts as a duplicate.
     pub(super) repeats: bool,
     pub(super) overdue: bool,
+    /// It is kept for a subscriber that is behind.
+    pub(super) is_kept: bool,
 }
 
 impl Message {

@@ -35,6 +35,8 @@ struct Topic {
     published: u64,
     last: Nanos,
     ages: Ages,
+    /// Messages from this number on have not been sent to some subscriber that gets all of them.
+    awaited_from: Option<u64>,
 }
 
 /// How far a subscriber is on a topic.
@@ -57,6 +59,8 @@ pub struct Pair {
 pub struct LagTable {
     topics: FxHashMap<TopicKey, Topic>,
     pairs: FxHashMap<PairKey, Pair>,
+    /// Topics of which messages had not been sent to some subscriber at the last sweep.
+    awaited: Vec<TopicKey>,
 }
 
 impl LagTable {
@@ -133,6 +137,18 @@ impl LagTable {
         self.sent(direction, (group, subject), (topic, number), at);
     }
 
+    /// The number of the message that a subscriber gets next; `None` if it gets only a share, or that is not known yet.
+    pub fn next(&self, key: PairKey) -> Option<u64> {
+        let pair = self.pairs.get(&key).filter(|pair| pair.gets_all())?;
+        Some(pair.sent.saturating_add(1))
+    }
+
+    /// Whether message `number` of a topic had not been sent to some subscriber that gets all of them, at the last sweep.
+    pub fn is_awaited(&self, topic: TopicKey, number: u64) -> bool {
+        let from = self.topics.get(&topic).and_then(|topic| topic.awaited_from);
+        from.is_some_and(|from| number >= from)
+    }
+
     /// Who gets messages of which topic, and how far each is.
     pub fn pairs(&self) -> impl Iterator<Item = (PairKey, &Pair)> {
         self.pairs.iter().map(|(&key, pair)| (key, pair))
@@ -152,11 +168,24 @@ impl LagTable {
     /// Forgets pairs for which `is_over`, which also gets since when messages were published that were not sent, and topics that make
     /// room for others.
     pub fn sweep(&mut self, now: Nanos, is_over: impl Fn(&Pair, Option<Nanos>) -> bool) {
-        let topics = &self.topics;
+        let topics = &mut self.topics;
+        for topic in self.awaited.drain(..) {
+            if let Some(topic) = topics.get_mut(&topic) {
+                topic.awaited_from = None;
+            }
+        }
         self.pairs.retain(|key, pair| {
-            let topic = topics.get(&(pair.group, key.1));
-            let unsent = topic.and_then(|topic| topic.unsent(pair, now));
-            !is_over(pair, unsent.map(|(_, since)| since))
+            let mut topic = topics.get_mut(&(pair.group, key.1));
+            let unsent = topic.as_ref().and_then(|topic| topic.unsent(pair, now));
+            let is_kept = !is_over(pair, unsent.map(|(_, since)| since));
+            if let Some(topic) = topic.as_mut().filter(|_| is_kept && unsent.is_some()) {
+                let next = pair.sent.saturating_add(1);
+                if topic.awaited_from.is_none() {
+                    self.awaited.push((pair.group, key.1));
+                }
+                topic.awaited_from = Some(topic.awaited_from.map_or(next, |from| from.min(next)));
+            }
+            is_kept
         });
         if self.topics.len() >= TOPICS {
             self.topics.retain(|_, topic| topic.last + IDLE > now);
@@ -164,14 +193,19 @@ impl LagTable {
     }
 }
 
+impl Pair {
+    /// Whether the subscriber gets all messages of the topic, as far as is known.
+    fn gets_all(&self) -> bool {
+        let (percent, least) = ALL;
+        let all = u32::from(self.got.saturating_add(self.skipped));
+        self.got >= least && u32::from(self.got).saturating_mul(100) >= all.saturating_mul(percent)
+    }
+}
+
 impl Topic {
     fn unsent(&self, pair: &Pair, now: Nanos) -> Option<(u64, Nanos)> {
-        let (percent, least) = ALL;
-        let all = u32::from(pair.got.saturating_add(pair.skipped));
-        let gets_all = pair.got >= least
-            && u32::from(pair.got).saturating_mul(100) >= all.saturating_mul(percent);
         let unsent = self.published.saturating_sub(pair.sent);
-        (gets_all && unsent > 0).then(|| {
+        (pair.gets_all() && unsent > 0).then(|| {
             let since = self.ages.published_by(pair.sent.saturating_add(1));
             (unsent, since.unwrap_or(now))
         })

@@ -51,6 +51,22 @@ impl Marks {
         }
     }
 
+    /// When the call was made that wrote the first byte of `extent`.
+    pub fn written_at(&self, extent: ByteRange) -> Option<Nanos> {
+        match self {
+            Marks::Tcp(marks) => marks.written_at(extent),
+            Marks::Udp(_) => None,
+        }
+    }
+
+    /// Whether the sender wrote more, or tried to, after `extent`.
+    pub fn has_more(&self, extent: ByteRange) -> bool {
+        match self {
+            Marks::Tcp(marks) => marks.has_more(extent.end),
+            Marks::Udp(_) => false,
+        }
+    }
+
     pub fn was_received(&self, extent: ByteRange) -> bool {
         match self {
             Marks::Tcp(marks) => marks.was_received(extent),
@@ -58,10 +74,11 @@ impl Marks {
         }
     }
 
-    /// Whether the receiving socket has `extent`.
+    /// Whether the receiving socket has `extent`, and all before it: bytes behind a hole are there for nobody.
     pub fn has_arrived(&self, extent: ByteRange) -> bool {
         match self {
-            Marks::Tcp(marks) => marks.is_there(extent) || marks.was_received(extent),
+            Marks::Tcp(marks) if marks.is_followed() => marks.is_there(extent),
+            Marks::Tcp(marks) => marks.was_received(extent),
             Marks::Udp(marks) => marks.was_received(extent),
         }
     }

@@ -160,6 +160,29 @@ impl TcpMarks {
         self.ready_to.max(self.acked_to) >= extent.end
     }
 
+    /// Whether it is known up to where the receiving socket has all bytes.
+    pub fn is_followed(&self) -> bool {
+        self.ready_to.max(self.acked_to) > Offset::START
+    }
+
+    /// Whether the receiving socket is known not to have the byte at `at`.
+    pub fn lacks(&self, at: Offset) -> bool {
+        self.is_followed() && self.ready_to.max(self.acked_to).max(self.read_to.0) <= at
+    }
+
+    /// When the call was made that wrote the first byte of `extent`.
+    pub fn written_at(&self, extent: ByteRange) -> Option<Nanos> {
+        // Where nothing waits, it is the last one, and thousands before it may be kept.
+        let last = self.sends.last().filter(|mark| mark.range.contains(extent.start));
+        let search = || self.sends.covering(extent.start).max_by_key(|mark| mark.range.start);
+        last.or_else(search).map(|mark| mark.at)
+    }
+
+    /// Whether the sender wrote more, or tried to, after the byte before `end`.
+    pub fn has_more(&self, end: Offset) -> bool {
+        self.sends.last().is_some_and(|mark| mark.range.end > end)
+    }
+
     /// Whether bytes that the sender wrote, or tried to, are not in the receiving socket.
     pub fn is_backed_up(&self) -> bool {
         let arrived = self.ready_to.max(self.acked_to);

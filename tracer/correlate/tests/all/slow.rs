@@ -1,6 +1,7 @@
 //! Subscribers that are behind: by how much, and what holds up their messages.
 
 use crate::brokered::BROKER;
+use std::collections::VecDeque;
 use wirelap_correlate::{Config, Correlator, LagHolder, SlowSubscriber, SlowSubscribers};
 use wirelap_events::{Body, Delivery, Nanos, Seq};
 use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
@@ -59,7 +60,11 @@ struct Watch {
 
 impl Watch {
     fn new(world: World) -> Watch {
-        let correlator = Correlator::new(Config { topics: true, ..Config::default() });
+        Watch::with(world, Config::default())
+    }
+
+    fn with(world: World, config: Config) -> Watch {
+        let correlator = Correlator::new(Config { topics: true, ..config });
         Watch { world, correlator, taken: 0 }
     }
 
@@ -144,6 +149,127 @@ fn what_the_broker_does_not_send_is_its_own_doing_unless_it_cannot() {
     let (_, slow) = watched(Fate::Written);
     let lag = only(&slow).now.unwrap();
     assert_eq!((lag.unsent, lag.holder), (30, LagHolder::Network));
+}
+
+/// A message that the broker wrote and that has not left: where it begins, and its bytes.
+type Waiting = (Seq, Vec<u8>);
+
+/// Lets a message that was written long ago pass a slow link.
+fn arrive(world: &mut World, way: &Way, (start, bytes): &Waiting) {
+    let len = u32::try_from(bytes.len()).unwrap();
+    world.xmit(way, *start, bytes);
+    world.rx(way, *start, len);
+    world.ready(way, start.plus(len));
+    world.read(way, start.plus(len), len);
+}
+
+/// So many messages ten times a second, with this content, to two subscribers. The second is behind a link that carries half of them
+/// after the first twenty, in the order in which the broker wrote them. How many wait in the end.
+fn behind_a_slow_link(
+    messages: u32,
+    content: impl Fn(u32) -> Vec<u8>,
+    config: Config,
+) -> (Watch, u64) {
+    let mut world = World::new();
+    let mut publisher = join(&mut world, 20, "pub");
+    let mut subscribers = [30, 31].map(|pid| join(&mut world, pid, "sub"));
+    let mut watch = Watch::with(world, config);
+    let mut waiting: VecDeque<Waiting> = VecDeque::new();
+    for n in 0..messages {
+        let bytes = publish("t", &content(n));
+        watch.world.message(&mut publisher.up, &bytes);
+        watch.world.message(&mut subscribers[0].down, &bytes);
+        let way = &mut subscribers[1].down;
+        let (start, len) = way.advance(bytes.len());
+        watch.world.send(way, start, len);
+        waiting.push_back((start, bytes));
+        if (n < 20 || n % 2 == 0)
+            && let Some(next) = waiting.pop_front()
+        {
+            arrive(&mut watch.world, way, &next);
+        }
+        watch.take(100);
+    }
+    (watch, waiting.len() as u64)
+}
+
+/// However long a message waits in the broker's socket, and whether its content is its own or that of all.
+#[test]
+fn what_leaves_long_after_it_was_written_is_joined() {
+    let its_own = |n: u32| format!("{n:064}").into_bytes();
+    let that_of_all = |_: u32| b"21.5".repeat(16);
+    let contents: [&dyn Fn(u32) -> Vec<u8>; 2] = [&its_own, &that_of_all];
+    for content in contents {
+        let (mut watch, waiting) = behind_a_slow_link(200, content, Config::default());
+        assert_eq!(waiting, 90);
+        let slow = watch.take(0);
+        let lag = only(&slow).now.unwrap();
+        assert_eq!((lag.unread, lag.in_network, lag.unsent), (0, 0, waiting));
+        assert_eq!(lag.holder, LagHolder::Network);
+        assert!(lag.oldest >= Nanos::from_millis(7_000), "{}", lag.oldest);
+        let snapshot = watch.correlator.snapshot(Nanos(watch.world.now));
+        let [group] = &snapshot.groups[..] else { panic!("{:?}", snapshot.groups) };
+        let counts = &group.messages;
+        assert_eq!((counts.sent, counts.delivered, counts.matched), (200, 310, 310));
+        let max = group.one_way.max;
+        assert!(max > Nanos::from_millis(8_500) && max < Nanos::from_millis(9_500), "{max}");
+    }
+}
+
+/// Where there is no room for messages that others have had long ago, those that come are counted in their order.
+#[test]
+fn messages_kept_for_those_who_are_behind_are_bounded() {
+    let config = Config { max_messages: 160, ..Config::default() };
+    let (mut watch, waiting) = behind_a_slow_link(600, |n| format!("{n:064}").into_bytes(), config);
+    assert_eq!(only(&watch.take(0)).now.unwrap().unsent, waiting);
+    let snapshot = watch.correlator.snapshot(Nanos(watch.world.now));
+    let counts = &snapshot.groups[0].messages;
+    // The publisher's way of each message, and 40 that are kept of those that the slow subscriber has not.
+    assert!(counts.matched > 690 && counts.matched < 900, "{counts:?}");
+    assert_eq!((counts.sent, snapshot.trust.evicted), (600, 0));
+}
+
+/// What came in behind a lost packet is in nobody's receive queue, and comes when the packet was sent again, however late that is.
+#[test]
+fn what_is_behind_a_lost_packet_is_in_the_network() {
+    let mut world = World::new();
+    let mut publisher = join(&mut world, 20, "pub");
+    let mut subscribers = [30, 31].map(|pid| join(&mut world, pid, "sub"));
+    let mut watch = Watch::new(world);
+    let mut lost = None;
+    let mut slow = SlowSubscribers::default();
+    for n in 0..100 {
+        let bytes = publish("t", format!("{n:064}").as_bytes());
+        watch.world.message(&mut publisher.up, &bytes);
+        watch.world.message(&mut subscribers[0].down, &bytes);
+        let way = &mut subscribers[1].down;
+        if n < 20 {
+            watch.world.message(way, &bytes);
+        } else {
+            let (start, len) = way.advance(bytes.len());
+            watch.world.send(way, start, len);
+            if n == 20 {
+                lost = Some((start, bytes));
+            } else {
+                watch.world.xmit(way, start, &bytes);
+                watch.world.rx(way, start, len);
+            }
+        }
+        slow = watch.take(100);
+    }
+    let lag = only(&slow).now.unwrap();
+    assert_eq!((lag.unread, lag.messages(), lag.holder), (0, 80, LagHolder::Network));
+    let (way, (start, bytes)) = (&subscribers[1].down, lost.unwrap());
+    let len = u32::try_from(bytes.len()).unwrap();
+    watch.world.xmit(way, start, &bytes);
+    watch.world.rx(way, start, len);
+    watch.world.ready(way, way.next);
+    watch.world.read(way, way.next, len * 80);
+    let slow = watch.take(1_000);
+    assert_eq!(slow.behind, 0, "{slow:?}");
+    let snapshot = watch.correlator.snapshot(Nanos(watch.world.now));
+    let counts = &snapshot.groups[0].messages;
+    assert_eq!((counts.sent, counts.delivered, counts.matched), (100, 200, 200));
 }
 
 /// While others get what it does not, and nothing hinders the broker, it has unsubscribed.

@@ -40,15 +40,24 @@ impl Conversations {
         }
     }
 
-    /// Gives up the holes of a flow behind which packets have waited since before `limit`; all, without one. Whether anything
-    /// waited: then messages may have been found.
-    pub fn give_up_holes(&mut self, direction: Direction, limit: Option<Nanos>) -> bool {
+    /// Gives up the holes of a flow behind which packets have waited since before `limit`, or `longest` if their bytes are known not
+    /// to have arrived; all, without a limit. Whether anything waited: then messages may have been found.
+    pub fn give_up_holes(
+        &mut self,
+        direction: Direction,
+        limit: Option<Nanos>,
+        longest: Nanos,
+    ) -> bool {
         let Some(conversation) = self.flows.get_mut(direction) else {
             return false;
         };
-        if !conversation.flow(direction.side).bytes.is_waiting() {
+        let flow = conversation.flow(direction.side);
+        if !flow.bytes.is_waiting() {
             return false;
         }
+        // What is certain not to have arrived will be sent again, however long that takes.
+        let comes_yet = !conversation.closed && !flow.interrupted && flow.lacks_next();
+        let limit = limit.map(|limit| if comes_yet { longest } else { limit });
         conversation.reassemble(direction.side, &mut self.found, |flow, out| match limit {
             Some(limit) => flow.give_up(limit, out),
             None => flow.interrupt(out),

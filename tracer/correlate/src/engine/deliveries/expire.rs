@@ -4,17 +4,21 @@ use super::super::sink::DeliverySink;
 use super::hand_out::nothing;
 use super::overdue::LATE;
 use super::{Context, Deliveries};
-use crate::join::Messages;
+use crate::join::{Message, Messages};
 use crate::rows::Rows;
 use wirelap_events::Saturate;
 
 impl Deliveries {
     /// Gives up the messages whose time has come.
     pub fn expire(&mut self, all: bool, out: &mut dyn DeliverySink, c: &mut Context<'_>) {
-        let next = |messages: &mut Messages, now| {
-            if all { messages.least() } else { messages.expired(now) }
+        let next = |messages: &mut Messages, c: &Context<'_>| {
+            let is_awaited = |message: &Message| {
+                let topic = (c.accounts.rows.root(message.row), message.subject);
+                message.number.is_some_and(|number| c.accounts.lag.is_awaited(topic, number))
+            };
+            if all { messages.least() } else { messages.expired(c.coverage.now(), is_awaited) }
         };
-        while let Some(index) = next(&mut self.messages, c.coverage.now()) {
+        while let Some(index) = next(&mut self.messages, c) {
             let row = self.messages.message(index).map(|message| c.accounts.rows.root(message.row));
             if row.is_some_and(|row| out.takes_given_up(row)) {
                 self.tell_given_up(index, all, out, &c.accounts.rows);

@@ -25,15 +25,20 @@ pub fn new_leg(
     c: &Context<'_>,
 ) -> Option<NewLeg> {
     let conversation = c.conversations.flows().get(direction)?;
-    let key = conversation.flow(direction.side).key;
     let topology = conversation.protocol()?.topology();
     let own = found.extent;
+    let flow = conversation.flow(direction.side);
+    let written = flow.marks.written_at(own);
+    let is_behind = found.subject != 0 && flow.marks.has_more(own);
+    let next_number = || c.accounts.lag.next((direction.id(), found.subject));
     Some(NewLeg {
         direction,
         extent: ByteRange { end: found.usable_at.unwrap_or(own.end), ..own },
         own,
         at,
-        transport: key.transport,
+        written: written.map_or(at, |written| written.min(at)),
+        next_number: is_behind.then(next_number).flatten(),
+        transport: flow.key.transport,
         asked: conversation.flow(direction.back().side).request().map(|request| request.at),
         room: conversation.flow(direction.back().side).room,
         sender: c.conversations.node(direction)?,

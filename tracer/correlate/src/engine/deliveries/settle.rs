@@ -52,7 +52,7 @@ impl Deliveries {
     ) {
         let now = c.coverage.now();
         let limit = (!all).then_some(now - self.config.patience);
-        if c.conversations.give_up_holes(direction, limit) {
+        if c.conversations.give_up_holes(direction, limit, now - LONGEST) {
             self.take_found(now, direction, c);
         }
         let first =

@@ -46,6 +46,7 @@ impl Messages {
             keeps_directions: false,
             repeats: new.repeats,
             overdue: false,
+            is_kept: false,
         });
         let soon = Nanos(self.hold.0.saturating_mul(HOLDS_REMEMBERED));
         self.soon.push_back((new.at + soon, index, self.serial));

@@ -10,8 +10,9 @@ use wirelap_events::{Nanos, Saturate, Stage, Transport};
 pub const LONGEST: Nanos = Nanos::from_millis(300_000);
 
 impl Messages {
-    /// The next message whose time has come, for [`Messages::give_up`]. `None` when there is none.
-    pub fn expired(&mut self, now: Nanos) -> Option<usize> {
+    /// The next message whose time has come, for [`Messages::give_up`]. `None` when there is none. One that `is_awaited` by a
+    /// subscriber that is behind is kept, as long as there is room for it.
+    pub fn expired(&mut self, now: Nanos, is_awaited: impl Fn(&Message) -> bool) -> Option<usize> {
         while let Some((at, index)) = self.first_soon()
             && at <= now
         {
@@ -27,6 +28,7 @@ impl Messages {
             && at <= now
         {
             self.late.pop_front();
+            let has_room = self.has_room_to_keep();
             let message = &mut self.open[index];
             // A late leg has patience of its own, and one that is known to lie in a socket more.
             let lies = now < message.at + LONGEST;
@@ -35,9 +37,21 @@ impl Messages {
                 self.late.push_back((now + self.patience, index, message.serial));
                 continue;
             }
+            if lies && (message.is_kept || has_room) && is_awaited(message) {
+                self.kept.grow(usize::from(!message.is_kept));
+                message.is_kept = true;
+                self.late.push_back((now + self.patience, index, message.serial));
+                continue;
+            }
             return Some(index);
         }
         None
+    }
+
+    /// Whether a message that all others have may be kept for a subscriber that is behind: these take a quarter of the room at
+    /// most.
+    fn has_room_to_keep(&self) -> bool {
+        self.kept < self.limit / 4 && self.legs.len() < self.limit
     }
 
     /// The message that matters least, for [`Messages::give_up`]: one that is only remembered for its copies, else the
@@ -137,7 +151,8 @@ impl Messages {
         let (subject, at) = (message.subject, message.at);
         let (keeps_directions, content) = (message.keeps_directions, message.content);
         self.waiting.shrink(message.open as usize);
-        let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
+        let is_warmup = message.is_warmup();
+        self.kept.shrink(usize::from(message.is_kept));
         let mut next = Some(message.first);
         while let Some(leg) = next.and_then(|leg| self.legs.try_remove(leg)) {
             if keeps_directions {

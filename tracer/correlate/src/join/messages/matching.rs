@@ -124,18 +124,37 @@ impl Messages {
 
     /// The message that a new leg belongs to. Of several with the same content, the oldest that is not
     /// stale and that this direction has not carried yet, after the last that it has `carried`: messages do not overtake each
-    /// other in a direction.
+    /// other in a direction. A reader that is behind gets what comes next, however old it is.
     fn candidate(&self, new: &NewLeg, carried: Option<Listed>) -> Option<(usize, Relation)> {
-        let is_stale = |index: usize| {
-            self.open.get(index).is_none_or(|message| message.at + self.hold < new.at)
-        };
+        let at = |index: usize| self.open.get(index).map_or(Nanos(0), |message| message.at);
+        let is_stale = |index: usize| at(index) + self.hold < new.written;
         let relation = |index: usize| {
             let relation = self.relation(self.open.get(index)?, new)?;
             Some((index, relation))
         };
+        if let Some(next) = self.next_in_order(new, carried).and_then(relation) {
+            return Some(next);
+        }
         let (old, fresh) = self.index.after(new.identity, carried, is_stale);
-        let mut fresh = fresh.take(SEARCHED);
-        fresh.find_map(relation).or_else(|| old.rev().take(SEARCHED).find_map(relation))
+        let (mut other, mut later) = (None, None);
+        for (index, found) in fresh.take(SEARCHED).filter_map(relation) {
+            match found {
+                Relation::Child(_) if at(index) <= new.written => return Some((index, found)),
+                Relation::Child(_) => _ = later.get_or_insert((index, found)),
+                _ => _ = other.get_or_insert((index, found)),
+            }
+        }
+        // It was written before those that came later.
+        other.or_else(|| old.rev().take(SEARCHED).find_map(relation)).or(later)
+    }
+
+    /// The message of its topic that a reader which is behind gets next, if its content is that of a new leg.
+    fn next_in_order(&self, new: &NewLeg, carried: Option<Listed>) -> Option<usize> {
+        let number = new.next_number?;
+        let (mut all, _) = self.index.after(new.identity, carried, |_| true);
+        let is_next =
+            |message: &Message| message.number == Some(number) && message.subject == new.subject;
+        all.by_ref().take(SEARCHED).find(|&index| self.open.get(index).is_some_and(is_next))
     }
 
     fn relation(&self, message: &Message, new: &NewLeg) -> Option<Relation> {
