@@ -38,6 +38,18 @@ struct {
 	__type(value, __u8);
 } pids SEC(".maps");
 
+/*
+ * Sockets whose conversations cannot be followed, by cookie. Their calls are not reported, and their packets without payload,
+ * so that their bytes are still counted.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, 65536);
+	__type(key, __u64);
+	__type(value, __u8);
+} muted SEC(".maps");
+
 enum verdict { UNKNOWN = 0, TRACED = 1, IGNORED = 2 };
 
 /* Whether a socket was reported. Its packets may leave the host after it was closed. */
@@ -65,9 +77,10 @@ struct sock_state {
 	__u8 origin;
 	__u8 tls_told;     /* TLS: whether there was such a record */
 	__u8 tls_overhead; /* TLS: how much longer a record is than its text; 0: not known */
-	__u8 unused[2];
+	__u8 muted;        /* whether it is in the map `muted`, as far as `mutes` says */
+	__u8 unused;
 	__u32 tls_text; /* TLS: bytes of the text so far */
-	__u32 unused2;
+	__u32 mutes;    /* the state of the map `muted` for which that is so */
 };
 
 struct {
@@ -210,6 +223,14 @@ static __always_inline void count_filtered(__u32 probe)
 
 	if (c)
 		c->filtered++;
+}
+
+static __always_inline void count_muted(__u32 probe)
+{
+	struct wl_counter *c = bpf_map_lookup_elem(&counters, &probe);
+
+	if (c)
+		c->muted++;
 }
 
 /* Reserves a record in the ring buffer; a failure is counted as lost. */

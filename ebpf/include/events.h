@@ -296,6 +296,7 @@ struct wl_unix {
 struct wl_counter {
 	__u64 filtered;
 	__u64 lost;
+	__u64 muted; /* not reported, or reported without payload, because their socket is muted */
 };
 
 /* The only value of the map `settings`. */
@@ -304,6 +305,8 @@ struct wl_settings {
 	__u32 generation; /* the number of changes of the filter */
 	__u32 attached;   /* the number of times that the probes were attached */
 	__u32 zero;       /* always 0, which the verifier does not know */
+	__u32 mutes;      /* the number of changes of the map `muted` */
+	__u32 unused;
 };
 
 #endif

@@ -179,12 +179,32 @@ static __always_inline struct sock_state *state_of(struct sock *sk)
 			state->tls_overhead = 0;
 			state->tls_text = 0;
 			state->marked_tid = 0;
+			state->muted = 0;
+			state->mutes = 0;
 		}
 		state->netns = sk->__sk_common.skc_net.net->ns.inum;
 		state->origin = WL_ORIGIN_FIRST_SEEN;
 		state->self = (__u64)sk;
 	}
 	return state;
+}
+
+/* Whether a socket is muted, which is counted. It is looked up once for each change of what is muted. */
+static __always_inline bool is_muted(struct sock_state *state, __u32 probe)
+{
+	struct wl_settings *s = get_settings();
+
+	if (!s)
+		return false;
+	if (state->mutes != s->mutes) {
+		__u64 cookie = state->cookie;
+
+		state->mutes = s->mutes;
+		state->muted = bpf_map_lookup_elem(&muted, &cookie) != NULL;
+	}
+	if (state->muted)
+		count_muted(probe);
+	return state->muted;
 }
 
 /* Learns the port of a traced listener; listeners are not reported. */

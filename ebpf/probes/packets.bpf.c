@@ -183,9 +183,12 @@ static __always_inline bool comes_to_wanted(struct sock *sk, const struct wl_pac
 	return is_enough(end_reach(&p->flow, is_bare ? IS_BARE : 0), p->flow.netns);
 }
 
-/* Whether a packet that is being sent is wanted; fills in its socket's cookie if the socket was reported. */
+/*
+ * Whether a packet that is being sent is wanted; fills in its socket's cookie if the socket was reported, and whether its
+ * payload is not wanted.
+ */
 static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
-				      struct task_struct *task)
+				      struct task_struct *task, bool *bare)
 {
 	struct sock *sk = skb->sk;
 	struct sock_state *state;
@@ -206,6 +209,7 @@ static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
 	/* The packet may go to a traced socket on this host, and then its bytes are captured here. */
 	if (!state)
 		return has_filter() && comes_to_wanted(sk, p);
+	*bare = is_muted(state, WL_PROBE_XMIT);
 	if (state->announced)
 		p->cookie = state->cookie;
 	else if (has_learned())
@@ -222,6 +226,7 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 	struct task_struct *task;
 	struct wl_packet p = {};
 	__u32 link_header, headers;
+	bool bare = false;
 
 	if (!s || !s->open || !is_ip(skb))
 		return 0;
@@ -232,7 +237,7 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 	forget(&p, s);
 	p.flow.netns = dev->nd_net.net->ns.inum;
 	task = bpf_get_current_task_btf();
-	if (!is_wanted(skb, &p, task)) {
+	if (!is_wanted(skb, &p, task, &bare)) {
 		count_filtered(WL_PROBE_XMIT);
 		return 0;
 	}
@@ -251,7 +256,7 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 	}
 	if (!(dev->flags & IFF_LOOPBACK) && (p.payload_len || has_learned()))
 		remember_sent(&p);
-	emit_packet(skb, &p, headers, p.payload_len);
+	emit_packet(skb, &p, headers, bare ? 0 : p.payload_len);
 	return 0;
 }
 

@@ -58,6 +58,8 @@ static __always_inline void read_done(struct sock *sk, int ret, int flags)
 		count_filtered(WL_PROBE_READ);
 		return;
 	}
+	if (is_muted(state, WL_PROBE_READ))
+		return;
 	mark_user(state, task);
 	if (!state->announced) {
 		count_lost(WL_PROBE_READ);

@@ -37,6 +37,8 @@ static __always_inline void data_ready(struct sock *sk)
 		count_filtered(WL_PROBE_READY);
 		return;
 	}
+	if (is_muted(state, WL_PROBE_READY))
+		return;
 	if (!stream) {
 		received_packet(sk, &packet);
 		look_at_announced(sk);

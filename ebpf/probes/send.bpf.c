@@ -83,7 +83,7 @@ static __always_inline void send_stream(struct sock *sk, struct msghdr *msg, str
 		count_filtered(WL_PROBE_SEND);
 		return;
 	}
-	if (is_same_send(state, msg, write_seq + left))
+	if (is_muted(state, WL_PROBE_SEND) || is_same_send(state, msg, write_seq + left))
 		return;
 	mark_user(state, task);
 	if (!state->announced) {

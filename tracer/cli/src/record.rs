@@ -238,6 +238,7 @@ fn tracing(args: &RecordArgs) -> SessionSettings {
     SessionSettings {
         capture: args.filter.capture_config(&args.tracer),
         keep: None,
+        mutes: false,
         decode: args.filter.decode.clone(),
         breakdown: BreakdownQuery::default(),
         later: AttachLater::Nothing,

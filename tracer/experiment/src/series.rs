@@ -317,6 +317,7 @@ fn settings(request: &Request, trial: &Trial, later: AttachLater) -> SessionSett
             ..wirelap_capture::Config::default()
         },
         keep: None,
+        mutes: false,
         decode: Vec::new(),
         breakdown: request.breakdown.clone(),
         later,

@@ -14,6 +14,10 @@ pub struct Unknown {
     pub other_connections: u64,
     /// Payload bytes of `other_connections`.
     pub other_bytes: u64,
+    /// Open sockets of such connections whose calls and payload are no longer observed, so that they cost less. Their bytes are
+    /// counted all the same.
+    #[serde(default)]
+    pub muted_sockets: u64,
 }
 
 /// Connections to one server in one protocol.
@@ -62,6 +66,7 @@ impl From<&snapshot::Unknown> for Unknown {
             traffic: unknown.rows.iter().map(UnknownTraffic::from).collect(),
             other_connections: unknown.other_connections,
             other_bytes: unknown.other_bytes,
+            muted_sockets: unknown.muted_sockets,
         }
     }
 }

@@ -30,6 +30,8 @@ pub struct SessionSettings {
     pub keep: Option<KeepSettings>,
     /// The protocols that the user named, by port.
     pub decode: Vec<(u16, String)>,
+    /// Observe no calls and no payload of conversations that cannot be followed.
+    pub mutes: bool,
     /// The rows of the breakdown.
     pub breakdown: wirelap_correlate::BreakdownQuery,
     /// Whether the rights to attach are needed again.

@@ -55,6 +55,9 @@ pub struct Findings<S> {
     pub recorder: Option<Recorder>,
 }
 
+/// From so many bytes on, a conversation that cannot be followed is muted. Shorter ones cost little.
+const MUTED_FROM: u64 = 64 << 10;
+
 /// The state of the thread.
 pub struct SessionThread<S> {
     pub capture: Capture,
@@ -72,6 +75,7 @@ pub struct SessionThread<S> {
     pub places: PlaceReader,
     pub windows: Option<SamplingWindows>,
     pub alternation: Option<Alternation>,
+    pub mutes: bool,
     pub drain: bool,
     pub publish: bool,
 }
@@ -108,6 +112,7 @@ impl<S: DeliverySink> SessionThread<S> {
             }
             published = Instant::now();
             self.read_thread_states();
+            self.mute()?;
             if self.publish {
                 let snapshot = Arc::new(self.snapshot());
                 self.sink.published(&snapshot);
@@ -115,6 +120,14 @@ impl<S: DeliverySink> SessionThread<S> {
             }
         }
         if self.drain { self.drain() } else { self.catch_up() }
+    }
+
+    /// Has the probes report less of conversations that cannot be followed.
+    fn mute(&mut self) -> Result<(), CaptureError> {
+        if !self.mutes {
+            return Ok(());
+        }
+        self.capture.mute(&self.correlator.only_counted(MUTED_FROM))
     }
 
     /// Reads what the threads of those processes do that hold overdue messages, because a thread that does not run causes no
@@ -289,6 +302,7 @@ impl<S: DeliverySink> SessionThread<S> {
         let mut snapshot = self.correlator.snapshot(machine::now());
         self.read_places_again(&snapshot);
         self.count_probes(&mut snapshot.trust);
+        snapshot.unknown.muted_sockets = self.capture.muted() as u64;
         snapshot.trust.tracer = self.own_cost();
         let mut meters = std::mem::take(&mut self.meters);
         self.unix.refresh(&mut self.capture);

@@ -215,6 +215,12 @@ fn unknown(page: &mut Page, app: &App) {
         let bytes = text::unbroken(&text::bytes(unknown.other_bytes));
         page.say(" · ", &format!("{connections} carried {bytes}."), Style::new());
     }
+    if unknown.muted_sockets > 0 {
+        let sockets = text::counted(unknown.muted_sockets, "socket");
+        page.sentence(&format!(
+            "{sockets} of such connections are muted: their bytes are counted, and their calls and payload cost no time any more."
+        ));
+    }
 }
 
 /// How the protocol of a port is named; `None` if its bytes have told already what it is.

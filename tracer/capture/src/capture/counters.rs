@@ -21,6 +21,8 @@ pub struct ProbeCounters {
     pub filtered: u64,
     /// Events lost because the ring buffer was full.
     pub lost: u64,
+    /// Events that were not reported, or without their payload, because their socket is muted.
+    pub muted: u64,
 }
 
 impl Capture {
@@ -30,8 +32,9 @@ impl Capture {
         Probe::ALL
             .into_iter()
             .map(|probe| {
-                let [filtered, lost] = sums[probe as usize];
-                ProbeCounters { probe, emitted: self.emitted[probe as usize], filtered, lost }
+                let [filtered, lost, muted] = sums[probe as usize];
+                let emitted = self.emitted[probe as usize];
+                ProbeCounters { probe, emitted, filtered, lost, muted }
             })
             .collect()
     }
@@ -48,7 +51,7 @@ impl Capture {
         self.next_loss_check = now + LOSS_CHECK;
         let sums = self.read_counters()?;
         let mut count = 0;
-        for (probe, ([_, lost], reported)) in
+        for (probe, ([_, lost, _], reported)) in
             Probe::ALL.into_iter().zip(sums.into_iter().zip(&mut self.lost))
         {
             let more = lost.saturating_sub(*reported);
@@ -62,17 +65,16 @@ impl Capture {
         Ok(count)
     }
 
-    /// The counters `filtered` and `lost` of each probe, summed over the CPUs.
-    fn read_counters(&self) -> Result<[[u64; 2]; Probe::ALL.len()], CaptureError> {
+    /// The counters `filtered`, `lost` and `muted` of each probe, summed over the CPUs.
+    fn read_counters(&self) -> Result<[[u64; 3]; Probe::ALL.len()], CaptureError> {
         let map = self.ebpf.map("counters").ok_or(CaptureError::NoMap("counters"))?;
-        let map: PerCpuArray<_, [u64; 2]> =
+        let map: PerCpuArray<_, [u64; 3]> =
             PerCpuArray::try_from(map).map_err(map_error("counters"))?;
-        let mut sums = [[0; 2]; Probe::ALL.len()];
+        let mut sums = [[0; 3]; Probe::ALL.len()];
         for (index, sum) in (0..).zip(&mut sums) {
             let values = map.get(&index, 0).map_err(map_error("counters"))?;
-            for &[filtered, lost] in values.iter() {
-                sum[0] += filtered;
-                sum[1] += lost;
+            for value in values.iter() {
+                sum.iter_mut().zip(value).for_each(|(sum, value)| *sum += value);
             }
         }
         Ok(sums)

@@ -5,6 +5,7 @@ mod existing;
 mod filtering;
 mod later;
 mod maps;
+mod muting;
 mod reading;
 
 pub use counters::ProbeCounters;
@@ -20,9 +21,9 @@ use aya::Ebpf;
 use aya::maps::{MapData, RingBuf};
 use maps::{array, map_error};
 use rustix::thread::CapabilitySet;
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
-use wirelap_events::{Body, Cpu, Event, Pid, Probe};
+use wirelap_events::{Body, Cpu, Event, Pid, Probe, SocketId};
 
 /// Attached probes. Dropping this value detaches them, and so does the end of the process, even if it is killed.
 pub struct Capture {
@@ -44,6 +45,11 @@ pub struct Capture {
     /// How often the probes began to report (windows).
     windows: u32,
     open: bool,
+    /// How often what is muted was changed, and the sockets that are.
+    mutes: u32,
+    muted: HashSet<SocketId>,
+    /// Those of them that were closed, and are still in the map.
+    muted_closed: Vec<SocketId>,
     emitted: [u64; Probe::ALL.len()],
     lost: [u64; Probe::ALL.len()],
     next_loss_check: Instant,
@@ -81,6 +87,9 @@ impl Capture {
             attachment: 0,
             windows: 1,
             open: false,
+            mutes: 0,
+            muted: HashSet::new(),
+            muted_closed: Vec::new(),
             emitted: [0; Probe::ALL.len()],
             lost: [0; Probe::ALL.len()],
             next_loss_check: Instant::now(),
@@ -179,8 +188,8 @@ impl Capture {
 
     fn write_settings(&mut self) -> Result<(), CaptureError> {
         let open = if self.open { self.windows } else { 0 };
-        let value = [open, self.generation, self.attachment, 0];
-        array::<[u32; 4]>(&mut self.ebpf, "settings")?
+        let value = [open, self.generation, self.attachment, 0, self.mutes, 0];
+        array::<[u32; 6]>(&mut self.ebpf, "settings")?
             .set(0, value, 0)
             .map_err(map_error("settings"))
     }

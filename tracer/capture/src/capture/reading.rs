@@ -55,6 +55,7 @@ impl Capture {
         if self.detached.is_empty() {
             self.attach_later(needs);
         }
+        self.forget_closed();
         Ok(count)
     }
 
@@ -83,6 +84,11 @@ impl Capture {
                 name_own(wake, self.own);
             }
             needs.add(&event);
+            if let Body::Closed(socket) = event.body
+                && self.muted.contains(&socket)
+            {
+                self.muted_closed.push(socket);
+            }
             if let (Some(tls), Body::Socket(socket)) = (&self.tls, &event.body) {
                 tls.has_socket(socket.task.pid);
             }

@@ -1,10 +1,10 @@
 //! A capture's life: windows, a full ring, and nothing left behind.
 
-use crate::support::{Seen, V4, connect, everything, in_own_netns};
+use crate::support::{Seen, V4, connect, everything, in_own_netns, port};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::UdpSocket;
+use std::net::{TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 use wirelap_capture::{AttachError, Capture, Config, doctor};
 use wirelap_events::{Body, PacketHook, Probe};
@@ -206,4 +206,61 @@ fn the_doctor_expects_the_hooks_that_are_then_chosen() {
         let expected = doctor.observations.iter().find(|o| o.observation == chosen.observation);
         assert_eq!(expected.unwrap().hook, chosen.hook, "{chosen:?}");
     }
+}
+
+#[test]
+fn of_a_muted_socket_only_packets_without_payload_are_reported() {
+    in_own_netns(|netns| {
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let (mut near, mut far) = connect(V4);
+        let (mut other, mut end) = connect(V4);
+        let talk = |near: &mut TcpStream, far: &mut TcpStream, times| {
+            for _ in 0..times {
+                near.write_all(&[1; 10]).unwrap();
+                far.read_exact(&mut [0; 10]).unwrap();
+            }
+        };
+        talk(&mut near, &mut far, 3);
+        let ports = [port(&near), far.local_addr().unwrap().port()];
+        seen.collect(&mut capture, "three messages", |seen| {
+            seen.sends_at(ports[0]).len() == 3 && seen.reads(seen.socket_at(ports[1]).id).len() == 3
+        });
+        let muted = ports.map(|port| seen.socket_at(port).id);
+        seen.forget();
+        capture.mute(&muted).unwrap();
+        capture.mute(&muted).unwrap();
+        assert_eq!(capture.muted(), 2);
+        talk(&mut near, &mut far, 5);
+        // A neighbour is reported as before.
+        talk(&mut other, &mut end, 4);
+        let neighbour = port(&other);
+        seen.collect(&mut capture, "the neighbour's sends", |seen| {
+            seen.sends_at(neighbour).len() == 4
+        });
+        assert!(muted.iter().all(|&id| seen.sends(id).is_empty() && seen.reads(id).is_empty()));
+        assert!(muted.iter().all(|&id| seen.readies(id).is_empty()));
+        let packets = seen.packets(PacketHook::Xmit);
+        let with_payload = packets.filter(|(packet, _)| packet.payload_len > 0);
+        let (mut bytes, mut captured) = (0, 0);
+        for (packet, payload) in with_payload.filter(|(packet, _)| packet.socket == Some(muted[0]))
+        {
+            bytes += packet.payload_len;
+            captured += payload.len();
+        }
+        assert_eq!((bytes, captured), (50, 0), "the bytes are counted, and none are copied");
+        let counted = |probe| {
+            let counters = capture.counters();
+            counters.iter().find(|one| one.probe == probe).unwrap().muted
+        };
+        assert_eq!([Probe::Send, Probe::Read, Probe::Ready].map(counted), [5, 5, 5]);
+
+        drop((near, far));
+        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+        assert_eq!(capture.muted(), 0, "a closed socket needs no room");
+        let (mut near, mut far) = connect(V4);
+        talk(&mut near, &mut far, 2);
+        let next = port(&near);
+        seen.collect(&mut capture, "sends of a new socket", |seen| seen.sends_at(next).len() == 2);
+    });
 }

@@ -196,6 +196,8 @@ fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
             limits,
             written: wirelap_recording::Settings { payload: true, ..Default::default() },
         }),
+        // A recording has all that was asked for, and what is read from TLS may show a message at any time.
+        mutes: args.pcapng.is_none() && !args.filter.tls,
         decode: args.filter.decode.clone(),
         breakdown: args.breakdown.query(),
         later: AttachLater::Nothing,

@@ -23,6 +23,8 @@ pub struct Unknown {
     pub other_connections: u64,
     /// Their payload bytes.
     pub other_bytes: u64,
+    /// Open sockets whose calls and payload are no longer observed, because their conversations cannot be followed.
+    pub muted_sockets: u64,
 }
 
 /// Connections to one server that speak the same.
@@ -117,7 +119,7 @@ impl EndedUnknown {
             let seconds = (now.max(row.last) - row.first).as_secs_f64();
             row.bit_per_s = if seconds > 0.0 { row.bytes() as f64 * 8.0 / seconds } else { 0.0 };
         }
-        Unknown { rows, other_connections, other_bytes }
+        Unknown { rows, other_connections, other_bytes, muted_sockets: 0 }
     }
 }
 

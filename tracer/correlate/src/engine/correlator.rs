@@ -236,6 +236,12 @@ impl Correlator {
         self.deliveries.holding(now, self.observed())
     }
 
+    /// The open sockets of TCP conversations in protocols that are not decoded, which is certain: their bytes are only counted. At
+    /// least so many bytes have passed. Their calls and their packets' payload need not be observed any more.
+    pub fn only_counted(&self, least: u64) -> Vec<SocketId> {
+        self.conversations.only_counted(least)
+    }
+
     /// Asks for other rows of [`Snapshot::breakdown`], or others of them. Rows by something else count from now on.
     pub fn ask_breakdown(&mut self, query: BreakdownQuery) {
         if query.by.contains(&Dimension::Topic) {

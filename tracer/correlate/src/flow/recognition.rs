@@ -350,6 +350,11 @@ impl Conversation {
         self.name.as_deref().or_else(|| self.observer.as_ref()?.name())
     }
 
+    /// Whether its bytes are never looked at again, only counted.
+    pub fn is_only_counted(&self) -> bool {
+        matches!(self.state, State::Ignored) && self.is_final && self.observer.is_none()
+    }
+
     /// Looks again at a conversation that was given up and sends after a pause: it most likely begins with a message.
     pub fn look_again(&mut self) {
         if self.is_final || !matches!(self.state, State::Ignored) {

@@ -20,6 +20,7 @@ mod lost;
 mod lost_packets;
 mod memory;
 mod missed;
+mod muted;
 mod named;
 mod one_side;
 mod open;

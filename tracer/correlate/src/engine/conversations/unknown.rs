@@ -5,10 +5,23 @@ use crate::bytes::{UnknownKey, UnknownTraffic};
 use crate::flow::{Conversation, State};
 use crate::ids::{Direction, normal};
 use crate::rows::Rows;
-use wirelap_events::Transport;
+use wirelap_events::{SocketId, Transport};
 use wirelap_protocols::Side;
 
 impl Conversations {
+    /// The open sockets of the TCP conversations whose bytes are only counted, and that have carried at least so many.
+    pub fn only_counted(&self, least: u64) -> Vec<SocketId> {
+        let conversations = self.flows.iter().filter(|(direction, one)| {
+            one.flow(direction.side).key.transport == Transport::Tcp
+                && one.is_only_counted()
+                && one.unread.total() >= least
+        });
+        let ends = conversations.flat_map(|(_, one)| &one.flows);
+        let sockets = ends.flat_map(|flow| [flow.sender, flow.receiver]).flatten();
+        let is_open = |id: &SocketId| self.sockets.get(*id).is_some_and(|one| one.closed.is_none());
+        sockets.filter(is_open).collect()
+    }
+
     /// One conversation as a row; `None` if it is decoded, carried nothing, or belongs to a row that the caller has named.
     pub fn unknown_of(
         &self,
