@@ -3,7 +3,11 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+<<<<<<< HEAD
 .PHONY: help setup setup-build build live test truth faults false-alarms soak bench cost footprint fuzz fmt lint deny kernels wiresharks screenshot dissectors
+=======
+.PHONY: help setup setup-build announce-build announce-live wirelap build live test dist try-dist truth faults false-alarms soak bench footprint fuzz fmt lint deny kernels wiresharks screenshot dissectors
+>>>>>>> g-dist
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/target
@@ -30,6 +34,10 @@ KERNELS ?= 6.1 6.12
 # Debian's suites whose Wireshark the dissectors are tried on, beside this machine's.
 WIRESHARKS ?= trixie sid
 
+# Where what is handed out is put, and the Debian suites that it is tried on.
+DIST ?= $(CARGO_TARGET_DIR)/dist
+SUITES ?= bookworm trixie
+
 # Every cargo call takes the same packages and features: with others, features of shared libraries
 # differ and half the tree is compiled again.
 WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privileged,wirelap/parquet,wirelap-protocols/e2e
@@ -48,11 +56,23 @@ setup-build:
 setup: ## install what building and testing need (apt)
 	@.ci/setup build test
 
-build: setup-build ## compile wirelap and the workloads
-	@test -e "$(CARGO_TARGET_DIR)/debug/wirelap" || echo "The first build compiles the libraries of all middlewares: nine to 21 minutes on two cores."
+wirelap: ## compile wirelap alone, in three minutes: doctor, live, record, analyze
+	@.ci/setup wirelap
+	@test -e "$(CARGO_TARGET_DIR)/debug/wirelap" || echo "The first build takes about three minutes on two cores."
+	cargo build --package wirelap
+	@echo "Built $(CARGO_TARGET_DIR)/debug/wirelap. Next: $(SUDO) $(CARGO_TARGET_DIR)/debug/wirelap live"
+
+announce-build:
+	@test -e "$(CARGO_TARGET_DIR)/debug/wirelap-workload" || echo "The first build compiles the libraries of all middlewares: nine to 21" \
+		"minutes on two cores. (make wirelap: the tracer without workloads, three minutes.)"
+
+build: announce-build setup-build ## compile wirelap and the workloads
 	cargo build $(WORKSPACE) --bins
 
-live: build ## compare the middlewares on this machine: LIVE=tcp,mqtt,…
+announce-live:
+	@echo "This builds wirelap, then runs $(LIVE) on this machine and compares them on the screen, until you press q."
+
+live: announce-live build ## compare the middlewares on this machine: LIVE=tcp,mqtt,…
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE)
 
 # Compiled as the user, run as root: probes can be attached only by root.
@@ -121,6 +141,15 @@ wiresharks: setup build ## the dissectors' tests with the Wireshark of the Debia
 	.ci/wiresharks "$(dir $(CARGO_TARGET_DIR))wiresharks" $(WIRESHARKS) -- sh -c '\
 		cargo test $(WORKSPACE) --no-fail-fast --test dissectors --test annotated && \
 		cargo test $(WORKSPACE) --no-fail-fast --test e2e -- agreement:: offline::'
+
+dist: ## what is handed out of this commit: static programs, .deb, OCI images, with sums, for both architectures: DIST=FOLDER DIST_WORKLOADS=no
+	@.ci/setup wirelap dist
+	@[[ "$${DIST_WORKLOADS-}" == no ]] || .ci/setup build
+	.ci/dist/all "$(DIST)"
+
+try-dist: dist ## install the packages in minimal systems of the Debian suites SUITES, use them, remove them
+	@.ci/setup try-dist
+	$(SUDO) .ci/dist/try "$(DIST)" $(SUITES)
 
 screenshot: setup build ## draw the pictures of all views anew (docs/screens), from a real run
 	.ci/screenshot docs/screens --keys jj -- $(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE)

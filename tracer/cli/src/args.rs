@@ -7,6 +7,7 @@ use crate::explain::ExplainArgs;
 use crate::export::ExportArgs;
 use crate::list::ListArgs;
 use crate::live::LiveArgs;
+use crate::manual::ManualArgs;
 use crate::record::RecordArgs;
 use crate::report::ReportArgs;
 use crate::run::RunArgs;
@@ -29,9 +30,12 @@ Examples:
 
 Exit status: 0 success, 1 the measurement failed, 2 wrong usage, 3 not possible on this machine (the message names the remedy).";
 
+/// The version, with the commit and its date where they are known (`build.rs`).
+pub const VERSION: &str = env!("WIRELAP_VERSION");
+
 /// Where did the time and the bytes of this message go? Watches messaging middleware from the kernel.
 #[derive(Debug, Parser)]
-#[command(name = "wirelap", version, after_help = EXAMPLES)]
+#[command(name = "wirelap", version = VERSION, after_help = EXAMPLES)]
 pub struct Cli {
     /// The command.
     #[command(subcommand)]
@@ -67,6 +71,9 @@ pub enum Command {
         #[arg(value_enum)]
         shell: clap_complete::Shell,
     },
+    /// Write the manual pages of all commands, for packages
+    #[command(hide = true)]
+    Manual(ManualArgs),
 }
 
 /// Parses the command line of this process. `Err` is the exit status, after help or an error was printed.

@@ -5,6 +5,7 @@
 //! | `args` | the command line |
 //! | `common`, `quantity` | arguments that several commands have in common |
 //! | `doctor`, `list`, `run`, `live`, `record`, `analyze`, `export`, `explain`, `compare`, `report` | the commands, each with its arguments |
+//! | `manual` | manual pages, for packages |
 //! | `json` | the option `--json` |
 //! | `parquet` | the option `--parquet` |
 //! | `report_file` | the JSON files of earlier runs, as commands read them |
@@ -26,6 +27,7 @@ mod hosts;
 mod json;
 mod list;
 mod live;
+mod manual;
 mod parquet;
 mod quantity;
 mod record;
@@ -68,6 +70,7 @@ fn run_command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Export(args) => export::run(args),
         Command::List(args) => list::run(args),
         Command::Completions { shell } => completions(*shell),
+        Command::Manual(args) => manual::run(args),
     }
 }
 

@@ -1,0 +1,133 @@
+//! `wirelap manual`: manual pages of all commands, for packages. They are made of what `--help` is made of.
+
+use crate::args::{Cli, VERSION};
+use clap::{Args, CommandFactory};
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, roman};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+use wirelap_process::outputs::unwritable;
+use wirelap_process::{Failure, Outputs};
+
+/// `wirelap manual`.
+#[derive(Clone, Debug, Args)]
+pub struct ManualArgs {
+    /// An existing folder, in which no page is replaced
+    #[arg(long, value_name = "FOLDER")]
+    pub to: PathBuf,
+}
+
+/// A file name and the page's text.
+type Page = (String, Vec<u8>);
+
+/// Writes a page for wirelap and one for each command.
+///
+/// # Errors
+/// A page cannot be written, or exists.
+pub fn run(args: &ManualArgs) -> Result<ExitCode, Failure> {
+    let outputs = Outputs::new(false, None);
+    for (name, text) in pages().map_err(|error| Failure::Measured(error.to_string()))? {
+        let path = args.to.join(name);
+        outputs.allow(&path, false)?;
+        let written = outputs.create(&path).and_then(|mut file| file.write_all(&text));
+        written.map_err(|error| Failure::Measured(unwritable(&path, &error)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn pages() -> io::Result<Vec<Page>> {
+    let mut program = Cli::command().disable_help_subcommand(true);
+    program.build();
+    let commands = program.get_subcommands().filter(|command| !command.is_hide_set());
+    std::iter::once(&program).chain(commands).map(page).collect()
+}
+
+fn page(command: &clap::Command) -> io::Result<Page> {
+    let man = Man::new(command.clone()).source(format!("wirelap {VERSION}")).manual("wirelap");
+    let mut text = Vec::new();
+    man.render_title(&mut text)?;
+    man.render_name_section(&mut text)?;
+    man.render_synopsis_section(&mut text)?;
+    man.render_description_section(&mut text)?;
+    man.render_options_section(&mut text)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut text)?;
+    }
+    if let Some(help) = command.get_after_help() {
+        after_help(&help.to_string()).to_writer(&mut text)?;
+    }
+    if !command.has_subcommands() {
+        Roff::new().control("SH", ["SEE ALSO"]).text([roman("wirelap(1)")]).to_writer(&mut text)?;
+    }
+    Ok((man.get_filename(), text))
+}
+
+/// What stands below the options. `Man` would fill its lines, so that examples would become one paragraph.
+fn after_help(help: &str) -> Roff {
+    let mut roff = Roff::new();
+    for paragraph in help.split("\n\n") {
+        match (paragraph.split_once(":\n  "), paragraph.split_once(": ")) {
+            (Some((heading, lines)), _) => verbatim(&mut roff, heading, lines),
+            (None, Some(("Exit status", text))) => section(&mut roff, "EXIT STATUS", text),
+            _ => section(&mut roff, "NOTES", paragraph),
+        }
+    }
+    roff
+}
+
+fn section(roff: &mut Roff, heading: &str, text: &str) {
+    roff.control("SH", [heading]);
+    for line in text.lines() {
+        roff.text([roman(line.trim())]);
+    }
+}
+
+fn verbatim(roff: &mut Roff, heading: &str, lines: &str) {
+    roff.control("SH", [heading.to_uppercase().as_str()]).control("nf", []);
+    for line in lines.lines() {
+        roff.text([roman(line.trim())]);
+    }
+    roff.control("fi", []);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A page as plain text, near enough to search in.
+    fn text(page: &Page) -> String {
+        String::from_utf8(page.1.clone())
+            .unwrap()
+            .replace("\\-", "-")
+            .replace("\\fR", "")
+            .replace("\\fB", "")
+    }
+
+    #[test]
+    fn every_command_has_a_page_with_its_options() {
+        let pages = pages().unwrap();
+        let program = Cli::command();
+        let commands: Vec<_> =
+            program.get_subcommands().filter(|command| !command.is_hide_set()).collect();
+        assert_eq!(pages.len(), commands.len() + 1);
+        for command in commands {
+            let name = format!("wirelap-{}.1", command.get_name());
+            let page = text(pages.iter().find(|(page, _)| *page == name).expect(&name));
+            let options = command.get_arguments().filter(|option| !option.is_hide_set());
+            for long in options.filter_map(clap::Arg::get_long) {
+                assert!(page.contains(&format!("--{long}")), "{name} has no --{long}");
+            }
+            assert!(text(&pages[0]).contains(&format!("wirelap-{}(1)", command.get_name())));
+        }
+    }
+
+    #[test]
+    fn examples_keep_their_lines_and_the_exit_status_has_a_section() {
+        let page = text(&pages().unwrap()[0]);
+        assert!(page.contains(".SH EXAMPLES\n.nf\nwirelap doctor"), "{page}");
+        assert!(page.contains("\nwirelap analyze trace.pcapng\n"), "{page}");
+        assert!(page.contains(".fi\n.SH \"EXIT STATUS\"\n0 success"), "{page}");
+        assert!(!page.contains("wirelap-manual"), "{page}");
+    }
+}

@@ -1,0 +1,74 @@
+//! What packages take from the program itself: its version, manual pages and completions.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::{Command, Output};
+
+fn wirelap(words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_wirelap")).args(words).output().unwrap()
+}
+
+/// What a command that succeeds prints.
+fn printed(words: &[&str]) -> String {
+    let output = wirelap(words);
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The commands that `wirelap --help` lists.
+fn commands() -> BTreeSet<String> {
+    let help = printed(&["--help"]);
+    let list = help.split("\nCommands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let starts = list.lines().filter_map(|line| line.strip_prefix("  "));
+    let names = starts.filter(|line| !line.starts_with(' ')).map(|line| line.split(' ').next());
+    let names: BTreeSet<_> =
+        names.flatten().map(str::to_owned).filter(|name| name != "help").collect();
+    assert!(names.contains("live") && names.contains("analyze"), "{names:?}");
+    names
+}
+
+#[test]
+fn the_version_has_the_commit_where_it_is_known() {
+    let version = printed(&["--version"]);
+    let rest = version.trim().strip_prefix(concat!("wirelap ", env!("CARGO_PKG_VERSION"))).unwrap();
+    let git = Command::new("git").args(["show", "--no-patch", "--format=%H"]).output();
+    let commit = git.ok().filter(|git| git.status.success()).map(|git| git.stdout);
+    match (commit, rest.strip_prefix(" (")) {
+        (Some(commit), Some(named)) => {
+            let commit = String::from_utf8(commit).unwrap();
+            assert!(commit.starts_with(named.split(' ').next().unwrap()), "{version}{commit}");
+        }
+        (None, None) => assert_eq!(rest, ""),
+        (commit, _) => panic!("{version:?}, but the commit is {commit:?}"),
+    }
+}
+
+#[test]
+fn a_manual_page_is_written_for_every_command_and_none_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().to_str().unwrap();
+    printed(&["manual", "--to", to]);
+    let files = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name());
+    let files: BTreeSet<_> = files.map(|name| name.into_string().unwrap()).collect();
+    let mut expected: BTreeSet<_> =
+        commands().iter().map(|name| format!("wirelap-{name}.1")).collect();
+    expected.insert("wirelap.1".to_owned());
+    assert_eq!(files, expected);
+    let again = wirelap(&["manual", "--to", to]);
+    let message = String::from_utf8_lossy(&again.stderr).into_owned();
+    assert!(again.status.code() == Some(2) && message.contains("exists"), "{message}");
+}
+
+#[test]
+fn completions_name_every_command_in_every_shell() {
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = printed(&["completions", shell]);
+        let missing: Vec<_> =
+            commands().into_iter().filter(|name| !script.contains(name)).collect();
+        assert!(missing.is_empty(), "{shell}: {missing:?}");
+    }
+    let bash = tempfile::NamedTempFile::new().unwrap();
+    fs::write(bash.path(), printed(&["completions", "bash"])).unwrap();
+    let checked = Command::new("bash").arg("-n").arg(bash.path()).output().unwrap();
+    assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
+}
