@@ -3,11 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
-.PHONY: help setup setup-build build live test truth faults false-alarms soak bench cost footprint fuzz fmt lint deny kernels wiresharks screenshot dissectors
-=======
-.PHONY: help setup setup-build announce-build announce-live wirelap build live test dist try-dist truth faults false-alarms soak bench footprint fuzz fmt lint deny kernels wiresharks screenshot dissectors
->>>>>>> g-dist
+.PHONY: help setup setup-build announce-build announce-live wirelap build live test dist try-dist truth faults false-alarms soak bench cost footprint fuzz fmt lint deny kernels wiresharks screenshot dissectors
 
 export PATH := $(HOME)/.cargo/bin:$(PATH)
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/target
