@@ -1,7 +1,6 @@
 //! `wirelap manual`: manual pages of all commands, for packages. They are made of what `--help` is made of.
 
-use crate::args::{Cli, VERSION};
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use std::io::{self, Write};
@@ -21,13 +20,13 @@ pub struct ManualArgs {
 /// A file name and the page's text.
 type Page = (String, Vec<u8>);
 
-/// Writes a page for wirelap and one for each command.
+/// Writes a page for `program`, the description of wirelap's command line, and one for each command.
 ///
 /// # Errors
 /// A page cannot be written, or exists.
-pub fn run(args: &ManualArgs) -> Result<ExitCode, Failure> {
+pub fn run(args: &ManualArgs, program: Command) -> Result<ExitCode, Failure> {
     let outputs = Outputs::new(false, None);
-    for (name, text) in pages().map_err(|error| Failure::Measured(error.to_string()))? {
+    for (name, text) in pages(program).map_err(|error| Failure::Measured(error.to_string()))? {
         let path = args.to.join(name);
         outputs.allow(&path, false)?;
         let written = outputs.create(&path).and_then(|mut file| file.write_all(&text));
@@ -36,15 +35,16 @@ pub fn run(args: &ManualArgs) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn pages() -> io::Result<Vec<Page>> {
-    let mut program = Cli::command().disable_help_subcommand(true);
+fn pages(program: Command) -> io::Result<Vec<Page>> {
+    let mut program = program.disable_help_subcommand(true);
     program.build();
+    let version = program.get_version().unwrap_or_default().to_owned();
     let commands = program.get_subcommands().filter(|command| !command.is_hide_set());
-    std::iter::once(&program).chain(commands).map(page).collect()
+    std::iter::once(&program).chain(commands).map(|command| page(command, &version)).collect()
 }
 
-fn page(command: &clap::Command) -> io::Result<Page> {
-    let man = Man::new(command.clone()).source(format!("wirelap {VERSION}")).manual("wirelap");
+fn page(command: &Command, version: &str) -> io::Result<Page> {
+    let man = Man::new(command.clone()).source(format!("wirelap {version}")).manual("wirelap");
     let mut text = Vec::new();
     man.render_title(&mut text)?;
     man.render_name_section(&mut text)?;
@@ -94,6 +94,8 @@ fn verbatim(roff: &mut Roff, heading: &str, lines: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::Cli;
+    use clap::CommandFactory;
 
     /// A page as plain text, near enough to search in.
     fn text(page: &Page) -> String {
@@ -106,7 +108,7 @@ mod tests {
 
     #[test]
     fn every_command_has_a_page_with_its_options() {
-        let pages = pages().unwrap();
+        let pages = pages(Cli::command()).unwrap();
         let program = Cli::command();
         let commands: Vec<_> =
             program.get_subcommands().filter(|command| !command.is_hide_set()).collect();
@@ -124,7 +126,7 @@ mod tests {
 
     #[test]
     fn examples_keep_their_lines_and_the_exit_status_has_a_section() {
-        let page = text(&pages().unwrap()[0]);
+        let page = text(&pages(Cli::command()).unwrap()[0]);
         assert!(page.contains(".SH EXAMPLES\n.nf\nwirelap doctor"), "{page}");
         assert!(page.contains("\nwirelap analyze trace.pcapng\n"), "{page}");
         assert!(page.contains(".fi\n.SH \"EXIT STATUS\"\n0 success"), "{page}");
