@@ -43,8 +43,10 @@ impl Capture {
             self.muted.remove(socket);
         }
         if let Ok(mut map) = self.muted_map() {
-            // The kernel cannot refuse to remove what is there.
-            closed.iter().for_each(|socket| drop(map.remove(&socket.0)));
+            for socket in &closed {
+                // The kernel cannot refuse to remove what is there.
+                let _ = map.remove(&socket.0);
+            }
         }
     }
 
