@@ -338,7 +338,12 @@ prop_compose! {
             ..Trust::default()
         };
         let notes = unknown_sockets.map(|events| SnapshotNote::UnknownSockets { events });
-        let unknown = Unknown { rows: traffic, other_connections: lost, other_bytes: bytes };
+        let unknown = Unknown {
+            rows: traffic,
+            other_connections: lost,
+            other_bytes: bytes,
+            muted_sockets: lost,
+        };
         let notes = notes.into_iter().collect();
         let by = [Dimension::Topic, Dimension::Client];
         let breakdown = breakdown.map(|rows| Breakdown {

@@ -87,6 +87,7 @@ fn events_lost_sampling_and_unknown_traffic() {
         rows: vec![traffic(5432, "postgres", 9_000_000), traffic(8080, "nginx", 12_000)],
         other_connections: 4,
         other_bytes: 900,
+        muted_sockets: 2,
     };
     snapshot.trust.evicted = 7;
     let mut app = app([snapshot], &[KeyCode::Char('9')]);

@@ -129,7 +129,7 @@ fn by_program(name: &str, run: Run<'_>) -> Result<(), Error> {
         for (program, (count, time)) in runs()? {
             let (earlier, spent) = before.get(&program).copied().unwrap_or_default();
             if count > earlier && !others.contains_key(&program) {
-                taken.push((time - spent, count - earlier, program.1));
+                taken.push((time.saturating_sub(spent), count - earlier, program.1));
             }
         }
         Ok(nanos)

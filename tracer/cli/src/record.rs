@@ -24,7 +24,7 @@ use wirelap_report::{Environment, RunReport, table};
 use wirelap_session::environment;
 use wirelap_session::notes;
 use wirelap_session::preflight;
-use wirelap_session::{AttachLater, Findings, SessionSettings, Tracer};
+use wirelap_session::{AttachLater, Findings, Muting, SessionSettings, Tracer};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -238,7 +238,7 @@ fn tracing(args: &RecordArgs) -> SessionSettings {
     SessionSettings {
         capture: args.filter.capture_config(&args.tracer),
         keep: None,
-        mutes: false,
+        muting: Muting::Nothing,
         decode: args.filter.decode.clone(),
         breakdown: BreakdownQuery::default(),
         later: AttachLater::Nothing,

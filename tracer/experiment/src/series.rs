@@ -19,7 +19,7 @@ use wirelap_contract::LinkTransport;
 use wirelap_events::Pid;
 use wirelap_process::{Failure, Outputs, Signals, rights};
 use wirelap_report::{Environment, Saturation};
-use wirelap_session::{AttachLater, SessionSettings, ring_bytes};
+use wirelap_session::{AttachLater, Muting, SessionSettings, ring_bytes};
 
 /// What a run needs.
 #[derive(Clone, Copy)]
@@ -317,7 +317,7 @@ fn settings(request: &Request, trial: &Trial, later: AttachLater) -> SessionSett
             ..wirelap_capture::Config::default()
         },
         keep: None,
-        mutes: false,
+        muting: Muting::Nothing,
         decode: Vec::new(),
         breakdown: request.breakdown.clone(),
         later,

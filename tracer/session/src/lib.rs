@@ -44,6 +44,6 @@ pub use commands::Commands;
 pub use preflight::{preflight, ring_bytes};
 pub use sampling::Sampling;
 pub use schedule::TracingPhase;
-pub use settings::{AttachLater, KeepSettings, SessionSettings};
+pub use settings::{AttachLater, KeepSettings, Muting, SessionSettings};
 pub use thread::Findings;
 pub use tracer::Tracer;

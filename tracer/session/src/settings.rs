@@ -21,6 +21,16 @@ pub struct KeepSettings {
     pub written: Settings,
 }
 
+/// Conversations of which no calls and no payload are observed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Muting {
+    /// None.
+    #[default]
+    Nothing,
+    /// Those that cannot be followed.
+    Unfollowed,
+}
+
 /// What a session traces, and how.
 #[derive(Clone, Debug, Default)]
 pub struct SessionSettings {
@@ -30,8 +40,8 @@ pub struct SessionSettings {
     pub keep: Option<KeepSettings>,
     /// The protocols that the user named, by port.
     pub decode: Vec<(u16, String)>,
-    /// Observe no calls and no payload of conversations that cannot be followed.
-    pub mutes: bool,
+    /// Of what less is observed.
+    pub muting: Muting,
     /// The rows of the breakdown.
     pub breakdown: wirelap_correlate::BreakdownQuery,
     /// Whether the rights to attach are needed again.

@@ -9,6 +9,7 @@ use crate::place_notes::PlaceNotes;
 use crate::places::PlaceReader;
 use crate::sampling::Sampling;
 use crate::schedule::{Alternation, TracingPhase};
+use crate::settings::Muting;
 use crate::unix::UnixServers;
 use crate::windows::{SamplingWindows, WindowCut};
 use std::collections::HashMap;
@@ -75,7 +76,7 @@ pub struct SessionThread<S> {
     pub places: PlaceReader,
     pub windows: Option<SamplingWindows>,
     pub alternation: Option<Alternation>,
-    pub mutes: bool,
+    pub muting: Muting,
     pub drain: bool,
     pub publish: bool,
 }
@@ -124,10 +125,10 @@ impl<S: DeliverySink> SessionThread<S> {
 
     /// Has the probes report less of conversations that cannot be followed.
     fn mute(&mut self) -> Result<(), CaptureError> {
-        if !self.mutes {
-            return Ok(());
+        match self.muting {
+            Muting::Nothing => Ok(()),
+            Muting::Unfollowed => self.capture.mute(&self.correlator.only_counted(MUTED_FROM)),
         }
-        self.capture.mute(&self.correlator.only_counted(MUTED_FROM))
     }
 
     /// Reads what the threads of those processes do that hold overdue messages, because a thread that does not run causes no

@@ -75,7 +75,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             meters: HashMap::new(),
             windows: None,
             alternation: None,
-            mutes: settings.mutes,
+            muting: settings.muting,
             drain: settings.drain,
             publish: settings.publish,
         };

@@ -36,8 +36,8 @@ use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::explain::{Options, pages};
 use wirelap_report::{Environment, RunReport, Scenario, from_snapshot, table};
 use wirelap_session::{
-    AttachLater, Findings, KeepSettings, Sampling, SessionSettings, Tracer, environment, notes,
-    preflight, ring_bytes,
+    AttachLater, Findings, KeepSettings, Muting, Sampling, SessionSettings, Tracer, environment,
+    notes, preflight, ring_bytes,
 };
 
 /// The most updates that wait for the screen. While more would wait, the collector puts them together.
@@ -197,7 +197,11 @@ fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
             written: wirelap_recording::Settings { payload: true, ..Default::default() },
         }),
         // A recording has all that was asked for, and what is read from TLS may show a message at any time.
-        mutes: args.pcapng.is_none() && !args.filter.tls,
+        muting: if args.pcapng.is_none() && !args.filter.tls {
+            Muting::Unfollowed
+        } else {
+            Muting::Nothing
+        },
         decode: args.filter.decode.clone(),
         breakdown: args.breakdown.query(),
         later: AttachLater::Nothing,
