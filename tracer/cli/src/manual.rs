@@ -13,9 +13,13 @@ use wirelap_process::{Failure, Outputs};
 /// `wirelap manual`.
 #[derive(Clone, Debug, Args)]
 pub struct ManualArgs {
-    /// An existing folder, in which no page is replaced
+    /// An existing folder
     #[arg(long, value_name = "FOLDER")]
     pub to: PathBuf,
+
+    /// Replace existing files
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// A file name and the page's text.
@@ -24,9 +28,9 @@ type Page = (String, Vec<u8>);
 /// Writes a page for wirelap and one for each command.
 ///
 /// # Errors
-/// A page cannot be written, or exists.
+/// A page cannot be written, or is there already and `force` is not set.
 pub fn run(args: &ManualArgs) -> Result<ExitCode, Failure> {
-    let outputs = Outputs::new(false, None);
+    let outputs = Outputs::new(args.force, None);
     for (name, text) in pages().map_err(|error| Failure::Measured(error.to_string()))? {
         let path = args.to.join(name);
         outputs.allow(&path, false)?;
