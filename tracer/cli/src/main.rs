@@ -70,7 +70,7 @@ fn run_command(command: &Command) -> Result<ExitCode, Failure> {
         Command::Export(args) => export::run(args),
         Command::List(args) => list::run(args),
         Command::Completions { shell } => completions(*shell),
-        Command::Manual(args) => manual::run(args),
+        Command::Manual(args) => manual::run(args, Cli::command()),
     }
 }
 
