@@ -30,12 +30,9 @@ Examples:
 
 Exit status: 0 success, 1 the measurement failed, 2 wrong usage, 3 not possible on this machine (the message names the remedy).";
 
-/// The version, with the commit and its date where they are known (`build.rs`).
-pub const VERSION: &str = env!("WIRELAP_VERSION");
-
 /// Where did the time and the bytes of this message go? Watches messaging middleware from the kernel.
 #[derive(Debug, Parser)]
-#[command(name = "wirelap", version = VERSION, after_help = EXAMPLES)]
+#[command(name = "wirelap", version = env!("WIRELAP_VERSION"), after_help = EXAMPLES)]
 pub struct Cli {
     /// The command.
     #[command(subcommand)]

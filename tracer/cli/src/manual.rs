@@ -1,6 +1,6 @@
 //! `wirelap manual`: manual pages of all commands, for packages. They are made of what `--help` is made of.
 
-use clap::{Args, Command};
+use clap::Args;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use std::io::{self, Write};
@@ -12,20 +12,24 @@ use wirelap_process::{Failure, Outputs};
 /// `wirelap manual`.
 #[derive(Clone, Debug, Args)]
 pub struct ManualArgs {
-    /// An existing folder, in which no page is replaced
+    /// An existing folder
     #[arg(long, value_name = "FOLDER")]
     pub to: PathBuf,
+
+    /// Replace existing files
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// A file name and the page's text.
 type Page = (String, Vec<u8>);
 
-/// Writes a page for `program`, the description of wirelap's command line, and one for each command.
+/// Writes a page for wirelap, whose command line `program` is, and one for each of its commands.
 ///
 /// # Errors
-/// A page cannot be written, or exists.
-pub fn run(args: &ManualArgs, program: Command) -> Result<ExitCode, Failure> {
-    let outputs = Outputs::new(false, None);
+/// A page cannot be written, or is there already and `force` is not set.
+pub fn run(args: &ManualArgs, program: clap::Command) -> Result<ExitCode, Failure> {
+    let outputs = Outputs::new(args.force, None);
     for (name, text) in pages(program).map_err(|error| Failure::Measured(error.to_string()))? {
         let path = args.to.join(name);
         outputs.allow(&path, false)?;
@@ -35,16 +39,17 @@ pub fn run(args: &ManualArgs, program: Command) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn pages(program: Command) -> io::Result<Vec<Page>> {
+fn pages(program: clap::Command) -> io::Result<Vec<Page>> {
     let mut program = program.disable_help_subcommand(true);
     program.build();
-    let version = program.get_version().unwrap_or_default().to_owned();
     let commands = program.get_subcommands().filter(|command| !command.is_hide_set());
-    std::iter::once(&program).chain(commands).map(|command| page(command, &version)).collect()
+    std::iter::once(&program).chain(commands).map(page).collect()
 }
 
-fn page(command: &Command, version: &str) -> io::Result<Page> {
-    let man = Man::new(command.clone()).source(format!("wirelap {version}")).manual("wirelap");
+fn page(command: &clap::Command) -> io::Result<Page> {
+    let man = Man::new(command.clone())
+        .source(concat!("wirelap ", env!("WIRELAP_VERSION")))
+        .manual("wirelap");
     let mut text = Vec::new();
     man.render_title(&mut text)?;
     man.render_name_section(&mut text)?;
@@ -92,44 +97,4 @@ fn verbatim(roff: &mut Roff, heading: &str, lines: &str) {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::args::Cli;
-    use clap::CommandFactory;
-
-    /// A page as plain text, near enough to search in.
-    fn text(page: &Page) -> String {
-        String::from_utf8(page.1.clone())
-            .unwrap()
-            .replace("\\-", "-")
-            .replace("\\fR", "")
-            .replace("\\fB", "")
-    }
-
-    #[test]
-    fn every_command_has_a_page_with_its_options() {
-        let pages = pages(Cli::command()).unwrap();
-        let program = Cli::command();
-        let commands: Vec<_> =
-            program.get_subcommands().filter(|command| !command.is_hide_set()).collect();
-        assert_eq!(pages.len(), commands.len() + 1);
-        for command in commands {
-            let name = format!("wirelap-{}.1", command.get_name());
-            let page = text(pages.iter().find(|(page, _)| *page == name).expect(&name));
-            let options = command.get_arguments().filter(|option| !option.is_hide_set());
-            for long in options.filter_map(clap::Arg::get_long) {
-                assert!(page.contains(&format!("--{long}")), "{name} has no --{long}");
-            }
-            assert!(text(&pages[0]).contains(&format!("wirelap-{}(1)", command.get_name())));
-        }
-    }
-
-    #[test]
-    fn examples_keep_their_lines_and_the_exit_status_has_a_section() {
-        let page = text(&pages(Cli::command()).unwrap()[0]);
-        assert!(page.contains(".SH EXAMPLES\n.nf\nwirelap doctor"), "{page}");
-        assert!(page.contains("\nwirelap analyze trace.pcapng\n"), "{page}");
-        assert!(page.contains(".fi\n.SH \"EXIT STATUS\"\n0 success"), "{page}");
-        assert!(!page.contains("wirelap-manual"), "{page}");
-    }
-}
+mod tests;
