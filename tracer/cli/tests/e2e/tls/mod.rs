@@ -46,6 +46,8 @@ fn command(folder: &Path, program: &str, arguments: &str) -> Command {
     let mut command = Command::new(program);
     command.args(arguments.split_whitespace()).current_dir(folder);
     command.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    // Cargo puts the libraries in it that were built for the workloads: that of Kafka's clients knows no TLS.
+    command.env_remove("LD_LIBRARY_PATH");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
