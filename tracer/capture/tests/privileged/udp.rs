@@ -317,9 +317,10 @@ fn sockets_that_share_a_port_are_told_apart() {
         let first = shared(0);
         let second = shared(port(&first));
         let to = first.local_addr().unwrap();
-        for _ in 0..SENDERS {
-            // The kernel chooses by the sender's port.
-            UdpSocket::bind((V4, 0)).unwrap().send_to(&[1; 8], to).unwrap();
+        // The kernel chooses by the sender's port. All are open at once, so that no two have the same one.
+        let senders: Vec<_> = (0..SENDERS).map(|_| UdpSocket::bind((V4, 0)).unwrap()).collect();
+        for sender in &senders {
+            sender.send_to(&[1; 8], to).unwrap();
         }
         let mut expected = BTreeMap::new();
         for (index, socket) in [&first, &second].into_iter().enumerate() {
@@ -329,7 +330,7 @@ fn sockets_that_share_a_port_are_told_apart() {
             }
         }
         assert_eq!(expected.len(), SENDERS);
-        drop((first, second));
+        drop((first, second, senders));
         seen.collect(&mut capture, "the end of all sockets", |s| s.closed() == SENDERS + 2);
 
         let sender_of: BTreeMap<_, _> = seen
