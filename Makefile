@@ -148,7 +148,7 @@ try-dist: dist ## install the packages in minimal systems of the Debian suites S
 	$(SUDO) .ci/dist/try "$(DIST)" $(SUITES)
 
 screenshot: setup build ## draw the pictures of all views anew (docs/screens), from a real run
-	.ci/screenshot docs/screens --keys jj -- $(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE)
+	.ci/screenshot docs/screens --keys jj -- $(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE) --by broker,client
 	cp docs/screens/overview.svg docs/screenshot.svg
 
 dissectors: ## install the Wireshark dissectors for this user
