@@ -7,7 +7,7 @@ use super::direction::Flow;
 use super::namespaces::Namespaces;
 use super::pending::Pending;
 use super::server_protocols::ServerProtocols;
-use super::tls::TlsText;
+use super::tls::text::TlsText;
 use super::translation::Translation;
 use super::unread::Unread;
 use super::window::Claim;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
 /// A process that ends with the test.
@@ -121,6 +121,39 @@ fn report_of(run: Running, bench: &Bench) -> (Value, String) {
 fn only_row(report: &Value) -> &Value {
     let [result] = &report["results"].as_array().unwrap()[..] else { panic!("{report:#}") };
     result
+}
+
+/// A run that reads the text of TLS and writes what it sees, once it traces; and the file.
+fn reading_tls(bench: &Bench, port: u16) -> (Running, PathBuf) {
+    let recording = bench.file("seen.pcapng");
+    let words = format!("live --plain --tls --ports {port} --pcapng {}", recording.display());
+    let run = bench.wirelap(&words).json().start();
+    until_tracing(&run);
+    (run, recording)
+}
+
+/// A run that does not, once it traces.
+fn without_tls(bench: &Bench, port: u16) -> Running {
+    let run = bench.wirelap(&format!("live --plain --ports {port}")).json().start();
+    until_tracing(&run);
+    run
+}
+
+/// All of `count` messages of a middleware were followed.
+fn assert_followed(report: &Value, middleware: &str, count: u64) {
+    let result = only_row(report);
+    assert_eq!(result["middleware"], middleware);
+    let messages = &result["messages"];
+    for name in ["sent", "delivered", "matched"] {
+        assert_eq!(messages[name], count, "{name}: {messages:#}");
+    }
+    assert_eq!(messages["uncovered"], 0, "{messages:#}");
+}
+
+/// The text of no message is in the recording, nor in a file beside it.
+fn assert_no_text(recording: &Path) {
+    let files = written(recording.parent().unwrap());
+    assert!(files.len() > 1000 && !files.windows(8).any(|bytes| bytes == b"a secret"));
 }
 
 /// Every file that a run has left among its results.

@@ -1,8 +1,8 @@
 //! mosquitto and its clients, which use OpenSSL at both ends; and programs whose text cannot be read.
 
 use super::{
-    Foreign, Subscriber, assert_encrypted, certificate, foreign, only_row, report_of,
-    until_it_listens, until_tracing, written,
+    Foreign, Subscriber, assert_encrypted, assert_no_text, certificate, foreign, only_row,
+    reading_tls, report_of, until_it_listens, until_tracing, without_tls,
 };
 use crate::bench::{Bench, lock};
 use crate::free_port;
@@ -39,10 +39,7 @@ fn messages_in_tls_are_followed_and_their_text_is_in_no_file() {
     for version in ["tlsv1.3", "tlsv1.2"] {
         let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
         let _broker = broker(folder.path(), port);
-        let recording = bench.file("seen.pcapng");
-        let words = format!("live --plain --tls --ports {port} --pcapng {}", recording.display());
-        let run = bench.wirelap(&words).json().start();
-        until_tracing(&run);
+        let (run, recording) = reading_tls(&bench, port);
         exchange(folder.path(), port, version, 50);
         let (report, _) = report_of(run, &bench);
         let result = only_row(&report);
@@ -54,8 +51,7 @@ fn messages_in_tls_are_followed_and_their_text_is_in_no_file() {
             assert!((50..=51).contains(&count), "{version}: {messages:#}");
         }
         assert_eq!(messages["uncovered"], 0, "{version}: {messages:#}");
-        let files = written(recording.parent().unwrap());
-        assert!(files.len() > 1000 && !files.windows(8).any(|bytes| bytes == b"a secret"));
+        assert_no_text(&recording);
     }
 }
 
@@ -64,8 +60,7 @@ fn without_tls_a_sentence_says_that_it_is_encrypted() {
     let _alone = lock();
     let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
     let _broker = broker(folder.path(), port);
-    let run = bench.wirelap(&format!("live --plain --ports {port}")).json().start();
-    until_tracing(&run);
+    let run = without_tls(&bench, port);
     exchange(folder.path(), port, "tlsv1.3", 5);
     let (report, _) = report_of(run, &bench);
     assert_encrypted(&report);

@@ -18,7 +18,7 @@
 
 mod lane;
 mod records;
-mod text;
+pub(super) mod text;
 
 use super::attempts::Attempts;
 use super::conversation::{Conversation, State};
@@ -27,7 +27,6 @@ use super::output::DecoderOutput;
 use super::reassembly::Piece;
 pub use lane::ReadPlace;
 use lane::{Lane, WaitingRecord};
-pub use text::TlsText;
 use wirelap_events::{ByteRange, Offset, PlainText};
 use wirelap_protocols::Side;
 
