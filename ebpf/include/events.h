@@ -103,7 +103,7 @@ struct wl_head {
 	__u16 cpu;
 	__u8 kind;
 	__u8 flags;
-	__u32 captured; /* wl_packet, wl_plain: bytes after the record; otherwise 0 */
+	__u32 captured; /* wl_packet, wl_plain, wl_send: bytes after the record; otherwise 0 */
 };
 
 struct wl_task {

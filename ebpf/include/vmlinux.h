@@ -177,6 +177,7 @@ struct socket {
 
 enum iter_type {
 	ITER_UBUF,
+	ITER_IOVEC,
 };
 
 struct iov_iter {

@@ -218,6 +218,12 @@ static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
 	return true;
 }
 
+/* Whether a packet that is being sent is observed at the calls of its sender and its receiver instead. */
+static __always_inline bool is_seen_at_ends(const struct wl_packet *p)
+{
+	return ends_only && p->flow.transport == IPPROTO_TCP;
+}
+
 /* net/core/dev.c xmit_one(): the packet is handed to the driver. */
 SEC("tp_btf/net_dev_start_xmit")
 int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
@@ -232,7 +238,7 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 		return 0;
 	/* skb->data is at the link header. */
 	link_header = skb->network_header - data_offset(skb);
-	if (!parse_any(skb, link_header, &p))
+	if (!parse_any(skb, link_header, &p) || is_seen_at_ends(&p))
 		return 0;
 	forget(&p, s);
 	p.flow.netns = dev->nd_net.net->ns.inum;
@@ -300,6 +306,9 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 	struct cpu_state *cpu;
 
 	if (!is_ip(skb) || !parse_any(skb, 0, &p))
+		return 0;
+	/* Through loopback comes only what was sent here. */
+	if (is_seen_at_ends(&p) && (dev->flags & IFF_LOOPBACK))
 		return 0;
 	cpu = this_cpu();
 	if (cpu && !(p.head.flags & WL_REFUSED)) {

@@ -18,6 +18,9 @@ static __always_inline void received_packet(struct sock *sk, struct datagram *ou
 	out->at = cpu->rx_at;
 }
 
+/* Whether it is reported when a TCP socket has data. */
+const volatile __u8 stream_ready = 1;
+
 static __always_inline void data_ready(struct sock *sk)
 {
 	struct sock_state *state;
@@ -28,7 +31,7 @@ static __always_inline void data_ready(struct sock *sk)
 	if (!is_inet(sk))
 		return;
 	stream = sk->sk_protocol == IPPROTO_TCP;
-	if (stream && sk->__sk_common.skc_state == TCP_LISTEN)
+	if (stream && (!stream_ready || sk->__sk_common.skc_state == TCP_LISTEN))
 		return;
 	state = touch(sk, NULL, TRUSTED_SOCK);
 	if (!is_open())

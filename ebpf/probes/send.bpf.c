@@ -62,6 +62,19 @@ static __always_inline void fill_tx(struct wl_tx *out, struct sock *sk, struct t
 	out->pacing = sk->sk_pacing_status ? sk->sk_pacing_rate : 0;
 }
 
+static __always_inline void fill_send(struct wl_send *out, struct sock *sk, struct tcp_sock *tcp,
+				      struct sock_state *state, struct task_struct *task,
+				      __u32 left, __u32 flags)
+{
+	fill_head(&out->head, bpf_ktime_get_ns(), WL_SEND_STREAM, 0);
+	out->cookie = state->cookie;
+	fill_task(&out->task, task);
+	out->entered = 0;
+	out->start = tcp->write_seq;
+	out->len = left;
+	fill_tx(&out->tx, sk, tcp, flags);
+}
+
 /*
  * Reports the entry of a TCP send with these flags. `msg` is NULL if the hook fires only once per call; `bytes` has what is sent,
  * unless it is NULL.
@@ -93,16 +106,17 @@ static __always_inline void send_stream(struct sock *sk, struct msghdr *msg, str
 	begin_send(state, msg, write_seq + left);
 	if (read_tls && bytes)
 		report_plain(state, task, bytes, write_seq, left);
+	if (ends_only && bytes && left && is_from_user(bytes)) {
+		struct wl_send send;
+
+		fill_send(&send, sk, tcp, state, task, left, flags);
+		emit_sent(&send, bytes);
+		return;
+	}
 	out = reserve(struct wl_send, WL_PROBE_SEND);
 	if (!out)
 		return;
-	fill_head(&out->head, bpf_ktime_get_ns(), WL_SEND_STREAM, 0);
-	out->cookie = state->cookie;
-	fill_task(&out->task, task);
-	out->entered = 0;
-	out->start = write_seq;
-	out->len = left;
-	fill_tx(&out->tx, sk, tcp, flags);
+	fill_send(out, sk, tcp, state, task, left, flags);
 	submit(out);
 }
 

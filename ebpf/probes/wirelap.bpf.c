@@ -21,6 +21,7 @@
 #include "packet.h"
 #include "sockets.h"
 #include "tls.h"
+#include "sent.h"
 
 #include "datagrams.h"
 

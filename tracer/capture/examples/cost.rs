@@ -18,6 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 use wirelap_capture::{Capture, Config, Datagrams, MAX_BATCH};
+use wirelap_events::TraceDetail;
 
 type Error = Box<dyn std::error::Error>;
 
@@ -30,16 +31,23 @@ enum State {
     Tcpdump,
     /// All probes, paused.
     Paused,
+    /// The probes at sends and reads.
+    Ends,
+    /// Those at packets, too.
+    Path,
     /// The probes that TCP needs.
     Tcp,
     /// All probes.
     All,
 }
 
-const STATES: [(State, &str); 5] = [
+/// Those of UDP, which is observed at packets whatever the detail, are without the states of less detail.
+const STATES: [(State, &str); 7] = [
     (State::Off, "not traced"),
     (State::Tcpdump, "tcpdump -s 96"),
     (State::Paused, "attached, window closed"),
+    (State::Ends, "traced, detail ends"),
+    (State::Path, "traced, detail path"),
     (State::Tcp, "traced, --no-udp"),
     (State::All, "traced"),
 ];
@@ -70,8 +78,10 @@ fn main() -> Result<(), Error> {
         "| ping-pong | state | ns a round trip | added | records | ns a record | reader's ns a record |"
     );
     println!("|---|---|---:|---:|---:|---:|---:|");
-    report("TCP", rounds, &mut || tcp(messages, bytes))?;
-    report("UDP", rounds, &mut || udp(messages, bytes))?;
+    let has_less = |state| matches!(state, State::Ends | State::Path);
+    let of_udp: Vec<_> = STATES.into_iter().filter(|(state, _)| !has_less(*state)).collect();
+    report("TCP", &STATES, rounds, &mut || tcp(messages, bytes))?;
+    report("UDP", &of_udp, rounds, &mut || udp(messages, bytes))?;
     println!("\n| ping-pong | program | runs a round trip | ns a run | ns a round trip |");
     println!("|---|---|---:|---:|---:|");
     by_program("TCP", &mut || tcp(messages, bytes))?;
@@ -81,17 +91,17 @@ fn main() -> Result<(), Error> {
 /// Runs one block; returns the mean time of a round trip in nanoseconds.
 type Run<'a> = &'a mut dyn FnMut() -> Result<f64, Error>;
 
-fn report(name: &str, rounds: usize, run: Run<'_>) -> Result<(), Error> {
-    let mut blocks: [Vec<Block>; STATES.len()] = Default::default();
+fn report(name: &str, states: &[(State, &str)], rounds: usize, run: Run<'_>) -> Result<(), Error> {
+    let mut blocks = vec![Vec::new(); states.len()];
     for round in 0..rounds {
         // The order changes in each round, so that drift affects all states equally.
-        for turn in 0..STATES.len() {
-            let index = (turn + round) % STATES.len();
-            blocks[index].push(block(STATES[index].0, run)?);
+        for turn in 0..states.len() {
+            let index = (turn + round) % states.len();
+            blocks[index].push(block(states[index].0, run)?);
         }
     }
     let off = blocks[0].clone();
-    for ((_, state), blocks) in STATES.iter().zip(&blocks) {
+    for ((_, state), blocks) in states.iter().zip(&blocks) {
         let nanos = median(blocks.iter().map(|block| block.nanos));
         let added = median(blocks.iter().zip(&off).map(|(on, off)| on.nanos - off.nanos));
         let records = median(blocks.iter().map(|block| block.records));
@@ -183,7 +193,12 @@ fn block(state: State, run: Run<'_>) -> Result<Block, Error> {
         return Ok(Block { nanos: nanos?, records: 0.0, reader: 0.0 });
     }
     let datagrams = if state == State::Tcp { Datagrams::Never } else { Datagrams::WhenSeen };
-    let config = Config { datagrams, exclude_self: false, ..Config::default() };
+    let detail = match state {
+        State::Ends => TraceDetail::Ends,
+        State::Path => TraceDetail::Path,
+        _ => TraceDetail::Full,
+    };
+    let config = Config { datagrams, detail, exclude_self: false, ..Config::default() };
     let mut capture = Capture::attach(&config)?;
     if state == State::Paused {
         capture.set_window(false)?;

@@ -8,13 +8,14 @@ use crate::hooks::{
 use crate::links::{Link, Links};
 use crate::object::{self, Symbols};
 use crate::tls::{self, TlsWatch};
-use crate::{AttachError, CaptureError, Config, Datagrams, filter, kernel};
+use crate::{AttachError, CaptureError, Config, filter, kernel};
 use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use rustix::io::Errno;
 use std::any::Any;
 use std::fs::File;
 use std::io::{self, Read};
+use wirelap_events::TraceDetail;
 use wirelap_process::remedy::{is_shortage, of_cause};
 use wirelap_process::rights::missing_to_attach;
 
@@ -75,17 +76,10 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     let mut links = Links::new();
     let mut hooks = Vec::with_capacity(OBSERVATIONS.len() + 1);
     let mut later = Vec::new();
-    let wanted = |o: &&KernelObservation| {
-        config.datagrams != Datagrams::Never
-            || !matches!(o.when, AttachTime::Udp | AttachTime::DatagramSent)
-    };
-    for observation in OBSERVATIONS.iter().filter(wanted) {
-        let is_later = match observation.when {
-            AttachTime::Always | AttachTime::Udp => false,
-            AttachTime::DatagramSent => config.datagrams == Datagrams::WhenSeen,
-            AttachTime::QdiscSeen => true,
-        };
-        let later = is_later.then_some(&mut later);
+    for observation in OBSERVATIONS {
+        let Some(when) = observation.attach_time(config) else { continue };
+        let is_now = matches!(when, AttachTime::Always | AttachTime::Udp);
+        let later = (!is_now).then_some((when, &mut later));
         let chosen = choose(&mut ebpf, &mut links, &btf, observation, later)?;
         if observation.required && chosen.hook.is_none() {
             let reason = chosen.refused.into_iter().next_back().map(|r| r.reason);
@@ -189,6 +183,8 @@ impl Globals {
                 ("filter_ports", u8::from(config.is_filtered())),
                 ("filter_pids", u8::from(!config.pids.is_empty())),
                 ("read_tls", u8::from(config.tls)),
+                ("ends_only", u8::from(config.detail == TraceDetail::Ends)),
+                ("stream_ready", u8::from(config.detail == TraceDetail::Full)),
                 ("regs_are_arm64", u8::from(cfg!(target_arch = "aarch64"))),
                 ("have_skb_dynptr", u8::from(symbols.dynptr_from_skb.is_some())),
                 ("preempt_count_in", preempt_count_in),
@@ -232,7 +228,7 @@ fn choose(
     links: &mut Links,
     btf: &Btf,
     observation: &KernelObservation,
-    mut later: Option<&mut Vec<(AttachTime, &'static ObservationHook)>>,
+    mut later: Option<(AttachTime, &mut Vec<(AttachTime, &'static ObservationHook)>)>,
 ) -> Result<ChosenHook, AttachError> {
     let mut chosen = ChosenHook::untried(observation);
     for hook in observation.hooks {
@@ -242,8 +238,8 @@ fn choose(
         match attached {
             Ok(()) => {
                 chosen.hook = Some(hook.name);
-                if let Some(later) = &mut later {
-                    later.push((observation.when, hook));
+                if let Some((when, later)) = &mut later {
+                    later.push((*when, hook));
                 }
                 break;
             }

@@ -1,7 +1,7 @@
 //! The configuration of a capture.
 
 use std::path::PathBuf;
-use wirelap_events::Pid;
+use wirelap_events::{Pid, TraceDetail};
 
 /// What a capture traces. An event passes if it matches at least one of the filters (ports, processes, cgroup); without filters,
 /// every event passes.
@@ -19,6 +19,8 @@ pub struct Config {
     pub ring_bytes: u32,
     /// When to attach the hooks that only UDP needs.
     pub datagrams: Datagrams,
+    /// How much of a message's way is observed.
+    pub detail: TraceDetail,
     /// Whether to read the text of TLS, where a library is found to write it.
     pub tls: bool,
     /// Whether to exclude the sockets of this process.
@@ -54,6 +56,7 @@ impl Default for Config {
             snap_bytes: 65_536,
             ring_bytes: 64 << 20,
             datagrams: Datagrams::WhenSeen,
+            detail: TraceDetail::Full,
             tls: false,
             exclude_self: true,
         }

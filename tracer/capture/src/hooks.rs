@@ -2,6 +2,9 @@
 //!
 //! To add a hook: write its program in `ebpf/probes/`, and add it to the table below.
 
+use crate::{Config, Datagrams};
+use wirelap_events::TraceDetail;
+
 /// Where a program attaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttachPoint {
@@ -49,6 +52,21 @@ pub enum AttachTime {
     DatagramSent,
     /// When a traced packet has passed a device with a qdisc.
     QdiscSeen,
+    /// When a traced socket has read a datagram.
+    DatagramRead,
+    /// When a traced socket has read a datagram, or from a TCP socket whose peer may be on another host.
+    PacketsNeeded,
+}
+
+/// What less [`TraceDetail`] than an observation's own means for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BelowDetail {
+    /// It is not made.
+    Never,
+    /// It is made for datagrams, which cannot be followed without it.
+    Datagrams,
+    /// It is made for datagrams, and for what other hosts send.
+    Unsent,
 }
 
 /// An observation that wirelap makes.
@@ -64,10 +82,37 @@ pub struct KernelObservation {
     pub remedy: &'static str,
     /// Whether nothing can be traced without it.
     pub required: bool,
-    /// When its programs are attached.
+    /// When its programs are attached, if its detail is wanted.
     pub when: AttachTime,
+    /// The least detail with which it is made.
+    pub detail: TraceDetail,
+    /// What less detail means.
+    pub below: BelowDetail,
     /// Whether its programs run for every message, and not only when sockets or processes are created or end.
     pub per_message: bool,
+}
+
+impl KernelObservation {
+    /// When its programs are attached with this detail; `None` if they are not.
+    pub(crate) fn attach_time(&self, config: &Config) -> Option<AttachTime> {
+        let is_of_udp = matches!(self.when, AttachTime::Udp | AttachTime::DatagramSent);
+        if is_of_udp && config.datagrams == Datagrams::Never {
+            return None;
+        }
+        if config.detail >= self.detail {
+            let at_once =
+                self.when == AttachTime::DatagramSent && config.datagrams == Datagrams::Always;
+            return Some(if at_once { AttachTime::Always } else { self.when });
+        }
+        match (self.below, config.datagrams) {
+            (BelowDetail::Never, _) | (BelowDetail::Datagrams, Datagrams::Never) => None,
+            (_, Datagrams::Always) => Some(AttachTime::Always),
+            (BelowDetail::Datagrams, Datagrams::WhenSeen) => Some(AttachTime::DatagramRead),
+            (BelowDetail::Unsent, Datagrams::WhenSeen | Datagrams::Never) => {
+                Some(AttachTime::PacketsNeeded)
+            }
+        }
+    }
 }
 
 const fn tracepoint(name: &'static str, tracepoint: &'static str) -> ProbeProgram {
@@ -102,6 +147,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: "boot a kernel from 4.16 on",
         required: false,
         when: AttachTime::Always,
+        detail: TraceDetail::Ends,
+        below: BelowDetail::Never,
         per_message: false,
     },
     KernelObservation {
@@ -114,6 +161,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: "mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
         required: false,
         when: AttachTime::Always,
+        detail: TraceDetail::Ends,
+        below: BelowDetail::Never,
         per_message: false,
     },
     KernelObservation {
@@ -126,6 +175,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: "boot a kernel from 4.15 on",
         required: false,
         when: AttachTime::Always,
+        detail: TraceDetail::Ends,
+        below: BelowDetail::Never,
         per_message: false,
     },
     KernelObservation {
@@ -138,6 +189,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: "mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
         required: false,
         when: AttachTime::Udp,
+        detail: TraceDetail::Path,
+        below: BelowDetail::Datagrams,
         per_message: false,
     },
     KernelObservation {
@@ -163,6 +216,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: NEWER,
         required: false,
         when: AttachTime::Always,
+        detail: TraceDetail::Ends,
+        below: BelowDetail::Never,
         per_message: true,
     },
     KernelObservation {
@@ -184,6 +239,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: NEWER,
         required: false,
         when: AttachTime::Udp,
+        detail: TraceDetail::Path,
+        below: BelowDetail::Datagrams,
         per_message: true,
     },
     KernelObservation {
@@ -205,6 +262,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: NEWER,
         required: false,
         when: AttachTime::DatagramSent,
+        detail: TraceDetail::Path,
+        below: BelowDetail::Datagrams,
         per_message: true,
     },
     KernelObservation {
@@ -227,6 +286,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: NEWER,
         required: false,
         when: AttachTime::Always,
+        detail: TraceDetail::Ends,
+        below: BelowDetail::Never,
         per_message: true,
     },
     KernelObservation {
@@ -243,6 +304,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: NEWER,
         required: false,
         when: AttachTime::Udp,
+        detail: TraceDetail::Path,
+        below: BelowDetail::Datagrams,
         per_message: true,
     },
     KernelObservation {
@@ -261,6 +324,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: NEWER,
         required: false,
         when: AttachTime::Always,
+        detail: TraceDetail::Full,
+        below: BelowDetail::Datagrams,
         per_message: true,
     },
     KernelObservation {
@@ -273,6 +338,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: "boot a kernel with CONFIG_NET and BTF",
         required: true,
         when: AttachTime::Always,
+        detail: TraceDetail::Path,
+        below: BelowDetail::Unsent,
         per_message: true,
     },
     KernelObservation {
@@ -285,6 +352,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: NEWER,
         required: false,
         when: AttachTime::QdiscSeen,
+        detail: TraceDetail::Path,
+        below: BelowDetail::Never,
         per_message: true,
     },
     KernelObservation {
@@ -297,6 +366,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: "boot a kernel with CONFIG_NET and BTF",
         required: true,
         when: AttachTime::Always,
+        detail: TraceDetail::Path,
+        below: BelowDetail::Unsent,
         per_message: true,
     },
     KernelObservation {
@@ -312,6 +383,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: NEWER,
         required: false,
         when: AttachTime::Always,
+        detail: TraceDetail::Full,
+        below: BelowDetail::Never,
         per_message: true,
     },
     KernelObservation {
@@ -327,6 +400,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: NEWER,
         required: false,
         when: AttachTime::Always,
+        detail: TraceDetail::Ends,
+        below: BelowDetail::Never,
         per_message: false,
     },
     KernelObservation {
@@ -339,6 +414,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: NEWER,
         required: false,
         when: AttachTime::Always,
+        detail: TraceDetail::Path,
+        below: BelowDetail::Never,
         per_message: true,
     },
     KernelObservation {
@@ -351,6 +428,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: "boot a kernel from 5.17 on",
         required: false,
         when: AttachTime::Always,
+        detail: TraceDetail::Path,
+        below: BelowDetail::Never,
         per_message: true,
     },
     KernelObservation {
@@ -366,6 +445,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: "boot a kernel from 5.11 on",
         required: false,
         when: AttachTime::Always,
+        detail: TraceDetail::Ends,
+        below: BelowDetail::Never,
         per_message: false,
     },
     KernelObservation {
@@ -381,6 +462,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         remedy: "boot a kernel from 5.11 on",
         required: false,
         when: AttachTime::Always,
+        detail: TraceDetail::Ends,
+        below: BelowDetail::Never,
         per_message: false,
     },
 ];
@@ -390,6 +473,16 @@ pub(crate) fn is_per_message(program: &str) -> bool {
     let is_its = |hook: &ObservationHook| hook.programs.iter().any(|its| its.name == program);
     is_its(&PAYLOAD_FROM_CGROUP)
         || OBSERVATIONS.iter().any(|o| o.per_message && o.hooks.iter().any(is_its))
+}
+
+/// The least detail that a program of the object is needed for.
+pub(crate) fn detail_of(program: &str) -> TraceDetail {
+    let is_its = |hook: &ObservationHook| hook.programs.iter().any(|its| its.name == program);
+    if is_its(&PAYLOAD_FROM_CGROUP) {
+        return TraceDetail::Path;
+    }
+    let its = OBSERVATIONS.iter().find(|observation| observation.hooks.iter().any(is_its));
+    its.map_or(TraceDetail::Ends, |observation| observation.detail)
 }
 
 /// The hook that copies payload on kernels where tracing programs cannot read it.

@@ -3,7 +3,7 @@
 use crate::breakdown::BreakdownQuery;
 use crate::tls_keys::TlsKeys;
 use std::net::IpAddr;
-use wirelap_events::{Nanos, NetNs, Pid};
+use wirelap_events::{Nanos, NetNs, Pid, TraceDetail};
 
 /// How messages are joined, and how much memory that may take.
 #[derive(Clone, Debug)]
@@ -20,6 +20,9 @@ pub struct Config {
     /// The events are packets alone, of a capture that others made: no calls are in them. A message has
     /// then arrived with its last packet, whose time stands for that of the read.
     pub packets_only: bool,
+    /// How much is observed. With [`TraceDetail::Ends`], the bytes of TCP come from its senders and not from packets
+    /// ([`Body::Written`](wirelap_events::Body::Written)): that no packet of them was seen says nothing.
+    pub detail: TraceDetail,
     /// From the events' clock to the wall clock of the hosts that they are from, in nanoseconds; `None` if that is not
     /// known, or they are from several.
     pub wall: Option<i64>,
@@ -55,6 +58,7 @@ impl Default for Config {
             decode: Vec::new(),
             listening: Vec::new(),
             packets_only: false,
+            detail: TraceDetail::Full,
             wall: None,
             hosts: Vec::new(),
             topics: false,

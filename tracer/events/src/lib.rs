@@ -20,6 +20,7 @@
 
 pub mod clock;
 pub mod delivery;
+mod detail;
 pub mod event;
 pub mod frame;
 pub mod human;
@@ -34,12 +35,13 @@ pub use delivery::{
     Circumstances, Credit, Delivery, FanOut, GroupId, Heard, Hop, Leg, LegOffCpu, MAX_HOPS,
     MAX_LEGS, MessageId, OffCpu, SampleStatus, SegmentSpan, TopicId,
 };
+pub use detail::TraceDetail;
 pub use event::{
     Body, CGROUP_NAME, Comm, DropCause, DroppedPacket, Event, Holder, LostEvents, Nagle, OTHERS,
     OffCpuReason, Packet, PacketHook, PacketId, PacketKind, PlainText, Probe, Quota, ReadCall,
     ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall, SendKind, SleepCall, Socket,
     SocketOrigin, TaskId, TcpFields, TextPlace, ThreadActivity, ThreadState, TxState, Wake,
-    tcp_flags,
+    WrittenBytes, tcp_flags,
 };
 pub use frame::{DecodedMessage, Frame, FrameClass, GlobalKey, Release, RequestLimits};
 pub use net::{FlowKey, NetNs, SocketId, Transport};

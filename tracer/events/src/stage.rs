@@ -96,6 +96,8 @@ pub enum Segment {
     Handoff,
     /// From ready to read, by a thread that was not asleep: the application is busy.
     Busy,
+    /// To read, from a stage before ready: whether the data waited for its reader was not observed.
+    InKernel,
     /// From running to read.
     Read,
     /// From read to deliver: in the client library.
@@ -106,7 +108,7 @@ pub enum Segment {
 
 impl Segment {
     /// All segments, in the order in which a message passes them.
-    pub const ALL: [Segment; 14] = [
+    pub const ALL: [Segment; 15] = [
         Segment::ClientTx,
         Segment::Write,
         Segment::SocketTx,
@@ -118,6 +120,7 @@ impl Segment {
         Segment::RunQueue,
         Segment::Handoff,
         Segment::Busy,
+        Segment::InKernel,
         Segment::Read,
         Segment::ClientRx,
         Segment::BrokerDwell,
@@ -137,6 +140,7 @@ impl Segment {
             Segment::RunQueue => "runqueue",
             Segment::Handoff => "handoff",
             Segment::Busy => "busy",
+            Segment::InKernel => "in_kernel",
             Segment::Read => "read",
             Segment::ClientRx => "client_rx",
             Segment::BrokerDwell => "broker_dwell",

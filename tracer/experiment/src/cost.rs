@@ -11,17 +11,17 @@ use crate::pacing::Pacing;
 use crate::trial::Trial;
 use std::time::Duration;
 use wirelap_contract::WorkloadKind;
-use wirelap_events::Total;
+use wirelap_events::{Total, TraceDetail};
 use wirelap_process::Failure;
-use wirelap_report::{Repetition, Slowdown};
+use wirelap_report::{AddedTime, Repetition, Slowdown};
 use wirelap_session::Sampling;
 use wirelap_session::{AttachLater, SessionSettings, TracingPhase};
 
 /// The length of a phase. Attaching and detaching the probes takes some milliseconds.
 const PHASE: Duration = Duration::from_millis(60);
 
-/// About how many phases there are, with and without probes together.
-const PHASES: u32 = 30;
+/// About how many phases there are, with all probes, with some, and without.
+const PHASES: u32 = 54;
 
 /// The median round trip in nanoseconds from which on the cost, which is microseconds, cannot be measured.
 const SLOW_NS: u64 = 5_000_000;
@@ -96,42 +96,83 @@ fn slowdown(records: &Records, phases: &[TracingPhase], seed: u64) -> Option<Slo
         }
     }
     let messages = times.iter().map(|times| times.len() as u64).total();
-    let phases: Vec<(bool, Option<u64>)> = phases
+    let medians: Vec<Turn> = phases
         .iter()
         .zip(&times)
-        .map(|(phase, times)| {
-            (phase.traced, (times.len() >= LEAST_MESSAGES).then(|| median(times.clone(), u64::cmp)))
+        .map(|(phase, times)| Turn {
+            attached: phase.attached,
+            p50: (times.len() >= LEAST_MESSAGES).then(|| median(times.clone(), u64::cmp)),
         })
         .collect();
-    // Only phases next to each other are compared, because the CPUs that the threads run on change over the run.
-    let pairs: Vec<(u64, u64)> = phases
-        .windows(2)
-        .filter_map(|pair| match pair {
-            [(true, Some(traced)), (false, Some(untraced))]
-            | [(false, Some(untraced)), (true, Some(traced))] => Some((*traced, *untraced)),
-            _ => None,
-        })
-        .collect();
-    if pairs.len() < LEAST_PAIRS {
-        return None;
-    }
-    let ratios: Vec<f64> = pairs.iter().map(|(a, b)| *a as f64 / (*b as f64).max(1.0)).collect();
     let mut random = fastrand::Rng::with_seed(seed);
-    let median_ratio = |ratios: Vec<f64>| median(ratios, f64::total_cmp);
-    let mut draw =
-        || median_ratio(ratios.iter().map(|_| ratios[random.usize(..ratios.len())]).collect());
-    let mut drawn: Vec<f64> = (0..DRAWS).map(|_| draw()).collect();
-    drawn.sort_by(f64::total_cmp);
+    let pairs = pairs(&medians, TraceDetail::Full);
+    let ratio = Estimate::of(pairs.iter().map(ratio).collect(), &mut random)?;
     let side = |of: fn(&(u64, u64)) -> u64| median(pairs.iter().map(of).collect(), u64::cmp);
+    let untraced = side(|pair| pair.1);
+    let mut added = |detail| {
+        let ratios = self::pairs(&medians, detail).iter().map(self::ratio).collect();
+        let Estimate { value, low, high } = Estimate::of(ratios, &mut random)?;
+        let [added_ns, low_ns, high_ns] = [value, low, high].map(|r| (r - 1.0) * untraced as f64);
+        Some(AddedTime { added_ns, low_ns, high_ns })
+    };
     Some(Slowdown {
         traced_p50_ns: side(|pair| pair.0),
-        untraced_p50_ns: side(|pair| pair.1),
-        ratio: median_ratio(ratios.clone()),
-        ratio_low: drawn[DRAWS / 40],
-        ratio_high: drawn[DRAWS - 1 - DRAWS / 40],
+        untraced_p50_ns: untraced,
+        ratio: ratio.value,
+        ratio_low: ratio.low,
+        ratio_high: ratio.high,
         turns: u32::try_from(pairs.len().saturating_add(1)).unwrap_or(u32::MAX),
         messages,
+        ends: added(TraceDetail::Ends),
+        path: added(TraceDetail::Path),
     })
+}
+
+/// The median of a phase's messages; `None` of too few.
+struct Turn {
+    attached: Option<TraceDetail>,
+    p50: Option<u64>,
+}
+
+/// The medians with these probes and without any, of phases next to each other: the CPUs that the threads run on change over the run.
+fn pairs(turns: &[Turn], with: TraceDetail) -> Vec<(u64, u64)> {
+    let neighbours = turns.windows(2).filter_map(|pair| {
+        let [a, b] = pair else { return None };
+        match (a.attached, b.attached) {
+            (Some(detail), None) if detail == with => Some((a.p50?, b.p50?)),
+            (None, Some(detail)) if detail == with => Some((b.p50?, a.p50?)),
+            _ => None,
+        }
+    });
+    neighbours.collect()
+}
+
+fn ratio((with, without): &(u64, u64)) -> f64 {
+    *with as f64 / (*without as f64).max(1.0)
+}
+
+/// A median with its 95 % confidence interval.
+struct Estimate {
+    value: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Estimate {
+    /// The median of these values, bootstrapped; `None` of too few.
+    fn of(values: Vec<f64>, random: &mut fastrand::Rng) -> Option<Estimate> {
+        if values.len() < LEAST_PAIRS {
+            return None;
+        }
+        let mut draw = || {
+            let drawn = values.iter().map(|_| values[random.usize(..values.len())]).collect();
+            median(drawn, f64::total_cmp)
+        };
+        let mut drawn: Vec<f64> = (0..DRAWS).map(|_| draw()).collect();
+        drawn.sort_by(f64::total_cmp);
+        let (low, high) = (drawn[DRAWS / 40], drawn[DRAWS - 1 - DRAWS / 40]);
+        Some(Estimate { value: median(values, f64::total_cmp), low, high })
+    }
 }
 
 #[cfg(test)]
@@ -141,12 +182,22 @@ mod tests {
     use wirelap_events::Stamp;
     use wirelap_events::{Nanos, Pid};
 
-    /// A message each 100 ns that takes `traced` or `untraced`; phases of 10 µs.
-    fn measured(traced: u64, untraced: u64, phases: u64) -> Option<Slowdown> {
+    const TURNS: [Option<TraceDetail>; 6] = [
+        Some(TraceDetail::Full),
+        None,
+        Some(TraceDetail::Path),
+        None,
+        Some(TraceDetail::Ends),
+        None,
+    ];
+
+    /// A message each 100 ns that takes `untraced` and what the probes add; phases of 10 µs.
+    fn measured(added: [u64; 3], untraced: u64, phases: u64) -> Option<Slowdown> {
+        let attached = |phase: u64| TURNS[usize::try_from(phase).unwrap() % TURNS.len()];
         let mut records = Records::default();
         for seq in 0..phases * 100 {
             let at = seq * 100;
-            let took = if (at / 10_000) % 2 == 0 { traced } else { untraced };
+            let took = untraced + attached(at / 10_000).map_or(0, |part| added[part as usize]);
             let stamp =
                 Stamp { stream: 0, seq: u32::try_from(seq).unwrap(), reply: false, warmup: false };
             for (kind, at) in [(TruthKind::Publish, at), (TruthKind::Deliver, at + took + seq % 7)]
@@ -157,7 +208,7 @@ mod tests {
         let phase = |n| TracingPhase {
             from: Nanos(n * 10_000 + 1),
             to: Nanos(n * 10_000 + 10_000),
-            traced: n % 2 == 0,
+            attached: attached(n),
         };
         let phases: Vec<TracingPhase> = (0..phases).map(phase).collect();
         slowdown(&records, &phases, 7)
@@ -165,16 +216,22 @@ mod tests {
 
     #[test]
     fn the_ratio_is_of_the_medians_and_lies_within_its_interval() {
-        let found = measured(3_000, 2_000, 20).unwrap();
-        assert_eq!((found.traced_p50_ns, found.untraced_p50_ns, found.turns), (3_003, 2_003, 20));
+        let found = measured([100, 600, 1_000], 2_000, 30).unwrap();
+        assert_eq!((found.traced_p50_ns, found.untraced_p50_ns, found.turns), (3_003, 2_003, 10));
         assert!((found.ratio - 1.5).abs() < 0.01, "{found:?}");
+        let all = found.added();
+        for (part, planted) in [(found.ends, 100.0), (found.path, 600.0), (Some(all), 1_000.0)] {
+            let part = part.unwrap();
+            assert!((part.added_ns - planted).abs() < 5.0, "{part:?}, and not {planted}");
+            assert!(part.low_ns <= part.added_ns && part.added_ns <= part.high_ns);
+        }
         assert!(found.ratio_low <= found.ratio && found.ratio <= found.ratio_high);
         // Messages that cross the boundary of a phase are left out.
-        assert!(found.messages < 2_000 && found.messages > 1_000, "{found:?}");
+        assert!(found.messages < 3_000 && found.messages > 1_500, "{found:?}");
     }
 
     #[test]
     fn few_phases_give_no_result() {
-        assert_eq!(measured(3_000, 2_000, 8), None);
+        assert_eq!(measured([100, 600, 1_000], 2_000, 20), None);
     }
 }

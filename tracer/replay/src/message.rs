@@ -136,7 +136,7 @@ impl EventChoice for OfMessage {
             Body::State(state) => self.threads.contains(&state.task.tid),
             Body::Quota(quota) => self.threads.contains(&quota.task.tid),
             Body::Lost(_) | Body::Window(_) => true,
-            Body::Socket(_) | Body::Plain(_) => false,
+            Body::Socket(_) | Body::Plain(_) | Body::Written(_) => false,
         }
     }
 

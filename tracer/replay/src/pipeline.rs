@@ -53,7 +53,7 @@ impl<F: Follower> Replay<F> {
         for group in &mut snapshot.groups {
             group.check_verdicts();
             if self.packets_only {
-                group.segments.retain(|one| one.segment != Segment::Busy);
+                group.segments.retain(|one| one.segment != Segment::InKernel);
             }
         }
         snapshot

@@ -69,7 +69,7 @@ pub fn packets_only(report: &mut RunReport, is_of_several: bool) {
     for result in &mut report.results {
         result.view = result.view.map(|_| View::Capture);
         // Without reads, this segment is only the time up to the last packet.
-        result.segments.retain(|row| row.segment != Segment::Busy.name());
+        result.segments.retain(|row| row.segment != Segment::InKernel.name());
     }
     report.notes.push(if is_of_several {
         "Only packets were captured: the time of a message is from its first packet to its last, over all legs; the \

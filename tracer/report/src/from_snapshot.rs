@@ -193,6 +193,7 @@ impl From<&SnapshotTrust> for Trust {
                 slowdown: None,
             },
             clocks: None,
+            detail: trust.detail.into(),
             ..Trust::default()
         }
     }

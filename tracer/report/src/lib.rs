@@ -84,10 +84,11 @@ pub use repetition::{
 pub use requests::Requests;
 pub use ros2::{Ros2, Ros2Interface, Ros2Node};
 pub use run::{
-    ClientSize, EthernetBytes, GroundTruth, Hook, Incomplete, Latency, LegBytes, Messages,
-    OperationBytes, Overhead, PartsBytes, PerMessageBytes, Process, Reliability, Repetition,
-    RttHalf, RunReport, RunResult, Saturation, Scheduling, SegmentRow, Skipped, Slowdown,
-    Throughput, TracerCost, Trust, TrustReason, UnixClients, Unseen,
+    AddedTime, ClientSize, CorrectedTime, EthernetBytes, GroundTruth, Hook, Incomplete, Latency,
+    LegBytes, Messages, ObservedDetail, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
+    Process, Reliability, Repetition, RttHalf, RunReport, RunResult, Saturation, Scheduling,
+    SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust, TrustReason, UnixClients, Unseen,
+    WithoutTracing,
 };
 pub use sample_origin::SampleOrigin;
 pub use scenario::{HostLinks, Pacing, RunKind, Scenario};

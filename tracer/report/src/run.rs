@@ -10,7 +10,7 @@ pub use crate::process::{ClientSize, Process, Scheduling, UnixClients};
 pub use crate::reliability::{Reliability, TrustReason, Unseen};
 pub use crate::repetition::Repetition;
 pub use crate::segment_row::SegmentRow;
-pub use crate::trust::{GroundTruth, Slowdown, TracerCost, Trust};
+pub use crate::trust::{AddedTime, GroundTruth, ObservedDetail, Slowdown, TracerCost, Trust};
 use crate::why::Why;
 use crate::{
     Breakdown, Connections, Distribution, Environment, MachineKey, Partial, Ros2, Scenario,
@@ -301,6 +301,49 @@ pub struct Latency {
     /// From a message's *intended* send time to the callback, so that the delay of a publisher that falls behind is
     /// included; absent unless pacing is a rate.
     pub intended_to_deliver_ns: Option<Distribution>,
+    /// The medians less what tracing added; absent if that was not measured (`trust.tracer.slowdown`).
+    #[serde(default)]
+    pub without_tracing: Option<WithoutTracing>,
+}
+
+/// Medians less what tracing added to a message. All of it is taken from each: the probes run between publish and deliver, and
+/// nearly all of them between send and read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WithoutTracing {
+    /// Of `one_way_ns`.
+    pub one_way_p50: CorrectedTime,
+    /// Of `publish_to_deliver_ns`.
+    pub publish_to_deliver_p50: Option<CorrectedTime>,
+}
+
+/// A time less what tracing added, in nanoseconds, with the 95 % confidence interval of what was taken off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CorrectedTime {
+    /// The time.
+    pub ns: f64,
+    /// Lower end of the interval.
+    pub low_ns: f64,
+    /// Upper end of the interval.
+    pub high_ns: f64,
+}
+
+impl Latency {
+    /// Takes off what tracing added. A time that was shorter with probes stays as it is.
+    pub fn correct(&mut self, slowdown: &Slowdown) {
+        let added = slowdown.added();
+        let less = |p50: u64| {
+            let of = |added: f64| (p50 as f64 - added.max(0.0)).max(0.0);
+            CorrectedTime {
+                ns: of(added.added_ns),
+                low_ns: of(added.high_ns),
+                high_ns: of(added.low_ns),
+            }
+        };
+        self.without_tracing = (self.one_way_ns.count > 0).then(|| WithoutTracing {
+            one_way_p50: less(self.one_way_ns.p50),
+            publish_to_deliver_p50: self.publish_to_deliver_ns.map(|times| less(times.p50)),
+        });
+    }
 }
 
 /// Half a round trip.

@@ -5,7 +5,7 @@ use crate::{ClockOffset, HostClock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use wirelap_events::Total;
+use wirelap_events::{Total, TraceDetail};
 
 /// How far the figures can be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -63,6 +63,32 @@ pub struct Trust {
     /// capturing program.
     #[serde(default)]
     pub packets_only: bool,
+    /// How much of a message's way was observed.
+    #[serde(default)]
+    pub detail: ObservedDetail,
+}
+
+/// How much of a message's way was observed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ObservedDetail {
+    /// Sends and reads: no bytes on the wire, and one segment from send to read.
+    Ends,
+    /// Also the packets, but neither when sockets are ready nor the scheduler.
+    Path,
+    /// Everything.
+    #[default]
+    Full,
+}
+
+impl From<TraceDetail> for ObservedDetail {
+    fn from(detail: TraceDetail) -> ObservedDetail {
+        match detail {
+            TraceDetail::Ends => ObservedDetail::Ends,
+            TraceDetail::Path => ObservedDetail::Path,
+            TraceDetail::Full => ObservedDetail::Full,
+        }
+    }
 }
 
 impl Trust {
@@ -111,6 +137,36 @@ pub struct Slowdown {
     pub turns: u32,
     /// Messages in these turns.
     pub messages: u64,
+    /// What the probes of less detail add, beginning with the fewest; absent where there were too few turns with them. All
+    /// probes add `untraced_p50_ns` times `ratio` less one.
+    #[serde(default)]
+    pub ends: Option<AddedTime>,
+    /// The same with those at packets, too.
+    #[serde(default)]
+    pub path: Option<AddedTime>,
+}
+
+/// What some probes add to a message's time, with its 95 % confidence interval, bootstrapped from pairs of neighbouring turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AddedTime {
+    /// Nanoseconds of a message's median, publish to deliver; below 0 where it was faster with these probes.
+    pub added_ns: f64,
+    /// Lower end of the interval.
+    pub low_ns: f64,
+    /// Upper end of the interval.
+    pub high_ns: f64,
+}
+
+impl Slowdown {
+    /// What all probes add.
+    pub fn added(&self) -> AddedTime {
+        let added = |ratio: f64| (ratio - 1.0) * self.untraced_p50_ns as f64;
+        AddedTime {
+            added_ns: added(self.ratio),
+            low_ns: added(self.ratio_low),
+            high_ns: added(self.ratio_high),
+        }
+    }
 }
 
 /// The comparison of the trace with the workloads' own records.

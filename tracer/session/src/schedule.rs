@@ -1,17 +1,21 @@
-//! The phases of a comparison: the probes are attached and detached alternately.
+//! The phases of a comparison: all probes, some of them, and none are attached in turn.
 
 use std::time::Duration;
-use wirelap_events::Nanos;
+use wirelap_events::{Nanos, TraceDetail};
 
-/// A period in which the probes were attached, or in which they were detached.
+/// What is attached from phase to phase, again and again: each part between two phases without probes.
+const TURNS: [Option<TraceDetail>; 6] =
+    [Some(TraceDetail::Full), None, Some(TraceDetail::Path), None, Some(TraceDetail::Ends), None];
+
+/// A period in which the same probes were attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracingPhase {
     /// When it began.
     pub from: Nanos,
     /// When it ended.
     pub to: Nanos,
-    /// Whether the probes were attached.
-    pub traced: bool,
+    /// The probes that were attached; `None` for none.
+    pub attached: Option<TraceDetail>,
 }
 
 /// The alternation between attached and detached probes.
@@ -19,25 +23,49 @@ pub struct TracingPhase {
 pub struct Alternation {
     phase: Duration,
     from: Nanos,
-    traced: bool,
+    turn: usize,
     pub past: Vec<TracingPhase>,
 }
 
 impl Alternation {
+    /// All probes are attached at `now`.
     pub fn new(phase: Duration, now: Nanos) -> Alternation {
-        Alternation { phase, from: now, traced: true, past: Vec::new() }
+        Alternation { phase, from: now, turn: 0, past: Vec::new() }
     }
 
-    /// Ends the phase if its time is over. Returns whether the probes are attached in the next phase.
-    pub fn end(&mut self, now: Nanos) -> Option<bool> {
+    /// Ends the phase if its time is over. Returns what is attached in the next phase.
+    pub fn end(&mut self, now: Nanos) -> Option<Option<TraceDetail>> {
         let over = u128::from((now - self.from).0) >= self.phase.as_nanos();
         over.then(|| {
-            self.past.push(TracingPhase { from: self.from, to: now, traced: self.traced });
-            !self.traced
+            self.past.push(TracingPhase { from: self.from, to: now, attached: TURNS[self.turn] });
+            self.turn = self.turn.wrapping_add(1) % TURNS.len();
+            TURNS[self.turn]
         })
     }
 
-    pub fn begin(&mut self, now: Nanos, traced: bool) {
-        (self.from, self.traced) = (now, traced);
+    /// The next phase begins.
+    pub fn begin(&mut self, now: Nanos) {
+        self.from = now;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_is_between_two_phases_without_probes() {
+        let mut turns = Alternation::new(Duration::from_nanos(10), Nanos(0));
+        for at in 1..=18 {
+            assert_eq!(turns.end(Nanos(at * 10 - 1)), None);
+            assert!(turns.end(Nanos(at * 10)).is_some());
+            turns.begin(Nanos(at * 10));
+        }
+        for [one, next] in turns.past.array_windows() {
+            assert_ne!(one.attached.is_some(), next.attached.is_some());
+        }
+        let count = |part| turns.past.iter().filter(|phase| phase.attached == part).count();
+        assert_eq!(TraceDetail::ALL.map(|detail| count(Some(detail))), [3; 3]);
+        assert_eq!(count(None), 9);
     }
 }

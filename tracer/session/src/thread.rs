@@ -189,13 +189,12 @@ impl<S: DeliverySink> SessionThread<S> {
     /// Attaches or detaches the probes when a phase is over. The time that this takes belongs to no phase.
     fn alternate(&mut self) -> Result<(), CaptureError> {
         let Some(alternation) = &mut self.alternation else { return Ok(()) };
-        if let Some(traced) = alternation.end(machine::now()) {
-            if traced {
-                self.capture.attach_again()?;
-            } else {
-                self.capture.detach()?;
+        if let Some(attached) = alternation.end(machine::now()) {
+            match attached {
+                Some(detail) => self.capture.attach_part(detail)?,
+                None => self.capture.detach()?,
             }
-            alternation.begin(machine::now(), traced);
+            alternation.begin(machine::now());
         }
         Ok(())
     }

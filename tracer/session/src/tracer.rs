@@ -55,6 +55,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             listening: listening::ports(),
             topics: recorder.is_some() || sink.takes_topics(),
             wall: Some(wall_offset()),
+            detail: settings.capture.detail,
             ..wirelap_correlate::Config::default()
         };
         let latest = Arc::new(Mutex::new(Arc::new(Snapshot::default())));

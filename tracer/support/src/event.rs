@@ -1,6 +1,6 @@
 //! Events that own their payload.
 
-use wirelap_events::{Body, Event, Packet, PlainText};
+use wirelap_events::{Body, Event, Packet, PlainText, WrittenBytes};
 
 /// An event with its payload.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +21,9 @@ impl OwnedEvent {
         if let Body::Plain(plain) = &mut event.body {
             plain.text = &self.payload;
         }
+        if let Body::Written(written) = &mut event.body {
+            written.bytes = &self.payload;
+        }
         event
     }
 
@@ -36,6 +39,10 @@ impl OwnedEvent {
             Body::Plain(plain) => {
                 payload.extend_from_slice(plain.text);
                 Body::Plain(PlainText { text: &[], ..plain })
+            }
+            Body::Written(written) => {
+                payload.extend_from_slice(written.bytes);
+                Body::Written(WrittenBytes { bytes: &[], ..written })
             }
             Body::Socket(it) => Body::Socket(it),
             Body::Closed(it) => Body::Closed(it),

@@ -16,6 +16,7 @@ pub const fn letter(segment: Segment) -> char {
         Segment::RunQueue => 'r',
         Segment::Handoff => 'h',
         Segment::Busy => 'b',
+        Segment::InKernel => 'n',
         Segment::Read => 'd',
         Segment::ClientRx => 'C',
         Segment::BrokerDwell => 'B',

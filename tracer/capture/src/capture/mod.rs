@@ -23,7 +23,7 @@ use maps::{array, map_error};
 use rustix::thread::CapabilitySet;
 use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
-use wirelap_events::{Body, Cpu, Event, Pid, Probe, SocketId};
+use wirelap_events::{Body, Cpu, Event, Pid, Probe, SocketId, TraceDetail};
 
 /// Attached probes. Dropping this value detaches them, and so does the end of the process, even if it is killed.
 pub struct Capture {
@@ -35,6 +35,8 @@ pub struct Capture {
     detached: Vec<&'static str>,
     hooks: Vec<ChosenHook>,
     later: Vec<(AttachTime, &'static ObservationHook)>,
+    /// Which of them are needed.
+    needs: later::Needs,
     /// Looks at the programs that open sockets, if the text of TLS is read.
     tls: Option<TlsWatch>,
     stash: Option<PayloadStash>,
@@ -80,6 +82,7 @@ impl Capture {
             detached: Vec::new(),
             hooks,
             later,
+            needs: later::Needs::default(),
             tls,
             stash: joins_payload.then(PayloadStash::default),
             filtered: config.is_filtered(),
@@ -155,11 +158,23 @@ impl Capture {
     /// # Errors
     /// [`CaptureError::Attach`] or [`CaptureError::Map`] if the kernel refuses.
     pub fn attach_again(&mut self) -> Result<(), CaptureError> {
-        if !self.detached.is_empty() {
+        self.attach_part(TraceDetail::Full)
+    }
+
+    /// The same, of those probes that [`Capture::detach`] has detached, for those that this detail needs; the others stay detached.
+    /// What is reported with less detail than [`Config::detail`] cannot be joined to messages: this is for measuring what each
+    /// part costs.
+    ///
+    /// # Errors
+    /// [`CaptureError::Attach`] or [`CaptureError::Map`] if the kernel refuses.
+    pub fn attach_part(&mut self, detail: TraceDetail) -> Result<(), CaptureError> {
+        let wanted = |name: &&'static str| hooks::detail_of(name) <= detail;
+        let names: Vec<_> = self.detached.iter().copied().filter(wanted).collect();
+        if !names.is_empty() {
             self.attachment = self.attachment.wrapping_add(1);
-            attach::attach_again(&mut self.ebpf, &mut self.links, &self.detached)
+            attach::attach_again(&mut self.ebpf, &mut self.links, &names)
                 .map_err(|refused| CaptureError::Attach(refused.reason))?;
-            self.detached.clear();
+            self.detached.retain(|name| !names.contains(name));
         }
         self.set_window(true)
     }

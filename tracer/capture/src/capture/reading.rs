@@ -1,7 +1,6 @@
 //! Events out of the ring buffer, in order of time.
 
 use super::Capture;
-use super::later::Needs;
 use crate::{CaptureError, decode};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::time::{Duration, Instant};
@@ -50,20 +49,15 @@ impl Capture {
 
     /// Gives the events that are in the ring buffer now to `sink`, in order with the pending ones.
     fn drain(&mut self, sink: &mut dyn FnMut(&Event<'_>)) -> Result<usize, CaptureError> {
-        let mut needs = Needs::default();
-        let count = self.hand_out(sink, &mut needs)?;
-        if self.detached.is_empty() {
-            self.attach_later(needs);
+        let count = self.hand_out(sink)?;
+        if self.detached.is_empty() && !self.later.is_empty() {
+            self.attach_later();
         }
         self.forget_closed();
         Ok(count)
     }
 
-    fn hand_out(
-        &mut self,
-        sink: &mut dyn FnMut(&Event<'_>),
-        needs: &mut Needs,
-    ) -> Result<usize, CaptureError> {
+    fn hand_out(&mut self, sink: &mut dyn FnMut(&Event<'_>)) -> Result<usize, CaptureError> {
         let mut count = 0;
         while count < MAX_BATCH {
             let Some(record) = self.ring.next() else { break };
@@ -83,7 +77,9 @@ impl Capture {
             if let Body::Wake(wake) = &mut event.body {
                 name_own(wake, self.own);
             }
-            needs.add(&event);
+            if !self.later.is_empty() {
+                self.needs.add(&event);
+            }
             if let Body::Closed(socket) = event.body
                 && self.muted.contains(&socket)
             {
@@ -102,6 +98,9 @@ impl Capture {
             }
             sink(&event);
             count += 1;
+            if let Some(written) = decode::written(&record)? {
+                sink(&Event { body: Body::Written(written), ..event });
+            }
         }
         if count >= MAX_BATCH {
             return Ok(count);

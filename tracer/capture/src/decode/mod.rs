@@ -16,6 +16,7 @@ use wirelap_events::{
     Body, Comm, Cpu, DropCause, DroppedPacket, Event, IfIndex, Nagle, Nanos, Packet, PacketHook,
     PacketId, PacketKind, PlainText, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
     SendCall, SendKind, Seq, Socket, SocketOrigin, TcpFields, TextPlace, Transport, TxState,
+    WrittenBytes,
 };
 
 /// Makes an event of one record.
@@ -119,6 +120,30 @@ fn send(r: Record<'_>) -> Result<SendCall, Malformed> {
         SendKind::Datagram { len, entered: r.time(f::ENTERED) }
     };
     Ok(SendCall { socket: r.socket(f::COOKIE), task: r.task(f::TASK), kind })
+}
+
+/// The bytes of the send that a record describes; `None` for a record without them.
+///
+/// # Errors
+/// [`Malformed`] if the record is too short.
+pub(crate) fn written(bytes: &[u8]) -> Result<Option<WrittenBytes<'_>>, Malformed> {
+    use l::wl_send as f;
+    let head = Record::checked(bytes, 0, wl_head::SIZE)?;
+    let captured = head.u32(wl_head::CAPTURED) as usize;
+    if u32::from(head.kind()) != l::WL_SEND_STREAM || captured == 0 {
+        return Ok(None);
+    }
+    let r = Record::checked(bytes, head.kind(), f::SIZE)?;
+    let needed = f::SIZE.saturating_add(captured);
+    let short = Malformed::Short { kind: head.kind(), needed, got: bytes.len() };
+    let sent = bytes.get(f::SIZE..needed).ok_or(short)?;
+    let len = r.u32(f::LEN);
+    Ok(Some(WrittenBytes {
+        socket: r.socket(f::COOKIE),
+        start: Seq(r.u32(f::START)),
+        len,
+        bytes: sent.get(..len as usize).unwrap_or(sent),
+    }))
 }
 
 fn plain<'a>(bytes: &'a [u8], r: Record<'_>) -> Result<PlainText<'a>, Malformed> {

@@ -4,6 +4,7 @@
 //! Each works in network namespaces of its own, makes its own traffic and counts exactly.
 
 mod crowd;
+mod detail;
 mod drops;
 mod filter;
 mod lengths;

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use wirelap_capture::{Capture, Config, MAX_BATCH};
 use wirelap_events::{
     Body, DroppedPacket, Event, Nanos, NetNs, Packet, PacketHook, PacketId, Pid, Probe, ReadCall,
-    ReadKind, Ready, SendCall, SendKind, Seq, Socket, SocketId, Wake,
+    ReadKind, Ready, SendCall, SendKind, Seq, Socket, SocketId, Wake, WrittenBytes,
 };
 
 pub const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -173,6 +173,10 @@ impl Seen {
             Body::State(body) => Body::State(body),
             Body::Quota(body) => Body::Quota(body),
             Body::Window(body) => Body::Window(body),
+            Body::Written(written) => {
+                payload.extend_from_slice(written.bytes);
+                Body::Written(WrittenBytes { bytes: &[], ..written })
+            }
             Body::Plain(_) => return,
         };
         if self.is_here(&body) {
@@ -185,6 +189,7 @@ impl Seen {
             Body::Socket(socket) => socket.netns == self.netns,
             Body::Packet(packet) => packet.netns == self.netns,
             Body::Closed(id)
+            | Body::Written(WrittenBytes { socket: id, .. })
             | Body::Send(SendCall { socket: id, .. })
             | Body::Read(ReadCall { socket: id, .. })
             | Body::Ready(Ready { socket: id, .. }) => self.sockets.contains_key(id),
@@ -201,6 +206,17 @@ impl Seen {
     pub fn sends_at(&self, port: u16) -> Vec<SendCall> {
         let id = self.sockets.values().find(|socket| socket.local.port() == port).map(|s| s.id);
         id.map(|id| self.sends(id)).unwrap_or_default()
+    }
+
+    /// The bytes of sends: where each begins, how long it is, and what was copied of it.
+    pub fn written(&self, of: SocketId) -> Vec<(Seq, u32, &[u8])> {
+        let written = self.events.iter().filter_map(|(event, bytes)| match event.body {
+            Body::Written(written) if written.socket == of => {
+                Some((written.start, written.len, bytes.as_slice()))
+            }
+            _ => None,
+        });
+        written.collect()
     }
 
     /// Forgets what was seen so far.

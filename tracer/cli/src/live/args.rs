@@ -2,10 +2,11 @@
 
 use crate::common::{BreakdownArgs, FilterArgs, TracedWorkloadArgs};
 use crate::quantity;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use wirelap_events::TraceDetail;
 
 /// The width of plain lines in columns.
 pub const WIDTH: u16 = 100;
@@ -32,7 +33,7 @@ pub struct LiveArgs {
         num_args = 1..,
         conflicts_with_all = [
             "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
-            "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin", "keep", "keep_size",
+            "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin", "keep", "keep_size", "detail",
         ]
     )]
     pub replay: Vec<PathBuf>,
@@ -79,6 +80,11 @@ pub struct LiveArgs {
     #[arg(long, value_name = "BYTES", default_value = "64", value_parser = quantity::payload_size)]
     pub payload: usize,
 
+    /// How much is observed of a message's way, and so what the observation costs: sends and reads (ends), also packets (path), also
+    /// sockets that become ready and the scheduler (full). With less detail, the segments between are one
+    #[arg(long, value_enum, value_name = "DETAIL", default_value = "full")]
+    pub detail: DetailArg,
+
     /// Which traffic is traced.
     #[command(flatten)]
     pub filter: FilterArgs,
@@ -114,6 +120,27 @@ pub struct LiveArgs {
     /// The workloads and the tracer.
     #[command(flatten)]
     pub traced: TracedWorkloadArgs,
+}
+
+/// How much of a message's way is observed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DetailArg {
+    /// Sends and reads
+    Ends,
+    /// Also packets
+    Path,
+    /// Everything
+    Full,
+}
+
+impl From<DetailArg> for TraceDetail {
+    fn from(detail: DetailArg) -> TraceDetail {
+        match detail {
+            DetailArg::Ends => TraceDetail::Ends,
+            DetailArg::Path => TraceDetail::Path,
+            DetailArg::Full => TraceDetail::Full,
+        }
+    }
 }
 
 impl LiveArgs {

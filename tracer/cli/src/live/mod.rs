@@ -15,6 +15,7 @@ pub use args::LiveArgs;
 pub use files::time;
 
 use crate::json::Json;
+use args::DetailArg;
 use experiments::{Bench, Workloads};
 use files::ScreenFiles;
 use memory::ScreenMemory;
@@ -50,6 +51,12 @@ const UPDATES: usize = 8;
 pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     if !args.replay.is_empty() {
         return replay::run(args);
+    }
+    if args.pcapng.is_some() && args.detail == DetailArg::Ends {
+        return Err(Failure::Usage(
+            "--pcapng writes packets, which --detail ends does not observe: use --detail path"
+                .into(),
+        ));
     }
     let steward = steward(args)?;
     let outputs = Outputs::new(args.traced.force, steward.clone());
@@ -186,6 +193,7 @@ fn recorder(
 /// The settings of the session. `experiments`: whether workloads may be started.
 fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
     let mut capture = args.filter.capture_config(&args.traced.tracer);
+    capture.detail = args.detail.into();
     if args.filter.is_filtered() && experiments {
         // A filter for the programs of the machine does not hide wirelap's own workloads.
         capture.pids.push(Pid(std::process::id()));
@@ -196,8 +204,9 @@ fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
             limits,
             written: wirelap_recording::Settings { payload: true, ..Default::default() },
         }),
-        // A recording has all that was asked for, and what is read from TLS may show a message at any time.
-        muting: if args.pcapng.is_none() && !args.filter.tls {
+        // A recording has all that was asked for, and what is read from TLS may show a message at any time. Without packets, the bytes
+        // of muted connections would not be counted.
+        muting: if args.pcapng.is_none() && !args.filter.tls && args.detail != DetailArg::Ends {
             Muting::Unfollowed
         } else {
             Muting::Nothing

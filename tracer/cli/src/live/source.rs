@@ -1,6 +1,7 @@
 //! Where the live screen's updates come from, and what is done for it.
 
 use super::LiveArgs;
+use super::args::DetailArg;
 use super::experiments::Workloads;
 use super::files::ScreenFiles;
 use super::memory::ScreenMemory;
@@ -83,7 +84,10 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
 /// How much of the newest events the screen keeps; `None` if nothing. docs/results/0027 has what that takes.
 pub fn keep_limits(args: &LiveArgs) -> Option<KeepLimits> {
     let time = Nanos(u64::try_from(args.keep.as_nanos()).unwrap_or(u64::MAX));
-    let is_wanted = args.shows_screen() && !args.watch_only && time != Nanos(0);
+    let is_wanted = args.shows_screen()
+        && !args.watch_only
+        && args.detail != DetailArg::Ends
+        && time != Nanos(0);
     let bytes = usize::try_from(args.keep_size).unwrap_or(usize::MAX);
     is_wanted.then_some(KeepLimits { time, bytes, rate: KEPT_RATE })
 }

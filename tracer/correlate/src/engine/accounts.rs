@@ -96,7 +96,7 @@ impl Accounts {
         self.clients.forget(gone.serial);
         match row.and_then(|row| self.rows.get_mut(row)) {
             Some(row) => {
-                gone.ledger.add_to(&mut row.past);
+                gone.add_bytes_to(&mut row.past);
                 row.past_holes += gone.holes();
             }
             None => {

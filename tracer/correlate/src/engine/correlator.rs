@@ -15,7 +15,8 @@ use crate::view::Snapshot;
 use crate::why::{Evidence, Overdue};
 use std::sync::Arc;
 use wirelap_events::{
-    Body, Comm, Cpu, Event, FlowRange, GroupId, Nanos, NetNs, Pid, SocketId, TopicId, Wake,
+    Body, Comm, Cpu, Event, FlowRange, GroupId, Nanos, NetNs, Pid, SocketId, TopicId, TraceDetail,
+    Wake,
 };
 
 /// Between two ticks of [`Correlator::take`].
@@ -37,6 +38,7 @@ pub struct Correlator {
     /// What had not arrived when the observation ended.
     overdue_at_end: Option<Vec<(GroupId, Overdue)>>,
     ticked: Nanos,
+    detail: TraceDetail,
 }
 
 impl Correlator {
@@ -50,6 +52,7 @@ impl Correlator {
             coverage: Coverage::default(),
             overdue_at_end: None,
             ticked: Nanos(0),
+            detail: config.detail,
             deliveries: Deliveries::new(config),
         }
     }
@@ -71,6 +74,13 @@ impl Correlator {
                 let (threads, totals) = (self.host.threads(), &mut self.accounts.totals);
                 let assemblies = self.deliveries.assemblies_mut();
                 self.conversations.send(at, send, threads, assemblies, totals);
+            }
+            Body::Written(written) => {
+                let direction = self.conversations.written(at, written, &mut self.accounts);
+                self.take_found(at, direction);
+                if let Some(direction) = direction {
+                    self.conversations.weigh(direction, &mut self.accounts);
+                }
             }
             Body::Plain(plain) => {
                 let direction = self.conversations.plain(at, plain, &mut self.accounts);
@@ -216,6 +226,7 @@ impl Correlator {
             accounts: &self.accounts,
             seen: self.observed(),
             overdue_at_end: self.overdue_at_end.as_deref(),
+            detail: self.detail,
         }
     }
 

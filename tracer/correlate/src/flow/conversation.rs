@@ -11,13 +11,15 @@ use super::tls::text::TlsText;
 use super::translation::Translation;
 use super::unread::Unread;
 use super::window::Claim;
-use crate::bytes::{Holes, Ledger};
+use crate::bytes::{Holes, Ledger, Overhead};
 use crate::config::Config;
 use crate::ids::normal;
 use crate::tls_keys::TlsKeys;
 use arrayvec::ArrayVec;
 use std::net::SocketAddr;
-use wirelap_events::{FlowKey, GroupId, Nanos, NetNs, Packet, PacketHook, Seq, TcpFields, Total};
+use wirelap_events::{
+    FlowKey, GroupId, Nanos, NetNs, Packet, PacketHook, Seq, Total, TraceDetail, Transport,
+};
 use wirelap_protocols::foreign::{ForeignName, Observer};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::websocket::Trial;
@@ -107,6 +109,8 @@ pub struct Conversation {
     pub(super) has_hello: bool,
     /// Payload while its protocol is not known.
     pub unread: Unread,
+    /// Its bytes come from their senders, and it is not expected that packets are seen.
+    ends_only: bool,
     /// Bytes of memory that it held on to when that was last looked at.
     pub held: usize,
 }
@@ -176,6 +180,7 @@ impl Conversation {
             decryption: None,
             has_hello: false,
             unread: Unread::default(),
+            ends_only: config.detail == TraceDetail::Ends && key.transport == Transport::Tcp,
             held: 0,
         }
     }
@@ -261,15 +266,6 @@ impl Conversation {
         }
     }
 
-    /// Counts the payload of a packet while it is not known what it is.
-    pub fn count_unread(&mut self, side: Side, packet: &Packet<'_>, tcp: &TcpFields, at: Nanos) {
-        if packet.payload_len > 0
-            && let Some(range) = self.flow_mut(side).payload_range(tcp, packet.payload_len)
-        {
-            self.unread.add(side, range, at);
-        }
-    }
-
     /// Counts a datagram of a conversation that nothing is read from: on one device.
     pub fn count_datagram(&mut self, side: Side, packet: &Packet<'_>, at: Nanos) {
         if self.flow_mut(side).devices.counts(packet, false) {
@@ -301,6 +297,13 @@ impl Conversation {
         }
     }
 
+    /// Adds its bytes. Without packets, those on the wire are not known.
+    pub fn add_bytes_to(&self, sum: &mut Overhead) {
+        if !self.ends_only {
+            self.ledger.add_to(sum);
+        }
+    }
+
     /// What passed without a packet event, and what of the rest could not be read.
     pub fn holes(&self) -> Holes {
         if !matches!(self.state, State::Decoding(..)) {
@@ -311,6 +314,9 @@ impl Conversation {
             undecoded_bytes: self.undecoded_bytes(),
             ..Holes::default()
         };
+        if self.ends_only {
+            return holes;
+        }
         for flow in &self.flows {
             holes.sent += flow.unseen(PacketHook::Xmit);
             holes.received += flow.unseen(PacketHook::Rx);

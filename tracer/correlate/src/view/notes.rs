@@ -1,10 +1,13 @@
 //! What the user should know beside the figures, as codes with their numbers. `wirelap-report` has the words.
 
 use crate::tls_keys::TlsCounts;
+use wirelap_events::TraceDetail;
 
 /// What the user should know beside the figures of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SnapshotNote {
+    /// Less than everything was observed.
+    LessDetail(TraceDetail),
     /// Events of sockets that never came into view were left out.
     UnknownSockets {
         /// Those events.

@@ -18,7 +18,7 @@ pub use crate::why::{
     Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use std::net::SocketAddr;
-use wirelap_events::{GroupId, Nanos, Pid, Probe, Total};
+use wirelap_events::{GroupId, Nanos, Pid, Probe, Total, TraceDetail};
 
 /// Everything known at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -166,6 +166,8 @@ pub struct Trust {
     pub window_share: f64,
     /// What the tracer itself used.
     pub tracer: TracerCost,
+    /// How much of a message's way was observed.
+    pub detail: TraceDetail,
 }
 
 impl Trust {

@@ -145,7 +145,7 @@ impl LegParts<'_> {
                     let rest = self.lost_part(segment, time, lost);
                     self.put(segment, Cause::Ordinary, rest);
                 }
-                Segment::ClientRx => {
+                Segment::ClientRx | Segment::InKernel => {
                     self.put(segment, Cause::Ordinary, time);
                 }
                 Segment::BrokerDwell => {}

@@ -36,6 +36,20 @@ pub enum SendKind {
     },
 }
 
+/// The bytes that a thread sends on a TCP socket, from the memory of its program. Only where packets are not observed. The event
+/// follows that of the send call, and has the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WrittenBytes<'a> {
+    /// The socket.
+    pub socket: SocketId,
+    /// The sequence number of the first byte.
+    pub start: Seq,
+    /// Bytes that the caller wants to send.
+    pub len: u32,
+    /// The first of them, as many as were captured.
+    pub bytes: &'a [u8],
+}
+
 /// The sending state of TCP (`struct tcp_sock`, include/linux/tcp.h).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TxState {

@@ -10,7 +10,9 @@ mod quota;
 mod socket;
 mod task;
 
-pub use call::{Nagle, ReadCall, ReadKind, Ready, ReadyKind, SendCall, SendKind, TxState};
+pub use call::{
+    Nagle, ReadCall, ReadKind, Ready, ReadyKind, SendCall, SendKind, TxState, WrittenBytes,
+};
 pub use packet::{
     DropCause, DroppedPacket, Packet, PacketHook, PacketId, PacketKind, Recovery, Retransmit,
     TcpFields, tcp_flags,
@@ -49,6 +51,8 @@ pub enum Body<'a> {
     Closed(SocketId),
     /// A thread sends on a socket.
     Send(SendCall),
+    /// The bytes of a send.
+    Written(WrittenBytes<'a>),
     /// A thread has read from a socket.
     Read(ReadCall),
     /// A socket has new data for its reader.
@@ -88,7 +92,8 @@ impl Body<'_> {
             Body::Wake(_) | Body::Quota(_) => Probe::Sched,
             Body::Retransmit(_) => Probe::Retransmit,
             Body::Drop(_) => Probe::Drop,
-            Body::Lost(_) | Body::State(_) | Body::Window(_) => return None,
+            // Its send is counted.
+            Body::Written(_) | Body::Lost(_) | Body::State(_) | Body::Window(_) => return None,
         })
     }
 }

@@ -62,6 +62,9 @@ pub fn result(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResul
         repetitions: all.iter().map(|one| (*one).clone()).collect(),
         notes: Vec::new(),
     };
+    if let Some(slowdown) = &result.trust.tracer.slowdown {
+        result.latency.correct(slowdown);
+    }
     result.notes = notes(&result);
     result.partial |= result.is_mostly_undelivered();
     result.judge();
@@ -160,6 +163,7 @@ fn latency(pacing: Pacing, all: &[&Repetition]) -> Latency {
         reply_one_way_ns: some(replies),
         publish_to_deliver_ns: some(actual),
         intended_to_deliver_ns: some(intended).filter(|_| matches!(pacing, Pacing::Rate(_))),
+        without_tracing: None,
     }
 }
 

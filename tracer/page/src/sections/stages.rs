@@ -160,7 +160,7 @@ pub fn look(segment: &str) -> Look {
         Some(Segment::SocketTx | Segment::ClientRx) => 1,
         Some(Segment::Qdisc | Segment::ClientTx | Segment::Busy) => 6,
         Some(Segment::Wire | Segment::Loss) => 5,
-        Some(Segment::StackRx) => 2,
+        Some(Segment::StackRx | Segment::InKernel) => 2,
         Some(Segment::Wakeup | Segment::Write | Segment::Handoff) => 4,
         Some(Segment::RunQueue) => 3,
         Some(Segment::BrokerDwell) => 7,

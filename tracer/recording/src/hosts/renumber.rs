@@ -3,7 +3,7 @@
 use wirelap_events::{
     Body, CgroupId, DroppedPacket, Event, FlowKey, Holder, LostEvents, NetNs, PacketId, PlainText,
     Quota, ReadCall, ReadKind, Ready, ReadyKind, Retransmit, SendCall, Socket, SocketId, TaskId,
-    ThreadState, Wake,
+    ThreadState, Wake, WrittenBytes,
 };
 
 /// What makes numbers of one host others than those of another, beside its number in the highest bits.
@@ -158,6 +158,9 @@ impl Renumbering {
             Body::Plain(PlainText { socket, task, place: _, text_start: _, len: _, text: _ }) => {
                 self.socket(socket);
                 self.thread(task);
+            }
+            Body::Written(WrittenBytes { socket, start: _, len: _, bytes: _ }) => {
+                self.socket(socket)
             }
             Body::Lost(LostEvents { probe: _, count: _ }) | Body::Window(_) => {}
         }

@@ -53,6 +53,7 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
         | Body::Lost(_)
         | Body::State(_)
         | Body::Plain(_)
+        | Body::Written(_)
         | Body::Window(_) => {}
     }
 }

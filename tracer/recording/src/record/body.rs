@@ -24,8 +24,8 @@ pub fn kind(body: &Body<'_>) -> u8 {
         Body::Window(_) => 26,
         Body::Quota(_) => 27,
         Body::State(_) => 28,
-        // No plain text is written to a file, so this number is never in one.
-        Body::Plain(_) => 0,
+        // These are written to no file, so this number is never in one: plain text, and bytes without a packet.
+        Body::Plain(_) | Body::Written(_) => 0,
     }
 }
 
@@ -50,7 +50,7 @@ pub fn put(event: &Event<'_>, out: &mut Vec<u8>) {
         Body::Window(open) => open.put(out),
         Body::Quota(quota) => quota.put(out),
         Body::State(state) => state.put(out),
-        Body::Plain(_) => {}
+        Body::Plain(_) | Body::Written(_) => {}
     }
 }
 

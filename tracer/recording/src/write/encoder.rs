@@ -153,8 +153,8 @@ impl Encoder {
             Body::Packet(packet) => return self.packet(event, packet),
             Body::Socket(socket) => self.sockets.open(event, *socket),
             Body::Closed(socket) => self.sockets.close(*socket),
-            // What was encrypted is not written.
-            Body::Plain(_) => return,
+            // What was encrypted is not written, nor what is in no packet.
+            Body::Plain(_) | Body::Written(_) => return,
             _ => {}
         }
         self.records.event(event, false);

@@ -98,6 +98,7 @@ impl<'a> Participants<'a> {
             Segment::RunQueue => format!("{to} waits for a CPU"),
             Segment::Handoff => format!("passed between threads of {to}"),
             Segment::Busy => format!("{to} is busy when it arrives"),
+            Segment::InKernel => format!("in the kernel, until {to} has read it"),
             Segment::Read => format!("{to} reads it"),
             Segment::ClientRx => format!("{to}'s library, after the read"),
             Segment::BrokerDwell => format!("{from} holds the message"),

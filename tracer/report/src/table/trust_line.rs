@@ -1,7 +1,7 @@
 //! How far a result can be trusted, in one line.
 
 use crate::human;
-use crate::{GroundTruth, RunResult, Unseen, View};
+use crate::{GroundTruth, ObservedDetail, RunResult, Unseen, View};
 use wirelap_correlate::trust::WHOLE_TIME;
 use wirelap_events::human::{counted, exact};
 
@@ -49,6 +49,11 @@ pub fn trust_line(result: &RunResult) -> String {
         lost => parts.push(format!("{lost} events lost ({})", losses(result))),
     }
     parts.extend(unseen);
+    match trust.detail {
+        ObservedDetail::Ends => parts.push("only sends and reads observed".into()),
+        ObservedDetail::Path => parts.push("scheduler not observed".into()),
+        ObservedDetail::Full => {}
+    }
     if trust.window_share < WHOLE_TIME {
         parts.push(format!("sampled {:.0} % of the time", trust.window_share * 100.0));
     }

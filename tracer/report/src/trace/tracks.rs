@@ -50,9 +50,12 @@ enum TrackGroup {
 pub fn thread_of(span: &SegmentSpan<'_>, leg: &Leg) -> Option<TaskId> {
     let task = match span.segment {
         Segment::ClientTx | Segment::Write | Segment::BrokerDwell => leg.sender,
-        Segment::SocketTx | Segment::Loss | Segment::Qdisc | Segment::Wire | Segment::StackRx => {
-            None
-        }
+        Segment::SocketTx
+        | Segment::Loss
+        | Segment::Qdisc
+        | Segment::Wire
+        | Segment::StackRx
+        | Segment::InKernel => None,
         Segment::Wakeup => leg.chain.first().map(|hop| hop.task).or(leg.reader),
         Segment::RunQueue | Segment::Handoff => span.hop.map(|hop| hop.task).or(leg.reader),
         Segment::Busy | Segment::Read | Segment::ClientRx => leg.reader,

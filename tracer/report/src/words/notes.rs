@@ -3,6 +3,7 @@
 use super::ros::ros_notes;
 use super::traffic::{TLS_REMEDY, traffic_notes};
 use wirelap_correlate::{Group, GroupNote, Snapshot, SnapshotNote, TlsCounts};
+use wirelap_events::TraceDetail;
 use wirelap_events::human::counted;
 
 /// What the user should know beside the figures of a snapshot, one sentence each: first what was not decoded, and last the nodes of ROS 2.
@@ -20,6 +21,7 @@ pub fn group_notes(group: &Group) -> Vec<String> {
 
 fn snapshot_note(note: &SnapshotNote) -> String {
     match note {
+        SnapshotNote::LessDetail(detail) => less_detail(*detail).into(),
         SnapshotNote::UnknownSockets { events } => {
             format!(
                 "{events} events were of sockets that had not come into view, and were left out."
@@ -41,6 +43,22 @@ fn snapshot_note(note: &SnapshotNote) -> String {
                  clocks of two CPUs differ, or an observation was taken for that of another message."
             )
         }
+    }
+}
+
+/// What is not known with less detail.
+fn less_detail(detail: TraceDetail) -> &'static str {
+    match detail {
+        TraceDetail::Ends => {
+            "With --detail ends, only sends and reads are observed: bytes on the wire are not known, and the time between a send and \
+             its read is in one segment, in_kernel, whose cause is not known. What other hosts send is seen from packets, which are \
+             observed from the first read of it on."
+        }
+        TraceDetail::Path => {
+            "With --detail path, the scheduler is not observed, nor when TCP sockets are ready: the time from a packet's arrival to \
+             its read is in one segment, in_kernel, whose cause is not known."
+        }
+        TraceDetail::Full => "",
     }
 }
 

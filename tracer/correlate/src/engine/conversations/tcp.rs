@@ -2,14 +2,16 @@
 
 use super::super::accounts::Accounts;
 use super::Conversations;
-use crate::flow::{Claim, Flow, Request, State};
+use crate::flow::{Claim, Conversation, Flow, Request, State};
 use crate::ids::Direction;
 use crate::join::Messages;
 use crate::marks::Marks;
 use crate::rows::Rows;
 use wirelap_events::{
-    ByteRange, Credit, FlowRange, Nanos, Offset, Packet, PacketHook, Saturate, TcpFields, tcp_flags,
+    ByteRange, Credit, FlowRange, Nanos, Offset, Packet, PacketHook, Saturate, TcpFields,
+    WrittenBytes, tcp_flags,
 };
+use wirelap_protocols::Side;
 
 /// What a conversation that was given up sends after this long is looked at again.
 const PAUSE: Nanos = Nanos::from_millis(1_000);
@@ -59,11 +61,11 @@ impl Conversations {
             self.ends(direction);
         }
         let conversation = self.flows.get_mut(direction)?;
-        if !matches!(conversation.state, State::Decoding(..)) {
-            conversation.count_unread(direction.side, packet, tcp, at);
-            if packet.payload_len > 0 && since > PAUSE {
-                conversation.look_again();
-            }
+        if packet.payload_len > 0
+            && let Some(range) =
+                conversation.flow_mut(direction.side).payload_range(tcp, packet.payload_len)
+        {
+            count_unread(conversation, direction.side, range, (at, since));
         }
         if matches!(conversation.state, State::Ignored) {
             let missing = u64::from(packet.payload_len).saturating_sub(packet.payload.len() as u64);
@@ -98,6 +100,35 @@ impl Conversations {
             let is_bare = packet.payload_len == 0;
             self.acknowledged(at, direction.back(), (packet.hook, is_bare), tcp);
         }
+        self.activate(direction);
+        Some(direction)
+    }
+
+    /// Takes the bytes of a send in. Returns the direction that they go, on which messages may have been found.
+    pub fn written(
+        &mut self,
+        at: Nanos,
+        written: &WrittenBytes<'_>,
+        accounts: &mut Accounts,
+    ) -> Option<Direction> {
+        let direction = self.tx_way(written.socket, &mut accounts.totals)?;
+        let conversation = self.flows.get_mut(direction)?;
+        let since = at - conversation.seen;
+        conversation.seen = conversation.seen.max(at);
+        let Some(start) = conversation.flow_mut(direction.side).unwrap.offset(written.start) else {
+            accounts.totals.anomalies.grow(1);
+            return None;
+        };
+        let range = ByteRange::new(start, u64::from(written.len));
+        count_unread(conversation, direction.side, range, (at, since));
+        if matches!(conversation.state, State::Ignored) {
+            let missing = range.len().saturating_sub(written.bytes.len() as u64);
+            conversation.watch(direction.side, written.bytes, missing);
+            return None;
+        }
+        self.carried = Some(FlowRange { flow: direction.id(), range });
+        conversation.packet(direction.side, range, written.bytes, at, &mut self.found);
+        self.note_control_frames(at, direction, &mut accounts.rows);
         self.activate(direction);
         Some(direction)
     }
@@ -203,6 +234,23 @@ impl Conversations {
             conversation
                 .reassemble(direction.side, &mut self.found, |flow, out| flow.passed(upto, out));
         }
+    }
+}
+
+/// Counts bytes of a conversation of which it is not known what it is. After a pause, it is looked at again. `times`: now, and how
+/// long ago something was last seen of it.
+fn count_unread(
+    conversation: &mut Conversation,
+    side: Side,
+    range: ByteRange,
+    (at, since): (Nanos, Nanos),
+) {
+    if matches!(conversation.state, State::Decoding(..)) {
+        return;
+    }
+    conversation.unread.add(side, range, at);
+    if since > PAUSE {
+        conversation.look_again();
     }
 }
 

@@ -8,7 +8,7 @@ use crate::rows::Row;
 use crate::stats::{Partial, PartialView};
 use crate::view::{Group, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, Trust};
 use crate::why::Overdue;
-use wirelap_events::{GroupId, Nanos, Probe, Total};
+use wirelap_events::{GroupId, Nanos, Probe, Total, TraceDetail};
 
 impl Picture<'_> {
     /// Everything known at `now`. The caller adds what only it can know: the tracer's own cost, and the
@@ -42,6 +42,7 @@ impl Picture<'_> {
                 &self.accounts.totals,
                 self.seen.conversations.tls_counts(),
                 self.unread_websockets(),
+                self.detail,
             ),
             breakdown: self.breakdown(&groups, since),
             slow: self.slow_subscribers(),
@@ -59,7 +60,7 @@ impl Picture<'_> {
             let row = row
                 .or_else(|| self.seen.conversations.labelled_row(direction, &self.accounts.rows));
             if let Some(sum) = row.and_then(|row| all.get_mut(row.0 as usize)) {
-                conversation.ledger.add_to(sum);
+                conversation.add_bytes_to(sum);
             } else {
                 let server = conversation.probed_server();
                 open.extend(server.map(|server| (server, &conversation.ledger)));
@@ -123,7 +124,11 @@ impl Picture<'_> {
             sched_gap: row.stats.sched_gap.summary(),
             segments: row.stats.segments(),
             overhead: Overhead {
-                deliveries: counts.delivered.saturating_add(row.warmed_up),
+                deliveries: if self.detail == TraceDetail::Ends && overhead.packets == 0 {
+                    0
+                } else {
+                    counts.delivered.saturating_add(row.warmed_up)
+                },
                 ..*overhead
             },
             why,
@@ -202,6 +207,7 @@ impl Picture<'_> {
                 (whole - closed).as_secs_f64() / whole.as_secs_f64()
             },
             tracer: TracerCost::default(),
+            detail: self.detail,
         }
     }
 }

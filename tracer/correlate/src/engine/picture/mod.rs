@@ -13,7 +13,7 @@ pub use build::broker_of;
 use super::accounts::Accounts;
 use super::deliveries::{Deliveries, Observed};
 use crate::why::Overdue;
-use wirelap_events::GroupId;
+use wirelap_events::{GroupId, TraceDetail};
 
 /// Everything that a snapshot is made from.
 pub struct Picture<'a> {
@@ -22,4 +22,6 @@ pub struct Picture<'a> {
     pub seen: Observed<'a>,
     /// What had not arrived when the observation ended; `None` before.
     pub overdue_at_end: Option<&'a [(GroupId, Overdue)]>,
+    /// How much is observed.
+    pub detail: TraceDetail,
 }

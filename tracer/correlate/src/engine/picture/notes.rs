@@ -4,12 +4,14 @@ use super::super::totals::Totals;
 use crate::rows::Row;
 use crate::tls_keys::TlsCounts;
 use crate::view::{GroupNote, SnapshotNote};
+use wirelap_events::TraceDetail;
 
 /// What the counters over everything say beside the figures of a snapshot.
 pub fn notes_of_all(
     totals: &Totals,
     keys: Option<TlsCounts>,
     unread_websockets: u64,
+    detail: TraceDetail,
 ) -> Vec<SnapshotNote> {
     let all = [
         (unread_websockets, SnapshotNote::UnreadWebSockets { connections: unread_websockets }),
@@ -18,7 +20,8 @@ pub fn notes_of_all(
         (totals.anomalies, SnapshotNote::ContradictoryTimes { times: totals.anomalies }),
     ];
     let counted = all.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note);
-    keys.map(SnapshotNote::TlsKeys).into_iter().chain(counted).collect()
+    let less = (detail != TraceDetail::Full).then_some(SnapshotNote::LessDetail(detail));
+    less.into_iter().chain(keys.map(SnapshotNote::TlsKeys)).chain(counted).collect()
 }
 
 /// What a row's counters say beside its figures.

@@ -1,0 +1,28 @@
+//! How much of a message's way is observed.
+
+/// How much of a message's way is observed. What is attached costs something at every such event of the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TraceDetail {
+    /// Sends and reads. The bytes of TCP are copied where they are sent. Packets are observed only once datagrams, or what another
+    /// host sends, were read: there is no send on this host that has them. What came before is not seen.
+    Ends,
+    /// Also the packets, but not when TCP sockets are ready, nor the scheduler.
+    Path,
+    /// Everything.
+    #[default]
+    Full,
+}
+
+impl TraceDetail {
+    /// All values, the least first.
+    pub const ALL: [TraceDetail; 3] = [TraceDetail::Ends, TraceDetail::Path, TraceDetail::Full];
+
+    /// The name on the command line and in JSON.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TraceDetail::Ends => "ends",
+            TraceDetail::Path => "path",
+            TraceDetail::Full => "full",
+        }
+    }
+}
