@@ -2,7 +2,7 @@
 
 use crate::text;
 use wirelap_correlate::snapshot::{Overdue, Severity, Verdict, VerdictKind, Why};
-use wirelap_events::{Comm, Nanos, Segment, TaskId};
+use wirelap_events::{Comm, Nanos, Segment, TaskId, TraceDetail};
 use wirelap_report::words;
 
 /// Whether any message was examined or any verdict found.
@@ -26,7 +26,8 @@ pub fn cell(why: &Why) -> String {
         None if is_known(why) && why.is_too_little() => {
             format!("too few ({})", text::exact(why.messages))
         }
-        None if is_known(why) => "nothing wrong".to_owned(),
+        None if is_known(why) && why.detail == TraceDetail::Full => "nothing wrong".to_owned(),
+        None if is_known(why) => "nothing found".to_owned(),
         None => text::NONE.to_owned(),
     }
 }

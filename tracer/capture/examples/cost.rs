@@ -84,8 +84,9 @@ fn main() -> Result<(), Error> {
     report("UDP", &of_udp, rounds, &mut || udp(messages, bytes))?;
     println!("\n| ping-pong | program | runs a round trip | ns a run | ns a round trip |");
     println!("|---|---|---:|---:|---:|");
-    by_program("TCP", &mut || tcp(messages, bytes))?;
-    by_program("UDP", &mut || udp(messages, bytes))
+    by_program("TCP", State::All, &mut || tcp(messages, bytes))?;
+    by_program("TCP, detail ends", State::Ends, &mut || tcp(messages, bytes))?;
+    by_program("UDP", State::All, &mut || udp(messages, bytes))
 }
 
 /// Runs one block; returns the mean time of a round trip in nanoseconds.
@@ -129,11 +130,11 @@ fn runs() -> Result<Runs, Error> {
 }
 
 /// Prints what each program took, most first. The kernel reads two clocks a run for this, which is part of the times.
-fn by_program(name: &str, run: Run<'_>) -> Result<(), Error> {
+fn by_program(name: &str, state: State, run: Run<'_>) -> Result<(), Error> {
     let _counted = enable_stats(Stats::RunTime)?;
     let others = runs()?;
     let mut taken = Vec::new();
-    block(State::All, &mut || {
+    block(state, &mut || {
         let before = runs()?;
         let nanos = run()?;
         for (program, (count, time)) in runs()? {

@@ -81,6 +81,17 @@ pub enum ObservedDetail {
     Full,
 }
 
+impl ObservedDetail {
+    /// The name, as on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ObservedDetail::Ends => TraceDetail::Ends.name(),
+            ObservedDetail::Path => TraceDetail::Path.name(),
+            ObservedDetail::Full => TraceDetail::Full.name(),
+        }
+    }
+}
+
 impl From<TraceDetail> for ObservedDetail {
     fn from(detail: TraceDetail) -> ObservedDetail {
         match detail {

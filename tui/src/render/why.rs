@@ -25,7 +25,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use wirelap_correlate::snapshot::{Cause, Severity, Tail, TailRow, Verdict, Why, WorstMessage};
-use wirelap_events::{Delivery, Holder, Nanos, Segment};
+use wirelap_events::{Delivery, Holder, Nanos, Segment, TraceDetail};
 use wirelap_report::words;
 
 /// How many of the slowest messages are shown.
@@ -58,6 +58,12 @@ fn lines(why: &Why, width: usize, theme: Theme) -> Vec<Line<'static>> {
     if why.is_healthy() {
         let examined = text::exact(why.messages);
         page.say(" ", &format!("nothing wrong: {examined} messages examined"), Style::new());
+    }
+    if why.detail != TraceDetail::Full && !why.is_too_little() && !why.has_problem() {
+        let detail = why.detail.name();
+        let text =
+            format!("nothing found with --detail {detail}, which most causes are not seen with");
+        page.say(" ", &text, Style::new());
     }
     for verdict in &why.verdicts {
         page.verdict(verdict, why);

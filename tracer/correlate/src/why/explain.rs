@@ -3,6 +3,7 @@
 use super::evidence::Evidence;
 use super::explanation::Why;
 use super::{rules, start_up, tails};
+use wirelap_events::TraceDetail;
 
 impl Evidence {
     /// What is to be said of it.
@@ -13,6 +14,7 @@ impl Evidence {
         Why {
             protocol: self.setting.protocol,
             broker: self.setting.broker.clone(),
+            detail: TraceDetail::Full,
             messages: self
                 .steady
                 .breakdown

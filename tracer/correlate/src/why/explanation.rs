@@ -4,7 +4,7 @@ use super::clause::{Clause, Remedy};
 use super::kind::VerdictKind;
 use super::timeline::Period;
 use super::whereabouts::Overdue;
-use wirelap_events::{Comm, Delivery, Nanos, Segment, TaskId};
+use wirelap_events::{Comm, Delivery, Nanos, Segment, TaskId, TraceDetail};
 
 /// Why a row's messages took as long as they did.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -13,6 +13,8 @@ pub struct Why {
     pub protocol: &'static str,
     /// The broker's name, if they pass one.
     pub broker: Option<String>,
+    /// How much of a message's way was observed: without everything, most causes cannot be found.
+    pub detail: TraceDetail,
     /// Messages that were examined: all that were matched.
     pub messages: u64,
     /// What was found, the gravest first. Without a [`Severity::Problem`] among them, and with enough messages: nothing
@@ -36,7 +38,7 @@ pub struct Why {
 impl Why {
     /// Whether enough was examined and nothing was found that ought to be changed.
     pub fn is_healthy(&self) -> bool {
-        !self.is_too_little() && !self.has_problem()
+        self.detail == TraceDetail::Full && !self.is_too_little() && !self.has_problem()
     }
 
     /// Whether too few messages were examined for a verdict about their time.

@@ -4,6 +4,7 @@ mod brokered;
 mod by_name;
 mod containers;
 mod dds;
+mod ends;
 mod extremes;
 mod fan;
 mod flows;

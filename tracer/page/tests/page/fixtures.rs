@@ -110,6 +110,8 @@ fn measure(result: &mut RunResult) {
         ratio_high: 1.21,
         turns: 28,
         messages: 90_210,
+        ends: None,
+        path: None,
     });
     result.client_size = Some(ClientSize {
         bytes: 3 << 20,

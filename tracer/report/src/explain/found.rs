@@ -12,7 +12,7 @@ use super::participants::Participants;
 use super::words::{clean, counted, list, percent, sentence, title};
 use crate::grid::hang;
 use crate::why::{Severity, Verdict, Why};
-use crate::{Pacing, RunResult, human, words};
+use crate::{ObservedDetail, Pacing, RunResult, human, words};
 use std::collections::BTreeSet;
 use wirelap_correlate::{ENOUGH, VerdictKind};
 use wirelap_events::Nanos;
@@ -160,6 +160,10 @@ pub fn headline(result: &RunResult, participants: &Participants<'_>) -> Option<S
             0 => None,
             _ if !participants.is_usable() => Some("too little was captured for a verdict".into()),
             n if n < ENOUGH => Some(too_few(n)),
+            _ if result.trust.detail != ObservedDetail::Full => Some(format!(
+                "nothing found with --detail {}, which most causes are not seen with",
+                result.trust.detail.name()
+            )),
             _ => Some("nothing wrong".into()),
         };
     };

@@ -3,7 +3,7 @@
 pub mod why;
 
 use wirelap_report::{
-    Distribution, Environment, EthernetBytes, GroundTruth, Latency, LayersBytes, Messages,
+    AddedTime, Distribution, Environment, EthernetBytes, GroundTruth, Latency, LayersBytes, Messages,
     OperationBytes, Overhead, Pacing, PartsBytes, PerMessageBytes, Process, RttHalf, RunKind,
     RunReport, RunResult, Scenario, Scheduling, SegmentRow, Slowdown, Throughput, TracerCost,
     Trust,
@@ -87,6 +87,8 @@ fn trust(lost: u64) -> Trust {
                 ratio_high: 1.21,
                 turns: 28,
                 messages: 90_210,
+                ends: Some(AddedTime { added_ns: 610.0, low_ns: 500.0, high_ns: 720.0 }),
+                path: Some(AddedTime { added_ns: 1_480.0, low_ns: 1_300.0, high_ns: 1_650.0 }),
             }),
         },
         ..Trust::default()

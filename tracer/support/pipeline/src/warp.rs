@@ -50,6 +50,10 @@ pub(crate) fn warp<'a>(event: &Event<'a>, random: &mut Random) -> Event<'a> {
                 }
             }
         },
+        Body::Written(written) => {
+            seq(random, &mut written.start);
+            change32(random, &mut written.len);
+        }
         Body::Read(read) => match &mut read.kind {
             ReadKind::Stream { end, len } => {
                 seq(random, end);

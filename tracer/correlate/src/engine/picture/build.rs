@@ -7,7 +7,7 @@ use crate::bytes::{Holes, Overhead, Unseen};
 use crate::rows::Row;
 use crate::stats::{Partial, PartialView};
 use crate::view::{Group, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, Trust};
-use crate::why::Overdue;
+use crate::why::{Overdue, Why};
 use wirelap_events::{GroupId, Nanos, Probe, Total, TraceDetail};
 
 impl Picture<'_> {
@@ -101,7 +101,7 @@ impl Picture<'_> {
         let broker = broker_of(row, self.seen.conversations.sockets());
         let known = (id, broker.as_deref());
         let evidence = self.evidence_of(row, known, overhead, holes, now);
-        let mut why = evidence.explain();
+        let mut why = Why { detail: self.detail, ..evidence.explain() };
         let of_row = open
             .iter()
             .filter(|(row, _)| self.accounts.rows.root(*row) == id)
