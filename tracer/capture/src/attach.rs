@@ -3,7 +3,7 @@
 use crate::error::{find_io, with_causes};
 use crate::hooks::{
     AttachPoint, AttachTime, ChosenHook, KernelObservation, OBSERVATIONS, ObservationHook,
-    PAYLOAD_FROM_CGROUP, ProbeProgram, RefusedHook,
+    PAYLOAD_FROM_CGROUP, ProbeProgram, RefusedHook, missing_right,
 };
 use crate::links::{Link, Links};
 use crate::object::{self, Symbols};
@@ -336,7 +336,7 @@ fn load_program(loaded: &mut Loaded, program: &ProbeProgram, btf: &Btf) -> Resul
 
 fn load_once(loaded: &mut Loaded, program: &ProbeProgram, btf: &Btf) -> Result<(), HookError> {
     if matches!(program.attach, AttachPoint::Cgroup | AttachPoint::Egress) && !may_use_cgroups() {
-        return Err(format!("this process lacks {FOR_CGROUPS}").as_str().into());
+        return Err(missing_right(FOR_CGROUPS).as_str().into());
     }
     match (loaded, program.attach) {
         (Loaded::BtfTracePoint(loaded), AttachPoint::Tracepoint(name)) => loaded.load(name, btf),

@@ -3,7 +3,7 @@
 mod flight;
 mod service;
 
-use crate::common::{FilterArgs, TracerArgs};
+use crate::common::{FilterArgs, TracerArgs, say_what_rights_lack};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use flight::{FlightArgs, FlightRecorder};
@@ -159,6 +159,9 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let tracer = Tracer::start(&tracing(args), (|_| {}) as Discard, Some(recorder))?;
     let hooks = tracer.hooks();
     let journal = Journal::here();
+    if !journal.is_of_service() {
+        say_what_rights_lack(tracer.chosen());
+    }
     journal.began(&beginning(args, rotation), &hooks);
     watch(args, &tracer, &signals);
     let Findings { snapshot, error, recorder, .. } = tracer.end()?;

@@ -147,6 +147,14 @@ pub fn may_attach_to_programs() -> bool {
     has(ATTACH_TO_PROGRAMS)
 }
 
+/// The name of the capability without which no program's functions can be probed.
+pub const FOR_PROGRAMS: &str = "CAP_SYS_ADMIN";
+
+/// Whether this thread may probe functions of programs at all (`kernel/bpf/syscall.c`, `bpf_prog_get_fd_by_id()`).
+pub fn may_probe_programs() -> bool {
+    has(CapabilitySet::SYS_ADMIN)
+}
+
 /// Whether this thread may give one of its threads real-time priority.
 pub fn may_hurry() -> bool {
     has(to_hurry())

@@ -4,8 +4,8 @@ mod samples;
 
 use unicode_width::UnicodeWidthStr;
 use wirelap_report::{
-    Capability, Distribution, DoctorReport, Missing, MissingKind, Observation, Pacing, Partial, Requests, RttHalf,
-    RunResult, Saturation, Unseen, View, doctor_table, table,
+    Capability, Distribution, DoctorReport, Missing, MissingKind, Observation, Pacing, Partial,
+    Requests, RttHalf, RunResult, Saturation, Unseen, View, doctor_table, table,
 };
 
 fn assert_fits(text: &str) {

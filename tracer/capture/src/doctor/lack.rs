@@ -6,9 +6,7 @@ use aya_obj::btf::BtfKind;
 use std::fs;
 use std::path::Path;
 use wirelap_process::mend::Lack;
-use wirelap_process::rights::{
-    FOR_CGROUPS, may_attach_to_programs, may_hurry, may_use_cgroups,
-};
+use wirelap_process::rights::{FOR_CGROUPS, may_attach_to_programs, may_hurry, may_use_cgroups};
 
 /// Hooks that are second best because something is lost with them, and not only slower.
 const PARTIAL: [&str; 2] = ["the socket's queue", "linear part of the packet"];
@@ -46,7 +44,7 @@ impl Facts {
             may_use_cgroups: may_use_cgroups(),
             has_cgroup_v2: crate::filter::cgroup_root().is_some(),
             // A kernel without the setting compiles always.
-            has_jit: jit.map_or(true, |setting| setting.trim() != "0"),
+            has_jit: !jit.is_ok_and(|setting| setting.trim() == "0"),
         }
     }
 }
@@ -88,8 +86,7 @@ pub(super) fn find(
 }
 
 const TLS_IS_LOST: &str = "--tls reads no message that other programs encrypt";
-const HURRY_IS_LOST: &str =
-    "events are lost sooner while other programs take all CPUs, because wirelap's reading thread waits as they do";
+const HURRY_IS_LOST: &str = "events are lost sooner while other programs take all CPUs, because wirelap's reading thread waits as they do";
 
 fn lacking(lack: Lack, name: Option<&str>, lost: &'static str) -> Lacking {
     Lacking { lack, name: name.unwrap_or(lack.name()).to_owned(), lost: vec![lost] }

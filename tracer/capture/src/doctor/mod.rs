@@ -9,8 +9,8 @@ use crate::object::Symbols;
 use crate::{Config, attach, kernel};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
-use std::fs;
 pub use lack::Lacking;
+use std::fs;
 use wirelap_process::rights::{FOR_CGROUPS, may_use_cgroups, missing_to_attach};
 
 /// The result of examining this machine.

@@ -18,6 +18,11 @@ impl Journal {
         Journal { service: Service::here() }
     }
 
+    /// Whether systemd has started wirelap.
+    pub fn is_of_service(&self) -> bool {
+        self.service.is_some()
+    }
+
     /// Recording has begun.
     pub fn began(&self, what: &str, hooks: &[Hook]) {
         if self.service.is_none() {

@@ -148,6 +148,17 @@ fn without_net_admin_what_is_lost_is_named_with_the_right_that_is_missing() {
     let output = place.wirelap("+bpf,+perfmon", &["live", "--plain", "--duration", "1s"]).output();
     let output = output.unwrap();
     assert!(output.status.success(), "{}", told(&output));
+    let said = told(&output);
+    assert!(
+        said.contains("not observed: sockets, because this process lacks CAP_NET_ADMIN"),
+        "{said}"
+    );
+    let output = place.wirelap(THREE, &["live", "--plain", "--tls", "--duration", "1s"]).output();
+    let said = told(&output.unwrap());
+    assert!(
+        said.contains("not observed: text of TLS, because this process lacks CAP_SYS_ADMIN"),
+        "{said}"
+    );
 }
 
 #[test]

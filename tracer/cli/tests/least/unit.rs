@@ -74,8 +74,7 @@ fn systemd_understands_the_unit() {
     let unit = folder.path().join("wirelap-record.service");
     let here = fs::read_to_string(UNIT).unwrap().replace("/usr/bin/wirelap", "/bin/true");
     fs::write(&unit, here).unwrap();
-    let verified =
-        Command::new("systemd-analyze").args(["--man=no", "verify"]).arg(&unit).output();
+    let verified = Command::new("systemd-analyze").args(["--man=no", "verify"]).arg(&unit).output();
     let Ok(verified) = verified else { return };
     let told = String::from_utf8_lossy(&verified.stderr);
     let about_it: Vec<_> = told.lines().filter(|line| line.contains("wirelap-record")).collect();

@@ -262,7 +262,8 @@ fn find<'a>(allowed: &'a [AllowedName], path: &Path) -> io::Result<(&'a AllowedN
         }
         if allowed.numbered
             && allowed.path.parent() == path.parent()
-            && let Some(name) = path.file_name().filter(|name| number_in(name, &allowed.name).is_some())
+            && let Some(name) =
+                path.file_name().filter(|name| number_in(name, &allowed.name).is_some())
         {
             return Ok((allowed, name.to_owned()));
         }

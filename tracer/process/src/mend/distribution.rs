@@ -92,9 +92,11 @@ fn family(id: &str) -> Option<Family> {
 
 /// The value of a field, without quotes.
 fn value(os_release: &str, name: &str) -> Option<String> {
-    let line = os_release.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix('='))?;
+    let line =
+        os_release.lines().find_map(|line| line.trim().strip_prefix(name)?.strip_prefix('='))?;
     let line = line.trim();
-    let quoted = ['"', '\''].iter().find_map(|&quote| line.strip_prefix(quote)?.strip_suffix(quote));
+    let quoted =
+        ['"', '\''].iter().find_map(|&quote| line.strip_prefix(quote)?.strip_suffix(quote));
     Some(quoted.unwrap_or(line).chars().filter(|char| !char.is_control()).collect())
 }
 
@@ -104,17 +106,53 @@ mod tests {
 
     /// As these distributions write them, shortened to what is read.
     const FILES: [(&str, Family, &str); 13] = [
-        ("PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nVERSION_CODENAME=bookworm\nID=debian\n", Family::Debian, "bookworm"),
-        ("PRETTY_NAME=\"Ubuntu 24.04.1 LTS\"\nVERSION_CODENAME=noble\nID=ubuntu\nID_LIKE=debian\nUBUNTU_CODENAME=noble\n", Family::Ubuntu, "noble"),
-        ("NAME=\"Linux Mint\"\nID=linuxmint\nID_LIKE=\"ubuntu debian\"\nVERSION_CODENAME=wilma\nUBUNTU_CODENAME=noble\n", Family::Ubuntu, "noble"),
-        ("NAME=\"Pop!_OS\"\nID=pop\nID_LIKE=\"ubuntu debian\"\nUBUNTU_CODENAME=jammy\n", Family::Ubuntu, "jammy"),
-        ("NAME=\"Kali GNU/Linux\"\nID=kali\nID_LIKE=debian\nVERSION_CODENAME=kali-rolling\n", Family::Debian, "kali-rolling"),
-        ("NAME=\"Fedora Linux\"\nVERSION_ID=41\nID=fedora\nVERSION_CODENAME=\"\"\n", Family::Fedora, ""),
-        ("NAME=\"Rocky Linux\"\nID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\n", Family::Fedora, ""),
+        (
+            "PRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\nVERSION_CODENAME=bookworm\nID=debian\n",
+            Family::Debian,
+            "bookworm",
+        ),
+        (
+            "PRETTY_NAME=\"Ubuntu 24.04.1 LTS\"\nVERSION_CODENAME=noble\nID=ubuntu\nID_LIKE=debian\nUBUNTU_CODENAME=noble\n",
+            Family::Ubuntu,
+            "noble",
+        ),
+        (
+            "NAME=\"Linux Mint\"\nID=linuxmint\nID_LIKE=\"ubuntu debian\"\nVERSION_CODENAME=wilma\nUBUNTU_CODENAME=noble\n",
+            Family::Ubuntu,
+            "noble",
+        ),
+        (
+            "NAME=\"Pop!_OS\"\nID=pop\nID_LIKE=\"ubuntu debian\"\nUBUNTU_CODENAME=jammy\n",
+            Family::Ubuntu,
+            "jammy",
+        ),
+        (
+            "NAME=\"Kali GNU/Linux\"\nID=kali\nID_LIKE=debian\nVERSION_CODENAME=kali-rolling\n",
+            Family::Debian,
+            "kali-rolling",
+        ),
+        (
+            "NAME=\"Fedora Linux\"\nVERSION_ID=41\nID=fedora\nVERSION_CODENAME=\"\"\n",
+            Family::Fedora,
+            "",
+        ),
+        (
+            "NAME=\"Rocky Linux\"\nID=\"rocky\"\nID_LIKE=\"rhel centos fedora\"\n",
+            Family::Fedora,
+            "",
+        ),
         ("NAME=\"Arch Linux\"\nID=arch\nBUILD_ID=rolling\n", Family::Arch, ""),
         ("NAME='EndeavourOS'\nID='endeavouros'\nID_LIKE='arch'\n", Family::Arch, ""),
-        ("NAME=\"Raspbian GNU/Linux\"\nID=raspbian\nID_LIKE=debian\nVERSION_CODENAME=bookworm\n", Family::RaspberryPiOs, "bookworm"),
-        ("ID=poky\nNAME=\"Poky (Yocto Project Reference Distro)\"\nVERSION_CODENAME=\"scarthgap\"\n", Family::Yocto, "scarthgap"),
+        (
+            "NAME=\"Raspbian GNU/Linux\"\nID=raspbian\nID_LIKE=debian\nVERSION_CODENAME=bookworm\n",
+            Family::RaspberryPiOs,
+            "bookworm",
+        ),
+        (
+            "ID=poky\nNAME=\"Poky (Yocto Project Reference Distro)\"\nVERSION_CODENAME=\"scarthgap\"\n",
+            Family::Yocto,
+            "scarthgap",
+        ),
         ("NAME=\"Alpine Linux\"\nID=alpine\n", Family::Other, ""),
         ("", Family::Other, ""),
     ];
@@ -142,7 +180,8 @@ mod tests {
 
     #[test]
     fn a_name_has_no_control_characters_and_a_prefix_of_a_field_is_another_one() {
-        let found = Distribution::of("ID_LIKE=debian\nNAME=\"a\u{1b}[2Jb\"\nXID=arch\n", Traces::default());
+        let found =
+            Distribution::of("ID_LIKE=debian\nNAME=\"a\u{1b}[2Jb\"\nXID=arch\n", Traces::default());
         assert_eq!((found.family, found.name.as_str()), (Family::Debian, "a[2Jb"));
     }
 }

@@ -6,7 +6,8 @@
 //! | Raspberry Pi OS | none has BTF | <https://github.com/raspberrypi/linux/issues/6622> |
 //! | Yocto (linux-yocto) | `KERNEL_DEBUG` adds BTF | `meta/recipes-kernel/linux/linux-yocto.inc` |
 
-use super::{Distribution, Family, Lack};
+use super::distribution::{Distribution, Family};
+use super::lack::Lack;
 
 /// The command for a lack of the kernel.
 pub fn command(lack: Lack, distribution: &Distribution) -> String {

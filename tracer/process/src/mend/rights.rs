@@ -1,6 +1,10 @@
 //! The commands that give a process what it lacks.
 
-use super::{Asker, Distribution, FILE_CAPABILITIES, Family};
+use super::asker::Asker;
+use super::distribution::{Distribution, Family};
+
+/// The capabilities that tracing needs, as setcap(8) takes them.
+pub const FILE_CAPABILITIES: &str = "cap_bpf,cap_perfmon,cap_net_admin=ep";
 
 /// What lets this process attach. Whoever is root already is in a container or a service that has taken capabilities away.
 pub fn attach(asker: &Asker) -> String {
@@ -14,7 +18,8 @@ pub fn attach(asker: &Asker) -> String {
 /// What lets it raise a thread's priority.
 pub fn real_time(distribution: &Distribution, asker: &Asker) -> String {
     if asker.is_root {
-        return "docker run --ulimit=rtprio=1 … (podman: the same option; systemd: LimitRTPRIO=1)".into();
+        return "docker run --ulimit=rtprio=1 … (podman: the same option; systemd: LimitRTPRIO=1)"
+            .into();
     }
     let capabilities = FILE_CAPABILITIES.replace('=', ",cap_sys_nice=");
     set(&capabilities, distribution, asker)

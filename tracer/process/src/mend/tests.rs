@@ -27,7 +27,10 @@ fn said(lack: Lack, family: Family, release: &str) -> String {
 fn each_distribution_has_a_command_for_each_lack() {
     let table: [(Lack, [&str; 7]); 8] = [
         (Lack::Capability, ["sudo /usr/bin/wirelap live"; 7]),
-        (Lack::RealTime, ["sudo setcap cap_bpf,cap_perfmon,cap_net_admin,cap_sys_nice=ep /usr/bin/wirelap"; 7]),
+        (
+            Lack::RealTime,
+            ["sudo setcap cap_bpf,cap_perfmon,cap_net_admin,cap_sys_nice=ep /usr/bin/wirelap"; 7],
+        ),
         (
             Lack::Btf,
             [
