@@ -91,6 +91,7 @@ fn report(
 }
 
 fn missing_thing(one: &Lacking, distribution: &Distribution, asker: &Asker) -> Missing {
+    let tls = if one.is_for_tls() && !asker.is_root { " --tls" } else { "" };
     Missing {
         name: one.name.clone(),
         kind: match one.lack.kind() {
@@ -99,7 +100,7 @@ fn missing_thing(one: &Lacking, distribution: &Distribution, asker: &Asker) -> M
             LackKind::Setting => MissingKind::Setting,
         },
         lost: one.lost.iter().map(|lost| (*lost).to_owned()).collect(),
-        command: one.lack.command(distribution, asker),
+        command: one.lack.command(distribution, asker) + tls,
     }
 }
 
@@ -110,7 +111,10 @@ fn observation(chosen: &ChosenHook) -> Observation {
         observation: chosen.observation.to_owned(),
         hook: chosen.hook.map(str::to_owned),
         lost_without: chosen.without.to_owned(),
-        remedy: remedy.then(|| chosen.remedy.to_owned()),
+        remedy: remedy.then(|| match chosen.lacks() {
+            Some(capability) => format!("give this process {capability}"),
+            None => chosen.remedy.to_owned(),
+        }),
     }
 }
 

@@ -8,7 +8,12 @@ pub fn render(report: &DoctorReport) -> String {
     let mut out = facts(report);
     out.push('\n');
     out.push_str(&observations(report));
-    for row in report.observations.iter().filter(|row| row.hook.is_none()) {
+    // Below, there is the reason of what is listed as missing.
+    let is_listed = |row: &&crate::Observation| {
+        report.missing.iter().any(|missing| missing.lost.contains(&row.lost_without))
+    };
+    let missing = report.observations.iter().filter(|row| row.hook.is_none());
+    for row in missing.filter(|row| !is_listed(row)) {
         out.push_str(&hang(&format!("{}: ", row.observation), &missing(row)));
     }
     out.push('\n');
