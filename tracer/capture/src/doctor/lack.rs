@@ -6,6 +6,7 @@ use aya_obj::btf::BtfKind;
 use std::fs;
 use std::path::Path;
 use wirelap_process::mend::Lack;
+use wirelap_process::remedy::{self, Barrier};
 use wirelap_process::rights::{FOR_CGROUPS, may_attach_to_programs, may_hurry, may_use_cgroups};
 
 /// Hooks that are second best because something is lost with them, and not only slower.
@@ -54,15 +55,27 @@ pub(super) fn find(
     observations: &[ChosenHook],
     btf: Option<&Btf>,
     capabilities: &[&'static str],
+    is_refused: bool,
 ) -> Vec<Lacking> {
     let mut all = Vec::new();
     if !capabilities.is_empty() {
         let for_cgroups = (!may_use_cgroups()).then_some(FOR_CGROUPS);
         let names: Vec<_> = capabilities.iter().copied().chain(for_cgroups).collect();
-        all.push(lacking(Lack::Capability, Some(&names.join(", ")), "nothing can be traced"));
+        all.push(lacking(Lack::Capability, Some(&names.join(", ")), NOTHING));
+    }
+    if is_refused && let Some(barrier) = remedy::barrier() {
+        let lack = match barrier {
+            Barrier::UserNamespace => Lack::InitialNamespace,
+            Barrier::Lockdown => Lack::Openness,
+            Barrier::Seccomp => Lack::SystemCalls,
+        };
+        // A filter of system calls may have nothing to do with it, if something else is missing.
+        if lack != Lack::SystemCalls || (capabilities.is_empty() && btf.is_some()) {
+            all.push(lacking(lack, None, NOTHING));
+        }
     }
     let Some(btf) = btf else {
-        all.push(lacking(Lack::Btf, None, "nothing can be traced"));
+        all.push(lacking(Lack::Btf, None, NOTHING));
         return all;
     };
     let facts = Facts::here();
@@ -85,6 +98,7 @@ pub(super) fn find(
     all
 }
 
+const NOTHING: &str = "nothing can be traced";
 const TLS_IS_LOST: &str = "--tls reads no message that other programs encrypt";
 const HURRY_IS_LOST: &str = "events are lost sooner while other programs take all CPUs, because wirelap's reading thread waits as they do";
 
@@ -186,7 +200,7 @@ mod tests {
 
     #[test]
     fn without_rights_and_without_btf_both_are_named() {
-        let all = find(&[], None, &["CAP_BPF"]);
+        let all = find(&[], None, &["CAP_BPF"], false);
         assert_eq!(all.len(), 2);
         assert!(all[0].lack == Lack::Capability && all[0].name.starts_with("CAP_BPF"));
         assert_eq!((all[1].lack, all[1].name.as_str()), (Lack::Btf, "BTF type information"));

@@ -47,7 +47,7 @@ pub fn examine() -> Doctor {
     };
     let missing_capabilities = missing_to_attach();
     let can_attach = refused.is_none();
-    let lacking = lack::find(&observations, btf.as_ref(), &missing_capabilities);
+    let lacking = lack::find(&observations, btf.as_ref(), &missing_capabilities, refused.is_some());
     let for_cgroups = (!may_use_cgroups()).then_some(FOR_CGROUPS);
     Doctor {
         kernel: uname.release().to_string_lossy().into_owned(),

@@ -54,7 +54,9 @@ impl Place {
     /// A command of nobody's with these capabilities alone (setpriv(1)).
     pub fn wirelap(&self, capabilities: &str, words: &[&str]) -> Command {
         let sets = format!("-all{}{capabilities}", if capabilities.is_empty() { "" } else { "," });
-        let mut command = Command::new("setpriv");
+        // With a umask that would let everybody read.
+        let mut command = Command::new("sh");
+        command.args(["-c", "umask 0; exec \"$0\" \"$@\"", "setpriv"]);
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
         for set in ["--inh-caps", "--ambient-caps", "--bounding-set"] {
             command.arg(format!("{set}={sets}"));
@@ -188,7 +190,7 @@ fn a_recording_with_payload_is_its_users_alone_and_is_made_without_rights() {
     until_tracing_without_rights(&mut child);
     let output = end(child);
     assert!(output.status.success(), "{}", told(&output));
-    assert_is_nobodys(&place.own().join("a.pcapng"));
+    assert_is(NOBODY, &place.own().join("a.pcapng"));
 }
 
 #[test]
@@ -207,10 +209,39 @@ fn a_program_with_capabilities_of_its_file_is_enough() {
     until_tracing_without_rights(&mut child);
     let output = end(child);
     assert!(output.status.success(), "{}", told(&output));
-    assert_is_nobodys(&place.own().join("b.pcapng"));
+    assert_is(NOBODY, &place.own().join("b.pcapng"));
 }
 
-fn assert_is_nobodys(path: &Path) {
+/// Whatever is written while tracing as root: recordings, files of a ring, JSON.
+#[test]
+fn what_root_writes_belongs_to_whoever_called_sudo() {
+    const CALLER: u32 = 4321;
+    let place = Place::new();
+    for words in [
+        "record --output one.pcapng --payload --duration 500ms",
+        "record --output ring.pcapng --payload --rotate-size 1M --duration 500ms",
+        "live --plain --json out.json --pcapng live.pcapng --pcapng-payload --duration 500ms",
+    ] {
+        let output = Command::new("sh")
+            .args(["-c", &format!("umask 0; exec \"$0\" {words}")])
+            .arg(place.program())
+            .env("SUDO_UID", CALLER.to_string())
+            .env("SUDO_GID", CALLER.to_string())
+            .current_dir(place.own())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{words}: {}", told(&output));
+    }
+    let files: Vec<_> =
+        fs::read_dir(place.own()).unwrap().map(|file| file.unwrap().path()).collect();
+    assert_eq!(files.len(), 4, "{files:?}");
+    for file in files {
+        assert_is(CALLER, &file);
+    }
+}
+
+fn assert_is(user: u32, path: &Path) {
     let about = fs::symlink_metadata(path).unwrap();
-    assert_eq!((about.uid(), about.gid(), about.mode() & 0o7777), (NOBODY, NOBODY, 0o600));
+    let is = (about.uid(), about.gid(), about.mode() & 0o7777);
+    assert_eq!(is, (user, user, 0o600), "{}", path.display());
 }

@@ -27,6 +27,24 @@ pub fn command(lack: Lack, distribution: &Distribution) -> String {
     format!("{install} && sudo reboot")
 }
 
+/// Takes the parameter away that the kernel is started with.
+pub fn without_lockdown(distribution: &Distribution) -> String {
+    const PARAMETER: &str = "lockdown=confidentiality";
+    let in_file = |file: &str| format!("sudo sed -i 's/ *{PARAMETER}//' {file}");
+    let grub = in_file("/etc/default/grub");
+    let change = match distribution.family {
+        Family::Debian | Family::Ubuntu => format!("{grub} && sudo update-grub"),
+        Family::Fedora => format!("sudo grubby --update-kernel=ALL --remove-args={PARAMETER}"),
+        Family::Arch => format!("{grub} && sudo grub-mkconfig -o /boot/grub/grub.cfg"),
+        Family::RaspberryPiOs => in_file("/boot/firmware/cmdline.txt"),
+        Family::Yocto => {
+            return format!("echo 'APPEND:remove = \"{PARAMETER}\"' >> conf/local.conf");
+        }
+        Family::Other => return format!("boot without {PARAMETER}"),
+    };
+    format!("{change} && sudo reboot")
+}
+
 /// The name that Debian has for this architecture.
 fn architecture() -> &'static str {
     match std::env::consts::ARCH {

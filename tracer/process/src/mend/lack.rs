@@ -5,6 +5,10 @@
 pub enum Lack {
     /// Capabilities of this process. The kernel may well be able to do it.
     Capability,
+    /// Being outside of a user namespace.
+    InitialNamespace,
+    /// System calls, which a filter forbids.
+    SystemCalls,
     /// The right to real-time priority.
     RealTime,
     /// The kernel's type information.
@@ -15,6 +19,8 @@ pub enum Lack {
     FunctionTracing,
     /// Probes in programs.
     Uprobes,
+    /// A kernel that is not locked down.
+    Openness,
     /// The compiler for BPF programs, which is switched off.
     Jit,
     /// A mounted hierarchy of cgroups of version 2.
@@ -34,13 +40,16 @@ pub enum LackKind {
 
 impl Lack {
     /// Everything that may be lacking.
-    pub const ALL: [Lack; 8] = [
+    pub const ALL: [Lack; 11] = [
         Lack::Capability,
+        Lack::InitialNamespace,
+        Lack::SystemCalls,
         Lack::RealTime,
         Lack::Btf,
         Lack::NewerKernel,
         Lack::FunctionTracing,
         Lack::Uprobes,
+        Lack::Openness,
         Lack::Jit,
         Lack::CgroupV2,
     ];
@@ -48,11 +57,13 @@ impl Lack {
     /// Of what kind it is.
     pub fn kind(self) -> LackKind {
         match self {
-            Lack::Capability | Lack::RealTime => LackKind::Right,
+            Lack::Capability | Lack::InitialNamespace | Lack::SystemCalls | Lack::RealTime => {
+                LackKind::Right
+            }
             Lack::Btf | Lack::NewerKernel | Lack::FunctionTracing | Lack::Uprobes => {
                 LackKind::Kernel
             }
-            Lack::Jit | Lack::CgroupV2 => LackKind::Setting,
+            Lack::Openness | Lack::Jit | Lack::CgroupV2 => LackKind::Setting,
         }
     }
 
@@ -60,11 +71,14 @@ impl Lack {
     pub fn name(self) -> &'static str {
         match self {
             Lack::Capability => "capabilities",
+            Lack::InitialNamespace => "the machine's user namespace",
+            Lack::SystemCalls => "system calls that a seccomp filter forbids",
             Lack::RealTime => "real-time priority",
             Lack::Btf => "BTF type information",
             Lack::NewerKernel => "a newer kernel",
             Lack::FunctionTracing => "tracing of functions",
             Lack::Uprobes => "uprobes",
+            Lack::Openness => "a kernel without lockdown=confidentiality",
             Lack::Jit => "the BPF compiler",
             Lack::CgroupV2 => "cgroup v2",
         }

@@ -16,7 +16,14 @@ impl Lack {
     pub fn command(self, distribution: &Distribution, asker: &Asker) -> String {
         match self {
             Lack::Capability => rights::attach(asker),
+            Lack::InitialNamespace => {
+                "docker run --privileged --userns=host --pid=host --network=host … (podman: as root, the same options)".into()
+            }
+            Lack::SystemCalls => {
+                "docker run --security-opt seccomp=unconfined … (systemd: SystemCallFilter=bpf)".into()
+            }
             Lack::RealTime => rights::real_time(distribution, asker),
+            Lack::Openness => kernel::without_lockdown(distribution),
             Lack::Btf | Lack::NewerKernel | Lack::FunctionTracing | Lack::Uprobes => {
                 kernel::command(self, distribution)
             }

@@ -25,8 +25,10 @@ fn said(lack: Lack, family: Family, release: &str) -> String {
 /// What the command for each lack contains, by distribution in the order of [`FAMILIES`].
 #[test]
 fn each_distribution_has_a_command_for_each_lack() {
-    let table: [(Lack, [&str; 7]); 8] = [
+    let table: [(Lack, [&str; 7]); 11] = [
         (Lack::Capability, ["sudo /usr/bin/wirelap live"; 7]),
+        (Lack::InitialNamespace, ["--userns=host"; 7]),
+        (Lack::SystemCalls, ["seccomp=unconfined"; 7]),
         (
             Lack::RealTime,
             ["sudo setcap cap_bpf,cap_perfmon,cap_net_admin,cap_sys_nice=ep /usr/bin/wirelap"; 7],
@@ -77,6 +79,18 @@ fn each_distribution_has_a_command_for_each_lack() {
                 "--enable UPROBE_EVENTS",
                 "features/ftrace/ftrace.scc",
                 "CONFIG_UPROBE_EVENTS=y",
+            ],
+        ),
+        (
+            Lack::Openness,
+            [
+                "sudo update-grub && sudo reboot",
+                "sudo update-grub && sudo reboot",
+                "sudo grubby --update-kernel=ALL --remove-args=lockdown=confidentiality",
+                "sudo grub-mkconfig -o /boot/grub/grub.cfg",
+                "/boot/firmware/cmdline.txt",
+                "APPEND:remove",
+                "boot without lockdown=confidentiality",
             ],
         ),
         (Lack::Jit, ["net.core.bpf_jit_enable=1"; 7]),
