@@ -182,6 +182,24 @@ fn without_rights_the_kernel_is_not_blamed() {
     }
 }
 
+/// Its root has all capabilities, and may do nothing on the machine.
+#[test]
+fn in_a_user_namespace_neither_rights_nor_kernel_are_blamed() {
+    let place = Place::new();
+    let output = Command::new("unshare")
+        .args(["--user", "--map-root-user"])
+        .arg(place.program())
+        .args(["doctor", "--json"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", told(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(report["can_attach"], false);
+    let first = &report["missing"][0];
+    assert_eq!(first["name"], "the machine's user namespace", "{first}");
+    assert!(first["command"].as_str().unwrap().contains("--userns=host"), "{first}");
+}
+
 #[test]
 fn a_recording_with_payload_is_its_users_alone_and_is_made_without_rights() {
     let place = Place::new();
