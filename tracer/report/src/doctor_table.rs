@@ -12,8 +12,8 @@ pub fn render(report: &DoctorReport) -> String {
     let is_listed = |row: &&crate::Observation| {
         report.missing.iter().any(|missing| missing.lost.contains(&row.lost_without))
     };
-    let missing = report.observations.iter().filter(|row| row.hook.is_none());
-    for row in missing.filter(|row| !is_listed(row)) {
+    let unseen = report.observations.iter().filter(|row| row.hook.is_none());
+    for row in unseen.filter(|row| !is_listed(row)) {
         out.push_str(&hang(&format!("{}: ", row.observation), &missing(row)));
     }
     out.push('\n');
