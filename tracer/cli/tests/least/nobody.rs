@@ -215,8 +215,9 @@ fn a_recording_with_payload_is_its_users_alone_and_is_made_without_rights() {
 fn a_program_with_capabilities_of_its_file_is_enough() {
     let place = Place::new();
     let three = "cap_bpf,cap_perfmon,cap_net_admin=ep";
-    let set = Command::new("setcap").env("PATH", "/usr/sbin:/sbin:/usr/bin").arg(three);
-    let set = { set }.arg(place.program()).output().unwrap();
+    let mut set = Command::new("setcap");
+    set.env("PATH", "/usr/sbin:/sbin:/usr/bin").arg(three).arg(place.program());
+    let set = set.output().unwrap();
     assert!(set.status.success(), "{}", told(&set));
     // The bounding set stays as it was: it bounds what a file can give.
     let mut command = Command::new("setpriv");

@@ -64,8 +64,8 @@ fn the_service_reports_ends_its_file_and_goes_on_at_the_next_start() {
     }
     assert_eq!(recordings(&place), ["record-00001.pcapng", "record-00002.pcapng"]);
     for name in recordings(&place) {
-        let read = Command::new(place.program()).arg("analyze").arg(place.own().join(name));
-        let read = { read }.output().unwrap();
+        let mut read = Command::new(place.program());
+        let read = read.arg("analyze").arg(place.own().join(name)).output().unwrap();
         assert!(read.status.success(), "{}", told(&read));
         assert!(!String::from_utf8_lossy(&read.stdout).contains("damaged"));
     }

@@ -34,8 +34,8 @@ pub fn command(state_directory: &str) -> Vec<String> {
 fn every_option_of_the_service_exists() {
     let words = command("/var/lib/wirelap");
     assert_eq!(words[..2], ["/usr/bin/wirelap", "record"]);
-    let help = Command::new(env!("CARGO_BIN_EXE_wirelap")).args(["record", "--help"]);
-    let help = { help }.output().unwrap();
+    let help = Command::new(env!("CARGO_BIN_EXE_wirelap")).args(["record", "--help"]).output();
+    let help = help.unwrap();
     let help = String::from_utf8(help.stdout).unwrap();
     let options = words.iter().filter(|word| word.starts_with("--"));
     let missing: Vec<_> = options.filter(|word| !help.contains(word.as_str())).collect();
