@@ -18,7 +18,6 @@ pub struct DoctorReport {
     /// Path of the kernel's type information (BTF); absent if there is none.
     pub btf: Option<String>,
     /// What the distribution calls itself.
-    #[serde(default)]
     pub distribution: Option<String>,
     /// The kernel's clock source.
     pub clock_source: Option<String>,
