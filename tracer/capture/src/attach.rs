@@ -3,7 +3,7 @@
 use crate::error::{find_io, with_causes};
 use crate::hooks::{
     AttachPoint, AttachTime, ChosenHook, KernelObservation, OBSERVATIONS, ObservationHook,
-    PAYLOAD_FROM_CGROUP, ProbeProgram, RefusedHook,
+    PAYLOAD_FROM_CGROUP, ProbeProgram, RefusedHook, missing_right,
 };
 use crate::links::{Link, Links};
 use crate::object::{self, Symbols};
@@ -17,7 +17,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use wirelap_events::TraceDetail;
 use wirelap_process::remedy::{is_shortage, of_cause};
-use wirelap_process::rights::missing_to_attach;
+use wirelap_process::rights::{FOR_CGROUPS, may_use_cgroups, missing_to_attach};
 
 /// Why a hook cannot be used.
 #[derive(Debug)]
@@ -331,6 +331,9 @@ fn load_program(loaded: &mut Loaded, program: &ProbeProgram, btf: &Btf) -> Resul
 }
 
 fn load_once(loaded: &mut Loaded, program: &ProbeProgram, btf: &Btf) -> Result<(), HookError> {
+    if matches!(program.attach, AttachPoint::Cgroup | AttachPoint::Egress) && !may_use_cgroups() {
+        return Err(missing_right(FOR_CGROUPS).as_str().into());
+    }
     match (loaded, program.attach) {
         (Loaded::BtfTracePoint(loaded), AttachPoint::Tracepoint(name)) => loaded.load(name, btf),
         (Loaded::FEntry(loaded), AttachPoint::Entry(function)) => loaded.load(function, btf),

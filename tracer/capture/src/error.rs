@@ -9,7 +9,7 @@ use wirelap_process::remedy::of_cause;
 pub enum AttachError {
     /// The process may not load BPF programs.
     #[error(
-        "attaching probes needs root, or the capabilities CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN (missing: {missing}): run wirelap with sudo"
+        "attaching probes needs root, or the capabilities CAP_BPF and CAP_PERFMON, and for all observations CAP_NET_ADMIN (missing: {missing}): run wirelap with sudo"
     )]
     NoPrivileges {
         /// The capabilities that are missing.

@@ -515,7 +515,23 @@ pub struct RefusedHook {
     pub reason: String,
 }
 
+/// The reason of a hook that this process has no right to.
+pub(crate) fn missing_right(capability: &str) -> String {
+    format!("{LACKS}{capability}")
+}
+
+/// How the reasons of hooks begin that this process has no right to.
+const LACKS: &str = "this process lacks ";
+
 impl ChosenHook {
+    /// The capability without which the observation is missing; `None` if it is not missing, or for another reason.
+    pub fn lacks(&self) -> Option<&str> {
+        if self.hook.is_some() {
+            return None;
+        }
+        self.refused.iter().find_map(|refused| refused.reason.strip_prefix(LACKS))
+    }
+
     /// An observation that has not been tried yet.
     pub(crate) fn untried(observation: &KernelObservation) -> ChosenHook {
         ChosenHook {

@@ -3,13 +3,25 @@
 use crate::quantity;
 use clap::Args;
 use std::path::PathBuf;
+use wirelap_capture::ChosenHook;
 use wirelap_contract::{LinkReliability, LinkTransport, Topology, spec};
 use wirelap_correlate::{BreakdownQuery, Dimension, RowFigure};
 use wirelap_events::Pid;
 use wirelap_experiment::WorkloadOptions;
+use wirelap_process::output;
 use wirelap_report::Breakdown;
 use wirelap_report::breakdown::LISTED;
 use wirelap_session::ring_bytes;
+
+/// Says which observations are not made because this process has not the right to them.
+pub fn say_what_rights_lack(chosen: &[ChosenHook]) {
+    let lacking = chosen.iter().filter_map(|chosen| Some((chosen.observation, chosen.lacks()?)));
+    for (observation, capability) in lacking {
+        output::say(&format!(
+            "not observed: {observation}, because this process lacks {capability}; `wirelap doctor` says what is lost and how to get it\n"
+        ));
+    }
+}
 
 /// The folders of programs that users build themselves.
 #[derive(Clone, Debug, Default, Args)]

@@ -3,11 +3,12 @@
 use clap::Args;
 use std::process::ExitCode;
 use wirelap_capture::ChosenHook;
-use wirelap_capture::doctor::{self, Doctor};
+use wirelap_capture::doctor::{self, Doctor, Lacking};
 use wirelap_process::Failure;
+use wirelap_process::mend::{Asker, Distribution, LackKind, set_capabilities};
 use wirelap_process::output;
-use wirelap_process::rights;
-use wirelap_report::{Capability, DoctorReport, Observation, doctor_table};
+use wirelap_process::rights::{self, FOR_CGROUPS};
+use wirelap_report::{Capability, DoctorReport, Missing, MissingKind, Observation, doctor_table};
 
 /// `wirelap doctor`.
 #[derive(Debug, Args)]
@@ -18,60 +19,88 @@ pub struct DoctorArgs {
 }
 
 /// The capabilities that attaching needs.
-const CAPABILITIES: [&str; 3] = ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN"];
+const CAPABILITIES: [&str; 3] = ["CAP_BPF", "CAP_PERFMON", FOR_CGROUPS];
 
-/// Prints the report. The exit status is 3 if the kernel has no BTF, so that attaching cannot work even as root.
+/// Prints the report. The exit status is 3 if nothing can be attached on this machine even as root: the kernel has no BTF, or
+/// refuses.
 ///
 /// # Errors
 /// Stdout cannot be written.
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
+    // A right that is given up first is not one that is lacking.
+    let has_tls = rights::may_attach_to_programs();
     rights::confine_tracer();
     let doctor = doctor::examine();
-    let report = report(&doctor);
+    let report = report(&doctor, has_tls, &Distribution::here(), &Asker::here());
     if args.json {
         output::json_to_stdout(&report)?;
     } else {
         output::print(&doctor_table::render(&report))?;
     }
-    Ok(if doctor.has_btf { ExitCode::SUCCESS } else { ExitCode::from(3) })
+    let cannot = !doctor.can_attach && (doctor.missing_capabilities.is_empty() || !doctor.has_btf);
+    Ok(if cannot { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
 
 /// How the hooks were found: attached for a moment if this process has the rights, otherwise looked up in the kernel's
 /// type information.
 fn how_checked(doctor: &Doctor) -> String {
     match &doctor.refused {
-        _ if !doctor.missing_capabilities.is_empty() => {
+        None => "every hook above was attached".into(),
+        Some(_) if !doctor.missing_capabilities.is_empty() => {
             "run as root, doctor also attaches each hook to check it; without root it only checks that the kernel has the hooks".into()
         }
-        None => "every hook above was attached".into(),
         Some(error) => format!("attaching failed: {error}"),
     }
 }
 
-fn report(doctor: &Doctor) -> DoctorReport {
+fn report(
+    doctor: &Doctor,
+    has_tls: bool,
+    distribution: &Distribution,
+    asker: &Asker,
+) -> DoctorReport {
     let mut notes = vec![how_checked(doctor)];
     if !doctor.has_btf {
-        notes.insert(
-            0,
-            "without BTF nothing can be attached: boot a kernel with CONFIG_DEBUG_INFO_BTF=y"
-                .into(),
-        );
+        notes.insert(0, "without BTF nothing can be attached".into());
+    }
+    if !doctor.missing_capabilities.is_empty() && !asker.is_root {
+        notes.push(format!(
+            "to trace without sudo: {} (everybody who may execute this file then sees all traffic of this machine)",
+            set_capabilities(distribution, asker)
+        ));
     }
     let held = |name: &&str| !doctor.missing_capabilities.contains(name);
+    let missing = doctor.lacking.iter().filter(|one| !(has_tls && one.is_for_tls()));
     DoctorReport {
         schema: wirelap_report::doctor::DOCTOR_SCHEMA.to_owned(),
         wirelap_version: env!("CARGO_PKG_VERSION").to_owned(),
         kernel: format!("{} {}", doctor.kernel, doctor.architecture),
         btf: doctor.has_btf.then(|| "/sys/kernel/btf/vmlinux".to_owned()),
+        distribution: Some(distribution.name.clone()).filter(|name| !name.is_empty()),
         clock_source: doctor.clock_source.clone(),
         clock: "CLOCK_MONOTONIC".to_owned(),
-        can_attach: doctor.has_btf && doctor.missing_capabilities.is_empty(),
+        can_attach: doctor.can_attach,
         capabilities: CAPABILITIES
             .iter()
             .map(|name| Capability { name: (*name).to_owned(), held: held(name) })
             .collect(),
         observations: doctor.observations.iter().map(observation).collect(),
+        missing: missing.map(|one| missing_thing(one, distribution, asker)).collect(),
         notes,
+    }
+}
+
+fn missing_thing(one: &Lacking, distribution: &Distribution, asker: &Asker) -> Missing {
+    let tls = if one.is_for_tls() && !asker.is_root { " --tls" } else { "" };
+    Missing {
+        name: one.name.clone(),
+        kind: match one.lack.kind() {
+            LackKind::Right => MissingKind::Right,
+            LackKind::Kernel => MissingKind::Kernel,
+            LackKind::Setting => MissingKind::Setting,
+        },
+        lost: one.lost.iter().map(|lost| (*lost).to_owned()).collect(),
+        command: one.lack.command(distribution, asker) + tls,
     }
 }
 
@@ -82,23 +111,75 @@ fn observation(chosen: &ChosenHook) -> Observation {
         observation: chosen.observation.to_owned(),
         hook: chosen.hook.map(str::to_owned),
         lost_without: chosen.without.to_owned(),
-        remedy: remedy.then(|| chosen.remedy.to_owned()),
+        remedy: remedy.then(|| match chosen.lacks() {
+            Some(capability) => format!("give this process {capability}"),
+            None => chosen.remedy.to_owned(),
+        }),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirelap_process::mend::{Lack, Traces};
+
+    fn asker() -> Asker {
+        Asker { is_root: false, has_setcap: true, program: "/usr/bin/wirelap".into() }
+    }
+
+    fn debian() -> Distribution {
+        Distribution::of("ID=debian\nVERSION_CODENAME=bookworm\n", Traces::default())
+    }
+
+    /// What a user without any right is told, on a kernel that has all that is needed.
+    fn without_rights(missing: &[&'static str]) -> DoctorReport {
+        let lacking = vec![Lacking {
+            lack: Lack::Capability,
+            name: missing.join(", "),
+            lost: vec!["nothing can be traced"],
+        }];
+        let doctor = Doctor {
+            missing_capabilities: missing.to_vec(),
+            can_attach: false,
+            refused: Some("attaching probes needs root".into()),
+            lacking,
+            ..doctor::examine()
+        };
+        report(&doctor, false, &debian(), &asker())
+    }
 
     #[test]
-    fn without_rights_doctor_says_what_root_would_add() {
-        let doctor = Doctor { missing_capabilities: vec!["CAP_BPF"], ..doctor::examine() };
-        let report = report(&doctor);
+    fn without_rights_doctor_says_what_root_would_add_and_how_to_do_without_sudo() {
+        let report = without_rights(&["CAP_BPF"]);
         assert!(!report.can_attach);
         assert!(report.notes.iter().any(|note| note.contains("as root")));
+        assert!(report.notes.iter().any(|note| note.contains("sudo setcap cap_bpf,")));
         assert!(!report.observations.is_empty());
         let missing: Vec<_> = report.capabilities.iter().filter(|cap| !cap.held).collect();
         assert_eq!(missing.len(), 1);
         assert_eq!(missing[0].name, "CAP_BPF");
+        assert_eq!(report.missing[0].kind, MissingKind::Right);
+        assert_eq!(report.missing[0].command, "sudo /usr/bin/wirelap live");
+    }
+
+    #[test]
+    fn what_is_missing_has_a_command_of_the_distribution() {
+        let doctor = Doctor {
+            has_btf: false,
+            missing_capabilities: Vec::new(),
+            can_attach: false,
+            refused: Some("no BTF".into()),
+            lacking: vec![Lacking {
+                lack: Lack::Btf,
+                name: Lack::Btf.name().into(),
+                lost: vec!["nothing can be traced"],
+            }],
+            ..doctor::examine()
+        };
+        let report = report(&doctor, true, &debian(), &asker());
+        assert_eq!(report.missing.len(), 1);
+        assert_eq!(report.missing[0].kind, MissingKind::Kernel);
+        assert!(report.missing[0].command.starts_with("sudo apt install linux-image-"));
+        assert!(!report.can_attach && report.btf.is_none());
     }
 }

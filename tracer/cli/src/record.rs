@@ -1,16 +1,18 @@
 //! `wirelap record`: records the events on this machine to a file.
 
 mod flight;
+mod service;
 
-use crate::common::{FilterArgs, TracerArgs};
+use crate::common::{FilterArgs, TracerArgs, say_what_rights_lack};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use flight::{FlightArgs, FlightRecorder};
+use service::Journal;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use wirelap_correlate::BreakdownQuery;
-use wirelap_events::{Delivery, Nanos, PacketHook};
+use wirelap_events::{Delivery, Nanos, PacketHook, human};
 use wirelap_process::Failure;
 use wirelap_process::Outputs;
 use wirelap_process::Signals;
@@ -31,6 +33,7 @@ Examples:
   sudo wirelap record -o trace.pcapng --duration 10s --ports 1883
   sudo wirelap record -o trace.pcapng --payload --snap 256       with payload, `wirelap analyze` finds messages
   sudo wirelap record -o ring.pcapng --rotate-size 100M --files 10
+  sudo wirelap record -o ring.pcapng --rotate-size 100M --files 10 --continue     after the files of earlier starts
   sudo wirelap record -o - --payload | tshark -r -
   sudo wirelap record -o flight.pcapng --payload --keep 60s --dump-when 'p99>10ms for 5s' --dump-when loss
 
@@ -102,6 +105,10 @@ pub struct RecordArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub files: Option<u16>,
 
+    /// Go on after the numbered files that are there: they stay, count for --files, and are the first to be removed
+    #[arg(long = "continue", conflicts_with_all = ["force", "keep"])]
+    pub goes_on: bool,
+
     /// The options of the flight recorder.
     #[command(flatten, next_help_heading = "Flight recorder")]
     pub flight: FlightArgs,
@@ -126,7 +133,11 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let rotation = rotation(args)?;
     let rotates = args.rotate_size.is_some() || args.rotate_time.is_some();
     let outputs = Outputs::of(std::iter::once(&args.output), args.force)?;
-    outputs.allow(&args.output, rotates)?;
+    if args.goes_on {
+        outputs.allow_further(&args.output)?;
+    } else {
+        outputs.allow(&args.output, rotates)?;
+    }
     outputs.seal()?;
     preflight()?;
     if args.filter.tls {
@@ -147,11 +158,16 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     )?;
     let tracer = Tracer::start(&tracing(args), (|_| {}) as Discard, Some(recorder))?;
     let hooks = tracer.hooks();
+    let journal = Journal::here();
+    if !journal.is_of_service() {
+        say_what_rights_lack(tracer.chosen());
+    }
+    journal.began(&beginning(args, rotation), &hooks);
     watch(args, &tracer, &signals);
     let Findings { snapshot, error, recorder, .. } = tracer.end()?;
     let report =
         RunReport { environment, hooks, partial: error.is_some(), ..run_report(&snapshot) };
-    let text = table::render(&report);
+    let text = journal.results(&report).unwrap_or_else(|| table::render(&report));
     let written = recorder.map(|recorder| notes::close(recorder, &report)).transpose();
     let printed = if args.output.as_os_str() == "-" {
         output::say(&text);
@@ -162,7 +178,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
     if error.is_none()
         && let Ok(written) = &written
     {
-        output::say(&format!("{}\n", summary(&written.clone().unwrap_or_default())));
+        journal.ends(&summary(&written.clone().unwrap_or_default()));
     }
     let unwritten = if error.is_some() { None } else { written.err() };
     let failures = [error.map(Failure::Measured), unwritten, printed.err()];
@@ -189,6 +205,8 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let tracer = Tracer::start(&settings, collector, None)?;
     let hooks = tracer.hooks();
     let names = (outputs, stem);
+    let journal = Journal::here();
+    journal.ready(&flight::state(&args.flight), &hooks);
     let mut recorder =
         FlightRecorder::new(&args.flight, names, environment.clone(), &tracer, (updates, asked));
     recorder.watch(&args.flight, args.duration, &tracer, &signals);
@@ -196,10 +214,11 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let Findings { snapshot, error, .. } = tracer.end()?;
     let report =
         RunReport { environment, hooks, partial: error.is_some(), ..run_report(&snapshot) };
-    let printed = output::print(&table::render(&report));
+    let results = journal.results(&report).unwrap_or_else(|| table::render(&report));
+    let printed = output::print(&results);
     let text =
         if written.files.is_empty() { "nothing was written".into() } else { summary(&written) };
-    output::say(&format!("{text}\n"));
+    journal.ends(&text);
     let failures = [error.map(Failure::Measured), printed.err()];
     Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
 }
@@ -216,6 +235,9 @@ fn rotation(args: &RecordArgs) -> Result<Rotation, Failure> {
         return usage(
             "--files needs --rotate-size or --rotate-time, which decide when a file is complete",
         );
+    }
+    if args.goes_on && !rotates {
+        return usage("--continue needs --rotate-size or --rotate-time: only numbered files go on");
     }
     if rotates && args.output.as_os_str() == "-" {
         return usage("stdout cannot be rotated: name a file");
@@ -248,8 +270,21 @@ fn tracing(args: &RecordArgs) -> SessionSettings {
     }
 }
 
+/// Where events go, and how much room that takes at most.
+fn beginning(args: &RecordArgs, rotation: Rotation) -> String {
+    let mut text = format!("recording to {}", args.output.display());
+    if let Some(bytes) = rotation.bytes {
+        text += &format!(", in files of {}", human::bytes(bytes as f64));
+    } else if rotation.time.is_some() {
+        text += ", in several files";
+    }
+    if let Some(files) = rotation.files {
+        text += &format!(", of which the newest {files} are kept");
+    }
+    text
+}
+
 fn watch(args: &RecordArgs, tracer: &Tracer<Discard>, signals: &Signals) {
-    output::say(&format!("recording to {}; Ctrl-C ends it\n", args.output.display()));
     let end = args.duration.and_then(|time| Instant::now().checked_add(time));
     while !tracer.has_ended()
         && signals.caught().is_none()

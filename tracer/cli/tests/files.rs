@@ -210,3 +210,66 @@ fn a_link_or_pipe_of_another_user_is_not_followed_as_root() {
         assert_eq!((meta.uid(), meta.gid(), meta.mode() & 0o777), (4321, 4321, 0o600));
     }
 }
+
+/// With `--force`, as root for whoever called sudo.
+#[test]
+fn a_replaced_file_keeps_its_owner_unless_anybody_could_have_left_it_there() {
+    if !is_root() {
+        return;
+    }
+    const CALLER: u32 = 4321;
+    const OTHER: u32 = 4322;
+    let chown = |path: &Path, user| std::os::unix::fs::chown(path, Some(user), Some(user)).unwrap();
+    // Who owns the file, who owns its folder, the folder's mode, and who owns the file then.
+    let cases = [
+        (0, 0, 0o755, 0),
+        (0, 0, 0o1777, 0),
+        (OTHER, OTHER, 0o755, OTHER),
+        (OTHER, OTHER, 0o775, CALLER),
+        (OTHER, 0, 0o1777, CALLER),
+        (OTHER, CALLER, 0o755, CALLER),
+        (CALLER, CALLER, 0o755, CALLER),
+    ];
+    for words in WRITERS {
+        for (file, owner, folder_mode, then) in cases {
+            let folder = Folder::new();
+            let out = folder.at("out");
+            fs::write(&out, "before").unwrap();
+            chown(&out, file);
+            chown(folder.0.path(), owner);
+            fs::set_permissions(folder.0.path(), fs::Permissions::from_mode(folder_mode)).unwrap();
+            let output = folder.wirelap_of(&CALLER.to_string(), "0", &format!("{words} --force"));
+            let case = format!("{words}: {file} in {owner} {folder_mode:o}: {}", text(&output));
+            assert!(output.status.success(), "{case}");
+            let about = fs::symlink_metadata(&out).unwrap();
+            assert_eq!((about.uid(), about.gid(), mode(&out)), (then, then, 0o600), "{case}");
+            assert_ne!(fs::read(&out).unwrap(), b"before", "{case}");
+        }
+    }
+}
+
+#[test]
+fn a_new_file_belongs_to_whoever_called_sudo_and_a_link_gives_it_to_nobody_else() {
+    if !is_root() {
+        return;
+    }
+    for words in WRITERS {
+        let folder = Folder::new();
+        let output = folder.wirelap_of("4321", "0", words);
+        assert!(output.status.success(), "{words}: {}", text(&output));
+        let about = fs::symlink_metadata(folder.at("out")).unwrap();
+        assert_eq!((about.uid(), about.gid(), mode(&folder.at("out"))), (4321, 4321, 0o600));
+        // The name leads to a file of root's: neither its contents nor its owner change.
+        let precious = folder.at("precious");
+        fs::write(&precious, "precious").unwrap();
+        fs::set_permissions(&precious, fs::Permissions::from_mode(0o640)).unwrap();
+        fs::remove_file(folder.at("out")).unwrap();
+        symlink(&precious, folder.at("out")).unwrap();
+        let output = folder.wirelap_of("4321", "0", &format!("{words} --force"));
+        assert!(output.status.success(), "{words}: {}", text(&output));
+        let (there, new) = (fs::metadata(&precious).unwrap(), folder.at("out"));
+        assert_eq!((there.uid(), mode(&precious)), (0, 0o640));
+        assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+        assert_eq!(fs::symlink_metadata(&new).unwrap().uid(), 4321);
+    }
+}

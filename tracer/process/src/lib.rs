@@ -9,6 +9,8 @@
 //! | [`Memory`] | a text that is remembered for the user from one start to the next |
 //! | [`output`], [`stdio`] | text to stdout and stderr, which does not block when nobody reads it |
 //! | [`signals`], [`catch_signals`] | SIGINT (Ctrl-C), SIGTERM, SIGHUP, and terminals that hang up |
+//! | [`service`] | what systemd is told of a service |
+//! | [`mend`] | what a machine may lack, and the command that mends it on its distribution |
 //! | [`Failure`], [`remedy`] | why a command failed, its exit status, and the remedy |
 
 // Numbers from a file or a packet can have any value, so arithmetic must not overflow.
@@ -20,10 +22,12 @@ mod failure;
 mod files;
 mod interrupt;
 mod memory;
+pub mod mend;
 pub mod output;
 pub mod outputs;
 pub mod remedy;
 pub mod rights;
+pub mod service;
 pub mod signals;
 pub mod stdio;
 pub mod steward;

@@ -27,12 +27,12 @@ pub const OUTPUTS: CapabilitySet =
 pub const WORKLOADS: CapabilitySet =
     CapabilitySet::SETUID.union(CapabilitySet::SETGID).union(CapabilitySet::KILL);
 
-/// The names of the capabilities of [`ATTACH`].
-const TO_ATTACH: [(&str, CapabilitySet); 3] = [
-    ("CAP_BPF", CapabilitySet::BPF),
-    ("CAP_PERFMON", CapabilitySet::PERFMON),
-    ("CAP_NET_ADMIN", CapabilitySet::NET_ADMIN),
-];
+/// The capabilities without which no probe can be attached, with their names.
+const REQUIRED: [(&str, CapabilitySet); 2] =
+    [("CAP_BPF", CapabilitySet::BPF), ("CAP_PERFMON", CapabilitySet::PERFMON)];
+
+/// The name of the capability that programs on cgroups need.
+pub const FOR_CGROUPS: &str = "CAP_NET_ADMIN";
 
 /// How many bits a set of capabilities has.
 const BITS: u32 = 64;
@@ -130,15 +130,39 @@ pub fn resume() {
     set(held.permitted, held.permitted);
 }
 
-/// The names of the capabilities that attaching needs and this thread lacks. They are read by a system call and not from
-/// /proc, because a process that has reached its limit of open files must get the right answer too.
+/// The names of the capabilities without which no probe can be attached and which this thread lacks. They are read by a system
+/// call and not from /proc, because a process that has reached its limit of open files must get the right answer too.
 pub fn missing_to_attach() -> Vec<&'static str> {
+    REQUIRED.into_iter().filter(|(_, one)| !has(*one)).map(|(name, _)| name).collect()
+}
+
+/// Whether this thread may attach programs to cgroups (`kernel/bpf/syscall.c`, `is_net_admin_prog_type()`). Without that, some
+/// observations are missing.
+pub fn may_use_cgroups() -> bool {
+    has(CapabilitySet::NET_ADMIN)
+}
+
+/// Whether this thread may attach to other programs, for the text of TLS.
+pub fn may_attach_to_programs() -> bool {
+    has(ATTACH_TO_PROGRAMS)
+}
+
+/// The name of the capability without which no program's functions can be probed.
+pub const FOR_PROGRAMS: &str = "CAP_SYS_ADMIN";
+
+/// Whether this thread may probe functions of programs at all (`kernel/bpf/syscall.c`, `bpf_prog_get_fd_by_id()`).
+pub fn may_probe_programs() -> bool {
+    has(CapabilitySet::SYS_ADMIN)
+}
+
+/// Whether this thread may give one of its threads real-time priority.
+pub fn may_hurry() -> bool {
+    has(to_hurry())
+}
+
+fn has(wanted: CapabilitySet) -> bool {
     let effective = capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
-    TO_ATTACH
-        .into_iter()
-        .filter(|(_, one)| !effective.contains(*one))
-        .map(|(name, _)| name)
-        .collect()
+    effective.contains(wanted)
 }
 
 fn set(effective: CapabilitySet, permitted: CapabilitySet) {

@@ -17,18 +17,49 @@ pub struct DoctorReport {
     pub kernel: String,
     /// Path of the kernel's type information (BTF); absent if there is none.
     pub btf: Option<String>,
+    /// What the distribution calls itself.
+    pub distribution: Option<String>,
     /// The kernel's clock source.
     pub clock_source: Option<String>,
     /// The clock that all times are from, e.g. `CLOCK_MONOTONIC`.
     pub clock: String,
-    /// Whether this process has the capabilities that attaching probes needs.
+    /// Whether this process can attach probes: it did, for a moment.
     pub can_attach: bool,
-    /// The capabilities that attaching needs.
+    /// The capabilities that attaching all probes needs. Without `CAP_NET_ADMIN` alone, some are missing.
     pub capabilities: Vec<Capability>,
     /// One row for each observation.
     pub observations: Vec<Observation>,
+    /// What is missing, worst first, each with the command that mends it on this distribution.
+    #[serde(default)]
+    pub missing: Vec<Missing>,
     /// Further facts that matter for the table, one sentence each.
     pub notes: Vec<String>,
+}
+
+/// Something that this machine or this process lacks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Missing {
+    /// Its name, e.g. `BTF type information`.
+    pub name: String,
+    /// What kind of thing it is.
+    pub kind: MissingKind,
+    /// What is lost until it is mended, one sentence each.
+    pub lost: Vec<String>,
+    /// The command that mends it. On an image of Yocto, it is run where the image is built.
+    pub command: String,
+}
+
+/// What kind of thing is missing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MissingKind {
+    /// A right of this process; the kernel may have all that is needed.
+    #[default]
+    Right,
+    /// A feature of the kernel, which no right replaces.
+    Kernel,
+    /// A setting of the machine.
+    Setting,
 }
 
 /// A Linux capability.

@@ -1,26 +1,54 @@
 //! `wirelap doctor` on the terminal, at most 100 columns wide.
 
-use crate::DoctorReport;
 use crate::grid::{Align, hang, lay_out};
+use crate::{DoctorReport, Missing, MissingKind};
 
 /// The whole report as text.
 pub fn render(report: &DoctorReport) -> String {
     let mut out = facts(report);
     out.push('\n');
     out.push_str(&observations(report));
-    for row in report.observations.iter().filter(|row| row.hook.is_none()) {
+    // Below, there is the reason of what is listed as missing.
+    let is_listed = |row: &&crate::Observation| {
+        report.missing.iter().any(|missing| missing.lost.contains(&row.lost_without))
+    };
+    let unseen = report.observations.iter().filter(|row| row.hook.is_none());
+    for row in unseen.filter(|row| !is_listed(row)) {
         out.push_str(&hang(&format!("{}: ", row.observation), &missing(row)));
     }
     out.push('\n');
-    let verdict = if report.can_attach {
-        "this process may attach probes"
-    } else {
-        "attaching probes needs root: run `sudo wirelap doctor` to see which hooks load"
+    for missing in &report.missing {
+        out.push_str(&mend(missing));
+    }
+    let lacks_right = report.capabilities.iter().any(|capability| !capability.held);
+    let verdict = match (report.can_attach, lacks_right) {
+        (true, false) => "this process may attach probes",
+        (true, true) => "this process may attach probes, but not all of them",
+        (false, true) => {
+            "attaching probes needs root: run `sudo wirelap doctor` to see which hooks load"
+        }
+        (false, false) => "this process cannot attach probes",
     };
     out.push_str(&hang("verdict: ", verdict));
     for note in &report.notes {
         out.push_str(&hang("note: ", note));
     }
+    out
+}
+
+/// What is missing, what is lost without it and the command that mends it, which is never broken into lines.
+fn mend(missing: &Missing) -> String {
+    let kind = match missing.kind {
+        MissingKind::Right => "a right of this process",
+        MissingKind::Kernel => "a feature of the kernel",
+        MissingKind::Setting => "a setting of this machine",
+    };
+    let mut out = hang("missing: ", &format!("{} ({kind})", missing.name));
+    for lost in &missing.lost {
+        out.push_str(&hang("  lost until then: ", lost));
+    }
+    let command: String = missing.command.chars().filter(|char| !char.is_control()).collect();
+    out.push_str(&format!("  to mend it:      {command}\n\n"));
     out
 }
 
@@ -32,6 +60,7 @@ fn facts(report: &DoctorReport) -> String {
     let clock_source = report.clock_source.as_deref().unwrap_or("unknown");
     [
         ("wirelap       ", report.wirelap_version.clone()),
+        ("distribution  ", report.distribution.clone().unwrap_or_else(|| "unknown".into())),
         ("kernel        ", report.kernel.clone()),
         ("BTF           ", report.btf.clone().unwrap_or_else(|| "none".into())),
         ("clock         ", format!("{} from {clock_source}", report.clock)),

@@ -71,7 +71,7 @@ pub use breakdown::{Breakdown, BreakdownRow};
 pub use clocks::{ClockOffset, HostClock};
 pub use container::{Container, NetworkNamespace, Pod};
 pub use distribution::{Distribution, Samples};
-pub use doctor::{Capability, DoctorReport, Observation};
+pub use doctor::{Capability, DoctorReport, Missing, MissingKind, Observation};
 pub use environment::Environment;
 pub use footprint::IdleBusy;
 pub use machine_key::{Bucket, BucketDifference, MachineKey};

@@ -4,8 +4,8 @@ mod samples;
 
 use unicode_width::UnicodeWidthStr;
 use wirelap_report::{
-    Capability, Distribution, DoctorReport, Observation, Pacing, Partial, Requests, RttHalf,
-    RunResult, Saturation, Unseen, View, doctor_table, table,
+    Capability, Distribution, DoctorReport, Missing, MissingKind, Observation, Pacing, Partial,
+    Requests, RttHalf, RunResult, Saturation, Unseen, View, doctor_table, table,
 };
 
 fn assert_fits(text: &str) {
@@ -205,6 +205,21 @@ fn doctor_without_root() {
         observations: vec![
             observation("send", Some("tp_btf/sock_send_length")),
             observation("ready", None),
+        ],
+        distribution: Some("Debian GNU/Linux 12 (bookworm)".into()),
+        missing: vec![
+            Missing {
+                name: "CAP_BPF".into(),
+                kind: MissingKind::Right,
+                lost: vec!["nothing can be traced".into()],
+                command: "sudo /usr/bin/wirelap live".into(),
+            },
+            Missing {
+                name: "cgroup v2".into(),
+                kind: MissingKind::Setting,
+                lost: vec!["the first packet".into(), "a closed socket".into()],
+                command: "sudo mount -t cgroup2 none /run/cgroup2".into(),
+            },
         ],
         notes: vec![],
     };

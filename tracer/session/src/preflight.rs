@@ -47,8 +47,10 @@ pub fn needs_root(missing: &str) -> Failure {
              (in a container: with --privileged)"
         )
     } else {
-        "attaching probes needs root (CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN): run `sudo wirelap …`"
-            .into()
+        format!(
+            "attaching probes needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN (missing: {missing}): run `sudo wirelap …`; \
+             `wirelap doctor` says how to do without sudo"
+        )
     })
 }
 

@@ -23,10 +23,11 @@ pub use access::TlsAccess;
 pub(crate) use watch::TlsWatch;
 
 use crate::error::with_causes;
-use crate::hooks::{ChosenHook, RefusedHook};
+use crate::hooks::{ChosenHook, RefusedHook, missing_right};
 use attacher::Attacher;
 use aya::Ebpf;
 use files::ProcessCode;
+use wirelap_process::rights::{FOR_PROGRAMS, may_probe_programs};
 
 /// The name of the observation.
 pub const TLS_TEXT: &str = "text of TLS";
@@ -47,6 +48,10 @@ pub(crate) fn attach(ebpf: &mut Ebpf) -> (ChosenHook, Option<TlsWatch>) {
     let refuse = |chosen: &mut ChosenHook, reason: String| {
         chosen.refused.push(RefusedHook { hook: HOOK, reason });
     };
+    if !may_probe_programs() {
+        refuse(&mut chosen, missing_right(FOR_PROGRAMS));
+        return (chosen, None);
+    }
     let mut attacher = match Attacher::load(ebpf) {
         Ok(attacher) => attacher,
         Err(error) => {

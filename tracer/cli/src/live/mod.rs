@@ -14,6 +14,7 @@ mod watch;
 pub use args::LiveArgs;
 pub use files::time;
 
+use crate::common::say_what_rights_lack;
 use crate::json::Json;
 use args::DetailArg;
 use experiments::{Bench, Workloads};
@@ -79,6 +80,10 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let (collector, updates) = Collector::new(UPDATES);
     let tracer = Tracer::start(&settings(args, installation.is_ok()), collector, recorder)?;
     let hooks = tracer.hooks();
+    // The screen shows it among the probes.
+    if !args.shows_screen() {
+        say_what_rights_lack(tracer.chosen());
+    }
     let bench = Bench {
         installations: installation.map(Installations::from),
         signals: signals.clone(),

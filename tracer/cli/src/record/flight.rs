@@ -84,6 +84,15 @@ impl FlightArgs {
     }
 }
 
+/// What the flight recorder does, for whoever looks at the state of a service.
+pub fn state(flight: &FlightArgs) -> String {
+    format!(
+        "keeping the last {} in memory, {} at most",
+        humantime::format_duration(flight.keep.unwrap_or_default()),
+        human::bytes(flight.keep_size as f64)
+    )
+}
+
 /// The path of the files without their number: `trace.pcapng` → `trace-20261125-015500.pcapng`.
 pub fn stem(path: &Path) -> PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();

@@ -3,5 +3,5 @@
 mod names;
 mod resolve;
 
-pub use names::OutputNames;
+pub use names::{Existing, OutputNames, numbers};
 pub use resolve::{Destination, resolve};

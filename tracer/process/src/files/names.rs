@@ -2,10 +2,11 @@
 
 use crate::user;
 use rustix::fs::{
-    AtFlags, CWD, Dir, FlockOperation, Gid, Mode, OFlags, RenameFlags, Uid, fchmod, fchown, flock,
-    linkat, openat, renameat, renameat_with, statat, unlinkat,
+    AtFlags, CWD, Dir, FlockOperation, Gid, Mode, OFlags, RenameFlags, Stat, Uid, fchmod, fchown,
+    flock, linkat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -18,6 +19,17 @@ const PRIVATE: u32 = 0o600;
 
 /// How the names of unfinished files begin and end on file systems where a file cannot be without a name.
 const UNFINISHED: [&str; 2] = [".wirelap-", ".tmp"];
+
+/// What becomes of files that have the name already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Existing {
+    /// The name is refused.
+    Refuse,
+    /// They are replaced.
+    Replace,
+    /// Numbered files stay, and the new ones have higher numbers.
+    Continue,
+}
 
 /// The file names that may be written, and the files that are being written under them.
 #[derive(Debug, Default)]
@@ -35,7 +47,7 @@ struct AllowedName {
     path: PathBuf,
     folder: OwnedFd,
     name: OsString,
-    force: bool,
+    existing: Existing,
     numbered: bool,
     /// The file that was kept under this name last: it may be replaced by the next one.
     kept: Option<Identity>,
@@ -57,18 +69,18 @@ impl OutputNames {
     /// Allows a name in a folder to be written from now on.
     ///
     /// # Errors
-    /// `EEXIST` if a file has the name and `force` is not set; any error of creating a file in the folder.
+    /// `EEXIST` if a file has the name and is to be refused; any error of creating a file in the folder.
     pub fn allow(
         &mut self,
         path: &Path,
         folder: OwnedFd,
         name: OsString,
-        force: bool,
+        existing: Existing,
         numbered: bool,
     ) -> io::Result<()> {
         let kept = None;
-        let allowed = AllowedName { path: path.to_owned(), folder, name, force, numbered, kept };
-        if !force && allowed.is_there()? {
+        let allowed = AllowedName { path: path.to_owned(), folder, name, existing, numbered, kept };
+        if existing == Existing::Refuse && allowed.is_there()? {
             return Err(Errno::EXIST.into());
         }
         remove_unfinished(&allowed.folder);
@@ -89,20 +101,19 @@ impl OutputNames {
         let count = self.next();
         let (allowed, name) = find(&self.allowed, path)?;
         let folder = &allowed.folder;
-        let replaced = mode_of(folder, &name)?;
-        if replaced.is_none() {
+        let Some(replaced) = replaced(folder, &name)? else {
             let file = new_file(folder, &name)?;
-            give(&file, PRIVATE)?;
+            give(&file, &Replaced::NOTHING)?;
             return Ok(file);
-        }
-        if !allowed.force {
+        };
+        if allowed.existing != Existing::Replace {
             return Err(Errno::EXIST.into());
         }
         // The old file is not truncated: a program that has it open keeps its contents.
         let own = own_name(count);
         let file = new_file(folder, &own)?;
         let _ = flock(&file, FlockOperation::NonBlockingLockExclusive);
-        give(&file, replaced.unwrap_or(PRIVATE))?;
+        give(&file, &replaced)?;
         rename_over(folder, &own, &name)?;
         Ok(file)
     }
@@ -134,11 +145,11 @@ impl OutputNames {
         let count = self.next();
         let (allowed, name) = find(&self.allowed, path)?;
         let own = allowed.kept.is_some() && allowed.kept == identity_at(&allowed.folder, &name);
-        let force = allowed.force || own;
+        let force = allowed.existing == Existing::Replace || own;
         let found = self.begun.iter().position(|begun| begun.path == path);
         let begun = self.begun.swap_remove(found.ok_or(Errno::NOENT)?);
         let folder = &allowed.folder;
-        let replaced = mode_of(folder, &name)?;
+        let replaced = replaced(folder, &name)?;
         let named = match (&begun.name, force) {
             (Some(own), true) => rename_over(folder, own, &name),
             (Some(own), false) => {
@@ -156,7 +167,7 @@ impl OutputNames {
             }
         };
         named?;
-        give(&begun.file, replaced.unwrap_or(PRIVATE))?;
+        give(&begun.file, &replaced.unwrap_or(Replaced::NOTHING))?;
         write_back(folder);
         let kept = rustix::fs::fstat(&begun.file).ok().map(|stat| identity(&stat));
         for allowed in self.allowed.iter_mut().filter(|allowed| allowed.path == path) {
@@ -215,24 +226,32 @@ impl AllowedName {
     /// Whether a file has this name or, for numbered files, this name with a number.
     fn is_there(&self) -> io::Result<bool> {
         if !self.numbered {
-            return Ok(mode_of(&self.folder, &self.name)?.is_some());
+            return Ok(replaced(&self.folder, &self.name)?.is_some());
         }
-        let readable = openat(&self.folder, ".", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
-        let names = Dir::new(readable)?.flatten();
-        Ok(names
-            .into_iter()
-            .any(|entry| self.is_numbered(OsStr::from_bytes(entry.file_name().to_bytes()))))
+        Ok(!numbers(&self.folder, &self.name)?.is_empty())
     }
+}
 
-    /// Whether `name` is the allowed name with a number in it.
-    fn is_numbered(&self, name: &OsStr) -> bool {
-        let own = Path::new(&self.name);
-        let number = name.to_str().and_then(|name| {
-            let end = own.extension().map_or(String::new(), |end| format!(".{}", end.display()));
-            name.strip_suffix(&end)?.rsplit_once('-')?.1.parse().ok()
-        });
-        number.is_some_and(|number| numbered(own, number).as_os_str() == name)
-    }
+/// The numbers of the files in a folder that have this name with a number in it, in ascending order.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn numbers(folder: &OwnedFd, name: &OsStr) -> io::Result<Vec<u64>> {
+    let readable = openat(folder, ".", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let entries = Dir::new(readable)?.flatten();
+    let number = |bytes: &[u8]| number_in(OsStr::from_bytes(bytes), name);
+    let mut found: Vec<u64> =
+        entries.filter_map(|entry| number(entry.file_name().to_bytes())).collect();
+    found.sort_unstable();
+    Ok(found)
+}
+
+/// The number in a file name; `None` if it is not `own` with a number in it.
+fn number_in(name: &OsStr, own: &OsStr) -> Option<u64> {
+    let own = Path::new(own);
+    let end = own.extension().map_or(String::new(), |end| format!(".{}", end.display()));
+    let number = name.to_str()?.strip_suffix(&end)?.rsplit_once('-')?.1.parse().ok()?;
+    (numbered(own, number).as_os_str() == name).then_some(number)
 }
 
 /// The allowed name that a path refers to, and its last component.
@@ -243,7 +262,8 @@ fn find<'a>(allowed: &'a [AllowedName], path: &Path) -> io::Result<(&'a AllowedN
         }
         if allowed.numbered
             && allowed.path.parent() == path.parent()
-            && let Some(name) = path.file_name().filter(|name| allowed.is_numbered(name))
+            && let Some(name) =
+                path.file_name().filter(|name| number_in(name, &allowed.name).is_some())
         {
             return Ok((allowed, name.to_owned()));
         }
@@ -253,19 +273,42 @@ fn find<'a>(allowed: &'a [AllowedName], path: &Path) -> io::Result<(&'a AllowedN
     ))
 }
 
-/// The mode that a replacement of the file of this name gets: never more than [`PRIVATE`]. `None` if there is no such file.
-fn mode_of(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<u32>> {
-    match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-        Ok(stat) if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_symlink() => {
-            Ok(Some(PRIVATE))
-        }
-        Ok(stat) => Ok(Some(stat.st_mode & PRIVATE)),
-        Err(Errno::NOENT) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
+/// What a new file takes over from the one that it replaces.
+struct Replaced {
+    /// Its mode: never more than [`PRIVATE`].
+    mode: u32,
+    /// Its user and group; `None` if the new file belongs to whoever called wirelap.
+    owner: Option<(u32, u32)>,
 }
 
-fn identity(stat: &rustix::fs::Stat) -> Identity {
+impl Replaced {
+    /// For a new file.
+    const NOTHING: Replaced = Replaced { mode: PRIVATE, owner: None };
+}
+
+/// What is taken over from the file of this name. `None` if there is no such file.
+fn replaced(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<Replaced>> {
+    let stat = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    if rustix::fs::FileType::from_raw_mode(stat.st_mode).is_symlink() {
+        return Ok(Some(Replaced::NOTHING));
+    }
+    let folder = statat(folder, ".", AtFlags::empty())?;
+    let owner = keeps_owner(&folder, &stat).then_some((stat.st_uid, stat.st_gid));
+    Ok(Some(Replaced { mode: stat.st_mode & PRIVATE, owner }))
+}
+
+/// Whether the owner of a file is to own the one that replaces it: root, and whoever the folder belongs to if nobody else can
+/// make files in it. In a folder like /tmp, anybody can have left a file to get what is written.
+fn keeps_owner(folder: &Stat, file: &Stat) -> bool {
+    const OTHERS_WRITE: u32 = 0o022;
+    file.st_uid == 0 || (folder.st_uid == file.st_uid && folder.st_mode & OTHERS_WRITE == 0)
+}
+
+fn identity(stat: &Stat) -> Identity {
     (stat.st_dev, stat.st_ino)
 }
 
@@ -287,12 +330,14 @@ fn new_file(folder: &OwnedFd, name: &OsStr) -> io::Result<OwnedFd> {
     Ok(openat(folder, name, flags, Mode::from_raw_mode(PRIVATE))?)
 }
 
-/// Sets the mode, and gives a file that root has made to the user who called sudo, who could not remove it otherwise.
-/// A file that cannot be given away stays root's.
-fn give(file: &OwnedFd, mode: u32) -> io::Result<()> {
-    set_mode(file, mode)?;
-    if let (true, Some(user)) = (rustix::process::geteuid().is_root(), user::invoking()) {
-        let _ = fchown(file, Some(Uid::from_raw(user.uid)), Some(Gid::from_raw(user.gid)));
+/// Sets the mode, and gives a file that root has made to the owner of the file that it replaces, or else to the user who called
+/// sudo, who could not remove it otherwise. A file that cannot be given away stays root's.
+fn give(file: &OwnedFd, replaced: &Replaced) -> io::Result<()> {
+    set_mode(file, replaced.mode)?;
+    let invoking = || user::invoking().map(|user| (user.uid, user.gid));
+    let owner = replaced.owner.or_else(invoking);
+    if let (true, Some((uid, gid))) = (rustix::process::geteuid().is_root(), owner) {
+        let _ = fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)));
     }
     Ok(())
 }
@@ -356,7 +401,8 @@ mod tests {
         names.only_named = true;
         let path = folder.join("out");
         let folder = fs::File::open(folder).unwrap().into();
-        names.allow(&path, folder, "out".into(), force, false).unwrap();
+        let existing = if force { Existing::Replace } else { Existing::Refuse };
+        names.allow(&path, folder, "out".into(), existing, false).unwrap();
         (names, path)
     }
 

@@ -7,7 +7,7 @@
 //! wirelap itself or, where it has given up the rights to do so, by its [`Steward`].
 
 use crate::failure::Failure;
-use crate::files::{Destination, OutputNames, resolve};
+use crate::files::{Destination, Existing, OutputNames, numbers, resolve};
 use crate::remedy;
 use crate::steward::{Steward, StewardRole};
 use std::collections::HashMap;
@@ -26,6 +26,8 @@ pub struct Outputs {
     force: bool,
     /// Devices and pipes by their path. They are opened once and written to directly.
     special: Arc<Mutex<HashMap<PathBuf, File>>>,
+    /// The numbers of the files of rings that are continued, by the path of the ring.
+    continued: Arc<Mutex<HashMap<PathBuf, Vec<u64>>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -41,7 +43,7 @@ impl Outputs {
             Some(steward) => Creator::Steward(steward),
             None => Creator::ThisProcess(Arc::default()),
         };
-        Outputs { creator, force, special: Arc::default() }
+        Outputs { creator, force, special: Arc::default(), continued: Arc::default() }
     }
 
     /// Creates the files of these paths through a new steward; without one if all paths are `-` (stdout).
@@ -76,7 +78,8 @@ impl Outputs {
     /// # Errors
     /// The path cannot be written, or a file is there already and `force` is not set.
     pub fn allow(&self, path: &Path, numbered: bool) -> Result<(), Failure> {
-        self.allow_if(path, numbered, self.force)
+        let existing = if self.force { Existing::Replace } else { Existing::Refuse };
+        self.allow_if(path, numbered, existing)
     }
 
     /// As [`Outputs::allow`], for a file that may be there already: the one that is continued.
@@ -84,7 +87,15 @@ impl Outputs {
     /// # Errors
     /// The path cannot be written.
     pub fn allow_continued(&self, path: &Path, numbered: bool) -> Result<(), Failure> {
-        self.allow_if(path, numbered, true)
+        self.allow_if(path, numbered, Existing::Replace)
+    }
+
+    /// As [`Outputs::allow`] for numbered files, some of which may be there: they stay, and new ones get higher numbers.
+    ///
+    /// # Errors
+    /// The path cannot be written, or its folder cannot be read.
+    pub fn allow_further(&self, path: &Path) -> Result<(), Failure> {
+        self.allow_if(path, true, Existing::Continue)
     }
 
     /// Allows a name in a folder that is held open, under a path that stands for it from now on. A file of this name is replaced.
@@ -93,12 +104,16 @@ impl Outputs {
     /// The folder cannot be written.
     pub fn allow_in(&self, path: &Path, folder: OwnedFd, name: OsString) -> io::Result<()> {
         match &self.creator {
-            Creator::ThisProcess(names) => lock(names).allow(path, folder, name, true, false),
-            Creator::Steward(steward) => steward.allow(path, folder.as_fd(), name, (true, false)),
+            Creator::ThisProcess(names) => {
+                lock(names).allow(path, folder, name, Existing::Replace, false)
+            }
+            Creator::Steward(steward) => {
+                steward.allow(path, folder.as_fd(), name, (Existing::Replace, false))
+            }
         }
     }
 
-    fn allow_if(&self, path: &Path, numbered: bool, force: bool) -> Result<(), Failure> {
+    fn allow_if(&self, path: &Path, numbered: bool, existing: Existing) -> Result<(), Failure> {
         if path == Path::new("-") {
             return Ok(());
         }
@@ -122,15 +137,23 @@ impl Outputs {
                 self.special().insert(path.to_owned(), file);
                 Ok(())
             }
-            Destination::File { folder, name } => match &self.creator {
-                Creator::ThisProcess(names) => {
-                    lock(names).allow(path, folder, name, force, numbered)
+            Destination::File { folder, name } => {
+                if existing == Existing::Continue {
+                    let numbers = numbers(&folder, &name).map_err(failed)?;
+                    let mut continued =
+                        self.continued.lock().unwrap_or_else(PoisonError::into_inner);
+                    continued.insert(path.to_owned(), numbers);
                 }
-                Creator::Steward(steward) => {
-                    steward.allow(path, folder.as_fd(), name, (force, numbered))
+                match &self.creator {
+                    Creator::ThisProcess(names) => {
+                        lock(names).allow(path, folder, name, existing, numbered)
+                    }
+                    Creator::Steward(steward) => {
+                        steward.allow(path, folder.as_fd(), name, (existing, numbered))
+                    }
                 }
+                .map_err(failed)
             }
-            .map_err(failed),
         }
     }
 
@@ -194,6 +217,11 @@ impl Outputs {
 }
 
 impl Store for Outputs {
+    fn continued(&self, path: &Path) -> Vec<u64> {
+        let continued = self.continued.lock().unwrap_or_else(PoisonError::into_inner);
+        continued.get(path).cloned().unwrap_or_default()
+    }
+
     fn create(&mut self, path: &Path) -> io::Result<File> {
         Outputs::create(self, path)
     }

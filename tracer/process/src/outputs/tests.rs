@@ -93,3 +93,23 @@ fn what_a_killed_one_left_behind_is_removed_and_what_is_in_use_is_not() {
     assert!(!at(".wirelap-7-1-0.tmp").exists());
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
 }
+
+#[test]
+fn a_ring_that_is_continued_replaces_nothing_and_knows_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.pcapng");
+    for name in ["a-00009.pcapng", "a-00002.pcapng", "a-2.pcapng", "b-00007.pcapng", "a.pcapng"] {
+        fs::write(folder.path().join(name), "there").unwrap();
+    }
+    let mut outputs = Outputs::new(false, None);
+    outputs.allow_further(&path).unwrap();
+    assert_eq!(outputs.continued(&path), [2, 9]);
+    assert_eq!(outputs.continued(&folder.path().join("b.pcapng")), [0; 0]);
+    let at = |number| wirelap_recording::numbered(&path, number);
+    let refused = Store::create(&mut outputs, &at(9)).unwrap_err();
+    assert_eq!(refused.kind(), io::ErrorKind::AlreadyExists);
+    Store::create(&mut outputs, &at(10)).unwrap();
+    assert_eq!(fs::read_to_string(at(9)).unwrap(), "there");
+    Store::remove(&mut outputs, &at(2));
+    assert!(!at(2).exists() && at(9).exists());
+}

@@ -54,35 +54,54 @@ pub fn is_shortage(error: Errno) -> bool {
     matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM)
 }
 
+/// What keeps a process with all capabilities from using them on the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Barrier {
+    /// It is in a user namespace.
+    UserNamespace,
+    /// The kernel's lockdown.
+    Lockdown,
+    /// A filter of system calls.
+    Seccomp,
+}
+
+/// The first of these that there is.
+pub fn barrier() -> Option<Barrier> {
+    let read = |path| fs::read_to_string(path).unwrap_or_default();
+    if !is_initial_namespace(&read("/proc/self/uid_map")) {
+        return Some(Barrier::UserNamespace);
+    }
+    if read("/sys/kernel/security/lockdown").contains("[confidentiality]") {
+        return Some(Barrier::Lockdown);
+    }
+    let filtered = |line: &str| line.starts_with("Seccomp:") && line.trim_end().ends_with('2');
+    read("/proc/self/status").lines().any(filtered).then_some(Barrier::Seccomp)
+}
+
 /// Why an operation that needs root's rights was refused, with the remedy.
 fn forbidden() -> Option<String> {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mapped = fs::read_to_string("/proc/self/uid_map").unwrap_or_default();
-    let lockdown = fs::read_to_string("/sys/kernel/security/lockdown").unwrap_or_default();
-    if !is_initial_namespace(&mapped) {
-        return Some(
-            "this process is in a user namespace, whose root has no rights on the machine: run it outside (in a \
-             container: with --privileged and without user namespaces)"
-                .into(),
-        );
-    }
+    let barrier = barrier();
     let missing = missing_to_attach();
-    if !missing.is_empty() {
+    if !missing.is_empty() && barrier != Some(Barrier::UserNamespace) {
         let missing = missing.join(", ");
         return Some(format!(
             "this process lacks {missing}: run it as root with all capabilities (`sudo wirelap …`)"
         ));
     }
-    if lockdown.contains("[confidentiality]") {
-        return Some(
-            "the kernel forbids it (lockdown=confidentiality): boot without this option".into(),
-        );
-    }
-    status.lines().any(|line| line.starts_with("Seccomp:") && line.trim_end().ends_with('2')).then(|| {
-        "a seccomp filter forbids system calls to this process: run it outside of the container or service that \
-         has set the filter"
-            .into()
-    })
+    let text = match barrier? {
+        Barrier::UserNamespace => {
+            "this process is in a user namespace, whose root has no rights on the machine: run it outside (in a \
+             container: with --privileged and without user namespaces)"
+        }
+        Barrier::Lockdown => {
+            "the kernel forbids it (lockdown=confidentiality): boot without this option"
+        }
+        Barrier::Seccomp => {
+            "a seccomp filter forbids system calls to this process: run it outside of the container or service that \
+             has set the filter"
+        }
+    };
+    Some(text.into())
 }
 
 /// Whether this is the map of the initial user namespace, which maps all ids to themselves (`user_namespaces(7)`).

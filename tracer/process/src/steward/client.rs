@@ -3,6 +3,7 @@
 use super::role::{STEWARD_ARGUMENT, StewardRole};
 use super::wire::{self, StewardReply, StewardRequest};
 use crate::failure::Failure;
+use crate::files::Existing;
 use crate::remedy;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use std::ffi::OsString;
@@ -103,16 +104,16 @@ impl Steward {
     /// Allows a name in a folder to be written.
     ///
     /// # Errors
-    /// A file has the name and `force` is not set, or the folder cannot be written.
+    /// A file has the name and is to be refused, or the folder cannot be written.
     pub fn allow(
         &self,
         path: &Path,
         folder: BorrowedFd<'_>,
         name: OsString,
-        (force, numbered): (bool, bool),
+        (existing, numbered): (Existing, bool),
     ) -> io::Result<()> {
         let path = path.as_os_str().to_owned();
-        self.ask(&StewardRequest::Allow { path, name, force, numbered }, &[folder]).map(drop)
+        self.ask(&StewardRequest::Allow { path, name, existing, numbered }, &[folder]).map(drop)
     }
 
     /// Creates a file under its final name.

@@ -98,9 +98,9 @@ impl Serving {
                 let status = self.reap(pid).ok_or(io::ErrorKind::NotFound)?;
                 Ok((StewardReply::Ended { status }, Vec::new()))
             }
-            StewardRequest::Allow { path, name, force, numbered } => {
+            StewardRequest::Allow { path, name, existing, numbered } => {
                 let folder = files.pop().ok_or(io::ErrorKind::InvalidInput)?;
-                done(self.names.allow(Path::new(&path), folder, name, force, numbered))
+                done(self.names.allow(Path::new(&path), folder, name, existing, numbered))
             }
             StewardRequest::Seal => {
                 self.is_sealed = true;

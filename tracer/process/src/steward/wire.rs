@@ -1,6 +1,7 @@
 //! The messages between wirelap and its steward: one packet of JSON for the request and one for the reply, each with open
 //! files as ancillary data.
 
+use crate::files::Existing;
 use rustix::cmsg_space;
 use rustix::io::Errno;
 use rustix::net::{
@@ -33,7 +34,7 @@ pub enum StewardRequest {
     /// Kill what is left of a workload and its children, and wait for it.
     Reap { pid: u32 },
     /// Allow a name in a folder to be written. The request carries the folder.
-    Allow { path: OsString, name: OsString, force: bool, numbered: bool },
+    Allow { path: OsString, name: OsString, existing: Existing, numbered: bool },
     /// Refuse `Allow` and `Prepare` from now on.
     Seal,
     /// Create a file under its final name. The reply carries the file.

@@ -45,6 +45,11 @@ pub trait Store: Debug + Send {
 
     /// Removes a file that was created, if it is still there.
     fn remove(&mut self, path: &Path);
+
+    /// The numbers of the files that are there of a ring that is continued, in ascending order.
+    fn continued(&self, _path: &Path) -> Vec<u64> {
+        Vec::new()
+    }
 }
 
 /// Creates files that their owner alone can read. A file that is there already is replaced.
@@ -71,7 +76,9 @@ pub struct Files {
     /// Bytes of complete blocks in the file that is being written.
     len: u64,
     number: u64,
-    /// The files that are there now, the oldest first.
+    /// Files that were there before, the oldest first.
+    older: VecDeque<PathBuf>,
+    /// The files that were written and are there now, the oldest first.
     pub kept: VecDeque<PathBuf>,
     /// Bytes of all files.
     pub bytes: u64,
@@ -95,13 +102,15 @@ impl Files {
         path: &Path,
         rotation: Rotation,
     ) -> Result<Files, WriteFailed> {
+        let older = if rotation.is_on() { store.continued(path) } else { Vec::new() };
         let mut files = Files {
             path: path.to_owned(),
             store,
             rotation,
             sink: Sink::Stdout,
             len: 0,
-            number: 0,
+            number: older.last().copied().unwrap_or(0),
+            older: older.iter().map(|&number| numbered(path, number)).collect(),
             kept: VecDeque::new(),
             bytes: 0,
             failed: None,
@@ -138,14 +147,15 @@ impl Files {
         self.len = 0;
         self.kept.push_back(path);
         let most = self.rotation.files.filter(|_| self.rotation.is_on());
-        while most.is_some_and(|most| self.kept.len() > most.max(1)) {
-            if let Some(old) = self.kept.pop_front() {
+        let there = |files: &Files| files.older.len().saturating_add(files.kept.len());
+        while most.is_some_and(|most| there(self) > most.max(1)) {
+            if let Some(old) = self.older.pop_front().or_else(|| self.kept.pop_front()) {
                 self.store.remove(&old);
             }
         }
     }
 
-    /// Removes all files.
+    /// Removes all files that were written.
     pub fn discard(&mut self) {
         for path in self.kept.drain(..) {
             self.store.remove(&path);

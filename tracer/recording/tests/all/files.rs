@@ -9,7 +9,9 @@ use wirelap_events::{
     Body, Comm, Cpu, Event, Nanos, NetNs, PacketHook, Socket, SocketId, SocketOrigin, TaskId,
     Transport,
 };
-use wirelap_recording::{Limits, Note, Recorder, Rotation, Settings, open, uncompressed};
+use wirelap_recording::{
+    Limits, Note, Recorder, Rotation, Settings, Store, numbered, open, uncompressed,
+};
 
 const WHOLE: Settings = Settings { shown: wirelap_recording::Shown::Once, payload: true };
 
@@ -72,6 +74,52 @@ fn each_file_of_a_ring_can_be_read_alone_and_all_of_them_as_one() {
     let first = times[0];
     assert!(first > 1_000);
     assert_eq!(times, (first..=last).collect::<Vec<_>>());
+}
+
+/// Files of an earlier start.
+#[derive(Debug)]
+struct Continued(Vec<u64>);
+
+impl Store for Continued {
+    fn create(&mut self, path: &Path) -> std::io::Result<fs::File> {
+        fs::File::create_new(path)
+    }
+
+    fn remove(&mut self, path: &Path) {
+        fs::remove_file(path).unwrap();
+    }
+
+    fn continued(&self, _: &Path) -> Vec<u64> {
+        self.0.clone()
+    }
+}
+
+#[test]
+fn a_ring_goes_on_after_the_files_of_an_earlier_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ring.pcapng");
+    let begin = |files| {
+        for number in [3, 4, 7] {
+            fs::write(numbered(&path, number), "earlier").unwrap();
+        }
+        let rotation = Rotation { bytes: Some(1 << 20), time: None, files: Some(files) };
+        let store = Box::new(Continued(vec![3, 4, 7]));
+        Recorder::create_in(store, &path, encoder(WHOLE), rotation).unwrap()
+    };
+    let there = || {
+        let names = fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().path());
+        let mut names: Vec<_> = names.collect();
+        names.sort();
+        names
+    };
+    let at = |numbers: &[u64]| numbers.iter().map(|&n| numbered(&path, n)).collect::<Vec<_>>();
+    let written = begin(3).close().unwrap();
+    assert_eq!(written.files, at(&[8]));
+    assert_eq!(there(), at(&[4, 7, 8]));
+    fs::remove_file(numbered(&path, 8)).unwrap();
+    // What could not begin takes nothing with it but its own file.
+    begin(9).discard();
+    assert_eq!(there(), at(&[3, 4, 7]));
 }
 
 /// Whatever ended the program's work: an error on the way to the end, a panic.

@@ -1,5 +1,7 @@
 //! Examines which observations this machine allows, with and without root.
 
+mod lack;
+
 use crate::hooks::{
     AttachPoint, ChosenHook, KernelObservation, OBSERVATIONS, ProbeProgram, RefusedHook,
 };
@@ -7,8 +9,9 @@ use crate::object::Symbols;
 use crate::{Config, attach, kernel};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
+pub use lack::Lacking;
 use std::fs;
-use wirelap_process::rights::missing_to_attach;
+use wirelap_process::rights::{FOR_CGROUPS, may_use_cgroups, missing_to_attach};
 
 /// The result of examining this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,14 +22,18 @@ pub struct Doctor {
     pub architecture: String,
     /// Whether the kernel has BTF type information, without which nothing can be attached.
     pub has_btf: bool,
-    /// The capabilities for attaching that this process lacks.
+    /// The capabilities for attaching that this process lacks. Without the last one of the three, only some hooks are missing.
     pub missing_capabilities: Vec<&'static str>,
+    /// Whether probes can be attached, as far as that is known: they were, or nothing but capabilities is missing.
+    pub can_attach: bool,
     /// The clock behind `CLOCK_MONOTONIC` (`tsc`, `kvm-clock`, …); `None` if it is not known.
     pub clock_source: Option<String>,
     /// Each observation with its hook: the one that was attached, or the one that the kernel has by its BTF.
     pub observations: Vec<ChosenHook>,
     /// Why attaching failed, with the remedy; `None` if it succeeded.
     pub refused: Option<String>,
+    /// What is lacking, each once, with what is lost until it is mended.
+    pub lacking: Vec<Lacking>,
 }
 
 /// Examines this machine. With the capabilities for attaching, all hooks are attached for a moment, which is the only certain
@@ -38,11 +45,16 @@ pub fn examine() -> Doctor {
         Ok(attached) => (attached.hooks, None),
         Err(error) => (expect_all(btf.as_ref()), Some(error.to_string())),
     };
+    let missing_capabilities = missing_to_attach();
+    let can_attach = refused.is_none();
+    let lacking = lack::find(&observations, btf.as_ref(), &missing_capabilities, refused.is_some());
+    let for_cgroups = (!may_use_cgroups()).then_some(FOR_CGROUPS);
     Doctor {
         kernel: uname.release().to_string_lossy().into_owned(),
         architecture: uname.machine().to_string_lossy().into_owned(),
         has_btf: btf.is_some(),
-        missing_capabilities: missing_to_attach(),
+        missing_capabilities: missing_capabilities.into_iter().chain(for_cgroups).collect(),
+        can_attach,
         clock_source: fs::read_to_string(
             "/sys/devices/system/clocksource/clocksource0/current_clocksource",
         )
@@ -50,6 +62,7 @@ pub fn examine() -> Doctor {
         .map(|name| name.trim().to_owned()),
         observations,
         refused,
+        lacking,
     }
 }
 
@@ -121,6 +134,8 @@ mod tests {
     fn examining_needs_no_privileges_and_names_every_observation() {
         let doctor = examine();
         assert!(doctor.observations.len() >= OBSERVATIONS.len());
+        let root = missing_to_attach().is_empty();
+        assert!(root || doctor.lacking.iter().any(|one| one.name.starts_with("CAP_BPF")));
         for observation in &doctor.observations {
             assert!(observation.hook.is_some() || !observation.refused.is_empty());
             assert!(!observation.remedy.is_empty() && !observation.without.is_empty());

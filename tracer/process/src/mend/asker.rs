@@ -1,0 +1,28 @@
+//! Who asks what is lacking.
+
+use std::path::Path;
+
+/// Who asks: on it depends which command helps.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asker {
+    /// It is root, and lacks capabilities nevertheless (a container).
+    pub is_root: bool,
+    /// setcap(8) is installed.
+    pub has_setcap: bool,
+    /// The path of wirelap's own program.
+    pub program: String,
+}
+
+impl Asker {
+    /// This process.
+    pub fn here() -> Asker {
+        let folders = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
+        let has = |folder: &&str| Path::new(folder).join("setcap").exists();
+        let program = std::env::current_exe().unwrap_or_else(|_| "wirelap".into());
+        Asker {
+            is_root: rustix::process::geteuid().is_root(),
+            has_setcap: folders.iter().any(has),
+            program: program.display().to_string(),
+        }
+    }
+}

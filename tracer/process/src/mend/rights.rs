@@ -1,0 +1,47 @@
+//! The commands that give a process what it lacks.
+
+use super::asker::Asker;
+use super::distribution::{Distribution, Family};
+
+/// The capabilities that tracing needs, as setcap(8) takes them.
+pub const FILE_CAPABILITIES: &str = "cap_bpf,cap_perfmon,cap_net_admin=ep";
+
+/// What lets this process attach. Whoever is root already is in a container or a service that has taken capabilities away.
+pub fn attach(asker: &Asker) -> String {
+    if asker.is_root {
+        "docker run --cap-add=BPF --cap-add=PERFMON --cap-add=NET_ADMIN --pid=host --network=host … (podman: the same options)".into()
+    } else {
+        format!("sudo {} live", asker.program)
+    }
+}
+
+/// What lets it raise a thread's priority.
+pub fn real_time(distribution: &Distribution, asker: &Asker) -> String {
+    if asker.is_root {
+        return "docker run --ulimit=rtprio=1 … (podman: the same option; systemd: LimitRTPRIO=1)"
+            .into();
+    }
+    let capabilities = FILE_CAPABILITIES.replace('=', ",cap_sys_nice=");
+    set(&capabilities, distribution, asker)
+}
+
+/// Gives the program capabilities, and installs what does that where it is missing.
+pub fn set(capabilities: &str, distribution: &Distribution, asker: &Asker) -> String {
+    let setcap = format!("sudo setcap {capabilities} {}", asker.program);
+    let install = match distribution.family {
+        _ if asker.has_setcap => return setcap,
+        Family::Debian | Family::Ubuntu | Family::RaspberryPiOs => "sudo apt install libcap2-bin",
+        Family::Fedora => "sudo dnf install libcap",
+        Family::Arch => "sudo pacman -S libcap",
+        Family::Yocto => return yocto_capabilities(capabilities),
+        Family::Other => return setcap,
+    };
+    format!("{install} && {setcap}")
+}
+
+/// Where the image is built: the recipe that installs the program sets them.
+fn yocto_capabilities(capabilities: &str) -> String {
+    format!(
+        "echo 'IMAGE_INSTALL:append = \" libcap-bin\"' >> conf/local.conf (then, on the device: setcap {capabilities} FILE)"
+    )
+}
