@@ -4,10 +4,11 @@ use crate::hooks::{
     AttachPoint, ChosenHook, KernelObservation, OBSERVATIONS, ProbeProgram, RefusedHook,
 };
 use crate::object::Symbols;
-use crate::{Config, attach, kernel};
+use crate::{Config, attach, btf, kernel, packets};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
 use std::fs;
+use std::path::{Path, PathBuf};
 use wirelap_process::rights::missing_to_attach;
 
 /// The result of examining this machine.
@@ -17,8 +18,10 @@ pub struct Doctor {
     pub kernel: String,
     /// The architecture, as `uname -m` shows it.
     pub architecture: String,
-    /// Whether the kernel has BTF type information, without which nothing can be attached.
-    pub has_btf: bool,
+    /// The file with the kernel's BTF type information, without which nothing can be attached; `None` if there is none.
+    pub btf: Option<PathBuf>,
+    /// Why packets alone cannot be captured either; `None` if they can.
+    pub no_packets: Option<String>,
     /// The capabilities for attaching that this process lacks.
     pub missing_capabilities: Vec<&'static str>,
     /// The clock behind `CLOCK_MONOTONIC` (`tsc`, `kvm-clock`, …); `None` if it is not known.
@@ -31,17 +34,22 @@ pub struct Doctor {
 
 /// Examines this machine. With the capabilities for attaching, all hooks are attached for a moment, which is the only certain
 /// check; without them, the hooks are looked up in the kernel's BTF.
-pub fn examine() -> Doctor {
+/// `btf` is the file with the kernel's types; `None` to find them.
+pub fn examine(btf: Option<&Path>) -> Doctor {
     let uname = rustix::system::uname();
-    let btf = Btf::from_sys_fs().ok();
-    let (observations, refused) = match attach::attach(&trial()) {
+    let types = btf::find(btf).ok();
+    let trial = Config { btf: btf.map(Path::to_owned), ..trial() };
+    let (observations, refused) = match attach::attach(&trial) {
         Ok(attached) => (attached.hooks, None),
-        Err(error) => (expect_all(btf.as_ref()), Some(error.to_string())),
+        Err(error) => {
+            (expect_all(types.as_ref().map(|types| &types.btf)), Some(error.to_string()))
+        }
     };
     Doctor {
         kernel: uname.release().to_string_lossy().into_owned(),
         architecture: uname.machine().to_string_lossy().into_owned(),
-        has_btf: btf.is_some(),
+        btf: types.map(|types| types.source),
+        no_packets: packets::check().err().map(|error| error.to_string()),
         missing_capabilities: missing_to_attach(),
         clock_source: fs::read_to_string(
             "/sys/devices/system/clocksource/clocksource0/current_clocksource",
@@ -119,7 +127,7 @@ mod tests {
 
     #[test]
     fn examining_needs_no_privileges_and_names_every_observation() {
-        let doctor = examine();
+        let doctor = examine(None);
         assert!(doctor.observations.len() >= OBSERVATIONS.len());
         for observation in &doctor.observations {
             assert!(observation.hook.is_some() || !observation.refused.is_empty());

@@ -1,8 +1,9 @@
 //! `wirelap doctor`: shows what can be observed on this machine, and the remedies for what cannot.
 
 use clap::Args;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use wirelap_capture::ChosenHook;
+use wirelap_capture::{ChosenHook, btf};
 use wirelap_capture::doctor::{self, Doctor};
 use wirelap_process::Failure;
 use wirelap_process::output;
@@ -15,6 +16,10 @@ pub struct DoctorArgs {
     /// Print JSON (schema wirelap/doctor/1) in place of the table
     #[arg(long)]
     pub json: bool,
+
+    /// The file with the kernel's types [default: as for `live`]
+    #[arg(long, value_name = "FILE")]
+    pub btf: Option<PathBuf>,
 }
 
 /// The capabilities that attaching needs.
@@ -25,15 +30,15 @@ const CAPABILITIES: [&str; 3] = ["CAP_BPF", "CAP_PERFMON", "CAP_NET_ADMIN"];
 /// # Errors
 /// Stdout cannot be written.
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
-    rights::confine_tracer();
-    let doctor = doctor::examine();
+    rights::confine_packet_tracer(false);
+    let doctor = doctor::examine(args.btf.as_deref());
     let report = report(&doctor);
     if args.json {
         output::json_to_stdout(&report)?;
     } else {
         output::print(&doctor_table::render(&report))?;
     }
-    Ok(if doctor.has_btf { ExitCode::SUCCESS } else { ExitCode::from(3) })
+    Ok(if doctor.btf.is_some() { ExitCode::SUCCESS } else { ExitCode::from(3) })
 }
 
 /// How the hooks were found: attached for a moment if this process has the rights, otherwise looked up in the kernel's
@@ -50,10 +55,18 @@ fn how_checked(doctor: &Doctor) -> String {
 
 fn report(doctor: &Doctor) -> DoctorReport {
     let mut notes = vec![how_checked(doctor)];
-    if !doctor.has_btf {
+    if let Some(file) = doctor.btf.as_ref().filter(|file| *file != Path::new(btf::OWN)) {
+        notes.push(format!(
+            "the types are from {} and not from the kernel: they tell where its fields are. The kernel itself must have been built with types \
+             all the same (CONFIG_DEBUG_INFO_BTF=y), because it checks every probe by them",
+            file.display()
+        ));
+    }
+    if doctor.btf.is_none() {
         notes.insert(
             0,
-            "without BTF nothing can be attached: boot a kernel with CONFIG_DEBUG_INFO_BTF=y"
+            "without BTF no probe can be attached: boot a kernel with CONFIG_DEBUG_INFO_BTF=y, or, if only /sys/kernel/btf is missing, name the \
+             vmlinux of this kernel (--btf)"
                 .into(),
         );
     }
@@ -62,14 +75,16 @@ fn report(doctor: &Doctor) -> DoctorReport {
         schema: wirelap_report::doctor::DOCTOR_SCHEMA.to_owned(),
         wirelap_version: env!("CARGO_PKG_VERSION").to_owned(),
         kernel: format!("{} {}", doctor.kernel, doctor.architecture),
-        btf: doctor.has_btf.then(|| "/sys/kernel/btf/vmlinux".to_owned()),
+        btf: doctor.btf.as_ref().map(|file| file.display().to_string()),
         clock_source: doctor.clock_source.clone(),
         clock: "CLOCK_MONOTONIC".to_owned(),
-        can_attach: doctor.has_btf && doctor.missing_capabilities.is_empty(),
+        can_attach: doctor.btf.is_some() && doctor.missing_capabilities.is_empty(),
         capabilities: CAPABILITIES
             .iter()
             .map(|name| Capability { name: (*name).to_owned(), held: held(name) })
             .collect(),
+        can_capture_packets: doctor.no_packets.is_none(),
+        no_packets: doctor.no_packets.clone(),
         observations: doctor.observations.iter().map(observation).collect(),
         notes,
     }
@@ -92,7 +107,7 @@ mod tests {
 
     #[test]
     fn without_rights_doctor_says_what_root_would_add() {
-        let doctor = Doctor { missing_capabilities: vec!["CAP_BPF"], ..doctor::examine() };
+        let doctor = Doctor { missing_capabilities: vec!["CAP_BPF"], ..doctor::examine(None) };
         let report = report(&doctor);
         assert!(!report.can_attach);
         assert!(report.notes.iter().any(|note| note.contains("as root")));

@@ -1,5 +1,6 @@
 //! The settings of a session.
 
+use crate::observer::SessionView;
 use wirelap_recording::{KeepLimits, Settings};
 
 /// Whether probes will be attached again after those of this session, which decides whether the rights are kept.
@@ -36,6 +37,8 @@ pub enum Muting {
 pub struct SessionSettings {
     /// What the probes capture.
     pub capture: wirelap_capture::Config,
+    /// Whether the events are those of the probes, or packets alone.
+    pub view: SessionView,
     /// What is kept of the newest events in memory; `None` if nothing is.
     pub keep: Option<KeepSettings>,
     /// The protocols that the user named, by port.

@@ -1,11 +1,13 @@
 //! The arguments of `wirelap live`.
 
-use crate::common::{BreakdownArgs, FilterArgs, TracedWorkloadArgs};
+use crate::common::{BreakdownArgs, FilterArgs, PacketArgs, TracedWorkloadArgs};
 use crate::quantity;
 use clap::Args;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use wirelap_correlate::Dimension;
+use wirelap_session::SessionView;
 
 /// The width of plain lines in columns.
 pub const WIDTH: u16 = 100;
@@ -14,6 +16,7 @@ const EXAMPLES: &str = "\
 Examples:
   sudo wirelap live                                  the programs that run on this machine
   sudo wirelap live --on mqtt,nats --rate 500        and wirelap's own workloads beside them
+  wirelap live --packets-only                        packets alone: needs only CAP_NET_RAW, and no BTF
   wirelap live --replay trace.pcapng                 a recording or capture, without root
   wirelap live --replay client.pcap server.pcap      both ends, captured on two hosts
 
@@ -33,6 +36,7 @@ pub struct LiveArgs {
         conflicts_with_all = [
             "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
             "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin", "keep", "keep_size",
+            "packets_only", "device", "btf",
         ]
     )]
     pub replay: Vec<PathBuf>,
@@ -68,7 +72,7 @@ pub struct LiveArgs {
     pub no_state: bool,
 
     /// Also run the workloads of these middlewares, all at the same time
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "packets_only")]
     pub on: Vec<String>,
 
     /// Messages a second of each workload that --on starts
@@ -82,6 +86,10 @@ pub struct LiveArgs {
     /// Which traffic is traced.
     #[command(flatten)]
     pub filter: FilterArgs,
+
+    /// Packets in place of probes.
+    #[command(flatten)]
+    pub packets: PacketArgs,
 
     /// Rows by topic, client and so on, as lines and in JSON.
     #[command(flatten)]
@@ -117,6 +125,15 @@ pub struct LiveArgs {
 }
 
 impl LiveArgs {
+    /// Where the events come from. What names processes or starts workloads needs probes.
+    pub fn view(&self) -> SessionView {
+        let is_of_process = |by: &Dimension| matches!(by, Dimension::Process | Dimension::Container);
+        let needs_probes = self.filter.needs_probes()
+            || !self.on.is_empty()
+            || self.breakdown.by.iter().any(is_of_process);
+        self.packets.view(needs_probes)
+    }
+
     /// Whether figures are shown on the screen, and not as lines.
     pub fn shows_screen(&self) -> bool {
         !self.plain

@@ -22,6 +22,7 @@ mod messages;
 mod mqtt;
 mod offline;
 mod one_side;
+mod packets;
 mod resume;
 mod rights;
 mod screen;

@@ -5,6 +5,13 @@ use crate::tls_keys::TlsCounts;
 /// What the user should know beside the figures of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SnapshotNote {
+    /// The events are packets alone, of this host and as they pass: neither sockets nor threads are seen.
+    PacketsOnly {
+        /// Later IP fragments, which have no ports and are in no figure.
+        fragments: u64,
+        /// Packets whose headers could not be read, which are in no figure.
+        cut: u64,
+    },
     /// Events of sockets that never came into view were left out.
     UnknownSockets {
         /// Those events.
