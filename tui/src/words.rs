@@ -297,6 +297,18 @@ mod tests {
     }
 
     #[test]
+    fn the_view_comes_first_and_losses_are_packets() {
+        let mut snapshot = Snapshot { at: Nanos(1), ..whole() };
+        snapshot.trust.packets_only = true;
+        assert_eq!(trust_parts(&snapshot)[0], ("packets only".to_owned(), false));
+        assert!(warnings(&snapshot).is_empty());
+        snapshot.trust.events_lost = vec![ProbeLoss { probe: Probe::Rx, count: 7 }];
+        assert!(warnings(&snapshot)[0].starts_with("Lost 7 packets"), "{:?}", warnings(&snapshot));
+        let idle = Snapshot { groups: Vec::new(), ..snapshot };
+        assert!(nothing_yet(&idle)[1].starts_with("No packet was captured"));
+    }
+
+    #[test]
     fn what_is_open_is_said_before_anything_else() {
         let mut snapshot = whole();
         snapshot.trust.coverage = 0.5;

@@ -62,7 +62,10 @@ pub fn find(file: Option<&Path>) -> Result<KernelTypes, AttachError> {
         Err(source) if source.kind() == ErrorKind::NotFound => {
             let release = rustix::system::uname().release().to_string_lossy().into_owned();
             let found = places(&release).into_iter().filter(|path| path.exists());
-            found.map(|path| of_file(&path)).find(Result::is_ok).unwrap_or(Err(AttachError::NoBtf { source }))
+            found
+                .map(|path| of_file(&path))
+                .find(Result::is_ok)
+                .unwrap_or(Err(AttachError::NoBtf { source }))
         }
         Err(source) => Err(AttachError::NoBtf { source }),
     }
@@ -108,7 +111,8 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
         return Err("it is neither BTF nor an ELF file: name a vmlinux, uncompressed, or a file like /sys/kernel/btf/vmlinux".into());
     }
     let cache = ReadCache::new(&file);
-    let elf = object::File::parse(&cache).map_err(|error| format!("its ELF headers cannot be read: {error}"))?;
+    let elf = object::File::parse(&cache)
+        .map_err(|error| format!("its ELF headers cannot be read: {error}"))?;
     if let (Ok(Some(id)), Some(running)) = (elf.build_id(), running_build_id())
         && id != running
     {
@@ -120,7 +124,8 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     if section.size() > MOST_BYTES {
         return Err("its section .BTF is too long to be one".into());
     }
-    let data = section.data().map_err(|error| format!("its section .BTF cannot be read: {error}"))?;
+    let data =
+        section.data().map_err(|error| format!("its section .BTF cannot be read: {error}"))?;
     Ok(data.to_vec())
 }
 
@@ -149,7 +154,8 @@ fn is_whole(bytes: &[u8]) -> bool {
     };
     let fits = || {
         let header = number(4)?;
-        let ends = [(8, 12), (16, 20)].map(|(offset, len)| Some(header + number(offset)? + number(len)?));
+        let ends =
+            [(8, 12), (16, 20)].map(|(offset, len)| Some(header + number(offset)? + number(len)?));
         let ends = [ends[0]?, ends[1]?];
         let len = bytes.len() as u64;
         Some(header >= HEADER as u64 && ends.iter().all(|end| *end <= len))
@@ -203,7 +209,10 @@ mod tests {
         assert!(error(file(b"\x7fELFxxxx").path()).contains("ELF headers"));
         let program = fs::read("/proc/self/exe").unwrap();
         let program = error(file(&program).path());
-        assert!(program.contains("another build") || program.contains("no section .BTF"), "{program}");
+        assert!(
+            program.contains("another build") || program.contains("no section .BTF"),
+            "{program}"
+        );
     }
 
     #[test]

@@ -41,9 +41,7 @@ pub fn examine(btf: Option<&Path>) -> Doctor {
     let trial = Config { btf: btf.map(Path::to_owned), ..trial() };
     let (observations, refused) = match attach::attach(&trial) {
         Ok(attached) => (attached.hooks, None),
-        Err(error) => {
-            (expect_all(types.as_ref().map(|types| &types.btf)), Some(error.to_string()))
-        }
+        Err(error) => (expect_all(types.as_ref().map(|types| &types.btf)), Some(error.to_string())),
     };
     Doctor {
         kernel: uname.release().to_string_lossy().into_owned(),

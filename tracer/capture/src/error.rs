@@ -200,6 +200,42 @@ mod tests {
     use crate::AttachError;
 
     #[test]
+    fn packets_are_left_where_the_kernel_allows_no_probes_and_not_where_it_lacks_room() {
+        let refused = |errno: i32| AttachError::Refused {
+            observation: "send",
+            source: io::Error::from_raw_os_error(errno),
+        };
+        let source = io::Error::from_raw_os_error(libc::ENOENT);
+        for error in [
+            AttachError::NoPrivileges { missing: "CAP_BPF".into() },
+            AttachError::NoBtf { source },
+            refused(libc::EPERM),
+        ] {
+            assert!(error.leaves_packets(), "{error}");
+        }
+        let path = PathBuf::from("a");
+        for error in [
+            refused(libc::ENOMEM),
+            refused(libc::EMFILE),
+            AttachError::NoMemory { ring_bytes: 1 },
+            AttachError::BtfFile { path, what: "it cannot be read".into() },
+        ] {
+            assert!(!error.leaves_packets(), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_without_types_is_named_where_a_file_had_them() {
+        let nothing = || AttachError::NothingAttached { observation: "send", reason: "no".into() };
+        let error = nothing().with_types_of(Some("/boot/vmlinux".into())).to_string();
+        assert!(
+            error.contains("/boot/vmlinux") && error.contains("CONFIG_DEBUG_INFO_BTF"),
+            "{error}"
+        );
+        assert!(matches!(nothing().with_types_of(None), AttachError::NothingAttached { .. }));
+    }
+
+    #[test]
     fn what_the_operating_system_said_is_found_among_the_causes() {
         let io_error = io::Error::from_raw_os_error(libc::EMFILE);
         let map = aya::maps::MapError::CreateError { name: "ring".into(), io_error };

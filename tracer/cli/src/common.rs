@@ -7,9 +7,9 @@ use wirelap_contract::{LinkReliability, LinkTransport, Topology, spec};
 use wirelap_correlate::{BreakdownQuery, Dimension, RowFigure};
 use wirelap_events::Pid;
 use wirelap_experiment::WorkloadOptions;
+use wirelap_process::rights;
 use wirelap_report::Breakdown;
 use wirelap_report::breakdown::LISTED;
-use wirelap_process::rights;
 use wirelap_session::{SessionView, ring_bytes};
 
 /// The folders of programs that users build themselves.

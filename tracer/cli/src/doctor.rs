@@ -3,8 +3,8 @@
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use wirelap_capture::{ChosenHook, btf};
 use wirelap_capture::doctor::{self, Doctor};
+use wirelap_capture::{ChosenHook, btf};
 use wirelap_process::Failure;
 use wirelap_process::output;
 use wirelap_process::rights;

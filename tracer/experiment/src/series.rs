@@ -19,7 +19,7 @@ use wirelap_contract::LinkTransport;
 use wirelap_events::Pid;
 use wirelap_process::{Failure, Outputs, Signals, rights};
 use wirelap_report::{Environment, Saturation};
-use wirelap_session::{SessionView, AttachLater, Muting, SessionSettings, ring_bytes};
+use wirelap_session::{AttachLater, Muting, SessionSettings, SessionView, ring_bytes};
 
 /// What a run needs.
 #[derive(Clone, Copy)]

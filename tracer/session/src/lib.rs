@@ -43,10 +43,9 @@ mod unix;
 mod windows;
 
 pub use commands::Commands;
-pub use observer::SessionView;
 pub use preflight::{preflight, preflight_of, ring_bytes};
 pub use sampling::Sampling;
 pub use schedule::TracingPhase;
-pub use settings::{AttachLater, KeepSettings, Muting, SessionSettings};
+pub use settings::{AttachLater, KeepSettings, Muting, SessionSettings, SessionView};
 pub use thread::Findings;
 pub use tracer::Tracer;

@@ -253,6 +253,7 @@ mod tests {
         let rotation = Rotation::default();
         let mut recorder =
             create(&outputs, &path, settings, rotation, &environment, &decode).unwrap();
+        note_packets_only(|note| recorder.standing_note(note));
         let label = Label {
             name: "mqtt".into(),
             broker: Some("mosquitto".into()),
@@ -282,6 +283,7 @@ mod tests {
             facts.extend(told.take(note));
         }
         assert!(recording.problems().is_empty());
+        assert!(told.packets_only && !RecordedNotes::default().packets_only);
         assert_eq!(
             facts,
             [

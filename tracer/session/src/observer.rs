@@ -1,6 +1,7 @@
 //! Where the events of a session come from: the probes, or packets alone.
 
 use crate::preflight::needs_root;
+use crate::settings::SessionView;
 use rustix::thread::CapabilitySet;
 use std::time::Duration;
 use wirelap_capture::packets::{LeftOut, PacketCapture, PacketConfig, PacketError};
@@ -8,21 +9,6 @@ use wirelap_capture::{AttachError, Capture, CaptureError, ChosenHook, Config, Pr
 use wirelap_correlate::{Snapshot, SnapshotNote};
 use wirelap_events::{Event, Nanos};
 use wirelap_process::Failure;
-
-/// Whether the events of a session are those of the probes, or packets alone.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum SessionView {
-    /// The probes.
-    #[default]
-    Probes,
-    /// The probes; packets alone where the kernel does not let probes be attached.
-    ProbesOrPackets,
-    /// Packets alone, of a device or of all.
-    Packets {
-        /// The device; `None` for all of this network namespace.
-        device: Option<String>,
-    },
-}
 
 /// Where events come from.
 pub enum Observer {
@@ -137,7 +123,8 @@ impl Observer {
 }
 
 fn open(config: &Config, device: Option<String>) -> Result<Observer, PacketError> {
-    let (ports, snap_bytes, ring_bytes) = (config.ports.clone(), config.snap_bytes, config.ring_bytes);
+    let (ports, snap_bytes, ring_bytes) =
+        (config.ports.clone(), config.snap_bytes, config.ring_bytes);
     let packets = PacketCapture::open(&PacketConfig { ports, device, snap_bytes, ring_bytes })?;
     Ok(Observer::Packets(Box::new(packets)))
 }

@@ -1,6 +1,6 @@
 //! Checks before a session is started.
 
-use crate::observer::SessionView;
+use crate::settings::SessionView;
 use wirelap_capture::packets::PacketError;
 use wirelap_process::{Failure, rights};
 

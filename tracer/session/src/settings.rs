@@ -1,6 +1,5 @@
 //! The settings of a session.
 
-use crate::observer::SessionView;
 use wirelap_recording::{KeepLimits, Settings};
 
 /// Whether probes will be attached again after those of this session, which decides whether the rights are kept.
@@ -11,6 +10,21 @@ pub enum AttachLater {
     Nothing,
     /// The probes of another session.
     AnotherSession,
+}
+
+/// Whether the events of a session are those of the probes, or packets alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SessionView {
+    /// The probes.
+    #[default]
+    Probes,
+    /// The probes; packets alone where the kernel does not let probes be attached.
+    ProbesOrPackets,
+    /// Packets alone, of a device or of all.
+    Packets {
+        /// The device; `None` for all of this network namespace.
+        device: Option<String>,
+    },
 }
 
 /// What is kept of the newest events in memory.

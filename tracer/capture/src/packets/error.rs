@@ -7,13 +7,19 @@ use wirelap_process::remedy::of_cause;
 #[derive(Debug, thiserror::Error)]
 pub enum PacketError {
     /// The process may not open packet sockets.
-    #[error("capturing packets needs CAP_NET_RAW: run wirelap with sudo, or give it this capability (setcap cap_net_raw=ep)")]
+    #[error(
+        "capturing packets needs CAP_NET_RAW: run wirelap with sudo, or give it this capability (setcap cap_net_raw=ep)"
+    )]
     NoPrivileges,
     /// The kernel has no packet sockets.
-    #[error("this kernel has no packet sockets: boot one with CONFIG_PACKET=y, or load the module af_packet")]
+    #[error(
+        "this kernel has no packet sockets: boot one with CONFIG_PACKET=y, or load the module af_packet"
+    )]
     NoPacketSockets,
     /// The kernel has no memory for the ring.
-    #[error("the kernel has not enough memory for a ring buffer of {0} bytes: choose a smaller one (--ring-size)")]
+    #[error(
+        "the kernel has not enough memory for a ring buffer of {0} bytes: choose a smaller one (--ring-size)"
+    )]
     NoMemory(u64),
     /// There is no such device.
     #[error("there is no network device {0} in this network namespace: `ip link` lists them")]

@@ -113,7 +113,9 @@ impl PacketSocket {
     fn status(&self, number: usize) -> Option<&AtomicU32> {
         let block = number.checked_mul(BLOCK_BYTES as usize).filter(|_| number < self.blocks)?;
         // SAFETY: the place is within the ring, which lives as long as `self`, and aligned: blocks are whole pages.
-        Some(unsafe { AtomicU32::from_ptr(self.ring.add(block.checked_add(STATUS)?).as_ptr().cast()) })
+        Some(unsafe {
+            AtomicU32::from_ptr(self.ring.add(block.checked_add(STATUS)?).as_ptr().cast())
+        })
     }
 
     /// Replaces the filter.
@@ -258,13 +260,7 @@ fn get(fd: BorrowedFd<'_>, level: i32, option: i32, value: &mut [u32]) -> io::Re
     let mut size = u32::try_from(size_of_val(value)).unwrap_or_default();
     // SAFETY: the kernel writes at most `size` bytes behind the pointer, which is of a value that lives longer than the call.
     let got = unsafe {
-        libc::getsockopt(
-            fd.as_raw_fd(),
-            level,
-            option,
-            value.as_mut_ptr().cast(),
-            &raw mut size,
-        )
+        libc::getsockopt(fd.as_raw_fd(), level, option, value.as_mut_ptr().cast(), &raw mut size)
     };
     if got < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

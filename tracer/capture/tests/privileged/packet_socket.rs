@@ -186,12 +186,16 @@ fn what_does_not_fit_into_the_ring_is_counted_exactly() {
 #[test]
 fn the_snap_length_cuts_payload_and_keeps_its_length() {
     in_own_netns(|_| {
-        let mut capture = PacketCapture::open(&PacketConfig { snap_bytes: 10, ..config() }).unwrap();
+        let mut capture =
+            PacketCapture::open(&PacketConfig { snap_bytes: 10, ..config() }).unwrap();
         let (sender, _receiver, to) = udp(V4);
         sender.send_to(&[5; 60_000], to).unwrap();
         let (seen, _) = take(&mut capture, 1);
         let sent = at(PacketHook::Xmit, &seen);
-        assert_eq!((sent[0].payload.as_slice(), sent[0].packet.payload_len), (&[5; 10][..], 60_000));
+        assert_eq!(
+            (sent[0].payload.as_slice(), sent[0].packet.payload_len),
+            (&[5; 10][..], 60_000)
+        );
     });
 }
 
@@ -212,7 +216,10 @@ fn other_namespace() -> (i32, mpsc::Sender<Work>) {
 }
 
 /// Does something on a thread, and waits for what it returns.
-fn on<T: Send + 'static>(there: &mpsc::Sender<Work>, work: impl FnOnce() -> T + Send + 'static) -> T {
+fn on<T: Send + 'static>(
+    there: &mpsc::Sender<Work>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> T {
     let (tell, told) = mpsc::channel();
     there.send(Box::new(move || tell.send(work()).unwrap())).unwrap();
     told.recv().unwrap()
@@ -249,8 +256,9 @@ fn a_tagged_datagram_is_one_on_both_devices_and_its_tag_counts() {
         }
         let links = |seen: &[Seen]| {
             let packets = seen.iter().map(|one| one.packet);
-            let mut links: Vec<_> =
-                packets.map(|packet| (packet.id.0, packet.link_header, packet.wire_bytes)).collect();
+            let mut links: Vec<_> = packets
+                .map(|packet| (packet.id.0, packet.link_header, packet.wire_bytes))
+                .collect();
             links.sort_unstable();
             links
         };

@@ -127,7 +127,8 @@ pub struct LiveArgs {
 impl LiveArgs {
     /// Where the events come from. What names processes or starts workloads needs probes.
     pub fn view(&self) -> SessionView {
-        let is_of_process = |by: &Dimension| matches!(by, Dimension::Process | Dimension::Container);
+        let is_of_process =
+            |by: &Dimension| matches!(by, Dimension::Process | Dimension::Container);
         let needs_probes = self.filter.needs_probes()
             || !self.on.is_empty()
             || self.breakdown.by.iter().any(is_of_process);

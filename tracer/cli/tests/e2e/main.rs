@@ -5,6 +5,7 @@
 mod agreement;
 mod apart;
 mod bench;
+mod btf;
 mod by_name;
 mod bytes;
 mod clients;

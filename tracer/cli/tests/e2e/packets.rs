@@ -68,13 +68,17 @@ fn counts(report: &Value) -> [u64; 3] {
 /// The view is said wherever figures are, and no stage is shown that packets do not show.
 fn assert_view(report: &Value) {
     let result = &report["results"][0];
-    assert_eq!((&result["trust"]["packets_only"], &result["view"]), (&true.into(), &"capture".into()));
+    assert_eq!(
+        (&result["trust"]["packets_only"], &result["view"]),
+        (&true.into(), &"capture".into())
+    );
     let segments = result["segments"].as_array().unwrap().iter();
     let names: Vec<&str> = segments.map(|row| row["segment"].as_str().unwrap()).collect();
     assert_eq!(names, ["wire", "broker_dwell", "wire"], "{result:#}");
     assert_eq!(result["processes"], Value::Array(Vec::new()));
     let notes = report["notes"].as_array().unwrap().iter();
-    let is_view = |note: &&Value| note.as_str().is_some_and(|note| note.starts_with("Packets only:"));
+    let is_view =
+        |note: &&Value| note.as_str().is_some_and(|note| note.starts_with("Packets only:"));
     assert_eq!(notes.filter(is_view).count(), 1, "{report:#}");
     let observed = report["hooks"].as_array().unwrap().iter();
     let observed: Vec<_> = observed.filter(|hook| !hook["hook"].is_null()).collect();
@@ -119,13 +123,23 @@ fn whoever_may_only_capture_packets_sees_the_messages_that_tcpdump_captured() {
 fn what_only_probes_show_is_not_replaced_by_packets() {
     let _alone = lock();
     let bench = Bench::new();
-    for words in ["live --plain --pid 1", "live --plain --by process", "live --plain --on tcp", "run latency --on tcp"] {
+    for words in [
+        "live --plain --pid 1",
+        "live --plain --by process",
+        "live --plain --on tcp",
+        "run latency --on tcp",
+    ] {
         let script = format!("exec {CAPTURES_ONLY} \"$0\" \"$@\"");
         let ended = bench.wirelap_by(&script, words).end(LONG);
         assert_eq!(ended.status, Some(3), "{words}: {}", ended.stderr);
         assert!(ended.stderr.contains("attaching probes needs root"), "{words}: {}", ended.stderr);
     }
-    for words in ["live --packets-only --pid 1", "live --packets-only --on tcp", "live --device lo", "record -o a --packets-only --tls"] {
+    for words in [
+        "live --packets-only --pid 1",
+        "live --packets-only --on tcp",
+        "live --device lo",
+        "record -o a --packets-only --tls",
+    ] {
         let ended = bench.wirelap(words).end(LONG);
         assert_eq!(ended.status, Some(2), "{words}: {}", ended.stderr);
     }
@@ -150,7 +164,10 @@ fn a_recording_of_packets_gives_the_sessions_result() {
     let report: Value = serde_json::from_str(&ended.stdout).unwrap();
     assert_eq!(counts(&report), [50, 100, 100]);
     let result = &report["results"][0];
-    assert_eq!((&result["trust"]["packets_only"], &result["view"]), (&true.into(), &"capture".into()));
+    assert_eq!(
+        (&result["trust"]["packets_only"], &result["view"]),
+        (&true.into(), &"capture".into())
+    );
     assert_eq!(result["trust"]["verdict"], "good", "{result:#}");
 }
 

@@ -52,9 +52,8 @@ fn packets_only(fragments: u64, cut: u64) -> String {
         (cut, "packets whose headers cannot be read"),
     ];
     let left_out = left_out.into_iter().filter(|(count, _)| *count > 0);
-    let left_out: String = left_out
-        .map(|(count, what)| format!(" Left out: {} {what}.", exact(count)))
-        .collect();
+    let left_out: String =
+        left_out.map(|(count, what)| format!(" Left out: {} {what}.", exact(count))).collect();
     format!(
         "Packets only: no sockets and no scheduler are seen, and when messages were sent and read is not known. The time of a message is \
          from its first packet to its last, over all legs; the time of a message that was seen once is 0. The dwell is the time between \
@@ -125,6 +124,15 @@ fn group_note(note: &GroupNote) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packets_alone_say_what_they_do_not_show_and_what_was_left_out() {
+        assert!(packets_only(0, 0).ends_with("on another host."));
+        let text = packets_only(1_200, 3);
+        assert!(text.starts_with("Packets only: no sockets and no scheduler are seen"), "{text}");
+        let end = "Left out: 1,200 later IP fragments, which have no ports. Left out: 3 packets whose headers cannot be read.";
+        assert!(text.ends_with(end), "{text}");
+    }
 
     #[test]
     fn what_came_of_keys_is_one_sentence() {

@@ -15,7 +15,8 @@ fn block(packets: &[&[u8]]) -> Vec<u8> {
         let next = if is_last { 0 } else { u32::try_from(out.len() - start).unwrap() };
         let len = u32::try_from(bytes.len()).unwrap();
         let frame = &mut out[start..];
-        let words = [(0, next), (4, 7), (8, 9), (12, len), (16, len + 100), (20, USER | VLAN_VALID)];
+        let words =
+            [(0, next), (4, 7), (8, 9), (12, len), (16, len + 100), (20, USER | VLAN_VALID)];
         for (at, word) in words {
             frame[at..at + 4].copy_from_slice(&u32::to_ne_bytes(word));
         }
