@@ -165,12 +165,13 @@ pub fn program(ports: &[u16], snap: u32) -> Vec<Instruction> {
         At(Accept),
         Do(LOAD_WORD, HARDWARE_TYPE),
         If(IS, LOOPBACK.into(), Loopback),
-        At(Whole),
-        Do(RETURN, snap.saturating_add(MAX_HEADERS).max(COPY_BYTES)),
+        GoTo(Whole),
         At(Loopback),
         Do(LOAD_WORD, PACKET_TYPE),
         If(IS, OUTGOING.into(), Whole),
         Do(RETURN, COPY_BYTES),
+        At(Whole),
+        Do(RETURN, snap.saturating_add(MAX_HEADERS).max(COPY_BYTES)),
         At(Drop),
         Do(RETURN, 0),
     ]);
@@ -197,10 +198,9 @@ fn assemble(lines: &[Line]) -> Vec<Instruction> {
     out
 }
 
-/// A jump from one instruction to another. Classic BPF jumps by a distance from the next instruction, and with wrapping arithmetic also
-/// back.
+/// A jump from one instruction to a later one: the kernel refuses programs that jump back.
 fn jump(from: usize, to: usize) -> Instruction {
-    let distance = to.wrapping_sub(from).wrapping_sub(1);
+    let distance = to.saturating_sub(from).saturating_sub(1);
     Instruction { code: JUMP, jt: 0, jf: 0, k: u32::try_from(distance).unwrap_or(u32::MAX) }
 }
 

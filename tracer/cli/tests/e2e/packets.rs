@@ -27,7 +27,7 @@ exit $status
 
 /// Fifty messages to two subscribers.
 const MESSAGES: &str = r#"
-subscribe() { mosquitto_sub -d -p 1883 -q 1 -t 'plant/#' -C 50 > "$FOLDER/sub$1" 2>&1; }
+subscribe() { stdbuf -oL mosquitto_sub -d -p 1883 -q 1 -t 'plant/#' -C 50 > "$FOLDER/sub$1" 2>&1; }
 subscribed() { grep -q 'Subscribed' "$FOLDER/sub$1"; }
 subscribe 1 & one=$!; subscribe 2 & two=$!
 until_true subscribed 1; until_true subscribed 2
