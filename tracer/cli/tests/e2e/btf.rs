@@ -9,7 +9,7 @@ use serde_json::Value;
 const HIDDEN: &str = r#"exec unshare --mount sh -ec '
 mount -t tmpfs none "$FILES"
 cp /sys/kernel/btf/vmlinux "$FILES/types"
-objcopy --remove-section .note.gnu.build-id --add-section .BTF="$FILES/types" "$(command -v true)" "$FILES/vmlinux"
+objcopy --remove-section .note.gnu.build-id --add-section .BTF="$FILES/types" /bin/true "$FILES/vmlinux"
 mount -t tmpfs none /sys/kernel/btf
 eval "$PLACE"
 exec "$0" "$@"' "$0" "$@""#;

@@ -28,7 +28,7 @@ exit $status
 /// Fifty messages to two subscribers.
 const MESSAGES: &str = r#"
 subscribe() { stdbuf -oL mosquitto_sub -d -p 1883 -q 1 -t 'plant/#' -C 50 > "$FOLDER/sub$1" 2>&1; }
-subscribed() { grep -q 'Subscribed' "$FOLDER/sub$1"; }
+subscribed() { grep -q 'Subscribed' "$FOLDER/sub$1" 2> /dev/null; }
 subscribe 1 & one=$!; subscribe 2 & two=$!
 until_true subscribed 1; until_true subscribed 2
 for i in $(seq 1 50); do echo "message number $i"; done | mosquitto_pub -p 1883 -q 1 -t plant/a -l
@@ -42,7 +42,7 @@ const CAPTURES_ONLY: &str = "setpriv --reuid=65534 --regid=65534 --clear-groups 
 fn stage(bench: &Bench, rights: &str, traffic: &str, words: &str) -> Call {
     let folder = bench.file("");
     fs::set_permissions(&folder, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
-    let script = "exec unshare --net bash -c \"$STAGE\" \"$0\" \"$@\"";
+    let script = "exec unshare --net --pid --fork --kill-child --mount-proc bash -c \"$STAGE\" \"$0\" \"$@\"";
     let mut call = bench.wirelap_by(script, words);
     call.set("STAGE", STAGE);
     call.set("RIGHTS", rights);
