@@ -6,7 +6,7 @@
 //! (`kernel/bpf/verifier.c`, `check_attach_btf_id()`).
 
 use crate::AttachError;
-use aya::Btf;
+use aya::{Btf, Endianness};
 use object::read::{Object, ObjectSection, ReadCache};
 use std::fs::{self, File};
 use std::io::{ErrorKind, Read, Seek};
@@ -135,7 +135,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<KernelTypes, AttachError> {
         let what = "its BTF is damaged or cut off: its header does not fit its length".to_owned();
         return Err(AttachError::BtfFile { path: source, what });
     }
-    let parsed = Btf::parse(bytes, Default::default());
+    let parsed = Btf::parse(bytes, Endianness::default());
     match parsed {
         Ok(btf) => Ok(KernelTypes { btf, source }),
         Err(error) if path == Path::new(OWN) => Err(AttachError::BadBtf(error)),

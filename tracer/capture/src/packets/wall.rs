@@ -30,7 +30,7 @@ impl Wall {
     }
 
     /// A time of the wall clock, in nanoseconds, on the monotonic clock.
-    pub fn monotonic(&self, wall: u64) -> Nanos {
+    pub fn monotonic(self, wall: u64) -> Nanos {
         Nanos(wall.saturating_add_signed(self.offset.saturating_neg()))
     }
 }

@@ -12,6 +12,9 @@ use wirelap_events::{Body, Nanos, Packet, PacketHook, PacketId, Probe, Transport
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// More datagrams than fit into the smallest ring.
+const SENT: u64 = 20_000;
+
 fn config() -> PacketConfig {
     PacketConfig { snap_bytes: 65_536, ring_bytes: 16 << 20, ..PacketConfig::default() }
 }
@@ -168,7 +171,6 @@ fn what_does_not_fit_into_the_ring_is_counted_exactly() {
         let mut capture = PacketCapture::open(&smallest).unwrap();
         let (sender, _receiver, to) = udp(V4);
         // Nobody reads meanwhile. Each is seen when sent and when received.
-        const SENT: u64 = 20_000;
         for _ in 0..SENT {
             sender.send_to(&[1; 200], to).unwrap();
         }

@@ -52,8 +52,9 @@ fn packets_only(fragments: u64, cut: u64) -> String {
         (cut, "packets whose headers cannot be read"),
     ];
     let left_out = left_out.into_iter().filter(|(count, _)| *count > 0);
-    let left_out: String =
+    let left_out: Vec<String> =
         left_out.map(|(count, what)| format!(" Left out: {} {what}.", exact(count))).collect();
+    let left_out = left_out.concat();
     format!(
         "Packets only: no sockets and no scheduler are seen, and when messages were sent and read is not known. The time of a message is \
          from its first packet to its last, over all legs; the time of a message that was seen once is 0. The dwell is the time between \
