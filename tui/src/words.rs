@@ -51,7 +51,11 @@ pub fn trust_parts(snapshot: &Snapshot) -> Vec<(String, bool)> {
         (matched, lost > 0 || trust.coverage < 1.0)
     };
     let unseen = trust.unseen_sent.packets.saturating_add(trust.unseen_received.packets);
-    let mut parts: Vec<(String, bool)> = spoiled(snapshot).into_iter().collect();
+    let mut parts: Vec<(String, bool)> = Vec::new();
+    if trust.packets_only {
+        parts.push(("packets only".into(), false));
+    }
+    parts.extend(spoiled(snapshot));
     parts.push(matched);
     if unseen > 0 {
         parts.push((format!("{} packets not captured", text::exact(unseen)), true));
@@ -185,6 +189,13 @@ fn lost(trust: &Trust) -> String {
         .filter(|loss| loss.count > 0)
         .map(|loss| format!("{} {}", loss.probe.name(), text::exact(loss.count)))
         .collect();
+    if trust.packets_only {
+        return format!(
+            "Lost {} packets because the ring buffer was full; the figures do not include them. A larger --ring-size loses fewer, and so do \
+             fewer packets (--ports, --device).",
+            text::exact(trust.lost())
+        );
+    }
     format!(
         "Lost {} events because the ring buffer was full ({}); the figures do not include them. A larger --ring-size loses fewer, and so do \
          fewer sockets (--ports, --pid).",
@@ -199,7 +210,14 @@ pub fn nothing_yet(snapshot: &Snapshot) -> Vec<String> {
         return vec!["Attaching to the kernel …".into()];
     }
     let events = snapshot.trust.events;
-    let seen = if events == 0 {
+    let seen = if snapshot.trust.packets_only && events > 0 {
+        format!(
+            "Packets are captured ({} so far), but no message of a known protocol was among them.",
+            text::exact(events)
+        )
+    } else if snapshot.trust.packets_only {
+        "No packet was captured: nothing sends, or --ports and --device exclude all traffic.".into()
+    } else if events == 0 {
         "No event has come from the kernel: nothing sends, or the filters exclude all traffic."
             .into()
     } else {
@@ -276,6 +294,18 @@ mod tests {
     fn a_whole_picture_has_no_warning() {
         assert!(warnings(&whole()).is_empty());
         assert!(trust_parts(&whole()).iter().all(|(_, warning)| !warning));
+    }
+
+    #[test]
+    fn the_view_comes_first_and_losses_are_packets() {
+        let mut snapshot = Snapshot { at: Nanos(1), ..whole() };
+        snapshot.trust.packets_only = true;
+        assert_eq!(trust_parts(&snapshot)[0], ("packets only".to_owned(), false));
+        assert!(warnings(&snapshot).is_empty());
+        snapshot.trust.events_lost = vec![ProbeLoss { probe: Probe::Rx, count: 7 }];
+        assert!(warnings(&snapshot)[0].starts_with("Lost 7 packets"), "{:?}", warnings(&snapshot));
+        let idle = Snapshot { groups: Vec::new(), ..snapshot };
+        assert!(nothing_yet(&idle)[1].starts_with("No packet was captured"));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use crate::hooks::{
 use crate::links::{Link, Links};
 use crate::object::{self, Symbols};
 use crate::tls::{self, TlsWatch};
-use crate::{AttachError, CaptureError, Config, filter, kernel};
+use crate::{AttachError, CaptureError, Config, btf, filter, kernel};
 use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use rustix::io::Errno;
@@ -70,9 +70,15 @@ pub(crate) struct Attached {
 
 pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     check(config)?;
-    let btf = read_btf()?;
-    let symbols = Symbols::find(&btf);
-    let mut ebpf = load(config, &btf, symbols)?;
+    let types = btf::find(config.btf.as_deref())?;
+    let outside = (!types.is_own()).then(|| types.source.clone());
+    attach_with(config, &types.btf).map_err(|error| error.with_types_of(outside))
+}
+
+/// Attaches each observation, with these types of the kernel.
+fn attach_with(config: &Config, btf: &Btf) -> Result<Attached, AttachError> {
+    let symbols = Symbols::find(btf);
+    let mut ebpf = load(config, btf, symbols)?;
     let mut links = Links::new();
     let mut hooks = Vec::with_capacity(OBSERVATIONS.len() + 1);
     let mut later = Vec::new();
@@ -80,7 +86,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
         let Some(when) = observation.attach_time(config) else { continue };
         let is_now = matches!(when, AttachTime::Always | AttachTime::Udp);
         let later = (!is_now).then_some((when, &mut later));
-        let chosen = choose(&mut ebpf, &mut links, &btf, observation, later)?;
+        let chosen = choose(&mut ebpf, &mut links, btf, observation, later)?;
         if observation.required && chosen.hook.is_none() {
             let reason = chosen.refused.into_iter().next_back().map(|r| r.reason);
             return Err(AttachError::NothingAttached {
@@ -94,7 +100,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     if symbols.payload_from_cgroup() {
         let hook = &PAYLOAD_FROM_CGROUP;
         if let Err(refused) =
-            load_hook(&mut ebpf, &btf, hook).and_then(|()| attach_hook(&mut ebpf, &mut links, hook))
+            load_hook(&mut ebpf, btf, hook).and_then(|()| attach_hook(&mut ebpf, &mut links, hook))
         {
             unload_hook(&mut ebpf, &mut links, hook);
             if let Some(source) = refused.fatal_error(false) {
@@ -106,7 +112,7 @@ pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     }
     let joins_payload = payload.hook == Some(PAYLOAD_FROM_CGROUP.name);
     hooks.push(payload);
-    hooks.push(kernel::quota_hook(&btf));
+    hooks.push(kernel::quota_hook(btf));
     let mut tls = None;
     if config.tls {
         let (hook, watch) = tls::attach(&mut ebpf);
@@ -126,13 +132,6 @@ fn check(config: &Config) -> Result<(), AttachError> {
         return Err(AttachError::BadRingSize(config.ring_bytes));
     }
     Ok(())
-}
-
-pub(crate) fn read_btf() -> Result<Btf, AttachError> {
-    if let Err(source) = File::open(kernel::BTF_PATH) {
-        return Err(AttachError::NoBtf { source });
-    }
-    Ok(Btf::from_sys_fs()?)
 }
 
 /// Connections that libraries of TLS may read from at the same time.

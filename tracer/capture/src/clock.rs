@@ -14,3 +14,16 @@ pub fn now() -> Nanos {
     let own = part(time.tv_sec).saturating_mul(1_000_000_000).saturating_add(part(time.tv_nsec));
     Nanos(own.saturating_sub_signed(ahead))
 }
+
+/// The difference from the monotonic clock to the wall clock in nanoseconds. The quickest of several readings is used, because
+/// this thread may lose the CPU between reading the two clocks.
+pub fn wall_offset() -> i64 {
+    let readings = (0..8).map(|_| {
+        let before = now();
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
+        let took = now() - before;
+        let wall = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
+        (took, wall.saturating_sub_unsigned(before.0.saturating_add(took.0 / 2)))
+    });
+    readings.min_by_key(|&(took, _)| took).map_or(0, |(_, offset)| offset)
+}

@@ -25,6 +25,8 @@ pub struct Config {
     pub tls: bool,
     /// Whether to exclude the sockets of this process.
     pub exclude_self: bool,
+    /// The file with the kernel's types; `None` to find them.
+    pub btf: Option<PathBuf>,
 }
 
 /// When to attach the hooks that only UDP needs: at the exit of every send, and at the entry of every system call of the host.
@@ -59,6 +61,7 @@ impl Default for Config {
             detail: TraceDetail::Full,
             tls: false,
             exclude_self: true,
+            btf: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
-use wirelap_process::remedy::of_cause;
+use wirelap_process::remedy::{is_shortage, of_cause};
 
 /// Why the probes could not be attached.
 #[derive(Debug, thiserror::Error)]
@@ -17,8 +17,10 @@ pub enum AttachError {
     },
     /// The kernel's BTF type information cannot be opened.
     #[error(
-        "this kernel's BTF type information cannot be read (/sys/kernel/btf/vmlinux: {source}): {remedy}",
-        remedy = of_cause(source).unwrap_or("boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, as current distributions' kernels are".into())
+        "this kernel's BTF type information cannot be read (/sys/kernel/btf/vmlinux: {source}; no vmlinux in /boot, /lib/modules or \
+         /usr/lib/debug has it): {remedy}",
+        remedy = of_cause(source).unwrap_or("boot a kernel built with CONFIG_DEBUG_INFO_BTF=y, as current distributions' kernels are, or \
+                                             name a file with the types of this kernel (--btf)".into())
     )]
     NoBtf {
         /// The error of opening it.
@@ -27,6 +29,25 @@ pub enum AttachError {
     /// The kernel's BTF type information cannot be parsed.
     #[error("the kernel's BTF type information cannot be parsed: {0}")]
     BadBtf(#[from] aya::BtfError),
+    /// A file with the kernel's types cannot be used.
+    #[error("the kernel's types cannot be taken from {}: {what}", path.display())]
+    BtfFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it, and what to do.
+        what: String,
+    },
+    /// The kernel refuses all probes whose types are from a file.
+    #[error(
+        "the kernel refuses the probes, whose types are from {}: a file tells where the kernel's fields are, but the kernel checks the \
+         probes by its own types, with which it must be built (CONFIG_DEBUG_INFO_BTF=y). Its answer: {reason}", path.display()
+    )]
+    OnlyOutside {
+        /// The file.
+        path: PathBuf,
+        /// The error of the kernel.
+        reason: String,
+    },
     /// The kernel has not enough memory for a map.
     #[error(
         "the kernel has not enough memory for the maps of the probes with a ring buffer of {ring_bytes} bytes: choose a smaller one (--ring-size), or raise the memory limits of this process (memory.max of its cgroup; before Linux 5.11, ulimit -l)"
@@ -72,6 +93,40 @@ pub enum AttachError {
     Capture(#[from] CaptureError),
 }
 
+impl AttachError {
+    /// The error, when the kernel's types were from a file outside of the kernel.
+    pub(crate) fn with_types_of(self, outside: Option<PathBuf>) -> AttachError {
+        match (outside, self) {
+            (Some(path), AttachError::NothingAttached { reason, .. }) => {
+                AttachError::OnlyOutside { path, reason }
+            }
+            (_, error) => error,
+        }
+    }
+
+    /// Whether packets can be captured all the same: it is the kernel that does not let probes be attached, and not the user's settings or
+    /// an exhausted resource.
+    pub fn leaves_packets(&self) -> bool {
+        let is_shortage = |error: Option<&io::Error>| {
+            error.and_then(rustix::io::Errno::from_io_error).is_some_and(is_shortage)
+        };
+        match self {
+            AttachError::NoPrivileges { .. }
+            | AttachError::NoBtf { .. }
+            | AttachError::BadBtf(_)
+            | AttachError::OnlyOutside { .. }
+            | AttachError::NothingAttached { .. } => true,
+            AttachError::Load(error) => !is_shortage(find_io(&**error)),
+            AttachError::Refused { source, .. } => !is_shortage(Some(source)),
+            AttachError::BtfFile { .. }
+            | AttachError::NoMemory { .. }
+            | AttachError::BadRingSize(_)
+            | AttachError::BadCgroup { .. }
+            | AttachError::Capture(_) => false,
+        }
+    }
+}
+
 /// An error while capturing.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
@@ -100,6 +155,9 @@ pub enum CaptureError {
     /// Detached probes cannot be attached again.
     #[error("the probes cannot be attached again: {0}")]
     Attach(String),
+    /// The packet socket cannot go on.
+    #[error(transparent)]
+    Packets(#[from] crate::packets::PacketError),
     /// There is no process with the id of the filter.
     #[error("there is no process {0} to trace")]
     NoProcess(u32),
@@ -140,6 +198,42 @@ fn advice(error: Option<&io::Error>) -> String {
 mod tests {
     use super::*;
     use crate::AttachError;
+
+    #[test]
+    fn packets_are_left_where_the_kernel_allows_no_probes_and_not_where_it_lacks_room() {
+        let refused = |errno: i32| AttachError::Refused {
+            observation: "send",
+            source: io::Error::from_raw_os_error(errno),
+        };
+        let source = io::Error::from_raw_os_error(libc::ENOENT);
+        for error in [
+            AttachError::NoPrivileges { missing: "CAP_BPF".into() },
+            AttachError::NoBtf { source },
+            refused(libc::EPERM),
+        ] {
+            assert!(error.leaves_packets(), "{error}");
+        }
+        let path = PathBuf::from("a");
+        for error in [
+            refused(libc::ENOMEM),
+            refused(libc::EMFILE),
+            AttachError::NoMemory { ring_bytes: 1 },
+            AttachError::BtfFile { path, what: "it cannot be read".into() },
+        ] {
+            assert!(!error.leaves_packets(), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_without_types_is_named_where_a_file_had_them() {
+        let nothing = || AttachError::NothingAttached { observation: "send", reason: "no".into() };
+        let error = nothing().with_types_of(Some("/boot/vmlinux".into())).to_string();
+        assert!(
+            error.contains("/boot/vmlinux") && error.contains("CONFIG_DEBUG_INFO_BTF"),
+            "{error}"
+        );
+        assert!(matches!(nothing().with_types_of(None), AttachError::NothingAttached { .. }));
+    }
 
     #[test]
     fn what_the_operating_system_said_is_found_among_the_causes() {

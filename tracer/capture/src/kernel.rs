@@ -6,9 +6,6 @@ use aya_obj::btf::BtfKind;
 use rustix::thread::CapabilitySet;
 use std::fs;
 
-/// The file with the kernel's BTF type information.
-pub(crate) const BTF_PATH: &str = "/sys/kernel/btf/vmlinux";
-
 /// The hook that observes used-up CPU quotas. A kernel with quotas has the function that walks down from the cgroup without
 /// quota (`kernel/sched/fair.c`).
 pub(crate) fn quota_hook(btf: &Btf) -> ChosenHook {

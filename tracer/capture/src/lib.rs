@@ -5,11 +5,13 @@
 //! | [`config`] | what to trace |
 //! | [`hooks`] | the observations, and the hooks for each |
 //! | `attach` | loads the object and attaches each observation with its best hook |
+//! | [`btf`] | the kernel's types, from the kernel or from a file |
 //! | `object` | prepares the object for this kernel |
 //! | `percpu` | finds the offsets of the kernel's per-CPU variables |
 //! | [`capture`] | the ring buffer, counters, windows, changes of the filter |
 //! | [`decode`] | makes an [`Event`](wirelap_events::Event) of a record |
 //! | `tls` | attaches to the libraries that encrypt |
+//! | [`packets`] | packets without probes, by a packet socket |
 //! | `links` | keep programs attached |
 //! | `stash` | keeps payload that comes in a record of its own |
 //! | `filter` | process trees and cgroups |
@@ -18,6 +20,7 @@
 //! | [`doctor`] | examines which observations this machine allows |
 
 mod attach;
+pub mod btf;
 pub mod capture;
 pub mod clock;
 pub mod config;
@@ -29,6 +32,7 @@ pub mod hooks;
 mod kernel;
 mod links;
 mod object;
+pub mod packets;
 mod percpu;
 mod stash;
 mod tls;

@@ -9,9 +9,10 @@ use wirelap_correlate::{BreakdownQuery, Dimension, RowFigure};
 use wirelap_events::Pid;
 use wirelap_experiment::WorkloadOptions;
 use wirelap_process::output;
+use wirelap_process::rights;
 use wirelap_report::Breakdown;
 use wirelap_report::breakdown::LISTED;
-use wirelap_session::ring_bytes;
+use wirelap_session::{SessionView, ring_bytes};
 
 /// Says which observations are not made because this process has not the right to them.
 pub fn say_what_rights_lack(chosen: &[ChosenHook]) {
@@ -128,6 +129,11 @@ pub struct TracerArgs {
     /// with less than 4 GiB of memory, of which it takes a 64th
     #[arg(long, value_name = "BYTES", value_parser = quantity::bytes_u32)]
     pub ring_size: Option<u32>,
+
+    /// The file with the kernel's types: BTF, or a vmlinux with a section .BTF [default: /sys/kernel/btf/vmlinux, or the kernel's
+    /// vmlinux in /boot, /lib/modules or /usr/lib/debug]. The kernel itself must have been built with types all the same
+    #[arg(long, value_name = "FILE")]
+    pub btf: Option<PathBuf>,
 }
 
 /// Which traffic is traced, and which protocols the user knows.
@@ -161,6 +167,11 @@ impl FilterArgs {
         !(self.ports.is_empty() && self.pids.is_empty() && self.cgroup.is_none())
     }
 
+    /// Whether the filter is of processes, which packets do not tell, or of what programs encrypt.
+    pub fn needs_probes(&self) -> bool {
+        !self.pids.is_empty() || self.cgroup.is_some() || self.tls
+    }
+
     /// What the probes capture with this filter and these options of the tracer.
     pub fn capture_config(&self, tracer: &TracerArgs) -> wirelap_capture::Config {
         wirelap_capture::Config {
@@ -170,7 +181,42 @@ impl FilterArgs {
             tls: self.tls,
             snap_bytes: tracer.snap.min(65_536),
             ring_bytes: ring_bytes(tracer.ring_size),
+            btf: tracer.btf.clone(),
             ..wirelap_capture::Config::default()
+        }
+    }
+}
+
+/// Packets in place of probes.
+#[derive(Clone, Debug, Default, Args)]
+pub struct PacketArgs {
+    /// Show packets alone, without probes: messages, bytes, and times from packet to packet, but no sockets and no scheduler; when
+    /// messages were sent and read is not known. Needs only `CAP_NET_RAW`, and no BTF. Without this option, packets alone are shown
+    /// if the kernel lets no probes be attached
+    #[arg(long, conflicts_with_all = ["pids", "cgroup", "tls"])]
+    pub packets_only: bool,
+
+    /// With --packets-only: the network device to capture on [default: all]
+    #[arg(long, value_name = "NAME", requires = "packets_only")]
+    pub device: Option<String>,
+}
+
+impl PacketArgs {
+    /// Where the events come from. What only probes can do is asked of probes.
+    pub fn view(&self, needs_probes: bool) -> SessionView {
+        match (self.packets_only, needs_probes) {
+            (true, _) => SessionView::Packets { device: self.device.clone() },
+            (false, true) => SessionView::Probes,
+            (false, false) => SessionView::ProbesOrPackets,
+        }
+    }
+
+    /// Gives up the rights that are not needed for a view.
+    pub fn confine(view: &SessionView) {
+        match view {
+            SessionView::Probes => rights::confine_tracer(),
+            SessionView::ProbesOrPackets => rights::confine_packet_tracer(false),
+            SessionView::Packets { .. } => rights::confine_packet_tracer(true),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! `wirelap doctor`: shows what can be observed on this machine, and the remedies for what cannot.
 
 use clap::Args;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use wirelap_capture::ChosenHook;
 use wirelap_capture::doctor::{self, Doctor, Lacking};
+use wirelap_capture::{ChosenHook, btf};
 use wirelap_process::Failure;
 use wirelap_process::mend::{Asker, Distribution, LackKind, set_capabilities};
 use wirelap_process::output;
@@ -16,6 +17,10 @@ pub struct DoctorArgs {
     /// Print JSON (schema wirelap/doctor/1) in place of the table
     #[arg(long)]
     pub json: bool,
+
+    /// The file with the kernel's types [default: as for `live`]
+    #[arg(long, value_name = "FILE")]
+    pub btf: Option<PathBuf>,
 }
 
 /// The capabilities that attaching needs.
@@ -29,15 +34,16 @@ const CAPABILITIES: [&str; 3] = ["CAP_BPF", "CAP_PERFMON", FOR_CGROUPS];
 pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     // A right that is given up first is not one that is lacking.
     let has_tls = rights::may_attach_to_programs();
-    rights::confine_tracer();
-    let doctor = doctor::examine();
+    rights::confine_packet_tracer(false);
+    let doctor = doctor::examine(args.btf.as_deref());
     let report = report(&doctor, has_tls, &Distribution::here(), &Asker::here());
     if args.json {
         output::json_to_stdout(&report)?;
     } else {
         output::print(&doctor_table::render(&report))?;
     }
-    let cannot = !doctor.can_attach && (doctor.missing_capabilities.is_empty() || !doctor.has_btf);
+    let cannot =
+        !doctor.can_attach && (doctor.missing_capabilities.is_empty() || doctor.btf.is_none());
     Ok(if cannot { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
 
@@ -60,8 +66,20 @@ fn report(
     asker: &Asker,
 ) -> DoctorReport {
     let mut notes = vec![how_checked(doctor)];
-    if !doctor.has_btf {
-        notes.insert(0, "without BTF nothing can be attached".into());
+    if let Some(file) = doctor.btf.as_ref().filter(|file| *file != Path::new(btf::OWN)) {
+        notes.push(format!(
+            "the types are from {} and not from the kernel: they tell where its fields are. The kernel itself must have been built with types \
+             all the same (CONFIG_DEBUG_INFO_BTF=y), because it checks every probe by them",
+            file.display()
+        ));
+    }
+    if doctor.btf.is_none() {
+        notes.insert(
+            0,
+            "without BTF no probe can be attached: boot a kernel with CONFIG_DEBUG_INFO_BTF=y, or, if only /sys/kernel/btf is missing, name the \
+             vmlinux of this kernel (--btf)"
+                .into(),
+        );
     }
     if !doctor.missing_capabilities.is_empty() && !asker.is_root {
         notes.push(format!(
@@ -75,7 +93,7 @@ fn report(
         schema: wirelap_report::doctor::DOCTOR_SCHEMA.to_owned(),
         wirelap_version: env!("CARGO_PKG_VERSION").to_owned(),
         kernel: format!("{} {}", doctor.kernel, doctor.architecture),
-        btf: doctor.has_btf.then(|| "/sys/kernel/btf/vmlinux".to_owned()),
+        btf: doctor.btf.as_ref().map(|file| file.display().to_string()),
         distribution: Some(distribution.name.clone()).filter(|name| !name.is_empty()),
         clock_source: doctor.clock_source.clone(),
         clock: "CLOCK_MONOTONIC".to_owned(),
@@ -84,6 +102,8 @@ fn report(
             .iter()
             .map(|name| Capability { name: (*name).to_owned(), held: held(name) })
             .collect(),
+        can_capture_packets: doctor.no_packets.is_none(),
+        no_packets: doctor.no_packets.clone(),
         observations: doctor.observations.iter().map(observation).collect(),
         missing: missing.map(|one| missing_thing(one, distribution, asker)).collect(),
         notes,
@@ -143,7 +163,7 @@ mod tests {
             can_attach: false,
             refused: Some("attaching probes needs root".into()),
             lacking,
-            ..doctor::examine()
+            ..doctor::examine(None)
         };
         report(&doctor, false, &debian(), &asker())
     }
@@ -165,7 +185,7 @@ mod tests {
     #[test]
     fn what_is_missing_has_a_command_of_the_distribution() {
         let doctor = Doctor {
-            has_btf: false,
+            btf: None,
             missing_capabilities: Vec::new(),
             can_attach: false,
             refused: Some("no BTF".into()),
@@ -174,7 +194,7 @@ mod tests {
                 name: Lack::Btf.name().into(),
                 lost: vec!["nothing can be traced"],
             }],
-            ..doctor::examine()
+            ..doctor::examine(None)
         };
         let report = report(&doctor, true, &debian(), &asker());
         assert_eq!(report.missing.len(), 1);

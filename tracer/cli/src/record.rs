@@ -3,7 +3,7 @@
 mod flight;
 mod service;
 
-use crate::common::{FilterArgs, TracerArgs, say_what_rights_lack};
+use crate::common::{FilterArgs, PacketArgs, TracerArgs, say_what_rights_lack};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use flight::{FlightArgs, FlightRecorder};
@@ -25,8 +25,8 @@ use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{Environment, RunReport, table};
 use wirelap_session::environment;
 use wirelap_session::notes;
-use wirelap_session::preflight;
-use wirelap_session::{AttachLater, Findings, Muting, SessionSettings, Tracer};
+use wirelap_session::preflight_of;
+use wirelap_session::{AttachLater, Findings, Muting, SessionSettings, SessionView, Tracer};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -35,6 +35,7 @@ Examples:
   sudo wirelap record -o ring.pcapng --rotate-size 100M --files 10
   sudo wirelap record -o ring.pcapng --rotate-size 100M --files 10 --continue     after the files of earlier starts
   sudo wirelap record -o - --payload | tshark -r -
+  wirelap record -o trace.pcapng --payload --packets-only        packets alone: needs only CAP_NET_RAW
   sudo wirelap record -o flight.pcapng --payload --keep 60s --dump-when 'p99>10ms for 5s' --dump-when loss
 
 Without --payload, no payload is written. The report is made while recording and written at the end of the file, where
@@ -80,6 +81,10 @@ pub struct RecordArgs {
     /// Which traffic is traced.
     #[command(flatten)]
     pub filter: FilterArgs,
+
+    /// Packets in place of probes.
+    #[command(flatten)]
+    pub packets: PacketArgs,
 
     /// At which places Wireshark shows a packet; the file contains all of them
     #[arg(long, value_enum, value_name = "WHERE", default_value = "once")]
@@ -139,11 +144,12 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         outputs.allow(&args.output, rotates)?;
     }
     outputs.seal()?;
-    preflight()?;
+    let view = view(args);
+    preflight_of(&view)?;
     if args.filter.tls {
         rights::confine_tls_tracer();
     } else {
-        rights::confine_tracer();
+        PacketArgs::confine(&view);
     }
     let signals = catch_signals()?;
     let environment = environment::describe(0);
@@ -157,6 +163,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         &args.filter.decode,
     )?;
     let tracer = Tracer::start(&tracing(args), (|_| {}) as Discard, Some(recorder))?;
+    say_instead(&tracer);
     let hooks = tracer.hooks();
     let journal = Journal::here();
     if !journal.is_of_service() {
@@ -191,8 +198,9 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::of(std::iter::once(&stem), false)?;
     outputs.allow(&stem, true)?;
     outputs.seal()?;
-    preflight()?;
-    rights::confine_tracer();
+    let view = view(args);
+    preflight_of(&view)?;
+    PacketArgs::confine(&view);
     let signals = catch_signals()?;
     let asked = signals::on_request().map_err(|error| Failure::Machine(error.to_string()))?;
     let environment: Environment = environment::describe(0);
@@ -203,6 +211,7 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
         ..tracing(args)
     };
     let tracer = Tracer::start(&settings, collector, None)?;
+    say_instead(&tracer);
     let hooks = tracer.hooks();
     let names = (outputs, stem);
     let journal = Journal::here();
@@ -256,9 +265,22 @@ fn rotation(args: &RecordArgs) -> Result<Rotation, Failure> {
     })
 }
 
+/// Where the events come from.
+fn view(args: &RecordArgs) -> SessionView {
+    args.packets.view(args.filter.needs_probes())
+}
+
+/// Says why packets alone are recorded, if the probes were wanted.
+fn say_instead<S: wirelap_correlate::DeliverySink + Send + 'static>(tracer: &Tracer<S>) {
+    if let Some(instead) = tracer.instead() {
+        output::say(&format!("{instead}\n"));
+    }
+}
+
 fn tracing(args: &RecordArgs) -> SessionSettings {
     SessionSettings {
         capture: args.filter.capture_config(&args.tracer),
+        view: view(args),
         keep: None,
         muting: Muting::Nothing,
         decode: args.filter.decode.clone(),

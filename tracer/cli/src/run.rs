@@ -272,6 +272,7 @@ fn request(args: &RunArgs) -> Result<Request, Failure> {
         workloads: WorkloadOptions::from(&args.traced.workload),
         snap_bytes: args.traced.tracer.snap,
         ring_bytes: args.traced.tracer.ring_size,
+        btf: args.traced.tracer.btf.clone(),
         ..Request::default()
     };
     let ab = <[String; 2]>::try_from(args.ab.clone()).ok().or_else(|| settings.ab.clone());

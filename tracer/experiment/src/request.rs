@@ -117,6 +117,8 @@ pub struct Request {
     pub snap_bytes: u32,
     /// The size of the ring buffer in bytes; `None` for the size that suits this host.
     pub ring_bytes: Option<u32>,
+    /// The file with the kernel's types; `None` to find them.
+    pub btf: Option<PathBuf>,
     /// The two variants to compare in place of this request.
     pub ab: Option<Box<Comparison>>,
 }

@@ -19,7 +19,7 @@ use wirelap_contract::LinkTransport;
 use wirelap_events::Pid;
 use wirelap_process::{Failure, Outputs, Signals, rights};
 use wirelap_report::{Environment, Saturation};
-use wirelap_session::{AttachLater, Muting, SessionSettings, ring_bytes};
+use wirelap_session::{AttachLater, Muting, SessionSettings, SessionView, ring_bytes};
 
 /// What a run needs.
 #[derive(Clone, Copy)]
@@ -310,12 +310,14 @@ fn settings(request: &Request, trial: &Trial, later: AttachLater) -> SessionSett
             pids: vec![Pid(std::process::id())],
             snap_bytes: request.snap_bytes.min(65_536),
             ring_bytes: ring_bytes(request.ring_bytes),
+            btf: request.btf.clone(),
             datagrams: match trial.transport() {
                 Some(LinkTransport::Udp) => Datagrams::Always,
                 Some(LinkTransport::Tcp) | None => Datagrams::Never,
             },
             ..wirelap_capture::Config::default()
         },
+        view: SessionView::Probes,
         keep: None,
         muting: Muting::Nothing,
         decode: Vec::new(),

@@ -77,6 +77,18 @@ pub fn confine_tracer() {
     let _ = forbid_changes();
 }
 
+/// As [`confine_tracer`], for a tracer that captures packets if it cannot attach probes; with `packets_only`, it does not attach any.
+pub fn confine_packet_tracer(packets_only: bool) {
+    let attach = if packets_only { CapabilitySet::empty() } else { ATTACH };
+    confine_with(attach | CapabilitySet::NET_RAW | CapabilitySet::SYS_NICE, READER_PRIORITY);
+    let _ = forbid_changes();
+}
+
+/// Whether this thread may open packet sockets.
+pub fn may_capture_packets() -> bool {
+    capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::NET_RAW))
+}
+
 /// The capabilities that attaching to the libraries of other programs needs besides, also while tracing goes on: for uprobes
 /// (`kernel/events/core.c` `perf_uprobe_event_init()`), and to read what programs have mapped.
 pub const ATTACH_TO_PROGRAMS: CapabilitySet =

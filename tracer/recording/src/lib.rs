@@ -40,11 +40,12 @@ mod wire;
 mod write;
 
 pub use message::{MessageLeg, MessageSink};
+pub use packet::Unreadable;
 pub use pcapng::Section;
 pub use pcapng::custom::{ENTERPRISE, MESSAGE_TAG, TAG};
 pub use read::{
-    BlockOrEntry, Counts, NotACapture, Problem, Problems, Recording, open, open_through,
-    uncompressed,
+    BlockOrEntry, Counts, LivePacket, NotACapture, Problem, Problems, Recording, open,
+    open_through, uncompressed,
 };
 pub use record::{Entry, Note};
 pub use write::{

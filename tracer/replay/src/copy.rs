@@ -84,6 +84,11 @@ impl AnnotatedCopy {
         Ok(())
     }
 
+    /// The recording is of packets alone.
+    pub fn packets_only(&mut self) {
+        self.annotator.packets_only = true;
+    }
+
     fn recorder(&self, section: &Section) -> Result<CopyWriter, WriteFailed> {
         let settings = Settings { payload: true, ..Settings::default() };
         let encoder = Encoder::new(section.clone(), settings, Box::new(|_, _| None));

@@ -2,8 +2,8 @@
 
 use crate::follower::Follower;
 use crate::replay::Replay;
-use wirelap_correlate::{Config, Correlator, DeliverySink, Snapshot};
-use wirelap_events::{Delivery, Nanos, Segment};
+use wirelap_correlate::{Config, Correlator, DeliverySink, Group, Snapshot};
+use wirelap_events::{Delivery, Nanos};
 use wirelap_process::Failure;
 use wirelap_session::notes::NotedFact;
 
@@ -43,19 +43,14 @@ impl<F: Follower> Replay<F> {
     pub(crate) fn offer_snapshot(&mut self, at: Nanos) {
         if self.follower.wants_snapshot(at) {
             let snapshot = self.correlator().snapshot(at);
-            let snapshot = self.for_follower(snapshot);
+            let snapshot = Replay::<F>::for_follower(snapshot);
             self.follower.snapshot(snapshot);
         }
     }
 
-    /// A snapshot without what packets alone do not show.
-    pub(crate) fn for_follower(&self, mut snapshot: Snapshot) -> Snapshot {
-        for group in &mut snapshot.groups {
-            group.check_verdicts();
-            if self.packets_only {
-                group.segments.retain(|one| one.segment != Segment::InKernel);
-            }
-        }
+    /// A snapshot whose verdicts were held against the processes.
+    pub(crate) fn for_follower(mut snapshot: Snapshot) -> Snapshot {
+        snapshot.groups.iter_mut().for_each(Group::check_verdicts);
         snapshot
     }
 

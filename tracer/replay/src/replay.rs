@@ -221,15 +221,16 @@ impl<F: Follower> Replay<F> {
             None => self.with(|correlator, out| correlator.finish(out))?,
         }
         let snapshot = self.correlator().snapshot(end);
-        self.follower.snapshot(self.for_follower(snapshot.clone()));
+        self.follower.snapshot(Replay::<F>::for_follower(snapshot.clone()));
         let recorded = std::mem::take(&mut self.recorded);
-        let cut = recorded.cut;
+        let (cut, is_own) = (recorded.cut, recorded.packets_only);
         let mut report = report(&snapshot, recorded, &self.other_reports);
         report.partial |= self.is_damaged;
         report.notes.append(&mut self.notes);
         report.notes.extend(self.observed.missing());
         if self.packets_only {
-            report.notes.extend(self.observed.cut());
+            // What a recording of wirelap leaves out of a packet was captured with another sighting of it.
+            report.notes.extend(self.observed.cut().filter(|_| !is_own));
             packets_only(&mut report, !self.clocks.is_empty());
         }
         for result in &mut report.results {
@@ -285,6 +286,11 @@ impl<F: Follower> Replay<F> {
                     && (first || !matches!(fact, NotedFact::Label(_)))
                 {
                     self.tell(fact);
+                }
+                // It is said at the beginning of a file.
+                if self.recorded.packets_only && self.correlator.is_none() {
+                    self.packets_only = true;
+                    self.copy.iter_mut().for_each(AnnotatedCopy::packets_only);
                 }
             }
         }

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use wirelap_correlate::Snapshot;
-use wirelap_events::Segment;
 use wirelap_recording::Counts;
 use wirelap_report::from_snapshot::run_report;
-use wirelap_report::{Process, RunReport, RunResult, View};
+use wirelap_report::{Process, RunReport, RunResult};
 use wirelap_session::environment;
 use wirelap_session::notes::RecordedNotes;
 
@@ -64,13 +63,8 @@ fn add_usage(report: &mut RunReport, recorded: &[RunResult], host: Option<u8>) {
 const NO_PAYLOAD: &str = "The file has no payload, and its end is missing, where the results of the recorded session \
                           would be: messages cannot be found in it.";
 
-/// Removes from a report what packets alone do not show, and adds a note.
+/// Adds a note on what packets alone show to a report.
 pub fn packets_only(report: &mut RunReport, is_of_several: bool) {
-    for result in &mut report.results {
-        result.view = result.view.map(|_| View::Capture);
-        // Without reads, this segment is only the time up to the last packet.
-        result.segments.retain(|row| row.segment != Segment::InKernel.name());
-    }
     report.notes.push(if is_of_several {
         "Only packets were captured: the time of a message is from its first packet to its last, over all legs; the \
          time of a message that was seen once is 0."

@@ -27,6 +27,12 @@ pub struct DoctorReport {
     pub can_attach: bool,
     /// The capabilities that attaching all probes needs. Without `CAP_NET_ADMIN` alone, some are missing.
     pub capabilities: Vec<Capability>,
+    /// Whether packets alone can be captured (`wirelap live --packets-only`), which needs no probes.
+    #[serde(default)]
+    pub can_capture_packets: bool,
+    /// Why they cannot, with the remedy; absent if they can.
+    #[serde(default)]
+    pub no_packets: Option<String>,
     /// One row for each observation.
     pub observations: Vec<Observation>,
     /// What is missing, worst first, each with the command that mends it on this distribution.

@@ -65,10 +65,22 @@ fn facts(report: &DoctorReport) -> String {
         ("BTF           ", report.btf.clone().unwrap_or_else(|| "none".into())),
         ("clock         ", format!("{} from {clock_source}", report.clock)),
         ("capabilities  ", capabilities.join(", ")),
+        ("packets only  ", packets_only(report)),
     ]
     .iter()
     .map(|(name, value)| hang(name, value))
     .collect()
+}
+
+/// Whether packets alone can be shown.
+fn packets_only(report: &DoctorReport) -> String {
+    match &report.no_packets {
+        Some(why) => format!("no: {why}"),
+        None if report.can_capture_packets => {
+            "yes: `wirelap live --packets-only` needs no probes".into()
+        }
+        None => "not examined".into(),
+    }
 }
 
 fn observations(report: &DoctorReport) -> String {

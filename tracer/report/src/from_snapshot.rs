@@ -70,7 +70,7 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
         messages: group.messages.into(),
         throughput: group.rate.into(),
         latency: Latency { one_way_ns: group.one_way.into(), ..Latency::default() },
-        view: View::of(group),
+        view: View::of(group).map(|view| if trust.packets_only { View::Capture } else { view }),
         partial_sight: group.partial.as_deref().map(Partial::from),
         segments: group.segments.iter().map(SegmentRow::from).collect(),
         sched_gap_ns: group.sched_gap.into(),
@@ -177,6 +177,7 @@ impl From<&SnapshotTrust> for Trust {
         }
         Trust {
             coverage: trust.coverage,
+            packets_only: trust.packets_only,
             events_lost,
             events: trust.events,
             uncaptured_bytes: trust.uncaptured_bytes,

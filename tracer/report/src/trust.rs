@@ -59,8 +59,8 @@ pub struct Trust {
     /// The clock offsets of all hosts but the first; empty for captures of one host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostClock>,
-    /// Whether the input had only packets that other programs captured: no system calls, no threads, and timestamps by the
-    /// capturing program.
+    /// Whether the figures are of packets alone (a capture of another program, or `live --packets-only`): no system calls, no threads, and
+    /// the timestamps of packets.
     #[serde(default)]
     pub packets_only: bool,
     /// How much of a message's way was observed.

@@ -202,6 +202,8 @@ fn doctor_without_root() {
             Capability { name: "CAP_BPF".into(), held: false },
             Capability { name: "CAP_PERFMON".into(), held: true },
         ],
+        can_capture_packets: false,
+        no_packets: Some("capturing packets needs CAP_NET_RAW".into()),
         observations: vec![
             observation("send", Some("tp_btf/sock_send_length")),
             observation("ready", None),

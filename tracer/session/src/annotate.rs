@@ -88,6 +88,11 @@ impl DeliverySink for AnnotatingSink<'_> {
 }
 
 impl Annotator {
+    /// An annotator of a session, or of packets alone.
+    pub fn of(packets_only: bool) -> Annotator {
+        Annotator { packets_only, ..Annotator::default() }
+    }
+
     /// Gives an event to the correlator. The caller has given it to the recorder before.
     pub fn event(
         &mut self,

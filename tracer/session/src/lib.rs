@@ -7,6 +7,7 @@
 //! | [`SessionSettings`] | what is traced and how |
 //! | [`Tracer`] | a running session |
 //! | [`Commands`] | commands to a running session |
+//! | `observer` | where events come from: the probes, or packets alone |
 //! | `thread` | its thread: events in, deliveries and snapshots out |
 //! | [`Sampling`], `windows`, `schedule` | when events are reported, and when the probes are attached |
 //! | [`notes`], `facts`, `place_notes` | what a recording contains in addition to events |
@@ -29,6 +30,7 @@ pub mod listening;
 pub mod machine;
 pub mod meter;
 pub mod notes;
+mod observer;
 mod place_notes;
 mod places;
 mod preflight;
@@ -41,9 +43,9 @@ mod unix;
 mod windows;
 
 pub use commands::Commands;
-pub use preflight::{preflight, ring_bytes};
+pub use preflight::{preflight, preflight_of, ring_bytes};
 pub use sampling::Sampling;
 pub use schedule::TracingPhase;
-pub use settings::{AttachLater, KeepSettings, Muting, SessionSettings};
+pub use settings::{AttachLater, KeepSettings, Muting, SessionSettings, SessionView};
 pub use thread::Findings;
 pub use tracer::Tracer;

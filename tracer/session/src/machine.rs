@@ -64,17 +64,9 @@ pub fn now() -> Nanos {
     wirelap_capture::clock::now()
 }
 
-/// The difference from the monotonic clock to the wall clock in nanoseconds. The quickest of several readings is used, because
-/// this thread may lose the CPU between reading the two clocks.
+/// The difference from the monotonic clock to the wall clock in nanoseconds.
 pub fn wall_offset() -> i64 {
-    let readings = (0..8).map(|_| {
-        let before = now();
-        let time = rustix::time::clock_gettime(rustix::time::ClockId::Realtime);
-        let took = now() - before;
-        let wall = time.tv_sec.saturating_mul(1_000_000_000).saturating_add(time.tv_nsec);
-        (took, wall.saturating_sub_unsigned(before.0.saturating_add(took.0 / 2)))
-    });
-    readings.min_by_key(|&(took, _)| took).map_or(0, |(_, offset)| offset)
+    wirelap_capture::clock::wall_offset()
 }
 
 /// The most threads of one process whose state is read.

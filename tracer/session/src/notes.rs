@@ -1,6 +1,6 @@
 //! The notes of a recording: what is written into it in addition to events, and read from it again.
 //!
-//! The subjects of notes: `environment`, `payload` and `decode` at the beginning of each file; `label` where a row was
+//! The subjects of notes: `environment`, `payload`, `decode` and `view` (of packets alone) at the beginning of each file; `label` where a row was
 //! named; `process`, what a process runs in, and `namespace`, the network namespace of wirelap; `end`, the time of the last snapshot, and the `report part`s at the end; `dump`, why a flight recorder wrote the file.
 
 use crate::annotate;
@@ -57,11 +57,22 @@ fn note_beginning(
     put(Note { subject: "decode", text: &json!(decode).to_string() });
 }
 
+/// Hands out the note that the events are packets alone.
+pub fn note_packets_only(mut put: impl FnMut(Note<'_>)) {
+    put(Note { subject: "view", text: PACKETS_ONLY });
+}
+
+/// The text of the note `view` in a recording of packets alone.
+const PACKETS_ONLY: &str = "packets";
+
 /// Events in memory.
-pub fn kept(keep: KeepSettings, decode: &[(u16, String)]) -> KeptEvents {
+pub fn kept(keep: KeepSettings, decode: &[(u16, String)], packets_only: bool) -> KeptEvents {
     let environment = environment::describe(0);
     let mut encoder = Encoder::new(section(&environment), keep.written, Box::new(device_name));
     note_beginning(keep.written, &environment, decode, |note| encoder.standing_note(note));
+    if packets_only {
+        note_packets_only(|note| encoder.standing_note(note));
+    }
     KeptEvents::new(encoder, keep.limits)
 }
 
@@ -183,6 +194,8 @@ fn device_name(netns: NetNs, device: IfIndex) -> Option<String> {
 pub struct RecordedNotes {
     /// The recording has no payload, so messages cannot be found in it.
     pub cut: bool,
+    /// The events are packets alone, without sockets and calls.
+    pub packets_only: bool,
     /// The machine that recorded.
     pub environment: Option<Environment>,
     /// The protocols that the user named, by port.
@@ -202,6 +215,7 @@ impl RecordedNotes {
     pub fn take(&mut self, note: Note<'_>) -> Option<NotedFact> {
         match note.subject {
             "payload" => self.cut = note.text != PAYLOAD_KEPT,
+            "view" => self.packets_only = note.text == PACKETS_ONLY,
             "environment" => self.environment = serde_json::from_str(note.text).ok(),
             "decode" => self.decode = serde_json::from_str(note.text).unwrap_or_default(),
             "dump" => self.dump = Some(note.text.to_owned()),
@@ -239,6 +253,7 @@ mod tests {
         let rotation = Rotation::default();
         let mut recorder =
             create(&outputs, &path, settings, rotation, &environment, &decode).unwrap();
+        note_packets_only(|note| recorder.standing_note(note));
         let label = Label {
             name: "mqtt".into(),
             broker: Some("mosquitto".into()),
@@ -268,6 +283,7 @@ mod tests {
             facts.extend(told.take(note));
         }
         assert!(recording.problems().is_empty());
+        assert!(told.packets_only && !RecordedNotes::default().packets_only);
         assert_eq!(
             facts,
             [

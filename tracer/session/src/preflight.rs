@@ -1,5 +1,7 @@
 //! Checks before a session is started.
 
+use crate::settings::SessionView;
+use wirelap_capture::packets::PacketError;
 use wirelap_process::{Failure, rights};
 
 /// Checks that this process has the capabilities to attach probes. Nothing is loaded for this.
@@ -9,6 +11,22 @@ use wirelap_process::{Failure, rights};
 pub fn preflight() -> Result<(), Failure> {
     let missing = rights::missing_to_attach();
     if missing.is_empty() { Ok(()) } else { Err(needs_root(&missing.join(", "))) }
+}
+
+/// Checks that this process has the capabilities for a session of this view. Nothing is opened or loaded for this.
+///
+/// # Errors
+/// `Failure::Machine` if a capability is missing.
+pub fn preflight_of(view: &SessionView) -> Result<(), Failure> {
+    match view {
+        SessionView::Probes => preflight(),
+        SessionView::ProbesOrPackets if rights::may_capture_packets() => Ok(()),
+        SessionView::ProbesOrPackets => preflight().map_err(|failure| {
+            Failure::Machine(format!("{failure}; packets alone need only CAP_NET_RAW"))
+        }),
+        SessionView::Packets { .. } if rights::may_capture_packets() => Ok(()),
+        SessionView::Packets { .. } => Err(Failure::Machine(PacketError::NoPrivileges.to_string())),
+    }
 }
 
 /// The most of this host's memory that the ring buffer takes if nobody chose its size: a 64th.

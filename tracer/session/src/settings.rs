@@ -12,6 +12,21 @@ pub enum AttachLater {
     AnotherSession,
 }
 
+/// Whether the events of a session are those of the probes, or packets alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum SessionView {
+    /// The probes.
+    #[default]
+    Probes,
+    /// The probes; packets alone where the kernel does not let probes be attached.
+    ProbesOrPackets,
+    /// Packets alone, of a device or of all.
+    Packets {
+        /// The device; `None` for all of this network namespace.
+        device: Option<String>,
+    },
+}
+
 /// What is kept of the newest events in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct KeepSettings {
@@ -36,6 +51,8 @@ pub enum Muting {
 pub struct SessionSettings {
     /// What the probes capture.
     pub capture: wirelap_capture::Config,
+    /// Whether the events are those of the probes, or packets alone.
+    pub view: SessionView,
     /// What is kept of the newest events in memory; `None` if nothing is.
     pub keep: Option<KeepSettings>,
     /// The protocols that the user named, by port.

@@ -5,6 +5,7 @@ use crate::commands::SessionCommand;
 use crate::machine;
 use crate::meter::Meter;
 use crate::notes;
+use crate::observer::Observer;
 use crate::place_notes::PlaceNotes;
 use crate::places::PlaceReader;
 use crate::sampling::Sampling;
@@ -17,7 +18,7 @@ use std::collections::hash_map::Entry;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use wirelap_capture::{Capture, CaptureError, MAX_BATCH, ProbeCounters, Urgency};
+use wirelap_capture::{CaptureError, MAX_BATCH, ProbeCounters, Urgency};
 use wirelap_correlate::{
     Correlator, DeliverySink, Evidence, Group, ProbeEvents, ProbeLoss, Snapshot, TracerCost, Trust,
 };
@@ -61,7 +62,7 @@ const MUTED_FROM: u64 = 64 << 10;
 
 /// The state of the thread.
 pub struct SessionThread<S> {
-    pub capture: Capture,
+    pub capture: Observer,
     pub urgency: Option<Urgency>,
     pub correlator: Correlator,
     pub sink: S,
@@ -125,9 +126,11 @@ impl<S: DeliverySink> SessionThread<S> {
 
     /// Has the probes report less of conversations that cannot be followed.
     fn mute(&mut self) -> Result<(), CaptureError> {
-        match self.muting {
-            Muting::Nothing => Ok(()),
-            Muting::Unfollowed => self.capture.mute(&self.correlator.only_counted(MUTED_FROM)),
+        match (self.muting, self.capture.probes_mut()) {
+            (Muting::Unfollowed, Some(probes)) => {
+                probes.mute(&self.correlator.only_counted(MUTED_FROM))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -179,8 +182,10 @@ impl<S: DeliverySink> SessionThread<S> {
         let change = |windows: &mut SamplingWindows| {
             windows.change(machine::now(), |from, to| correlator.are_waited_for(from, to))
         };
-        if let Some(open) = self.windows.as_mut().and_then(change) {
-            self.capture.set_window(open)?;
+        if let Some(open) = self.windows.as_mut().and_then(change)
+            && let Some(probes) = self.capture.probes_mut()
+        {
+            probes.set_window(open)?;
         }
         self.alternate()?;
         Ok(false)
@@ -189,10 +194,11 @@ impl<S: DeliverySink> SessionThread<S> {
     /// Attaches or detaches the probes when a phase is over. The time that this takes belongs to no phase.
     fn alternate(&mut self) -> Result<(), CaptureError> {
         let Some(alternation) = &mut self.alternation else { return Ok(()) };
+        let Some(probes) = self.capture.probes_mut() else { return Ok(()) };
         if let Some(attached) = alternation.end(machine::now()) {
             match attached {
-                Some(detail) => self.capture.attach_part(detail)?,
-                None => self.capture.detach()?,
+                Some(detail) => probes.attach_part(detail)?,
+                None => probes.detach()?,
             }
             alternation.begin(machine::now());
         }
@@ -239,7 +245,7 @@ impl<S: DeliverySink> SessionThread<S> {
             windows.taken(behind);
         }
         // A ring buffer that is empty now had all events from before the call. Otherwise the last event is the limit.
-        let until = if is_empty { before } else { last.min(before) };
+        let until = if is_empty { before - self.capture.lag() } else { last.min(before) };
         if let Some(urgency) = &self.urgency {
             urgency.read(until);
         }
@@ -302,10 +308,13 @@ impl<S: DeliverySink> SessionThread<S> {
         let mut snapshot = self.correlator.snapshot(machine::now());
         self.read_places_again(&snapshot);
         self.count_probes(&mut snapshot.trust);
-        snapshot.unknown.muted_sockets = self.capture.muted() as u64;
+        self.capture.note_view(&mut snapshot);
+        snapshot.unknown.muted_sockets = self.capture.probes().map_or(0, |p| p.muted() as u64);
         snapshot.trust.tracer = self.own_cost();
         let mut meters = std::mem::take(&mut self.meters);
-        self.unix.refresh(&mut self.capture);
+        if let Some(probes) = self.capture.probes_mut() {
+            self.unix.refresh(probes);
+        }
         for process in snapshot.groups.iter_mut().flat_map(|group| &mut group.processes) {
             process.unix = self.unix.of(process.pid.0).cloned();
             let Some(meter) = meter_of(&mut meters, process.pid.0) else {
@@ -332,15 +341,15 @@ impl<S: DeliverySink> SessionThread<S> {
 
     /// Says for encrypted traffic why its text is not read, if text is read at all.
     fn say_why_not_read(&self, snapshot: &mut Snapshot) {
-        if !self.capture.reads_tls() {
+        let Some(probes) = self.capture.probes().filter(|probes| probes.reads_tls()) else {
             return;
-        }
+        };
         for row in &mut snapshot.unknown.rows {
             if !row.protocol.as_ref().is_some_and(|name| name.is_encrypted) {
                 continue;
             }
             let reason = |(pid, name): &(Pid, String)| {
-                Some(format!("{name} (PID {}): {}", pid.0, self.capture.tls_access(*pid)?))
+                Some(format!("{name} (PID {}): {}", pid.0, probes.tls_access(*pid)?))
             };
             row.not_read = Some(row.ends.iter().filter_map(reason).collect());
         }
@@ -349,6 +358,8 @@ impl<S: DeliverySink> SessionThread<S> {
     /// What each probe has lost and filtered, by its own counters.
     fn count_probes(&self, trust: &mut Trust) {
         let counters = self.capture.counters();
+        // A packet socket does not count what its filter leaves out.
+        let is_counted = !self.capture.is_packets();
         let loss =
             |counter: &ProbeCounters| ProbeLoss { probe: counter.probe, count: counter.lost };
         trust.events_lost = counters.iter().map(loss).collect();
@@ -357,7 +368,7 @@ impl<S: DeliverySink> SessionThread<S> {
         let reported = counters.iter().map(|counter| ProbeEvents {
             probe: counter.probe,
             events: events(counter.probe).unwrap_or_default(),
-            filtered: Some(counter.filtered),
+            filtered: is_counted.then_some(counter.filtered),
         });
         trust.reported = reported.collect();
     }
@@ -366,7 +377,7 @@ impl<S: DeliverySink> SessionThread<S> {
         let Some(meter) = &mut self.meter else { return TracerCost::default() };
         meter.sample();
         // The pages of the ring buffer are mapped twice, so the kernel counts them twice.
-        let twice = u64::from(self.capture.ring_bytes());
+        let twice = self.capture.counted_twice();
         TracerCost {
             cpu_share: meter.cpu_share(),
             rss_bytes: meter.peak_rss().saturating_sub(twice),

@@ -6,8 +6,8 @@ use crate::listening;
 use crate::machine::wall_offset;
 use crate::meter::Meter;
 use crate::notes;
+use crate::observer::Observer;
 use crate::places::PlaceReader;
-use crate::preflight::needs_root;
 use crate::settings::{AttachLater, SessionSettings};
 use crate::thread::{Findings, SessionThread};
 use crate::unix::UnixServers;
@@ -15,8 +15,8 @@ use rustix::thread::CapabilitySet;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use wirelap_capture::{AttachError, Capture, ChosenHook, Urgency};
-use wirelap_correlate::{Correlator, DeliverySink, Snapshot};
+use wirelap_capture::{ChosenHook, Urgency, packets};
+use wirelap_correlate::{Correlator, DeliverySink, Host, Snapshot};
 use wirelap_process::{Failure, remedy, rights};
 use wirelap_recording::Recorder;
 use wirelap_report::Hook;
@@ -27,6 +27,7 @@ pub struct Tracer<S> {
     thread: Option<JoinHandle<Findings<S>>>,
     latest: Arc<Mutex<Arc<Snapshot>>>,
     hooks: Vec<ChosenHook>,
+    instead: Option<String>,
 }
 
 impl<S: DeliverySink + Send + 'static> Tracer<S> {
@@ -41,18 +42,24 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
     ) -> Result<Tracer<S>, Failure> {
         let mut recorder = recorder;
         rights::resume();
-        let attached = Capture::attach(&settings.capture);
-        let capture = attached.map_err(|error| {
+        let started = Observer::start(&settings.capture, &settings.view);
+        let (capture, instead) = started.inspect_err(|_| {
             // An empty recording is removed: otherwise the next attempt could not use its name.
             recorder.take().into_iter().for_each(Recorder::discard);
-            refused(&error)
         })?;
-        let hooks = capture.hooks().to_vec();
+        let packets_only = capture.is_packets();
+        let kept = settings.keep.map(|keep| notes::kept(keep, &settings.decode, packets_only));
+        if packets_only && let Some(recorder) = &mut recorder {
+            notes::note_packets_only(|note| recorder.standing_note(note));
+        }
+        let hooks = capture.hooks();
         let needed = capture.rights_still_needed(settings.alternates);
         let config = wirelap_correlate::Config {
             decode: settings.decode.clone(),
             breakdown: settings.breakdown.clone(),
             listening: listening::ports(),
+            packets_only,
+            hosts: own_host(packets_only),
             topics: recorder.is_some() || sink.takes_topics(),
             wall: Some(wall_offset()),
             detail: settings.capture.detail,
@@ -66,8 +73,8 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             correlator: Correlator::new(config),
             sink,
             recorder,
-            kept: settings.keep.map(|keep| notes::kept(keep, &settings.decode)),
-            annotator: Annotator::default(),
+            kept,
+            annotator: Annotator::of(packets_only),
             commands: receiver,
             latest: Arc::clone(&latest),
             meter: Meter::start(std::process::id()),
@@ -95,7 +102,12 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             AttachLater::Nothing => rights::keep(CapabilitySet::empty()),
             AttachLater::AnotherSession => rights::suspend(),
         }
-        Ok(Tracer { commands, thread: Some(thread), latest, hooks })
+        Ok(Tracer { commands, thread: Some(thread), latest, hooks, instead })
+    }
+
+    /// Why packets alone are shown, if the probes were wanted and could not be attached.
+    pub fn instead(&self) -> Option<&str> {
+        self.instead.as_deref()
     }
 
     /// The hook that was chosen for each observation.
@@ -150,10 +162,9 @@ impl<S> Drop for Tracer<S> {
     }
 }
 
-/// The failure that an error of attaching is, with the remedy.
-fn refused(error: &AttachError) -> Failure {
-    match error {
-        AttachError::NoPrivileges { missing } => needs_root(missing),
-        other => Failure::Machine(other.to_string()),
-    }
+/// This host's addresses, where its sockets are not known: a server is the same at each of them.
+fn own_host(packets_only: bool) -> Vec<Host> {
+    let addresses = if packets_only { packets::own_addresses() } else { Vec::new() };
+    let host = Host { netns: packets::own_namespace(), addresses };
+    (!host.addresses.is_empty()).then_some(host).into_iter().collect()
 }

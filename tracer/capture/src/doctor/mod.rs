@@ -6,11 +6,12 @@ use crate::hooks::{
     AttachPoint, ChosenHook, KernelObservation, OBSERVATIONS, ProbeProgram, RefusedHook,
 };
 use crate::object::Symbols;
-use crate::{Config, attach, kernel};
+use crate::{Config, attach, btf, kernel, packets};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
 pub use lack::Lacking;
 use std::fs;
+use std::path::{Path, PathBuf};
 use wirelap_process::rights::{FOR_CGROUPS, may_use_cgroups, missing_to_attach};
 
 /// The result of examining this machine.
@@ -20,8 +21,10 @@ pub struct Doctor {
     pub kernel: String,
     /// The architecture, as `uname -m` shows it.
     pub architecture: String,
-    /// Whether the kernel has BTF type information, without which nothing can be attached.
-    pub has_btf: bool,
+    /// The file with the kernel's BTF type information, without which nothing can be attached; `None` if there is none.
+    pub btf: Option<PathBuf>,
+    /// Why packets alone cannot be captured either; `None` if they can.
+    pub no_packets: Option<String>,
     /// The capabilities for attaching that this process lacks. Without the last one of the three, only some hooks are missing.
     pub missing_capabilities: Vec<&'static str>,
     /// Whether probes can be attached, as far as that is known: they were, or nothing but capabilities is missing.
@@ -38,21 +41,29 @@ pub struct Doctor {
 
 /// Examines this machine. With the capabilities for attaching, all hooks are attached for a moment, which is the only certain
 /// check; without them, the hooks are looked up in the kernel's BTF.
-pub fn examine() -> Doctor {
+/// `btf` is the file with the kernel's types; `None` to find them.
+pub fn examine(btf: Option<&Path>) -> Doctor {
     let uname = rustix::system::uname();
-    let btf = Btf::from_sys_fs().ok();
-    let (observations, refused) = match attach::attach(&trial()) {
+    let types = btf::find(btf).ok();
+    let trial = Config { btf: btf.map(Path::to_owned), ..trial() };
+    let (observations, refused) = match attach::attach(&trial) {
         Ok(attached) => (attached.hooks, None),
-        Err(error) => (expect_all(btf.as_ref()), Some(error.to_string())),
+        Err(error) => (expect_all(types.as_ref().map(|types| &types.btf)), Some(error.to_string())),
     };
     let missing_capabilities = missing_to_attach();
     let can_attach = refused.is_none();
-    let lacking = lack::find(&observations, btf.as_ref(), &missing_capabilities, refused.is_some());
+    let lacking = lack::find(
+        &observations,
+        types.as_ref().map(|types| &types.btf),
+        &missing_capabilities,
+        refused.is_some(),
+    );
     let for_cgroups = (!may_use_cgroups()).then_some(FOR_CGROUPS);
     Doctor {
         kernel: uname.release().to_string_lossy().into_owned(),
         architecture: uname.machine().to_string_lossy().into_owned(),
-        has_btf: btf.is_some(),
+        btf: types.map(|types| types.source),
+        no_packets: packets::check().err().map(|error| error.to_string()),
         missing_capabilities: missing_capabilities.into_iter().chain(for_cgroups).collect(),
         can_attach,
         clock_source: fs::read_to_string(
@@ -132,7 +143,7 @@ mod tests {
 
     #[test]
     fn examining_needs_no_privileges_and_names_every_observation() {
-        let doctor = examine();
+        let doctor = examine(None);
         assert!(doctor.observations.len() >= OBSERVATIONS.len());
         let root = missing_to_attach().is_empty();
         assert!(root || doctor.lacking.iter().any(|one| one.name.starts_with("CAP_BPF")));

@@ -200,7 +200,7 @@ fn what_cannot_be_attached_is_refused_in_a_sentence() {
 #[test]
 fn the_doctor_expects_the_hooks_that_are_then_chosen() {
     let capture = Capture::attach(&everything()).unwrap();
-    let doctor = doctor::examine();
+    let doctor = doctor::examine(None);
     assert_eq!(doctor.missing_capabilities, [""; 0]);
     for chosen in capture.hooks() {
         let expected = doctor.observations.iter().find(|o| o.observation == chosen.observation);

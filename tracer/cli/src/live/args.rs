@@ -1,12 +1,14 @@
 //! The arguments of `wirelap live`.
 
-use crate::common::{BreakdownArgs, FilterArgs, TracedWorkloadArgs};
+use crate::common::{BreakdownArgs, FilterArgs, PacketArgs, TracedWorkloadArgs};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+use wirelap_correlate::Dimension;
 use wirelap_events::TraceDetail;
+use wirelap_session::SessionView;
 
 /// The width of plain lines in columns.
 pub const WIDTH: u16 = 100;
@@ -15,6 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   sudo wirelap live                                  the programs that run on this machine
   sudo wirelap live --on mqtt,nats --rate 500        and wirelap's own workloads beside them
+  wirelap live --packets-only                        packets alone: needs only CAP_NET_RAW, and no BTF
   wirelap live --replay trace.pcapng                 a recording or capture, without root
   wirelap live --replay client.pcap server.pcap      both ends, captured on two hosts
 
@@ -34,6 +37,7 @@ pub struct LiveArgs {
         conflicts_with_all = [
             "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
             "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin", "keep", "keep_size", "detail",
+            "packets_only", "device", "btf",
         ]
     )]
     pub replay: Vec<PathBuf>,
@@ -69,7 +73,7 @@ pub struct LiveArgs {
     pub no_state: bool,
 
     /// Also run the workloads of these middlewares, all at the same time
-    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', conflicts_with = "packets_only")]
     pub on: Vec<String>,
 
     /// Messages a second of each workload that --on starts
@@ -82,12 +86,22 @@ pub struct LiveArgs {
 
     /// How much is observed of a message's way, and so what the observation costs: sends and reads (ends), also packets (path), also
     /// sockets that become ready and the scheduler (full). With less detail, the segments between are one
-    #[arg(long, value_enum, value_name = "DETAIL", default_value = "full")]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "DETAIL",
+        default_value = "full",
+        conflicts_with = "packets_only"
+    )]
     pub detail: DetailArg,
 
     /// Which traffic is traced.
     #[command(flatten)]
     pub filter: FilterArgs,
+
+    /// Packets in place of probes.
+    #[command(flatten)]
+    pub packets: PacketArgs,
 
     /// Rows by topic, client and so on, as lines and in JSON.
     #[command(flatten)]
@@ -144,6 +158,16 @@ impl From<DetailArg> for TraceDetail {
 }
 
 impl LiveArgs {
+    /// Where the events come from. What names processes or starts workloads needs probes.
+    pub fn view(&self) -> SessionView {
+        let is_of_process =
+            |by: &Dimension| matches!(by, Dimension::Process | Dimension::Container);
+        let needs_probes = self.filter.needs_probes()
+            || !self.on.is_empty()
+            || self.breakdown.by.iter().any(is_of_process);
+        self.packets.view(needs_probes)
+    }
+
     /// Whether figures are shown on the screen, and not as lines.
     pub fn shows_screen(&self) -> bool {
         !self.plain

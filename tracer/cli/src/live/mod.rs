@@ -14,7 +14,7 @@ mod watch;
 pub use args::LiveArgs;
 pub use files::time;
 
-use crate::common::say_what_rights_lack;
+use crate::common::{PacketArgs, say_what_rights_lack};
 use crate::json::Json;
 use args::DetailArg;
 use experiments::{Bench, Workloads};
@@ -33,13 +33,13 @@ use wirelap_experiment::{
 };
 use wirelap_history::Collector;
 use wirelap_process::steward::{self, Steward, StewardRole};
-use wirelap_process::{Failure, Outputs, catch_signals, rights};
+use wirelap_process::{Failure, Outputs, catch_signals, output, rights};
 use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::explain::{Options, pages};
 use wirelap_report::{Environment, RunReport, Scenario, from_snapshot, table};
 use wirelap_session::{
     AttachLater, Findings, KeepSettings, Muting, Sampling, SessionSettings, Tracer, environment,
-    notes, preflight, ring_bytes,
+    notes, preflight_of, ring_bytes,
 };
 
 /// The most updates that wait for the screen. While more would wait, the collector puts them together.
@@ -63,7 +63,8 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::new(args.traced.force, steward.clone());
     let json = Json::open(args.json.as_deref(), &outputs)?;
     args.pcapng.as_deref().map_or(Ok(()), |path| outputs.allow(path, false))?;
-    preflight()?;
+    let view = args.view();
+    preflight_of(&view)?;
     let installation = installation(args, steward.as_ref())?;
     let (trials, skipped) = trials::of_options(args, installation.as_ref().ok())?;
     let files = args.shows_screen().then(|| ScreenFiles::of(args, &outputs)).transpose()?;
@@ -72,13 +73,16 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     if args.filter.tls {
         rights::confine_tls_tracer();
     } else {
-        rights::confine_tracer();
+        PacketArgs::confine(&view);
     }
     let signals = catch_signals()?;
     let environment = environment::describe(0);
     let recorder = recorder(args, &outputs, &environment)?;
     let (collector, updates) = Collector::new(UPDATES);
     let tracer = Tracer::start(&settings(args, installation.is_ok()), collector, recorder)?;
+    if let Some(instead) = tracer.instead() {
+        output::say(&format!("{instead}\n"));
+    }
     let hooks = tracer.hooks();
     // The screen shows it among the probes.
     if !args.shows_screen() {
@@ -106,7 +110,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
                 &workloads,
                 (keep_limits(args), tracer.commands()),
             )
-            .with_probes(setup);
+            .with_probes(setup, tracer.instead());
             watch::watch(args, &tracer, &mut source, &workloads, &signals)
         });
         workloads.into_inner().end(&mut environment);
@@ -205,6 +209,7 @@ fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
     }
     SessionSettings {
         capture,
+        view: args.view(),
         keep: keep_limits(args).map(|limits| KeepSettings {
             limits,
             written: wirelap_recording::Settings { payload: true, ..Default::default() },

@@ -30,6 +30,8 @@ pub struct LiveSource<'a, 'scope, 'bench> {
     workloads: &'a RefCell<Workloads<'scope, 'bench>>,
     /// How the probes are attached.
     setup: ProbeSetup,
+    /// What the user should know beside the figures.
+    notes: Vec<String>,
     /// The difference from the clock of the events to the wall clock when tracing began, in nanoseconds.
     wall: i64,
     /// How much of the newest events is kept in memory.
@@ -46,12 +48,13 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
         (keep, commands): (Option<KeepLimits>, Commands),
     ) -> Self {
         let (wall, setup) = (machine::wall_offset(), ProbeSetup::default());
-        LiveSource { updates, files, memory, workloads, setup, wall, keep, commands }
+        let notes = Vec::new();
+        LiveSource { updates, files, memory, workloads, setup, notes, wall, keep, commands }
     }
 
-    /// The same source, with how the probes are attached.
-    pub fn with_probes(self, setup: ProbeSetup) -> Self {
-        LiveSource { setup, ..self }
+    /// The same source, with how the probes are attached, or why they are not.
+    pub fn with_probes(self, setup: ProbeSetup, instead: Option<&str>) -> Self {
+        LiveSource { setup, notes: instead.map(str::to_owned).into_iter().collect(), ..self }
     }
 
     /// Writes what is kept of a message. Returns a sentence for the user.
@@ -109,6 +112,10 @@ pub fn probe_setup(hooks: &[ChosenHook], ring_bytes: u32) -> ProbeSetup {
 impl Source for LiveSource<'_, '_, '_> {
     fn probe_setup(&self) -> ProbeSetup {
         self.setup.clone()
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.notes.clone()
     }
 
     fn updates(&mut self, out: &mut dyn FnMut(Update)) {

@@ -222,6 +222,11 @@ impl Call {
         self.command.args(words);
     }
 
+    /// With a variable of its environment.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.command.env(name, value);
+    }
+
     /// With a screen that remembers how it was left, below this folder.
     pub fn remembering(mut self, folder: &Path) -> Call {
         self.command.env(STATE, folder).env_remove("SUDO_UID");

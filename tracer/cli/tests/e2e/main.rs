@@ -5,6 +5,7 @@
 mod agreement;
 mod apart;
 mod bench;
+mod btf;
 mod by_name;
 mod bytes;
 mod clients;
@@ -22,6 +23,7 @@ mod messages;
 mod mqtt;
 mod offline;
 mod one_side;
+mod packets;
 mod resume;
 mod rights;
 mod screen;

@@ -8,6 +8,13 @@ use wirelap_events::TraceDetail;
 pub enum SnapshotNote {
     /// Less than everything was observed.
     LessDetail(TraceDetail),
+    /// The events are packets alone, of this host and as they pass: neither sockets nor threads are seen.
+    PacketsOnly {
+        /// Later IP fragments, which have no ports and are in no figure.
+        fragments: u64,
+        /// Packets whose headers could not be read, which are in no figure.
+        cut: u64,
+    },
     /// Events of sockets that never came into view were left out.
     UnknownSockets {
         /// Those events.

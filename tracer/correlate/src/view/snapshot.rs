@@ -144,6 +144,8 @@ pub struct UnixClients {
 pub struct Trust {
     /// Matched over delivered, all groups, 0..=1; 1 when nothing was delivered.
     pub coverage: f64,
+    /// The events are packets alone: when messages were sent and read is not known, and nothing of sockets and threads.
+    pub packets_only: bool,
     /// Events that each probe had to throw away.
     pub events_lost: Vec<ProbeLoss>,
     /// Events taken in.

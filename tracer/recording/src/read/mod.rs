@@ -38,7 +38,7 @@ mod section;
 pub use block::{Block, BlockOrEntry};
 pub use blocks::NotACapture;
 pub use open::{open, open_through, uncompressed};
-pub use packets::PacketPlace;
+pub use packets::{LivePacket, PacketPlace};
 pub use peek::{Peek, Wanted};
 pub use problem::{Counts, Problem, Problems};
 pub use recording::Recording;

@@ -1,13 +1,16 @@
 //! One captured packet → an event.
 
 use super::section::CurrentSection;
+use crate::packet::parse::Headers;
 use crate::packet::{Unreadable, link, parse};
 use crate::pcapng::classic::PacketHeader;
 use crate::pcapng::{BlockOption, ByteOrder, CapturePoint, Fields, Interface, block, custom};
 use crate::record::{PacketHeaders, PacketMetadata, RecordCursor};
 use crate::wire::Wire;
 use std::ops::Range;
-use wirelap_events::{Body, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, PacketHook, PacketId};
+use wirelap_events::{
+    Body, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId,
+};
 
 /// The kinds of packet blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,16 +127,7 @@ impl<'s> CapturedPacket<'s> {
         });
         let metadata = own.map_or_else(|| self.metadata(number, link_header), |own| own.metadata);
         let (at, cpu) = own.map_or((Nanos(self.at), Cpu(0)), |own| (own.at, own.cpu));
-        let seen = PacketHeaders {
-            hook: point.hook,
-            flow: FlowKey::new(headers.transport, headers.src, headers.dst, point.netns),
-            netns: point.netns,
-            device: point.device,
-            ip_header: headers.ip_header,
-            transport_header: headers.transport_header,
-            payload_len: headers.payload_len,
-            tcp: headers.tcp,
-        };
+        let seen = seen(&headers, point);
         // A frame that was filled up has bytes behind its payload.
         let before =
             usize::from(headers.ip_header).saturating_add(usize::from(headers.transport_header));
@@ -153,6 +147,60 @@ impl<'s> CapturedPacket<'s> {
             segments: 1,
             ..PacketMetadata::default()
         }
+    }
+}
+
+/// What a packet's headers say of it, seen at a place.
+fn seen(headers: &Headers<'_>, point: CapturePoint) -> PacketHeaders {
+    PacketHeaders {
+        hook: point.hook,
+        flow: FlowKey::new(headers.transport, headers.src, headers.dst, point.netns),
+        netns: point.netns,
+        device: point.device,
+        ip_header: headers.ip_header,
+        transport_header: headers.transport_header,
+        payload_len: headers.payload_len,
+        tcp: headers.tcp,
+    }
+}
+
+/// A packet that was captured just now, from its IP header on.
+#[derive(Clone, Copy, Debug)]
+pub struct LivePacket<'a> {
+    /// When it was seen.
+    pub at: Nanos,
+    /// Whether it was sent or received.
+    pub hook: PacketHook,
+    /// The network namespace of its device.
+    pub netns: NetNs,
+    /// Its device.
+    pub device: IfIndex,
+    /// Bytes of the link header that the device counts, before the IP header.
+    pub link_header: u16,
+    /// Bytes on the wire from the IP header on.
+    pub original: u32,
+    /// The captured bytes from the IP header on.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> LivePacket<'a> {
+    /// The packet's event: the same as that of a packet in a capture of another program. `id` tells packets apart.
+    ///
+    /// # Errors
+    /// The packet carries neither TCP nor UDP, or too little of it was captured.
+    pub fn event(&self, id: PacketId) -> Result<Event<'a>, Unreadable> {
+        let headers = parse::parse(self.bytes, self.original)?;
+        let point = CapturePoint { hook: self.hook, netns: self.netns, device: self.device };
+        let metadata = PacketMetadata {
+            id,
+            wire_bytes: self.original.saturating_add(self.link_header.into()),
+            link_header: self.link_header,
+            segments: 1,
+            ..PacketMetadata::default()
+        };
+        let packet =
+            Packet { payload: headers.payload, ..seen(&headers, point).packet(&metadata, self.at) };
+        Ok(Event { at: self.at, cpu: Cpu(0), body: Body::Packet(packet) })
     }
 }
 

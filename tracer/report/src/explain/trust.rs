@@ -138,8 +138,8 @@ pub fn clock(result: &RunResult, environment: &Environment) -> String {
         return clocks(result, within, at_most);
     }
     if result.trust.packets_only {
-        return "All times are the file's packet timestamps, by the clock of the capturing host, with the resolution of the \
-                capturing program."
+        return "All times are the timestamps of packets, by the clock of the capturing host, with the resolution of the capturing \
+                program: send and read times are not known."
             .into();
     }
     let source = environment.clock_source.as_ref();

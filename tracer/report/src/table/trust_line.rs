@@ -42,6 +42,9 @@ pub fn trust_line(result: &RunResult) -> String {
         let view = result.view.filter(|view| view.why_no_latency().is_some());
         parts.extend(view.map(|view| view.in_words().to_owned()));
     }
+    if trust.packets_only {
+        parts.push("packets only: send and read times are not known".into());
+    }
     let unseen = unseen(result);
     match trust.lost() {
         0 if unseen.is_none() => parts.push("no event lost".into()),

@@ -4,7 +4,7 @@ use super::ros::ros_notes;
 use super::traffic::{TLS_REMEDY, traffic_notes};
 use wirelap_correlate::{Group, GroupNote, Snapshot, SnapshotNote, TlsCounts};
 use wirelap_events::TraceDetail;
-use wirelap_events::human::counted;
+use wirelap_events::human::{counted, exact};
 
 /// What the user should know beside the figures of a snapshot, one sentence each: first what was not decoded, and last the nodes of ROS 2.
 pub fn snapshot_notes(snapshot: &Snapshot) -> Vec<String> {
@@ -22,6 +22,7 @@ pub fn group_notes(group: &Group) -> Vec<String> {
 fn snapshot_note(note: &SnapshotNote) -> String {
     match note {
         SnapshotNote::LessDetail(detail) => less_detail(*detail).into(),
+        SnapshotNote::PacketsOnly { fragments, cut } => packets_only(*fragments, *cut),
         SnapshotNote::UnknownSockets { events } => {
             format!(
                 "{events} events were of sockets that had not come into view, and were left out."
@@ -60,6 +61,23 @@ fn less_detail(detail: TraceDetail) -> &'static str {
         }
         TraceDetail::Full => "",
     }
+}
+
+/// What packets alone show, and what of them could not be read.
+fn packets_only(fragments: u64, cut: u64) -> String {
+    let left_out = [
+        (fragments, "later IP fragments, which have no ports"),
+        (cut, "packets whose headers cannot be read"),
+    ];
+    let left_out = left_out.into_iter().filter(|(count, _)| *count > 0);
+    let left_out: Vec<String> =
+        left_out.map(|(count, what)| format!(" Left out: {} {what}.", exact(count))).collect();
+    let left_out = left_out.concat();
+    format!(
+        "Packets only: no sockets and no scheduler are seen, and when messages were sent and read is not known. The time of a message is \
+         from its first packet to its last, over all legs; the time of a message that was seen once is 0. The dwell is the time between \
+         the packet to the broker and the packet from it, and includes both ways if the broker is on another host.{left_out}"
+    )
 }
 
 /// What came of the keys of TLS connections: how many are read with them, how many are not and why.
@@ -125,6 +143,15 @@ fn group_note(note: &GroupNote) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packets_alone_say_what_they_do_not_show_and_what_was_left_out() {
+        assert!(packets_only(0, 0).ends_with("on another host."));
+        let text = packets_only(1_200, 3);
+        assert!(text.starts_with("Packets only: no sockets and no scheduler are seen"), "{text}");
+        let end = "Left out: 1,200 later IP fragments, which have no ports. Left out: 3 packets whose headers cannot be read.";
+        assert!(text.ends_with(end), "{text}");
+    }
 
     #[test]
     fn what_came_of_keys_is_one_sentence() {

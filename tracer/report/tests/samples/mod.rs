@@ -3,10 +3,10 @@
 pub mod why;
 
 use wirelap_report::{
-    AddedTime, Distribution, Environment, EthernetBytes, GroundTruth, Latency, LayersBytes, Messages,
-    OperationBytes, Overhead, Pacing, PartsBytes, PerMessageBytes, Process, RttHalf, RunKind,
-    RunReport, RunResult, Scenario, Scheduling, SegmentRow, Slowdown, Throughput, TracerCost,
-    Trust,
+    AddedTime, Distribution, Environment, EthernetBytes, GroundTruth, Latency, LayersBytes,
+    Messages, OperationBytes, Overhead, Pacing, PartsBytes, PerMessageBytes, Process, RttHalf,
+    RunKind, RunReport, RunResult, Scenario, Scheduling, SegmentRow, Slowdown, Throughput,
+    TracerCost, Trust,
 };
 
 /// Two middlewares, ping-pong; the second lost events and disagrees with the workloads.

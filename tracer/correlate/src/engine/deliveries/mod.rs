@@ -119,6 +119,11 @@ impl Deliveries {
         self.messages.is_relay(pid)
     }
 
+    /// Whether the events are packets alone.
+    pub fn packets_only(&self) -> bool {
+        self.config.packets_only
+    }
+
     /// The open messages, to be changed.
     pub fn messages_mut(&mut self) -> &mut Messages {
         &mut self.messages

@@ -5,10 +5,10 @@ use super::Picture;
 use super::notes::{notes_of, notes_of_all};
 use crate::bytes::{Holes, Overhead, Unseen};
 use crate::rows::Row;
-use crate::stats::{Partial, PartialView};
+use crate::stats::{Partial, PartialView, SegmentStat};
 use crate::view::{Group, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, Trust};
 use crate::why::{Overdue, Why};
-use wirelap_events::{GroupId, Nanos, Probe, Total, TraceDetail};
+use wirelap_events::{GroupId, Nanos, Probe, Segment, Total, TraceDetail};
 
 impl Picture<'_> {
     /// Everything known at `now`. The caller adds what only it can know: the tracer's own cost, and the
@@ -122,7 +122,7 @@ impl Picture<'_> {
             payload_bytes: rates.payload.quantile(0.5),
             one_way: row.stats.one_way(),
             sched_gap: row.stats.sched_gap.summary(),
-            segments: row.stats.segments(),
+            segments: self.segments(row),
             overhead: Overhead {
                 deliveries: if self.detail == TraceDetail::Ends && overhead.packets == 0 {
                     0
@@ -142,6 +142,15 @@ impl Picture<'_> {
             partial: partial.map(|partial| Box::new(partial.figures())),
             notes: notes_of(row),
         }
+    }
+
+    /// Where the time of a row's messages went. Without reads, `busy` is only the time up to the last packet: it is left out.
+    fn segments(&self, row: &Row) -> Vec<SegmentStat> {
+        let mut segments = row.stats.segments();
+        if self.deliveries.packets_only() {
+            segments.retain(|one| one.segment != Segment::InKernel);
+        }
+        segments
     }
 
     fn processes(&self, row: &Row) -> Vec<Process> {
@@ -187,6 +196,7 @@ impl Picture<'_> {
         let whole = now - since;
         Trust {
             coverage: share(sum(|g| g.messages.matched), sum(|g| g.messages.delivered)),
+            packets_only: self.deliveries.packets_only(),
             events_lost: lost.map(|(probe, count)| ProbeLoss { probe, count }).collect(),
             events: self.accounts.totals.events,
             reported: self.reported(),

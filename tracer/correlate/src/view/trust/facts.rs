@@ -8,7 +8,7 @@ use crate::bytes::Unseen;
 pub struct TrustFacts {
     /// Windows of time were observed, on purpose.
     pub is_sampled: bool,
-    /// A capture of others: packets, and no sockets.
+    /// The events are packets, and no sockets.
     pub packets_only: bool,
     /// Messages found: sent or delivered.
     pub messages: u64,
@@ -62,6 +62,7 @@ impl TrustFacts {
         let overhead = &group.overhead;
         TrustFacts {
             is_sampled: trust.window_share < WHOLE_TIME,
+            packets_only: trust.packets_only,
             messages: messages.sent.saturating_add(messages.delivered),
             uncaptured_bytes: group.holes.uncaptured_bytes,
             deliveries: messages.delivered.saturating_sub(from_elsewhere),
