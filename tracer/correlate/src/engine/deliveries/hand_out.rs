@@ -36,11 +36,12 @@ impl Deliveries {
     /// order, and none is lost that way.
     fn note_reader(&self, end: usize, rows: &mut Rows) {
         let mut path = self.messages.path(end);
-        let Some(last) = path.next().filter(|leg| leg.asked.is_none() && leg.parent.is_some())
+        let Some(last) =
+            path.next().filter(|leg| leg.permissions().asked.is_none() && leg.parent().is_some())
         else {
             return;
         };
-        let (reader, message) = ((last.direction, last.receiver.pid), last.message);
+        let (reader, message) = ((last.direction, last.receiver().pid), last.message);
         let Some(message) = self.messages.message(message) else {
             return;
         };
@@ -63,8 +64,8 @@ impl Deliveries {
         let message = self.messages.message(path.first()?.message)?;
         let mut whole = path.iter().all(|state| state.whole);
         let legs = &mut delivery.legs;
-        for leg in path.iter().filter_map(|state| state.leg.as_deref()) {
-            legs.push(leg.clone());
+        for leg in path.iter().filter_map(|state| state.known()) {
+            legs.push(leg);
         }
         whole &= legs.len() == path.len();
         for after in 1..legs.len() {
