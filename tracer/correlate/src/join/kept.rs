@@ -3,8 +3,8 @@
 //! A message that went through a broker is remembered for seconds, for a reader that gets it later. A leg of which only packets are
 //! known, as in a capture, is kept in a few words meanwhile, so that tens of thousands of them fit into the CPU's caches.
 
+use super::compact::{CompactLeg, SeenStages};
 use crate::ids::FlowEnds;
-use arrayvec::ArrayVec;
 use wirelap_events::{Circumstances, FlowRange, Heard, Leg, Nanos, Stage, StageTimes, TaskId};
 
 /// Stages of a leg of which only packets are known: it left, came in, and ends with that.
@@ -19,12 +19,18 @@ pub enum KeptLeg {
     Packets(PacketLeg),
     /// Everything that was seen of it.
     Whole(Box<Leg>),
+    /// Everything that was seen of it. A delivery was handed out with it, and others may be with those to whom it goes on late.
+    Compact(Box<CompactLeg>),
+    /// It was handed out, and nothing went on from it. Who sent it, and when, is what legs beside it ask for.
+    HandedOut { sender: Option<TaskId>, send: Option<Nanos> },
 }
 
 /// A leg of which only packets are known.
 #[derive(Debug)]
 pub struct PacketLeg {
-    times: ArrayVec<(Stage, Nanos), STAGES>,
+    stages: SeenStages,
+    /// Of the stages that were seen; there may be fewer.
+    times: [Nanos; STAGES],
     heard: Option<Heard>,
     start_up: bool,
 }
@@ -45,12 +51,22 @@ impl PacketLeg {
         if !is_bare || leg.times.seen().nth(STAGES).is_some() {
             return None;
         }
-        Some(PacketLeg { times: leg.times.seen().collect(), heard, start_up })
+        let mut times = [Nanos(0); STAGES];
+        times.iter_mut().zip(leg.times.seen()).for_each(|(place, (_, at))| *place = at);
+        Some(PacketLeg { stages: SeenStages::of(&leg.times), times, heard, start_up })
+    }
+
+    fn seen(&self) -> impl Iterator<Item = (Stage, Nanos)> + '_ {
+        self.stages.with(&self.times)
+    }
+
+    fn at(&self, stage: Stage) -> Option<Nanos> {
+        self.stages.at(stage, &self.times)
     }
 
     fn leg(&self, ends: &FlowEnds, range: FlowRange) -> Leg {
         let mut times = StageTimes::default();
-        self.times.iter().for_each(|&(stage, at)| times.set(stage, at));
+        self.seen().for_each(|(stage, at)| times.set(stage, at));
         let (heard, start_up) = (self.heard, self.start_up);
         Leg {
             flow: ends.flow,
@@ -81,12 +97,13 @@ impl KeptLeg {
         !matches!(self, KeptLeg::Open)
     }
 
-    /// The leg, which has these bytes of a flow; `None` while more is expected.
+    /// The leg, which has these bytes of a flow; `None` while more is expected, and when it was handed out.
     pub fn leg(&self, ends: &FlowEnds, range: FlowRange) -> Option<Leg> {
         match self {
-            KeptLeg::Open => None,
+            KeptLeg::Open | KeptLeg::HandedOut { .. } => None,
             KeptLeg::Packets(packets) => Some(packets.leg(ends, range)),
             KeptLeg::Whole(leg) => Some((**leg).clone()),
+            KeptLeg::Compact(leg) => Some(leg.leg(ends)),
         }
     }
 
@@ -94,10 +111,10 @@ impl KeptLeg {
     pub fn was_read(&self) -> bool {
         match self {
             KeptLeg::Open => false,
-            KeptLeg::Packets(packets) => {
-                packets.times.last().is_some_and(|&(stage, _)| stage == Stage::Read)
-            }
+            KeptLeg::HandedOut { .. } => true,
+            KeptLeg::Packets(packets) => packets.at(Stage::Read).is_some(),
             KeptLeg::Whole(leg) => leg.times.get(Stage::Read).is_some(),
+            KeptLeg::Compact(leg) => leg.at(Stage::Read).is_some(),
         }
     }
 
@@ -105,11 +122,10 @@ impl KeptLeg {
     pub fn sent(&self) -> Option<(Option<TaskId>, Option<Nanos>)> {
         match self {
             KeptLeg::Open => None,
-            KeptLeg::Packets(packets) => {
-                let send = packets.times.iter().find(|(stage, _)| *stage == Stage::Send);
-                Some((None, send.map(|&(_, at)| at)))
-            }
+            KeptLeg::Packets(packets) => Some((None, packets.at(Stage::Send))),
             KeptLeg::Whole(leg) => Some((leg.sender, leg.times.get(Stage::Send))),
+            KeptLeg::Compact(leg) => Some((leg.sender(), leg.at(Stage::Send))),
+            KeptLeg::HandedOut { sender, send } => Some((*sender, *send)),
         }
     }
 
@@ -124,8 +140,26 @@ impl KeptLeg {
     pub fn into_room(self) -> Option<Box<Leg>> {
         match self {
             KeptLeg::Whole(leg) => Some(leg),
-            KeptLeg::Open | KeptLeg::Packets(_) => None,
+            KeptLeg::Open
+            | KeptLeg::Packets(_)
+            | KeptLeg::Compact(_)
+            | KeptLeg::HandedOut { .. } => None,
         }
+    }
+
+    /// A delivery was handed out with it. Returns its room, if it needs it no more.
+    pub fn compact(&mut self, ends: &FlowEnds) -> Option<Box<Leg>> {
+        let KeptLeg::Whole(leg) = self else { return None };
+        let compact = CompactLeg::of(leg, ends)?;
+        std::mem::replace(self, KeptLeg::Compact(Box::new(compact))).into_room()
+    }
+
+    /// It was handed out. Returns its room, if it has any.
+    pub fn hand_out(&mut self) -> Option<Box<Leg>> {
+        let KeptLeg::Whole(leg) = self else { return None };
+        let handed_out =
+            KeptLeg::HandedOut { sender: leg.sender, send: leg.times.get(Stage::Send) };
+        std::mem::replace(self, handed_out).into_room()
     }
 }
 
@@ -147,12 +181,23 @@ mod tests {
     }
 
     fn packets() -> Leg {
-        let packets = PacketLeg {
-            times: [(Stage::Xmit, Nanos(5)), (Stage::Rx, Nanos(6)), (Stage::Read, Nanos(6))].into(),
-            heard: Some(Heard { at: Nanos(9), delayed: true }),
-            start_up: true,
-        };
-        packets.leg(&ends(), range())
+        let mut times = StageTimes::default();
+        times.set(Stage::Xmit, Nanos(5));
+        times.set(Stage::Rx, Nanos(6));
+        times.set(Stage::Read, Nanos(6));
+        let (heard, start_up) = (Some(Heard { at: Nanos(9), delayed: true }), true);
+        Leg {
+            flow: ends().flow,
+            from: None,
+            to: None,
+            sender: None,
+            reader: None,
+            times,
+            chain: Vec::new(),
+            before: Vec::new(),
+            flow_range: range(),
+            circumstances: Circumstances { heard, start_up, ..Circumstances::default() },
+        }
     }
 
     #[test]
@@ -174,5 +219,19 @@ mod tests {
             assert!(room.is_none());
             assert_eq!(kept.leg(&ends(), range()), Some(leg));
         }
+    }
+
+    #[test]
+    fn of_a_leg_that_was_handed_out_its_sender_is_known() {
+        let mut whole = packets();
+        whole.sender = Some(TaskId::default());
+        whole.times.set(Stage::Send, Nanos(2));
+        whole.times.clear(Stage::Xmit);
+        let (mut kept, _) = KeptLeg::of(Box::new(whole), &ends(), range());
+        let sent = kept.sent();
+        assert_eq!(sent, Some((Some(TaskId::default()), Some(Nanos(2)))));
+        assert!(kept.hand_out().is_some() && kept.hand_out().is_none());
+        assert!(kept.is_known() && kept.was_read() && kept.leg(&ends(), range()).is_none());
+        assert_eq!(kept.sent(), sent);
     }
 }

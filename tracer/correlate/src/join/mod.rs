@@ -11,6 +11,7 @@
 
 mod assemblies;
 mod assembly;
+mod compact;
 mod contents;
 mod forwarders;
 mod index;

@@ -1,17 +1,14 @@
 //! From legs to deliveries handed out.
 
 use super::super::sink::DeliverySink;
-use super::hand_out::nothing;
 use super::{Context, Deliveries, Observed};
 use crate::flow::{Flow, FlowTable};
 use crate::ids::{Direction, LegKey};
 use crate::join::{LONGEST, LegState, Receiver, leg};
 use crate::marks::{Marks, overlap};
 use crate::rows::Rows;
-use arrayvec::ArrayVec;
 use wirelap_events::{
-    Delivery, FanOut, FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TaskId,
-    Transport,
+    FanOut, FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TaskId, Transport,
 };
 
 impl Deliveries {
@@ -176,7 +173,6 @@ impl Deliveries {
         };
         let (direction, extent, message) = (state.direction, state.extent, state.message);
         let (permissions, start_up) = (state.permissions(), state.start_up);
-        let group = state.group;
         first.circumstances.credit = permissions.room;
         let siblings = self.siblings(state, c.conversations.flows());
         if let Some(asked) = permissions.asked {
@@ -233,20 +229,7 @@ impl Deliveries {
         if is_remote && let Some(row) = c.accounts.rows.get_mut(message.row) {
             row.to_remote.grow(1);
         }
-        let mut delivery = Delivery {
-            message: message.id,
-            group: message.row,
-            stamp: message.stamp,
-            payload_len: message.payload_len,
-            topic: message.topic,
-            ..nothing()
-        };
-        for leg in others {
-            let whole = whole(&leg);
-            delivery.legs = ArrayVec::from_iter([*leg]);
-            delivery.off_cpu = ArrayVec::new();
-            self.hand_out(&mut delivery, (whole, group), out, c);
-        }
+        self.hand_out_others(key, others, whole, out, c);
     }
 
     /// The place of a leg among those that its message goes on by, and who sent the first of them.
