@@ -1,8 +1,9 @@
-//! Work of one kind, to be counted by callgrind: `count make|read|write|correlate FILE`.
+//! Work of one kind, to be counted by callgrind: `count make|read|write|correlate|capture|live FILE`.
 //!
 //! `make` writes a recording of MQTT messages through a broker: 40,000 of 64 B, 20,000 a second, 12 events each. `read` reads
 //! it; `write` and `correlate` read it too, and write its events again, or correlate them. What they cost without
-//! reading is the difference to `read`.
+//! reading is the difference to `read`. `capture` correlates a capture of another program, in which MQTT is spoken at port 18831,
+//! as `wirelap analyze` does; `live` correlates a recording of such traffic with the settings of a session.
 
 use std::hint::black_box;
 use std::{env, fs};
@@ -16,7 +17,9 @@ const MESSAGES: u32 = 40_000;
 
 fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let [work, file] = &arguments[..] else { panic!("count make|read|write|correlate FILE") };
+    let [work, file] = &arguments[..] else {
+        panic!("count make|read|write|correlate|capture|live FILE")
+    };
     if work == "make" {
         return fs::write(file, make()).expect("the file can be written");
     }
@@ -26,6 +29,8 @@ fn main() {
         "read" => read(recording),
         "write" => write(recording),
         "correlate" => correlate(recording),
+        "capture" => capture(recording, true),
+        "live" => capture(recording, false),
         other => panic!("unknown work: {other}"),
     };
     println!("{count}");
@@ -96,5 +101,19 @@ fn correlate(mut recording: Recording<&[u8]>) -> usize {
             correlator.tick(event.at, &mut |_: &Delivery| deliveries += 1);
         }
     }
+    deliveries
+}
+
+/// Returns the number of deliveries.
+fn capture(mut recording: Recording<&[u8]>, packets_only: bool) -> usize {
+    let decode = vec![(18831, "mqtt".to_owned())];
+    let config = Config { packets_only, topics: true, decode, ..Config::default() };
+    let mut correlator = Correlator::new(config);
+    let mut deliveries = 0;
+    while let Some(entry) = recording.next() {
+        let Entry::Event(event) = entry else { continue };
+        correlator.take(&event, &mut |_: &Delivery| deliveries += 1);
+    }
+    correlator.finish(&mut |_: &Delivery| deliveries += 1);
     deliveries
 }

@@ -104,7 +104,8 @@ impl Correlator {
                 let (messages, accounts) = (self.deliveries.messages_mut(), &mut self.accounts);
                 let direction = self.conversations.packet(at, packet, messages, accounts);
                 self.take_found(at, direction);
-                if let Some(direction) = direction {
+                // One without bytes adds nothing to what is held.
+                if let Some(direction) = direction.filter(|_| packet.payload_len > 0) {
                     self.conversations.weigh(direction, &mut self.accounts);
                 }
             }

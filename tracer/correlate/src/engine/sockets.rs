@@ -156,6 +156,8 @@ pub struct Sockets {
     arrived: Vec<(Pid, NetNs)>,
     /// Counts what was learned about owners.
     pub learned: u64,
+    /// Sockets that were forgotten.
+    forgotten: u64,
 }
 
 /// Sockets and names kept at once. Far above any host's traced sockets; reached only by churn that is
@@ -206,6 +208,11 @@ impl Sockets {
     /// Whether this socket is known and open: what announces it once more says nothing new.
     pub fn is_open(&self, id: SocketId) -> bool {
         self.entries.get(&id).is_some_and(|entry| entry.closed.is_none())
+    }
+
+    /// Grows when anything may be known of a socket that was not, or the other way round.
+    pub fn version(&self) -> u64 {
+        self.learned.saturating_add(self.forgotten)
     }
 
     pub fn get(&self, id: SocketId) -> Option<&Entry> {
@@ -304,6 +311,7 @@ impl Sockets {
             self.gone.pop_front();
             if self.entries.get(&id).is_some_and(|entry| entry.closed.is_some()) {
                 self.entries.remove(&id);
+                self.forgotten.grow(1);
             }
         }
     }

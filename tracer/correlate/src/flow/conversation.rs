@@ -13,12 +13,14 @@ use super::unread::Unread;
 use super::window::Claim;
 use crate::bytes::{Holes, Ledger, Overhead};
 use crate::config::Config;
-use crate::ids::normal;
+use crate::ids::{FlowEnds, normal};
 use crate::tls_keys::TlsKeys;
 use arrayvec::ArrayVec;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use wirelap_events::{
-    FlowKey, GroupId, Nanos, NetNs, Packet, PacketHook, Seq, Total, TraceDetail, Transport,
+    FlowKey, GroupId, Nanos, NetNs, Packet, PacketHook, Seq, SocketId, Total, TraceDetail,
+    Transport,
 };
 use wirelap_protocols::foreign::{ForeignName, Observer};
 use wirelap_protocols::stream::Stream;
@@ -44,6 +46,23 @@ pub struct Hidden {
     pub uncaptured: u64,
     /// Bytes that no frame was found in.
     pub undecoded: u64,
+}
+
+/// What is known of the sockets of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EndsState {
+    /// How much has been learned of all sockets.
+    pub learned: u64,
+    /// Sender and receiver of each flow.
+    pub sockets: [[Option<SocketId>; 2]; 2],
+}
+
+/// The ends of a conversation as they were looked up when that was known.
+#[derive(Debug)]
+pub struct KnownEnds {
+    pub state: EndsState,
+    /// Of each flow.
+    pub ends: [Arc<FlowEnds>; 2],
 }
 
 /// Both directions between two addresses.
@@ -73,6 +92,8 @@ pub struct Conversation {
     pub compared: u8,
     /// Its row, and the state of the naming of rows in which that was found.
     pub row: Option<(GroupId, u64)>,
+    /// Its ends, once they were looked up.
+    pub ends: Option<Box<KnownEnds>>,
     /// Payload bytes that were not captured.
     pub uncaptured: u64,
     /// What of `uncaptured` and of the undecoded bytes [`Conversation::take_hidden`] has told.
@@ -162,6 +183,7 @@ impl Conversation {
             translation: None,
             compared: 0,
             row: None,
+            ends: None,
             uncaptured: 0,
             told: (0, 0),
             paused: 0,

@@ -35,7 +35,7 @@ mod websocket;
 mod window;
 
 pub use closed::ClosedConnections;
-pub use conversation::{Conversation, Hidden, State};
+pub use conversation::{Conversation, EndsState, Hidden, KnownEnds, State};
 pub use direction::Flow;
 pub use found::{Content, Found, Identity, TopicHash};
 pub use identity::identity_of;

@@ -38,6 +38,10 @@ impl Conversation {
         if interrupted {
             self.resume(side, start, found);
         }
+        // Almost every packet follows the one before it.
+        if self.flow_mut(side).bytes.goes_on(start, (bytes.len() as u64).saturating_add(missing)) {
+            return self.piece(side, Piece::Bytes { at: start, bytes, missing }, found);
+        }
         self.reassemble(side, found, |flow, out| {
             flow.packet(start, bytes, missing, now, out);
         });

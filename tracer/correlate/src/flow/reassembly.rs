@@ -120,6 +120,16 @@ impl Reassembly {
         self.parked_bytes
     }
 
+    /// Whether `len` bytes at `at` are the next ones, and none wait behind a hole: then they need only be handed on, and the bytes
+    /// after them are the next ones from now on.
+    pub fn goes_on(&mut self, at: Offset, len: u64) -> bool {
+        let is_next = self.next.is_none_or(|next| next == at) && self.parked.is_empty() && len > 0;
+        if is_next {
+            self.next = Some(at.plus(len));
+        }
+        is_next
+    }
+
     /// A packet whose first payload byte is at `at`; `missing` bytes after `bytes` were not captured.
     pub fn packet(
         &mut self,

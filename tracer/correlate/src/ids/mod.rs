@@ -8,4 +8,4 @@ mod node;
 pub use address::{ends, normal, scope_of};
 pub use direction::Direction;
 pub use keys::{AssemblyId, LegKey};
-pub use node::Node;
+pub use node::{FlowEnds, Node};

@@ -1,7 +1,7 @@
 //! Who is at an end of a flow.
 
 use std::net::SocketAddr;
-use wirelap_events::{NetNs, Pid};
+use wirelap_events::{FlowKey, NetNs, Pid};
 
 /// Who is at an end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,4 +22,12 @@ impl Node {
         (self.pid.is_some() && self.pid == other.pid)
             || (self.addr == other.addr && self.scope == other.scope && !is_elsewhere)
     }
+}
+
+/// A flow's addresses, and who is at its ends. Many legs share it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowEnds {
+    pub flow: FlowKey,
+    pub sender: Node,
+    pub receiver: Node,
 }

@@ -44,7 +44,7 @@ impl Receiver {
 impl Forwarders {
     /// The receiver of a leg has passed its message on.
     pub fn learn(&mut self, leg: &LegState) {
-        let node = leg.receiver;
+        let node = *leg.receiver();
         if self.last != Some(node) && self.addrs.len() < FORWARDERS {
             // Of a process that talks to itself only this socket forwards.
             self.pids.extend(node.pid.filter(|_| !leg.stays_inside()));
@@ -55,7 +55,7 @@ impl Forwarders {
 
     /// What the process is that a message goes on from.
     pub fn learn_role(&mut self, leg: &LegState, to_server: bool) {
-        let Some(pid) = leg.receiver.pid.filter(|_| !leg.stays_inside()) else { return };
+        let Some(pid) = leg.receiver().pid.filter(|_| !leg.stays_inside()) else { return };
         match (leg.to_server, to_server) {
             (true, false) => {
                 if self.brokers.len() < FORWARDERS {

@@ -10,10 +10,12 @@ pub use expiry::LONGEST;
 use super::contents::Contents;
 use super::forwarders::{Forwarders, Receiver};
 use super::index::Index;
+use super::marked::MarkedPlaces;
 use super::open::{LegState, Message, NewLeg};
-use crate::ids::{Direction, LegKey, Node};
+use crate::ids::{Direction, FlowEnds, LegKey};
 use slab::Slab;
 use std::collections::VecDeque;
+use std::sync::Arc;
 use wirelap_events::{GroupId, Leg, MessageId, Nanos, Pid, Release, Saturate, Stamp};
 use wirelap_protocols::Topology;
 
@@ -26,7 +28,10 @@ pub struct Messages {
     open: Slab<Message>,
     legs: Slab<LegState>,
     index: Index,
-    contents: Contents,
+    /// `None` while every message is sure of its name: then none has that of another.
+    contents: Option<Contents>,
+    /// Messages with legs that no delivery was handed out with.
+    unfinished: MarkedPlaces,
     /// By time of expiry: messages that may be done soon, and those that are given all patience.
     soon: VecDeque<(Nanos, usize, u64)>,
     late: VecDeque<(Nanos, usize, u64)>,
@@ -76,13 +81,14 @@ impl Messages {
 
     /// The leg that this one continues.
     pub fn before(&self, key: LegKey) -> Option<&LegState> {
-        self.legs.get(self.leg(key)?.parent?)
+        self.legs.get(self.leg(key)?.parent()?)
     }
 
     /// Messages found before `limit`, and their legs that are not known to be delivered.
     pub fn unfinished(&self, limit: Nanos) -> impl Iterator<Item = (&Message, &LegState)> {
-        let old = self.open.iter().filter(move |(_, message)| message.at < limit);
-        old.flat_map(move |(index, message)| {
+        let unfinished = self.unfinished.iter();
+        let all = unfinished.filter_map(|index| Some((index, self.open.get(index)?)));
+        all.filter(move |(_, message)| message.at < limit).flat_map(move |(index, message)| {
             self.left_of(index).filter_map(move |leg| Some((message, self.legs.get(leg)?)))
         })
     }
@@ -114,20 +120,34 @@ impl Messages {
     /// The sender of a leg had to wait until it was allowed to pass the message on.
     pub fn release(&mut self, key: LegKey, release: Release) {
         if let Some(leg) = self.legs.get_mut(key.0).filter(|leg| leg.serial == key.1) {
-            leg.release = Some(release);
+            leg.release(release);
         }
     }
 
     /// A leg is in another direction, or between others, than was known when it was found: two conversations were one.
-    pub fn goes(&mut self, key: LegKey, direction: Direction, sender: Node, receiver: Node) {
+    pub fn goes(&mut self, key: LegKey, direction: Direction, ends: &Arc<FlowEnds>) {
         if let Some(leg) = self.legs.get_mut(key.0).filter(|leg| leg.serial == key.1) {
-            (leg.direction, leg.sender, leg.receiver) = (direction, sender, receiver);
+            (leg.direction, leg.ends) = (direction, Arc::clone(ends));
         }
     }
 
     /// Room for a leg, if some is left over from one that is forgotten.
     pub fn spare(&mut self) -> Option<Box<Leg>> {
         self.spare.pop()
+    }
+
+    /// A delivery was handed out that ends with a leg. If nothing went on from it by then, its stages are asked for no more; those
+    /// of the legs before it are, if the message goes on to others later.
+    pub fn handed_out(&mut self, end: usize) {
+        let mut next = Some(end);
+        while let Some(place) = next
+            && let Some(leg) = self.legs.get_mut(place)
+        {
+            next = leg.parent();
+            let is_over = place == end && !leg.has_child;
+            let room = if is_over { leg.leg.hand_out() } else { leg.leg.compact(&leg.ends) };
+            self.forget(room);
+        }
     }
 
     /// A leg is forgotten.
@@ -142,8 +162,8 @@ impl Messages {
 
     /// Of a leg that continues another after its first sibling: that sibling, its own place and how many there are.
     pub fn siblings(&self, leg: &LegState) -> Option<(&LegState, u32, u32)> {
-        let parent = self.legs.get(leg.parent?)?;
-        let first = self.leg(parent.first_child?)?;
+        let parent = self.legs.get(leg.parent()?)?;
+        let first = self.leg(parent.first_child()?)?;
         (leg.position > 1).then_some((first, leg.position, parent.children))
     }
 
@@ -154,16 +174,16 @@ impl Messages {
 
     /// How many legs lead to where this one does.
     pub fn depth_of(&self, leg: &LegState) -> usize {
-        leg.parent.map_or(0, |parent| self.depth(parent)).saturating_add(1)
+        leg.parent().map_or(0, |parent| self.depth(parent)).saturating_add(1)
     }
 
     /// A leg and those before it, backwards.
     pub fn path(&self, leg: usize) -> impl Iterator<Item = &LegState> {
-        std::iter::successors(self.legs.get(leg), |leg| self.legs.get(leg.parent?))
+        std::iter::successors(self.legs.get(leg), |leg| self.legs.get(leg.parent()?))
     }
 
     fn legs_of(&self, message: &Message) -> impl Iterator<Item = usize> + '_ {
-        std::iter::successors(Some(message.first), |&leg| self.legs.get(leg)?.next)
+        std::iter::successors(Some(message.first), |&leg| self.legs.get(leg)?.next.get())
     }
 
     /// Somebody has got bytes that no packet event brought, or that could not be decoded.
@@ -178,13 +198,13 @@ impl Messages {
 
     /// The direction between a client and a proxy, and the direction between the proxy and the server, of a leg that goes on at a proxy.
     pub fn relayed(&self, key: LegKey, new: &NewLeg) -> Option<(Direction, Direction)> {
-        let pid = new.sender.pid.filter(|&pid| self.is_relay(pid))?;
-        let parent = self.legs.get(self.leg(key)?.parent?)?;
+        let pid = new.ends.sender.pid.filter(|&pid| self.is_relay(pid))?;
+        let parent = self.legs.get(self.leg(key)?.parent()?)?;
         match (parent.to_server, new.to_server) {
-            (true, true) if parent.receiver.pid == Some(pid) => {
+            (true, true) if parent.receiver().pid == Some(pid) => {
                 Some((parent.direction, new.direction))
             }
-            (false, false) if parent.receiver.pid == Some(pid) => {
+            (false, false) if parent.receiver().pid == Some(pid) => {
                 Some((new.direction, parent.direction))
             }
             _ => None,
@@ -197,9 +217,9 @@ impl Messages {
             || match message.topology {
                 Topology::PeerToPeer => false,
                 Topology::Brokered => {
-                    leg.to_server || leg.receiver.pid.is_some_and(|pid| self.is_relay(pid))
+                    leg.to_server || leg.receiver().pid.is_some_and(|pid| self.is_relay(pid))
                 }
-                Topology::Either => self.forwarders.forwards(&leg.receiver),
+                Topology::Either => self.forwarders.forwards(leg.receiver()),
             }
     }
 }

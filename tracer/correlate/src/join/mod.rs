@@ -11,10 +11,13 @@
 
 mod assemblies;
 mod assembly;
+mod compact;
 mod contents;
 mod forwarders;
 mod index;
+pub mod kept;
 pub mod leg;
+mod marked;
 mod messages;
 mod open;
 mod order;

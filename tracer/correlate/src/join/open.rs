@@ -1,15 +1,18 @@
 //! Messages and legs that are open.
 
+use super::kept::KeptLeg;
 use crate::breakdown::ReaderGroup;
 use crate::flow::{Content, Identity};
-use crate::ids::{Direction, LegKey, Node};
+use crate::ids::{Direction, FlowEnds, LegKey, Node};
+use std::sync::Arc;
 use wirelap_events::{
-    ByteRange, Credit, GroupId, Leg, MessageId, Nanos, Release, Stage, Stamp, TopicId, Transport,
+    ByteRange, Credit, FlowRange, GroupId, Leg, MessageId, Nanos, Offset, Release, Saturate, Stamp,
+    TopicId, Transport,
 };
 use wirelap_protocols::Topology;
 
 /// A leg that is not joined to a message yet: what is known of it when its message was found on a flow.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct NewLeg {
     pub direction: Direction,
@@ -27,8 +30,7 @@ pub struct NewLeg {
     pub asked: Option<Nanos>,
     /// When its receiver had let its sender send more the last time, where only so many may be unacknowledged.
     pub room: Option<Credit>,
-    pub sender: Node,
-    pub receiver: Node,
+    pub ends: Arc<FlowEnds>,
     /// The receiver is the conversation's server.
     pub to_server: bool,
     pub topology: Topology,
@@ -67,29 +69,62 @@ pub enum Joined {
     Again,
 }
 
-/// One leg of an open message.
+/// A place in a table; most legs have few neighbours, and there are many legs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Link(u32);
+
+impl Link {
+    /// No place.
+    pub const NONE: Link = Link(u32::MAX);
+
+    pub fn get(self) -> Option<usize> {
+        (self != Link::NONE).then_some(self.0 as usize)
+    }
+}
+
+impl From<usize> for Link {
+    fn from(place: usize) -> Link {
+        // Tables have far fewer places.
+        Link(u32::try_from(place).unwrap_or(u32::MAX))
+    }
+}
+
+impl From<Option<usize>> for Link {
+    fn from(place: Option<usize>) -> Link {
+        place.map_or(Link::NONE, Link::from)
+    }
+}
+
+/// What only some legs have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Permissions {
+    /// When its receiver had asked for messages last, where they are asked for.
+    pub asked: Option<Nanos>,
+    /// When its receiver had let its sender send more the last time.
+    pub room: Option<Credit>,
+    /// Since when its sender was allowed to pass the message on, if it had to wait for that.
+    pub release: Option<Release>,
+}
+
+/// One leg of an open message. Tens of thousands are remembered, so it is small.
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct LegState {
     pub message: usize,
     pub(super) serial: u64,
-    pub parent: Option<usize>,
-    pub(super) next: Option<usize>,
+    pub(super) parent: Link,
+    pub(super) next: Link,
     /// The leg that this one repeats.
-    pub(super) again: Option<usize>,
+    pub(super) again: Link,
     pub direction: Direction,
     /// From its first byte to the last that its reader must have to use it.
     pub extent: ByteRange,
-    /// Its own bytes.
-    pub own: ByteRange,
+    /// The end of its own bytes.
+    own_end: Offset,
     pub at: Nanos,
-    pub asked: Option<Nanos>,
-    pub room: Option<Credit>,
-    /// Since when its sender was allowed to pass the message on, if it had to wait for that.
-    pub release: Option<Release>,
+    permissions: Option<Box<Permissions>>,
     pub transport: Transport,
-    pub sender: Node,
-    pub receiver: Node,
+    pub(super) ends: Arc<FlowEnds>,
     pub to_server: bool,
     /// The group in which its receiver reads it.
     pub group: ReaderGroup,
@@ -97,12 +132,12 @@ pub struct LegState {
     /// Legs that continue it, in the order in which they were found.
     pub(super) children: u32,
     /// The first of them, and its serial number.
-    pub(super) first_child: Option<LegKey>,
+    pub(super) first_child: (Link, u64),
     /// Its own place among those that continue the leg before it: 1 for the first.
     pub(super) position: u32,
     pub start_up: bool,
     /// Its stages, once nothing more is expected.
-    pub leg: Option<Box<Leg>>,
+    pub leg: KeptLeg,
     /// Every stage that this kernel shows at its two ends was seen.
     pub whole: bool,
     /// Its reader is on another host.
@@ -179,28 +214,124 @@ pub struct GivenUp {
 }
 
 impl LegState {
+    /// The leg of a message that was found. It is the last of its message, and nothing is known of it yet but `new`.
+    pub(super) fn new(message: usize, serial: u64, new: &NewLeg) -> LegState {
+        let permissions = Permissions { asked: new.asked, room: new.room, release: None };
+        LegState {
+            message,
+            serial,
+            parent: Link::NONE,
+            next: Link::NONE,
+            again: Link::NONE,
+            direction: new.direction,
+            extent: new.extent,
+            own_end: new.own.end,
+            at: new.at,
+            permissions: (permissions != Permissions::default()).then(|| Box::new(permissions)),
+            transport: new.transport,
+            ends: Arc::clone(&new.ends),
+            to_server: new.to_server,
+            group: new.group,
+            has_child: false,
+            children: 0,
+            first_child: (Link::NONE, 0),
+            position: 0,
+            start_up: new.start_up,
+            leg: KeptLeg::Open,
+            whole: false,
+            is_remote: false,
+            emitted: false,
+        }
+    }
+
+    /// Who sends it.
+    pub fn sender(&self) -> &Node {
+        &self.ends.sender
+    }
+
+    /// Who gets it.
+    pub fn receiver(&self) -> &Node {
+        &self.ends.receiver
+    }
+
+    /// Its own bytes.
+    pub fn own(&self) -> ByteRange {
+        ByteRange { start: self.extent.start, end: self.own_end }
+    }
+
+    /// The leg before it.
+    pub fn parent(&self) -> Option<usize> {
+        self.parent.get()
+    }
+
+    /// What allowed its sender to send it.
+    pub fn permissions(&self) -> Permissions {
+        self.permissions.as_deref().copied().unwrap_or_default()
+    }
+
+    /// The sender had to wait until it was allowed to pass the message on.
+    pub(super) fn release(&mut self, release: Release) {
+        self.permissions.get_or_insert_default().release = Some(release);
+    }
+
+    /// Another leg continues it. Returns its place among those that do.
+    pub(super) fn add_child(&mut self, leg: usize, serial: u64) -> u32 {
+        self.children.grow(1);
+        if self.first_child.0 == Link::NONE {
+            self.first_child = (leg.into(), serial);
+        }
+        self.children
+    }
+
+    /// The first leg that continues it.
+    pub(super) fn first_child(&self) -> Option<LegKey> {
+        Some((self.first_child.0.get()?, self.first_child.1))
+    }
+
     /// From a process to itself.
     pub fn stays_inside(&self) -> bool {
-        self.sender.pid.is_some() && self.sender.pid == self.receiver.pid
+        self.sender().pid.is_some() && self.sender().pid == self.receiver().pid
     }
 
     /// Whether what this leg brings is at hand for `node`: the same process, and where that is the sender's too, the same
     /// socket's address.
     pub fn reaches(&self, node: &Node) -> bool {
         if self.stays_inside() {
-            self.receiver.addr == node.addr && self.receiver.scope == node.scope
+            self.receiver().addr == node.addr && self.receiver().scope == node.scope
         } else {
-            self.receiver.is(node)
+            self.receiver().is(node)
         }
     }
 
     /// Whether it repeats another leg.
     pub fn is_repeated(&self) -> bool {
-        self.again.is_some()
+        self.again != Link::NONE
+    }
+
+    /// Its bytes.
+    pub fn flow_range(&self) -> FlowRange {
+        FlowRange { flow: self.direction.id(), range: self.own() }
+    }
+
+    /// Everything that is known of it, once nothing more is expected.
+    pub fn known(&self) -> Option<Leg> {
+        self.leg.leg(&self.ends, self.flow_range())
+    }
+
+    /// Nothing more is expected of it. Returns room that it does not need.
+    pub(super) fn keep(&mut self, leg: Box<Leg>) -> Option<Box<Leg>> {
+        let (kept, room) = KeptLeg::of(leg, &self.ends, self.flow_range());
+        self.leg = kept;
+        room
     }
 
     /// Whether it is known when it was read.
     pub fn was_read(&self) -> bool {
-        self.leg.as_ref().is_some_and(|leg| leg.times.get(Stage::Read).is_some())
+        self.leg.was_read()
+    }
+
+    /// Whether no delivery was handed out with it, and none will be with another leg that goes on from it, as far as is known.
+    pub(super) fn is_left(&self) -> bool {
+        !(self.emitted || self.is_repeated() || self.has_child || self.is_remote)
     }
 }

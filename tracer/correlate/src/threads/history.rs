@@ -21,6 +21,36 @@ const PASSED_ON: Nanos = Nanos::from_millis(1_000);
 /// A thread that wakes up by a timer and sleeps again on the same lock runs no longer than this between.
 const LOOKED: Nanos = Nanos::from_micros(200);
 
+/// How long a thread did not run, and why.
+#[derive(Clone, Copy, Debug, Default)]
+struct OffCpuSums {
+    asleep: Nanos,
+    waited: Nanos,
+    throttled: Nanos,
+    locked: Nanos,
+    deaf: Nanos,
+    preemptions: u32,
+}
+
+impl OffCpuSums {
+    /// Without who and whose.
+    fn of(one: &OffCpu) -> OffCpuSums {
+        let OffCpu { asleep, waited, throttled, locked, deaf, preemptions, .. } = *one;
+        OffCpuSums { asleep, waited, throttled, locked, deaf, preemptions }
+    }
+
+    fn and(self, more: OffCpuSums) -> OffCpuSums {
+        OffCpuSums {
+            asleep: self.asleep + more.asleep,
+            waited: self.waited + more.waited,
+            throttled: self.throttled + more.throttled,
+            locked: self.locked + more.locked,
+            deaf: self.deaf + more.deaf,
+            preemptions: self.preemptions.wrapping_add(more.preemptions),
+        }
+    }
+}
+
 /// From one time that a thread was given a CPU until the next.
 #[derive(Clone, Copy, Debug)]
 struct OffCpuSpan {
@@ -28,8 +58,8 @@ struct OffCpuSpan {
     running: Nanos,
     /// When it had left the CPU before, and could have run again; `None` where stretches were put together.
     rest: Option<(Nanos, Nanos)>,
-    /// Sums until its end, without who and whose.
-    sums: OffCpu,
+    /// Sums until its end.
+    sums: OffCpuSums,
     /// Its own, with who had the CPU, whose quota it was and who let go.
     own: OffCpu,
     /// It slept on a lock until a time limit, and no thread had let go.
@@ -41,6 +71,8 @@ struct OffCpuSpan {
 pub struct History {
     /// The oldest first.
     stretches: Vec<OffCpuSpan>,
+    /// When each of them ends: what is looked for in a few bytes each.
+    ends: Vec<Nanos>,
     /// The thread that let go last of a lock that this one had asked for by the clock, and when.
     passer: Option<(Nanos, Holder)>,
 }
@@ -92,9 +124,10 @@ impl History {
     }
 
     fn push(&mut self, running: Nanos, rest: Option<(Nanos, Nanos)>, own: OffCpu, timed_out: bool) {
-        let before = self.stretches.last().map_or(OffCpu::NONE, |last| last.sums);
-        let sums = add(&before, &own);
+        let before = self.stretches.last().map(|last| last.sums).unwrap_or_default();
+        let sums = before.and(OffCpuSums::of(&own));
         self.stretches.push(OffCpuSpan { running, rest, sums, own, timed_out });
+        self.ends.push(running);
     }
 
     /// A thread let go of a lock: sleeps just before that ended by a time limit were for the same one. Whether there were
@@ -116,11 +149,11 @@ impl History {
         }
         let any = first < self.stretches.len();
         for index in first..self.stretches.len() {
-            let before = index.checked_sub(1).map_or(OffCpu::NONE, |i| self.stretches[i].sums);
+            let before = index.checked_sub(1).map(|i| self.stretches[i].sums).unwrap_or_default();
             let stretch = &mut self.stretches[index];
             (stretch.own.locked, stretch.own.waker) = (stretch.own.asleep, waker);
             stretch.timed_out = false;
-            stretch.sums = add(&before, &stretch.own);
+            stretch.sums = before.and(OffCpuSums::of(&stretch.own));
         }
         any
     }
@@ -138,6 +171,13 @@ impl History {
             to.grow(1);
         }
         self.stretches.drain(to..=last);
+        self.ends.clear();
+        self.ends.extend(self.stretches.iter().map(|stretch| stretch.running));
+    }
+
+    /// The first stretch that ends after a moment.
+    fn after(&self, at: Nanos) -> usize {
+        self.ends.partition_point(|&end| end <= at)
     }
 
     /// How it rested between two moments; `None` if it was not followed at the first of them.
@@ -162,7 +202,7 @@ impl History {
 
     /// The longest time between two moments in which it waited until another thread let go.
     pub fn longest_lock(&self, from: Nanos, to: Nanos) -> Option<(Nanos, Nanos)> {
-        let begin = self.stretches.partition_point(|stretch| stretch.running <= from);
+        let begin = self.after(from);
         let within = self.stretches[begin..].iter().take_while(|stretch| stretch.begins() < to);
         let longest = within.max_by_key(|stretch| stretch.own.locked)?;
         let (left, woken) = longest.rest?;
@@ -174,14 +214,14 @@ impl History {
         if self.stretches.first()?.running > at {
             return None;
         }
-        let next = self.stretches.partition_point(|stretch| stretch.running <= at);
+        let next = self.after(at);
         let Some(stretch) = self.stretches.get(next) else { return Some(true) };
         stretch.rest.map(|(left, woken)| at <= left || at >= woken)
     }
 
     /// Fills in who had the CPU between two moments, whose quota was used up and who let go.
     fn name(&self, from: Nanos, to: Nanos, rested: &mut OffCpu) {
-        let begin = self.stretches.partition_point(|stretch| stretch.running <= from);
+        let begin = self.after(from);
         let within = self.stretches[begin..].iter().take_while(|stretch| stretch.begins() < to);
         let (mut throttled, mut locked) = (Nanos(0), Nanos(0));
         for (index, stretch) in (begin..).zip(within) {
@@ -205,35 +245,35 @@ impl History {
         }
     }
 
-    fn sums_at(&self, at: Nanos) -> OffCpu {
-        let next = self.stretches.partition_point(|stretch| stretch.running <= at);
+    fn sums_at(&self, at: Nanos) -> OffCpuSums {
+        let next = self.after(at);
         let index = next.checked_sub(1);
-        let before = index.map_or(OffCpu::NONE, |index| self.stretches[index].sums);
+        let before = index.map(|index| self.stretches[index].sums).unwrap_or_default();
         let Some(stretch) = self.stretches.get(next) else { return before };
         let own = &stretch.own;
         let so_far = if let Some((left, woken)) = stretch.rest {
             let asleep = at.min(woken) - left;
-            OffCpu {
+            OffCpuSums {
                 asleep,
                 waited: at - woken,
                 throttled: (at - woken).min(own.throttled),
                 locked: asleep.min(own.locked),
                 deaf: asleep.min(own.deaf),
-                ..OffCpu::NONE
+                ..OffCpuSums::default()
             }
         } else {
             let begins = index.map_or(Nanos(0), |index| self.stretches[index].running);
             let part = Part { into: at - begins, of: stretch.running - begins };
-            OffCpu {
+            OffCpuSums {
                 asleep: part.share(own.asleep),
                 waited: part.share(own.waited),
                 throttled: part.share(own.throttled),
                 locked: part.share(own.locked),
                 deaf: part.share(own.deaf),
-                ..OffCpu::NONE
+                ..OffCpuSums::default()
             }
         };
-        add(&before, &so_far)
+        before.and(so_far)
     }
 }
 
@@ -258,19 +298,6 @@ fn awaited(wake: &Wake) -> Option<Holder> {
     };
     let waker = Holder { task: wake.waker, comm: wake.waker_comm, held: Nanos(0) };
     (by_thread && awaits).then_some(waker)
-}
-
-/// The sums of two.
-fn add(a: &OffCpu, b: &OffCpu) -> OffCpu {
-    OffCpu {
-        asleep: a.asleep + b.asleep,
-        waited: a.waited + b.waited,
-        preemptions: a.preemptions.wrapping_add(b.preemptions),
-        throttled: a.throttled + b.throttled,
-        locked: a.locked + b.locked,
-        deaf: a.deaf + b.deaf,
-        ..OffCpu::NONE
-    }
 }
 
 impl OffCpuSpan {

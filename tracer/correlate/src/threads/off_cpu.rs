@@ -24,17 +24,18 @@ impl Schedules<'_> {
             return;
         }
         let mut before: Option<&Leg> = None;
-        for leg in &delivery.legs {
-            let mut rests = LegOffCpu::NONE;
-            self.reader(leg, &mut rests);
-            self.too_slow(leg, &mut rests);
+        // They are large, and so filled in where they are.
+        delivery.off_cpu.clear();
+        delivery.legs.iter().for_each(|_| delivery.off_cpu.push(LegOffCpu::NONE));
+        for (leg, rests) in delivery.legs.iter().zip(&mut delivery.off_cpu) {
+            self.reader(leg, rests);
+            self.too_slow(leg, rests);
             if let Some(before) = before
                 && let Some(read) = before.times.get(Stage::Read)
             {
-                self.dwell(leg, ForwarderRead { read, by: before.reader }, &mut rests);
+                self.dwell(leg, ForwarderRead { read, by: before.reader }, rests);
             }
             before = Some(leg);
-            delivery.off_cpu.push(rests);
         }
     }
 

@@ -53,8 +53,8 @@ impl Evidence {
         let gathered = if is_start_up { &mut self.start_up } else { &mut self.steady };
         gathered.breakdown.message(one_way);
         gathered.breakdown.beside(one_way, ended_at(delivery), upkeep);
-        let spending = Spending::default();
-        let mut parts = Recorder { gathered, delivery, one_way, spending };
+        // Large, and so made where it is.
+        let mut parts = Recorder { gathered, delivery, one_way, spending: Spending::default() };
         blame::blame(delivery, &mut parts);
         parts.end();
         let held_up = self.typical.held_up(&parts.spending);

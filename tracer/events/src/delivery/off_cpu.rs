@@ -57,20 +57,33 @@ impl OffCpu {
         if holder.held == Nanos(0) {
             return;
         }
-        let mut all = [Holder::NOBODY; OTHERS + 1];
-        all[0] = self.holder;
-        all[1..].copy_from_slice(&self.others);
-        let same = |known: &&mut Holder| known.held > Nanos(0) && known.task == holder.task;
-        if let Some(known) = all.iter_mut().find(same) {
-            known.held += holder.held;
-        } else if let Some(least) = all.last_mut()
-            && least.held < holder.held
-        {
-            *least = *holder;
+        let is_same = |known: &Holder| known.held > Nanos(0) && known.task == holder.task;
+        if self.holder.held == Nanos(0) {
+            self.holder = *holder;
+            return;
         }
-        all.sort_by_key(|holder| std::cmp::Reverse(holder.held));
-        self.holder = all[0];
-        self.others.copy_from_slice(&all[1..]);
+        if is_same(&self.holder) {
+            self.holder.held += holder.held;
+            return;
+        }
+        let known = self.others.iter().position(is_same);
+        let place = known.unwrap_or(OTHERS.saturating_sub(1));
+        let Some(other) = self.others.get_mut(place) else { return };
+        if known.is_some() {
+            other.held += holder.held;
+        } else if other.held < holder.held {
+            *other = *holder;
+        }
+        // It goes before those that had it for a shorter time.
+        for after in (1..=place).rev() {
+            let before = after.saturating_sub(1);
+            if self.others[before].held < self.others[after].held {
+                self.others.swap(before, after);
+            }
+        }
+        if self.holder.held < self.others[0].held {
+            std::mem::swap(&mut self.holder, &mut self.others[0]);
+        }
     }
 }
 

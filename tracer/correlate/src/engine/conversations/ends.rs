@@ -1,11 +1,14 @@
 //! Who is at the ends of a conversation, and which row it belongs to.
 
 use super::Conversations;
-use crate::ids::{Direction, Node};
+use crate::flow::{EndsState, KnownEnds};
+use crate::ids::{Direction, FlowEnds, Node};
 use crate::rows::{Rows, Server};
 use arrayvec::ArrayVec;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use wirelap_events::{GroupId, NetNs, Pid};
+use wirelap_protocols::Side;
 
 impl Conversations {
     /// The process that sends in a direction.
@@ -33,6 +36,30 @@ impl Conversations {
     pub fn server_address(&self, direction: Direction) -> Option<SocketAddr> {
         let server = self.flows.server(direction)?;
         Some(self.flows.get(direction)?.end(server))
+    }
+
+    /// The addresses of a direction, and who is at its ends. They are looked up again when something new is known of sockets.
+    pub fn ends_of(&mut self, direction: Direction) -> Option<Arc<FlowEnds>> {
+        let conversation = self.flows.get(direction)?;
+        let state = EndsState {
+            learned: self.sockets.version(),
+            sockets: conversation.flows.each_ref().map(|flow| [flow.sender, flow.receiver]),
+        };
+        let of = |known: &KnownEnds| Arc::clone(&known.ends[direction.side as usize]);
+        if let Some(known) = conversation.ends.as_deref().filter(|known| known.state == state) {
+            return Some(of(known));
+        }
+        let [ab, ba] = conversation.flows.each_ref().map(|flow| flow.key);
+        let at_a = Direction { side: Side::A, ..direction };
+        let (a, b) = (self.node(at_a)?, self.node(at_a.back())?);
+        let ends = [
+            FlowEnds { flow: ab, sender: a, receiver: b },
+            FlowEnds { flow: ba, sender: b, receiver: a },
+        ];
+        let known = KnownEnds { state, ends: ends.map(Arc::new) };
+        let found = of(&known);
+        self.flows.get_mut(direction)?.ends = Some(Box::new(known));
+        Some(found)
     }
 
     /// Who sends in a direction.

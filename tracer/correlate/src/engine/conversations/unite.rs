@@ -100,15 +100,13 @@ impl Conversations {
         let known = conversation.translation();
         known.ends[keep.side as usize] = first.1.src;
         known.ends[keep.back().side as usize] = second.1.dst;
-        conversation.row = None;
+        (conversation.row, conversation.ends) = (None, None);
         for direction in [keep, keep.back()] {
             let legs =
                 self.flows.flow(direction).map(|flow| flow.pending.clone()).unwrap_or_default();
-            if let (Some(sender), Some(receiver)) =
-                (self.node(direction), self.node(direction.back()))
-            {
+            if let Some(ends) = self.ends_of(direction) {
                 for leg in legs {
-                    messages.goes(leg, direction, sender, receiver);
+                    messages.goes(leg, direction, &ends);
                 }
             }
         }

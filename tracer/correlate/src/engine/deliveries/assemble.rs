@@ -2,7 +2,6 @@
 
 use super::super::sink::DeliverySink;
 use super::datagrams::{arrival, datagram, led, udp_marks};
-use super::hand_out::nothing;
 use super::{Context, Deliveries};
 use crate::breakdown::ReaderGroup;
 use crate::flow::{FlowTable, Found, TopicHash, identity_of};
@@ -10,9 +9,7 @@ use crate::ids::{AssemblyId, Direction, LegKey};
 use crate::join::{Assembly, Carrier, Last, leg};
 use crate::marks::{Marks, Path, ReadBy};
 use arrayvec::ArrayVec;
-use wirelap_events::{
-    ByteRange, Circumstances, Delivery, FlowRange, GlobalKey, Leg, Nanos, Saturate, Stage,
-};
+use wirelap_events::{ByteRange, Circumstances, FlowRange, GlobalKey, Leg, Nanos, Saturate, Stage};
 
 impl Deliveries {
     /// Takes in the fragments that the decoder of a conversation has just found.
@@ -168,26 +165,13 @@ impl Deliveries {
             return self.completed(key, (first, legs), out, c);
         }
         let leg = self.messages.leg(key);
-        let group = leg.map(|leg| leg.group).unwrap_or_default();
-        let Some(message) = leg.and_then(|leg| self.messages.message(leg.message)) else {
+        if leg.and_then(|leg| self.messages.message(leg.message)).is_none() {
             // It was given up before another of its readers had it.
             c.accounts.totals.evicted.grow(legs.len() as u64);
             return;
-        };
-        let mut delivery = Delivery {
-            message: message.id,
-            group: message.row,
-            stamp: message.stamp,
-            payload_len: message.payload_len,
-            topic: message.topic,
-            ..nothing()
-        };
-        for leg in legs {
-            let is_whole = leg.times.get(Stage::Send).is_some();
-            delivery.legs = ArrayVec::from_iter([*leg]);
-            delivery.off_cpu = ArrayVec::new();
-            self.hand_out(&mut delivery, (is_whole, group), out, c);
         }
+        let is_whole = |leg: &Leg| leg.times.get(Stage::Send).is_some();
+        self.hand_out_others(key, legs, is_whole, out, c);
     }
 
     /// A leg for each reader that has the message and was not told of.

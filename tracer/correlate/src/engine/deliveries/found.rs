@@ -56,7 +56,7 @@ impl Deliveries {
             return;
         };
         let flow = flows.flow(before.direction);
-        if let Some(release) = flow.and_then(|flow| flow.release_for(before.own.start)) {
+        if let Some(release) = flow.and_then(|flow| flow.release_for(before.own().start)) {
             self.messages.release(key, release);
         }
     }
@@ -86,7 +86,8 @@ impl Deliveries {
         {
             trips.warms_up(found.extent.end);
         }
-        let Some(new) = new_leg(at, direction, found, row, c) else {
+        let Some(ends) = c.conversations.ends_of(direction) else { return };
+        let Some(new) = new_leg(at, direction, found, row, ends, c) else {
             return;
         };
         if found.framed && found.stamp.is_none() && new.topology != Topology::PeerToPeer {
@@ -120,7 +121,7 @@ impl Deliveries {
         }
         let flows = c.conversations.flows();
         let left = || flows.flow(direction)?.marks.left_at(found.extent);
-        let (key, joined) = self.messages.join(new, left, read);
+        let (key, joined) = self.messages.join(&new, left, read);
         if let Some((proxy, server)) = self.messages.relayed(key, &new)
             && let (Some(proxy), Some(server)) = (c.row_of(proxy), c.row_of(server))
         {

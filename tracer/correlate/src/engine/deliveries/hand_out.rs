@@ -4,12 +4,15 @@ use super::super::sink::DeliverySink;
 use super::super::sockets::Sockets;
 use super::{Context, Deliveries};
 use crate::breakdown::ReaderGroup;
+use crate::ids::LegKey;
 use crate::join::{LegState, leg};
 use crate::rows::{PROCESSES, Role, Rows};
 use crate::stats::{PartialView, read_at};
 use crate::why::Upkeep;
 use arrayvec::ArrayVec;
-use wirelap_events::{Delivery, GroupId, MAX_LEGS, MessageId, Pid, Saturate, Stage, Stamp, TaskId};
+use wirelap_events::{
+    Delivery, GroupId, Leg, MAX_LEGS, MessageId, Pid, Saturate, Stage, Stamp, TaskId,
+};
 
 /// What a process is seen to do.
 type NoteRole = fn(&mut Role);
@@ -28,6 +31,7 @@ impl Deliveries {
                 self.note_reader(end, &mut c.accounts.rows);
                 let group = self.messages.path(end).next().map(|leg| leg.group).unwrap_or_default();
                 self.hand_out(&mut delivery, (whole, group), out, c);
+                self.messages.handed_out(end);
             }
         }
     }
@@ -36,11 +40,12 @@ impl Deliveries {
     /// order, and none is lost that way.
     fn note_reader(&self, end: usize, rows: &mut Rows) {
         let mut path = self.messages.path(end);
-        let Some(last) = path.next().filter(|leg| leg.asked.is_none() && leg.parent.is_some())
+        let Some(last) =
+            path.next().filter(|leg| leg.permissions().asked.is_none() && leg.parent().is_some())
         else {
             return;
         };
-        let (reader, message) = ((last.direction, last.receiver.pid), last.message);
+        let (reader, message) = ((last.direction, last.receiver().pid), last.message);
         let Some(message) = self.messages.message(message) else {
             return;
         };
@@ -63,8 +68,8 @@ impl Deliveries {
         let message = self.messages.message(path.first()?.message)?;
         let mut whole = path.iter().all(|state| state.whole);
         let legs = &mut delivery.legs;
-        for leg in path.iter().filter_map(|state| state.leg.as_deref()) {
-            legs.push(leg.clone());
+        for leg in path.iter().filter_map(|state| state.known()) {
+            legs.push(leg);
         }
         whole &= legs.len() == path.len();
         for after in 1..legs.len() {
@@ -79,6 +84,33 @@ impl Deliveries {
         delivery.payload_len = message.payload_len;
         delivery.topic = message.topic;
         Some(whole)
+    }
+
+    /// Hands out deliveries of a message, each of a leg to a reader of this group, beside the first one.
+    #[expect(clippy::vec_box, reason = "legs are large, and their room is kept")]
+    pub(super) fn hand_out_others(
+        &self,
+        key: LegKey,
+        others: Vec<Box<Leg>>,
+        is_whole: impl Fn(&Leg) -> bool,
+        out: &mut dyn DeliverySink,
+        c: &mut Context<'_>,
+    ) {
+        let Some(state) = self.messages.leg(key).filter(|_| !others.is_empty()) else { return };
+        let Some(message) = self.messages.message(state.message) else { return };
+        let mut delivery = nothing();
+        delivery.message = message.id;
+        delivery.group = message.row;
+        delivery.stamp = message.stamp;
+        delivery.payload_len = message.payload_len;
+        delivery.topic = message.topic;
+        for leg in others {
+            let whole = is_whole(&leg);
+            delivery.legs.clear();
+            delivery.legs.push(*leg);
+            delivery.off_cpu.clear();
+            self.hand_out(&mut delivery, (whole, state.group), out, c);
+        }
     }
 
     /// Hands out one delivery, which is read in this group; `whole` says that every end of every leg was seen.

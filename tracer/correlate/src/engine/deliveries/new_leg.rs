@@ -2,8 +2,9 @@
 
 use super::Context;
 use crate::flow::Found;
-use crate::ids::Direction;
+use crate::ids::{Direction, FlowEnds};
 use crate::join::NewLeg;
+use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos};
 use wirelap_protocols::Topology;
 
@@ -16,12 +17,13 @@ const START_UP: Nanos = Nanos::from_millis(1_000);
 /// The first messages of a connection are those of its start-up, however late they come.
 const FIRST_MESSAGES: u64 = 3;
 
-/// The leg of a message that was found in a direction; `None` if its conversation, or an end of it, is not known.
+/// The leg of a message that was found in a direction between these ends; `None` if its conversation is not known.
 pub fn new_leg(
     at: Nanos,
     direction: Direction,
     found: &Found,
     row: GroupId,
+    ends: Arc<FlowEnds>,
     c: &Context<'_>,
 ) -> Option<NewLeg> {
     let conversation = c.conversations.flows().get(direction)?;
@@ -41,8 +43,7 @@ pub fn new_leg(
         transport: flow.key.transport,
         asked: conversation.flow(direction.back().side).request().map(|request| request.at),
         room: conversation.flow(direction.back().side).room,
-        sender: c.conversations.node(direction)?,
-        receiver: c.conversations.node(direction.back())?,
+        ends,
         to_server: topology == Topology::Brokered
             && c.conversations.flows().server(direction)? != direction.side,
         topology,

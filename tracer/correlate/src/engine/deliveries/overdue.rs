@@ -117,7 +117,7 @@ impl Deliveries {
         seen: Observed<'_>,
     ) -> Option<(Whereabouts, Pid)> {
         let flow = seen.conversations.flows().flow(leg.direction)?;
-        let receiver = leg.receiver.pid.unwrap_or_default();
+        let receiver = leg.receiver().pid.unwrap_or_default();
         if leg.was_read() {
             let goes_on = self.messages.goes_on(message, leg)
                 && is_expected(flow, leg, seen.conversations.flows());
@@ -130,7 +130,7 @@ impl Deliveries {
         Some(match (flow.marks.has_arrived(leg.extent), is_broker) {
             (true, true) => (Whereabouts::BrokerQueue, receiver),
             (true, false) => (Whereabouts::ReaderQueue, receiver),
-            (false, _) => (Whereabouts::Network, leg.sender.pid.unwrap_or_default()),
+            (false, _) => (Whereabouts::Network, leg.sender().pid.unwrap_or_default()),
         })
     }
 }

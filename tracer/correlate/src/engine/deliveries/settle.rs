@@ -1,17 +1,14 @@
 //! From legs to deliveries handed out.
 
 use super::super::sink::DeliverySink;
-use super::hand_out::nothing;
 use super::{Context, Deliveries, Observed};
 use crate::flow::{Flow, FlowTable};
 use crate::ids::{Direction, LegKey};
 use crate::join::{LONGEST, LegState, Receiver, leg};
 use crate::marks::{Marks, overlap};
 use crate::rows::Rows;
-use arrayvec::ArrayVec;
 use wirelap_events::{
-    Delivery, FanOut, FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TaskId,
-    Transport,
+    FanOut, FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TaskId, Transport,
 };
 
 impl Deliveries {
@@ -105,7 +102,7 @@ impl Deliveries {
     pub(super) fn lies_unread(&self, flow: &Flow, leg: &LegState, seen: Observed<'_>) -> bool {
         self.may_lie_unread(flow, leg, seen)
             && (flow.marks.has_reads()
-                || seen.host.states().is_off(leg.receiver.pid, seen.coverage.now()))
+                || seen.host.states().is_off(leg.receiver().pid, seen.coverage.now()))
     }
 
     /// Whether a leg's bytes may lie unread, whether its reader was ever seen to read or not. Where events of reads were
@@ -132,7 +129,7 @@ impl Deliveries {
         let Some(state) = self.messages.leg(key) else {
             return;
         };
-        let (direction, extent, own) = (state.direction, state.extent, state.own);
+        let (direction, extent, own) = (state.direction, state.extent, state.own());
         self.settle_row(key, direction, c);
         let Some(flow) = c.conversations.flows().flow(direction) else {
             return;
@@ -175,11 +172,10 @@ impl Deliveries {
             return;
         };
         let (direction, extent, message) = (state.direction, state.extent, state.message);
-        let (asked, release, start_up) = (state.asked, state.release, state.start_up);
-        let group = state.group;
-        first.circumstances.credit = state.room;
+        let (permissions, start_up) = (state.permissions(), state.start_up);
+        first.circumstances.credit = permissions.room;
         let siblings = self.siblings(state, c.conversations.flows());
-        if let Some(asked) = asked {
+        if let Some(asked) = permissions.asked {
             let request = c
                 .conversations
                 .flows()
@@ -196,7 +192,7 @@ impl Deliveries {
             first.circumstances.filled = request.and_then(|request| request.filled);
         }
         first.circumstances.start_up = start_up;
-        first.circumstances.release = release;
+        first.circumstances.release = permissions.release;
         let missing = missing_before(
             c.conversations.flows(),
             direction,
@@ -233,27 +229,14 @@ impl Deliveries {
         if is_remote && let Some(row) = c.accounts.rows.get_mut(message.row) {
             row.to_remote.grow(1);
         }
-        let mut delivery = Delivery {
-            message: message.id,
-            group: message.row,
-            stamp: message.stamp,
-            payload_len: message.payload_len,
-            topic: message.topic,
-            ..nothing()
-        };
-        for leg in others {
-            let whole = whole(&leg);
-            delivery.legs = ArrayVec::from_iter([*leg]);
-            delivery.off_cpu = ArrayVec::new();
-            self.hand_out(&mut delivery, (whole, group), out, c);
-        }
+        self.hand_out_others(key, others, whole, out, c);
     }
 
     /// The place of a leg among those that its message goes on by, and who sent the first of them.
     fn siblings(&self, leg: &LegState, flows: &FlowTable) -> Option<(Option<TaskId>, FanOut)> {
         let (first, position, readers) = self.messages.siblings(leg)?;
-        let (sender, sent) = if let Some(leg) = &first.leg {
-            (leg.sender, leg.times.get(Stage::Send))
+        let (sender, sent) = if let Some(sent) = first.leg.sent() {
+            sent
         } else {
             let path = flows.flow(first.direction)?.marks.path(first.extent, 0);
             (path.sender, path.send)

@@ -1,9 +1,11 @@
 //! New messages, and new legs of open ones.
 
+use super::super::contents::Contents;
 use super::super::index::Added;
 use super::super::open::{Joined, LegState, Message, NewLeg};
 use super::Messages;
 use crate::ids::{LegKey, Node};
+use rustc_hash::FxHashSet;
 use wirelap_events::{GroupId, Nanos, Saturate, Stamp};
 use wirelap_protocols::Topology;
 
@@ -20,7 +22,7 @@ impl Messages {
             Topology::PeerToPeer => false,
             Topology::Brokered if !new.to_server => true,
             Topology::Brokered | Topology::Either => {
-                self.may_have_missed(&new.sender, &new.receiver, new.at)
+                self.may_have_missed(&new.ends.sender, &new.ends.receiver, new.at)
             }
         };
         self.serial.grow(1);
@@ -52,8 +54,8 @@ impl Messages {
         self.soon.push_back((new.at + soon, index, self.serial));
         match self.index.add(new.identity, (self.serial, index)) {
             Added::Alone => {
-                if let Some(content) = new.content {
-                    self.contents.add(content, new.identity);
+                if let (Some(contents), Some(content)) = (&mut self.contents, new.content) {
+                    contents.add(content, new.identity);
                 }
             }
             Added::Second((_, first)) => {
@@ -66,6 +68,22 @@ impl Messages {
         (key, if is_orphan { Joined::Orphan } else { Joined::New })
     }
 
+    /// From now on messages are known by their content alone, too: there is one that is not sure of its name.
+    pub(super) fn keep_contents(&mut self) {
+        let mut contents = Contents::default();
+        let mut all: Vec<&Message> = self.open.iter().map(|(_, message)| message).collect();
+        all.sort_unstable_by_key(|message| message.serial);
+        let mut seen = FxHashSet::default();
+        for message in all {
+            if seen.insert(message.identity)
+                && let Some(content) = message.content
+            {
+                contents.add(content, message.identity);
+            }
+        }
+        self.contents = Some(contents);
+    }
+
     /// Whether a message that was found at `at` may have come to its sender unseen. What a process says to itself goes no
     /// further.
     fn may_have_missed(&self, sender: &Node, receiver: &Node, at: Nanos) -> bool {
@@ -76,11 +94,13 @@ impl Messages {
     /// Before a leg is completed: takes note if it turned out that its message may have come to its sender unseen. Returns the row
     /// that the message was counted in as sent, and its stamp.
     pub fn lose_origin(&mut self, key: LegKey) -> Option<(GroupId, Option<Stamp>)> {
-        let leg = self.leg(key).filter(|leg| leg.parent.is_none() && leg.again.is_none())?;
+        let leg = self.leg(key).filter(|leg| leg.parent().is_none() && !leg.is_repeated())?;
         let (index, message) = (leg.message, self.open.get(leg.message)?);
         let is_first = !message.is_orphan && message.topology != Topology::PeerToPeer;
         let was_delivered = || self.legs_of(message).any(|leg| self.legs[leg].emitted);
-        if !is_first || !self.may_have_missed(&leg.sender, &leg.receiver, leg.at) || was_delivered()
+        if !is_first
+            || !self.may_have_missed(leg.sender(), leg.receiver(), leg.at)
+            || was_delivered()
         {
             return None;
         }
@@ -97,47 +117,18 @@ impl Messages {
     ) -> LegKey {
         self.serial.grow(1);
         let serial = self.serial;
-        let parent_state = parent.and_then(|parent| self.legs.get_mut(parent));
-        let position = parent_state.map_or(0, |parent| {
-            parent.children.grow(1);
-            parent.children
-        });
-        let index = self.legs.insert(LegState {
-            message,
-            serial,
-            parent,
-            next: None,
-            again: None,
-            direction: new.direction,
-            extent: new.extent,
-            own: new.own,
-            at: new.at,
-            asked: new.asked,
-            room: new.room,
-            release: None,
-            transport: new.transport,
-            sender: new.sender,
-            receiver: new.receiver,
-            to_server: new.to_server,
-            group: new.group,
-            has_child: false,
-            children: 0,
-            first_child: None,
-            position,
-            start_up: new.start_up,
-            leg: None,
-            whole: false,
-            is_remote: false,
-            emitted: false,
-        });
-        if let Some(parent) = parent.and_then(|parent| self.legs.get_mut(parent)) {
-            parent.first_child.get_or_insert((index, serial));
+        let index = self.legs.insert(LegState::new(message, serial, new));
+        if let Some(parent) = parent {
+            let position = self.legs.get_mut(parent).map(|parent| parent.add_child(index, serial));
+            let leg = &mut self.legs[index];
+            (leg.parent, leg.position) = (parent.into(), position.unwrap_or_default());
         }
+        self.unfinished.set(message, true);
         let entry = &mut self.open[message];
         if entry.legs == 0 {
             entry.first = index;
         } else {
-            self.legs[entry.last].next = Some(index);
+            self.legs[entry.last].next = index.into();
         }
         entry.last = index;
         entry.legs.grow(1);
@@ -160,19 +151,19 @@ impl Messages {
         let mut next = Some(entry.first);
         while let Some(leg) = next.and_then(|leg| self.legs.get(leg)) {
             self.index.add_direction(entry.identity, leg.direction, (entry.serial, message));
-            next = leg.next;
+            next = leg.next.get();
         }
     }
 
     /// The same message in the same direction: its read may be the one that counts.
     pub(super) fn add_again(&mut self, message: usize, new: &NewLeg) -> LegKey {
         let original = self.legs_of(&self.open[message]).find(|&leg| {
-            self.legs[leg].direction == new.direction && self.legs[leg].again.is_none()
+            self.legs[leg].direction == new.direction && !self.legs[leg].is_repeated()
         });
-        let parent = original.and_then(|leg| self.legs[leg].parent);
+        let parent = original.and_then(|leg| self.legs[leg].parent());
         let key = self.add_leg(message, new, None);
         let leg = &mut self.legs[key.0];
-        (leg.parent, leg.again) = (parent, original);
+        (leg.parent, leg.again) = (parent.into(), original.into());
         key
     }
 
@@ -181,12 +172,11 @@ impl Messages {
         let orphans: Vec<usize> = self.legs_of(&self.open[message]).collect();
         let key = self.add_leg(message, new, None);
         for leg in orphans {
-            if self.legs[leg].parent.is_none() {
-                self.legs[leg].parent = Some(key.0);
-                self.legs[key.0].children.grow(1);
-                self.legs[leg].position = self.legs[key.0].children;
-                let first = (leg, self.legs[leg].serial);
-                self.legs[key.0].first_child.get_or_insert(first);
+            if self.legs[leg].parent().is_none() {
+                let serial = self.legs[leg].serial;
+                let position = self.legs[key.0].add_child(leg, serial);
+                let orphan = &mut self.legs[leg];
+                (orphan.parent, orphan.position) = (key.0.into(), position);
             }
         }
         self.legs[key.0].has_child = true;

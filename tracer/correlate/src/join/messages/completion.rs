@@ -21,20 +21,22 @@ impl Messages {
         let has_read = leg.times.get(Stage::Read).is_some();
         let state = &mut self.legs[index];
         let message = state.message;
-        state.leg = Some(leg);
+        let room = state.keep(leg);
         state.whole = whole;
         state.is_remote = is_remote;
+        self.forget(room);
         self.open[message].open.shrink(1);
         self.waiting.shrink(1);
-        if let Some(original) = self.legs[index].again {
+        if let Some(original) = self.legs[index].again.get() {
             if !has_read || !self.replace(original, index) {
-                return;
+                return self.note_finished(message);
             }
             index = original;
         }
+        let place = message;
         let message = &self.open[message];
         if message.is_orphan {
-            return;
+            return self.note_finished(place);
         }
         let first = deliver.len();
         if self.legs[index].has_child {
@@ -45,6 +47,13 @@ impl Messages {
         for &leg in &deliver[first..] {
             self.legs[leg].emitted = true;
         }
+        self.note_finished(place);
+    }
+
+    /// Takes note whether a message has legs that no delivery was handed out with.
+    fn note_finished(&mut self, message: usize) {
+        let is_left = self.left_of(message).next().is_some();
+        self.unfinished.set(message, is_left);
     }
 
     /// The legs that end at readers which are not seen here, of whose way everything is known since the leg `key` is, and that
@@ -52,13 +61,14 @@ impl Messages {
     pub fn partial_ends(&mut self, key: LegKey, ends: &mut Vec<usize>) {
         let Some(leg) = self.leg(key) else { return };
         let (message, is_remote, has_child) = (leg.message, leg.is_remote, leg.has_child);
+        let place = message;
         let Some(message) = self.open.get(message) else { return };
         let is_end = |&leg: &usize| {
             let state = &self.legs[leg];
             state.is_remote
                 && !state.emitted
-                && state.again.is_none()
-                && self.path(leg).all(|leg| leg.leg.is_some())
+                && !state.is_repeated()
+                && self.path(leg).all(|leg| leg.leg.is_known())
         };
         if is_remote {
             ends.extend(Some(key.0).filter(is_end));
@@ -68,6 +78,7 @@ impl Messages {
         for &leg in ends.iter() {
             self.legs[leg].emitted = true;
         }
+        self.note_finished(place);
     }
 
     /// Whether a leg leads from a broker to a client.
@@ -81,10 +92,10 @@ impl Messages {
     /// The copy was read and the original was not: its stages from the queue on are the message's. Where a
     /// datagram was lost, the time from when it left first until the copy did is loss.
     fn replace(&mut self, original: usize, copy: usize) -> bool {
-        let Some(mut leg) = self.legs[copy].leg.clone() else { return false };
+        let Some(mut leg) = self.legs[copy].known().map(Box::new) else { return false };
         let whole = self.legs[copy].whole;
         let state = &mut self.legs[original];
-        let Some(first) = &state.leg else { return false };
+        let Some(first) = state.known() else { return false };
         if state.emitted || first.times.get(Stage::Read).is_some() {
             return false;
         }
@@ -109,7 +120,8 @@ impl Messages {
             state.whole |= whole;
         }
         leg.sender = first.sender.or(leg.sender);
-        state.leg = Some(leg);
+        let room = state.keep(leg);
+        self.forget(room);
         true
     }
 
@@ -118,8 +130,8 @@ impl Messages {
         let was_read = leg.was_read();
         was_read
             && !leg.emitted
-            && leg.again.is_none()
+            && !leg.is_repeated()
             && !self.goes_on(message, leg)
-            && self.path(index).all(|leg| leg.leg.is_some())
+            && self.path(index).all(|leg| leg.leg.is_known())
     }
 }

@@ -4,7 +4,7 @@ use super::super::open::{GivenUp, Leftover, LegState, Message};
 use super::Messages;
 use slab::Slab;
 use std::collections::VecDeque;
-use wirelap_events::{Nanos, Saturate, Stage, Transport};
+use wirelap_events::{Nanos, Saturate, Transport};
 
 /// A message that lies unread in a socket is waited for so long.
 pub const LONGEST: Nanos = Nanos::from_millis(300_000);
@@ -82,17 +82,14 @@ impl Messages {
         message.open == 0
             && self.legs_of(message).all(|leg| {
                 let leg = &self.legs[leg];
-                leg.emitted || leg.again.is_some() || leg.is_remote
+                leg.emitted || leg.is_repeated() || leg.is_remote
             })
     }
 
     /// The legs of a message that ended on this host, and that no delivery was handed out of.
     pub fn left_of(&self, index: usize) -> impl Iterator<Item = usize> + '_ {
         let legs = self.open.get(index).into_iter().flat_map(|message| self.legs_of(message));
-        legs.filter(|&leg| {
-            let leg = &self.legs[leg];
-            !(leg.emitted || leg.again.is_some() || leg.has_child || leg.is_remote)
-        })
+        legs.filter(|&leg| self.legs[leg].is_left())
     }
 
     /// Whether a message is on its way, as far as is known. One of which only later legs were seen is complete without
@@ -124,11 +121,7 @@ impl Messages {
 
     /// Whether a leg that was read begins at a sender of which this host shows nothing.
     pub fn comes_from_elsewhere(leg: &LegState) -> bool {
-        let has = |stage| leg.leg.as_ref().is_some_and(|leg| leg.times.get(stage).is_some());
-        let is_first = leg.parent.is_none();
-        let only_reader =
-            leg.leg.as_ref().is_some_and(|leg| leg.from.is_none() && leg.to.is_some());
-        is_first && only_reader && leg.sender.pid.is_none() && has(Stage::Rx) && !has(Stage::Send)
+        leg.parent().is_none() && leg.sender().pid.is_none() && leg.leg.has_only_reader()
     }
 
     /// Forgets a message, and says what was left of it.
@@ -158,15 +151,16 @@ impl Messages {
             if keeps_directions {
                 self.index.remove_direction(identity, leg.direction, entry);
             }
-            next = leg.next;
-            self.forget(leg.leg);
+            next = leg.next.get();
+            self.forget(leg.leg.into_room());
         }
         if self.index.remove(identity, entry)
-            && let Some(content) = content
+            && let (Some(contents), Some(content)) = (&mut self.contents, content)
         {
-            self.contents.remove(content, identity);
+            contents.remove(content, identity);
         }
         self.open.remove(index);
+        self.unfinished.set(index, false);
         if is_warmup {
             left = Leftover::default();
         }

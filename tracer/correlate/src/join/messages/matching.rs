@@ -47,18 +47,20 @@ impl Messages {
     /// found if a hole held it up. `read` is when its receiver had it, if that is known already.
     pub fn join(
         &mut self,
-        mut new: NewLeg,
+        new: &NewLeg,
         left: impl FnOnce() -> Option<Nanos>,
         read: Option<Nanos>,
     ) -> (LegKey, Joined) {
-        if let Some(identity) = self.other_identity(&new) {
-            new.identity = identity;
+        if self.contents.is_none() && new.content.is_some_and(|content| content.is_unsure) {
+            self.keep_contents();
         }
+        let renamed = self.other_identity(new).map(|identity| NewLeg { identity, ..new.clone() });
+        let new = renamed.as_ref().unwrap_or(new);
         let carried = self.carried(new.identity, new.direction);
         if let Some((_, message)) = carried.filter(|_| new.identity.exact) {
-            return (self.add_again(message, &new), Joined::Again);
+            return (self.add_again(message, new), Joined::Again);
         }
-        match self.candidate(&new, carried) {
+        match self.candidate(new, carried) {
             Some((message, Relation::Child(parent))) => {
                 if new.topology == Topology::Either || !new.to_server {
                     self.forwarders.learn(&self.legs[parent]);
@@ -68,16 +70,16 @@ impl Messages {
                 }
                 let is_copy = std::mem::replace(&mut self.legs[parent].has_child, true);
                 let joined = if is_copy { Joined::Copy } else { Joined::Leg };
-                (self.add_leg(message, &new, Some(parent)), joined)
+                (self.add_leg(message, new, Some(parent)), joined)
             }
-            Some((message, Relation::Copy)) => (self.add_leg(message, &new, None), Joined::Copy),
+            Some((message, Relation::Copy)) => (self.add_leg(message, new, None), Joined::Copy),
             Some((_, Relation::Parent)) => {
-                match self.orphan_of(&new, carried, left().unwrap_or(new.at)) {
-                    Some(orphan) => (self.adopt(orphan, &new), Joined::New),
-                    None => self.add_message(&new, read),
+                match self.orphan_of(new, carried, left().unwrap_or(new.at)) {
+                    Some(orphan) => (self.adopt(orphan, new), Joined::New),
+                    None => self.add_message(new, read),
                 }
             }
-            None => self.add_message(&new, read),
+            None => self.add_message(new, read),
         }
     }
 
@@ -95,7 +97,7 @@ impl Messages {
 
     /// Whether a message is an orphan that started where the new leg leads.
     fn leads_to(&self, new: &NewLeg, message: &Message) -> bool {
-        message.is_orphan && self.legs[message.first].sender.is(&new.receiver)
+        message.is_orphan && self.legs[message.first].sender().is(&new.ends.receiver)
     }
 
     /// Whether a message that begins here had come to its forwarder so long before it was found (the connection was joined in
@@ -105,18 +107,18 @@ impl Messages {
         let goes_on = || match new.topology {
             Topology::PeerToPeer => false,
             Topology::Brokered => new.to_server,
-            Topology::Either => self.forwarders.forwards(&new.receiver),
+            Topology::Either => self.forwarders.forwards(&new.ends.receiver),
         };
         read.is_some_and(|read| read + self.patience < new.at)
             && !new.identity.exact
             && goes_on()
-            && !self.forwarders.forwards(&new.sender)
+            && !self.forwarders.forwards(&new.ends.sender)
     }
 
     /// The identity of a message that is known under a name that the new leg lacks, or lacks the name that it has.
     fn other_identity(&self, new: &NewLeg) -> Option<Identity> {
-        let identity = self.contents.other(new.content?, new.identity)?;
-        let known = NewLeg { identity, ..*new };
+        let identity = self.contents.as_ref()?.other(new.content?, new.identity)?;
+        let known = NewLeg { identity, ..new.clone() };
         let carried = self.carried(identity, new.direction);
         let joins = || self.candidate(&known, carried).is_some();
         ((identity.exact && carried.is_some()) || joins()).then_some(identity)
@@ -167,8 +169,8 @@ impl Messages {
                 let leg = &self.legs[index];
                 let is_echo = leg.direction.serial == new.direction.serial
                     && new.topology == Topology::Either;
-                if leg.reaches(&new.sender)
-                    && leg.again.is_none()
+                if leg.reaches(&new.ends.sender)
+                    && !leg.is_repeated()
                     && !is_echo
                     && self.may_forward(index, new)
                     && self.depth(index) < MAX_LEGS
@@ -194,7 +196,7 @@ impl Messages {
         let elsewhere = first.direction.serial != new.direction.serial;
         let is_straight = new.topology != Topology::Brokered || message.is_orphan;
         let may_copy = new.may_copy && is_straight;
-        (may_copy && elsewhere && first.sender.is(&new.sender)).then_some(Relation::Copy)
+        (may_copy && elsewhere && first.sender().is(&new.ends.sender)).then_some(Relation::Copy)
     }
 
     /// Whether the reader of a leg passes messages on to where the new leg leads. One that subscribes
@@ -203,7 +205,7 @@ impl Messages {
         if new.topology != Topology::Brokered || !new.to_server {
             return true;
         }
-        let forwards = self.legs[leg].to_server || self.forwarders.forwards(&new.sender);
-        forwards && !self.path(leg).any(|leg| leg.receiver.is(&new.receiver))
+        let forwards = self.legs[leg].to_server || self.forwarders.forwards(&new.ends.sender);
+        forwards && !self.path(leg).any(|leg| leg.receiver().is(&new.ends.receiver))
     }
 }

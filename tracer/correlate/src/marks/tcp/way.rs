@@ -87,7 +87,9 @@ impl TcpMarks {
 
     /// When the sender heard that `place` had arrived.
     pub(super) fn heard_at(&self, place: Offset) -> Option<Nanos> {
-        self.acks.iter().find(|&&(upto, _)| upto > place).map(|&(_, at)| at)
+        // Each acknowledges more than the one before it.
+        let index = self.acks.partition_point(|&(upto, _)| upto <= place);
+        self.acks.get(index).map(|&(_, at)| at)
     }
 
     /// When everything before `place` had been read; `None` if that was not seen, or is too long ago.

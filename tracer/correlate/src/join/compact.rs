@@ -1,0 +1,183 @@
+//! A leg in little room: without the stages that were not seen, and what is the same for all legs of its flow.
+
+use crate::ids::FlowEnds;
+use wirelap_events::{
+    Circumstances, FlowRange, Hop, Leg, Nanos, SocketId, Stage, StageTimes, TaskId, TxState,
+};
+
+/// Which stages were seen, a bit for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SeenStages(u16);
+
+impl SeenStages {
+    pub fn of(times: &StageTimes) -> SeenStages {
+        SeenStages(times.seen().fold(0, |bits, (stage, _)| bits | 1 << stage as u16))
+    }
+
+    /// The time of a stage among those of the stages that were seen; `None` if it was not seen.
+    pub fn at(self, stage: Stage, times: &[Nanos]) -> Option<Nanos> {
+        let bit = 1_u16 << stage as u16;
+        let before = (self.0 & bit.wrapping_sub(1)).count_ones() as usize;
+        (self.0 & bit != 0).then(|| times.get(before).copied()).flatten()
+    }
+
+    /// The stages with their times, which are in the same order.
+    pub fn with(self, times: &[Nanos]) -> impl Iterator<Item = (Stage, Nanos)> + '_ {
+        let stages = Stage::ALL.into_iter().filter(move |&stage| self.0 >> stage as u16 & 1 == 1);
+        stages.zip(times.iter().copied())
+    }
+}
+
+/// A leg of a flow that is known elsewhere.
+#[derive(Debug)]
+pub struct CompactLeg {
+    from: Option<SocketId>,
+    to: Option<SocketId>,
+    sender: Option<TaskId>,
+    reader: Option<TaskId>,
+    stages: SeenStages,
+    /// Of the stages that were seen.
+    times: Box<[Nanos]>,
+    chain: Box<[Hop]>,
+    before: Box<[Hop]>,
+    flow_range: FlowRange,
+    tx: Option<TxState>,
+    send_len: u32,
+    whole_segment: bool,
+    deferred: bool,
+    start_up: bool,
+    /// All circumstances, if there are others than those above.
+    others: Option<Box<Circumstances>>,
+}
+
+impl CompactLeg {
+    /// Of a leg, whose wake chains are taken out; `None` if it is not of this flow.
+    pub fn of(leg: &mut Leg, ends: &FlowEnds) -> Option<CompactLeg> {
+        if leg.flow != ends.flow {
+            return None;
+        }
+        let Circumstances { tx, send_len, whole_segment, deferred, start_up, .. } =
+            leg.circumstances;
+        let usual = Circumstances {
+            tx,
+            send_len,
+            whole_segment,
+            deferred,
+            start_up,
+            ..Circumstances::default()
+        };
+        Some(CompactLeg {
+            from: leg.from,
+            to: leg.to,
+            sender: leg.sender,
+            reader: leg.reader,
+            stages: SeenStages::of(&leg.times),
+            times: leg.times.seen().map(|(_, at)| at).collect(),
+            chain: std::mem::take(&mut leg.chain).into(),
+            before: std::mem::take(&mut leg.before).into(),
+            flow_range: leg.flow_range,
+            tx,
+            send_len,
+            whole_segment,
+            deferred,
+            start_up,
+            others: (leg.circumstances != usual).then(|| Box::new(leg.circumstances)),
+        })
+    }
+
+    /// The leg, which is of this flow.
+    pub fn leg(&self, ends: &FlowEnds) -> Leg {
+        let mut times = StageTimes::default();
+        self.seen().for_each(|(stage, at)| times.set(stage, at));
+        let usual = || Circumstances {
+            tx: self.tx,
+            send_len: self.send_len,
+            whole_segment: self.whole_segment,
+            deferred: self.deferred,
+            start_up: self.start_up,
+            ..Circumstances::default()
+        };
+        Leg {
+            flow: ends.flow,
+            from: self.from,
+            to: self.to,
+            sender: self.sender,
+            reader: self.reader,
+            times,
+            chain: self.chain.to_vec(),
+            before: self.before.to_vec(),
+            flow_range: self.flow_range,
+            circumstances: self.others.as_deref().copied().unwrap_or_else(usual),
+        }
+    }
+
+    /// Who sent it.
+    pub fn sender(&self) -> Option<TaskId> {
+        self.sender
+    }
+
+    /// When it passed a stage.
+    pub fn at(&self, stage: Stage) -> Option<Nanos> {
+        self.stages.at(stage, &self.times)
+    }
+
+    fn seen(&self) -> impl Iterator<Item = (Stage, Nanos)> + '_ {
+        self.stages.with(&self.times)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Node;
+    use wirelap_events::{ByteRange, FlowId, FlowKey, NetNs, Offset, Tid, Transport};
+
+    fn ends(port: u16) -> FlowEnds {
+        let addr = std::net::SocketAddr::from(([127, 0, 0, 1], port));
+        let node = Node { pid: None, addr, scope: NetNs(0), netns: None };
+        let flow = FlowKey::new(Transport::Tcp, addr, addr, NetNs(0));
+        FlowEnds { flow, sender: node, receiver: node }
+    }
+
+    fn leg() -> Leg {
+        let mut times = StageTimes::default();
+        Stage::ALL.into_iter().step_by(2).zip(5..).for_each(|(s, at)| times.set(s, Nanos(at)));
+        let hop =
+            |tid| Hop { task: TaskId { tid: Tid(tid), ..TaskId::default() }, ..Hop::default() };
+        Leg {
+            flow: ends(1).flow,
+            from: Some(SocketId(1)),
+            to: None,
+            sender: Some(TaskId::default()),
+            reader: None,
+            times,
+            chain: vec![hop(1), hop(2)],
+            before: vec![hop(3)],
+            flow_range: FlowRange { flow: FlowId(3), range: ByteRange::new(Offset(5), 7) },
+            circumstances: Circumstances {
+                tx: Some(TxState::default()),
+                send_len: 9,
+                start_up: true,
+                ..Circumstances::default()
+            },
+        }
+    }
+
+    #[test]
+    fn a_leg_comes_out_as_it_went_in() {
+        let mut rare = leg();
+        rare.circumstances.resent = true;
+        rare.circumstances.acked = Some(Nanos(8));
+        for leg in [leg(), rare] {
+            let compact = CompactLeg::of(&mut leg.clone(), &ends(1)).unwrap();
+            assert_eq!(compact.leg(&ends(1)), leg);
+            assert_eq!(
+                (compact.sender(), compact.at(Stage::Sent)),
+                (leg.sender, leg.times.get(Stage::Sent))
+            );
+            assert_eq!(compact.at(Stage::Send), leg.times.get(Stage::Send));
+        }
+        assert!(CompactLeg::of(&mut leg(), &ends(2)).is_none());
+        assert!(size_of::<CompactLeg>() * 3 < size_of::<Leg>());
+    }
+}

@@ -1,0 +1,237 @@
+//! What is kept of a leg of which nothing more is expected.
+//!
+//! A message that went through a broker is remembered for seconds, for a reader that gets it later. A leg of which only packets are
+//! known, as in a capture, is kept in a few words meanwhile, so that tens of thousands of them fit into the CPU's caches.
+
+use super::compact::{CompactLeg, SeenStages};
+use crate::ids::FlowEnds;
+use wirelap_events::{Circumstances, FlowRange, Heard, Leg, Nanos, Stage, StageTimes, TaskId};
+
+/// Stages of a leg of which only packets are known: it left, came in, and ends with that.
+const STAGES: usize = 3;
+
+/// What is kept of a leg.
+#[derive(Debug)]
+pub enum KeptLeg {
+    /// More is expected.
+    Open,
+    /// Only its packets are known.
+    Packets(PacketLeg),
+    /// Everything that was seen of it.
+    Whole(Box<Leg>),
+    /// Everything that was seen of it. A delivery was handed out with it, and others may be with those to whom it goes on late.
+    Compact(Box<CompactLeg>),
+    /// It was handed out, and nothing went on from it. Who sent it, and when, is what legs beside it ask for.
+    HandedOut { sender: Option<TaskId>, send: Option<Nanos> },
+}
+
+/// A leg of which only packets are known.
+#[derive(Debug)]
+pub struct PacketLeg {
+    stages: SeenStages,
+    /// Of the stages that were seen; there may be fewer.
+    times: [Nanos; STAGES],
+    heard: Option<Heard>,
+    start_up: bool,
+}
+
+impl PacketLeg {
+    /// Of a leg of a flow; `None` if more than packets is known of it.
+    fn of(leg: &Leg, ends: &FlowEnds, range: FlowRange) -> Option<PacketLeg> {
+        let Circumstances { heard, start_up, .. } = leg.circumstances;
+        let is_bare = leg.from.is_none()
+            && leg.to.is_none()
+            && leg.sender.is_none()
+            && leg.reader.is_none()
+            && leg.chain.is_empty()
+            && leg.before.is_empty()
+            && leg.flow_range == range
+            && leg.flow == ends.flow
+            && leg.circumstances == Circumstances { heard, start_up, ..Circumstances::default() };
+        if !is_bare || leg.times.seen().nth(STAGES).is_some() {
+            return None;
+        }
+        let mut times = [Nanos(0); STAGES];
+        times.iter_mut().zip(leg.times.seen()).for_each(|(place, (_, at))| *place = at);
+        Some(PacketLeg { stages: SeenStages::of(&leg.times), times, heard, start_up })
+    }
+
+    fn seen(&self) -> impl Iterator<Item = (Stage, Nanos)> + '_ {
+        self.stages.with(&self.times)
+    }
+
+    fn at(&self, stage: Stage) -> Option<Nanos> {
+        self.stages.at(stage, &self.times)
+    }
+
+    fn leg(&self, ends: &FlowEnds, range: FlowRange) -> Leg {
+        let mut times = StageTimes::default();
+        self.seen().for_each(|(stage, at)| times.set(stage, at));
+        let (heard, start_up) = (self.heard, self.start_up);
+        Leg {
+            flow: ends.flow,
+            from: None,
+            to: None,
+            sender: None,
+            reader: None,
+            times,
+            chain: Vec::new(),
+            before: Vec::new(),
+            flow_range: range,
+            circumstances: Circumstances { heard, start_up, ..Circumstances::default() },
+        }
+    }
+}
+
+impl KeptLeg {
+    /// What is to be kept of a leg with these bytes of a flow, and the room that it does not need.
+    pub fn of(leg: Box<Leg>, ends: &FlowEnds, range: FlowRange) -> (KeptLeg, Option<Box<Leg>>) {
+        match PacketLeg::of(&leg, ends, range) {
+            Some(packets) => (KeptLeg::Packets(packets), Some(leg)),
+            None => (KeptLeg::Whole(leg), None),
+        }
+    }
+
+    /// Whether nothing more is expected.
+    pub fn is_known(&self) -> bool {
+        !matches!(self, KeptLeg::Open)
+    }
+
+    /// The leg, which has these bytes of a flow; `None` while more is expected, and when it was handed out.
+    pub fn leg(&self, ends: &FlowEnds, range: FlowRange) -> Option<Leg> {
+        match self {
+            KeptLeg::Open | KeptLeg::HandedOut { .. } => None,
+            KeptLeg::Packets(packets) => Some(packets.leg(ends, range)),
+            KeptLeg::Whole(leg) => Some((**leg).clone()),
+            KeptLeg::Compact(leg) => Some(leg.leg(ends)),
+        }
+    }
+
+    /// Whether it is known when it was read.
+    pub fn was_read(&self) -> bool {
+        match self {
+            KeptLeg::Open => false,
+            KeptLeg::HandedOut { .. } => true,
+            KeptLeg::Packets(packets) => packets.at(Stage::Read).is_some(),
+            KeptLeg::Whole(leg) => leg.times.get(Stage::Read).is_some(),
+            KeptLeg::Compact(leg) => leg.at(Stage::Read).is_some(),
+        }
+    }
+
+    /// Who sent it, and when, as far as that is known; `None` while more is expected.
+    pub fn sent(&self) -> Option<(Option<TaskId>, Option<Nanos>)> {
+        match self {
+            KeptLeg::Open => None,
+            KeptLeg::Packets(packets) => Some((None, packets.at(Stage::Send))),
+            KeptLeg::Whole(leg) => Some((leg.sender, leg.times.get(Stage::Send))),
+            KeptLeg::Compact(leg) => Some((leg.sender(), leg.at(Stage::Send))),
+            KeptLeg::HandedOut { sender, send } => Some((*sender, *send)),
+        }
+    }
+
+    /// Whether only its reader was seen here, and its packets coming in.
+    pub fn has_only_reader(&self) -> bool {
+        let KeptLeg::Whole(leg) = self else { return false };
+        let has = |stage| leg.times.get(stage).is_some();
+        leg.from.is_none() && leg.to.is_some() && has(Stage::Rx) && !has(Stage::Send)
+    }
+
+    /// The room of a leg that is forgotten, if it has any.
+    pub fn into_room(self) -> Option<Box<Leg>> {
+        match self {
+            KeptLeg::Whole(leg) => Some(leg),
+            KeptLeg::Open
+            | KeptLeg::Packets(_)
+            | KeptLeg::Compact(_)
+            | KeptLeg::HandedOut { .. } => None,
+        }
+    }
+
+    /// A delivery was handed out with it. Returns its room, if it needs it no more.
+    pub fn compact(&mut self, ends: &FlowEnds) -> Option<Box<Leg>> {
+        let KeptLeg::Whole(leg) = self else { return None };
+        let compact = CompactLeg::of(leg, ends)?;
+        std::mem::replace(self, KeptLeg::Compact(Box::new(compact))).into_room()
+    }
+
+    /// It was handed out. Returns its room, if it has any.
+    pub fn hand_out(&mut self) -> Option<Box<Leg>> {
+        let KeptLeg::Whole(leg) = self else { return None };
+        let handed_out =
+            KeptLeg::HandedOut { sender: leg.sender, send: leg.times.get(Stage::Send) };
+        std::mem::replace(self, handed_out).into_room()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Node;
+    use wirelap_events::{ByteRange, FlowId, FlowKey, NetNs, Offset, SocketId, Transport, TxState};
+
+    fn ends() -> FlowEnds {
+        let addr = "127.0.0.1:1".parse().unwrap();
+        let node = Node { pid: None, addr, scope: NetNs(0), netns: None };
+        let flow = FlowKey::new(Transport::Tcp, addr, addr, NetNs(0));
+        FlowEnds { flow, sender: node, receiver: node }
+    }
+
+    fn range() -> FlowRange {
+        FlowRange { flow: FlowId(3), range: ByteRange::new(Offset(5), 7) }
+    }
+
+    fn packets() -> Leg {
+        let mut times = StageTimes::default();
+        times.set(Stage::Xmit, Nanos(5));
+        times.set(Stage::Rx, Nanos(6));
+        times.set(Stage::Read, Nanos(6));
+        let (heard, start_up) = (Some(Heard { at: Nanos(9), delayed: true }), true);
+        Leg {
+            flow: ends().flow,
+            from: None,
+            to: None,
+            sender: None,
+            reader: None,
+            times,
+            chain: Vec::new(),
+            before: Vec::new(),
+            flow_range: range(),
+            circumstances: Circumstances { heard, start_up, ..Circumstances::default() },
+        }
+    }
+
+    #[test]
+    fn a_leg_of_packets_alone_is_kept_as_it_was() {
+        let (kept, room) = KeptLeg::of(Box::new(packets()), &ends(), range());
+        assert!(room.is_some() && matches!(kept, KeptLeg::Packets(_)) && kept.was_read());
+        assert_eq!(kept.leg(&ends(), range()), Some(packets()));
+    }
+
+    #[test]
+    fn a_leg_of_which_more_is_known_is_kept_whole() {
+        let mut others = [packets(), packets(), packets(), packets()];
+        others[0].to = Some(SocketId(7));
+        others[1].circumstances.tx = Some(TxState::default());
+        others[2].times.set(Stage::Queue, Nanos(4));
+        others[3].flow_range.range.end = Offset(70);
+        for leg in others {
+            let (kept, room) = KeptLeg::of(Box::new(leg.clone()), &ends(), range());
+            assert!(room.is_none());
+            assert_eq!(kept.leg(&ends(), range()), Some(leg));
+        }
+    }
+
+    #[test]
+    fn of_a_leg_that_was_handed_out_its_sender_is_known() {
+        let mut whole = packets();
+        whole.sender = Some(TaskId::default());
+        whole.times.set(Stage::Send, Nanos(2));
+        whole.times.clear(Stage::Xmit);
+        let (mut kept, _) = KeptLeg::of(Box::new(whole), &ends(), range());
+        let sent = kept.sent();
+        assert_eq!(sent, Some((Some(TaskId::default()), Some(Nanos(2)))));
+        assert!(kept.hand_out().is_some() && kept.hand_out().is_none());
+        assert!(kept.is_known() && kept.was_read() && kept.leg(&ends(), range()).is_none());
+        assert_eq!(kept.sent(), sent);
+    }
+}
