@@ -1,5 +1,6 @@
 //! Compares the trace with the workloads' own records (the truth files).
 
+use crate::kept_times::{KeptTimes, Message};
 use crate::tally::{LANES, MessageTimes, Tally, lane};
 use std::cmp::Reverse;
 use std::fs::File;
@@ -10,7 +11,7 @@ use wirelap_events::Saturate;
 use wirelap_events::{Nanos, Pid, Segment, Stamp};
 use wirelap_report::{GroundTruth, Samples};
 
-/// The most messages of a lane whose records are kept. A run with more messages is sampled anyway.
+/// A number that no message of a run reaches.
 const MAX_RECORDS: usize = 1 << 24;
 
 /// The times of one message in the workloads' records, in nanoseconds; 0 for a time without a record.
@@ -21,14 +22,11 @@ struct MessageRecord {
     deliver: u64,
 }
 
-/// A message: its lane and its number in the lane.
-type Message = (usize, u32);
-
 /// The records of all workloads of a trial.
 #[derive(Debug)]
 pub struct Records {
     /// The records of each lane: of each publisher's messages, and of the replies to them.
-    lanes: Vec<Vec<MessageRecord>>,
+    lanes: KeptTimes<MessageRecord>,
     /// The further deliveries of messages that several subscribers got, and their times.
     further: Vec<(Message, Nanos)>,
     /// The process that published the messages of each lane; 0 if none did.
@@ -46,7 +44,7 @@ pub struct Records {
 impl Default for Records {
     fn default() -> Records {
         Records {
-            lanes: vec![Vec::new(); LANES],
+            lanes: KeptTimes::new(LANES),
             further: Vec::new(),
             publishers: vec![Pid(0); LANES],
             several: false,
@@ -105,27 +103,28 @@ impl Records {
         match truth.kind {
             TruthKind::Publish => (record.publish, record.intended) = (truth.at.0, truth.aux),
             TruthKind::Deliver if record.deliver == 0 => record.deliver = truth.at.0,
-            TruthKind::Deliver if several => self.further.push((message, truth.at)),
+            TruthKind::Deliver if several => self.keep_further(message, truth.at),
             // Of duplicates, the first counts.
             TruthKind::Deliver | TruthKind::RoundTrip => {}
         }
     }
 
     fn record_mut(&mut self, (lane, seq): Message) -> Option<&mut MessageRecord> {
-        let seq = seq as usize;
-        if seq >= MAX_RECORDS {
+        if seq as usize >= MAX_RECORDS {
             return None;
         }
-        let lane = self.lanes.get_mut(lane)?;
-        if lane.len() <= seq {
-            lane.resize(seq.saturating_add(1), MessageRecord::default());
-        }
-        lane.get_mut(seq)
+        self.lanes.get_mut((lane, seq))
     }
 
-    fn record(&self, (lane, seq): Message) -> MessageRecord {
-        let record = self.lanes.get(lane).and_then(|lane| lane.get(seq as usize));
-        record.copied().unwrap_or_default()
+    fn keep_further(&mut self, message: Message, at: Nanos) {
+        self.further.push((message, at));
+        while self.lanes.is_too_many(self.further.len()) && self.lanes.drop_half() {
+            self.further.retain(|((_, seq), _)| self.lanes.keeps(*seq));
+        }
+    }
+
+    fn record(&self, message: Message) -> MessageRecord {
+        self.lanes.get(message).copied().unwrap_or_default()
     }
 
     /// Whether the process that a message's first send was seen of is another one than the one that published it.
@@ -135,7 +134,7 @@ impl Records {
     }
 
     fn all(&self) -> impl Iterator<Item = &MessageRecord> {
-        self.lanes.iter().flatten()
+        self.lanes.iter().map(|(_, record)| record)
     }
 
     /// The times of publish and deliver of all messages that have both, of the workloads' clock.
@@ -163,35 +162,39 @@ impl Records {
 
     /// The further deliveries of messages that were published, each with the record of its message.
     fn further(&self) -> impl Iterator<Item = (MessageRecord, Nanos)> + '_ {
-        let all = self.further.iter().map(|&(message, deliver)| (self.record(message), deliver));
+        let kept = self.further.iter().filter(|((_, seq), _)| self.lanes.keeps(*seq));
+        let all = kept.map(|&(message, deliver)| (self.record(message), deliver));
         all.filter(|(record, _)| record.publish > 0)
     }
 
     /// Each matched delivery with its record. Which of its subscribers a delivery of the trace went to is not known: so the
     /// latest read is compared with the latest record, and so on. No delivery is read after its own record, so none is read
     /// after the one that it is compared with, even if the trace has fewer of them.
-    fn beside(&self, tally: &Tally) -> Vec<(Message, MessageTimes, MessageRecord)> {
+    fn beside<'a>(
+        &'a self,
+        tally: &'a Tally,
+    ) -> Box<dyn Iterator<Item = (Message, MessageTimes, MessageRecord)> + 'a> {
         let messages = tally.messages().map(|(stamp, times)| (message(stamp), times));
+        let messages = messages.filter(|((_, seq), _)| self.lanes.keeps(*seq));
         if self.further.is_empty() {
-            let beside = |(message, times)| (message, times, self.record(message));
-            return messages.map(beside).collect();
+            // There may be millions.
+            return Box::new(
+                messages.map(|(message, times)| (message, times, self.record(message))),
+            );
         }
         let mut reads: Vec<(Message, MessageTimes)> = messages.collect();
-        let first = self.lanes.iter().enumerate().flat_map(|(lane, records)| {
-            (0..).zip(records).map(move |(seq, record)| ((lane, seq), Nanos(record.deliver)))
-        });
+        let first = self.lanes.iter().map(|(message, record)| (message, Nanos(record.deliver)));
         let mut delivers: Vec<(Message, Nanos)> =
             first.filter(|(_, at)| at.0 > 0).chain(self.further.iter().copied()).collect();
         reads.sort_unstable_by_key(|&(message, times)| (message, Reverse(times.read)));
         delivers.sort_unstable_by_key(|&(message, at)| (message, Reverse(at)));
         let mut delivers = delivers.into_iter().peekable();
-        let beside = reads.into_iter().map(|(message, times)| {
+        Box::new(reads.into_iter().map(move |(message, times)| {
             while delivers.next_if(|&(other, _)| other < message).is_some() {}
             let deliver = delivers.next_if(|&(other, _)| other == message);
             let deliver = deliver.map_or(0, |(_, at)| at.0);
             (message, times, MessageRecord { deliver, ..self.record(message) })
-        });
-        beside.collect()
+        }))
     }
 }
 
@@ -207,7 +210,7 @@ pub fn compare(tally: &mut Tally, evidence: &mut Evidence, records: &Records) ->
         delivered: records.delivered,
         ..GroundTruth::default()
     };
-    let mut outer = Vec::new();
+    let (mut all_before, mut all_after) = (Samples::new(), Samples::new());
     for (message, slot, record) in records.beside(tally) {
         if record.deliver == 0 {
             truth.unknown.grow(1);
@@ -230,15 +233,18 @@ pub fn compare(tally: &mut Tally, evidence: &mut Evidence, records: &Records) ->
         let before = slot.sent.since(Nanos(record.publish));
         let after = Nanos(record.deliver).since(slot.read);
         match (before, after) {
-            (Some(before), Some(after)) => outer.push((before, after)),
+            (Some(before), Some(after)) => {
+                all_before.add(before);
+                all_after.add(after);
+                evidence.outside(before, after);
+            }
             _ => truth.order_violations.grow(1),
         }
     }
-    let last_leg = tally.last_leg();
-    for (before, after) in outer {
-        tally.segments.add(0, Segment::ClientTx, before);
-        tally.segments.add(last_leg, Segment::ClientRx, after);
-        evidence.outside(before, after);
+    if all_before.count() > 0 {
+        let last_leg = tally.last_leg();
+        tally.segments.add_all(0, Segment::ClientTx, &all_before);
+        tally.segments.add_all(last_leg, Segment::ClientRx, &all_after);
     }
     truth
 }

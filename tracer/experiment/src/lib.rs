@@ -42,6 +42,7 @@ mod clients;
 mod cost;
 mod ground_truth;
 mod hosts;
+mod kept_times;
 mod machine_state;
 mod measure;
 mod median;

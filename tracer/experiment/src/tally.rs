@@ -6,6 +6,7 @@ mod sink;
 
 pub use blocks::Blocks;
 
+use crate::kept_times::KeptTimes;
 use crate::samples::SharedSamples;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,7 +19,7 @@ use wirelap_report::{Samples, SegmentRow};
 /// The number of lanes: two directions for each stream of a stamp.
 pub const LANES: usize = 128;
 
-/// The most messages of a lane whose exact times are kept, with 24 bytes each.
+/// A number that no message of a run reaches.
 const MAX_KEPT: usize = 1 << 24;
 
 /// When a message was first sent and last read; both 0 if it was not matched.
@@ -85,7 +86,9 @@ fn life_order() -> impl Iterator<Item = Segment> {
 /// The sums of a trial's deliveries.
 #[derive(Debug)]
 pub struct Tally {
-    lanes: Vec<Vec<MessageTimes>>,
+    lanes: KeptTimes<MessageTimes>,
+    /// A bit for each message of each lane that was delivered.
+    delivered: Vec<Vec<u64>>,
     /// The times of the further deliveries of messages that have several.
     further: Vec<(Stamp, MessageTimes)>,
     /// How often a message may be delivered: to each of its subscribers once.
@@ -128,12 +131,13 @@ pub struct Tally {
 impl Tally {
     /// An empty tally with memory for `expected` messages. `progress` counts deliveries for other threads.
     pub fn new(expected: usize, progress: Arc<AtomicU64>) -> Tally {
-        let mut lanes: Vec<Vec<MessageTimes>> = (0..LANES).map(|_| Vec::new()).collect();
+        let mut lanes = KeptTimes::new(LANES);
         for stamp in [request(0), Stamp { reply: true, ..request(0) }] {
-            lanes[lane(stamp)].reserve(expected.min(MAX_KEPT));
+            lanes.reserve(lane(stamp), expected);
         }
         Tally {
             lanes,
+            delivered: vec![Vec::new(); LANES],
             further: Vec::new(),
             most_copies: 1,
             copies: vec![Vec::new(); LANES],
@@ -174,17 +178,14 @@ impl Tally {
 
     /// The stamp and the times of every matched message whose times were kept.
     pub fn messages(&self) -> impl Iterator<Item = (Stamp, MessageTimes)> + '_ {
-        let first = self.lanes.iter().enumerate().flat_map(|(lane, slots)| {
-            slots.iter().enumerate().filter(|(_, slot)| **slot != MessageTimes::default()).map(
-                move |(seq, &slot)| {
-                    // The function `lane` numbers the lanes, and `MAX_KEPT` bounds the sequence.
-                    let stream = u8::try_from(lane / 2).unwrap_or_default();
-                    let seq = u32::try_from(seq).unwrap_or_default();
-                    (Stamp { stream, seq, reply: lane % 2 == 1, warmup: false }, slot)
-                },
-            )
+        let known = self.lanes.iter().filter(|(_, slot)| **slot != MessageTimes::default());
+        let first = known.map(|((lane, seq), &slot)| {
+            // The function `lane` numbers the lanes.
+            let stream = u8::try_from(lane / 2).unwrap_or_default();
+            (Stamp { stream, seq, reply: lane % 2 == 1, warmup: false }, slot)
         });
-        first.chain(self.further.iter().copied())
+        let further = self.further.iter().filter(|(stamp, _)| self.lanes.keeps(stamp.seq));
+        first.chain(further.copied())
     }
 
     fn take(&mut self, delivery: &Delivery) {
@@ -254,16 +255,20 @@ impl Tally {
 
     /// Keeps the times of a message; returns false if it was delivered before.
     fn keep(&mut self, stamp: Stamp, slot: MessageTimes) -> bool {
-        let lane = &mut self.lanes[lane(stamp)];
         let seq = stamp.seq as usize;
         if seq >= MAX_KEPT {
             return true;
         }
-        if lane.len() <= seq {
-            lane.resize(seq.saturating_add(1), MessageTimes::default());
+        let delivered = &mut self.delivered[lane(stamp)];
+        let (word, bit) = (seq / 64, 1_u64 << (seq % 64));
+        if delivered.len() <= word {
+            delivered.resize(word.saturating_add(1), 0);
         }
-        if lane[seq] == MessageTimes::default() {
-            lane[seq] = slot;
+        if delivered[word] & bit == 0 {
+            delivered[word] |= bit;
+            if let Some(place) = self.lanes.get_mut((lane(stamp), stamp.seq)) {
+                *place = slot;
+            }
             return true;
         }
         self.most_copies > 1 && self.keep_further(stamp, slot)
@@ -282,8 +287,11 @@ impl Tally {
             return false;
         }
         further.grow(1);
-        if self.further.len() < MAX_KEPT {
+        if self.lanes.keeps(stamp.seq) {
             self.further.push((stamp, slot));
+        }
+        while self.lanes.is_too_many(self.further.len()) && self.lanes.drop_half() {
+            self.further.retain(|(stamp, _)| self.lanes.keeps(stamp.seq));
         }
         true
     }

@@ -157,11 +157,11 @@ impl<F: Follower> Replay<F> {
                 shown(path)
             ));
         }
-        let mut take = |replay: &mut Self, entry: Entry<'_>| match (entry, &mut ends) {
-            (Entry::Event(event), Some(ends)) => {
-                replay.take(&Entry::Event(ends.place(event)), first)
+        let mut take = |replay: &mut Self, entry: Entry<'_>| {
+            if let (Some(ends), Entry::Event(event)) = (&mut ends, &entry) {
+                return replay.take(&Entry::Event(ends.place(*event)), first);
             }
-            (entry, _) => replay.take(&entry, first),
+            replay.take(&entry, first)
         };
         if self.copy.is_none() {
             recording.read_ahead(|entry| take(self, entry))?;

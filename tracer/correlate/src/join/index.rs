@@ -34,9 +34,21 @@ pub enum Known {
 /// The messages of one identity. Almost always one; a content that is sent again and again has many.
 #[derive(Debug)]
 enum Line {
-    /// Its directions are not in the index: to look at its few legs costs less.
-    One(Listed),
-    Many(VecDeque<Listed>),
+    /// Its directions are not in the index: to look at its few legs costs less. Small, as there are tens of thousands.
+    One(u64, u32),
+    #[expect(clippy::box_collection, reason = "few have many, and the others are to be small")]
+    Many(Box<VecDeque<Listed>>),
+}
+
+impl Line {
+    fn one((serial, place): Listed) -> Line {
+        // Tables have far fewer places.
+        Line::One(serial, u32::try_from(place).unwrap_or(u32::MAX))
+    }
+
+    fn many(messages: impl Into<VecDeque<Listed>>) -> Line {
+        Line::Many(Box::new(messages.into()))
+    }
 }
 
 /// An identity and a direction, in two words: each message is looked up by it several times.
@@ -65,13 +77,13 @@ impl Index {
     pub fn add(&mut self, identity: Identity, message: Listed) -> Added {
         match self.lines.entry(identity) {
             Entry::Vacant(entry) => {
-                entry.insert(Line::One(message));
+                entry.insert(Line::one(message));
                 Added::Alone
             }
             Entry::Occupied(mut entry) => match entry.get_mut() {
-                Line::One(first) => {
-                    let first = *first;
-                    entry.insert(Line::Many([first, message].into()));
+                Line::One(serial, place) => {
+                    let first = (*serial, *place as usize);
+                    entry.insert(Line::many([first, message]));
                     Added::Second(first)
                 }
                 Line::Many(many) => {
@@ -85,16 +97,16 @@ impl Index {
     /// From now on the directions of this identity's messages are told.
     pub fn keep_directions(&mut self, identity: Identity) {
         if let Some(line) = self.lines.get_mut(&identity)
-            && let Line::One(only) = *line
+            && let Line::One(serial, place) = *line
         {
-            *line = Line::Many([only].into());
+            *line = Line::many([(serial, place as usize)]);
         }
     }
 
     pub fn known(&self, identity: Identity) -> Known {
         match self.lines.get(&identity) {
             None => Known::Nothing,
-            Some(Line::One(only)) => Known::One(*only),
+            Some(Line::One(serial, place)) => Known::One((*serial, *place as usize)),
             Some(Line::Many(_)) => Known::Many,
         }
     }
@@ -119,8 +131,8 @@ impl Index {
         let first = carried.map_or(0, |(serial, _)| serial.saturating_add(1));
         let (one, many) = match self.lines.get(&identity) {
             None => (None, None),
-            Some(Line::One(message)) => (Some(*message), None),
-            Some(Line::Many(many)) => (None, Some(many)),
+            Some(Line::One(serial, place)) => (Some((*serial, *place as usize)), None),
+            Some(Line::Many(many)) => (None, Some(&**many)),
         };
         let one = one.filter(|&(serial, _)| serial >= first).map(|(_, message)| message);
         let (old_one, new_one) = if one.is_some_and(&is_stale) { (one, None) } else { (None, one) };
@@ -137,7 +149,7 @@ impl Index {
     pub fn remove(&mut self, identity: Identity, message: Listed) -> bool {
         let Some(line) = self.lines.get_mut(&identity) else { return false };
         match line {
-            Line::One(_) => self.lines.remove(&identity).is_some(),
+            Line::One(..) => self.lines.remove(&identity).is_some(),
             Line::Many(many) => {
                 if let Ok(at) = many.binary_search_by_key(&message.0, |&(serial, _)| serial) {
                     many.remove(at);

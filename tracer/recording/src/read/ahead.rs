@@ -65,7 +65,7 @@ impl<R: Read + Send> Recording<R> {
                 }
             });
             for mut batch in batches {
-                for entry in batch.entries.drain(..) {
+                for entry in &batch.entries {
                     take(entry.entry(|range| batch.bytes.get(range).unwrap_or_default()))?;
                 }
                 batch.clear();

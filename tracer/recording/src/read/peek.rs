@@ -49,7 +49,7 @@ impl<'r, R: Read> Peek<'r, R> {
 
     /// The entry at hand.
     pub fn entry(&self) -> Option<Entry<'_>> {
-        let entry = self.entry.clone()?;
+        let entry = self.entry.as_ref()?;
         Some(entry.entry(|range| self.recording.bytes(range)))
     }
 

@@ -28,21 +28,25 @@ pub enum LocatedEntry {
 
 impl LocatedEntry {
     /// The entry with its bytes, of which `bytes` gives each range.
-    pub fn entry<'a>(self, bytes: impl Fn(Range<usize>) -> &'a [u8]) -> Entry<'a> {
+    pub fn entry<'a>(&self, bytes: impl Fn(Range<usize>) -> &'a [u8]) -> Entry<'a> {
         match self {
-            LocatedEntry::Event { mut event, payload, known } => {
-                if let Body::Packet(packet) = &mut event.body {
-                    packet.payload = bytes(payload);
+            LocatedEntry::Event { event, payload, known } => {
+                let mut entry = if *known { Entry::Known(*event) } else { Entry::Event(*event) };
+                if let Entry::Known(event) | Entry::Event(event) = &mut entry
+                    && let Body::Packet(packet) = &mut event.body
+                {
+                    packet.payload = bytes(payload.clone());
                 }
-                if known { Entry::Known(event) } else { Entry::Event(event) }
+                entry
             }
-            LocatedEntry::Tick(at) => Entry::Tick(at),
+            LocatedEntry::Tick(at) => Entry::Tick(*at),
             LocatedEntry::Note { subject, text } => {
                 // Only text is read as a note.
-                let text_of = |range| str::from_utf8(bytes(range)).unwrap_or_default();
+                let text_of =
+                    |range: &Range<usize>| str::from_utf8(bytes(range.clone())).unwrap_or_default();
                 Entry::Note(Note { subject: text_of(subject), text: text_of(text) })
             }
-            LocatedEntry::TlsKeys(text) => Entry::TlsKeys(bytes(text)),
+            LocatedEntry::TlsKeys(text) => Entry::TlsKeys(bytes(text.clone())),
         }
     }
 
