@@ -36,7 +36,7 @@ pub enum Known {
 enum Line {
     /// Its directions are not in the index: to look at its few legs costs less. Small, as there are tens of thousands.
     One(u64, u32),
-    #[expect(clippy::box_collection, reason = "few have many, and the others are to be small")]
+    #[allow(clippy::box_collection)] // Few have many, and the others are to be small.
     Many(Box<VecDeque<Listed>>),
 }
 
