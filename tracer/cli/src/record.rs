@@ -294,16 +294,13 @@ fn tracing(args: &RecordArgs) -> SessionSettings {
 
 /// Where events go, and how much room that takes at most.
 fn beginning(args: &RecordArgs, rotation: Rotation) -> String {
-    let mut text = format!("recording to {}", args.output.display());
-    if let Some(bytes) = rotation.bytes {
-        text += &format!(", in files of {}", human::bytes(bytes as f64));
-    } else if rotation.time.is_some() {
-        text += ", in several files";
-    }
-    if let Some(files) = rotation.files {
-        text += &format!(", of which the newest {files} are kept");
-    }
-    text
+    let parts = match rotation.bytes {
+        Some(bytes) => format!(", in files of {}", human::bytes(bytes as f64)),
+        None if rotation.time.is_some() => ", in several files".into(),
+        None => String::new(),
+    };
+    let kept = rotation.files.map(|files| format!(", of which the newest {files} are kept"));
+    format!("recording to {}{parts}{}", args.output.display(), kept.unwrap_or_default())
 }
 
 fn watch(args: &RecordArgs, tracer: &Tracer<Discard>, signals: &Signals) {

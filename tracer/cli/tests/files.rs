@@ -211,14 +211,16 @@ fn a_link_or_pipe_of_another_user_is_not_followed_as_root() {
     }
 }
 
+/// Who called sudo, and somebody else.
+const CALLER: u32 = 4321;
+const OTHER: u32 = 4322;
+
 /// With `--force`, as root for whoever called sudo.
 #[test]
 fn a_replaced_file_keeps_its_owner_unless_anybody_could_have_left_it_there() {
     if !is_root() {
         return;
     }
-    const CALLER: u32 = 4321;
-    const OTHER: u32 = 4322;
     let chown = |path: &Path, user| std::os::unix::fs::chown(path, Some(user), Some(user)).unwrap();
     // Who owns the file, who owns its folder, the folder's mode, and who owns the file then.
     let cases = [

@@ -48,8 +48,7 @@ fn mend(missing: &Missing) -> String {
         out.push_str(&hang("  lost until then: ", lost));
     }
     let command: String = missing.command.chars().filter(|char| !char.is_control()).collect();
-    out.push_str(&format!("  to mend it:      {command}\n\n"));
-    out
+    out + "  to mend it:      " + &command + "\n\n"
 }
 
 fn facts(report: &DoctorReport) -> String {

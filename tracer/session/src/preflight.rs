@@ -20,11 +20,14 @@ pub fn preflight() -> Result<(), Failure> {
 pub fn preflight_of(view: &SessionView) -> Result<(), Failure> {
     match view {
         SessionView::Probes => preflight(),
-        SessionView::ProbesOrPackets if rights::may_capture_packets() => Ok(()),
+        SessionView::ProbesOrPackets | SessionView::Packets { .. }
+            if rights::may_capture_packets() =>
+        {
+            Ok(())
+        }
         SessionView::ProbesOrPackets => preflight().map_err(|failure| {
             Failure::Machine(format!("{failure}; packets alone need only CAP_NET_RAW"))
         }),
-        SessionView::Packets { .. } if rights::may_capture_packets() => Ok(()),
         SessionView::Packets { .. } => Err(Failure::Machine(PacketError::NoPrivileges.to_string())),
     }
 }

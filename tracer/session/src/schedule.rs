@@ -33,14 +33,24 @@ impl Alternation {
         Alternation { phase, from: now, turn: 0, past: Vec::new() }
     }
 
-    /// Ends the phase if its time is over. Returns what is attached in the next phase.
-    pub fn end(&mut self, now: Nanos) -> Option<Option<TraceDetail>> {
-        let over = u128::from((now - self.from).0) >= self.phase.as_nanos();
-        over.then(|| {
-            self.past.push(TracingPhase { from: self.from, to: now, attached: TURNS[self.turn] });
-            self.turn = self.turn.wrapping_add(1) % TURNS.len();
-            TURNS[self.turn]
-        })
+    /// Ends the phase if its time is over, which it returns.
+    pub fn end(&mut self, now: Nanos) -> bool {
+        let is_over = u128::from((now - self.from).0) >= self.phase.as_nanos();
+        if is_over {
+            let attached = self.attached();
+            self.past.push(TracingPhase { from: self.from, to: now, attached });
+            self.turn = if self.turn.saturating_add(1) < TURNS.len() {
+                self.turn.saturating_add(1)
+            } else {
+                0
+            };
+        }
+        is_over
+    }
+
+    /// What is attached in this phase; `None` for nothing.
+    pub fn attached(&self) -> Option<TraceDetail> {
+        TURNS.get(self.turn).copied().flatten()
     }
 
     /// The next phase begins.
@@ -57,8 +67,8 @@ mod tests {
     fn each_part_is_between_two_phases_without_probes() {
         let mut turns = Alternation::new(Duration::from_nanos(10), Nanos(0));
         for at in 1..=18 {
-            assert_eq!(turns.end(Nanos(at * 10 - 1)), None);
-            assert!(turns.end(Nanos(at * 10)).is_some());
+            assert!(!turns.end(Nanos(at * 10 - 1)));
+            assert!(turns.end(Nanos(at * 10)));
             turns.begin(Nanos(at * 10));
         }
         for [one, next] in turns.past.array_windows() {

@@ -195,8 +195,8 @@ impl<S: DeliverySink> SessionThread<S> {
     fn alternate(&mut self) -> Result<(), CaptureError> {
         let Some(alternation) = &mut self.alternation else { return Ok(()) };
         let Some(probes) = self.capture.probes_mut() else { return Ok(()) };
-        if let Some(attached) = alternation.end(machine::now()) {
-            match attached {
+        if alternation.end(machine::now()) {
+            match alternation.attached() {
                 Some(detail) => probes.attach_part(detail)?,
                 None => probes.detach()?,
             }

@@ -6,6 +6,7 @@ mod filtering;
 mod later;
 mod maps;
 mod muting;
+mod needs;
 mod reading;
 
 pub use counters::ProbeCounters;
@@ -20,6 +21,7 @@ use crate::{AttachError, CaptureError, Config, clock, kernel};
 use aya::Ebpf;
 use aya::maps::{MapData, RingBuf};
 use maps::{array, map_error};
+use needs::Needs;
 use rustix::thread::CapabilitySet;
 use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
@@ -36,7 +38,7 @@ pub struct Capture {
     hooks: Vec<ChosenHook>,
     later: Vec<(AttachTime, &'static ObservationHook)>,
     /// Which of them are needed.
-    needs: later::Needs,
+    needs: Needs,
     /// Looks at the programs that open sockets, if the text of TLS is read.
     tls: Option<TlsWatch>,
     stash: Option<PayloadStash>,
@@ -82,7 +84,7 @@ impl Capture {
             detached: Vec::new(),
             hooks,
             later,
-            needs: later::Needs::default(),
+            needs: Needs::default(),
             tls,
             stash: joins_payload.then(PayloadStash::default),
             filtered: config.is_filtered(),

@@ -114,11 +114,11 @@ mod tests {
 
     #[test]
     fn a_datagram_on_several_devices_is_one_and_equal_ones_are_several() {
+        use PacketHook::{Rx, Xmit};
         let mut sightings = Sightings::default();
         let mut id = |hook, device, payload: &[u8], ms| {
             sightings.id(&packet(hook, device, payload), Nanos::from_millis(ms)).0
         };
-        use PacketHook::{Rx, Xmit};
         let first = id(Rx, 1, b"same", 0);
         let second = id(Rx, 1, b"same", 1);
         assert_ne!(first, second);

@@ -86,7 +86,8 @@ fn with_ends_the_copy_is_as_long_as_asked_for() {
         let bytes = pattern(3_000);
         let halves = bytes.split_at(1_500);
         near.write_all(&bytes).unwrap();
-        near.write_vectored(&[IoSlice::new(halves.0), IoSlice::new(halves.1)]).unwrap();
+        let parts = [IoSlice::new(halves.0), IoSlice::new(halves.1)];
+        assert_eq!(near.write_vectored(&parts).unwrap(), bytes.len());
         far.read_exact(&mut [0; 6_000]).unwrap();
         let at = port(&near);
         seen.collect(&mut capture, "two sends", |seen| seen.sends_at(at).len() == 2);

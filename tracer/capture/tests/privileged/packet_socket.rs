@@ -191,7 +191,7 @@ fn the_snap_length_cuts_payload_and_keeps_its_length() {
         let mut capture =
             PacketCapture::open(&PacketConfig { snap_bytes: 10, ..config() }).unwrap();
         let (sender, _receiver, to) = udp(V4);
-        sender.send_to(&[5; 60_000], to).unwrap();
+        sender.send_to(&vec![5; 60_000], to).unwrap();
         let (seen, _) = take(&mut capture, 1);
         let sent = at(PacketHook::Xmit, &seen);
         assert_eq!(

@@ -1,5 +1,6 @@
 //! What `wirelap record` says of itself: to whoever has started it on a terminal, or as a service in single lines of the journal.
 
+use wirelap_events::Total;
 use wirelap_events::human;
 use wirelap_process::output;
 use wirelap_process::service::Service;
@@ -72,7 +73,7 @@ fn observed(hooks: &[Hook]) -> String {
 }
 
 fn results(report: &RunReport) -> String {
-    let delivered: u64 = report.results.iter().map(|result| result.messages.delivered).sum();
+    let delivered: u64 = report.results.iter().map(|result| result.messages.delivered).total();
     let lost: u64 =
         report.results.iter().map(|result| result.trust.lost()).max().unwrap_or_default();
     let rows: Vec<String> = report.results.iter().map(wirelap_report::RunResult::label).collect();

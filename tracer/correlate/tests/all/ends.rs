@@ -2,7 +2,7 @@
 
 use crate::brokered::{BROKER, house};
 use crate::played::{Played, seen};
-use wirelap_correlate::{Config, SnapshotNote};
+use wirelap_correlate::{Config, Holes, SnapshotNote};
 use wirelap_events::{
     Body, Packet, PacketHook, Segment, SendCall, SendKind, Stage, TraceDetail, WrittenBytes,
 };
@@ -19,8 +19,10 @@ fn at_the_ends(events: &[OwnedEvent]) -> Vec<OwnedEvent> {
     let kept = events.iter().filter_map(|event| {
         let mut kept = event.clone();
         match event.event.body {
-            Body::Socket(_) | Body::Closed(_) | Body::Read(_) => {}
-            Body::Send(SendCall { kind: SendKind::Stream { .. }, .. }) => {}
+            Body::Socket(_)
+            | Body::Closed(_)
+            | Body::Read(_)
+            | Body::Send(SendCall { kind: SendKind::Stream { .. }, .. }) => {}
             Body::Packet(Packet {
                 hook: PacketHook::Xmit,
                 socket: Some(socket),
@@ -69,7 +71,7 @@ fn messages_are_followed_from_send_to_read() {
     }
     let group = played.group();
     // No packet was seen, which says nothing; but no bytes on the wire are known.
-    assert_eq!(group.holes, Default::default());
+    assert_eq!(group.holes, Holes::default());
     assert_eq!((group.overhead.total(), group.overhead.deliveries), (0, 0));
     assert!(!group.why.is_healthy() && !group.why.has_problem(), "{:?}", group.why.verdicts);
     assert!(played.snapshot.notes.contains(&SnapshotNote::LessDetail(TraceDetail::Ends)));

@@ -160,7 +160,7 @@ impl Renumbering {
                 self.thread(task);
             }
             Body::Written(WrittenBytes { socket, start: _, len: _, bytes: _ }) => {
-                self.socket(socket)
+                self.socket(socket);
             }
             Body::Lost(LostEvents { probe: _, count: _ }) | Body::Window(_) => {}
         }

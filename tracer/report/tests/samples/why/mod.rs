@@ -9,7 +9,7 @@ use wirelap_correlate::{
     Cause, Circumstance, Clause, CpuHolders, HolderShare, Remedy, Severity, Tail, TailRow,
     TypicalRow, Verdict, VerdictKind,
 };
-use wirelap_events::{Comm, Nanos, Pid, Segment, TaskId, Tid, TxState};
+use wirelap_events::{Comm, Nanos, Pid, Segment, TaskId, Tid, TraceDetail, TxState};
 use wirelap_report::{
     Distribution, Messages, Pacing, Process, RttHalf, RunKind, RunReport, RunResult, SegmentRow,
     Why,
@@ -187,6 +187,7 @@ fn contended_why() -> seen::Why {
     seen::Why {
         protocol: "mqtt",
         broker: Some("mosquitto".into()),
+        detail: TraceDetail::Full,
         messages: 4_210,
         typical: rows(&typical),
         verdicts: vec![
