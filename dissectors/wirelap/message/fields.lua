@@ -53,7 +53,8 @@ local segments = {
     { "loss", "Lost, until retransmitted" }, { "qdisc", "Queueing discipline" }, { "wire", "Device to device" },
     { "stack_rx", "Stack, receiving" },
     { "wakeup", "Wakeup of the reader" }, { "runqueue", "Waiting for the CPU" },
-    { "handoff", "Handoff between threads" }, { "busy", "Reader busy" }, { "read", "Reading" },
+    { "handoff", "Handoff between threads" }, { "busy", "Reader busy" },
+    { "in_kernel", "In the kernel, undivided" }, { "read", "Reading" },
     { "client_rx", "Client library, receiving" }, { "broker_dwell", "In the broker" },
 }
 local by_segment = {}

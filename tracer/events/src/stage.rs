@@ -96,7 +96,7 @@ pub enum Segment {
     Handoff,
     /// From ready to read, by a thread that was not asleep: the application is busy.
     Busy,
-    /// To read, from a stage before ready: whether the data waited for its reader was not observed.
+    /// To read, where it is not observed whether the reader sleeps: from the last stage that was.
     InKernel,
     /// From running to read.
     Read,

@@ -143,7 +143,7 @@ impl Annotator {
             if self.packets_only {
                 // Without reads, `Read` is only the time of the last packet.
                 times.clear(Stage::Read);
-                segments = segments.without(Segment::InKernel);
+                segments = segments.without(Segment::Busy);
             }
             let message_leg = MessageLeg {
                 message: delivery.message,

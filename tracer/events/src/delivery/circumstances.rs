@@ -19,6 +19,8 @@ pub struct Circumstances {
     /// When the reader had read the bytes that were in flight at `sent`, if that was later than `sent`. Bytes that wait in the sender's
     /// socket until then would otherwise wait in the reader's socket.
     pub unread_until: Option<Nanos>,
+    /// Whether it is not observed when the reader sleeps and runs.
+    pub reader_unobserved: bool,
     /// Whether some of the bytes were lost and sent again: by TCP or, in datagrams, by the protocol.
     pub resent: bool,
     /// Whether earlier bytes of the connection were lost, so that the message had to wait for them.

@@ -79,7 +79,7 @@ impl Leg {
     /// A stage that was not seen merges its two segments into the one that ends at the next seen
     /// stage. With a wake chain, wakeup → running is split into the run-queue waits of all its
     /// threads and the hand-offs between them. A reader that did not sleep has `busy` in place of
-    /// wakeup, run queue and read; where it was not seen when the data was ready, it has `in_kernel`.
+    /// wakeup, run queue and read; where it is not observed whether it sleeps, it has `in_kernel`.
     pub fn segments(&self) -> Segments {
         let mut segments = Segments::default();
         self.each_span(&mut |span| segments.add(span.segment, span.to - span.from));
@@ -116,8 +116,8 @@ impl Leg {
             Stage::Wakeup => Segment::Wakeup,
             Stage::Running => return self.chain_spans(from, to, out),
             Stage::Read if before == Stage::Running => Segment::Read,
-            Stage::Read if before >= Stage::Ready => Segment::Busy,
-            Stage::Read => Segment::InKernel,
+            Stage::Read if self.circumstances.reader_unobserved => Segment::InKernel,
+            Stage::Read => Segment::Busy,
             Stage::Deliver => Segment::ClientRx,
         };
         out(SegmentSpan { segment, from, to, hop: None });

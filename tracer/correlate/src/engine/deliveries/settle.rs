@@ -8,7 +8,8 @@ use crate::join::{LONGEST, LegState, Receiver, leg};
 use crate::marks::{Marks, overlap};
 use crate::rows::Rows;
 use wirelap_events::{
-    FanOut, FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TaskId, Transport,
+    FanOut, FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TaskId, TraceDetail,
+    Transport,
 };
 
 impl Deliveries {
@@ -164,10 +165,14 @@ impl Deliveries {
     pub(super) fn completed(
         &mut self,
         key: LegKey,
-        (mut first, others): (Box<Leg>, Vec<Box<Leg>>),
+        (mut first, mut others): (Box<Leg>, Vec<Box<Leg>>),
         out: &mut dyn DeliverySink,
         c: &mut Context<'_>,
     ) {
+        if self.config.detail != TraceDetail::Full {
+            let all = others.iter_mut().chain([&mut first]);
+            all.for_each(|leg| leg.circumstances.reader_unobserved = true);
+        }
         let Some(state) = self.messages.leg(key) else {
             return;
         };

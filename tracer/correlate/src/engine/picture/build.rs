@@ -148,7 +148,7 @@ impl Picture<'_> {
     fn segments(&self, row: &Row) -> Vec<SegmentStat> {
         let mut segments = row.stats.segments();
         if self.deliveries.packets_only() {
-            segments.retain(|one| one.segment != Segment::InKernel);
+            segments.retain(|one| one.segment != Segment::Busy);
         }
         segments
     }
