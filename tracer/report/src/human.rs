@@ -23,12 +23,17 @@ pub fn slowdown(slowdown: &Slowdown) -> String {
     format!("tracing cost {by} a message ({} %, {interval}{parts})", change(slowdown.ratio))
 }
 
-/// What each part of the probes adds: `; sends and reads 0.6 µs, packets 0.9 µs, sockets and scheduler 0.6 µs`. Less than nothing
-/// is nothing.
+/// What each part of the probes adds: `; sends and reads 0.6 µs, packets 0.9 µs, sockets and scheduler 0.6 µs`. `None` if that was not
+/// measured: an interval does not lie above zero, or more probes seem to add less.
 fn parts(slowdown: &Slowdown) -> Option<String> {
-    let (ends, path) = (slowdown.ends?.added_ns, slowdown.path?.added_ns);
-    let [ends, packets, rest] = [ends, path - ends, slowdown.added().added_ns - path]
-        .map(|added| Nanos::from_f64(added.max(0.0)));
+    let (ends, path, all) = (slowdown.ends?, slowdown.path?, slowdown.added());
+    let is_above_zero = ends.low_ns > 0.0 && path.low_ns > 0.0;
+    if !is_above_zero || ends.added_ns > path.added_ns || path.added_ns > all.added_ns {
+        return None;
+    }
+    let [ends, packets, rest] =
+        [ends.added_ns, path.added_ns - ends.added_ns, all.added_ns - path.added_ns]
+            .map(Nanos::from_f64);
     Some(format!("; sends and reads {ends}, packets {packets}, sockets and scheduler {rest}"))
 }
 

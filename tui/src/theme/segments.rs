@@ -19,7 +19,7 @@ pub const fn of_256(segment: Segment) -> u8 {
         Segment::RunQueue => 209,
         Segment::Handoff => 133,
         Segment::Busy => 243,
-        Segment::InKernel => 107,
+        Segment::InKernel => 147,
         Segment::Read => 121,
         Segment::ClientRx => 188,
         Segment::BrokerDwell => 98,

@@ -29,11 +29,13 @@ fn poisoned() -> RunReport {
     keep(&mut value, "/scenario/pacing", "ping_pong");
     for result in value["results"].as_array_mut().unwrap() {
         keep(result, "/trust/verdict", "reduced");
+        keep(result, "/trust/detail", "full");
         if result.get("view").is_some() {
             keep(result, "/view", "both_ends");
         }
         for repetition in result["repetitions"].as_array_mut().unwrap() {
             keep(repetition, "/trust/verdict", "good");
+            keep(repetition, "/trust/detail", "full");
         }
         for reason in result["trust"]["reasons"].as_array_mut().unwrap() {
             keep(reason, "/verdict", "reduced");
