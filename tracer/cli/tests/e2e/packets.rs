@@ -7,19 +7,23 @@ use std::fs;
 
 /// Runs wirelap (`"$0" "$@"`) in a network of its own, beside mosquitto and a capture of the same packets. `$RIGHTS` is how it is started,
 /// and `$TRAFFIC` what happens once both capture. Nothing waits for longer than 20 s.
+/// tcpdump has one slot for each packet, as large as its snap length, and is ended once it has written all that passed.
 const STAGE: &str = r#"
 until_true() { i=0; until "$@"; do i=$((i + 1)); [ $i -lt 1000 ] || exit 9; sleep 0.02; done; }
 capturing() { [ "$(wc -l < /proc/net/packet)" -gt "$1" ]; }
+passed() { awk '/lo:/ { print $3 }' /proc/net/dev; }
+written() { [ "$(tcpdump -r "$FOLDER/theirs.pcap" 2> /dev/null | wc -l)" -ge "$(passed)" ]; }
 listening() { grep -q ' 00000000:0000 0A ' /proc/net/tcp; }
 ip link set lo up
 mosquitto -p 1883 > /dev/null 2>&1 & broker=$!
 until_true listening
-tcpdump --immediate-mode -Z root -U -i lo -w "$FOLDER/theirs.pcap" 'tcp port 1883' 2> /dev/null & dump=$!
+tcpdump --immediate-mode -s 2000 -B 16384 -Z root -U -i lo -w "$FOLDER/theirs.pcap" 2> /dev/null & dump=$!
 until_true capturing 1
 $RIGHTS "$0" "$@" & wirelap=$!
 until_true capturing 2
 eval "$TRAFFIC"
 kill -INT $wirelap; wait $wirelap; status=$?
+until_true written
 kill $dump; wait $dump
 kill $broker; wait $broker
 exit $status
