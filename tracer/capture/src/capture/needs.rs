@@ -15,11 +15,17 @@ pub(super) struct Needs {
     datagram_sent: bool,
     datagram_read: bool,
     read_from_elsewhere: bool,
-    /// Open TCP sockets whose peers may be on other hosts.
-    elsewhere: HashSet<SocketId>,
+    /// Open TCP sockets whose peers may be on other hosts; `None` if no hook waits for a read from one, or there was one.
+    elsewhere: Option<HashSet<SocketId>>,
 }
 
 impl Needs {
+    /// What hooks need that are attached at these times.
+    pub fn of(times: impl IntoIterator<Item = AttachTime>) -> Needs {
+        let waits = times.into_iter().any(|when| when == AttachTime::PacketsNeeded);
+        Needs { elsewhere: waits.then(HashSet::new), ..Needs::default() }
+    }
+
     /// Takes an event in.
     pub fn add(&mut self, event: &Event<'_>) {
         match event.body {
@@ -30,14 +36,23 @@ impl Needs {
             Body::Read(ReadCall { kind: ReadKind::Datagram { .. }, .. }) => {
                 self.datagram_read = true;
             }
-            Body::Read(ReadCall { socket, .. }) if !self.read_from_elsewhere => {
-                self.read_from_elsewhere = self.elsewhere.contains(&socket);
-            }
-            Body::Socket(socket) if !self.read_from_elsewhere && may_be_elsewhere(&socket) => {
-                self.elsewhere.insert(socket.id);
+            Body::Socket(_) | Body::Closed(_) | Body::Read(_) => self.add_of_peers(&event.body),
+            _ => {}
+        }
+    }
+
+    fn add_of_peers(&mut self, body: &Body<'_>) {
+        let Some(elsewhere) = &mut self.elsewhere else { return };
+        match body {
+            Body::Socket(socket) if may_be_elsewhere(socket) => {
+                elsewhere.insert(socket.id);
             }
             Body::Closed(socket) => {
-                self.elsewhere.remove(&socket);
+                elsewhere.remove(socket);
+            }
+            Body::Read(read) if elsewhere.contains(&read.socket) => {
+                self.read_from_elsewhere = true;
+                self.elsewhere = None;
             }
             _ => {}
         }

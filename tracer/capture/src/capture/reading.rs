@@ -98,7 +98,9 @@ impl Capture {
             }
             sink(&event);
             count += 1;
-            if let Some(written) = decode::written(&record)? {
+            if matches!(event.body, Body::Send(_))
+                && let Some(written) = decode::written(&record)?
+            {
                 sink(&Event { body: Body::Written(written), ..event });
             }
         }

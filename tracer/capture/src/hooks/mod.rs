@@ -1,0 +1,34 @@
+//! The observations that wirelap makes, and the hooks for each, best first.
+//!
+//! To add a hook: write its program in `ebpf/probes/`, and add it to the table in `table.rs`.
+
+mod chosen;
+mod observation;
+mod table;
+
+pub(crate) use chosen::missing_right;
+pub use chosen::{ChosenHook, RefusedHook};
+pub use observation::{
+    AttachPoint, AttachTime, BelowDetail, KernelObservation, ObservationHook, ProbeProgram,
+};
+pub use table::OBSERVATIONS;
+pub(crate) use table::{EXISTING_SOCKETS, PAYLOAD_FROM_CGROUP, UNIX_CONNECTIONS};
+
+use wirelap_events::TraceDetail;
+
+/// Whether a program of the object runs for every message, and not only when sockets or processes are created or end.
+pub(crate) fn is_per_message(program: &str) -> bool {
+    let is_its = |hook: &ObservationHook| hook.programs.iter().any(|its| its.name == program);
+    is_its(&PAYLOAD_FROM_CGROUP)
+        || OBSERVATIONS.iter().any(|o| o.per_message && o.hooks.iter().any(is_its))
+}
+
+/// The least detail that a program of the object is needed for.
+pub(crate) fn detail_of(program: &str) -> TraceDetail {
+    let is_its = |hook: &ObservationHook| hook.programs.iter().any(|its| its.name == program);
+    if is_its(&PAYLOAD_FROM_CGROUP) {
+        return TraceDetail::Path;
+    }
+    let its = OBSERVATIONS.iter().find(|observation| observation.hooks.iter().any(is_its));
+    its.map_or(TraceDetail::Ends, |observation| observation.detail)
+}

@@ -1,0 +1,114 @@
+//! What an observation, its hooks and their programs are, and when they are attached.
+
+use crate::{Config, Datagrams};
+use wirelap_events::TraceDetail;
+
+/// Where a program attaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttachPoint {
+    /// A raw tracepoint with typed arguments (`tp_btf`).
+    Tracepoint(&'static str),
+    /// The entry of a kernel function.
+    Entry(&'static str),
+    /// The exit of a kernel function.
+    Exit(&'static str),
+    /// The creation or the release of a socket, in the root cgroup.
+    Cgroup,
+    /// The packets that leave sockets, in the root cgroup.
+    Egress,
+    /// A walk over the open files of all tasks.
+    FileIterator,
+}
+
+/// A program of the object, and where it attaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProbeProgram {
+    /// The name of the program in the object.
+    pub name: &'static str,
+    /// Where it attaches.
+    pub attach: AttachPoint,
+}
+
+/// A hook: a way to make an observation, with programs that must all be attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ObservationHook {
+    /// The name of the hook in `wirelap doctor`.
+    pub name: &'static str,
+    /// The programs of the hook.
+    pub programs: &'static [ProbeProgram],
+}
+
+/// When the programs of an observation are attached. An attached program has a cost at every such event of the host, even if the
+/// event is not traced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttachTime {
+    /// From the beginning.
+    Always,
+    /// From the beginning, unless [`crate::Datagrams::Never`].
+    Udp,
+    /// When [`crate::Config::datagrams`] tells.
+    DatagramSent,
+    /// When a traced packet has passed a device with a qdisc.
+    QdiscSeen,
+    /// When a traced socket has read a datagram.
+    DatagramRead,
+    /// When a traced socket has read a datagram, or from a TCP socket whose peer may be on another host.
+    PacketsNeeded,
+}
+
+/// What less [`TraceDetail`] than an observation's own means for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BelowDetail {
+    /// It is not made.
+    Never,
+    /// It is made for datagrams, which cannot be followed without it.
+    Datagrams,
+    /// It is made for datagrams, and for what other hosts send.
+    Unsent,
+}
+
+/// An observation that wirelap makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelObservation {
+    /// Its name.
+    pub name: &'static str,
+    /// The hooks for it, best first.
+    pub hooks: &'static [ObservationHook],
+    /// What is missing in the results without this observation.
+    pub without: &'static str,
+    /// How to make the best hook available.
+    pub remedy: &'static str,
+    /// Whether nothing can be traced without it.
+    pub required: bool,
+    /// When its programs are attached, if its detail is wanted.
+    pub when: AttachTime,
+    /// The least detail with which it is made.
+    pub detail: TraceDetail,
+    /// What less detail means.
+    pub below: BelowDetail,
+    /// Whether its programs run for every message, and not only when sockets or processes are created or end.
+    pub per_message: bool,
+}
+
+impl KernelObservation {
+    /// When its programs are attached with this detail; `None` if they are not.
+    pub(crate) fn attach_time(&self, config: &Config) -> Option<AttachTime> {
+        let is_of_udp = matches!(self.when, AttachTime::Udp | AttachTime::DatagramSent);
+        if is_of_udp && config.datagrams == Datagrams::Never {
+            return None;
+        }
+        if config.detail >= self.detail {
+            let at_once =
+                self.when == AttachTime::DatagramSent && config.datagrams == Datagrams::Always;
+            return Some(if at_once { AttachTime::Always } else { self.when });
+        }
+        match (self.below, config.datagrams) {
+            (BelowDetail::Never, _) | (BelowDetail::Datagrams, Datagrams::Never) => None,
+            (_, Datagrams::Always) => Some(AttachTime::Always),
+            (BelowDetail::Datagrams, Datagrams::WhenSeen) => Some(AttachTime::DatagramRead),
+            (BelowDetail::Unsent, Datagrams::WhenSeen | Datagrams::Never) => {
+                Some(AttachTime::PacketsNeeded)
+            }
+        }
+    }
+}
