@@ -2,8 +2,8 @@
 
 use crate::app::{App, ReplayState};
 use crate::{columns, text, verdicts};
-use wirelap_correlate::Reliability;
 use wirelap_correlate::snapshot::{Snapshot, Trust};
+use wirelap_correlate::{Reliability, TracingBudget};
 use wirelap_events::{Nanos, SampleStatus};
 use wirelap_history::{Message, MessageFate};
 use wirelap_report::words::snapshot_notes;
@@ -70,6 +70,7 @@ pub fn trust_parts(snapshot: &Snapshot) -> Vec<(String, bool)> {
         ),
         (format!("{} events", text::number(trust.events as f64)), false),
     ]);
+    parts.extend(spent(trust).map(|spent| (format!("budget {spent}"), false)));
     parts
 }
 
@@ -94,6 +95,30 @@ pub fn tracer(trust: &Trust) -> String {
         text::cpu(trust.tracer.cpu_share),
         text::bytes(trust.tracer.rss_bytes)
     )
+}
+
+/// Why a part of the time is not traced, and what helps: the rest of a sentence, and further ones.
+fn why_sampled(trust: &Trust) -> String {
+    match trust.budget {
+        Some(TracingBudget { share: Some(share), .. }) => format!(
+            ", to spend no more than {} of a core and of the programs' time.",
+            text::cpu(share)
+        ),
+        Some(_) => ", because more came than wirelap keeps up with. All the time is traced with --sample off; fewer sockets (--ports, \
+                    --pid) or less --detail bring fewer events."
+            .into(),
+        None => ".".into(),
+    }
+}
+
+/// What is spent of a budget that the user gave: `1.0 %: 0.8 % of a core, 0.7 % of the programs' time`.
+pub fn spent(trust: &Trust) -> Option<String> {
+    let budget = trust.budget?;
+    let probes = match budget.probes {
+        Some(probes) => format!("{} of the programs' time", text::cpu(probes)),
+        None => "the programs' part was not measured".into(),
+    };
+    Some(format!("{}: {} of a core, {probes}", text::cpu(budget.share?), text::cpu(budget.own)))
 }
 
 /// One sentence for each reason to use the figures with care, the most serious first, then the notes.
@@ -127,9 +152,9 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
     }
     if trust.window_share < 1.0 && !is_blank(snapshot) {
         out.push(format!(
-            "Sampling: traced {} of the time; rates and bytes cover that time only. Fewer sockets (--ports, --pid) or a lower rate are \
-             traced for more of the time.",
-            text::share(trust.window_share)
+            "Sampling: traced {} of the time{} Rates are those of that time; counts and bytes cover it only.",
+            text::share(trust.window_share),
+            why_sampled(trust)
         ));
     }
     let mut bytes = |count: u64, what: &str| {

@@ -38,7 +38,7 @@ mod stash;
 mod tls;
 mod urgency;
 
-pub use capture::{Capture, MAX_BATCH, ProbeCounters};
+pub use capture::{Capture, MAX_BATCH, ProbeCounters, RunTimeCount};
 pub use config::{Config, Datagrams};
 pub use decode::UnixConnection;
 pub use doctor::Doctor;

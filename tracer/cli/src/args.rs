@@ -41,6 +41,7 @@ pub struct Cli {
 
 /// A command with its arguments.
 #[derive(Debug, Subcommand)]
+#[expect(clippy::large_enum_variant, reason = "there is one of it")]
 pub enum Command {
     /// Show what can be observed on this machine, with which hooks, and how to get what is missing
     Doctor(DoctorArgs),

@@ -3,7 +3,8 @@
 use crate::quantity;
 use clap::Args;
 use std::path::PathBuf;
-use wirelap_capture::ChosenHook;
+use std::sync::Arc;
+use wirelap_capture::{ChosenHook, RunTimeCount};
 use wirelap_contract::{LinkReliability, LinkTransport, Topology, spec};
 use wirelap_correlate::{BreakdownQuery, Dimension, RowFigure};
 use wirelap_events::Pid;
@@ -12,7 +13,7 @@ use wirelap_process::output;
 use wirelap_process::rights;
 use wirelap_report::Breakdown;
 use wirelap_report::breakdown::LISTED;
-use wirelap_session::{SessionView, ring_bytes};
+use wirelap_session::{Budget, SessionView, TracedTime, ring_bytes};
 
 /// Says which observations are not made because this process has not the right to them.
 pub fn say_what_rights_lack(chosen: &[ChosenHook]) {
@@ -218,6 +219,33 @@ impl PacketArgs {
             SessionView::ProbesOrPackets => rights::confine_packet_tracer(false),
             SessionView::Packets { .. } => rights::confine_packet_tracer(true),
         }
+    }
+}
+
+/// How much of the time is traced.
+#[derive(Clone, Debug, Default, Args)]
+pub struct SamplingArgs {
+    /// Spend no more than this share of one core, and of the traced programs' CPU time (1%): as far as that is necessary, messages are
+    /// followed from end to end in windows, and the probes are detached in between
+    #[arg(long, value_name = "SHARE", value_parser = quantity::share, conflicts_with_all = ["sample", "packets_only"])]
+    pub budget: Option<f64>,
+
+    /// Trace all the time (off), in windows (50ms/500ms), or in windows once more comes than wirelap keeps up with (auto) [default: auto
+    /// for live without --pcapng, off otherwise]
+    #[arg(long, value_name = "auto|off|WINDOW/PERIOD", value_parser = quantity::traced_time, conflicts_with = "packets_only")]
+    pub sample: Option<TracedTime>,
+}
+
+impl SamplingArgs {
+    /// When events are reported; `otherwise` if the user does not say.
+    pub fn traced(&self, otherwise: TracedTime) -> TracedTime {
+        let budget = self.budget.map(|share| TracedTime::Within(Budget::of(share)));
+        budget.or(self.sample).unwrap_or(otherwise)
+    }
+
+    /// Has the kernel count the CPU time of the probes if a budget needs that. Call it before rights are given up.
+    pub fn run_time(&self) -> Option<Arc<RunTimeCount>> {
+        self.budget.and_then(|_| RunTimeCount::begin()).map(Arc::new)
     }
 }
 

@@ -2,10 +2,28 @@
 
 use wirelap_correlate::{Dimension, RowFigure};
 pub use wirelap_experiment::quantity::{bit_rate, bytes, payload, payload_size, rate, sampling};
+use wirelap_session::{Budget, TracedTime};
 
 /// A number of bytes below 4 GiB.
 pub fn bytes_u32(text: &str) -> Result<u32, String> {
     u32::try_from(bytes(text)?).map_err(|_| format!("`{text}` is 4 GiB or more"))
+}
+
+/// A share of a core, such as `1%`: more than nothing, and not more than one.
+pub fn share(text: &str) -> Result<f64, String> {
+    let percents = text.strip_suffix('%').and_then(|percents| percents.trim().parse::<f64>().ok());
+    match percents {
+        Some(percents) if percents > 0.0 && percents <= 100.0 => Ok(percents / 100.0),
+        _ => Err(format!("`{text}` is not a share such as 1% or 0.5%, and at most 100%")),
+    }
+}
+
+/// When events are reported: all the time, in windows, or as far as wirelap keeps up.
+pub fn traced_time(text: &str) -> Result<TracedTime, String> {
+    match text {
+        "auto" => Ok(TracedTime::Within(Budget::KEEPING_UP)),
+        _ => sampling(text).map(Into::into).map_err(|error| format!("{error}, nor `auto`")),
+    }
 }
 
 /// The payload bytes that are captured of each packet.
@@ -56,6 +74,19 @@ mod tests {
     fn a_ring_is_below_4_gib() {
         assert_eq!(bytes_u32("64M"), Ok(64 << 20));
         assert!(bytes_u32("4G").is_err());
+    }
+
+    #[test]
+    fn a_share_is_of_one_core() {
+        for (text, expected) in [("1%", 0.01), ("0.5 %", 0.005), ("100%", 1.0)] {
+            assert_eq!(share(text), Ok(expected));
+        }
+        for text in ["0%", "101%", "-1%", "NaN%", "0.01", "much"] {
+            assert!(share(text).unwrap_err().contains("such as 1%"), "{text}");
+        }
+        assert_eq!(traced_time("auto"), Ok(TracedTime::Within(Budget::KEEPING_UP)));
+        assert_eq!(traced_time("off"), Ok(wirelap_session::Sampling::Off.into()));
+        assert!(traced_time("often").unwrap_err().contains("auto"));
     }
 
     #[test]

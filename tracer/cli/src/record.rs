@@ -3,7 +3,7 @@
 mod flight;
 mod service;
 
-use crate::common::{FilterArgs, PacketArgs, TracerArgs, say_what_rights_lack};
+use crate::common::{FilterArgs, PacketArgs, SamplingArgs, TracerArgs, say_what_rights_lack};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use flight::{FlightArgs, FlightRecorder};
@@ -26,7 +26,9 @@ use wirelap_report::{Environment, RunReport, table};
 use wirelap_session::environment;
 use wirelap_session::notes;
 use wirelap_session::preflight_of;
-use wirelap_session::{AttachLater, Findings, Muting, SessionSettings, SessionView, Tracer};
+use wirelap_session::{
+    AttachLater, Findings, Muting, Sampling, SessionSettings, SessionView, TracedTime, Tracer,
+};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -81,6 +83,10 @@ pub struct RecordArgs {
     /// Which traffic is traced.
     #[command(flatten)]
     pub filter: FilterArgs,
+
+    /// How much of the time is traced.
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
 
     /// Packets in place of probes.
     #[command(flatten)]
@@ -144,6 +150,7 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         outputs.allow(&args.output, rotates)?;
     }
     outputs.seal()?;
+    let run_time = args.sampling.run_time();
     let view = view(args);
     preflight_of(&view)?;
     if args.filter.tls {
@@ -162,7 +169,10 @@ pub fn run(args: &RecordArgs) -> Result<ExitCode, Failure> {
         &environment,
         &args.filter.decode,
     )?;
-    let tracer = Tracer::start(&tracing(args), (|_| {}) as Discard, Some(recorder))?;
+    let settings = SessionSettings { run_time, ..tracing(args) };
+    let tracer = Tracer::start(&settings, (|_| {}) as Discard, Some(recorder))?;
+    drop(settings);
+    tracer.commands().begin(args.sampling.traced(Sampling::Off.into()));
     say_instead(&tracer);
     let hooks = tracer.hooks();
     let journal = Journal::here();
@@ -198,6 +208,7 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let outputs = Outputs::of(std::iter::once(&stem), false)?;
     outputs.allow(&stem, true)?;
     outputs.seal()?;
+    let run_time = args.sampling.run_time();
     let view = view(args);
     preflight_of(&view)?;
     PacketArgs::confine(&view);
@@ -208,9 +219,12 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
     let settings = SessionSettings {
         keep: args.flight.keep_settings(written(args)),
         publish: true,
+        run_time,
         ..tracing(args)
     };
     let tracer = Tracer::start(&settings, collector, None)?;
+    drop(settings);
+    tracer.commands().begin(args.sampling.traced(Sampling::Off.into()));
     say_instead(&tracer);
     let hooks = tracer.hooks();
     let names = (outputs, stem);
@@ -278,6 +292,7 @@ fn say_instead<S: wirelap_correlate::DeliverySink + Send + 'static>(tracer: &Tra
 }
 
 fn tracing(args: &RecordArgs) -> SessionSettings {
+    let adapts = matches!(args.sampling.traced(Sampling::Off.into()), TracedTime::Within(_));
     SessionSettings {
         capture: args.filter.capture_config(&args.tracer),
         view: view(args),
@@ -286,9 +301,11 @@ fn tracing(args: &RecordArgs) -> SessionSettings {
         decode: args.filter.decode.clone(),
         breakdown: BreakdownQuery::default(),
         later: AttachLater::Nothing,
-        alternates: false,
+        alternates: adapts,
+        run_time: None,
         drain: false,
-        publish: false,
+        // What is spent is read with each snapshot.
+        publish: adapts,
     }
 }
 

@@ -76,8 +76,8 @@ pub use threads::{QuotaSeen, Scheduling};
 pub use tls_keys::{TlsCounts, TlsKeys};
 pub use trust::{Doubt, DoubtReason, Reliability, TrustFacts};
 pub use view::{
-    Group, GroupNote, ProbeEvents, ProbeLoss, Process, Snapshot, SnapshotNote, TracerCost, Trust,
-    UnixClients, snapshot, trust,
+    Group, GroupNote, ProbeEvents, ProbeLoss, Process, Snapshot, SnapshotNote, TracerCost,
+    TracingBudget, Trust, UnixClients, snapshot, trust,
 };
 pub use why::{
     BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause, ENOUGH,

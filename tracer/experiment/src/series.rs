@@ -324,6 +324,7 @@ fn settings(request: &Request, trial: &Trial, later: AttachLater) -> SessionSett
         breakdown: request.breakdown.clone(),
         later,
         alternates: false,
+        run_time: None,
         drain: true,
         publish: false,
     }

@@ -33,6 +33,8 @@ impl Counted {
             delivered: now.delivered.saturating_sub(then.delivered),
             matched: now.matched.saturating_sub(then.matched),
             uncovered: now.uncovered.saturating_sub(then.uncovered),
+            cut: now.cut.saturating_sub(then.cut),
+            unfinished: now.unfinished.saturating_sub(then.unfinished),
             duplicates: now.duplicates.saturating_sub(then.duplicates),
             retained: now.retained.saturating_sub(then.retained),
             warmup: now.warmup.saturating_sub(then.warmup),
@@ -41,26 +43,28 @@ impl Counted {
 }
 
 /// Puts the figures of a window into a row: latencies, segments, rates, counts and coverage. All else stays as it is since the beginning.
+/// `time` is what was traced of the window.
 pub fn put(group: &mut Group, window: &RowSlice, earlier: &Counted, time: Nanos) {
     group.messages = Counted::of(group).since(earlier);
     group.one_way = window.one_way.summary();
     group.sched_gap = window.sched_gap.summary();
     group.segments = segments(&window.segments);
-    let (delivered, matched) = (group.messages.delivered, group.messages.matched);
-    group.coverage = if delivered == 0 { 1.0 } else { matched as f64 / delivered as f64 };
-    group.rate_now = rate(group.messages.delivered, window, time);
-    group.rate = group.rate_now;
+    group.coverage = group.messages.coverage(0);
+    // Where nothing of the window was traced, the row's latest rates stay.
+    if let Some(rate) = rate(group.messages.delivered, window, time) {
+        (group.rate_now, group.rate) = (rate, rate);
+    }
 }
 
 /// Deliveries over time. The payload bits of deliveries that were not matched are those of the mean matched one.
-fn rate(delivered: u64, window: &RowSlice, time: Nanos) -> Rate {
+fn rate(delivered: u64, window: &RowSlice, time: Nanos) -> Option<Rate> {
     let seconds = time.as_secs_f64();
     if seconds <= 0.0 {
-        return Rate::default();
+        return None;
     }
     let msg_per_s = delivered as f64 / seconds;
     let mean = window.payload_bytes as f64 / window.matched().max(1) as f64;
-    Rate { msg_per_s, payload_bit_per_s: msg_per_s * mean * 8.0 }
+    Some(Rate { msg_per_s, payload_bit_per_s: msg_per_s * mean * 8.0 })
 }
 
 fn segments(all: &[SegmentSlice]) -> Vec<SegmentStat> {

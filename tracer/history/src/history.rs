@@ -28,13 +28,15 @@ const COUNTS: Nanos = Nanos(61_000_000_000);
 #[derive(Clone, Debug, Default)]
 struct CountsAt {
     at: Nanos,
+    /// How long observation had paused until then.
+    paused: Nanos,
     rows: FxHashMap<GroupId, Counted>,
 }
 
 impl CountsAt {
     fn of(snapshot: &Snapshot) -> CountsAt {
         let rows = snapshot.groups.iter().map(|group| (group.id, Counted::of(group)));
-        CountsAt { at: snapshot.at, rows: rows.collect() }
+        CountsAt { at: snapshot.at, paused: snapshot.trust.paused, rows: rows.collect() }
     }
 
     /// A row has turned out to be a part of another one, whose counts have its own from now on.
@@ -224,12 +226,14 @@ impl History {
         };
         let (from, to) = self.extent(window);
         let before = self.counts_before(window);
+        let paused = self.latest.trust.paused - before.map_or(Nanos(0), |counts| counts.paused);
+        let traced = (to - from) - paused;
         let mut snapshot = Snapshot::clone(&self.latest);
         let nothing = RowSlice::default();
         for group in &mut snapshot.groups {
             let row = running.row(group.id).unwrap_or(&nothing);
             let earlier = before.and_then(|counts| counts.rows.get(&group.id)).copied();
-            put(group, row, &earlier.unwrap_or_default(), to - from);
+            put(group, row, &earlier.unwrap_or_default(), traced);
         }
         Arc::new(snapshot)
     }

@@ -104,6 +104,8 @@ impl From<Counts> for Messages {
             expected: None,
             matched: counts.matched,
             uncovered: counts.uncovered,
+            cut: counts.cut,
+            unfinished: counts.unfinished,
             duplicates: counts.duplicates,
             retained: counts.retained,
             warmup: counts.warmup,
@@ -195,6 +197,7 @@ impl From<&SnapshotTrust> for Trust {
             },
             clocks: None,
             detail: trust.detail.into(),
+            budget: trust.budget.map(Into::into),
             ..Trust::default()
         }
     }

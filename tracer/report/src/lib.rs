@@ -87,8 +87,8 @@ pub use run::{
     AddedTime, ClientSize, CorrectedTime, EthernetBytes, GroundTruth, Hook, Incomplete, Latency,
     LegBytes, Messages, ObservedDetail, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
     Process, Reliability, Repetition, RttHalf, RunReport, RunResult, Saturation, Scheduling,
-    SegmentRow, Skipped, Slowdown, Throughput, TracerCost, Trust, TrustReason, UnixClients, Unseen,
-    WithoutTracing,
+    SegmentRow, Skipped, Slowdown, Throughput, TracerCost, TracingBudget, Trust, TrustReason,
+    UnixClients, Unseen, WithoutTracing,
 };
 pub use sample_origin::SampleOrigin;
 pub use scenario::{HostLinks, Pacing, RunKind, Scenario};

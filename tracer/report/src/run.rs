@@ -10,7 +10,9 @@ pub use crate::process::{ClientSize, Process, Scheduling, UnixClients};
 pub use crate::reliability::{Reliability, TrustReason, Unseen};
 pub use crate::repetition::Repetition;
 pub use crate::segment_row::SegmentRow;
-pub use crate::trust::{AddedTime, GroundTruth, ObservedDetail, Slowdown, TracerCost, Trust};
+pub use crate::trust::{
+    AddedTime, GroundTruth, ObservedDetail, Slowdown, TracerCost, TracingBudget, Trust,
+};
 use crate::why::Why;
 use crate::{
     Breakdown, Connections, Distribution, Environment, MachineKey, Partial, Ros2, Scenario,
@@ -242,6 +244,11 @@ pub fn label(name: String, variant: Option<&str>) -> String {
 /// a thread woke late.
 pub const REACHED: f64 = 0.95;
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 /// Numbers of messages, without the warm-up. A round trip is two messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Messages {
@@ -258,6 +265,12 @@ pub struct Messages {
     pub matched: u64,
     /// Deliveries that the trace did not follow from end to end.
     pub uncovered: u64,
+    /// Deliveries that the trace did not follow because they may have begun or ended outside a sampling window; not in `uncovered`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cut: u64,
+    /// Sends whose messages had not arrived when a sampling window ended; not in `uncovered`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unfinished: u64,
     /// Messages that arrived more than once.
     pub duplicates: u64,
     /// Messages that a broker had stored and delivered to a later subscriber. They are not in the other figures.

@@ -66,6 +66,31 @@ pub struct Trust {
     /// How much of a message's way was observed.
     #[serde(default)]
     pub detail: ObservedDetail,
+    /// What tracing may cost, if it adapts to that (`--budget`, or as far as wirelap keeps up); absent if it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<TracingBudget>,
+}
+
+/// What tracing may cost, and what it cost in the last period (about a second, or two windows).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TracingBudget {
+    /// The share of a core, and of the traced programs' CPU time, that may be spent (`--budget`); absent if a part of the time is left
+    /// out only because wirelap did not keep up.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// CPU time of wirelap's own process, as a share of one core.
+    pub own_share: f64,
+    /// CPU time in the probes, as a share of the traced programs' CPU time; absent if it was not measured, which needs `CAP_SYS_ADMIN`
+    /// at the start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probes_share: Option<f64>,
+}
+
+impl From<wirelap_correlate::TracingBudget> for TracingBudget {
+    fn from(budget: wirelap_correlate::TracingBudget) -> TracingBudget {
+        let wirelap_correlate::TracingBudget { share, own, probes } = budget;
+        TracingBudget { share, own_share: own, probes_share: probes }
+    }
 }
 
 /// How much of a message's way was observed.

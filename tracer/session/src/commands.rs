@@ -1,6 +1,6 @@
 //! Commands to the thread of a tracing session.
 
-use crate::sampling::Sampling;
+use crate::sampling::TracedTime;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use wirelap_correlate::{BreakdownQuery, Label};
@@ -18,7 +18,7 @@ pub enum SessionCommand {
     /// Send what is kept in memory.
     Kept(Sender<KeptParts>),
     /// Start to measure: the workloads begin now.
-    Begin(Sampling),
+    Begin(TracedTime),
     /// Attach and detach the probes alternately; each phase has this length.
     Alternate(Duration),
     /// Take the events that are still in the ring buffer, then end.
@@ -64,8 +64,8 @@ impl Commands {
     }
 
     /// Starts to measure the tracer's own cost and to sample events, because the workloads begin now.
-    pub fn begin(&self, sampling: Sampling) {
-        self.send(SessionCommand::Begin(sampling));
+    pub fn begin(&self, traced: impl Into<TracedTime>) {
+        self.send(SessionCommand::Begin(traced.into()));
     }
 
     /// Attaches and detaches the probes alternately from now on; each phase has the length `phase`.

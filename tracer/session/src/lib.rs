@@ -10,6 +10,7 @@
 //! | `observer` | where events come from: the probes, or packets alone |
 //! | `thread` | its thread: events in, deliveries and snapshots out |
 //! | [`Sampling`], `windows`, `schedule` | when events are reported, and when the probes are attached |
+//! | [`Budget`], `keeper`, `spending` | what tracing may cost, and windows that keep to that |
 //! | [`notes`], `facts`, `place_notes` | what a recording contains in addition to events |
 //! | [`annotate`] | what became of messages, recorded beside their packets |
 //! | `places`, `container_names` | in which containers and network namespaces processes run |
@@ -22,10 +23,12 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod annotate;
+mod budget;
 mod commands;
 mod container_names;
 pub mod environment;
 mod facts;
+mod keeper;
 pub mod listening;
 pub mod machine;
 pub mod meter;
@@ -37,14 +40,16 @@ mod preflight;
 mod sampling;
 mod schedule;
 mod settings;
+mod spending;
 mod thread;
 mod tracer;
 mod unix;
 mod windows;
 
+pub use budget::Budget;
 pub use commands::Commands;
 pub use preflight::{preflight, preflight_of, ring_bytes};
-pub use sampling::Sampling;
+pub use sampling::{Sampling, TracedTime};
 pub use schedule::TracingPhase;
 pub use settings::{AttachLater, KeepSettings, Muting, SessionSettings, SessionView};
 pub use thread::Findings;

@@ -1,5 +1,6 @@
 //! The choice between tracing all the time and tracing in windows.
 
+use crate::budget::Budget;
 use std::time::Duration;
 
 /// When the probes report events.
@@ -14,4 +15,19 @@ pub enum Sampling {
         /// The time from the start of one shortest window to the start of the next.
         every: Duration,
     },
+}
+
+/// How much of the time is traced.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TracedTime {
+    /// What was chosen before.
+    Fixed(Sampling),
+    /// All the time, or in windows as far as that is necessary to spend no more than this. Between windows, the probes are detached.
+    Within(Budget),
+}
+
+impl From<Sampling> for TracedTime {
+    fn from(sampling: Sampling) -> TracedTime {
+        TracedTime::Fixed(sampling)
+    }
 }

@@ -1,5 +1,7 @@
 //! The settings of a session.
 
+use std::sync::Arc;
+use wirelap_capture::RunTimeCount;
 use wirelap_recording::{KeepLimits, Settings};
 
 /// Whether probes will be attached again after those of this session, which decides whether the rights are kept.
@@ -65,6 +67,8 @@ pub struct SessionSettings {
     pub later: AttachLater,
     /// The probes will be attached and detached alternately.
     pub alternates: bool,
+    /// The kernel counts the CPU time of the probes, for a budget.
+    pub run_time: Option<Arc<RunTimeCount>>,
     /// At the end, wait until no more events arrive.
     pub drain: bool,
     /// Publish snapshots while tracing, for [`Tracer::latest`](crate::Tracer::latest).

@@ -1,14 +1,16 @@
 //! The thread of a session: it takes events out of the ring buffer and makes deliveries and snapshots of them.
 
 use crate::annotate::Annotator;
+use crate::budget::Windows;
 use crate::commands::SessionCommand;
+use crate::keeper::{BudgetKeeper, CpuTimes};
 use crate::machine;
 use crate::meter::Meter;
 use crate::notes;
 use crate::observer::Observer;
 use crate::place_notes::PlaceNotes;
 use crate::places::PlaceReader;
-use crate::sampling::Sampling;
+use crate::sampling::{Sampling, TracedTime};
 use crate::schedule::{Alternation, TracingPhase};
 use crate::settings::Muting;
 use crate::unix::UnixServers;
@@ -18,7 +20,7 @@ use std::collections::hash_map::Entry;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use wirelap_capture::{CaptureError, MAX_BATCH, ProbeCounters, Urgency};
+use wirelap_capture::{CaptureError, MAX_BATCH, ProbeCounters, RunTimeCount, Urgency};
 use wirelap_correlate::{
     Correlator, DeliverySink, Evidence, Group, ProbeEvents, ProbeLoss, Snapshot, TracerCost, Trust,
 };
@@ -26,7 +28,7 @@ use wirelap_events::{Body, Cpu, Event, Nanos, Pid};
 use wirelap_recording::{KeptEvents, Recorder};
 
 /// The longest wait for events before commands are handled.
-const WAIT: Duration = Duration::from_millis(2);
+const WAIT: Duration = Duration::from_millis(10);
 
 /// How often the correlator completes deliveries.
 const TICK: Duration = Duration::from_millis(2);
@@ -76,6 +78,11 @@ pub struct SessionThread<S> {
     pub unix: UnixServers,
     pub places: PlaceReader,
     pub windows: Option<SamplingWindows>,
+    pub keeper: Option<BudgetKeeper>,
+    /// For the keeper.
+    pub run_time: Option<Arc<RunTimeCount>>,
+    /// How much older than the clock the events are that were taken last; zero if the ring buffer is empty.
+    pub behind: Nanos,
     pub alternation: Option<Alternation>,
     pub muting: Muting,
     pub drain: bool,
@@ -118,6 +125,7 @@ impl<S: DeliverySink> SessionThread<S> {
             if self.publish {
                 let snapshot = Arc::new(self.snapshot());
                 self.sink.published(&snapshot);
+                self.keep_budget()?;
                 *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
             }
         }
@@ -170,7 +178,7 @@ impl<S: DeliverySink> SessionThread<S> {
                 Ok(SessionCommand::Kept(to)) => {
                     let _ = to.send(self.kept.as_mut().map(KeptEvents::parts).unwrap_or_default());
                 }
-                Ok(SessionCommand::Begin(sampling)) => self.begin(sampling),
+                Ok(SessionCommand::Begin(traced)) => self.begin(traced),
                 Ok(SessionCommand::Alternate(phase)) => {
                     self.alternation = Some(Alternation::new(phase, machine::now()));
                 }
@@ -182,13 +190,56 @@ impl<S: DeliverySink> SessionThread<S> {
         let change = |windows: &mut SamplingWindows| {
             windows.change(machine::now(), |from, to| correlator.are_waited_for(from, to))
         };
-        if let Some(open) = self.windows.as_mut().and_then(change)
-            && let Some(probes) = self.capture.probes_mut()
-        {
-            probes.set_window(open)?;
+        if let Some(open) = self.windows.as_mut().and_then(change) {
+            self.set_open(open)?;
         }
         self.alternate()?;
         Ok(false)
+    }
+
+    /// Opens or ends a window. With a budget, the probes are attached in windows only.
+    fn set_open(&mut self, open: bool) -> Result<(), CaptureError> {
+        let Some(probes) = self.capture.probes_mut() else { return Ok(()) };
+        match &mut self.keeper {
+            Some(keeper) if open => {
+                keeper.opened();
+                probes.attach_again()
+            }
+            Some(_) => probes.detach(),
+            None => probes.set_window(open),
+        }
+    }
+
+    /// Changes how much of the time is traced, if the budget asks for it.
+    fn keep_budget(&mut self) -> Result<(), CaptureError> {
+        let cpu = self.cpu_times();
+        let (Some(keeper), Some(probes)) = (&mut self.keeper, self.capture.probes()) else {
+            return Ok(());
+        };
+        match keeper.judge(machine::now(), cpu, probes, self.behind) {
+            None => {}
+            Some(Windows::Whole) => {
+                self.windows = None;
+                self.set_open(true)?;
+            }
+            Some(Windows::Cut { open, every }) => match &mut self.windows {
+                Some(windows) => windows.resize(open, every),
+                None => {
+                    self.windows = Some(SamplingWindows::bounded(open, every, machine::now()));
+                }
+            },
+        }
+        Ok(())
+    }
+
+    /// CPU times up to the last snapshot.
+    fn cpu_times(&self) -> CpuTimes {
+        let nanos = |time: Duration| Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let programs = self.meters.values().map(|meter| nanos(meter.cpu()));
+        CpuTimes {
+            own: self.meter.as_ref().map_or(Nanos(0), |meter| nanos(meter.cpu())),
+            programs: programs.fold(Nanos(0), |sum, time| sum + time),
+        }
     }
 
     /// Attaches or detaches the probes when a phase is over. The time that this takes belongs to no phase.
@@ -205,10 +256,17 @@ impl<S: DeliverySink> SessionThread<S> {
         Ok(())
     }
 
-    fn begin(&mut self, sampling: Sampling) {
+    fn begin(&mut self, traced: TracedTime) {
         self.meter = Meter::start(std::process::id());
-        if let Sampling::Windows { open, every } = sampling {
-            self.windows = Some(SamplingWindows::new(open, every, machine::now()));
+        match traced {
+            TracedTime::Fixed(Sampling::Off) => {}
+            TracedTime::Fixed(Sampling::Windows { open, every }) => {
+                self.windows = Some(SamplingWindows::new(open, every, machine::now()));
+            }
+            TracedTime::Within(budget) => {
+                let (count, cpu) = (self.run_time.take(), self.cpu_times());
+                self.keeper = Some(BudgetKeeper::new(budget, count, machine::now(), cpu));
+            }
         }
     }
 
@@ -241,8 +299,12 @@ impl<S: DeliverySink> SessionThread<S> {
         })?;
         let is_empty = count < MAX_BATCH;
         let behind = if is_empty { Nanos(0) } else { machine::now() - last };
+        self.behind = behind;
         if let Some(windows) = &mut self.windows {
             windows.taken(behind);
+        }
+        if let Some(keeper) = &mut self.keeper {
+            keeper.took(count);
         }
         // A ring buffer that is empty now had all events from before the call. Otherwise the last event is the limit.
         let until = if is_empty { before - self.capture.lag() } else { last.min(before) };
@@ -311,6 +373,7 @@ impl<S: DeliverySink> SessionThread<S> {
         self.capture.note_view(&mut snapshot);
         snapshot.unknown.muted_sockets = self.capture.probes().map_or(0, |p| p.muted() as u64);
         snapshot.trust.tracer = self.own_cost();
+        snapshot.trust.budget = self.keeper.as_ref().map(BudgetKeeper::shown);
         let mut meters = std::mem::take(&mut self.meters);
         if let Some(probes) = self.capture.probes_mut() {
             self.unix.refresh(probes);

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use wirelap_capture::{ChosenHook, Urgency, packets};
 use wirelap_correlate::{Correlator, DeliverySink, Host, Snapshot};
+use wirelap_events::Nanos;
 use wirelap_process::{Failure, remedy, rights};
 use wirelap_recording::Recorder;
 use wirelap_report::Hook;
@@ -82,6 +83,9 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             places: PlaceReader::default(),
             meters: HashMap::new(),
             windows: None,
+            keeper: None,
+            run_time: settings.run_time.clone(),
+            behind: Nanos(0),
             alternation: None,
             muting: settings.muting,
             drain: settings.drain,

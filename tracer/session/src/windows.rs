@@ -33,6 +33,8 @@ const CHECK: Nanos = Nanos::from_millis(10);
 pub struct SamplingWindows {
     open: Nanos,
     every: Nanos,
+    /// How long a window waits for its messages at most, if that is less than [`LONGEST`].
+    patience: Option<Nanos>,
     state: State,
     /// The rest of this window is left out.
     is_cut: bool,
@@ -68,15 +70,26 @@ enum State {
 impl SamplingWindows {
     /// Begins with a window.
     pub fn new(open: Duration, every: Duration, now: Nanos) -> SamplingWindows {
-        let nanos = |time: Duration| Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
         let state = State::Open { since: now, checked: now };
-        SamplingWindows {
-            open: nanos(open),
-            every: nanos(every),
-            state,
-            is_cut: false,
-            behind: Nanos(0),
-        }
+        let (open, every) = (nanos(open), nanos(every));
+        SamplingWindows { open, every, patience: None, state, is_cut: false, behind: Nanos(0) }
+    }
+
+    /// Begins with a window. A window waits for its messages for a second at most, because what it costs is bounded.
+    pub fn bounded(open: Duration, every: Duration, now: Nanos) -> SamplingWindows {
+        let patience = Some(Nanos::from_millis(1_000));
+        SamplingWindows { patience, ..SamplingWindows::new(open, every, now) }
+    }
+
+    /// The windows and pauses from now on.
+    pub fn resize(&mut self, open: Duration, every: Duration) {
+        (self.open, self.every) = (nanos(open), nanos(every));
+    }
+
+    /// How long a window is open at most.
+    fn longest(&self) -> Nanos {
+        let longest = Nanos(self.open.0.saturating_mul(LONGEST));
+        self.patience.map_or(longest, |patience| longest.min(self.open + patience))
     }
 
     /// Whether an event is left out because its window has ended: where the room for messages runs out, it is as if the
@@ -116,7 +129,7 @@ impl SamplingWindows {
         now: Nanos,
         are_waited_for: impl FnOnce(Nanos, Nanos) -> bool,
     ) -> Option<bool> {
-        let has_room = self.has_room();
+        let (has_room, longest) = (self.has_room(), self.longest());
         match &mut self.state {
             State::Open { .. } if self.open == Nanos(0) => {
                 self.state = State::Never;
@@ -127,7 +140,7 @@ impl SamplingWindows {
                 if has_room && age < self.open {
                     return None;
                 }
-                if has_room && age.0 < self.open.0.saturating_mul(LONGEST) {
+                if has_room && age < longest {
                     if now - *checked < CHECK {
                         return None;
                     }
@@ -154,6 +167,10 @@ impl SamplingWindows {
         let pause = whole.checked_div(u128::from(self.open.0)).unwrap_or(u128::MAX);
         Nanos(u64::try_from(pause).unwrap_or(u64::MAX))
     }
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -190,6 +207,16 @@ mod tests {
     fn a_window_does_not_wait_for_ever() {
         let mut windows = SamplingWindows::new(SECOND, 2 * SECOND, Nanos(0));
         assert_eq!(changes(&mut windows, &[(19_999, true), (20_000, true)]), [None, Some(false)]);
+    }
+
+    #[test]
+    fn a_bounded_window_waits_for_a_second_only() {
+        let mut windows = SamplingWindows::bounded(SECOND, 2 * SECOND, Nanos(0));
+        assert_eq!(changes(&mut windows, &[(1_999, true), (2_000, true)]), [None, Some(false)]);
+        windows.resize(SECOND / 2, SECOND);
+        assert_eq!(changes(&mut windows, &[(3_999, true), (4_000, true)]), [None, Some(true)]);
+        assert_eq!(changes(&mut windows, &[(4_500, false)]), [Some(false)]);
+        assert_eq!(changes(&mut windows, &[(4_999, true), (5_000, true)]), [None, Some(true)]);
     }
 
     #[test]

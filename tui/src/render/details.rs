@@ -187,6 +187,7 @@ fn counts(group: &Group) -> String {
     );
     let more = [
         ("uncovered", messages.uncovered),
+        ("cut at a window's edge", messages.cut.saturating_add(messages.unfinished)),
         ("duplicates", messages.duplicates),
         ("retained", messages.retained),
         ("warm-up", messages.warmup),

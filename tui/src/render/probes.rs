@@ -24,6 +24,7 @@ use super::page::{self, Page};
 use crate::app::{App, ProbePoint};
 use crate::text;
 use crate::theme::Theme;
+use crate::words::spent;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -139,6 +140,9 @@ fn tracer(page: &mut Page, app: &App) {
     let cpus = |point: &ProbePoint| whole(point.cpu_share() * 1e6);
     series(page, &cpu, app, cpus);
     series(page, &memory, app, |point| point.rss_bytes);
+    if let Some(spent) = spent(&app.snapshot().trust) {
+        page.sentence(&format!("Budget of {spent} spent in the last period."));
+    }
     if let Some(bytes) = app.probe_setup().ring_bytes {
         page.sentence(&format!(
             "Ring buffer: {}; it was full whenever events were lost. How full it is now is not known.",
@@ -157,8 +161,8 @@ fn series(page: &mut Page, cells: &str, app: &App, of: impl Fn(&ProbePoint) -> u
 fn trust(page: &mut Page, trust: &Trust) {
     if trust.lost() > 0 {
         page.warning(&format!(
-            "{} events were lost because the ring buffer was full: use a larger one (--ring-size), trace less (--ports, --pid, --cgroup), or, with wirelap run, \
-             a part of the time (--sample).",
+            "{} events were lost because the ring buffer was full: use a larger one (--ring-size), trace less (--ports, --pid, --cgroup), or \
+             a part of the time (--sample, --budget).",
             text::exact(trust.lost())
         ));
     }

@@ -8,9 +8,11 @@ mod maps;
 mod muting;
 mod needs;
 mod reading;
+mod run_time;
 
 pub use counters::ProbeCounters;
 pub use reading::MAX_BATCH;
+pub use run_time::RunTimeCount;
 
 use crate::attach::{self, Attached};
 use crate::hooks::{self, AttachTime, ChosenHook, ObservationHook};

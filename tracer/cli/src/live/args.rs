@@ -1,6 +1,6 @@
 //! The arguments of `wirelap live`.
 
-use crate::common::{BreakdownArgs, FilterArgs, PacketArgs, TracedWorkloadArgs};
+use crate::common::{BreakdownArgs, FilterArgs, PacketArgs, SamplingArgs, TracedWorkloadArgs};
 use crate::quantity;
 use clap::{Args, ValueEnum};
 use std::io::IsTerminal;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use wirelap_correlate::Dimension;
 use wirelap_events::TraceDetail;
-use wirelap_session::SessionView;
+use wirelap_session::{Budget, Sampling, SessionView, TracedTime};
 
 /// The width of plain lines in columns.
 pub const WIDTH: u16 = 100;
@@ -17,6 +17,7 @@ const EXAMPLES: &str = "\
 Examples:
   sudo wirelap live                                  the programs that run on this machine
   sudo wirelap live --on mqtt,nats --rate 500        and wirelap's own workloads beside them
+  sudo wirelap live --budget 1%                      all day: at most 1 % of a core, and of the programs' time
   wirelap live --packets-only                        packets alone: needs only CAP_NET_RAW, and no BTF
   wirelap live --replay trace.pcapng                 a recording or capture, without root
   wirelap live --replay client.pcap server.pcap      both ends, captured on two hosts
@@ -37,7 +38,7 @@ pub struct LiveArgs {
         conflicts_with_all = [
             "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
             "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin", "keep", "keep_size", "detail",
-            "packets_only", "device", "btf",
+            "packets_only", "device", "btf", "budget", "sample",
         ]
     )]
     pub replay: Vec<PathBuf>,
@@ -94,6 +95,10 @@ pub struct LiveArgs {
         conflicts_with = "packets_only"
     )]
     pub detail: DetailArg,
+
+    /// How much of the time is traced.
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
 
     /// Which traffic is traced.
     #[command(flatten)]
@@ -166,6 +171,14 @@ impl LiveArgs {
             || !self.on.is_empty()
             || self.breakdown.by.iter().any(is_of_process);
         self.packets.view(needs_probes)
+    }
+
+    /// When events are reported. A recording has everything, unless the user wants less.
+    pub fn traced_time(&self) -> TracedTime {
+        self.sampling.traced(match self.pcapng {
+            None => TracedTime::Within(Budget::KEEPING_UP),
+            Some(_) => Sampling::Off.into(),
+        })
     }
 
     /// Whether figures are shown on the screen, and not as lines.

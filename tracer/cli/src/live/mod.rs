@@ -38,7 +38,7 @@ use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::explain::{Options, pages};
 use wirelap_report::{Environment, RunReport, Scenario, from_snapshot, table};
 use wirelap_session::{
-    AttachLater, Findings, KeepSettings, Muting, Sampling, SessionSettings, Tracer, environment,
+    AttachLater, Findings, KeepSettings, Muting, SessionSettings, TracedTime, Tracer, environment,
     notes, preflight_of, ring_bytes,
 };
 
@@ -70,6 +70,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let files = args.shows_screen().then(|| ScreenFiles::of(args, &outputs)).transpose()?;
     let memory = ScreenMemory::of(args, &outputs);
     outputs.seal()?;
+    let run_time = args.sampling.run_time();
     if args.filter.tls {
         rights::confine_tls_tracer();
     } else {
@@ -79,7 +80,9 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
     let environment = environment::describe(0);
     let recorder = recorder(args, &outputs, &environment)?;
     let (collector, updates) = Collector::new(UPDATES);
-    let tracer = Tracer::start(&settings(args, installation.is_ok()), collector, recorder)?;
+    let settings = SessionSettings { run_time, ..settings(args, installation.is_ok()) };
+    let tracer = Tracer::start(&settings, collector, recorder)?;
+    drop(settings);
     if let Some(instead) = tracer.instead() {
         output::say(&format!("{instead}\n"));
     }
@@ -100,7 +103,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
         let workloads = RefCell::new(Workloads::new(scope, &bench));
         let started = workloads.borrow_mut().start_all(trials);
         let stopped = started.and_then(|()| {
-            tracer.commands().begin(Sampling::Off);
+            tracer.commands().begin(args.traced_time());
             let setup = probe_setup(tracer.chosen(), ring_bytes(args.traced.tracer.ring_size));
             // Without a receiver, the collector gathers nothing.
             let updates = args.shows_screen().then_some(updates);
@@ -224,7 +227,8 @@ fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
         decode: args.filter.decode.clone(),
         breakdown: args.breakdown.query(),
         later: AttachLater::Nothing,
-        alternates: false,
+        alternates: matches!(args.traced_time(), TracedTime::Within(_)),
+        run_time: None,
         drain: false,
         publish: true,
     }

@@ -6,6 +6,7 @@ mod agreement;
 mod apart;
 mod bench;
 mod btf;
+mod budget;
 mod by_name;
 mod bytes;
 mod clients;

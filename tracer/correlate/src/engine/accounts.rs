@@ -131,13 +131,18 @@ impl Accounts {
         self.probe_connections.add_to(open, row_at, sums);
     }
 
-    /// Counts what was left of a message that is given up.
-    pub fn count_leftover(&mut self, gone: &GivenUp) {
+    /// Counts what was left of a message that is given up. `is_cut`: it was on its way when observation paused.
+    pub fn count_leftover(&mut self, gone: &GivenUp, is_cut: bool) {
         if let Some(row) = self.rows.get_mut(gone.row) {
             let read = gone.left.unjoined.saturating_add(gone.left.from_elsewhere);
             row.counts.delivered.grow(read);
             row.evidence.losses.unjoined.grow(gone.left.unjoined);
-            row.counts.uncovered.grow(gone.left.unjoined.saturating_add(gone.left.unread));
+            if is_cut {
+                row.counts.cut.grow(gone.left.unjoined);
+                row.counts.unfinished.grow(gone.left.unread);
+            } else {
+                row.counts.uncovered.grow(gone.left.unjoined.saturating_add(gone.left.unread));
+            }
         }
     }
 }

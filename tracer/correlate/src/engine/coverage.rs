@@ -1,6 +1,17 @@
 //! What was reported of the time that is looked at: since when, and what is missing of it.
 
+use crate::stats::HISTORY_SECONDS;
+use std::collections::VecDeque;
 use wirelap_events::{LostEvents, Nanos, Probe, Saturate, Total};
+
+/// A message that is read later than this after a pause has hardly begun in it.
+const ON_ITS_WAY: Nanos = Nanos::from_millis(1_000);
+
+/// Pauses that ended longer ago are only added up.
+const REMEMBERED: Nanos = Nanos::from_millis((HISTORY_SECONDS as u64 + 2) * 1_000);
+
+/// The most pauses that are remembered one by one.
+const MOST_PAUSES: usize = 4_096;
 
 /// Since when events are reported, and what of them is missing: lost, or left out on purpose.
 #[derive(Debug, Default)]
@@ -12,7 +23,11 @@ pub struct Coverage {
     /// Messages found before were interrupted by a pause.
     cut: Nanos,
     closed_since: Option<Nanos>,
+    /// When the last pause ended.
+    opened: Option<Nanos>,
     closed_for: Nanos,
+    /// The latest pauses that are over, the oldest first.
+    pauses: VecDeque<(Nanos, Nanos)>,
     /// Nothing is known to have been missed since then: the window was opened, or events were lost.
     certain: Nanos,
 }
@@ -74,7 +89,12 @@ impl Coverage {
             return false;
         };
         self.closed_for += at - closed;
-        self.certain = at;
+        self.pauses.push_back((closed, at));
+        let is_old = |&(_, to): &(Nanos, Nanos)| at - to > REMEMBERED;
+        while self.pauses.len() > MOST_PAUSES || self.pauses.front().is_some_and(is_old) {
+            self.pauses.pop_front();
+        }
+        (self.certain, self.opened) = (at, Some(at));
         true
     }
 
@@ -91,6 +111,21 @@ impl Coverage {
     /// How long observation has paused until `now`.
     pub fn paused(&self, now: Nanos) -> Nanos {
         self.closed_for + self.closed_since.map_or(Nanos(0), |closed| now - closed)
+    }
+
+    /// How long observation was not paused between two times, of which the first is at most [`HISTORY_SECONDS`] ago.
+    pub fn traced(&self, from: Nanos, to: Nanos) -> Nanos {
+        let open = self.closed_since.map(|closed| (closed, to.max(closed)));
+        let pauses = self.pauses.iter().copied().chain(open).rev();
+        let overlap = pauses
+            .take_while(|&(_, until)| until > from)
+            .map(|(since, until)| (until.min(to) - since.max(from)).0);
+        (to - from) - Nanos(overlap.total())
+    }
+
+    /// Whether a message that was read at `read` may have begun in a pause: the last one had ended shortly before, or after that.
+    pub fn may_be_cut(&self, read: Nanos) -> bool {
+        self.opened.is_some_and(|opened| read < opened + ON_ITS_WAY)
     }
 
     /// Whether observation has ever paused.

@@ -15,6 +15,11 @@ pub struct Counts {
     pub matched: u64,
     /// Deliveries or sends that could not be joined: a gap, a truncation, an attach in mid-stream.
     pub uncovered: u64,
+    /// Deliveries without all legs that a pause of the observation may have cut: they were read shortly after one, or were on their way
+    /// when one began. They are not in `uncovered`.
+    pub cut: u64,
+    /// Sends whose messages were on their way when observation paused; not in `uncovered`.
+    pub unfinished: u64,
     /// Copies that the protocol marks as duplicates, or that repeat a stamp.
     pub duplicates: u64,
     /// Messages that the broker had stored, handed to a subscriber that came later; not in the figures
@@ -30,6 +35,8 @@ impl AddAssign for Counts {
         self.delivered.grow(other.delivered);
         self.matched.grow(other.matched);
         self.uncovered.grow(other.uncovered);
+        self.cut.grow(other.cut);
+        self.unfinished.grow(other.unfinished);
         self.duplicates.grow(other.duplicates);
         self.retained.grow(other.retained);
         self.warmup.grow(other.warmup);
@@ -37,6 +44,13 @@ impl AddAssign for Counts {
 }
 
 impl Counts {
+    /// The share of deliveries that were followed from end to end, of those that could be: `elsewhere` began on another host. 1 if
+    /// there are none.
+    pub fn coverage(&self, elsewhere: u64) -> f64 {
+        let whole = self.delivered.saturating_sub(self.cut).saturating_sub(elsewhere);
+        if whole == 0 { 1.0 } else { self.matched as f64 / whole as f64 }
+    }
+
     /// The count that a message adds to when it is first seen.
     pub(crate) fn of_sent(&mut self, is_warmup: bool) -> &mut u64 {
         if is_warmup { &mut self.warmup } else { &mut self.sent }

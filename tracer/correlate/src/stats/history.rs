@@ -86,8 +86,30 @@ impl History {
         }
     }
 
+    /// Whole seconds up to `now`, oldest first, with the deliveries of a whole second where only a part of it was traced, as `traced`
+    /// says for two times. A second of which nothing was traced is like the one before.
+    pub fn points_traced(
+        &self,
+        now: Nanos,
+        traced: impl Fn(Nanos, Nanos) -> Nanos,
+    ) -> Vec<HistoryPoint> {
+        let mut points = self.points(now);
+        let first = (now.0 / SECOND).saturating_sub(points.len() as u64);
+        let mut before = HistoryPoint::default();
+        for (second, point) in (first..).zip(&mut points) {
+            let from = Nanos(second.saturating_mul(SECOND));
+            match traced(from, from + Nanos(SECOND)) {
+                Nanos(SECOND..) => {}
+                Nanos(0) => *point = before,
+                part => point.delivered = scaled(point.delivered, part),
+            }
+            before = *point;
+        }
+        points
+    }
+
     /// Whole seconds up to `now`, oldest first.
-    pub fn points(&self, now: Nanos) -> Vec<HistoryPoint> {
+    fn points(&self, now: Nanos) -> Vec<HistoryPoint> {
         let mut points: Vec<_> = self.points.iter().copied().collect();
         let second = now.0 / SECOND;
         if let Some(present) = self.second.filter(|&present| present < second) {
@@ -100,8 +122,9 @@ impl History {
         points.split_off(old)
     }
 
-    /// Over the last second: nine whole tenths and the one that is being filled.
-    pub fn rate_now(&self, now: Nanos) -> Rate {
+    /// Over the last second: nine whole tenths and the one that is being filled. `traced` says how much of the time between two
+    /// times was traced; `None` if nothing was.
+    pub fn rate_now(&self, now: Nanos, traced: impl Fn(Nanos, Nanos) -> Nanos) -> Option<Rate> {
         let slot = now.0 / TENTH;
         let oldest = slot.saturating_add(1).saturating_sub(SLOTS as u64);
         let live = (oldest..=self.slot).map(|s| self.slots[slot_of(s)]);
@@ -110,12 +133,20 @@ impl History {
             payload_bytes: sum.payload_bytes.saturating_add(slot.payload_bytes),
         });
         let filled = now.0 % TENTH;
-        let seconds = (SECOND - TENTH).saturating_add(filled) as f64 / SECOND as f64;
-        Rate {
+        let from = now - Nanos((SECOND - TENTH).saturating_add(filled));
+        let seconds = traced(from, now).as_secs_f64();
+        (seconds > 0.0).then(|| Rate {
             msg_per_s: sum.deliveries as f64 / seconds,
             payload_bit_per_s: sum.payload_bytes as f64 * 8.0 / seconds,
-        }
+        })
     }
+}
+
+/// How many there would have been in a second, of so many in a part of it.
+fn scaled(count: u64, part: Nanos) -> u64 {
+    let whole = u128::from(count).saturating_mul(u128::from(SECOND));
+    let scaled = whole.checked_div(u128::from(part.0)).unwrap_or_default();
+    u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
 /// Where a tenth of a second has its slot.
@@ -147,10 +178,34 @@ mod tests {
     fn the_present_rate_forgets() {
         let mut history = History::new();
         (0..1_000).for_each(|i| history.add(Nanos::from_millis(5_000 + i), 100, None));
-        let rate = history.rate_now(Nanos::from_millis(5_999));
+        let rate_now = |ms| {
+            let rate = history.rate_now(Nanos::from_millis(ms), |from, to| to - from);
+            rate.unwrap()
+        };
+        let rate = rate_now(5_999);
         assert!((rate.msg_per_s - 1_000.0).abs() < 2.0, "{rate:?}");
         assert!((rate.payload_bit_per_s - 800_000.0).abs() < 1_600.0, "{rate:?}");
-        assert!(history.rate_now(Nanos::from_millis(6_450)).msg_per_s < 600.0);
-        assert_eq!(history.rate_now(Nanos::from_millis(60_000)), Rate::default());
+        assert!(rate_now(6_450).msg_per_s < 600.0);
+        assert_eq!(rate_now(60_000), Rate::default());
+    }
+
+    #[test]
+    fn where_a_part_of_the_time_is_traced_rates_are_those_of_that_part() {
+        let mut history = History::new();
+        // A message each millisecond, of which those of a tenth of each second are seen, and of the third second none.
+        let seen = (0..5_000).filter(|ms| ms % 1_000 < 100 && ms / 1_000 != 2);
+        seen.for_each(|ms| history.add(Nanos::from_millis(ms), 100, Some(Nanos(70))));
+        let tenths = |from: Nanos, to: Nanos| {
+            let ms = (from.0 / 1_000_000)..(to.0 / 1_000_000);
+            let traced = ms.filter(|ms| ms % 1_000 < 100 && ms / 1_000 != 2).count();
+            Nanos::from_millis(traced as u64)
+        };
+        let rate = history.rate_now(Nanos::from_millis(4_990), tenths).unwrap();
+        assert!((rate.msg_per_s - 1_000.0).abs() < 20.0, "{rate:?}");
+        assert_eq!(history.rate_now(Nanos::from_millis(2_999), tenths), None);
+        let points = history.points_traced(Nanos::from_millis(5_000), tenths);
+        let delivered: Vec<u64> = points.iter().map(|point| point.delivered).collect();
+        assert_eq!(delivered, [1_000; 5]);
+        assert_eq!(points[2].one_way_p50, points[1].one_way_p50);
     }
 }

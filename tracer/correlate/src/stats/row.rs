@@ -98,16 +98,16 @@ impl RowStats {
         }
     }
 
-    /// Between the first and the last delivery.
-    pub fn rate(&self) -> Rate {
+    /// Between the first and the last delivery, of which this share was traced.
+    pub fn rate(&self, traced: f64) -> Rate {
         let Some(span) = self.first.and_then(|first| self.last.since(first)) else {
             return Rate::default();
         };
-        if span == Nanos(0) {
+        if span == Nanos(0) || traced <= 0.0 {
             return Rate::default();
         }
         // The first delivery opens the span, the others fill it.
-        let msg_per_s = self.delivered.saturating_sub(1) as f64 / span.as_secs_f64();
+        let msg_per_s = self.delivered.saturating_sub(1) as f64 / (span.as_secs_f64() * traced);
         let mean = self.payload_bytes as f64 / self.delivered as f64;
         Rate { msg_per_s, payload_bit_per_s: msg_per_s * mean * 8.0 }
     }

@@ -7,5 +7,5 @@ pub mod trust;
 
 pub use notes::{GroupNote, SnapshotNote};
 pub use snapshot::{
-    Group, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, Trust, UnixClients,
+    Group, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, TracingBudget, Trust, UnixClients,
 };

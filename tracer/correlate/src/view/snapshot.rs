@@ -58,11 +58,11 @@ pub struct Group {
     pub endpoint: Option<SocketAddr>,
     /// Messages so far.
     pub messages: Counts,
-    /// Rate over the whole observation.
+    /// Rate over the whole observation, of the time in which it was not paused.
     pub rate: Rate,
-    /// Rate between the first and the last delivery.
+    /// Rate between the first and the last delivery, of the time in which observation was not paused.
     pub rate_active: Rate,
-    /// Rate over the last second.
+    /// Rate over the last second, or `rate_active` if nothing of it was traced.
     pub rate_now: Rate,
     /// Payload bytes of a message: median.
     pub payload_bytes: u64,
@@ -164,12 +164,28 @@ pub struct Trust {
     pub unseen_received: Unseen,
     /// Flows and messages given up to keep memory bounded.
     pub evicted: u64,
+    /// How long observation was paused: more than 0 when sampling.
+    pub paused: Nanos,
     /// Share of the time during which events were reported: below 1 when sampling.
     pub window_share: f64,
     /// What the tracer itself used.
     pub tracer: TracerCost,
     /// How much of a message's way was observed.
     pub detail: TraceDetail,
+    /// What tracing may cost, where it is traced for a part of the time if that costs too much.
+    pub budget: Option<TracingBudget>,
+}
+
+/// What tracing may cost, and what it costs now.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TracingBudget {
+    /// The share of a core and of the traced programs' CPU time that may be spent; `None` if only what wirelap keeps up with is
+    /// traced.
+    pub share: Option<f64>,
+    /// CPU time of wirelap's own process, as a share of one core.
+    pub own: f64,
+    /// CPU time in the probes, as a share of that of the traced programs; `None` if it is not known.
+    pub probes: Option<f64>,
 }
 
 impl Trust {

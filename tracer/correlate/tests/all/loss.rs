@@ -131,7 +131,7 @@ fn a_ready_after_lost_ones_tells_only_about_its_end() {
 }
 
 #[test]
-fn an_interruption_uncovers_what_it_cuts() {
+fn what_a_pause_cuts_is_counted_apart_and_rates_are_without_it() {
     let (mut world, times) = stream();
     // Between the transmission of message 10 and its reading.
     let sends = |world: &World| -> Vec<usize> {
@@ -144,10 +144,18 @@ fn an_interruption_uncovers_what_it_cuts() {
     close.event.body = Body::Window(false);
     let mut open = world.events[to].clone();
     open.event.body = Body::Window(true);
+    let (from_at, to_at) = (close.event.at, open.event.at);
     world.events.splice(from..to, [close, open]);
     let played = Played::of(&world);
     // 10 was cut before it was read, 11 to 14 were not seen, 15's send was not.
-    assert_eq!(played.counts(), [26, 25, 24, 2]);
+    assert_eq!(played.counts(), [26, 25, 24, 0]);
+    let group = &played.snapshot.groups[0];
+    assert_eq!((group.messages.cut, group.messages.unfinished), (1, 1));
+    assert!(group.coverage >= 1.0 && played.snapshot.trust.coverage >= 1.0);
+    let (paused, whole) = (to_at - from_at, played.snapshot.at - played.snapshot.since);
+    assert_eq!(played.snapshot.trust.paused, paused);
+    let expected = 25.0 / (whole - paused).as_secs_f64();
+    assert!((group.rate.msg_per_s / expected - 1.0).abs() < 1e-9, "{:?}", group.rate);
     assert_others_are_right(&played, &times);
     assert!(played.snapshot.trust.window_share < 1.0);
     assert_eq!(played.snapshot.trust.undecoded_bytes, 0, "a pause is no failure to decode");

@@ -58,6 +58,8 @@ pub fn messages(outcome: &Outcome) -> Messages {
             Sampling::Off => delivered.saturating_sub(tally.matched),
             Sampling::Windows { .. } => tally.unmatched,
         },
+        cut: 0,
+        unfinished: 0,
         duplicates: receiver.map_or(tally.duplicates, |done| done.duplicates),
         retained: groups(outcome).map(|group| group.messages.retained).total(),
         warmup: warmup(outcome),

@@ -114,6 +114,8 @@ fn sum_of_messages(all: &[&Repetition]) -> Messages {
             },
             matched: a.matched.saturating_add(b.matched),
             uncovered: a.uncovered.saturating_add(b.uncovered),
+            cut: a.cut.saturating_add(b.cut),
+            unfinished: a.unfinished.saturating_add(b.unfinished),
             duplicates: a.duplicates.saturating_add(b.duplicates),
             retained: a.retained.saturating_add(b.retained),
             warmup: a.warmup.saturating_add(b.warmup),

@@ -1,8 +1,9 @@
 //! How far a result can be trusted, in one line.
 
 use crate::human;
-use crate::{GroundTruth, ObservedDetail, RunResult, Unseen, View};
+use crate::{GroundTruth, ObservedDetail, RunResult, TracingBudget, Unseen, View};
 use wirelap_correlate::trust::WHOLE_TIME;
+use wirelap_events::human::column::cpu;
 use wirelap_events::human::{counted, exact};
 
 /// How far a result can be trusted, in one sentence.
@@ -60,6 +61,11 @@ pub fn trust_line(result: &RunResult) -> String {
     if trust.window_share < WHOLE_TIME {
         parts.push(format!("sampled {:.0} % of the time", trust.window_share * 100.0));
     }
+    parts.extend(trust.budget.as_ref().and_then(budget));
+    let cut = messages.cut.saturating_add(messages.unfinished);
+    if cut > 0 {
+        parts.push(format!("{} cut at a window's edge", exact(cut)));
+    }
     let mut add = |count: u64, one: &str, several: &str| {
         if count > 0 {
             parts.push(format!("{count} {}", human::one_or(count, one, several)));
@@ -100,6 +106,15 @@ pub fn trust_line(result: &RunResult) -> String {
     }
     parts.extend(trust.tracer.slowdown.as_ref().map(human::slowdown));
     parts.join(" · ")
+}
+
+/// What tracing may cost, and what it cost in the last period; `None` if nobody asked for a budget.
+fn budget(budget: &TracingBudget) -> Option<String> {
+    let probes = match budget.probes_share {
+        Some(share) => format!("{} of the programs' time", cpu(share)),
+        None => "probes not measured".into(),
+    };
+    Some(format!("budget {}: {} of a core, {probes}", cpu(budget.share?), cpu(budget.own_share)))
 }
 
 /// The packets that were not captured; `None` if there are none.

@@ -25,7 +25,8 @@ impl Deliveries {
             }
             self.note_from_elsewhere(index, c);
             let gone = self.messages.give_up(index);
-            c.accounts.count_leftover(&gone);
+            let is_cut = gone.at < c.coverage.cut();
+            c.accounts.count_leftover(&gone, is_cut);
             let Some(row) = c.accounts.rows.get_mut(gone.row) else {
                 continue;
             };

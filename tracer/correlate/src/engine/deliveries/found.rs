@@ -91,7 +91,7 @@ impl Deliveries {
             return;
         };
         if found.framed && found.stamp.is_none() && new.topology != Topology::PeerToPeer {
-            count_unknown(&new, &mut c.accounts.rows);
+            count_unknown(&new, c.coverage.may_be_cut(at), &mut c.accounts.rows);
             return;
         }
         if let Some(count) = self.left_out(found, &new) {
@@ -117,7 +117,7 @@ impl Deliveries {
         if self.messages.is_full()
             && let Some(least) = self.messages.least()
         {
-            self.evict(least, c.accounts);
+            self.evict(least, c.coverage.cut(), c.accounts);
         }
         let flows = c.conversations.flows();
         let left = || flows.flow(direction)?.marks.left_at(found.extent);
@@ -278,8 +278,9 @@ fn note_released(direction: Direction, c: &mut Context<'_>) {
     c.conversations.found_mut().released = released;
 }
 
-/// A message whose content is not known passes a broker: it cannot be found again on its other leg.
-fn count_unknown(new: &NewLeg, rows: &mut Rows) {
+/// A message whose content is not known passes a broker: it cannot be found again on its other leg. After a pause, its first packet
+/// may have been sent in that.
+fn count_unknown(new: &NewLeg, may_be_cut: bool, rows: &mut Rows) {
     let Some(row) = rows.get_mut(new.row) else {
         return;
     };
@@ -287,7 +288,8 @@ fn count_unknown(new: &NewLeg, rows: &mut Rows) {
         row.counts.sent.grow(1);
     } else {
         row.counts.delivered.grow(1);
-        row.counts.uncovered.grow(1);
+        let counts = &mut row.counts;
+        if may_be_cut { &mut counts.cut } else { &mut counts.uncovered }.grow(1);
     }
 }
 

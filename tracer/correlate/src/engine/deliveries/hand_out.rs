@@ -149,7 +149,10 @@ impl Deliveries {
             return out.aside(delivery);
         }
         let Some(one_way) = one_way else {
-            row.counts.uncovered.grow(1);
+            let counts = &mut row.counts;
+            let count =
+                if c.coverage.may_be_cut(read) { &mut counts.cut } else { &mut counts.uncovered };
+            count.grow(1);
             return out.aside(delivery);
         };
         row.counts.matched.grow(1);

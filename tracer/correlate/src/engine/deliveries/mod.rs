@@ -97,16 +97,16 @@ impl Deliveries {
             if is_recent && self.messages.is_waited_for(least) {
                 return false;
             }
-            self.evict(least, accounts);
+            self.evict(least, since, accounts);
         }
         true
     }
 
     /// Gives up a message because there is no room for it.
-    fn evict(&mut self, message: usize, accounts: &mut Accounts) {
+    fn evict(&mut self, message: usize, cut: Nanos, accounts: &mut Accounts) {
         let gone = self.messages.give_up(message);
         accounts.totals.evicted.grow(u64::from(gone.was_open));
-        accounts.count_leftover(&gone);
+        accounts.count_leftover(&gone, gone.at < cut);
     }
 
     /// Whether messages that were found between two times are still on their way.

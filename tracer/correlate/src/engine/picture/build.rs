@@ -4,7 +4,7 @@ use super::super::sockets::Sockets;
 use super::Picture;
 use super::notes::{notes_of, notes_of_all};
 use crate::bytes::{Holes, Overhead, Unseen};
-use crate::rows::Row;
+use crate::rows::{Counts, Row};
 use crate::stats::{Partial, PartialView, SegmentStat};
 use crate::view::{Group, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, Trust};
 use crate::why::{Overdue, Why};
@@ -97,6 +97,10 @@ impl Picture<'_> {
         // Where nothing was followed from end to end, the rates are those of what was seen in part.
         let rates = partial.filter(|_| counts.delivered == 0).map_or(&row.stats, |p| &p.here);
         let passed = partial.filter(|_| counts.delivered == 0).map(Partial::deliveries);
+        let coverage = &self.seen.coverage;
+        let observed = now - coverage.since().unwrap_or(now);
+        let rate_active = rates.rate(share_of(observed - coverage.paused(now), observed));
+        let traced = |from, to| coverage.traced(from, to);
         let from_elsewhere = partial.map_or(0, |p| p.count(PartialView::Receiver));
         let broker = broker_of(row, self.seen.conversations.sockets());
         let known = (id, broker.as_deref());
@@ -113,12 +117,10 @@ impl Picture<'_> {
             broker,
             endpoint: row.endpoint,
             messages: counts,
-            rate: rates.rate_over(
-                passed.unwrap_or(counts.delivered),
-                now - self.seen.coverage.since().unwrap_or(now),
-            ),
-            rate_active: rates.rate(),
-            rate_now: rates.history.rate_now(now),
+            rate: rates
+                .rate_over(passed.unwrap_or(counts.delivered), observed - coverage.paused(now)),
+            rate_active,
+            rate_now: rates.history.rate_now(now, traced).unwrap_or(rate_active),
             payload_bytes: rates.payload.quantile(0.5),
             one_way: row.stats.one_way(),
             sched_gap: row.stats.sched_gap.summary(),
@@ -133,8 +135,8 @@ impl Picture<'_> {
             },
             why,
             processes: self.processes(row),
-            history: rates.history.points(now),
-            coverage: share(counts.matched, counts.delivered.saturating_sub(from_elsewhere)),
+            history: rates.history.points_traced(now, traced),
+            coverage: counts.coverage(from_elsewhere),
             holes: Holes { unread_messages: row.unread[0].saturating_add(row.unread[1]), ..holes },
             without_send: row.without_send,
             to_unseen_readers: row.to_remote,
@@ -182,7 +184,6 @@ impl Picture<'_> {
     }
 
     fn trust(&self, groups: &[Group], since: Nanos, now: Nanos) -> Trust {
-        let sum = |of: fn(&Group) -> u64| groups.iter().map(of).total::<u64>();
         let unseen = |of: fn(&Holes) -> Unseen| {
             let all = groups.iter().map(|group| of(&group.holes));
             all.fold(Unseen::default(), |mut sum, one| {
@@ -192,10 +193,14 @@ impl Picture<'_> {
         };
         let lost = Probe::ALL.into_iter().map(|probe| (probe, self.seen.coverage.lost_by(probe)));
         let lost = lost.filter(|&(_, count)| count > 0);
+        let mut all = Counts::default();
+        for group in groups {
+            all += group.messages;
+        }
         let closed = self.seen.coverage.paused(now);
         let whole = now - since;
         Trust {
-            coverage: share(sum(|g| g.messages.matched), sum(|g| g.messages.delivered)),
+            coverage: all.coverage(0),
             packets_only: self.deliveries.packets_only(),
             events_lost: lost.map(|(probe, count)| ProbeLoss { probe, count }).collect(),
             events: self.accounts.totals.events,
@@ -211,19 +216,18 @@ impl Picture<'_> {
                 .evicted
                 .saturating_add(self.accounts.totals.mark_evictions)
                 .saturating_add(self.seen.conversations.flows().forgotten()),
-            window_share: if whole == Nanos(0) {
-                1.0
-            } else {
-                (whole - closed).as_secs_f64() / whole.as_secs_f64()
-            },
+            paused: closed,
+            window_share: share_of(whole - closed, whole),
             tracer: TracerCost::default(),
             detail: self.detail,
+            budget: None,
         }
     }
 }
 
-fn share(part: u64, whole: u64) -> f64 {
-    if whole == 0 { 1.0 } else { part as f64 / whole as f64 }
+/// A part of a time; all of it if there is none.
+fn share_of(part: Nanos, whole: Nanos) -> f64 {
+    if whole == Nanos(0) { 1.0 } else { part.as_secs_f64() / whole.as_secs_f64() }
 }
 
 /// The broker's name: as told, or else that of the process that serves or forwards.

@@ -1,0 +1,122 @@
+//! What tracing has cost up to a time, and in the time between two.
+
+use wirelap_events::Nanos;
+
+/// What was spent up to a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// The time.
+    pub at: Nanos,
+    /// CPU time of wirelap's own process.
+    pub own: Nanos,
+    /// CPU time in the probes; `None` if it is not known.
+    pub probes: Option<Nanos>,
+    /// CPU time of the traced programs, that in the probes included.
+    pub programs: Nanos,
+    /// Events.
+    pub events: u64,
+    /// Windows that were opened.
+    pub windows: u64,
+}
+
+/// What was spent in a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Spending {
+    /// CPU time of wirelap's own process, as a share of one core.
+    pub own: f64,
+    /// CPU time in the probes, as a share of one core; `None` if it is not known.
+    pub probes: Option<f64>,
+    /// CPU time of the traced programs, as a share of one core.
+    pub programs: f64,
+    /// Events a second.
+    pub events_per_s: f64,
+}
+
+impl Reading {
+    /// What was spent since an earlier time.
+    pub fn since(&self, earlier: &Reading) -> Spending {
+        let time = (self.at - earlier.at).as_secs_f64();
+        if time <= 0.0 {
+            return Spending::default();
+        }
+        let share = |now: Nanos, then: Nanos| (now - then).as_secs_f64() / time;
+        Spending {
+            own: share(self.own, earlier.own),
+            probes: self.probes.zip(earlier.probes).map(|(now, then)| share(now, then)),
+            programs: share(self.programs, earlier.programs),
+            events_per_s: self.events.saturating_sub(earlier.events) as f64 / time,
+        }
+    }
+}
+
+/// So many events are enough to know what one costs.
+const KNOWN_FROM: u64 = 20_000;
+
+/// The CPU time in the probes: counted by the kernel at first, which costs time itself, and then by the number of events.
+#[derive(Debug)]
+pub struct ProbeTime<C> {
+    /// The kernel counts as long as this is there.
+    count: Option<C>,
+    /// What was counted, for so many events.
+    counted: (Nanos, u64),
+}
+
+impl<C> ProbeTime<C> {
+    /// The kernel counts from now on, if it does at all.
+    pub fn new(count: Option<C>) -> ProbeTime<C> {
+        ProbeTime { count, counted: (Nanos(0), 0) }
+    }
+
+    /// The time up to now, with so many events; `run_time` is what the kernel has counted. `None` if it did not.
+    pub fn read(&mut self, events: u64, run_time: impl FnOnce() -> Nanos) -> Option<Nanos> {
+        if self.count.is_some() {
+            self.counted = (run_time(), events);
+            if events >= KNOWN_FROM {
+                self.count = None;
+            }
+        }
+        let (time, counted) = self.counted;
+        if time == Nanos(0) {
+            return None;
+        }
+        let since = u128::from(events.saturating_sub(counted)).saturating_mul(u128::from(time.0));
+        let since = since.checked_div(u128::from(counted)).unwrap_or_default();
+        Some(time + Nanos(u64::try_from(since).unwrap_or(u64::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_of_the_time_between() {
+        let second = Nanos::from_millis(1_000);
+        let earlier = Reading { at: second, own: second, probes: None, ..Reading::default() };
+        let now = Reading {
+            at: second * 3,
+            own: second + Nanos::from_millis(200),
+            probes: Some(second),
+            programs: second,
+            events: 5_000,
+            windows: 1,
+        };
+        let spending = now.since(&earlier);
+        assert_eq!((spending.own, spending.probes), (0.1, None));
+        assert_eq!((spending.programs, spending.events_per_s), (0.5, 2_500.0));
+        let earlier = Reading { probes: Some(Nanos(0)), ..earlier };
+        assert_eq!(now.since(&earlier).probes, Some(0.5));
+        assert_eq!(now.since(&now), Spending::default());
+    }
+
+    #[test]
+    fn the_kernel_counts_until_the_cost_of_an_event_is_known() {
+        let mut time = ProbeTime::new(Some(()));
+        assert_eq!(time.read(10, || Nanos(3_000)), Some(Nanos(3_000)));
+        assert_eq!(time.read(KNOWN_FROM, || Nanos(5_000_000)), Some(Nanos(5_000_000)));
+        assert!(time.count.is_none());
+        let later = time.read(KNOWN_FROM + 1_000, || panic!("nothing is counted any more"));
+        assert_eq!(later, Some(Nanos(5_250_000)));
+        assert_eq!(ProbeTime::<()>::new(None).read(10, || Nanos(3_000)), None);
+    }
+}
