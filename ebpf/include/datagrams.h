@@ -87,6 +87,7 @@ static __always_inline bool look(struct sock *sk, struct datagram *out)
 	__u64 skb = first_skb(sk);
 
 	out->head = 0;
+	out->at = 0;
 	if (!skb)
 		return false;
 	out->head = (__u64)BPF_CORE_READ((struct sk_buff *)skb, head);
