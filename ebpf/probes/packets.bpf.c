@@ -228,19 +228,18 @@ static __always_inline bool is_seen_at_ends(const struct wl_packet *p)
 SEC("tp_btf/net_dev_start_xmit")
 int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 {
-	struct wl_settings *s = get_settings();
 	struct task_struct *task;
 	struct wl_packet p = {};
 	__u32 link_header, headers;
 	bool bare = false;
 
-	if (!s || !s->open || !is_ip(skb))
+	if (!is_open() || !is_ip(skb))
 		return 0;
 	/* skb->data is at the link header. */
 	link_header = skb->network_header - data_offset(skb);
 	if (!parse_any(skb, link_header, &p) || is_seen_at_ends(&p))
 		return 0;
-	forget(&p, s);
+	forget(&p);
 	p.flow.netns = dev->nd_net.net->ns.inum;
 	task = bpf_get_current_task_btf();
 	if (!is_wanted(skb, &p, task, &bare)) {
