@@ -6,7 +6,7 @@
 //! | `include/vmlinux.h`, `include/core_fixes.h` | the kernel's types, and differences between kernels |
 //! | `include/common.h` | settings, the state of sockets, threads and CPUs, helpers |
 //! | `include/ports.h`, `include/sockets.h` | which ports and sockets are traced |
-//! | `include/headers.h`, `include/fragments.h`, `include/packet.h` | parsing packets, and their records |
+//! | `include/headers.h`, `include/fragments.h`, `include/packet.h`, `include/simple.h` | parsing packets, and their records |
 //! | `include/datagrams.h`, `include/quota.h` | which datagram a read takes; CPU quotas |
 //! | `probes/*.bpf.c` | the probes, one concern in each file |
 
