@@ -230,9 +230,9 @@ static __always_inline __u32 system_call(struct task_struct *task)
 		return ~0u;
 	regs = (void *)bpf_task_pt_regs(task);
 	if (bpf_core_field_exists(struct pt_regs___x86, orig_ax))
-		return BPF_CORE_READ((struct pt_regs___x86 *)regs, orig_ax);
+		return ((struct pt_regs___x86 *)regs)->orig_ax;
 	if (bpf_core_field_exists(struct pt_regs___arm64, syscallno))
-		return BPF_CORE_READ((struct pt_regs___arm64 *)regs, syscallno);
+		return ((struct pt_regs___arm64 *)regs)->syscallno;
 	return ~0u;
 }
 
