@@ -14,7 +14,7 @@
 mod header;
 
 /// The compiled probes: an ELF object with BTF, for a loader that supports CO-RE. The loader must patch it, see
-/// [`DYNPTR_FROM_SKB_MARKER`].
+/// [`DYNPTR_FROM_SKB_MARKER`] and [`RDONLY_CAST_MARKER`].
 pub static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wirelap.bpf.o"));
 
 /// Offsets and constants of `include/events.h`.
@@ -25,3 +25,6 @@ pub mod layout {
 /// The `imm` of the instructions in [`OBJECT`] that call the kfunc `bpf_dynptr_from_skb`. They must be patched before
 /// loading, see `include/core_fixes.h`.
 pub const DYNPTR_FROM_SKB_MARKER: u32 = 0x77a9_0001;
+
+/// The same for the kfunc `bpf_rdonly_cast`.
+pub const RDONLY_CAST_MARKER: u32 = 0x77a9_0002;
