@@ -23,12 +23,8 @@ struct {
 	__type(value, struct wl_counter);
 } counters SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct wl_settings);
-} settings SEC(".maps");
+/* User space writes these at any time. A program loads them directly, where a map would have to be asked. */
+volatile struct wl_settings settings SEC(".data.settings") = {};
 
 /* Processes of the traced trees, by tgid. */
 struct {
@@ -167,19 +163,10 @@ static __always_inline bool is_ksoftirqd(struct task_struct *task)
 	return *(__u64 *)task->comm == name && (task->flags & PF_KTHREAD);
 }
 
-static __always_inline struct wl_settings *get_settings(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&settings, &zero);
-}
-
 /* The number of the current window; 0 while the probes pause. */
 static __always_inline __u32 window(void)
 {
-	struct wl_settings *s = get_settings();
-
-	return s ? s->open : 0;
+	return settings.open;
 }
 
 static __always_inline bool is_open(void)
@@ -190,18 +177,16 @@ static __always_inline bool is_open(void)
 /* The number of this attachment. Nothing is traced between two attachments. */
 static __always_inline __u32 attachment(void)
 {
-	struct wl_settings *s = get_settings();
-
-	return s ? s->attached : 0;
+	return settings.attached;
 }
 
 /*
  * Makes the verifier forget what it knows of the bytes of `p`, which changes nothing. It would otherwise check all code that
  * follows once for each way in which the bytes may have come about: of a packet's headers, there are dozens.
  */
-static __always_inline void forget(struct wl_packet *p, const struct wl_settings *s)
+static __always_inline void forget(struct wl_packet *p)
 {
-	__u32 zero = s->zero;
+	__u32 zero = settings.zero;
 
 	asm volatile("" : "+r"(zero));
 	/* The first byte is of the time, which is filled in later and 0 until then. */

@@ -34,6 +34,25 @@ static __always_inline long skb_dynptr(struct sk_buff *skb, struct bpf_dynptr *o
 }
 
 /*
+ * bpf_rdonly_cast() to `void` makes any address a pointer that programs may load from, since 6.17 (f2362a57aeff), without the call
+ * of a helper: the verifier replaces the call. Its marker is replaced like that of bpf_dynptr_from_skb().
+ */
+const volatile __u8 have_rdonly_cast = 0;
+
+static __always_inline void *untyped(__u64 address)
+{
+	register __u64 r1 asm("r1") = address;
+	register __u64 r2 asm("r2") = 0;
+	register void *r0 asm("r0");
+
+	asm volatile(".byte 0x85, 0x20, 0x00, 0x00; .long 0x77a90002"
+		     : "=r"(r0), "+r"(r1), "+r"(r2)
+		     :
+		     : "r3", "r4", "r5", "memory");
+	return r0;
+}
+
+/*
  * preempt_count() on x86 is a per-CPU variable: `__preempt_count` before 6.2 and since 6.15, a field of
  * `pcpu_hot` between. Kernels without CONFIG_KALLSYMS_ALL do not show its address, but a pointer to the run queue, another
  * per-CPU variable of the same CPU, is available, and BTF has the distance of the two. Other architectures have it in
@@ -60,12 +79,15 @@ static __always_inline __u32 preempt_count(struct task_struct *current)
 {
 	__s64 distance = preempt_count_distance;
 	__u32 count = 0;
+	void *queue;
 
 	if (preempt_count_in == PREEMPT_COUNT_PERCPU && bpf_core_field_exists(struct cfs_rq, rq)) {
 		if (bpf_core_field_exists(struct pcpu_hot, preempt_count))
 			distance += bpf_core_field_offset(struct pcpu_hot, preempt_count);
-		bpf_probe_read_kernel(&count, sizeof(count),
-				      (void *)current->se.cfs_rq->rq + distance);
+		queue = current->se.cfs_rq->rq;
+		if (have_rdonly_cast)
+			return *(__u32 *)untyped((__u64)queue + distance);
+		bpf_probe_read_kernel(&count, sizeof(count), queue + distance);
 	} else if (preempt_count_in == PREEMPT_COUNT_TASK) {
 		struct task_struct___thread_info *task = (void *)current;
 
@@ -230,9 +252,9 @@ static __always_inline __u32 system_call(struct task_struct *task)
 		return ~0u;
 	regs = (void *)bpf_task_pt_regs(task);
 	if (bpf_core_field_exists(struct pt_regs___x86, orig_ax))
-		return BPF_CORE_READ((struct pt_regs___x86 *)regs, orig_ax);
+		return ((struct pt_regs___x86 *)regs)->orig_ax;
 	if (bpf_core_field_exists(struct pt_regs___arm64, syscallno))
-		return BPF_CORE_READ((struct pt_regs___arm64 *)regs, syscallno);
+		return ((struct pt_regs___arm64 *)regs)->syscallno;
 	return ~0u;
 }
 

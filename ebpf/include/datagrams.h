@@ -14,9 +14,9 @@
 /* wl_settings.attached + 1 when datagram_taken() ran last. If it is current, the queue need not be examined. */
 volatile __u32 sees_taken = 0;
 
-static __always_inline bool is_taken_seen(const struct wl_settings *s)
+static __always_inline bool is_taken_seen(void)
 {
-	return sees_taken == s->attached + 1;
+	return sees_taken == settings.attached + 1;
 }
 
 /*
@@ -87,6 +87,7 @@ static __always_inline bool look(struct sock *sk, struct datagram *out)
 	__u64 skb = first_skb(sk);
 
 	out->head = 0;
+	out->at = 0;
 	if (!skb)
 		return false;
 	out->head = (__u64)BPF_CORE_READ((struct sk_buff *)skb, head);
@@ -97,36 +98,33 @@ static __always_inline bool look(struct sock *sk, struct datagram *out)
 	return false;
 }
 
-static __always_inline bool is_current(const struct datagram_queue *queue, struct sock *sk,
-				       const struct wl_settings *s)
+static __always_inline bool is_current(const struct datagram_queue *queue, struct sock *sk)
 {
-	return queue->self == (__u64)sk && queue->attached == s->attached &&
-	       queue->window == s->open;
+	return queue->self == (__u64)sk && queue->attached == settings.attached &&
+	       queue->window == settings.open;
 }
 
-static __always_inline void start_queue(struct datagram_queue *queue, struct sock *sk,
-					const struct wl_settings *s)
+static __always_inline void start_queue(struct datagram_queue *queue, struct sock *sk)
 {
-	queue->attached = s->attached;
-	queue->window = s->open;
+	queue->attached = settings.attached;
+	queue->window = settings.open;
 	queue->self = (__u64)sk;
 }
 
 /* Examines the queue at data ready, when packets are already in it. */
 static __always_inline void look_at_announced(struct sock *sk)
 {
-	struct wl_settings *s = get_settings();
 	struct datagram_queue *queue;
 	struct datagram first;
 	__u64 before;
 
-	if (!s || is_taken_seen(s))
+	if (is_taken_seen())
 		return;
 	queue = bpf_sk_storage_get(&datagrams, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!queue)
 		return;
 	if (!queue->self)
-		start_queue(queue, sk, s);
+		start_queue(queue, sk);
 	before = *(volatile __u64 *)&queue->looks;
 	if ((before & LOOKS) != LOOKS_OPEN || !look(sk, &first))
 		return;
@@ -178,7 +176,6 @@ static __always_inline bool reads_alone(struct datagram_queue *queue, struct tas
 static __always_inline void leave_queue(struct sock *sk, struct task_struct *task,
 					struct datagram *out)
 {
-	struct wl_settings *s = get_settings();
 	__u64 bad = bad_checksums, now;
 	struct datagram_queue *queue;
 	struct datagram first;
@@ -186,7 +183,7 @@ static __always_inline void leave_queue(struct sock *sk, struct task_struct *tas
 
 	out->head = 0;
 	out->at = 0;
-	if (!s || !s->open)
+	if (!is_open())
 		return;
 	queue = bpf_sk_storage_get(&datagrams, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!queue)
@@ -194,7 +191,7 @@ static __always_inline void leave_queue(struct sock *sk, struct task_struct *tas
 	now = bpf_ktime_get_ns();
 	is_found = look(sk, &first);
 	is_empty = !is_found && !first_skb(sk);
-	is_known = is_current(queue, sk, s) && queue->bad == bad;
+	is_known = is_current(queue, sk) && queue->bad == bad;
 	if (queue->first.head)
 		*out = queue->first;
 	else if ((*(volatile __u64 *)&queue->looks & LOOKS) == SEEN)
@@ -206,8 +203,8 @@ static __always_inline void leave_queue(struct sock *sk, struct task_struct *tas
 		is_known = false;
 	queue->first = first;
 	queue->bad = bad;
-	if (!is_current(queue, sk, s))
-		start_queue(queue, sk, s);
+	if (!is_current(queue, sk))
+		start_queue(queue, sk);
 	if (!reads_alone(queue, task, now))
 		is_known = false;
 	if (!turn_over(queue, is_found))
@@ -227,14 +224,13 @@ int BPF_PROG(datagram_taken, struct sock *sk, unsigned int flags, int *off, int 
 	     struct sk_buff *skb)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct wl_settings *s = get_settings();
 	struct sock_state *socket;
 	struct task_state *state;
 
-	if (!s || !s->open)
+	if (!is_open())
 		return 0;
-	if (!is_taken_seen(s))
-		sees_taken = s->attached + 1;
+	if (!is_taken_seen())
+		sees_taken = settings.attached + 1;
 	if (!skb || (flags & MSG_PEEK))
 		return 0;
 	socket = bpf_sk_storage_get(&sockets, sk, NULL, 0);
@@ -252,10 +248,9 @@ int BPF_PROG(datagram_taken, struct sock *sk, unsigned int flags, int *off, int 
 static __always_inline void take_datagram(struct sock *sk, struct task_struct *task,
 					  struct datagram *out)
 {
-	struct wl_settings *s = get_settings();
 	struct task_state *state;
 
-	if (!s || !is_taken_seen(s)) {
+	if (!is_taken_seen()) {
 		leave_queue(sk, task, out);
 		return;
 	}

@@ -299,7 +299,7 @@ struct wl_counter {
 	__u64 muted; /* not reported, or reported without payload, because their socket is muted */
 };
 
-/* The only value of the map `settings`. */
+/* The variable `settings`. */
 struct wl_settings {
 	__u32 open;       /* 0: all probes pause; otherwise the number of the current window */
 	__u32 generation; /* the number of changes of the filter */

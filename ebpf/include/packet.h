@@ -96,6 +96,12 @@ DEFINE_SIZE(65536)
 			NAME##_65536(skb, p, offset, len);                                         \
 	} while (0)
 
+/* How much of a payload is captured. */
+static __always_inline __u32 snapped(__u32 len)
+{
+	return len < snap_bytes ? len : snap_bytes;
+}
+
 /* Puts the record into the ring with `len` bytes of payload from `offset` after skb->data. */
 static __always_inline void emit_packet(struct sk_buff *skb, struct wl_packet *p, __u32 offset,
 					__u32 len)
@@ -109,8 +115,7 @@ static __always_inline void emit_packet(struct sk_buff *skb, struct wl_packet *p
 
 		len = len < there ? len : there;
 	}
-	if (len > snap_bytes)
-		len = snap_bytes;
+	len = snapped(len);
 	if (len == 0) {
 		struct wl_packet *out = reserve(struct wl_packet, probe_of(p));
 

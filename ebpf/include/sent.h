@@ -21,7 +21,7 @@ struct sent_part {
 static __always_inline bool is_one_part(struct msghdr *msg, __u64 *from)
 {
 	struct sent_part part;
-	__u64 at = (__u64)BPF_CORE_READ(msg, msg_iter.ubuf);
+	__u64 at = (__u64)msg->msg_iter.ubuf;
 
 	if (msg->msg_iter.iter_type == bpf_core_enum_value(enum iter_type, ITER_UBUF)) {
 		*from = at + msg->msg_iter.iov_offset;
@@ -48,7 +48,7 @@ static __always_inline bool is_from_user(struct msghdr *msg)
  */
 static __always_inline __u32 gather_sent(struct msghdr *msg, __u8 *out, __u32 wanted, __u32 half)
 {
-	__u64 parts = (__u64)BPF_CORE_READ(msg, msg_iter.ubuf);
+	__u64 parts = (__u64)msg->msg_iter.ubuf;
 	__u64 skipped = msg->msg_iter.iov_offset;
 	__u32 count = msg->msg_iter.nr_segs;
 	__u32 at = 0, index;
@@ -113,13 +113,13 @@ DEFINE_SENT(8192)
 DEFINE_SENT(32768)
 DEFINE_SENT(65536)
 
-/* Puts a send into the ring with the first bytes that it sends. */
-static __always_inline void emit_sent(const struct wl_send *send, struct msghdr *msg)
+/* Puts a send into the ring with the first bytes that it sends: `len`, at most snap_bytes. They begin at `from`, or are in parts. */
+static __always_inline void emit_sent(const struct wl_send *send, struct msghdr *msg, __u64 from,
+				      __u32 len)
 {
-	__u32 len = send->len < snap_bytes ? send->len : snap_bytes, room;
-	__u64 from = 0;
+	__u32 room;
 
-	if (!is_one_part(msg, &from)) {
+	if (!from) {
 		if (len > 32768)
 			len = 32768;
 		room = 2 * len;

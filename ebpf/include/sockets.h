@@ -67,8 +67,7 @@ static __always_inline bool has_ports(const struct sock *sk)
 static __always_inline void judge(struct sock *sk, struct sock_state *state,
 				  struct task_struct *owner)
 {
-	struct wl_settings *s = get_settings();
-	__u32 generation = s ? s->generation : 0;
+	__u32 generation = settings.generation;
 	__u32 tgid = owner ? owner->tgid : 0;
 	bool wanted;
 
@@ -192,14 +191,12 @@ static __always_inline struct sock_state *state_of(struct sock *sk)
 /* Whether a socket is muted, which is counted. It is looked up once for each change of what is muted. */
 static __always_inline bool is_muted(struct sock_state *state, __u32 probe)
 {
-	struct wl_settings *s = get_settings();
+	__u32 mutes = settings.mutes;
 
-	if (!s)
-		return false;
-	if (state->mutes != s->mutes) {
+	if (state->mutes != mutes) {
 		__u64 cookie = state->cookie;
 
-		state->mutes = s->mutes;
+		state->mutes = mutes;
 		state->muted = bpf_map_lookup_elem(&muted, &cookie) != NULL;
 	}
 	if (state->muted)
@@ -243,7 +240,11 @@ static __always_inline struct sock_state *touch(struct sock *sk, struct task_str
 		return NULL;
 	if (!state->announced)
 		touch_slowly(sk, state, owner, pointer);
-	return state->verdict == TRACED ? state : NULL;
+	if (state->verdict != TRACED)
+		state = NULL;
+	/* Callers ask whether it is NULL. The compiler would ask for the verdict again, which tells the verifier nothing. */
+	asm volatile("" : "+r"(state));
+	return state;
 }
 
 /*

@@ -91,16 +91,16 @@ struct {
 	__type(value, struct sent_packet);
 } sent_here SEC(".maps");
 
-static __always_inline struct sent_packet *sent_slot(const struct wl_packet *p)
+static __always_inline struct sent_packet *sent_slot(__u32 seq)
 {
-	__u32 index = (p->seq * 0x9e3779b1u) >> 20;
+	__u32 index = (seq * 0x9e3779b1u) >> 20;
 
 	return bpf_map_lookup_elem(&sent_here, &index);
 }
 
 static __always_inline void remember_sent(const struct wl_packet *p)
 {
-	struct sent_packet *slot = sent_slot(p);
+	struct sent_packet *slot = sent_slot(p->seq);
 
 	if (!slot)
 		return;
@@ -110,12 +110,13 @@ static __always_inline void remember_sent(const struct wl_packet *p)
 	slot->len = p->payload_len;
 }
 
-static __always_inline bool was_sent_here(const struct wl_packet *p)
+/* Whether the packet with this memory, sequence number and length of payload was sent on this host. */
+static __always_inline bool was_sent_here(__u64 head, __u32 seq, __u32 len, __u64 now)
 {
-	struct sent_packet *slot = sent_slot(p);
+	struct sent_packet *slot = sent_slot(seq);
 
-	return slot && slot->head == p->id && slot->seq == p->seq && slot->len == p->payload_len &&
-	       p->head.at - slot->at < SENT_NS;
+	return slot && slot->head == head && slot->seq == seq && slot->len == len &&
+	       now - slot->at < SENT_NS;
 }
 
 /* Whether a device has a qdisc. noqueue has no enqueue function (net/sched/sch_generic.c), but neither has mq. */
@@ -145,7 +146,7 @@ int BPF_PROG(packet_queued, struct sk_buff *skb)
 }
 
 /* When this packet reached the qdisc; 0 if that is not known. */
-static __always_inline __u64 take_queued(struct sk_buff *skb, const struct wl_packet *p)
+static __noinline __u64 take_queued(struct sk_buff *skb, const struct wl_packet *p)
 {
 	__u64 key = (__u64)skb;
 	__u64 *found = bpf_map_lookup_elem(&queued, &key);
@@ -161,8 +162,6 @@ static __always_inline __u64 take_queued(struct sk_buff *skb, const struct wl_pa
 static __always_inline void describe(struct sk_buff *skb, struct net_device *dev,
 				     struct wl_packet *p, __u32 link_header)
 {
-	if (!p->id) /* a fragment has the ID of its datagram */
-		p->id = (__u64)skb->head;
 	p->device = dev->ifindex;
 	/* The counters of a loopback device do not include its (unused) link header. */
 	p->link_header = dev->flags & IFF_LOOPBACK ? 0 : link_header;
@@ -219,41 +218,98 @@ static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
 }
 
 /* Whether a packet that is being sent is observed at the calls of its sender and its receiver instead. */
-static __always_inline bool is_seen_at_ends(const struct wl_packet *p)
+static __always_inline bool is_seen_at_ends(__u8 transport)
 {
-	return ends_only && p->flow.transport == IPPROTO_TCP;
+	return ends_only && transport == IPPROTO_TCP;
 }
 
-/* net/core/dev.c xmit_one(): the packet is handed to the driver. */
-SEC("tp_btf/net_dev_start_xmit")
-int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
+/* The socket that sends a packet: its state if it was reported before; NULL if what is wanted of it must be decided. */
+static __always_inline struct sock_state *reported_sender(struct sock *sk)
 {
-	struct wl_settings *s = get_settings();
-	struct task_struct *task;
-	struct wl_packet p = {};
-	__u32 link_header, headers;
-	bool bare = false;
+	struct sock_state *state;
 
-	if (!s || !s->open || !is_ip(skb))
+	if (!sk || !is_inet(sk) || sk->__sk_common.skc_state == TCP_LISTEN ||
+	    (sk->__sk_common.skc_state == TCP_CLOSE && sk->sk_protocol == IPPROTO_TCP))
+		return NULL;
+	state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
+	return state && state->announced && state->self == (__u64)sk ? state : NULL;
+}
+
+/* Fills in what is reported of every packet that is sent, except what its headers say. */
+static __always_inline void describe_sent(struct sk_buff *skb, struct net_device *dev,
+					  struct wl_packet *p, __u32 link_header)
+{
+	describe(skb, dev, p, link_header);
+	/* Without a qdisc, the packet is passed to the driver immediately. */
+	p->queued = has_qdisc(dev) ? take_queued(skb, p) : p->head.at;
+	p->queue = skb->queue_mapping;
+	p->wire_bytes = skb->len - link_header + p->link_header;
+}
+
+/*
+ * Reports a simple packet of a socket that was reported; false if it is another packet. This and xmit_any() have stack frames of
+ * their own, because one for both would be too large.
+ */
+static __noinline bool xmit_simple(struct sk_buff *skb, struct net_device *dev, __u32 link_header)
+{
+	struct sock_state *state;
+	struct simple_packet p;
+	struct wl_packet *out;
+	__u32 len;
+	__u64 now;
+
+	if (!find_simple(skb, link_header, &p))
+		return false;
+	len = snapped(p.payload_len);
+	if (len > SIMPLE_BYTES)
+		return false;
+	if (is_seen_at_ends(p.protocol))
+		return true;
+	state = reported_sender(skb->sk);
+	if (!state)
+		return false;
+	if (is_muted(state, WL_PROBE_XMIT))
+		len = 0;
+	now = bpf_ktime_get_ns();
+	out = reserve_packet(len, WL_PROBE_XMIT);
+	if (!out)
+		return true;
+	fill_head(&out->head, now, WL_XMIT, 0);
+	out->id = (__u64)skb->head;
+	out->cookie = state->cookie;
+	fill_task(&out->task, bpf_get_current_task_btf());
+	fill_simple(out, &p);
+	out->flow.netns = dev->nd_net.net->ns.inum;
+	describe_sent(skb, dev, out, link_header);
+	if (!(dev->flags & IFF_LOOPBACK) && (p.payload_len || has_learned()))
+		remember_sent(out);
+	if (len && copy_skb(skb, link_header + simple_headers(&p), out + 1, len))
+		out->head.captured = len;
+	submit(out);
+	return true;
+}
+
+/* Reports any packet. */
+static __noinline int xmit_any(struct sk_buff *skb, struct net_device *dev, __u32 link_header)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct wl_packet p = {};
+	bool bare = false;
+	__u32 headers;
+
+	if (!parse_any(skb, link_header, &p) || is_seen_at_ends(p.flow.transport))
 		return 0;
-	/* skb->data is at the link header. */
-	link_header = skb->network_header - data_offset(skb);
-	if (!parse_any(skb, link_header, &p) || is_seen_at_ends(&p))
-		return 0;
-	forget(&p, s);
+	forget(&p);
 	p.flow.netns = dev->nd_net.net->ns.inum;
-	task = bpf_get_current_task_btf();
 	if (!is_wanted(skb, &p, task, &bare)) {
 		count_filtered(WL_PROBE_XMIT);
 		return 0;
 	}
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_XMIT, p.head.flags);
-	describe(skb, dev, &p, link_header);
+	if (!p.id) /* a fragment has the ID of its datagram */
+		p.id = (__u64)skb->head;
 	fill_task(&p.task, task);
-	/* Without a qdisc, the packet is passed to the driver immediately. */
-	p.queued = has_qdisc(dev) ? take_queued(skb, &p) : p.head.at;
-	p.queue = skb->queue_mapping;
-	p.wire_bytes = skb->len - link_header + p.link_header;
+	describe_sent(skb, dev, &p, link_header);
 	headers = link_header + p.ip_header + p.transport_header;
 	/* The payload of a forwarded packet was captured when it was received, and an ICMP error has none. */
 	if (!skb->sk || p.head.flags & WL_REFUSED) {
@@ -266,63 +322,149 @@ int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 	return 0;
 }
 
-/*
- * Whether a received packet is wanted. A packet that a socket of another namespace has sent shows that this namespace can
- * be reached from there.
- */
-static __always_inline bool is_wanted_here(struct sk_buff *skb, struct net_device *dev,
-					   struct wl_packet *p)
+/* net/core/dev.c xmit_one(): the packet is handed to the driver. */
+SEC("tp_btf/net_dev_start_xmit")
+int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 {
-	enum reach reach = flow_reach(&p->flow, !p->payload_len);
-	__u64 id = p->id;
-	bool was_sent;
+	__u32 link_header;
 
-	if (reach == NOT_WANTED || is_enough(reach, p->flow.netns))
-		return reach != NOT_WANTED;
-	if (dev->flags & IFF_LOOPBACK)
-		return false;
-	/* was_sent_here() compares these. */
-	if (!id)
-		p->id = (__u64)skb->head;
-	p->head.at = bpf_ktime_get_ns();
-	was_sent = was_sent_here(p);
-	p->id = id;
-	if (was_sent)
-		learn_reached(p->flow.netns);
-	return was_sent;
+	if (!is_open() || !is_ip(skb))
+		return 0;
+	/* skb->data is at the link header. */
+	link_header = skb->network_header - data_offset(skb);
+	if (!xmit_simple(skb, dev, link_header))
+		xmit_any(skb, dev, link_header);
+	return 0;
 }
 
 /*
- * net/core/dev.c __netif_receive_skb_core(): a packet enters the stack, once for each device that receives it; packets of
- * loopback, veth and NAPI (with and without GRO) all pass here.
+ * Whether a received packet is wanted. A packet that a socket of another namespace has sent shows that this namespace can
+ * be reached from there. `id` is the packet's memory, as was_sent_here() compares it.
  */
-SEC("tp_btf/netif_receive_skb")
-int BPF_PROG(packet_rx, struct sk_buff *skb)
+static __always_inline bool is_wanted_here(struct net_device *dev, const struct wl_flow *flow,
+					   __u64 id, __u32 seq, __u32 payload_len)
+{
+	enum reach reach = flow_reach(flow, !payload_len);
+
+	if (reach == NOT_WANTED || is_enough(reach, flow->netns))
+		return reach != NOT_WANTED;
+	if ((dev->flags & IFF_LOOPBACK) || !was_sent_here(id, seq, payload_len, bpf_ktime_get_ns()))
+		return false;
+	learn_reached(flow->netns);
+	return true;
+}
+
+/* Remembers the packet that this CPU received last, which was not reported yet. */
+static __always_inline void remember_received(struct cpu_state *cpu, struct net_device *dev,
+					      __u64 head, __u16 port, __u8 transport)
+{
+	cpu->rx_head = head;
+	cpu->rx_at = 0;
+	cpu->rx_told = 0;
+	cpu->rx_port = port;
+	cpu->rx_transport = transport;
+	cpu->rx_netns = dev->nd_net.net->ns.inum;
+}
+
+/* Whether the packet was received by ksoftirqd, or by an interrupt while ksoftirqd waited for the CPU. */
+static __always_inline bool is_deferred(struct task_struct *task, const struct cpu_state *cpu,
+					__u32 number)
+{
+	return is_ksoftirqd(task) || (cpu && cpu->deferred == number);
+}
+
+/* Fills in what is reported of every packet that is received, except what its headers say. */
+static __always_inline void describe_received(struct sk_buff *skb, struct net_device *dev,
+					      struct wl_packet *p)
+{
+	/* skb->data is at the IP header. */
+	describe(skb, dev, p, data_offset(skb) - skb->mac_header);
+	p->wire_bytes = skb->len + p->link_header;
+}
+
+/* Whether a simple packet that was received is wanted. */
+static __always_inline bool is_simple_wanted(struct net_device *dev, const struct simple_packet *p,
+					     __u64 id, __u32 netns)
+{
+	struct wl_flow flow;
+
+	if (!has_filter())
+		return true;
+	fill_simple_flow(&flow, p);
+	flow.netns = netns;
+	return is_wanted_here(dev, &flow, id, simple_seq(p), p->payload_len);
+}
+
+/* Reports a simple packet; false if it is another one. */
+static __noinline bool rx_simple(struct sk_buff *skb, struct net_device *dev, __u32 number)
+{
+	__u64 id = (__u64)skb->head, now;
+	bool is_loopback = dev->flags & IFF_LOOPBACK;
+	__u32 netns = dev->nd_net.net->ns.inum, len = 0;
+	struct simple_packet p;
+	struct task_struct *task;
+	struct wl_packet *out;
+	struct cpu_state *cpu;
+
+	/* A datagram may teach the address of a socket that is bound to none. */
+	if (!find_simple(skb, 0, &p) || (has_learned() && p.protocol == IPPROTO_UDP) ||
+	    (!is_loopback && snapped(p.payload_len) > SIMPLE_BYTES))
+		return false;
+	/* Through loopback comes only what was sent here. */
+	if (is_seen_at_ends(p.protocol) && is_loopback)
+		return true;
+	cpu = this_cpu();
+	if (!cpu)
+		return true;
+	remember_received(cpu, dev, id, simple_dport(&p), p.protocol);
+	if (!is_simple_wanted(dev, &p, id, netns)) {
+		count_filtered(WL_PROBE_RX);
+		return true;
+	}
+	now = bpf_ktime_get_ns();
+	if (!is_loopback && !was_sent_here(id, simple_seq(&p), p.payload_len, now))
+		len = snapped(p.payload_len);
+	cpu->rx_at = now;
+	out = reserve_packet(len, WL_PROBE_RX);
+	if (!out)
+		return true;
+	task = bpf_get_current_task_btf();
+	fill_head(&out->head, now, WL_RX, is_deferred(task, cpu, number) ? WL_DEFERRED : 0);
+	out->id = id;
+	out->cookie = 0;
+	fill_task(&out->task, task);
+	out->queued = 0;
+	fill_simple(out, &p);
+	out->flow.netns = netns;
+	describe_received(skb, dev, out);
+	out->queue = 0;
+	if (len && copy_skb(skb, simple_headers(&p), out + 1, len))
+		out->head.captured = len;
+	submit(out);
+	return true;
+}
+
+/* Reports any packet. */
+static __noinline int rx_any(struct sk_buff *skb, __u32 number)
 {
 	struct net_device *dev = skb->dev;
 	struct task_struct *task;
 	struct wl_packet p = {};
-	__u32 payload = 0, number = window();
 	struct cpu_state *cpu;
+	__u32 payload = 0;
 
-	if (!is_ip(skb) || !parse_any(skb, 0, &p))
+	if (!parse_any(skb, 0, &p))
 		return 0;
 	/* Through loopback comes only what was sent here. */
-	if (is_seen_at_ends(&p) && (dev->flags & IFF_LOOPBACK))
+	if (is_seen_at_ends(p.flow.transport) && (dev->flags & IFF_LOOPBACK))
 		return 0;
+	if (!p.id) /* a fragment has the ID of its datagram */
+		p.id = (__u64)skb->head;
 	cpu = this_cpu();
-	if (cpu && !(p.head.flags & WL_REFUSED)) {
-		cpu->rx_head = p.id ? p.id : (__u64)skb->head;
-		cpu->rx_at = 0;
-		cpu->rx_told = 0;
-		cpu->rx_port = p.flow.dport;
-		cpu->rx_transport = p.flow.transport;
-		cpu->rx_netns = dev->nd_net.net->ns.inum;
-	}
-	if (!number)
-		return 0;
+	if (cpu && !(p.head.flags & WL_REFUSED))
+		remember_received(cpu, dev, p.id, p.flow.dport, p.flow.transport);
 	p.flow.netns = dev->nd_net.net->ns.inum;
-	if (!is_wanted_here(skb, dev, &p)) {
+	if (!is_wanted_here(dev, &p.flow, p.id, p.seq, p.payload_len)) {
 		count_filtered(WL_PROBE_RX);
 		return 0;
 	}
@@ -332,19 +474,41 @@ int BPF_PROG(packet_rx, struct sk_buff *skb)
 	    is_learned_here(p.flow.netns, p.flow.dport, IPPROTO_UDP, false))
 		learn_address(p.flow.dst, p.flow.family, p.flow.dport, IPPROTO_UDP, p.flow.netns);
 	task = bpf_get_current_task_btf();
-	/* The packet was received by ksoftirqd, or by an interrupt while ksoftirqd waited for the CPU. */
-	if (is_ksoftirqd(task) || (cpu && cpu->deferred == number))
+	if (is_deferred(task, cpu, number))
 		p.head.flags |= WL_DEFERRED;
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_RX, p.head.flags);
 	if (cpu && !(p.head.flags & WL_REFUSED))
 		cpu->rx_at = p.head.at;
-	/* skb->data is at the IP header. */
-	describe(skb, dev, &p, data_offset(skb) - skb->mac_header);
 	fill_task(&p.task, task);
-	p.wire_bytes = skb->len + p.link_header;
-	if (!(dev->flags & IFF_LOOPBACK) && !(p.head.flags & WL_REFUSED) && !was_sent_here(&p))
+	describe_received(skb, dev, &p);
+	if (!(dev->flags & IFF_LOOPBACK) && !(p.head.flags & WL_REFUSED) &&
+	    !was_sent_here(p.id, p.seq, p.payload_len, p.head.at))
 		payload = p.payload_len;
 	emit_packet(skb, &p, p.ip_header + p.transport_header, payload);
+	return 0;
+}
+
+/*
+ * net/core/dev.c __netif_receive_skb_core(): a packet enters the stack, once for each device that receives it; packets of
+ * loopback, veth and NAPI (with and without GRO) all pass here.
+ */
+SEC("tp_btf/netif_receive_skb")
+int BPF_PROG(packet_rx, struct sk_buff *skb)
+{
+	__u32 number = window();
+	struct cpu_state *cpu;
+
+	if (!is_ip(skb))
+		return 0;
+	if (!number) {
+		/* The window may open before the packet is dropped or announced. */
+		cpu = this_cpu();
+		if (cpu)
+			remember_received(cpu, skb->dev, (__u64)skb->head, 0, 0);
+		return 0;
+	}
+	if (!rx_simple(skb, skb->dev, number))
+		rx_any(skb, number);
 	return 0;
 }
 
@@ -397,7 +561,7 @@ int packet_payload(struct __sk_buff *skb)
 		return 1;
 	if (!p.payload_len || !is_wanted_ctx(skb, &p))
 		return 1;
-	len = p.payload_len < snap_bytes ? p.payload_len : snap_bytes;
+	len = snapped(p.payload_len);
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_PAYLOAD, 0);
 	at += p.transport_header;
 	EMIT_SIZED(emit_ctx, skb, &p, at, len);

@@ -29,6 +29,7 @@ struct {
 	__type(value, struct slices);
 } slices SEC(".maps");
 
+/* A slice of this thread ends. */
 static __always_inline void record_slice(struct slice *slice, struct task_struct *task, __u64 until)
 {
 	slice->until = until;
@@ -56,6 +57,9 @@ struct share {
 
 struct shares {
 	struct share of[SHARES];
+	struct slice last; /* the slice that ends now */
+	__u64 throttled;   /* as in struct wl_wake */
+	__u64 cgroup;
 };
 
 struct {
@@ -263,24 +267,24 @@ static __always_inline struct slice *slice_of(struct slices *slices, struct slic
 	return share->slice ? slice_before(slices, share->slice) : last;
 }
 
-/* Reports a wait in which more than one thread had the CPU. */
-static __always_inline void emit_shared(struct task_state *state, struct task_struct *task,
-					struct slices *slices, struct slice *last, __u64 throttled,
-					__u64 cgroup)
+/*
+ * Reports a wait in which more than one thread had the CPU. The function has a stack frame of its own, which most switches do not
+ * need.
+ */
+static __noinline int emit_shared(struct task_state *state, struct task_struct *task,
+				  struct slices *slices, struct shares *found)
 {
+	struct slice *last = &found->last;
 	struct wl_wake_shared *out;
-	__u32 zero = 0, place;
-	struct shares *found = bpf_map_lookup_elem(&shares, &zero);
+	__u32 place;
 
-	if (!found)
-		return;
-	find_holders(slices, last, found, state->woken + throttled);
+	find_holders(slices, last, found, state->woken + found->throttled);
 	out = reserve(struct wl_wake_shared, WL_PROBE_SCHED);
 	if (!out)
-		return;
+		return 0;
 	fill_head(&out->wake.head, last->until, WL_WAKE_SHARED, 0);
-	fill_wake(&out->wake, state, task, throttled);
-	out->wake.cgroup = cgroup;
+	fill_wake(&out->wake, state, task, found->throttled);
+	out->wake.cgroup = found->cgroup;
 	fill_holder(&out->wake, slice_of(slices, last, &found->of[0]), found->of[0].held);
 	for (place = 0; place < 3; place++) {
 		struct share *share = &found->of[place + 1];
@@ -293,18 +297,28 @@ static __always_inline void emit_shared(struct task_state *state, struct task_st
 		__builtin_memcpy(other->comm, slice->comm, sizeof(other->comm));
 	}
 	submit(out);
+	return 0;
 }
 
+/* Reports a wait that ends because `prev` leaves the CPU. */
 static __always_inline void emit_wake(struct task_state *state, struct task_struct *task,
-				      struct slices *slices, struct slice *holder)
+				      struct slices *slices, struct task_struct *prev, __u64 now)
 {
-	__u64 now = holder->until, cgroup = 0, since, throttled;
+	__u64 cgroup = 0, since, throttled;
+	struct shares *found;
 	struct wl_wake *out;
+	__u32 zero = 0;
 
 	throttled = end_wait(state, task, now, &cgroup);
 	since = state->woken + throttled;
 	if (slice_before(slices, 1)->until > since) {
-		emit_shared(state, task, slices, holder, throttled, cgroup);
+		found = bpf_map_lookup_elem(&shares, &zero);
+		if (!found)
+			return;
+		record_slice(&found->last, prev, now);
+		found->throttled = throttled;
+		found->cgroup = cgroup;
+		emit_shared(state, task, slices, found);
 		return;
 	}
 	out = reserve(struct wl_wake, WL_PROBE_SCHED);
@@ -314,7 +328,10 @@ static __always_inline void emit_wake(struct task_state *state, struct task_stru
 	fill_wake(out, state, task, throttled);
 	out->cgroup = cgroup;
 	/* Another CPU may have woken the thread just after this CPU took the time. */
-	fill_holder(out, holder, now > since ? now - since : 0);
+	out->held = now > since ? now - since : 0;
+	fill_task(&out->holder, prev);
+	((__u64 *)out->holder_comm)[0] = ((__u64 *)prev->comm)[0];
+	((__u64 *)out->holder_comm)[1] = ((__u64 *)prev->comm)[1];
 	submit(out);
 }
 
@@ -326,14 +343,14 @@ int task_switch(__u64 *ctx)
 	struct task_state *state;
 	struct slices *cpu_slices;
 	__u32 zero = 0, number = window();
-	struct slice slice;
+	__u64 now;
 
 	if (!number)
 		return 0;
 	cpu_slices = bpf_map_lookup_elem(&slices, &zero);
 	if (!cpu_slices)
 		return 0;
-	record_slice(&slice, prev, bpf_ktime_get_ns());
+	now = bpf_ktime_get_ns();
 	if (is_ksoftirqd(prev)) {
 		if (off_cpu_reason(ctx[0], prev_state(ctx)) != WL_OFF_CPU_PREEMPTED)
 			defer_packets(0);
@@ -341,20 +358,19 @@ int task_switch(__u64 *ctx)
 		state = bpf_task_storage_get(&tasks, prev, NULL, 0);
 		if (state && state->traced) {
 			enter_window(state, number);
-			leave(state, prev, next, off_cpu_reason(ctx[0], prev_state(ctx)),
-			      slice.until);
+			leave(state, prev, next, off_cpu_reason(ctx[0], prev_state(ctx)), now);
 		}
 	}
 	if (next->pid) {
 		state = bpf_task_storage_get(&tasks, next, NULL, 0);
 		if (state && state->traced) {
 			if (state->woken && state->window == number)
-				emit_wake(state, next, cpu_slices, &slice);
+				emit_wake(state, next, cpu_slices, prev, now);
 			state->woken = 0;
 			state->left = 0;
 		}
 	}
-	record_slice(&cpu_slices->last[cpu_slices->next++ % SLICES], prev, slice.until);
+	record_slice(&cpu_slices->last[cpu_slices->next++ % SLICES], prev, now);
 	return 0;
 }
 

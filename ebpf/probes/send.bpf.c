@@ -15,7 +15,7 @@ static __always_inline bool is_same_send(struct sock_state *state, struct msghdr
 	if (msg->msg_iter.iov_offset)
 		return true;
 	/* The call may have several buffers. */
-	part = (__u64)BPF_CORE_READ(msg, msg_iter.ubuf);
+	part = (__u64)msg->msg_iter.ubuf;
 	return part > state->send_from && part <= state->send_to;
 }
 
@@ -75,6 +75,41 @@ static __always_inline void fill_send(struct wl_send *out, struct sock *sk, stru
 	fill_tx(&out->tx, sk, tcp, flags);
 }
 
+/* The most bytes of a send that are copied to where its record is filled in. */
+#define SHORT_SEND 128
+
+struct short_send {
+	struct wl_send send;
+	__u8 bytes[SHORT_SEND];
+};
+
+/* Reports a send with the bytes that it sends. */
+static __always_inline void send_with_bytes(struct sock *sk, struct tcp_sock *tcp,
+					    struct sock_state *state, struct task_struct *task,
+					    struct msghdr *msg, __u32 left, __u32 flags)
+{
+	__u32 len = snapped(left);
+	struct short_send *out;
+	__u64 from;
+
+	if (!is_one_part(msg, &from))
+		from = 0;
+	if (!from || len > SHORT_SEND) {
+		struct wl_send send;
+
+		fill_send(&send, sk, tcp, state, task, left, flags);
+		emit_sent(&send, msg, from, len);
+		return;
+	}
+	out = reserve(struct short_send, WL_PROBE_SEND);
+	if (!out)
+		return;
+	fill_send(&out->send, sk, tcp, state, task, left, flags);
+	if (!bpf_probe_read_user(out->bytes, len, (void *)from))
+		out->send.head.captured = len;
+	submit(out);
+}
+
 /*
  * Reports the entry of a TCP send with these flags. `msg` is NULL if the hook fires only once per call; `bytes` has what is sent,
  * unless it is NULL.
@@ -107,10 +142,7 @@ static __always_inline void send_stream(struct sock *sk, struct msghdr *msg, str
 	if (read_tls && bytes)
 		report_plain(state, task, bytes, write_seq, left);
 	if (ends_only && bytes && left && is_from_user(bytes)) {
-		struct wl_send send;
-
-		fill_send(&send, sk, tcp, state, task, left, flags);
-		emit_sent(&send, bytes);
+		send_with_bytes(sk, tcp, state, task, bytes, left, flags);
 		return;
 	}
 	out = reserve(struct wl_send, WL_PROBE_SEND);

@@ -19,6 +19,7 @@
 
 #include "fragments.h"
 #include "packet.h"
+#include "simple.h"
 #include "sockets.h"
 #include "tls.h"
 #include "sent.h"

@@ -6,7 +6,7 @@
 //! | `include/vmlinux.h`, `include/core_fixes.h` | the kernel's types, and differences between kernels |
 //! | `include/common.h` | settings, the state of sockets, threads and CPUs, helpers |
 //! | `include/ports.h`, `include/sockets.h` | which ports and sockets are traced |
-//! | `include/headers.h`, `include/fragments.h`, `include/packet.h` | parsing packets, and their records |
+//! | `include/headers.h`, `include/fragments.h`, `include/packet.h`, `include/simple.h` | parsing packets, and their records |
 //! | `include/datagrams.h`, `include/quota.h` | which datagram a read takes; CPU quotas |
 //! | `probes/*.bpf.c` | the probes, one concern in each file |
 
@@ -14,7 +14,7 @@
 mod header;
 
 /// The compiled probes: an ELF object with BTF, for a loader that supports CO-RE. The loader must patch it, see
-/// [`DYNPTR_FROM_SKB_MARKER`].
+/// [`DYNPTR_FROM_SKB_MARKER`] and [`RDONLY_CAST_MARKER`].
 pub static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wirelap.bpf.o"));
 
 /// Offsets and constants of `include/events.h`.
@@ -25,3 +25,6 @@ pub mod layout {
 /// The `imm` of the instructions in [`OBJECT`] that call the kfunc `bpf_dynptr_from_skb`. They must be patched before
 /// loading, see `include/core_fixes.h`.
 pub const DYNPTR_FROM_SKB_MARKER: u32 = 0x77a9_0001;
+
+/// The same for the kfunc `bpf_rdonly_cast`.
+pub const RDONLY_CAST_MARKER: u32 = 0x77a9_0002;

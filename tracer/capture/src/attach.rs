@@ -138,7 +138,7 @@ fn check(config: &Config) -> Result<(), AttachError> {
 const TLS_SESSIONS: u32 = 1 << 16;
 
 fn load(config: &Config, btf: &Btf, symbols: Symbols) -> Result<Ebpf, AttachError> {
-    let object = object::patch(wirelap_ebpf::OBJECT, symbols.dynptr_from_skb);
+    let object = object::patch(wirelap_ebpf::OBJECT, &symbols);
     let globals = Globals::new(config, symbols)?;
     let mut loader = EbpfLoader::new();
     loader.btf(Some(btf)).allow_unsupported_maps().map_max_entries("ring", config.ring_bytes);
@@ -186,6 +186,7 @@ impl Globals {
                 ("stream_ready", u8::from(config.detail == TraceDetail::Full)),
                 ("regs_are_arm64", u8::from(cfg!(target_arch = "aarch64"))),
                 ("have_skb_dynptr", u8::from(symbols.dynptr_from_skb.is_some())),
+                ("have_rdonly_cast", u8::from(symbols.rdonly_cast.is_some())),
                 ("preempt_count_in", preempt_count_in),
                 ("payload_from_cgroup", u8::from(symbols.payload_from_cgroup())),
                 ("direct_loads", u8::from(kernel::kernel_at_least(6, 17))),

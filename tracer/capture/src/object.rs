@@ -7,7 +7,7 @@ use crate::kernel::kernel_at_least;
 use crate::percpu;
 use aya::Btf;
 use aya_obj::btf::BtfKind;
-use wirelap_ebpf::DYNPTR_FROM_SKB_MARKER;
+use wirelap_ebpf::{DYNPTR_FROM_SKB_MARKER, RDONLY_CAST_MARKER};
 
 /// The size of a BPF instruction: opcode, registers (destination low, source high), offset, immediate.
 const INSN_BYTES: usize = 8;
@@ -45,6 +45,8 @@ impl PreemptCount {
 pub struct Symbols {
     /// The BTF id of the kfunc `bpf_dynptr_from_skb`, if tracing programs may call it.
     pub dynptr_from_skb: Option<u32>,
+    /// The BTF id of the kfunc `bpf_rdonly_cast`, if it casts to `void`.
+    pub rdonly_cast: Option<u32>,
     /// The place of `preempt_count`.
     pub preempt_count: PreemptCount,
 }
@@ -77,11 +79,10 @@ impl Symbols {
 
     /// Finds the symbols in the kernel's BTF.
     pub fn find(btf: &Btf) -> Symbols {
+        let function = |name| btf.id_by_type_name_kind(name, BtfKind::Func).ok();
         Symbols {
-            dynptr_from_skb: btf
-                .id_by_type_name_kind("bpf_dynptr_from_skb", BtfKind::Func)
-                .ok()
-                .filter(|_| kernel_at_least(6, 12)),
+            dynptr_from_skb: function("bpf_dynptr_from_skb").filter(|_| kernel_at_least(6, 12)),
+            rdonly_cast: function("bpf_rdonly_cast").filter(|_| kernel_at_least(6, 17)),
             preempt_count: find_preempt_count(btf),
         }
     }
@@ -108,21 +109,25 @@ fn find_preempt_count(btf: &Btf) -> PreemptCount {
     }
 }
 
-/// A copy of the object in which the marked calls go to this kernel's `bpf_dynptr_from_skb`. On a kernel without this function,
-/// they become `r0 = -EOPNOTSUPP`.
-pub fn patch(object: &[u8], dynptr_from_skb: Option<u32>) -> Vec<u8> {
+/// A copy of the object in which the marked calls go to this kernel's functions. A call of a function that this kernel does not have
+/// becomes `r0 = -EOPNOTSUPP`.
+pub fn patch(object: &[u8], symbols: &Symbols) -> Vec<u8> {
     let mut out = object.to_vec();
     for insn in out.chunks_exact_mut(INSN_BYTES) {
         let (head, imm) = insn.split_at_mut(4);
-        if head == [CALL, PSEUDO_KFUNC_CALL << 4, 0, 0]
-            && imm == DYNPTR_FROM_SKB_MARKER.to_le_bytes()
-        {
-            if let Some(id) = dynptr_from_skb {
-                imm.copy_from_slice(&id.to_le_bytes());
-            } else {
-                head.copy_from_slice(&[MOVE, 0, 0, 0]);
-                imm.copy_from_slice(&(-libc::EOPNOTSUPP).to_le_bytes());
-            }
+        if head != [CALL, PSEUDO_KFUNC_CALL << 4, 0, 0] {
+            continue;
+        }
+        let function = match imm.first_chunk().map(|marker| u32::from_le_bytes(*marker)) {
+            Some(DYNPTR_FROM_SKB_MARKER) => symbols.dynptr_from_skb,
+            Some(RDONLY_CAST_MARKER) => symbols.rdonly_cast,
+            _ => continue,
+        };
+        if let Some(id) = function {
+            imm.copy_from_slice(&id.to_le_bytes());
+        } else {
+            head.copy_from_slice(&[MOVE, 0, 0, 0]);
+            imm.copy_from_slice(&(-libc::EOPNOTSUPP).to_le_bytes());
         }
     }
     out
@@ -132,31 +137,42 @@ pub fn patch(object: &[u8], dynptr_from_skb: Option<u32>) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    fn call() -> Vec<u8> {
-        [&[CALL, 0x20, 0, 0], &DYNPTR_FROM_SKB_MARKER.to_le_bytes()[..]].concat()
+    const NOTHING: Symbols =
+        Symbols { dynptr_from_skb: None, rdonly_cast: None, preempt_count: PreemptCount::Unknown };
+
+    fn call(marker: u32) -> Vec<u8> {
+        [&[CALL, 0x20, 0, 0], &marker.to_le_bytes()[..]].concat()
     }
 
     #[test]
     fn a_call_gets_the_functions_id() {
-        assert_eq!(patch(&call(), Some(0x1234)), [CALL, 0x20, 0, 0, 0x34, 0x12, 0, 0]);
+        let symbols =
+            Symbols { dynptr_from_skb: Some(0x1234), rdonly_cast: Some(0x5678), ..NOTHING };
+        let patched = |marker| patch(&call(marker), &symbols);
+        assert_eq!(patched(DYNPTR_FROM_SKB_MARKER), call(0x1234));
+        assert_eq!(patched(RDONLY_CAST_MARKER), call(0x5678));
+        assert_eq!(patched(0x9abc), call(0x9abc));
     }
 
     #[test]
     fn a_missing_function_becomes_an_error_value() {
-        let patched = patch(&call(), None);
+        let patched = patch(&call(DYNPTR_FROM_SKB_MARKER), &NOTHING);
         assert_eq!(patched[..4], [MOVE, 0, 0, 0]);
         assert_eq!(i32::from_le_bytes(patched[4..].try_into().unwrap()), -libc::EOPNOTSUPP);
     }
 
     #[test]
-    fn the_compiled_probes_have_the_marker() {
-        let changed = |id: u32| {
-            patch(wirelap_ebpf::OBJECT, Some(id))
+    fn the_compiled_probes_have_the_markers() {
+        let changed = |symbols: &Symbols, id: u32| {
+            patch(wirelap_ebpf::OBJECT, symbols)
                 .chunks_exact(INSN_BYTES)
                 .filter(|insn| insn[0] == CALL && insn[4..] == id.to_le_bytes())
                 .count()
         };
-        assert!(changed(0x0123_4567) > 0);
-        assert_eq!(changed(DYNPTR_FROM_SKB_MARKER), changed(0x0123_4567));
+        for marker in [DYNPTR_FROM_SKB_MARKER, RDONLY_CAST_MARKER] {
+            let same = |id| Symbols { dynptr_from_skb: Some(id), rdonly_cast: Some(id), ..NOTHING };
+            assert!(changed(&same(marker), marker) > 0);
+            assert_eq!(changed(&same(0x0123_4567), marker), 0);
+        }
     }
 }

@@ -208,8 +208,8 @@ impl Capture {
     fn write_settings(&mut self) -> Result<(), CaptureError> {
         let open = if self.open { self.windows } else { 0 };
         let value = [open, self.generation, self.attachment, 0, self.mutes, 0];
-        array::<[u32; 6]>(&mut self.ebpf, "settings")?
+        array::<[u32; 6]>(&mut self.ebpf, ".data.settings")?
             .set(0, value, 0)
-            .map_err(map_error("settings"))
+            .map_err(map_error(".data.settings"))
     }
 }
