@@ -60,17 +60,23 @@ pub fn trust_parts(snapshot: &Snapshot) -> Vec<(String, bool)> {
     if unseen > 0 {
         parts.push((format!("{} packets not captured", text::exact(unseen)), true));
     }
-    if lost > 0 || unseen == 0 {
-        parts.push((format!("lost {} events", text::exact(lost)), lost > 0));
+    let traced = text::share(trust.window_share);
+    let losses =
+        (lost > 0 || unseen == 0).then(|| (format!("lost {} events", text::exact(lost)), lost > 0));
+    match spent(trust) {
+        // A budget is there to be watched, and nothing lost can wait.
+        Some(spent) => {
+            parts.extend(losses.clone().filter(|_| lost > 0));
+            parts.push((format!("traced {traced}"), trust.window_share < 1.0));
+            parts.push((format!("budget {spent}"), false));
+            parts.extend(losses.filter(|_| lost == 0));
+        }
+        None => {
+            parts.extend(losses);
+            parts.push((format!("traced {traced} of the time"), trust.window_share < 1.0));
+        }
     }
-    parts.extend([
-        (
-            format!("traced {} of the time", text::share(trust.window_share)),
-            trust.window_share < 1.0,
-        ),
-        (format!("{} events", text::number(trust.events as f64)), false),
-    ]);
-    parts.extend(spent(trust).map(|spent| (format!("budget {spent}"), false)));
+    parts.push((format!("{} events", text::number(trust.events as f64)), false));
     parts
 }
 
@@ -111,14 +117,11 @@ fn why_sampled(trust: &Trust) -> String {
     }
 }
 
-/// What is spent of a budget that the user gave: `1.0 %: 0.8 % of a core, 0.7 % of the programs' time`.
+/// What is spent of a budget that the user gave, by wirelap itself and in the probes: `1.0 %: 0.8 % own, 0.7 % probes`.
 pub fn spent(trust: &Trust) -> Option<String> {
     let budget = trust.budget?;
-    let probes = match budget.probes {
-        Some(probes) => format!("{} of the programs' time", text::cpu(probes)),
-        None => "the programs' part was not measured".into(),
-    };
-    Some(format!("{}: {} of a core, {probes}", text::cpu(budget.share?), text::cpu(budget.own)))
+    let probes = budget.probes.map_or_else(|| "unmeasured".into(), text::cpu);
+    Some(format!("{}: {} own, {probes} probes", text::cpu(budget.share?), text::cpu(budget.own)))
 }
 
 /// One sentence for each reason to use the figures with care, the most serious first, then the notes.

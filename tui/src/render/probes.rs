@@ -141,7 +141,9 @@ fn tracer(page: &mut Page, app: &App) {
     series(page, &cpu, app, cpus);
     series(page, &memory, app, |point| point.rss_bytes);
     if let Some(spent) = spent(&app.snapshot().trust) {
-        page.sentence(&format!("Budget of {spent} spent in the last period."));
+        page.sentence(&format!(
+            "Budget {spent}. The first is of a core, the second of the programs' CPU time, both of the last period."
+        ));
     }
     if let Some(bytes) = app.probe_setup().ring_bytes {
         page.sentence(&format!(

@@ -227,6 +227,11 @@ fn assert_header(name: &str, lines: &[String], json: &Value) {
     assert_shows(name, before(&lines[1], " events  "), cost("/events"));
     let traced = after(&lines[1], "traced ");
     assert!(traced.is_floor_of(cost("/window_share") * 100.0), "{name}: {traced:?}");
+    if !trust["budget"].is_null() {
+        assert_shows(name, after(&lines[1], "budget "), cost("/budget/share") * 100.0);
+        assert_shows(name, after(&lines[1], "%: "), cost("/budget/own_share") * 100.0);
+        assert_shows(name, after(&lines[1], "own, "), cost("/budget/probes_share") * 100.0);
+    }
     let clock = cut(&lines[0], 10, 18);
     let seconds = clock.split(':').fold(0.0, |sum, part| sum * 60.0 + part.parse::<f64>().unwrap());
     let duration = number(json, "/scenario/duration_s");

@@ -10,7 +10,7 @@ pub use scheduled::scheduled;
 use wirelap_correlate::snapshot::{
     Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint, Operation, Overhead, Part,
     ProbeEvents, ProbeLoss, Process, Rate, Scheduling, SegmentStat, SlowSubscribers, Snapshot,
-    SnapshotNote, Summary, TracerCost, Trust, Why,
+    SnapshotNote, Summary, TracerCost, TracingBudget, Trust, Why,
 };
 use wirelap_events::{GroupId, Nanos, Pid, Probe, Segment};
 
@@ -107,6 +107,8 @@ pub fn degraded() -> Snapshot {
         ProbeLoss { probe: Probe::Sched, count: 34 },
     ];
     snapshot.trust.window_share = 0.1;
+    snapshot.trust.budget =
+        Some(TracingBudget { share: Some(0.01), own: 0.0082, probes: Some(0.0097) });
     snapshot.trust.uncaptured_bytes = 5 << 20;
     snapshot.notes = vec![SnapshotNote::UnknownSockets { events: 12 }];
     let mqtt = &mut snapshot.groups[2];
