@@ -8,7 +8,7 @@ use wirelap_events::{Body, Comm, Event, Pid, Wake};
 
 /// How often the ring buffer is polled while it is empty. The probes do not wake the reader, because a wakeup would cost the
 /// traced program more than the record.
-const TICK: Duration = Duration::from_millis(2);
+const TICK: Duration = Duration::from_millis(1);
 /// How often the ring buffer is polled after it has been empty for [`IDLE_AFTER`] polls.
 const IDLE_TICK: Duration = Duration::from_millis(10);
 /// After how many empty polls the ring buffer counts as idle.
