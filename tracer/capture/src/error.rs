@@ -104,6 +104,12 @@ impl AttachError {
         }
     }
 
+    /// Whether the kernel has refused programs that later ones accept: neither a right nor room is lacking.
+    pub(crate) fn is_of_old_kernel(&self) -> bool {
+        matches!(self, AttachError::NothingAttached { .. } | AttachError::Load(_))
+            && self.leaves_packets()
+    }
+
     /// Whether packets can be captured all the same: it is the kernel that does not let probes be attached, and not the user's settings or
     /// an exhausted resource.
     pub fn leaves_packets(&self) -> bool {

@@ -48,7 +48,7 @@ pub fn examine(btf: Option<&Path>) -> Doctor {
     let trial = Config { btf: btf.map(Path::to_owned), ..trial() };
     let (observations, refused) = match attach::attach(&trial) {
         Ok(attached) => (attached.hooks, None),
-        Err(error) => (expect_all(types.as_ref().map(|types| &types.btf)), Some(error.to_string())),
+        Err(error) => (expect_all(types.as_ref().map(|types| &types.btf)), Some(error)),
     };
     let missing_capabilities = missing_to_attach();
     let can_attach = refused.is_none();
@@ -56,7 +56,7 @@ pub fn examine(btf: Option<&Path>) -> Doctor {
         &observations,
         types.as_ref().map(|types| &types.btf),
         &missing_capabilities,
-        refused.is_some(),
+        refused.as_ref(),
     );
     let for_cgroups = (!may_use_cgroups()).then_some(FOR_CGROUPS);
     Doctor {
@@ -72,7 +72,7 @@ pub fn examine(btf: Option<&Path>) -> Doctor {
         .ok()
         .map(|name| name.trim().to_owned()),
         observations,
-        refused,
+        refused: refused.map(|error| error.to_string()),
         lacking,
     }
 }
