@@ -71,6 +71,9 @@ pub(crate) struct Attached {
 pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     check(config)?;
     let types = btf::find(config.btf.as_deref())?;
+    if !kernel::has_task_storage(&types.btf) {
+        return Err(AttachError::TooOld);
+    }
     let outside = (!types.is_own()).then(|| types.source.clone());
     attach_with(config, &types.btf).map_err(|error| error.with_types_of(outside))
 }

@@ -83,6 +83,7 @@ pub(super) fn find(
     };
     if all.is_empty() && refused.is_some_and(AttachError::is_of_old_kernel) {
         all.push(lacking(Lack::NewerKernel, None, NOTHING));
+        return all;
     }
     let facts = Facts::here();
     for chosen in observations {
