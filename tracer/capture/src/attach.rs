@@ -110,6 +110,7 @@ fn attach_with(config: &Config, btf: &Btf) -> Result<Attached, AttachError> {
                 return Err(AttachError::Refused { observation: payload.observation, source });
             }
             payload.hook = None;
+            payload.without = object::ONLY_LINEAR;
             payload.refused.push(RefusedHook { hook: hook.name, reason: refused.reason });
         }
     }

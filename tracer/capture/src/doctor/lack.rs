@@ -1,7 +1,7 @@
 //! Why hooks are missing: whether it is a right of this process, a feature of the kernel or a setting of the machine.
 
 use crate::AttachError;
-use crate::hooks::{AttachPoint, ChosenHook, OBSERVATIONS, ObservationHook};
+use crate::hooks::{AttachPoint, ChosenHook, OBSERVATIONS, ObservationHook, PAYLOAD_FROM_CGROUP};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
 use std::fs;
@@ -11,7 +11,8 @@ use wirelap_process::remedy::{self, Barrier};
 use wirelap_process::rights::{FOR_CGROUPS, may_attach_to_programs, may_hurry, may_use_cgroups};
 
 /// Hooks that are second best because something is lost with them, and not only slower.
-const PARTIAL: [&str; 2] = ["the socket's queue", "linear part of the packet"];
+const PARTIAL: [&str; 3] =
+    ["the socket's queue", "linear part of the packet", PAYLOAD_FROM_CGROUP.name];
 
 /// Something that is lacking.
 #[derive(Clone, Debug, PartialEq, Eq)]
