@@ -25,8 +25,9 @@ COST_ROUNDS ?= 25
 PAIRS ?= 20
 ALARM_RUN ?= latency --on tcp,mqtt --messages 1000 --warmup 200 --repeat 6 --measure-cost=false
 
-# Kernels that the probes are tried on.
-KERNELS ?= 6.1 6.12
+# Kernels that the probes are tried on: names of lines in this table. The file that gets the matrix, if any.
+KERNELS ?= $(shell sed -n 's/^\([^ \#]\+\) .*/\1/p' .ci/kernels/table)
+KERNELS_TABLE ?=
 # Debian's suites whose Wireshark the dissectors are tried on, beside this machine's.
 WIRESHARKS ?= trixie sid
 
@@ -126,11 +127,9 @@ deny: ## licences, sources and bans of all dependencies
 	@.ci/tool cargo-deny "$(TOOLS)"
 	"$(TOOLS)/bin/cargo-deny" check licenses bans sources
 
-kernels: setup build ## the probes' tests on Debian's kernels of the series KERNELS, in qemu
-	@.ci/setup kernels
-	cargo test $(WORKSPACE) --no-run --test privileged
-	$(SUDO) .ci/kernels "$(CURDIR)/.kernels" "$(CARGO_TARGET_DIR)/debug/wirelap" \
-		"$$(find "$(CARGO_TARGET_DIR)/debug/deps" -name 'privileged-*' -executable -printf '%T@ %p\n' | sort -n | tail -1 | cut -d' ' -f2-)" $(KERNELS)
+kernels: setup-build ## the probes' tests on other kernels of Debian, in qemu, and the matrix of what came of it: KERNELS="6.1-x86_64 6.12-aarch64" KERNELS_TABLE=FILE
+	@.ci/setup kernels $(if $(filter-out %-$(shell uname -m),$(KERNELS)),foreign-kernels)
+	KERNELS_TABLE="$(KERNELS_TABLE)" .ci/kernels/all "$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/kernels" $(KERNELS) -- $(WORKSPACE)
 
 wiresharks: setup build ## the dissectors' tests with the Wireshark of the Debian suites WIRESHARKS
 	@.ci/setup wiresharks

@@ -87,6 +87,7 @@ static __always_inline bool look(struct sock *sk, struct datagram *out)
 	__u64 skb = first_skb(sk);
 
 	out->head = 0;
+	/* It means nothing then, but is copied: kernels before 6.3 refuse a program that copies what it has not written. */
 	out->at = 0;
 	if (!skb)
 		return false;

@@ -188,8 +188,8 @@ static __always_inline struct sock_state *state_of(struct sock *sk)
 	return state;
 }
 
-/* Whether a socket is muted, which is counted. It is looked up once for each change of what is muted. */
-static __always_inline bool is_muted(struct sock_state *state, __u32 probe)
+/* Whether a socket is muted. It is looked up once for each change of what is muted. */
+static __always_inline bool look_up_muted(struct sock_state *state)
 {
 	__u32 mutes = settings.mutes;
 
@@ -199,9 +199,17 @@ static __always_inline bool is_muted(struct sock_state *state, __u32 probe)
 		state->mutes = mutes;
 		state->muted = bpf_map_lookup_elem(&muted, &cookie) != NULL;
 	}
-	if (state->muted)
-		count_muted(probe);
 	return state->muted;
+}
+
+/* The same for a probe, by which it is counted. */
+static __always_inline bool is_muted(struct sock_state *state, __u32 probe)
+{
+	bool is = look_up_muted(state);
+
+	if (is)
+		count_muted(probe);
+	return is;
 }
 
 /* Learns the port of a traced listener; listeners are not reported. */

@@ -533,6 +533,17 @@ static __always_inline bool is_wanted_ctx(struct __sk_buff *skb, const struct wl
 	return flow.netns && is_enough(end_reach(&flow, 0), flow.netns);
 }
 
+/* Whether the socket that is sending a packet is muted. */
+static __always_inline bool is_muted_ctx(struct __sk_buff *skb)
+{
+	struct bpf_sock *sk = skb->sk;
+	struct sock_state *state;
+
+	sk = sk ? bpf_sk_fullsock(sk) : NULL;
+	state = sk ? bpf_sk_storage_get(&sockets, sk, NULL, 0) : NULL;
+	return state && look_up_muted(state);
+}
+
 /*
  * net/ipv4/ip_output.c ip_finish_output(), before the qdisc, on kernels without bpf_dynptr_from_skb().
  * skb->data is at the IP header.
@@ -559,7 +570,7 @@ int packet_payload(struct __sk_buff *skb)
 	    !(at == 20 ? parse_transport(header + 20, &p, ip_bytes, &fragment)
 		       : parse_transport(header + 40, &p, ip_bytes, &fragment)))
 		return 1;
-	if (!p.payload_len || !is_wanted_ctx(skb, &p))
+	if (!p.payload_len || !is_wanted_ctx(skb, &p) || is_muted_ctx(skb))
 		return 1;
 	len = snapped(p.payload_len);
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_PAYLOAD, 0);

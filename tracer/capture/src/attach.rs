@@ -71,6 +71,9 @@ pub(crate) struct Attached {
 pub(crate) fn attach(config: &Config) -> Result<Attached, AttachError> {
     check(config)?;
     let types = btf::find(config.btf.as_deref())?;
+    if !kernel::has_task_storage(&types.btf) {
+        return Err(AttachError::TooOld);
+    }
     let outside = (!types.is_own()).then(|| types.source.clone());
     attach_with(config, &types.btf).map_err(|error| error.with_types_of(outside))
 }
@@ -107,6 +110,7 @@ fn attach_with(config: &Config, btf: &Btf) -> Result<Attached, AttachError> {
                 return Err(AttachError::Refused { observation: payload.observation, source });
             }
             payload.hook = None;
+            payload.without = object::ONLY_LINEAR;
             payload.refused.push(RefusedHook { hook: hook.name, reason: refused.reason });
         }
     }

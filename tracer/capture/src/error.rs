@@ -48,6 +48,12 @@ pub enum AttachError {
         /// The error of the kernel.
         reason: String,
     },
+    /// The kernel is too old for any of the probes.
+    #[error(
+        "this kernel is too old for the probes: they keep what they know of a thread in the thread's own storage, which Linux has since 5.11: \
+         boot a kernel from 6.1 on"
+    )]
+    TooOld,
     /// The kernel has not enough memory for a map.
     #[error(
         "the kernel has not enough memory for the maps of the probes with a ring buffer of {ring_bytes} bytes: choose a smaller one (--ring-size), or raise the memory limits of this process (memory.max of its cgroup; before Linux 5.11, ulimit -l)"
@@ -104,6 +110,14 @@ impl AttachError {
         }
     }
 
+    /// Whether the kernel has refused programs that later ones accept: neither a right nor room is lacking.
+    pub(crate) fn is_of_old_kernel(&self) -> bool {
+        matches!(
+            self,
+            AttachError::TooOld | AttachError::NothingAttached { .. } | AttachError::Load(_)
+        ) && self.leaves_packets()
+    }
+
     /// Whether packets can be captured all the same: it is the kernel that does not let probes be attached, and not the user's settings or
     /// an exhausted resource.
     pub fn leaves_packets(&self) -> bool {
@@ -115,6 +129,7 @@ impl AttachError {
             | AttachError::NoBtf { .. }
             | AttachError::BadBtf(_)
             | AttachError::OnlyOutside { .. }
+            | AttachError::TooOld
             | AttachError::NothingAttached { .. } => true,
             AttachError::Load(error) => !is_shortage(find_io(&**error)),
             AttachError::Refused { source, .. } => !is_shortage(Some(source)),
@@ -209,6 +224,7 @@ mod tests {
         for error in [
             AttachError::NoPrivileges { missing: "CAP_BPF".into() },
             AttachError::NoBtf { source },
+            AttachError::TooOld,
             refused(libc::EPERM),
         ] {
             assert!(error.leaves_packets(), "{error}");

@@ -51,6 +51,12 @@ pub struct Symbols {
     pub preempt_count: PreemptCount,
 }
 
+/// What is lost where only the linear part of packets can be read.
+pub(crate) const ONLY_LINEAR: &str =
+    "payload in page fragments, which is most of a TCP stream, is not captured";
+/// What is lost where a program on cgroups reads the payload: it sees what this host sends.
+const ONLY_SENT: &str = "payload in page fragments of packets that other hosts send, which is most of it with many network cards, is not captured";
+
 impl Symbols {
     /// The hook that reads the payload of packets.
     pub fn payload_hook(self) -> ChosenHook {
@@ -68,10 +74,11 @@ impl Symbols {
             refuse(PAYLOAD_FROM_CGROUP.name, "no cgroup v2 hierarchy is mounted");
             "linear part of the packet"
         };
+        let is_from_cgroup = hook == PAYLOAD_FROM_CGROUP.name;
         ChosenHook {
             observation: "payload",
             hook: Some(hook),
-            without: "payload in page fragments, which is most of a TCP stream, is not captured",
+            without: if is_from_cgroup { ONLY_SENT } else { ONLY_LINEAR },
             remedy: "boot a kernel from 6.12 on, or mount cgroup v2 (mount -t cgroup2 none /sys/fs/cgroup)",
             refused,
         }

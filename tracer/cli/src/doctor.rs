@@ -59,6 +59,15 @@ fn how_checked(doctor: &Doctor) -> String {
     }
 }
 
+/// Why an observation has no hook, in the kernel's words; `None` if it has one.
+fn why_none(chosen: &ChosenHook) -> Option<String> {
+    let refused: Vec<_> =
+        chosen.refused.iter().map(|one| format!("{}: {}", one.hook, one.reason)).collect();
+    let is_without = chosen.hook.is_none() && !refused.is_empty();
+    is_without
+        .then(|| format!("nothing observes `{}` here: {}", chosen.observation, refused.join("; ")))
+}
+
 fn report(
     doctor: &Doctor,
     has_tls: bool,
@@ -80,6 +89,9 @@ fn report(
              vmlinux of this kernel (--btf)"
                 .into(),
         );
+    }
+    if doctor.can_attach {
+        notes.extend(doctor.observations.iter().filter_map(why_none));
     }
     if !doctor.missing_capabilities.is_empty() && !asker.is_root {
         notes.push(format!(

@@ -1,6 +1,7 @@
 //! Why hooks are missing: whether it is a right of this process, a feature of the kernel or a setting of the machine.
 
-use crate::hooks::{AttachPoint, ChosenHook, OBSERVATIONS, ObservationHook};
+use crate::AttachError;
+use crate::hooks::{AttachPoint, ChosenHook, OBSERVATIONS, ObservationHook, PAYLOAD_FROM_CGROUP};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
 use std::fs;
@@ -10,7 +11,8 @@ use wirelap_process::remedy::{self, Barrier};
 use wirelap_process::rights::{FOR_CGROUPS, may_attach_to_programs, may_hurry, may_use_cgroups};
 
 /// Hooks that are second best because something is lost with them, and not only slower.
-const PARTIAL: [&str; 2] = ["the socket's queue", "linear part of the packet"];
+const PARTIAL: [&str; 3] =
+    ["the socket's queue", "linear part of the packet", PAYLOAD_FROM_CGROUP.name];
 
 /// Something that is lacking.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,7 +57,7 @@ pub(super) fn find(
     observations: &[ChosenHook],
     btf: Option<&Btf>,
     capabilities: &[&'static str],
-    is_refused: bool,
+    refused: Option<&AttachError>,
 ) -> Vec<Lacking> {
     let mut all = Vec::new();
     if !capabilities.is_empty() {
@@ -63,7 +65,9 @@ pub(super) fn find(
         let names: Vec<_> = capabilities.iter().copied().chain(for_cgroups).collect();
         all.push(lacking(Lack::Capability, Some(&names.join(", ")), NOTHING));
     }
-    if is_refused && let Some(barrier) = remedy::barrier() {
+    if refused.is_some()
+        && let Some(barrier) = remedy::barrier()
+    {
         let lack = match barrier {
             Barrier::UserNamespace => Lack::InitialNamespace,
             Barrier::Lockdown => Lack::Openness,
@@ -78,6 +82,10 @@ pub(super) fn find(
         all.push(lacking(Lack::Btf, None, NOTHING));
         return all;
     };
+    if all.is_empty() && refused.is_some_and(AttachError::is_of_old_kernel) {
+        all.push(lacking(Lack::NewerKernel, None, NOTHING));
+        return all;
+    }
     let facts = Facts::here();
     for chosen in observations {
         let is_whole = chosen.hook.is_some_and(|hook| !PARTIAL.contains(&hook));
@@ -199,8 +207,23 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_that_has_types_and_refuses_the_probes_is_too_old() {
+        let Ok(btf) = Btf::from_sys_fs() else { return };
+        let first =
+            |error: &AttachError| find(&[], Some(&btf), &[], Some(error)).into_iter().next();
+        let reason = "the kernel has no such map".to_owned();
+        let old = AttachError::NothingAttached { observation: "packets out", reason };
+        let Some(found) = first(&old) else { panic!("nothing is lacking") };
+        // Where these tests run in a container, what keeps BPF from it comes first.
+        assert!(remedy::barrier().is_some() || found.lack == Lack::NewerKernel, "{found:?}");
+        assert_eq!(found.lost, [NOTHING]);
+        let shortage = AttachError::NoMemory { ring_bytes: 4096 };
+        assert_ne!(first(&shortage).map(|one| one.lack), Some(Lack::NewerKernel));
+    }
+
+    #[test]
     fn without_rights_and_without_btf_both_are_named() {
-        let all = find(&[], None, &["CAP_BPF"], false);
+        let all = find(&[], None, &["CAP_BPF"], None);
         assert_eq!(all.len(), 2);
         assert!(all[0].lack == Lack::Capability && all[0].name.starts_with("CAP_BPF"));
         assert_eq!((all[1].lack, all[1].name.as_str()), (Lack::Btf, "BTF type information"));

@@ -6,7 +6,7 @@ use crate::hooks::{
     AttachPoint, ChosenHook, KernelObservation, OBSERVATIONS, ProbeProgram, RefusedHook,
 };
 use crate::object::Symbols;
-use crate::{Config, attach, btf, kernel, packets};
+use crate::{AttachError, Config, attach, btf, kernel, packets};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
 pub use lack::Lacking;
@@ -48,7 +48,8 @@ pub fn examine(btf: Option<&Path>) -> Doctor {
     let trial = Config { btf: btf.map(Path::to_owned), ..trial() };
     let (observations, refused) = match attach::attach(&trial) {
         Ok(attached) => (attached.hooks, None),
-        Err(error) => (expect_all(types.as_ref().map(|types| &types.btf)), Some(error.to_string())),
+        Err(error) if error.is_of_old_kernel() => (without_hooks(&error), Some(error)),
+        Err(error) => (expect_all(types.as_ref().map(|types| &types.btf)), Some(error)),
     };
     let missing_capabilities = missing_to_attach();
     let can_attach = refused.is_none();
@@ -56,7 +57,7 @@ pub fn examine(btf: Option<&Path>) -> Doctor {
         &observations,
         types.as_ref().map(|types| &types.btf),
         &missing_capabilities,
-        refused.is_some(),
+        refused.as_ref(),
     );
     let for_cgroups = (!may_use_cgroups()).then_some(FOR_CGROUPS);
     Doctor {
@@ -72,7 +73,7 @@ pub fn examine(btf: Option<&Path>) -> Doctor {
         .ok()
         .map(|name| name.trim().to_owned()),
         observations,
-        refused,
+        refused: refused.map(|error| error.to_string()),
         lacking,
     }
 }
@@ -81,6 +82,17 @@ pub fn examine(btf: Option<&Path>) -> Doctor {
 fn trial() -> Config {
     let ring_bytes = u32::try_from(rustix::param::page_size()).unwrap_or(4096);
     Config { ring_bytes, ..Config::default() }
+}
+
+/// Every observation without a hook: the kernel may have them, and refuses the probes all the same.
+fn without_hooks(error: &AttachError) -> Vec<ChosenHook> {
+    let refused = |hook| vec![RefusedHook { hook, reason: error.to_string() }];
+    let without = |known: &KernelObservation| ChosenHook {
+        refused: known.hooks.first().map(|hook| refused(hook.name)).unwrap_or_default(),
+        remedy: "boot a kernel from 6.1 on",
+        ..ChosenHook::untried(known)
+    };
+    OBSERVATIONS.iter().map(without).collect()
 }
 
 fn expect_all(btf: Option<&Btf>) -> Vec<ChosenHook> {

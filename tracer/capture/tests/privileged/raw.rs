@@ -54,9 +54,11 @@ pub fn send_frames<'f>(device: u32, frames: impl IntoIterator<Item = &'f [u8]>) 
 
 /// Gives this thread a real-time priority: it runs before every ordinary thread of its CPU.
 pub fn real_time(priority: i32) {
-    let parameters = libc::sched_param { sched_priority: priority };
-    // SAFETY: the pointer is to a whole sched_param that lives until after the call; 0 is this thread.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
+    // The kernel's struct sched_param is this number. Some C libraries have a longer one, and musl refuses the call.
+    // SAFETY: the pointer is to a number that lives until after the call; 0 is this thread.
+    let result = unsafe {
+        libc::syscall(libc::SYS_sched_setscheduler, 0, libc::SCHED_FIFO, &raw const priority)
+    };
     assert_eq!(result, 0);
 }
 
