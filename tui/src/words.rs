@@ -63,18 +63,15 @@ pub fn trust_parts(snapshot: &Snapshot) -> Vec<(String, bool)> {
     let traced = text::share(trust.window_share);
     let losses =
         (lost > 0 || unseen == 0).then(|| (format!("lost {} events", text::exact(lost)), lost > 0));
-    match spent(trust) {
+    if let Some(spent) = spent(trust) {
         // A budget is there to be watched, and nothing lost can wait.
-        Some(spent) => {
-            parts.extend(losses.clone().filter(|_| lost > 0));
-            parts.push((format!("traced {traced}"), trust.window_share < 1.0));
-            parts.push((format!("budget {spent}"), false));
-            parts.extend(losses.filter(|_| lost == 0));
-        }
-        None => {
-            parts.extend(losses);
-            parts.push((format!("traced {traced} of the time"), trust.window_share < 1.0));
-        }
+        parts.extend(losses.clone().filter(|_| lost > 0));
+        parts.push((format!("traced {traced}"), trust.window_share < 1.0));
+        parts.push((format!("budget {spent}"), false));
+        parts.extend(losses.filter(|_| lost == 0));
+    } else {
+        parts.extend(losses);
+        parts.push((format!("traced {traced} of the time"), trust.window_share < 1.0));
     }
     parts.push((format!("{} events", text::number(trust.events as f64)), false));
     parts

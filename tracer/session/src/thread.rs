@@ -14,7 +14,7 @@ use crate::sampling::{Sampling, TracedTime};
 use crate::schedule::{Alternation, TracingPhase};
 use crate::settings::Muting;
 use crate::unix::UnixServers;
-use crate::windows::{SamplingWindows, WindowCut};
+use crate::windows::{SamplingWindows, WindowChange, WindowCut};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -190,23 +190,25 @@ impl<S: DeliverySink> SessionThread<S> {
         let change = |windows: &mut SamplingWindows| {
             windows.change(machine::now(), |from, to| correlator.are_waited_for(from, to))
         };
-        if let Some(open) = self.windows.as_mut().and_then(change) {
-            self.set_open(open)?;
+        if let Some(change) = self.windows.as_mut().and_then(change) {
+            self.change_window(change)?;
         }
         self.alternate()?;
         Ok(false)
     }
 
-    /// Opens or ends a window. With a budget, the probes are attached in windows only.
-    fn set_open(&mut self, open: bool) -> Result<(), CaptureError> {
+    /// Opens or ends a window. With a budget, the probes are detached between windows.
+    fn change_window(&mut self, change: WindowChange) -> Result<(), CaptureError> {
         let Some(probes) = self.capture.probes_mut() else { return Ok(()) };
-        match &mut self.keeper {
-            Some(keeper) if open => {
+        match (&mut self.keeper, change) {
+            (_, WindowChange::Prepare) => probes.attach_paused(),
+            (Some(keeper), WindowChange::Open) => {
                 keeper.opened();
                 probes.attach_again()
             }
-            Some(_) => probes.detach(),
-            None => probes.set_window(open),
+            (Some(_), WindowChange::Close) => probes.detach(),
+            (None, WindowChange::Open) => probes.set_window(true),
+            (None, WindowChange::Close) => probes.set_window(false),
         }
     }
 
@@ -220,7 +222,7 @@ impl<S: DeliverySink> SessionThread<S> {
             None => {}
             Some(Windows::Whole) => {
                 self.windows = None;
-                self.set_open(true)?;
+                self.change_window(WindowChange::Open)?;
             }
             Some(Windows::Cut { open, every }) => match &mut self.windows {
                 Some(windows) => windows.resize(open, every),

@@ -35,11 +35,24 @@ pub struct SamplingWindows {
     every: Nanos,
     /// How long a window waits for its messages at most, if that is less than [`LONGEST`].
     patience: Option<Nanos>,
+    /// How long before a window the probes are made ready for it.
+    lead: Nanos,
     state: State,
     /// The rest of this window is left out.
     is_cut: bool,
     /// How much older than the clock the events are that were taken last.
     behind: Nanos,
+}
+
+/// What is to be done with the probes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowChange {
+    /// They are made ready for a window: attaching them holds up the traced programs, and what had to wait for that must not be measured.
+    Prepare,
+    /// They report.
+    Open,
+    /// They do not report.
+    Close,
 }
 
 /// What becomes of an event in a sampling window.
@@ -62,6 +75,8 @@ enum State {
     },
     Paused {
         until: Nanos,
+        /// The probes are ready, or need not be made so.
+        is_ready: bool,
     },
     /// No window ever opens: `open` is zero.
     Never,
@@ -72,13 +87,15 @@ impl SamplingWindows {
     pub fn new(open: Duration, every: Duration, now: Nanos) -> SamplingWindows {
         let state = State::Open { since: now, checked: now };
         let (open, every) = (nanos(open), nanos(every));
-        SamplingWindows { open, every, patience: None, state, is_cut: false, behind: Nanos(0) }
+        let (patience, lead, behind) = (None, Nanos(0), Nanos(0));
+        SamplingWindows { open, every, patience, lead, state, is_cut: false, behind }
     }
 
-    /// Begins with a window. A window waits for its messages for a second at most, because what it costs is bounded.
+    /// Begins with a window. A window waits for its messages for a second at most, because what it costs is bounded. The probes are made
+    /// ready before each window.
     pub fn bounded(open: Duration, every: Duration, now: Nanos) -> SamplingWindows {
-        let patience = Some(Nanos::from_millis(1_000));
-        SamplingWindows { patience, ..SamplingWindows::new(open, every, now) }
+        let (patience, lead) = (Some(Nanos::from_millis(1_000)), Nanos::from_millis(20));
+        SamplingWindows { patience, lead, ..SamplingWindows::new(open, every, now) }
     }
 
     /// The windows and pauses from now on.
@@ -122,18 +139,18 @@ impl SamplingWindows {
         !self.is_cut && self.behind <= self.open
     }
 
-    /// The state to change to, if it is time. `are_waited_for` says whether messages that were found between two times have
+    /// What is to be done with the probes, if it is time. `are_waited_for` says whether messages that were found between two times have
     /// not arrived yet.
     pub fn change(
         &mut self,
         now: Nanos,
         are_waited_for: impl FnOnce(Nanos, Nanos) -> bool,
-    ) -> Option<bool> {
+    ) -> Option<WindowChange> {
         let (has_room, longest) = (self.has_room(), self.longest());
         match &mut self.state {
             State::Open { .. } if self.open == Nanos(0) => {
                 self.state = State::Never;
-                Some(false)
+                Some(WindowChange::Close)
             }
             State::Open { since, checked } => {
                 let age = now - *since;
@@ -149,12 +166,18 @@ impl SamplingWindows {
                         return None;
                     }
                 }
-                self.state = State::Paused { until: now + self.pause_after(age) };
-                Some(false)
+                let until = now + self.pause_after(age);
+                self.state = State::Paused { until, is_ready: self.lead == Nanos(0) };
+                Some(WindowChange::Close)
             }
-            State::Paused { until } if now >= *until && self.behind <= self.open => {
+            State::Paused { until, is_ready: is_ready @ false } if now + self.lead >= *until => {
+                // Where it is late already, the window waits all the same.
+                (*until, *is_ready) = ((*until).max(now + self.lead), true);
+                Some(WindowChange::Prepare)
+            }
+            State::Paused { until, .. } if now >= *until && self.behind <= self.open => {
                 self.state = State::Open { since: now, checked: now };
-                Some(true)
+                Some(WindowChange::Open)
             }
             State::Paused { .. } | State::Never => None,
         }
@@ -176,11 +199,15 @@ fn nanos(time: Duration) -> Nanos {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const OPEN: Option<WindowChange> = Some(WindowChange::Open);
+    const CLOSE: Option<WindowChange> = Some(WindowChange::Close);
+    const PREPARE: Option<WindowChange> = Some(WindowChange::Prepare);
     use wirelap_events::{Cpu, LostEvents, Probe, SocketId};
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn changes(windows: &mut SamplingWindows, times: &[(u64, bool)]) -> Vec<Option<bool>> {
+    fn changes(windows: &mut SamplingWindows, times: &[(u64, bool)]) -> Vec<Option<WindowChange>> {
         let change =
             |&(at, waits): &(u64, bool)| windows.change(Nanos::from_millis(at), |_, _| waits);
         times.iter().map(change).collect()
@@ -190,7 +217,7 @@ mod tests {
     fn a_window_whose_messages_have_arrived_closes_and_opens_again() {
         let mut windows = SamplingWindows::new(SECOND, 2 * SECOND, Nanos::from_millis(5_000));
         let times = [5_200, 5_900, 6_100, 6_900, 7_300, 7_400, 8_500].map(|at| (at, false));
-        let expected = [None, None, Some(false), None, Some(true), None, Some(false)];
+        let expected = [None, None, CLOSE, None, OPEN, None, CLOSE];
         assert_eq!(changes(&mut windows, &times), expected);
     }
 
@@ -199,24 +226,26 @@ mod tests {
         let mut windows = SamplingWindows::new(SECOND, 10 * SECOND, Nanos(0));
         let times =
             [(1_000, true), (2_000, true), (3_000, false), (29_900, false), (30_000, false)];
-        let expected = [None, None, Some(false), None, Some(true)];
+        let expected = [None, None, CLOSE, None, OPEN];
         assert_eq!(changes(&mut windows, &times), expected);
     }
 
     #[test]
     fn a_window_does_not_wait_for_ever() {
         let mut windows = SamplingWindows::new(SECOND, 2 * SECOND, Nanos(0));
-        assert_eq!(changes(&mut windows, &[(19_999, true), (20_000, true)]), [None, Some(false)]);
+        assert_eq!(changes(&mut windows, &[(19_999, true), (20_000, true)]), [None, CLOSE]);
     }
 
     #[test]
-    fn a_bounded_window_waits_for_a_second_only() {
+    fn a_bounded_window_waits_for_a_second_only_and_is_prepared() {
         let mut windows = SamplingWindows::bounded(SECOND, 2 * SECOND, Nanos(0));
-        assert_eq!(changes(&mut windows, &[(1_999, true), (2_000, true)]), [None, Some(false)]);
+        assert_eq!(changes(&mut windows, &[(1_999, true), (2_000, true)]), [None, CLOSE]);
         windows.resize(SECOND / 2, SECOND);
-        assert_eq!(changes(&mut windows, &[(3_999, true), (4_000, true)]), [None, Some(true)]);
-        assert_eq!(changes(&mut windows, &[(4_500, false)]), [Some(false)]);
-        assert_eq!(changes(&mut windows, &[(4_999, true), (5_000, true)]), [None, Some(true)]);
+        let times = [(3_979, true), (3_980, true), (3_999, true), (4_000, true), (4_500, false)];
+        assert_eq!(changes(&mut windows, &times), [None, PREPARE, None, OPEN, CLOSE]);
+        // Whoever comes late still waits between the two.
+        let times = [(5_100, true), (5_119, true), (5_120, true)];
+        assert_eq!(changes(&mut windows, &times), [PREPARE, None, OPEN]);
     }
 
     #[test]
@@ -231,11 +260,11 @@ mod tests {
         assert_eq!(windows.cut(&any(), || true), WindowCut::Before);
         let lost = LostEvents { probe: Probe::Read, count: 1 };
         assert_eq!(windows.cut(&event(Body::Lost(lost)), || true), WindowCut::None);
-        assert_eq!(changes(&mut windows, &[(400, true)]), [Some(false)]);
+        assert_eq!(changes(&mut windows, &[(400, true)]), [CLOSE]);
         assert_eq!(windows.cut(&event(Body::Window(false)), || true), WindowCut::None);
         assert_eq!(windows.cut(&any(), || true), WindowCut::Before);
         // The pause is shorter in the same proportion.
-        assert_eq!(changes(&mut windows, &[(3_900, true), (4_100, true)]), [None, Some(true)]);
+        assert_eq!(changes(&mut windows, &[(3_900, true), (4_100, true)]), [None, OPEN]);
         assert_eq!(windows.cut(&event(Body::Window(true)), || true), WindowCut::None);
         assert_eq!(windows.cut(&any(), || true), WindowCut::None);
     }
@@ -247,15 +276,15 @@ mod tests {
         windows.taken(Nanos::from_millis(1_000));
         assert_eq!(changes(&mut windows, &[(1_100, true)]), [None]);
         windows.taken(Nanos::from_millis(1_001));
-        assert_eq!(changes(&mut windows, &[(1_200, true), (2_500, true)]), [Some(false), None]);
+        assert_eq!(changes(&mut windows, &[(1_200, true), (2_500, true)]), [CLOSE, None]);
         windows.taken(Nanos(0));
-        assert_eq!(changes(&mut windows, &[(2_500, true)]), [Some(true)]);
+        assert_eq!(changes(&mut windows, &[(2_500, true)]), [OPEN]);
     }
 
     #[test]
     fn without_a_length_no_window_opens() {
         let mut windows = SamplingWindows::new(Duration::ZERO, SECOND, Nanos(0));
         let times = [(0, true), (1, true), (60_000, true)];
-        assert_eq!(changes(&mut windows, &times), [Some(false), None, None]);
+        assert_eq!(changes(&mut windows, &times), [CLOSE, None, None]);
     }
 }

@@ -172,6 +172,20 @@ impl Capture {
     /// # Errors
     /// [`CaptureError::Attach`] or [`CaptureError::Map`] if the kernel refuses.
     pub fn attach_part(&mut self, detail: TraceDetail) -> Result<(), CaptureError> {
+        self.attach_detached(detail)?;
+        self.set_window(true)
+    }
+
+    /// Attaches the probes again that [`Capture::detach`] has detached, which report nothing before [`Capture::attach_again`]: attaching
+    /// holds up the traced programs.
+    ///
+    /// # Errors
+    /// [`CaptureError::Attach`] if the kernel refuses.
+    pub fn attach_paused(&mut self) -> Result<(), CaptureError> {
+        self.attach_detached(TraceDetail::Full)
+    }
+
+    fn attach_detached(&mut self, detail: TraceDetail) -> Result<(), CaptureError> {
         let wanted = |name: &&'static str| hooks::detail_of(name) <= detail;
         let names: Vec<_> = self.detached.iter().copied().filter(wanted).collect();
         if !names.is_empty() {
@@ -180,7 +194,7 @@ impl Capture {
                 .map_err(|refused| CaptureError::Attach(refused.reason))?;
             self.detached.retain(|name| !names.contains(name));
         }
-        self.set_window(true)
+        Ok(())
     }
 
     /// The capabilities that this capture needs after attaching; with `again`, also those for [`Capture::attach_again`]. Recent
