@@ -325,6 +325,7 @@ fn settings(request: &Request, trial: &Trial, later: AttachLater) -> SessionSett
         later,
         alternates: false,
         run_time: None,
+        pinned: Vec::new(),
         drain: true,
         publish: false,
     }

@@ -2,6 +2,7 @@
 
 use crate::annotate::Annotator;
 use crate::commands::{Commands, SessionCommand};
+use crate::elsewhere::Elsewhere;
 use crate::listening;
 use crate::machine::wall_offset;
 use crate::meter::Meter;
@@ -86,6 +87,8 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             keeper: None,
             run_time: settings.run_time.clone(),
             behind: Nanos(0),
+            elsewhere: Elsewhere::new(),
+            pinned: settings.pinned.iter().copied().collect(),
             alternation: None,
             muting: settings.muting,
             drain: settings.drain,
