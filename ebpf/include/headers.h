@@ -23,6 +23,24 @@ static __always_inline __s32 data_offset(struct sk_buff *skb)
 }
 
 /*
+ * Copies what a packet has of `len` bytes from `offset` after skb->data, its page fragments included. It is a function of its own
+ * because the verifier keeps a dynptr until the function ends that has it: where the compiler reuses its place on the stack, kernels refuse the
+ * program. Which read that is depends on the architecture.
+ */
+static __noinline int read_fragments(struct sk_buff *skb, __u32 offset, void *out, __u32 len)
+{
+	__u32 there = skb->len - offset;
+	struct bpf_dynptr bytes;
+
+	if (there > len)
+		there = len;
+	asm volatile("" : "+r"(there));
+	if (there > len || skb_dynptr(skb, &bytes))
+		return -1;
+	return bpf_dynptr_read(out, there, &bytes, offset, 0);
+}
+
+/*
  * Copies `len` bytes from `offset` after skb->data. A packet's linear memory is larger than HEADER_BYTES and followed by
  * skb_shared_info, so reading past the end of a short packet is harmless; lengths are checked later.
  */
@@ -31,17 +49,8 @@ static __always_inline bool read_skb(struct sk_buff *skb, __s32 offset, void *ou
 	__s32 linear = skb->len - skb->data_len;
 
 	/* Headers before skb->data were pulled, and so are linear. */
-	if (offset >= 0 && offset + len > linear && skb->data_len && have_skb_dynptr) {
-		__u32 there = skb->len - offset;
-		struct bpf_dynptr bytes;
-
-		if (there > (__u32)len)
-			there = len;
-		asm volatile("" : "+r"(there));
-		if (there > (__u32)len || skb_dynptr(skb, &bytes))
-			return false;
-		return bpf_dynptr_read(out, there, &bytes, offset, 0) == 0;
-	}
+	if (offset >= 0 && offset + len > linear && skb->data_len && have_skb_dynptr)
+		return read_fragments(skb, offset, out, len) == 0;
 	if (direct_loads) {
 		__s32 at;
 

@@ -78,7 +78,7 @@ pub enum AttachError {
     },
     /// A required observation has no hook on this kernel.
     #[error(
-        "this kernel rejects all hooks of an observation that tracing needs ({observation}: {reason}): boot a kernel from 6.1 on"
+        "this kernel rejects all hooks of an observation that tracing needs ({observation}: {reason}): boot a kernel from 6.3 on, or on x86-64 from 6.1 on"
     )]
     NothingAttached {
         /// The required observation.

@@ -89,7 +89,7 @@ fn without_hooks(error: &AttachError) -> Vec<ChosenHook> {
     let refused = |hook| vec![RefusedHook { hook, reason: error.to_string() }];
     let without = |known: &KernelObservation| ChosenHook {
         refused: known.hooks.first().map(|hook| refused(hook.name)).unwrap_or_default(),
-        remedy: "boot a kernel from 6.1 on",
+        remedy: "boot a kernel from 6.3 on, or on x86-64 from 6.1 on",
         ..ChosenHook::untried(known)
     };
     OBSERVATIONS.iter().map(without).collect()

@@ -172,9 +172,10 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
                 ],
             },
         ],
-        without: "latencies end at data ready instead of the read",
-        remedy: NEWER,
-        required: false,
+        // A delivery is a read: without it, packets alone show more.
+        without: "nothing can be traced",
+        remedy: "boot a kernel from 6.3 on, or one that can trace functions (CONFIG_FUNCTION_TRACER)",
+        required: true,
         when: AttachTime::Always,
         detail: TraceDetail::Ends,
         below: BelowDetail::Never,
