@@ -48,7 +48,9 @@ impl Elsewhere {
             return;
         }
         let mut set = CpuSet::new();
-        wanted.iter().for_each(|&cpu| set.set(cpu));
+        for &cpu in &wanted {
+            set.set(cpu);
+        }
         for thread in threads(std::process::id()) {
             // A thread that has ended needs none.
             let _ = sched_setaffinity(Some(thread), &set);
