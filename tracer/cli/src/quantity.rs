@@ -21,7 +21,7 @@ pub fn share(text: &str) -> Result<f64, String> {
 /// When events are reported: all the time, in windows, or as far as wirelap keeps up.
 pub fn traced_time(text: &str) -> Result<TracedTime, String> {
     match text {
-        "auto" => Ok(TracedTime::Within(Budget::KEEPING_UP)),
+        "auto" => Ok(TracedTime::Within(Budget::keeping_up())),
         _ => sampling(text).map(Into::into).map_err(|error| format!("{error}, nor `auto`")),
     }
 }
@@ -84,7 +84,7 @@ mod tests {
         for text in ["0%", "101%", "-1%", "NaN%", "0.01", "much"] {
             assert!(share(text).unwrap_err().contains("such as 1%"), "{text}");
         }
-        assert_eq!(traced_time("auto"), Ok(TracedTime::Within(Budget::KEEPING_UP)));
+        assert_eq!(traced_time("auto"), Ok(TracedTime::Within(Budget::keeping_up())));
         assert_eq!(traced_time("off"), Ok(wirelap_session::Sampling::Off.into()));
         assert!(traced_time("often").unwrap_err().contains("auto"));
     }

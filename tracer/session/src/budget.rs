@@ -35,11 +35,16 @@ const WINDOW: Duration = Duration::from_millis(20);
 /// traced at all otherwise.
 const IDLE_PROGRAMS: f64 = 0.05;
 
+/// Where all CPUs are busy, so much of each of them may be taken from the programs all the same.
+const TAKEN: f64 = 0.1;
+
 /// What tracing may cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     /// CPU time of wirelap's own process, as a share of one core.
     pub own: f64,
+    /// Of that, it takes only CPU time that nobody else wants, except for a tenth of each of so many CPUs; 0 if it takes what it may.
+    pub yields: usize,
     /// CPU time in the probes, as a share of that of the traced programs; `None` for no limit.
     pub programs: Option<f64>,
     /// Events a second.
@@ -48,11 +53,25 @@ pub struct Budget {
 
 impl Budget {
     /// Only what wirelap can keep up with.
-    pub const KEEPING_UP: Budget = Budget { own: 0.6, programs: None, events_per_s: 400_000.0 };
+    pub const KEEPING_UP: Budget =
+        Budget { own: 0.6, yields: 0, programs: None, events_per_s: 400_000.0 };
+
+    /// The same, of CPU time that the programs leave on this machine.
+    pub fn keeping_up() -> Budget {
+        Budget { yields: crate::machine::cpus(), ..Budget::KEEPING_UP }
+    }
 
     /// This share of a core, and of the traced programs' time.
     pub fn of(share: f64) -> Budget {
         Budget { own: share, programs: Some(share), ..Budget::KEEPING_UP }
+    }
+
+    /// What wirelap's own process may take.
+    fn own_limit(&self, spending: &Spending) -> f64 {
+        let (Some(idle), 1..) = (spending.idle, self.yields) else { return self.own };
+        let reserved = TAKEN * self.yields as f64;
+        // What is idle without wirelap does not depend on how much it takes.
+        self.own.min((idle + spending.own - reserved).max(reserved))
     }
 
     /// How much of the budget is spent; above 1, it is exceeded.
@@ -61,7 +80,7 @@ impl Budget {
             .programs
             .zip(spending.probes)
             .map(|(budget, probes)| probes / (budget * spending.programs.max(IDLE_PROGRAMS)));
-        let own = spending.own / self.own;
+        let own = spending.own / self.own_limit(spending);
         let events = spending.events_per_s / self.events_per_s;
         programs.unwrap_or_default().max(own).max(events)
     }
@@ -257,6 +276,24 @@ mod tests {
         machine.base = 0.05;
         assert!(machine.settle(&mut regulator, 40) <= LEAST);
         assert!(regulator.spending().own > 0.05, "it is said: {:?}", regulator.spending());
+    }
+
+    #[test]
+    fn on_a_busy_machine_only_a_little_is_taken_from_the_programs() {
+        let budget = Budget { yields: 2, ..Budget::KEEPING_UP };
+        let spending = |own, idle| Spending { own, idle, ..Spending::default() };
+        // Two busy CPUs, one and a half, one: a tenth of each, and what is left of them.
+        for (own, idle, limit) in [
+            (0.8, Some(0.0), 0.2),
+            (0.1, Some(0.0), 0.2),
+            (0.2, Some(0.5), 0.5),
+            (0.6, Some(1.0), 0.6),
+            (0.6, None, 0.6),
+        ] {
+            let spent = budget.spent(&spending(own, idle));
+            assert!((spent - own / limit).abs() < 1e-9, "{own}, {idle:?}: {spent}");
+        }
+        assert!((Budget::of(0.01).spent(&spending(0.02, Some(2.0))) - 2.0).abs() < 1e-9);
     }
 
     #[test]

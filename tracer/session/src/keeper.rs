@@ -1,6 +1,7 @@
 //! Keeps a session within its budget: reads what it has spent, and says how much of the time is traced.
 
 use crate::budget::{Budget, Regulator, Windows};
+use crate::machine;
 use crate::spending::{ProbeTime, Reading};
 use std::sync::Arc;
 use wirelap_capture::{Capture, RunTimeCount};
@@ -67,6 +68,7 @@ impl BudgetKeeper {
             own: cpu.own,
             probes: self.probes.read(self.events, run_time),
             programs: cpu.programs,
+            idle: machine::idle_time(),
             events: self.events,
             windows: self.windows,
         }

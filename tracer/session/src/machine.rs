@@ -1,5 +1,6 @@
 //! This machine: its kernel, its processors, and the CPU time and memory that processes use.
 
+use procfs::CurrentSI;
 use procfs::{Current, WithCurrentSystemInfo};
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,6 +10,15 @@ use wirelap_events::{Nanos, Pid, TaskId, ThreadActivity, ThreadState, Tid};
 /// The number of logical CPUs; at least 1.
 pub fn cpus() -> usize {
     procfs::CpuInfo::current().map_or(1, |info| info.num_cores().max(1))
+}
+
+/// Time in which CPUs of this machine did nothing or waited for disks, all CPUs together.
+pub fn idle_time() -> Option<Nanos> {
+    let total = procfs::KernelStats::current().ok()?.total;
+    let ticks = total.idle.saturating_add(total.iowait.unwrap_or(0));
+    let nanos = u128::from(ticks).saturating_mul(1_000_000_000);
+    let nanos = nanos.checked_div(u128::from(procfs::ticks_per_second()))?;
+    Some(Nanos(u64::try_from(nanos).unwrap_or(u64::MAX)))
 }
 
 /// The kernel's release, as `uname -r` shows it.

@@ -13,6 +13,8 @@ pub struct Reading {
     pub probes: Option<Nanos>,
     /// CPU time of the traced programs, that in the probes included.
     pub programs: Nanos,
+    /// Time in which CPUs of this machine did nothing, all CPUs together; `None` if it is not known.
+    pub idle: Option<Nanos>,
     /// Events.
     pub events: u64,
     /// Windows that were opened.
@@ -28,6 +30,8 @@ pub struct Spending {
     pub probes: Option<f64>,
     /// CPU time of the traced programs, as a share of one core.
     pub programs: f64,
+    /// CPUs that did nothing; `None` if that is not known.
+    pub idle: Option<f64>,
     /// Events a second.
     pub events_per_s: f64,
 }
@@ -44,6 +48,7 @@ impl Reading {
             own: share(self.own, earlier.own),
             probes: self.probes.zip(earlier.probes).map(|(now, then)| share(now, then)),
             programs: share(self.programs, earlier.programs),
+            idle: self.idle.zip(earlier.idle).map(|(now, then)| share(now, then)),
             events_per_s: self.events.saturating_sub(earlier.events) as f64 / time,
         }
     }
@@ -98,14 +103,15 @@ mod tests {
             own: second + Nanos::from_millis(200),
             probes: Some(second),
             programs: second,
+            idle: Some(second * 2),
             events: 5_000,
             windows: 1,
         };
         let spending = now.since(&earlier);
         assert_eq!((spending.own, spending.probes), (0.1, None));
         assert_eq!((spending.programs, spending.events_per_s), (0.5, 2_500.0));
-        let earlier = Reading { probes: Some(Nanos(0)), ..earlier };
-        assert_eq!(now.since(&earlier).probes, Some(0.5));
+        let earlier = Reading { probes: Some(Nanos(0)), idle: Some(second), ..earlier };
+        assert_eq!((now.since(&earlier).probes, now.since(&earlier).idle), (Some(0.5), Some(0.5)));
         assert_eq!(now.since(&now), Spending::default());
     }
 

@@ -176,7 +176,7 @@ impl LiveArgs {
     /// When events are reported. A recording has everything, unless the user wants less.
     pub fn traced_time(&self) -> TracedTime {
         self.sampling.traced(match self.pcapng {
-            None => TracedTime::Within(Budget::KEEPING_UP),
+            None => TracedTime::Within(Budget::keeping_up()),
             Some(_) => Sampling::Off.into(),
         })
     }
