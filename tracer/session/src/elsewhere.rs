@@ -48,9 +48,7 @@ impl Elsewhere {
             return;
         }
         let mut set = CpuSet::new();
-        for &cpu in &wanted {
-            set.set(cpu);
-        }
+        wanted.iter().for_each(|&cpu| set.set(cpu));
         for thread in threads(std::process::id()) {
             // A thread that has ended needs none.
             let _ = sched_setaffinity(Some(thread), &set);
