@@ -303,7 +303,6 @@ fn tracing(args: &RecordArgs) -> SessionSettings {
         later: AttachLater::Nothing,
         alternates: adapts,
         run_time: None,
-        pinned: Vec::new(),
         drain: false,
         // What is spent is read with each snapshot.
         publish: adapts,

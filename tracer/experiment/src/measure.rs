@@ -141,11 +141,8 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
         samples.lock().begin(&origin(trial));
     }
     let recorder = context.recorder()?;
-    let settings = SessionSettings {
-        alternates: context.phase.is_some(),
-        pinned: trial.workloads.pin.clone(),
-        ..context.settings.clone()
-    };
+    let settings =
+        SessionSettings { alternates: context.phase.is_some(), ..context.settings.clone() };
     // Before the probes are attached, because the reference is the machine without them. A measurement of their cost compares
     // its own phases and needs no reference.
     let mut machine = context.phase.is_none().then(|| MachineWatch::measure(&trial.workloads.pin));

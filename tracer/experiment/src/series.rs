@@ -325,7 +325,6 @@ fn settings(request: &Request, trial: &Trial, later: AttachLater) -> SessionSett
         later,
         alternates: false,
         run_time: None,
-        pinned: Vec::new(),
         drain: true,
         publish: false,
     }

@@ -13,7 +13,6 @@
 //! | [`Budget`], `keeper`, `spending` | what tracing may cost, and windows that keep to that |
 //! | [`notes`], `facts`, `place_notes` | what a recording contains in addition to events |
 //! | [`annotate`] | what became of messages, recorded beside their packets |
-//! | `elsewhere` | away from the CPUs that traced programs are pinned to |
 //! | `places`, `container_names` | in which containers and network namespaces processes run |
 //! | `unix` | which processes also serve clients over Unix sockets |
 //! | [`machine`], [`environment`] | this machine, and the CPU time and memory that processes use |
@@ -27,7 +26,6 @@ pub mod annotate;
 mod budget;
 mod commands;
 mod container_names;
-mod elsewhere;
 pub mod environment;
 mod facts;
 mod keeper;

@@ -67,8 +67,6 @@ pub struct SessionSettings {
     pub later: AttachLater,
     /// The probes will be attached and detached alternately.
     pub alternates: bool,
-    /// CPUs that traced programs are pinned to, besides those that are found out.
-    pub pinned: Vec<usize>,
     /// The kernel counts the CPU time of the probes, for a budget.
     pub run_time: Option<Arc<RunTimeCount>>,
     /// At the end, wait until no more events arrive.

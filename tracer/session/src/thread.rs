@@ -3,7 +3,6 @@
 use crate::annotate::Annotator;
 use crate::budget::Windows;
 use crate::commands::SessionCommand;
-use crate::elsewhere::{Cpus, Elsewhere, pinned};
 use crate::keeper::{BudgetKeeper, CpuTimes};
 use crate::machine;
 use crate::meter::Meter;
@@ -84,9 +83,6 @@ pub struct SessionThread<S> {
     pub run_time: Option<Arc<RunTimeCount>>,
     /// How much older than the clock the events are that were taken last; zero if the ring buffer is empty.
     pub behind: Nanos,
-    pub elsewhere: Elsewhere,
-    /// CPUs that traced programs are known to be pinned to.
-    pub pinned: Cpus,
     pub alternation: Option<Alternation>,
     pub muting: Muting,
     pub drain: bool,
@@ -97,8 +93,6 @@ impl<S: DeliverySink> SessionThread<S> {
     /// Traces until the command `End`, an error, or a recording that cannot be written.
     pub fn run(mut self) -> Findings<S> {
         let error = self.trace().err().map(|error| error.to_string());
-        // What comes after this session begins where it began.
-        self.elsewhere.avoid(&Cpus::new());
         let failed = self.recorder.as_ref().and_then(Recorder::failed);
         let unwritten =
             failed.filter(|failed| !notes::reader_has_gone(failed)).map(notes::unwritten_text);
@@ -265,7 +259,6 @@ impl<S: DeliverySink> SessionThread<S> {
     }
 
     fn begin(&mut self, traced: TracedTime) {
-        self.elsewhere.avoid(&self.pinned);
         self.meter = Meter::start(std::process::id());
         match traced {
             TracedTime::Fixed(Sampling::Off) => {}
@@ -378,7 +371,6 @@ impl<S: DeliverySink> SessionThread<S> {
     fn snapshot(&mut self) -> Snapshot {
         let mut snapshot = self.correlator.snapshot(machine::now());
         self.read_places_again(&snapshot);
-        self.leave_pinned_cpus(&snapshot);
         self.count_probes(&mut snapshot.trust);
         self.capture.note_view(&mut snapshot);
         snapshot.unknown.muted_sockets = self.capture.probes().map_or(0, |p| p.muted() as u64);
@@ -402,17 +394,6 @@ impl<S: DeliverySink> SessionThread<S> {
         self.say_why_not_read(&mut snapshot);
         snapshot.groups.iter_mut().for_each(Group::check_verdicts);
         snapshot
-    }
-
-    /// Moves wirelap's threads away from CPUs that the processes of a snapshot are pinned to.
-    fn leave_pinned_cpus(&mut self, snapshot: &Snapshot) {
-        if !self.elsewhere.is_due(snapshot.at) {
-            return;
-        }
-        let processes = snapshot.groups.iter().flat_map(|group| &group.processes);
-        let mut cpus = pinned(processes.map(|process| process.pid.0));
-        cpus.extend(&self.pinned);
-        self.elsewhere.avoid(&cpus);
     }
 
     /// Reads again where the processes of a snapshot run, which the next one shows.

@@ -2,7 +2,6 @@
 
 use crate::annotate::Annotator;
 use crate::commands::{Commands, SessionCommand};
-use crate::elsewhere::Elsewhere;
 use crate::listening;
 use crate::machine::wall_offset;
 use crate::meter::Meter;
@@ -87,8 +86,6 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             keeper: None,
             run_time: settings.run_time.clone(),
             behind: Nanos(0),
-            elsewhere: Elsewhere::new(),
-            pinned: settings.pinned.iter().copied().collect(),
             alternation: None,
             muting: settings.muting,
             drain: settings.drain,

@@ -229,7 +229,6 @@ fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
         later: AttachLater::Nothing,
         alternates: matches!(args.traced_time(), TracedTime::Within(_)),
         run_time: None,
-        pinned: Vec::new(),
         drain: false,
         publish: true,
     }
