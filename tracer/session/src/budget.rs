@@ -70,6 +70,10 @@ impl Budget {
     fn own_limit(&self, spending: &Spending) -> f64 {
         let (Some(idle), 1..) = (spending.idle, self.yields) else { return self.own };
         let reserved = TAKEN * self.yields as f64;
+        if idle < reserved / 2.0 {
+            // What it takes, the programs lack.
+            return self.own.min(reserved);
+        }
         // What is idle without wirelap does not depend on how much it takes.
         self.own.min((idle + spending.own - reserved).max(reserved))
     }
@@ -117,12 +121,16 @@ impl Regulator {
     pub fn judge(&mut self, now: Reading, behind: Nanos) -> Option<Windows> {
         let time = now.at - self.since.at;
         let spending = now.since(&self.since);
-        let mut spent = self.budget.spent(&spending);
+        // Events that wait in the ring buffer will take their time, too.
+        let waiting = 1.0 + behind.as_secs_f64() / time.as_secs_f64().max(0.1);
+        let mut spent = self.budget.spent(&Spending { own: spending.own * waiting, ..spending });
         if behind > FAR_BEHIND && spending.events_per_s > self.budget.events_per_s / 4.0 {
             spent = spent.max(GROWTH);
         }
         // What is far too much is not waited for; what is too little was perhaps in no window.
-        let is_whole = now.windows.saturating_sub(self.since.windows) >= 2 || self.share >= 1.0;
+        let enough = if spent > GROWTH { 1 } else { 2 };
+        let opened = now.windows.saturating_sub(self.since.windows);
+        let is_whole = opened >= enough || self.share >= 1.0;
         let is_urgent = spent > GROWTH && self.share >= 1.0 && time >= URGENT;
         if !is_urgent && (time < PERIOD || !is_whole) {
             return None;
@@ -304,6 +312,26 @@ mod tests {
         let Windows::Cut { open, every } = windows else { panic!("{windows:?}") };
         assert!(is_near(open.as_secs_f64() / every.as_secs_f64(), 0.1), "{windows:?}");
         assert!(every >= CYCLE && open >= WINDOW, "{windows:?}");
+    }
+
+    #[test]
+    fn what_still_waits_counts_and_far_too_much_is_judged_after_one_window() {
+        let budget = Budget { own: 0.25, ..Budget::KEEPING_UP };
+        let (mut machine, mut regulator) = (Machine::new(), regulator(budget));
+        (machine.events, machine.own) = (1_000.0, 0.9);
+        // Half of what came is still in the ring buffer: it will take as much again.
+        let windows = regulator.judge(machine.quarter(1.0), Nanos::from_millis(250)).unwrap();
+        let Windows::Cut { open, every } = windows else { panic!("{windows:?}") };
+        assert!(is_near(open.as_secs_f64() / every.as_secs_f64(), 0.25 / 1.8), "{windows:?}");
+        // That was too little: one window is enough to know.
+        machine.own = 9.0;
+        let share = regulator.share;
+        for _ in 0..5 {
+            let reading = Reading { windows: 1, ..machine.quarter(share) };
+            assert_eq!(regulator.judge(reading, Nanos(0)), None, "no window was opened");
+        }
+        let reading = Reading { windows: 2, ..machine.quarter(share) };
+        assert!(regulator.judge(reading, Nanos(0)).is_some());
     }
 
     #[test]

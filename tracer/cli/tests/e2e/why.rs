@@ -98,6 +98,9 @@ fn the_cost_of_tracing_is_measured_in_turns() {
     assert!(figure("messages") > 1000.0, "{slowdown}");
     assert!(figure("ratio_low") <= figure("ratio"), "{slowdown}");
     assert!(figure("ratio") <= figure("ratio_high"), "{slowdown}");
-    assert!(ended.stdout.contains("tracing cost"), "{}", ended.stdout);
+    // Threads that move between CPUs may hide what tracing adds.
+    let is_above_zero = figure("ratio_low") > 1.0;
+    let words = if is_above_zero { "tracing cost" } else { "no measurable cost of tracing" };
+    assert!(ended.stdout.contains(words), "{}", ended.stdout);
     bench.assert_clean();
 }
