@@ -281,7 +281,7 @@ fn rotation(args: &RecordArgs) -> Result<Rotation, Failure> {
 
 /// Where the events come from.
 fn view(args: &RecordArgs) -> SessionView {
-    args.packets.view(args.filter.needs_probes())
+    args.packets.view(args.filter.needs_probes() || args.sampling.budget.is_some())
 }
 
 /// Says why packets alone are recorded, if the probes were wanted.

@@ -261,14 +261,15 @@ impl<S: DeliverySink> SessionThread<S> {
     fn begin(&mut self, traced: TracedTime) {
         self.meter = Meter::start(std::process::id());
         match traced {
-            TracedTime::Fixed(Sampling::Off) => {}
             TracedTime::Fixed(Sampling::Windows { open, every }) => {
                 self.windows = Some(SamplingWindows::new(open, every, machine::now()));
             }
-            TracedTime::Within(budget) => {
+            TracedTime::Within(budget) if !self.capture.is_packets() => {
                 let (count, cpu) = (self.run_time.take(), self.cpu_times());
                 self.keeper = Some(BudgetKeeper::new(budget, count, machine::now(), cpu));
             }
+            // Packets alone are not sampled.
+            TracedTime::Fixed(Sampling::Off) | TracedTime::Within(_) => {}
         }
     }
 

@@ -169,6 +169,7 @@ impl LiveArgs {
             |by: &Dimension| matches!(by, Dimension::Process | Dimension::Container);
         let needs_probes = self.filter.needs_probes()
             || !self.on.is_empty()
+            || self.sampling.budget.is_some()
             || self.breakdown.by.iter().any(is_of_process);
         self.packets.view(needs_probes)
     }

@@ -51,6 +51,11 @@ impl Counts {
         if whole == 0 { 1.0 } else { self.matched as f64 / whole as f64 }
     }
 
+    /// The count of deliveries that were not followed, by whether a pause may have cut them.
+    pub(crate) fn of_unfollowed(&mut self, may_be_cut: bool) -> &mut u64 {
+        if may_be_cut { &mut self.cut } else { &mut self.uncovered }
+    }
+
     /// The count that a message adds to when it is first seen.
     pub(crate) fn of_sent(&mut self, is_warmup: bool) -> &mut u64 {
         if is_warmup { &mut self.warmup } else { &mut self.sent }

@@ -288,8 +288,7 @@ fn count_unknown(new: &NewLeg, may_be_cut: bool, rows: &mut Rows) {
         row.counts.sent.grow(1);
     } else {
         row.counts.delivered.grow(1);
-        let counts = &mut row.counts;
-        if may_be_cut { &mut counts.cut } else { &mut counts.uncovered }.grow(1);
+        row.counts.of_unfollowed(may_be_cut).grow(1);
     }
 }
 

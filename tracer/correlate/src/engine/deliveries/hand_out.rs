@@ -149,10 +149,7 @@ impl Deliveries {
             return out.aside(delivery);
         }
         let Some(one_way) = one_way else {
-            let counts = &mut row.counts;
-            let count =
-                if c.coverage.may_be_cut(read) { &mut counts.cut } else { &mut counts.uncovered };
-            count.grow(1);
+            row.counts.of_unfollowed(c.coverage.may_be_cut(read)).grow(1);
             return out.aside(delivery);
         };
         row.counts.matched.grow(1);
