@@ -44,7 +44,7 @@ pub struct Config {
     pub max_messages: usize,
     /// Threads whose wakeups are remembered.
     pub max_threads: usize,
-    /// Observations of one kind kept of one direction of a flow.
+    /// Observations of one kind kept of one direction of a flow; of calls that send, four times as many.
     pub max_marks: usize,
     /// What one direction of a flow may park behind a hole.
     pub max_flow_bytes: Limits,

@@ -18,6 +18,11 @@ const LONGEST_MESSAGE: u64 = 64 << 20;
 /// The most sends that are kept for messages that may still begin long before they end.
 const SENDS: usize = 16_384;
 
+/// Sends whose bytes have not left yet may be so many times as many as marks of another kind. They wait where their reader is
+/// slow, and are bounded by the sender's buffer: by default 4 MiB (`net.ipv4.tcp_wmem`), each send perhaps a few bytes. What has
+/// left is bounded by the messages in it.
+const WAITING: usize = 4;
+
 /// So many times are kept at which the reader had come to some byte.
 const PASSES: usize = 512;
 
@@ -51,7 +56,7 @@ pub struct TcpMarks {
 impl TcpMarks {
     pub fn new(limit: usize) -> TcpMarks {
         TcpMarks {
-            sends: Layers::new(limit),
+            sends: Layers::new(limit.saturating_mul(WAITING)),
             leds: Layers::new(limit),
             xmits: Layers::new(limit),
             rxs: Layers::new(limit),

@@ -1,6 +1,7 @@
 //! Whether there is room for more messages, by which sampling windows end.
 
 use crate::brokered::house;
+use crate::played::Played;
 use wirelap_correlate::{Config, Correlator};
 use wirelap_events::{Body, Delivery, Nanos};
 use wirelap_test_support::compose::mqtt::publish;
@@ -97,4 +98,33 @@ fn what_a_window_has_left_behind_takes_no_room_of_the_next() {
         correlator.take(&told.event(), &mut |_: &Delivery| {});
     }
     assert!(correlator.make_room());
+}
+
+/// A sender's buffer of 4 MiB holds as many sends of 64 bytes as there are observations of other kinds.
+#[test]
+fn what_waits_in_its_senders_buffer_is_not_given_up() {
+    const WAITING: u32 = 150_000;
+    let mut world = World::new();
+    let mut pair = connected(&mut world);
+    let messages: Vec<_> = (0..WAITING)
+        .map(|n| {
+            let bytes = plain(stamp(n), 64);
+            let (start, len) = pair.up.advance(bytes.len());
+            world.send(&pair.up, start, len);
+            (start, bytes)
+        })
+        .collect();
+    for (start, bytes) in messages {
+        world.now += 1_000;
+        world.xmit(&pair.up, start, &bytes);
+        let len = u32::try_from(bytes.len()).unwrap();
+        world.rx(&pair.up, start, len);
+        let end = start.plus(len);
+        world.ready(&pair.up, end);
+        world.read(&pair.up, end, len);
+    }
+    let played = Played::of(&world);
+    let counts = &played.snapshot.groups[0].messages;
+    assert_eq!((counts.matched, counts.uncovered), (u64::from(WAITING), 0));
+    assert_eq!(played.snapshot.trust.evicted, 0);
 }
