@@ -14,7 +14,7 @@ const WHOLE: f64 = 0.9;
 const PERIOD: Nanos = Nanos::from_millis(1_000);
 
 /// What is far too much is judged over at least so much time.
-const URGENT: Nanos = Nanos::from_millis(250);
+const URGENT: Nanos = Nanos::from_millis(100);
 
 /// Events that are so much older than the clock are a sign that they come faster than they are taken.
 const FAR_BEHIND: Nanos = Nanos::from_millis(400);
@@ -36,14 +36,23 @@ const WINDOW: Duration = Duration::from_millis(20);
 const IDLE_PROGRAMS: f64 = 0.05;
 
 /// Where all CPUs are busy, so much of each of them may be taken from the programs all the same.
-const TAKEN: f64 = 0.1;
+const TAKEN: f64 = 0.02;
+
+/// It costs about so much of a core to show figures, which pauses do not save.
+const SHOWING: f64 = 0.02;
+
+/// CPUs of which a smaller share is idle are busy: programs that wait for each other are never seen to use all of them.
+const SPARE: f64 = 0.25;
+
+/// About the CPU time that the probes take for an event, in seconds, where it is not measured (results 0001).
+const PROBES: f64 = 0.3e-6;
 
 /// What tracing may cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     /// CPU time of wirelap's own process, as a share of one core.
     pub own: f64,
-    /// Of that, it takes only CPU time that nobody else wants, except for a tenth of each of so many CPUs; 0 if it takes what it may.
+    /// Tracing takes only CPU time that nobody else wants, except for a small part of each of so many CPUs; 0 if it takes what it may.
     pub yields: usize,
     /// CPU time in the probes, as a share of that of the traced programs; `None` for no limit.
     pub programs: Option<f64>,
@@ -66,16 +75,16 @@ impl Budget {
         Budget { own: share, programs: Some(share), ..Budget::KEEPING_UP }
     }
 
-    /// What wirelap's own process may take.
-    fn own_limit(&self, spending: &Spending) -> f64 {
-        let (Some(idle), 1..) = (spending.idle, self.yields) else { return self.own };
-        let reserved = TAKEN * self.yields as f64;
-        if idle < reserved / 2.0 {
-            // What it takes, the programs lack.
-            return self.own.min(reserved);
-        }
-        // What is idle without wirelap does not depend on how much it takes.
-        self.own.min((idle + spending.own - reserved).max(reserved))
+    /// How much is spent of what the programs leave, and of what is taken from them all the same.
+    fn of_what_is_left(&self, spending: &Spending) -> f64 {
+        let cpus = self.yields as f64;
+        let (Some(idle), 1..) = (spending.idle, self.yields) else { return 0.0 };
+        let probes = spending.probes.unwrap_or(PROBES * spending.events_per_s);
+        let spent = spending.own + probes;
+        let spare = SPARE * cpus;
+        // Where nothing is idle, nobody knows how much the programs would use without tracing.
+        let left = (idle + spent - spare).max(0.0) * (idle / spare).min(1.0);
+        spent / (left + TAKEN * cpus + SHOWING)
     }
 
     /// How much of the budget is spent; above 1, it is exceeded.
@@ -84,9 +93,10 @@ impl Budget {
             .programs
             .zip(spending.probes)
             .map(|(budget, probes)| probes / (budget * spending.programs.max(IDLE_PROGRAMS)));
-        let own = spending.own / self.own_limit(spending);
+        let own = spending.own / self.own;
         let events = spending.events_per_s / self.events_per_s;
-        programs.unwrap_or_default().max(own).max(events)
+        let left = self.of_what_is_left(spending);
+        programs.unwrap_or_default().max(own).max(events).max(left)
     }
 }
 
@@ -97,13 +107,15 @@ pub struct Regulator {
     share: f64,
     /// When the share was chosen.
     since: Reading,
+    /// When it was judged last.
+    last: Reading,
     spending: Spending,
 }
 
 impl Regulator {
     /// All of the time is traced at first.
     pub fn new(budget: Budget, now: Reading) -> Regulator {
-        Regulator { budget, share: 1.0, since: now, spending: Spending::default() }
+        Regulator { budget, share: 1.0, since: now, last: now, spending: Spending::default() }
     }
 
     /// What may be spent.
@@ -116,26 +128,53 @@ impl Regulator {
         self.spending
     }
 
+    /// How much of the budget is spent where `spending` is that of `time`, and the taken events are so much older than the clock.
+    fn spent(&self, spending: &Spending, time: Nanos, behind: Nanos) -> f64 {
+        // Events that wait in the ring buffer will take their time, too.
+        let waiting = 1.0 + behind.as_secs_f64() / time.as_secs_f64().max(0.1);
+        let spent = self.budget.spent(&Spending { own: spending.own * waiting, ..*spending });
+        if behind > FAR_BEHIND && spending.events_per_s > self.budget.events_per_s / 4.0 {
+            return spent.max(GROWTH);
+        }
+        spent
+    }
+
     /// Judges what was spent until now; the taken events are so much older than the clock. Returns another share of the time that
     /// is to be traced, from a window and a pause, or all of it.
     pub fn judge(&mut self, now: Reading, behind: Nanos) -> Option<Windows> {
         let time = now.at - self.since.at;
-        let spending = now.since(&self.since);
-        // Events that wait in the ring buffer will take their time, too.
-        let waiting = 1.0 + behind.as_secs_f64() / time.as_secs_f64().max(0.1);
-        let mut spent = self.budget.spent(&Spending { own: spending.own * waiting, ..spending });
-        if behind > FAR_BEHIND && spending.events_per_s > self.budget.events_per_s / 4.0 {
-            spent = spent.max(GROWTH);
+        let last = std::mem::replace(&mut self.last, now);
+        let mut spending = now.since(&self.since);
+        let mut spent = self.spent(&spending, time, behind);
+        // A load that has just begun is judged by what it has cost since then.
+        if self.share >= 1.0 {
+            let recent = now.since(&last);
+            let is_urgent = self.spent(&recent, now.at - last.at, behind);
+            if is_urgent > GROWTH && is_urgent > spent {
+                (spending, spent) = (recent, is_urgent);
+            }
         }
         // What is far too much is not waited for; what is too little was perhaps in no window.
         let enough = if spent > GROWTH { 1 } else { 2 };
         let opened = now.windows.saturating_sub(self.since.windows);
         let is_whole = opened >= enough || self.share >= 1.0;
-        let is_urgent = spent > GROWTH && self.share >= 1.0 && time >= URGENT;
+        let is_urgent = spent > GROWTH && self.share >= 1.0 && now.at - last.at >= URGENT;
         if !is_urgent && (time < PERIOD || !is_whole) {
             return None;
         }
         (self.since, self.spending) = (now, spending);
+        eprintln!(
+            "JUDGE t {:.2} share {:.4} spent {:.2} own {:.3} idle {:.2} ev {:.0} behind {:.3} win {} time {:.2}",
+            now.at.as_secs_f64(),
+            self.share,
+            spent,
+            spending.own,
+            spending.idle.unwrap(),
+            spending.events_per_s,
+            behind.as_secs_f64(),
+            opened,
+            time.as_secs_f64()
+        );
         let wanted = match spent {
             spent if spent > 1.0 => self.share / spent,
             spent if spent < ENOUGH => self.share * (ENOUGH / spent.max(0.01)).min(GROWTH),
@@ -289,19 +328,29 @@ mod tests {
     #[test]
     fn on_a_busy_machine_only_a_little_is_taken_from_the_programs() {
         let budget = Budget { yields: 2, ..Budget::KEEPING_UP };
-        let spending = |own, idle| Spending { own, idle, ..Spending::default() };
-        // Two busy CPUs, one and a half, one: a tenth of each, and what is left of them.
+        let of = |own, idle, events_per_s| Spending {
+            own,
+            idle,
+            events_per_s,
+            probes: Some(0.1),
+            ..Spending::default()
+        };
+        let spending = |own, idle| of(own, idle, 100_000.0);
+        // Two busy CPUs: a fiftieth of each, and what it costs to show figures. Nearly busy ones; a quarter and half idle.
         for (own, idle, limit) in [
-            (0.8, Some(0.0), 0.2),
-            (0.1, Some(0.0), 0.2),
-            (0.2, Some(0.5), 0.5),
-            (0.6, Some(1.0), 0.6),
-            (0.6, None, 0.6),
+            (0.8, Some(0.0), 0.06),
+            (0.1, Some(0.0), 0.06),
+            (0.3, Some(0.1), 0.06 + 0.3 / 2.0),
+            (0.2, Some(0.5), 0.06 + 0.6),
+            (0.5, Some(1.0), 0.06 + 1.4),
         ] {
             let spent = budget.spent(&spending(own, idle));
-            assert!((spent - own / limit).abs() < 1e-9, "{own}, {idle:?}: {spent}");
+            let expected = ((own + 0.1) / limit).max(own / 0.6).max(0.25);
+            assert!((spent - expected).abs() < 1e-9, "{own}, {idle:?}: {spent}");
         }
-        assert!((Budget::of(0.01).spent(&spending(0.02, Some(2.0))) - 2.0).abs() < 1e-9);
+        // It is not known what is idle.
+        assert!((budget.spent(&spending(0.3, None)) - 0.5).abs() < 1e-9);
+        assert!((Budget::of(0.2).spent(&spending(0.4, Some(2.0))) - 2.0).abs() < 1e-9);
     }
 
     #[test]
@@ -312,6 +361,20 @@ mod tests {
         let Windows::Cut { open, every } = windows else { panic!("{windows:?}") };
         assert!(is_near(open.as_secs_f64() / every.as_secs_f64(), 0.1), "{windows:?}");
         assert!(every >= CYCLE && open >= WINDOW, "{windows:?}");
+    }
+
+    #[test]
+    fn a_load_that_has_just_begun_is_judged_by_what_it_costs() {
+        let (mut machine, mut regulator) = (Machine::new(), regulator(Budget::KEEPING_UP));
+        machine.events = 0.0;
+        for _ in 0..3 {
+            assert_eq!(regulator.judge(machine.quarter(1.0), Nanos(0)), None);
+        }
+        // Four times too many for a quarter of a second, which are half too few for a second.
+        machine.events = 1.6e6;
+        let windows = regulator.judge(machine.quarter(1.0), Nanos(0)).unwrap();
+        let Windows::Cut { open, every } = windows else { panic!("{windows:?}") };
+        assert!(is_near(open.as_secs_f64() / every.as_secs_f64(), 0.25), "{windows:?}");
     }
 
     #[test]

@@ -14,6 +14,9 @@ use wirelap_events::{Body, Event, Nanos};
 /// A window waits for its messages until it has been open for so many times the shortest.
 const LONGEST: u64 = 20;
 
+/// Where costs are bounded, events that are this much older than the clock are left out, unless the shortest window is longer.
+const LATE: Nanos = Nanos::from_millis(200);
+
 /// How often it is looked whether the messages of a window have arrived.
 const CHECK: Nanos = Nanos::from_millis(10);
 
@@ -40,6 +43,8 @@ pub struct SamplingWindows {
     state: State,
     /// The rest of this window is left out.
     is_cut: bool,
+    /// The window ends at the next event that is taken.
+    ends_here: bool,
     /// How much older than the clock the events are that were taken last.
     behind: Nanos,
 }
@@ -88,7 +93,16 @@ impl SamplingWindows {
         let state = State::Open { since: now, checked: now };
         let (open, every) = (nanos(open), nanos(every));
         let (patience, lead, behind) = (None, Nanos(0), Nanos(0));
-        SamplingWindows { open, every, patience, lead, state, is_cut: false, behind }
+        SamplingWindows {
+            open,
+            every,
+            patience,
+            lead,
+            state,
+            is_cut: false,
+            ends_here: false,
+            behind,
+        }
     }
 
     /// Begins with a window. A window waits for its messages for a second at most, because what it costs is bounded. The probes are made
@@ -116,12 +130,13 @@ impl SamplingWindows {
         match event.body {
             Body::Window(open) => {
                 self.is_cut &= !open;
+                self.ends_here &= !open;
                 WindowCut::None
             }
             // What was lost is counted in any case.
             Body::Lost(_) => WindowCut::None,
             _ if self.is_cut => WindowCut::Before,
-            _ if !has_room() => {
+            _ if std::mem::take(&mut self.ends_here) || !has_room() => {
                 self.is_cut = true;
                 WindowCut::Here
             }
@@ -132,6 +147,8 @@ impl SamplingWindows {
     /// How much older than the clock the events are that were taken last; zero if the ring buffer is empty.
     pub fn taken(&mut self, behind: Nanos) {
         self.behind = behind;
+        // Where costs are bounded, what could not be taken in time is not made up for.
+        self.ends_here |= self.patience.is_some() && behind > self.open.max(LATE);
     }
 
     /// Whether there is room for what an open window brings.
@@ -279,6 +296,20 @@ mod tests {
         assert_eq!(changes(&mut windows, &[(1_200, true), (2_500, true)]), [CLOSE, None]);
         windows.taken(Nanos(0));
         assert_eq!(changes(&mut windows, &[(2_500, true)]), [OPEN]);
+    }
+
+    #[test]
+    fn what_is_late_is_left_out_where_costs_are_bounded() {
+        let mut windows = SamplingWindows::bounded(SECOND, 2 * SECOND, Nanos(0));
+        let event = |body| Event { at: Nanos(0), cpu: Cpu(0), body };
+        let any = event(Body::Closed(SocketId(1)));
+        windows.taken(Nanos::from_millis(1_000));
+        assert_eq!(windows.cut(&any, || true), WindowCut::None);
+        windows.taken(Nanos::from_millis(1_001));
+        assert_eq!(windows.cut(&any, || true), WindowCut::Here);
+        assert_eq!(windows.cut(&any, || true), WindowCut::Before);
+        assert_eq!(windows.cut(&event(Body::Window(true)), || true), WindowCut::None);
+        assert_eq!(windows.cut(&any, || true), WindowCut::None);
     }
 
     #[test]

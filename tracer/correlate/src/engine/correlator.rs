@@ -131,8 +131,12 @@ impl Correlator {
         if !open {
             self.coverage.close(at);
             self.accounts.rows.iter_mut().for_each(|row| row.numbers.interrupt());
-        } else if self.coverage.open(at) {
+            return;
+        }
+        let times = self.coverage.times_traced(at);
+        if self.coverage.open(at) {
             self.conversations.resume();
+            self.accounts.rows.iter_mut().for_each(|row| row.resume(times));
         }
     }
 

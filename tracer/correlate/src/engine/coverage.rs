@@ -123,6 +123,13 @@ impl Coverage {
         (to - from) - Nanos(overlap.total())
     }
 
+    /// How many times the traced time have passed since the last pause ended, with the pause that followed; 1 if nothing of it was traced.
+    pub fn times_traced(&self, now: Nanos) -> f64 {
+        let Some(start) = self.opened.or(self.since) else { return 1.0 };
+        let traced = self.closed_since.unwrap_or(now) - start;
+        if traced == Nanos(0) { 1.0 } else { (now - start).as_secs_f64() / traced.as_secs_f64() }
+    }
+
     /// Whether a message that was read at `read` may have begun in a pause: the last one had ended shortly before, or after that.
     pub fn may_be_cut(&self, read: Nanos) -> bool {
         self.opened.is_some_and(|opened| read < opened + ON_ITS_WAY)

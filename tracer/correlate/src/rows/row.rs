@@ -128,6 +128,14 @@ impl Row {
         self.is_label
     }
 
+    /// A pause has ended. From the end of the one before, so many times the traced time have passed.
+    pub fn resume(&mut self, times: f64) {
+        self.stats.resume(times);
+        if let Some(partial) = &mut self.partial {
+            partial.here.resume(times);
+        }
+    }
+
     /// What is added up of messages that this host shows in part.
     pub fn partial_mut(&mut self) -> &mut Partial {
         self.partial.get_or_insert_with(|| Box::new(Partial::new()))

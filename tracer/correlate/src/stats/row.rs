@@ -18,6 +18,10 @@ pub struct RowStats {
     last: Nanos,
     delivered: u64,
     payload_bytes: u64,
+    /// Deliveries until the last pause ended, with those that there would have been in the pauses.
+    estimated: f64,
+    /// How many deliveries those are without the pauses.
+    estimated_of: u64,
 }
 
 impl RowStats {
@@ -32,6 +36,8 @@ impl RowStats {
             last: Nanos(0),
             delivered: 0,
             payload_bytes: 0,
+            estimated: 0.0,
+            estimated_of: 0,
         }
     }
 
@@ -55,6 +61,8 @@ impl RowStats {
         self.last = self.last.max(other.last);
         self.delivered.grow(other.delivered);
         self.payload_bytes.grow(other.payload_bytes);
+        self.estimated += other.estimated;
+        self.estimated_of.grow(other.estimated_of);
     }
 
     /// A message was read at `read`, and known to be complete at `now`.
@@ -86,28 +94,42 @@ impl RowStats {
         }
     }
 
-    /// Over so much time, with `delivered` in all: also what could not be joined.
-    pub fn rate_over(&self, delivered: u64, time: Nanos) -> Rate {
+    /// A pause has ended. From the end of the one before, so many times the traced time have passed. Each of the times between
+    /// two pauses counts with its own share: where much happens, perhaps less is traced.
+    pub fn resume(&mut self, times: f64) {
+        (self.estimated, self.estimated_of) = (self.estimate(times), self.delivered);
+    }
+
+    /// Deliveries with those that there would have been in pauses; since the last pause ended, so many times the traced time have passed.
+    fn estimate(&self, times: f64) -> f64 {
+        self.estimated + self.delivered.saturating_sub(self.estimated_of) as f64 * times
+    }
+
+    /// Over so much time, pauses included, with `delivered` in all: also what could not be joined. Since the last pause ended, so
+    /// many times the traced time have passed.
+    pub fn rate_over(&self, delivered: u64, time: Nanos, times: f64) -> Rate {
         if time == Nanos(0) {
             return Rate::default();
         }
-        let each_second = |count: u64| count as f64 / time.as_secs_f64();
+        let scale =
+            if self.delivered == 0 { 1.0 } else { self.estimate(times) / self.delivered as f64 };
+        let each_second = |count: u64| count as f64 * scale / time.as_secs_f64();
         Rate {
             msg_per_s: each_second(delivered),
             payload_bit_per_s: each_second(self.payload_bytes) * 8.0,
         }
     }
 
-    /// Between the first and the last delivery, of which this share was traced.
-    pub fn rate(&self, traced: f64) -> Rate {
+    /// Between the first and the last delivery.
+    pub fn rate(&self) -> Rate {
         let Some(span) = self.first.and_then(|first| self.last.since(first)) else {
             return Rate::default();
         };
-        if span == Nanos(0) || traced <= 0.0 {
+        if span == Nanos(0) {
             return Rate::default();
         }
-        // The first delivery opens the span, the others fill it.
-        let msg_per_s = self.delivered.saturating_sub(1) as f64 / (span.as_secs_f64() * traced);
+        // The first delivery opens the span, the others fill it. It ends in traced time.
+        let msg_per_s = (self.estimate(1.0) - 1.0).max(0.0) / span.as_secs_f64();
         let mean = self.payload_bytes as f64 / self.delivered as f64;
         Rate { msg_per_s, payload_bit_per_s: msg_per_s * mean * 8.0 }
     }

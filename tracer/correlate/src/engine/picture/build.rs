@@ -99,7 +99,7 @@ impl Picture<'_> {
         let passed = partial.filter(|_| counts.delivered == 0).map(Partial::deliveries);
         let coverage = &self.seen.coverage;
         let observed = now - coverage.since().unwrap_or(now);
-        let rate_active = rates.rate(share_of(observed - coverage.paused(now), observed));
+        let rate_active = rates.rate();
         let traced = |from, to| coverage.traced(from, to);
         let from_elsewhere = partial.map_or(0, |p| p.count(PartialView::Receiver));
         let broker = broker_of(row, self.seen.conversations.sockets());
@@ -117,8 +117,11 @@ impl Picture<'_> {
             broker,
             endpoint: row.endpoint,
             messages: counts,
-            rate: rates
-                .rate_over(passed.unwrap_or(counts.delivered), observed - coverage.paused(now)),
+            rate: rates.rate_over(
+                passed.unwrap_or(counts.delivered),
+                observed,
+                coverage.times_traced(now),
+            ),
             rate_active,
             rate_now: rates.history.rate_now(now, traced).unwrap_or(rate_active),
             payload_bytes: rates.payload.quantile(0.5),

@@ -1,0 +1,103 @@
+//! When the probes report: in windows, within a budget, and in turns.
+
+use super::SessionThread;
+use crate::budget::Windows;
+use crate::keeper::{BudgetKeeper, CpuTimes};
+use crate::machine;
+use crate::meter::Meter;
+use crate::sampling::{Sampling, TracedTime};
+use crate::windows::{SamplingWindows, WindowChange};
+use std::time::Duration;
+use wirelap_capture::CaptureError;
+use wirelap_correlate::DeliverySink;
+use wirelap_events::Nanos;
+
+impl<S: DeliverySink> SessionThread<S> {
+    /// Opens and ends windows and phases whose time has come.
+    pub(super) fn pace(&mut self) -> Result<(), CaptureError> {
+        let correlator = &self.correlator;
+        let change = |windows: &mut SamplingWindows| {
+            windows.change(machine::now(), |from, to| correlator.are_waited_for(from, to))
+        };
+        if let Some(change) = self.windows.as_mut().and_then(change) {
+            self.change_window(change)?;
+        }
+        self.alternate()
+    }
+
+    /// Opens or ends a window. With a budget, the probes are detached between windows.
+    fn change_window(&mut self, change: WindowChange) -> Result<(), CaptureError> {
+        let Some(probes) = self.capture.probes_mut() else { return Ok(()) };
+        match (&mut self.keeper, change) {
+            (_, WindowChange::Prepare) => probes.attach_paused(),
+            (Some(keeper), WindowChange::Open) => {
+                keeper.opened();
+                probes.attach_again()
+            }
+            (Some(_), WindowChange::Close) => probes.detach(),
+            (None, WindowChange::Open) => probes.set_window(true),
+            (None, WindowChange::Close) => probes.set_window(false),
+        }
+    }
+
+    /// Changes how much of the time is traced, if the budget asks for it.
+    pub(super) fn keep_budget(&mut self) -> Result<(), CaptureError> {
+        let cpu = self.cpu_times();
+        let (Some(keeper), Some(probes)) = (&mut self.keeper, self.capture.probes()) else {
+            return Ok(());
+        };
+        match keeper.judge(machine::now(), cpu, probes, self.behind) {
+            None => {}
+            Some(Windows::Whole) => {
+                self.windows = None;
+                self.change_window(WindowChange::Open)?;
+            }
+            Some(Windows::Cut { open, every }) => match &mut self.windows {
+                Some(windows) => windows.resize(open, every),
+                None => {
+                    self.windows = Some(SamplingWindows::bounded(open, every, machine::now()));
+                }
+            },
+        }
+        Ok(())
+    }
+
+    /// CPU times up to the last snapshot.
+    fn cpu_times(&self) -> CpuTimes {
+        let nanos = |time: Duration| Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX));
+        let programs = self.meters.values().map(|meter| nanos(meter.cpu()));
+        CpuTimes {
+            own: self.meter.as_ref().map_or(Nanos(0), |meter| nanos(meter.cpu())),
+            programs: programs.fold(Nanos(0), |sum, time| sum + time),
+        }
+    }
+
+    /// Attaches or detaches the probes when a phase is over. The time that this takes belongs to no phase.
+    fn alternate(&mut self) -> Result<(), CaptureError> {
+        let Some(alternation) = &mut self.alternation else { return Ok(()) };
+        let Some(probes) = self.capture.probes_mut() else { return Ok(()) };
+        if alternation.end(machine::now()) {
+            match alternation.attached() {
+                Some(detail) => probes.attach_part(detail)?,
+                None => probes.detach()?,
+            }
+            alternation.begin(machine::now());
+        }
+        Ok(())
+    }
+
+    pub(super) fn begin(&mut self, traced: TracedTime) {
+        self.meter = Meter::start(std::process::id());
+        match traced {
+            TracedTime::Fixed(Sampling::Windows { open, every }) => {
+                self.windows = Some(SamplingWindows::new(open, every, machine::now()));
+            }
+            TracedTime::Within(budget) if !self.capture.is_packets() => {
+                let (count, cpu) = (self.run_time.take(), self.cpu_times());
+                self.keeper = Some(BudgetKeeper::new(budget, count, machine::now(), cpu));
+            }
+            // Packets alone are not sampled.
+            TracedTime::Fixed(Sampling::Off) | TracedTime::Within(_) => {}
+        }
+    }
+}
