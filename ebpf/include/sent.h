@@ -17,11 +17,20 @@ struct sent_part {
 	__u64 len;
 };
 
+/*
+ * Where the buffer of a call is, or the array of its buffers. Verifiers of old kernels (6.1) take the field for a pointer to a
+ * struct iovec, to which they let no unknown length be added; what a helper reads is a number.
+ */
+static __always_inline __u64 buffer_of(struct msghdr *msg)
+{
+	return (__u64)(direct_loads ? msg->msg_iter.ubuf : BPF_CORE_READ(msg, msg_iter.ubuf));
+}
+
 /* Whether a call sends from one buffer of its caller; `from` is where it begins. */
 static __always_inline bool is_one_part(struct msghdr *msg, __u64 *from)
 {
 	struct sent_part part;
-	__u64 at = (__u64)msg->msg_iter.ubuf;
+	__u64 at = buffer_of(msg);
 
 	if (msg->msg_iter.iter_type == bpf_core_enum_value(enum iter_type, ITER_UBUF)) {
 		*from = at + msg->msg_iter.iov_offset;
@@ -48,7 +57,7 @@ static __always_inline bool is_from_user(struct msghdr *msg)
  */
 static __always_inline __u32 gather_sent(struct msghdr *msg, __u8 *out, __u32 wanted, __u32 half)
 {
-	__u64 parts = (__u64)msg->msg_iter.ubuf;
+	__u64 parts = buffer_of(msg);
 	__u64 skipped = msg->msg_iter.iov_offset;
 	__u32 count = msg->msg_iter.nr_segs;
 	__u32 at = 0, index;

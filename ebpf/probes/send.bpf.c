@@ -105,7 +105,9 @@ static __always_inline void send_with_bytes(struct sock *sk, struct tcp_sock *tc
 	if (!out)
 		return;
 	fill_send(&out->send, sk, tcp, state, task, left, flags);
-	if (!bpf_probe_read_user(out->bytes, len, (void *)from))
+	/* Old verifiers (6.1) need to see the limit here. */
+	asm volatile("" : "+r"(len));
+	if (len <= SHORT_SEND && !bpf_probe_read_user(out->bytes, len, (void *)from))
 		out->send.head.captured = len;
 	submit(out);
 }

@@ -116,6 +116,7 @@ fn attach_with(config: &Config, btf: &Btf) -> Result<Attached, AttachError> {
     }
     let joins_payload = payload.hook == Some(PAYLOAD_FROM_CGROUP.name);
     hooks.push(payload);
+    hooks.push(symbols.interrupts_hook());
     hooks.push(kernel::quota_hook(btf));
     let mut tls = None;
     if config.tls {

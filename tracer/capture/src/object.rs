@@ -84,6 +84,26 @@ impl Symbols {
         }
     }
 
+    /// How it is known whether the probes run in an interrupt.
+    pub fn interrupts_hook(self) -> ChosenHook {
+        let per_cpu = "per-CPU preempt_count";
+        let (hook, refused) = match self.preempt_count {
+            PreemptCount::PerCpu(_) => (Some(per_cpu), Vec::new()),
+            PreemptCount::Task => (Some("the thread's preempt_count"), Vec::new()),
+            PreemptCount::Unknown => {
+                let reason = "the kernel's types do not tell where it is".to_owned();
+                (None, vec![RefusedHook { hook: per_cpu, reason }])
+            }
+        };
+        ChosenHook {
+            observation: "interrupts",
+            hook,
+            without: "what an interrupt does counts as done by the thread that it interrupts: its wakeups, and with a filter by process or cgroup the sockets that it sends from",
+            remedy: "boot a kernel whose types (BTF) have its per-CPU variables",
+            refused,
+        }
+    }
+
     /// Finds the symbols in the kernel's BTF.
     pub fn find(btf: &Btf) -> Symbols {
         let function = |name| btf.id_by_type_name_kind(name, BtfKind::Func).ok();

@@ -7,33 +7,29 @@
 //! ```
 //! Source: Documentation/bpf/btf.rst. The walk ends at an unknown kind; the offsets found before are kept.
 
+use std::iter;
+
 const HEADER_BYTES: usize = 24;
 const KIND_DATASEC: u32 = 15;
 const KIND_VAR: u32 = 14;
 
-/// The offset of each named variable in the section `.data..percpu`.
+/// The offset of each named variable in the section `.data..percpu`, which stands before or behind its variables: since 7.2 at the
+/// latest, types are sorted by name.
 pub fn offsets<const N: usize>(btf: &[u8], names: [&str; N]) -> [Option<u32>; N] {
-    let mut found = [None; N];
-    let Some(blob) = BtfSections::new(btf) else { return found };
+    let Some(blob) = BtfSections::new(btf) else { return [None; N] };
     let mut ids = [None; N];
-    let mut id = 1;
-    let mut at = 0;
-    while let Some(item) = blob.item(at) {
+    let mut section = None;
+    for (item, id) in blob.items().zip(1..) {
         if item.kind == KIND_VAR {
             let name = blob.name(item.name);
             if let Some(index) = names.iter().position(|wanted| Some(wanted.as_bytes()) == name) {
                 ids[index] = Some(id);
             }
         } else if item.kind == KIND_DATASEC && blob.name(item.name) == Some(b".data..percpu") {
-            for (wanted, offset) in ids.iter().zip(&mut found) {
-                *offset = wanted.and_then(|id| blob.offset_in(&item, id));
-            }
+            section = Some(item);
         }
-        let Some(next) = item.next else { break };
-        at = next;
-        id += 1;
     }
-    found
+    ids.map(|id| blob.offset_in(section.as_ref()?, id?))
 }
 
 /// The two sections of BTF.
@@ -67,6 +63,11 @@ impl<'a> BtfSections<'a> {
             types: body.get(type_at..)?.get(..type_len)?,
             strings: body.get(string_at..)?.get(..string_len)?,
         })
+    }
+
+    /// All types in their order, which have the ids from 1 on.
+    fn items(&self) -> impl Iterator<Item = BtfType> {
+        iter::successors(self.item(0), |item| self.item(item.next?))
     }
 
     fn item(&self, at: usize) -> Option<BtfType> {
@@ -107,17 +108,33 @@ fn added_bytes(kind: u32, entries: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
+    fn kind(kind: u32, entries: u32) -> u32 {
+        kind << 24 | entries
+    }
+
     /// An int, two variables and their section.
     fn sample() -> Vec<u8> {
-        let strings = b"\0one\0two\0.data..percpu\0";
-        let kind = |kind: u32, entries: u32| kind << 24 | entries;
-        let types: Vec<u32> = [
-            &[0, kind(1, 0), 4, 0x20][..],
+        of(&[
+            &[0, kind(1, 0), 4, 0x20],
             &[1, kind(14, 0), 1, 1],
             &[5, kind(14, 0), 1, 1],
             &[9, kind(15, 2), 64, 3, 0, 4, 2, 48, 4],
-        ]
-        .concat();
+        ])
+    }
+
+    /// The same, sorted by name.
+    fn sorted_sample() -> Vec<u8> {
+        of(&[
+            &[0, kind(1, 0), 4, 0x20],
+            &[9, kind(15, 2), 64, 4, 0, 4, 3, 48, 4],
+            &[1, kind(14, 0), 1, 1],
+            &[5, kind(14, 0), 1, 1],
+        ])
+    }
+
+    fn of(types: &[&[u32]]) -> Vec<u8> {
+        let strings = b"\0one\0two\0.data..percpu\0";
+        let types = types.concat();
         let type_len = u32::try_from(types.len() * 4).unwrap();
         let header = [24, 0, type_len, type_len, u32::try_from(strings.len()).unwrap()];
         let mut out = vec![0x9f, 0xeb, 1, 0];
@@ -128,7 +145,9 @@ mod tests {
 
     #[test]
     fn variables_are_found_by_name() {
-        assert_eq!(offsets(&sample(), ["two", "one", "three"]), [Some(0), Some(48), None]);
+        for btf in [sample(), sorted_sample()] {
+            assert_eq!(offsets(&btf, ["two", "one", "three"]), [Some(0), Some(48), None]);
+        }
     }
 
     #[test]

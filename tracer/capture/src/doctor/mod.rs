@@ -98,7 +98,9 @@ fn without_hooks(error: &AttachError) -> Vec<ChosenHook> {
 fn expect_all(btf: Option<&Btf>) -> Vec<ChosenHook> {
     let mut observations: Vec<_> = OBSERVATIONS.iter().map(|o| expect(btf, o)).collect();
     if let Some(btf) = btf {
-        observations.push(Symbols::find(btf).payload_hook());
+        let symbols = Symbols::find(btf);
+        observations.push(symbols.payload_hook());
+        observations.push(symbols.interrupts_hook());
         observations.push(kernel::quota_hook(btf));
     }
     observations

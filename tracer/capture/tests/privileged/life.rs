@@ -1,13 +1,13 @@
 //! A capture's life: windows, a full ring, and nothing left behind.
 
-use crate::support::{Seen, V4, connect, everything, in_own_netns, port};
+use crate::support::{Seen, V4, cgroup_root, connect, everything, in_own_netns, port};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::{TcpStream, UdpSocket};
 use std::time::{Duration, Instant};
 use wirelap_capture::{AttachError, Capture, Config, doctor};
-use wirelap_events::{Body, PacketHook, Probe};
+use wirelap_events::{Body, PacketHook, Pid, Probe, TraceDetail};
 
 #[test]
 fn every_event_that_a_full_ring_loses_is_counted() {
@@ -205,6 +205,32 @@ fn the_doctor_expects_the_hooks_that_are_then_chosen() {
     for chosen in capture.hooks() {
         let expected = doctor.observations.iter().find(|o| o.observation == chosen.observation);
         assert_eq!(expected.unwrap().hook, chosen.hook, "{chosen:?}");
+    }
+}
+
+/// A program that the kernel refuses only with some settings would silently be missing with these.
+#[test]
+fn with_each_detail_and_filter_the_same_hooks_are_chosen() {
+    let doctor = doctor::examine(None);
+    let filtered = Config {
+        ports: vec![4_999],
+        pids: vec![Pid(std::process::id())],
+        cgroup: Some(cgroup_root()),
+        ..everything()
+    };
+    let settings = [everything(), filtered, Config { tls: true, ..everything() }];
+    for detail in [TraceDetail::Ends, TraceDetail::Path, TraceDetail::Full] {
+        for setting in &settings {
+            let config = Config { detail, ring_bytes: 1 << 16, ..setting.clone() };
+            let capture = Capture::attach(&config).unwrap();
+            for chosen in capture.hooks() {
+                let mut known = doctor.observations.iter();
+                // The text of TLS is not asked for there.
+                if let Some(expected) = known.find(|o| o.observation == chosen.observation) {
+                    assert_eq!(chosen.hook, expected.hook, "{config:?}: {chosen:?}");
+                }
+            }
+        }
     }
 }
 

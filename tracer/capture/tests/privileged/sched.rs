@@ -288,8 +288,11 @@ fn waiting_for_a_child_to_begin_is_no_sleep_that_a_signal_ends() {
         near.write_all(&[1]).unwrap();
         far.read_exact(&mut [0]).unwrap();
         let from = Switches::own();
-        // vfork(2): the parent waits, uninterruptibly, until the child has called execve.
-        assert!(Command::new("true").status().unwrap().success());
+        // vfork(2): the parent waits, uninterruptibly, until the child has called execve, unless the child has taken its CPU and is
+        // done with that before: not each of several does so.
+        for _ in 0..10 {
+            assert!(Command::new("true").status().unwrap().success());
+        }
         let to = Switches::own();
         drop((near, far));
         seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -50,6 +51,16 @@ pub fn current_netns() -> NetNs {
 pub fn ip(arguments: &str) {
     let status = Command::new("ip").args(arguments.split(' ')).status().unwrap();
     assert!(status.success(), "ip {arguments}");
+}
+
+/// Where the hierarchy of cgroup v2 is mounted.
+pub fn cgroup_root() -> PathBuf {
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let root = mounts.lines().find_map(|line| {
+        let words: Vec<_> = line.split(' ').collect();
+        (words[2] == "cgroup2").then(|| PathBuf::from(words[1]))
+    });
+    root.expect("a cgroup v2 mount")
 }
 
 /// Sends a datagram to itself, so that the hooks which wait for one are attached. Its socket stays open.

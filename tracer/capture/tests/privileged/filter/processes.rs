@@ -1,6 +1,6 @@
 //! By process tree and by cgroup, from the start and later.
 
-use crate::support::{Seen, V4, everything, in_own_netns, pattern};
+use crate::support::{Seen, V4, cgroup_root, everything, in_own_netns, pattern};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -102,12 +102,7 @@ impl Drop for Cgroup {
 }
 
 fn new_cgroup(name: &str) -> Cgroup {
-    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
-    let root = mounts.lines().find_map(|line| {
-        let words: Vec<_> = line.split(' ').collect();
-        (words[2] == "cgroup2").then(|| PathBuf::from(words[1]))
-    });
-    let path = root.expect("a cgroup v2 mount").join(format!("{name}-{}", std::process::id()));
+    let path = cgroup_root().join(format!("{name}-{}", std::process::id()));
     fs::create_dir(&path).unwrap();
     Cgroup(path)
 }
