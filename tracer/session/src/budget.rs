@@ -16,6 +16,10 @@ const PERIOD: Nanos = Nanos::from_millis(1_000);
 /// What is far too much is judged over at least so much time.
 const URGENT: Nanos = Nanos::from_millis(100);
 
+/// A load that begins on busy CPUs is first traced for at most this share of the time: what it costs is not known yet, and the share grows
+/// if it is little.
+const FIRST: f64 = 0.05;
+
 /// Events that are so much older than the clock are a sign that they come faster than they are taken.
 const FAR_BEHIND: Nanos = Nanos::from_millis(400);
 
@@ -163,24 +167,17 @@ impl Regulator {
             return None;
         }
         (self.since, self.spending) = (now, spending);
-        eprintln!(
-            "JUDGE t {:.2} share {:.4} spent {:.2} own {:.3} idle {:.2} ev {:.0} behind {:.3} win {} time {:.2}",
-            now.at.as_secs_f64(),
-            self.share,
-            spent,
-            spending.own,
-            spending.idle.unwrap(),
-            spending.events_per_s,
-            behind.as_secs_f64(),
-            opened,
-            time.as_secs_f64()
-        );
         let wanted = match spent {
             spent if spent > 1.0 => self.share / spent,
             spent if spent < ENOUGH => self.share * (ENOUGH / spent.max(0.01)).min(GROWTH),
             _ => self.share,
         };
-        let share = if wanted >= WHOLE { 1.0 } else { wanted.max(LEAST) };
+        let begins = self.share >= 1.0 && self.budget.of_what_is_left(&spending) > GROWTH;
+        let share = match wanted {
+            _ if begins => wanted.clamp(LEAST, FIRST),
+            wanted if wanted >= WHOLE => 1.0,
+            wanted => wanted.max(LEAST),
+        };
         let is_changed = (share - self.share).abs() > f64::EPSILON;
         self.share = share;
         is_changed.then(|| Windows::of(share))
@@ -328,21 +325,22 @@ mod tests {
     #[test]
     fn on_a_busy_machine_only_a_little_is_taken_from_the_programs() {
         let budget = Budget { yields: 2, ..Budget::KEEPING_UP };
-        let of = |own, idle, events_per_s| Spending {
+        let spending = |own, idle| Spending {
             own,
             idle,
-            events_per_s,
+            events_per_s: 100_000.0,
             probes: Some(0.1),
             ..Spending::default()
         };
-        let spending = |own, idle| of(own, idle, 100_000.0);
-        // Two busy CPUs: a fiftieth of each, and what it costs to show figures. Nearly busy ones; a quarter and half idle.
+        // Two busy CPUs: a fiftieth of each, and what it costs to show figures. Nearly busy ones; an
+        // eighth, a quarter and half idle.
         for (own, idle, limit) in [
             (0.8, Some(0.0), 0.06),
             (0.1, Some(0.0), 0.06),
-            (0.3, Some(0.1), 0.06 + 0.3 / 2.0),
-            (0.2, Some(0.5), 0.06 + 0.6),
-            (0.5, Some(1.0), 0.06 + 1.4),
+            (0.3, Some(0.1), 0.06),
+            (0.6, Some(0.25), 0.06 + 0.45 / 2.0),
+            (0.2, Some(0.5), 0.06 + 0.3),
+            (0.5, Some(1.0), 0.06 + 1.1),
         ] {
             let spent = budget.spent(&spending(own, idle));
             let expected = ((own + 0.1) / limit).max(own / 0.6).max(0.25);
@@ -350,7 +348,8 @@ mod tests {
         }
         // It is not known what is idle.
         assert!((budget.spent(&spending(0.3, None)) - 0.5).abs() < 1e-9);
-        assert!((Budget::of(0.2).spent(&spending(0.4, Some(2.0))) - 2.0).abs() < 1e-9);
+        let unyielding = Budget { programs: None, ..Budget::of(0.2) };
+        assert!((unyielding.spent(&spending(0.4, Some(2.0))) - 2.0).abs() < 1e-9);
     }
 
     #[test]
@@ -375,6 +374,25 @@ mod tests {
         let windows = regulator.judge(machine.quarter(1.0), Nanos(0)).unwrap();
         let Windows::Cut { open, every } = windows else { panic!("{windows:?}") };
         assert!(is_near(open.as_secs_f64() / every.as_secs_f64(), 0.25), "{windows:?}");
+    }
+
+    #[test]
+    fn a_load_that_begins_on_busy_cpus_is_traced_little_at_first() {
+        let budget = Budget { yields: 2, ..Budget::KEEPING_UP };
+        let mut regulator = regulator(budget);
+        let second = Nanos::from_millis(1_000);
+        let own = Nanos::from_millis(200);
+        let busy = Reading { at: second, own, idle: Some(Nanos(0)), ..Reading::default() };
+        let Some(Windows::Cut { open, every }) =
+            Regulator { since: Reading { idle: Some(Nanos(0)), ..regulator.since }, ..regulator }
+                .judge(busy, Nanos(0))
+        else {
+            panic!("all is traced")
+        };
+        assert!(is_near(open.as_secs_f64() / every.as_secs_f64(), FIRST), "{open:?} {every:?}");
+        // Without CPUs to yield, it is what the budget allows for.
+        regulator.budget.yields = 0;
+        assert_eq!(regulator.judge(busy, Nanos(0)), None);
     }
 
     #[test]

@@ -133,10 +133,10 @@ impl Correlator {
             self.accounts.rows.iter_mut().for_each(|row| row.numbers.interrupt());
             return;
         }
-        let times = self.coverage.times_traced(at);
+        let period = self.coverage.period(at);
         if self.coverage.open(at) {
             self.conversations.resume();
-            self.accounts.rows.iter_mut().for_each(|row| row.resume(times));
+            self.accounts.rows.iter_mut().for_each(|row| row.resume(&period));
         }
     }
 

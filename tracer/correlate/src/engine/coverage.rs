@@ -1,6 +1,6 @@
 //! What was reported of the time that is looked at: since when, and what is missing of it.
 
-use crate::stats::HISTORY_SECONDS;
+use crate::stats::{HISTORY_SECONDS, TracedPeriod};
 use std::collections::VecDeque;
 use wirelap_events::{LostEvents, Nanos, Probe, Saturate, Total};
 
@@ -123,11 +123,13 @@ impl Coverage {
         (to - from) - Nanos(overlap.total())
     }
 
-    /// How many times the traced time have passed since the last pause ended, with the pause that followed; 1 if nothing of it was traced.
-    pub fn times_traced(&self, now: Nanos) -> f64 {
-        let Some(start) = self.opened.or(self.since) else { return 1.0 };
-        let traced = self.closed_since.unwrap_or(now) - start;
-        if traced == Nanos(0) { 1.0 } else { (now - start).as_secs_f64() / traced.as_secs_f64() }
+    /// The time since the last pause ended, with the pause that followed.
+    pub fn period(&self, now: Nanos) -> TracedPeriod {
+        TracedPeriod {
+            start: self.opened.or(self.since).unwrap_or(now),
+            paused: self.closed_since.unwrap_or(now),
+            end: now,
+        }
     }
 
     /// Whether a message that was read at `read` may have begun in a pause: the last one had ended shortly before, or after that.

@@ -3,7 +3,7 @@
 use super::counts::Counts;
 use super::topic_readers::TopicReaders;
 use crate::bytes::{Holes, Overhead};
-use crate::stats::{Partial, Ring, RowStats};
+use crate::stats::{Partial, Ring, RowStats, TracedPeriod};
 use crate::why::{Evidence, Numbers, Upkeep};
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
@@ -128,11 +128,11 @@ impl Row {
         self.is_label
     }
 
-    /// A pause has ended. From the end of the one before, so many times the traced time have passed.
-    pub fn resume(&mut self, times: f64) {
-        self.stats.resume(times);
+    /// A pause has ended at the end of a period.
+    pub fn resume(&mut self, period: &TracedPeriod) {
+        self.stats.resume(period);
         if let Some(partial) = &mut self.partial {
-            partial.here.resume(times);
+            partial.here.resume(period);
         }
     }
 

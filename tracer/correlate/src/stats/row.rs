@@ -3,6 +3,7 @@
 use super::distribution::Distribution;
 use super::figures::{Rate, SegmentStat, Summary};
 use super::history::History;
+use super::period::TracedPeriod;
 use wirelap_events::{Delivery, MAX_LEGS, Nanos, Saturate, Segment, Stage, Total};
 
 /// Everything that is computed from a row's deliveries.
@@ -22,6 +23,8 @@ pub struct RowStats {
     estimated: f64,
     /// How many deliveries those are without the pauses.
     estimated_of: u64,
+    /// When the last pause ended, and how much longer than its traced part the period until then was.
+    before: (Nanos, f64),
 }
 
 impl RowStats {
@@ -38,6 +41,7 @@ impl RowStats {
             payload_bytes: 0,
             estimated: 0.0,
             estimated_of: 0,
+            before: (Nanos(0), 1.0),
         }
     }
 
@@ -63,6 +67,9 @@ impl RowStats {
         self.payload_bytes.grow(other.payload_bytes);
         self.estimated += other.estimated;
         self.estimated_of.grow(other.estimated_of);
+        if other.before.0 > self.before.0 {
+            self.before = other.before;
+        }
     }
 
     /// A message was read at `read`, and known to be complete at `now`.
@@ -72,6 +79,11 @@ impl RowStats {
         self.delivered.grow(1);
         self.payload_bytes.grow(payload);
         self.payload.add(payload);
+        if read < self.before.0 {
+            // It belongs to the period before, and was completed in this one.
+            self.estimated += self.before.1;
+            self.estimated_of.grow(1);
+        }
         self.history.add(now, payload, one_way);
     }
 
@@ -94,25 +106,35 @@ impl RowStats {
         }
     }
 
-    /// A pause has ended. From the end of the one before, so many times the traced time have passed. Each of the times between
-    /// two pauses counts with its own share: where much happens, perhaps less is traced.
-    pub fn resume(&mut self, times: f64) {
-        (self.estimated, self.estimated_of) = (self.estimate(times), self.delivered);
+    /// A pause has ended at the end of a period. Each of the periods between the ends of two pauses counts with its own share: where
+    /// much happens, perhaps less is traced.
+    pub fn resume(&mut self, period: &TracedPeriod) {
+        (self.estimated, self.estimated_of) = (self.estimate(period), self.delivered);
+        self.before = (period.end, self.of_this_row(period).times_traced());
     }
 
-    /// Deliveries with those that there would have been in pauses; since the last pause ended, so many times the traced time have passed.
-    fn estimate(&self, times: f64) -> f64 {
-        self.estimated + self.delivered.saturating_sub(self.estimated_of) as f64 * times
+    /// The part of a period in which there were deliveries: what was before the first one is no time of theirs.
+    fn of_this_row(&self, period: &TracedPeriod) -> TracedPeriod {
+        period.since(self.first.unwrap_or_default())
     }
 
-    /// Over so much time, pauses included, with `delivered` in all: also what could not be joined. Since the last pause ended, so
-    /// many times the traced time have passed.
-    pub fn rate_over(&self, delivered: u64, time: Nanos, times: f64) -> Rate {
+    /// Deliveries with those that there would have been in pauses, up to the end of the present period.
+    fn estimate(&self, period: &TracedPeriod) -> f64 {
+        let new = self.delivered.saturating_sub(self.estimated_of) as f64;
+        let times = self.of_this_row(period).times_traced();
+        let is_first = self.estimated_of == 0 && self.first > Some(period.start);
+        // The first delivery opens its period, which the others fill.
+        let opens = f64::from(u8::from(is_first && new > 0.0));
+        self.estimated + opens + (new - opens) * times
+    }
+
+    /// Over so much time, pauses included, with `delivered` in all: also what could not be joined.
+    pub fn rate_over(&self, delivered: u64, time: Nanos, period: &TracedPeriod) -> Rate {
         if time == Nanos(0) {
             return Rate::default();
         }
         let scale =
-            if self.delivered == 0 { 1.0 } else { self.estimate(times) / self.delivered as f64 };
+            if self.delivered == 0 { 1.0 } else { self.estimate(period) / self.delivered as f64 };
         let each_second = |count: u64| count as f64 * scale / time.as_secs_f64();
         Rate {
             msg_per_s: each_second(delivered),
@@ -129,7 +151,8 @@ impl RowStats {
             return Rate::default();
         }
         // The first delivery opens the span, the others fill it. It ends in traced time.
-        let msg_per_s = (self.estimate(1.0) - 1.0).max(0.0) / span.as_secs_f64();
+        let msg_per_s =
+            (self.estimate(&TracedPeriod::default()) - 1.0).max(0.0) / span.as_secs_f64();
         let mean = self.payload_bytes as f64 / self.delivered as f64;
         Rate { msg_per_s, payload_bit_per_s: msg_per_s * mean * 8.0 }
     }

@@ -120,7 +120,7 @@ impl Picture<'_> {
             rate: rates.rate_over(
                 passed.unwrap_or(counts.delivered),
                 observed,
-                coverage.times_traced(now),
+                &coverage.period(now),
             ),
             rate_active,
             rate_now: rates.history.rate_now(now, traced).unwrap_or(rate_active),
