@@ -22,9 +22,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wirelap_capture::{CaptureError, MAX_BATCH, ProbeCounters, RunTimeCount, Urgency};
 use wirelap_correlate::{
-    Correlator, DeliverySink, Evidence, Group, ProbeEvents, ProbeLoss, Snapshot, TracerCost, Trust,
+    Correlator, DeliverySink, Evidence, Group, ProbeEvents, ProbeLoss, Snapshot, SnapshotNote,
+    TracerCost,
 };
-use wirelap_events::{Body, Cpu, Event, Nanos, Pid};
+use wirelap_events::{Body, Cpu, Event, Nanos, Pid, Total};
 use wirelap_recording::{KeptEvents, Recorder};
 
 /// The longest wait for events before commands are handled.
@@ -289,7 +290,7 @@ impl<S: DeliverySink> SessionThread<S> {
     fn snapshot(&mut self) -> Snapshot {
         let mut snapshot = self.correlator.snapshot(machine::now());
         self.read_places_again(&snapshot);
-        self.count_probes(&mut snapshot.trust);
+        self.count_probes(&mut snapshot);
         self.capture.note_view(&mut snapshot);
         snapshot.unknown.muted_sockets = self.capture.probes().map_or(0, |p| p.muted() as u64);
         snapshot.trust.tracer = self.own_cost();
@@ -338,13 +339,18 @@ impl<S: DeliverySink> SessionThread<S> {
         }
     }
 
-    /// What each probe has lost and filtered, by its own counters.
-    fn count_probes(&self, trust: &mut Trust) {
+    /// What each probe has lost and filtered, by its own counters and the kernel's.
+    fn count_probes(&self, snapshot: &mut Snapshot) {
         let counters = self.capture.counters();
+        let runs = counters.iter().map(|counter| counter.skipped).total();
+        if runs > 0 {
+            snapshot.notes.push(SnapshotNote::SkippedRuns { runs });
+        }
+        let trust = &mut snapshot.trust;
         // A packet socket does not count what its filter leaves out.
         let is_counted = !self.capture.is_packets();
         let loss =
-            |counter: &ProbeCounters| ProbeLoss { probe: counter.probe, count: counter.lost };
+            |counter: &ProbeCounters| ProbeLoss { probe: counter.probe, count: counter.missing() };
         trust.events_lost = counters.iter().map(loss).collect();
         let events =
             |probe| trust.reported.iter().find(|one| one.probe == probe).map(|one| one.events);

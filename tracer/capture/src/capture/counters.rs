@@ -21,25 +21,36 @@ pub struct ProbeCounters {
     pub filtered: u64,
     /// Events lost because the ring buffer was full.
     pub lost: u64,
+    /// Runs of its programs that the kernel has skipped, of all processes: so many events may be missing besides.
+    pub skipped: u64,
     /// Events that were not reported, or without their payload, because their socket is muted.
     pub muted: u64,
+}
+
+impl ProbeCounters {
+    /// Events that are missing, as far as it is known: each run that was skipped counts as one.
+    pub fn missing(&self) -> u64 {
+        self.lost.saturating_add(self.skipped)
+    }
 }
 
 impl Capture {
     /// The counters of each probe.
     pub fn counters(&self) -> Vec<ProbeCounters> {
         let sums = self.read_counters().unwrap_or_default();
+        let skipped = self.skipped.of(&self.ebpf);
         Probe::ALL
             .into_iter()
             .map(|probe| {
                 let [filtered, lost, muted] = sums[probe as usize];
                 let emitted = self.emitted[probe as usize];
-                ProbeCounters { probe, emitted, filtered, lost, muted }
+                let skipped = skipped[probe as usize];
+                ProbeCounters { probe, emitted, filtered, lost, skipped, muted }
             })
             .collect()
     }
 
-    /// Gives a [`Body::Lost`] to `sink` for each probe that has lost events since its last one.
+    /// Gives a [`Body::Lost`] to `sink` for each probe that has lost events since its last one, or whose runs were skipped.
     pub(super) fn report_lost(
         &mut self,
         sink: &mut dyn FnMut(&Event<'_>),
@@ -50,13 +61,15 @@ impl Capture {
         }
         self.next_loss_check = now + LOSS_CHECK;
         let sums = self.read_counters()?;
+        let skipped = self.skipped.at(now, &self.ebpf);
         let mut count = 0;
         for (probe, ([_, lost, _], reported)) in
             Probe::ALL.into_iter().zip(sums.into_iter().zip(&mut self.lost))
         {
-            let more = lost.saturating_sub(*reported);
+            let missing = lost.saturating_add(skipped[probe as usize]);
+            let more = missing.saturating_sub(*reported);
             if more > 0 {
-                *reported = lost;
+                *reported = missing;
                 let body = Body::Lost(LostEvents { probe, count: more });
                 sink(&Event { at: clock::now(), cpu: Cpu(0), body });
                 count += 1;

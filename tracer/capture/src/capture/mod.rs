@@ -9,6 +9,7 @@ mod muting;
 mod needs;
 mod reading;
 mod run_time;
+mod skipped;
 
 pub use counters::ProbeCounters;
 pub use reading::MAX_BATCH;
@@ -25,6 +26,7 @@ use aya::maps::{MapData, RingBuf};
 use maps::{array, map_error};
 use needs::Needs;
 use rustix::thread::CapabilitySet;
+use skipped::SkippedRuns;
 use std::collections::{HashSet, VecDeque};
 use std::time::Instant;
 use wirelap_events::{Body, Cpu, Event, Pid, Probe, SocketId, TraceDetail};
@@ -57,7 +59,9 @@ pub struct Capture {
     /// Those of them that were closed, and are still in the map.
     muted_closed: Vec<SocketId>,
     emitted: [u64; Probe::ALL.len()],
+    /// What [`Body::Lost`] has told so far.
     lost: [u64; Probe::ALL.len()],
+    skipped: SkippedRuns,
     next_loss_check: Instant,
     empty_ticks: u32,
     /// Events that are made here and not by the probes, in order of time.
@@ -78,6 +82,7 @@ impl Capture {
             attach::attach(config)?;
         let ring = ebpf.take_map("ring").ok_or(CaptureError::NoMap("ring"))?;
         let ring = RingBuf::try_from(ring).map_err(map_error("ring"))?;
+        let skipped = SkippedRuns::since_now(&ebpf);
         let mut capture = Capture {
             ring,
             ring_bytes: config.ring_bytes,
@@ -99,6 +104,7 @@ impl Capture {
             muted_closed: Vec::new(),
             emitted: [0; Probe::ALL.len()],
             lost: [0; Probe::ALL.len()],
+            skipped,
             next_loss_check: Instant::now(),
             empty_ticks: 0,
             pending: VecDeque::new(),

@@ -14,7 +14,7 @@ pub use observation::{
 pub use table::OBSERVATIONS;
 pub(crate) use table::{EXISTING_SOCKETS, PAYLOAD_FROM_CGROUP, UNIX_CONNECTIONS};
 
-use wirelap_events::TraceDetail;
+use wirelap_events::{Probe, TraceDetail};
 
 /// Whether a program of the object runs for every message, and not only when sockets or processes are created or end.
 pub(crate) fn is_per_message(program: &str) -> bool {
@@ -31,4 +31,11 @@ pub(crate) fn detail_of(program: &str) -> TraceDetail {
     }
     let its = OBSERVATIONS.iter().find(|observation| observation.hooks.iter().any(is_its));
     its.map_or(TraceDetail::Ends, |observation| observation.detail)
+}
+
+/// The probe that has lost an event when the kernel skips a run of this program of the object.
+pub(crate) fn probe_of(program: &str) -> Option<Probe> {
+    let is_its = |hook: &ObservationHook| hook.programs.iter().any(|its| its.name == program);
+    let its = OBSERVATIONS.iter().find(|observation| observation.hooks.iter().any(is_its));
+    its.and_then(|observation| observation.probe)
 }

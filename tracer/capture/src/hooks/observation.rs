@@ -1,7 +1,7 @@
 //! What an observation, its hooks and their programs are, and when they are attached.
 
 use crate::{Config, Datagrams};
-use wirelap_events::TraceDetail;
+use wirelap_events::{Probe, TraceDetail};
 
 /// Where a program attaches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,6 +88,8 @@ pub struct KernelObservation {
     pub below: BelowDetail,
     /// Whether its programs run for every message, and not only when sockets or processes are created or end.
     pub per_message: bool,
+    /// The probe that has lost an event when the kernel skips a run of one of its programs; `None` if no event is missing then.
+    pub probe: Option<Probe>,
 }
 
 impl KernelObservation {

@@ -3,7 +3,7 @@
 use super::observation::{
     AttachPoint, AttachTime, BelowDetail, KernelObservation, ObservationHook, ProbeProgram,
 };
-use wirelap_events::TraceDetail;
+use wirelap_events::{Probe, TraceDetail};
 
 const fn tracepoint(name: &'static str, tracepoint: &'static str) -> ProbeProgram {
     ProbeProgram { name, attach: AttachPoint::Tracepoint(tracepoint) }
@@ -40,6 +40,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Ends,
         below: BelowDetail::Never,
         per_message: false,
+        probe: Some(Probe::Socket),
     },
     KernelObservation {
         name: "sockets",
@@ -54,6 +55,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Ends,
         below: BelowDetail::Never,
         per_message: false,
+        probe: Some(Probe::Socket),
     },
     KernelObservation {
         name: "close (TCP)",
@@ -68,6 +70,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Ends,
         below: BelowDetail::Never,
         per_message: false,
+        probe: Some(Probe::Socket),
     },
     KernelObservation {
         name: "close (UDP)",
@@ -82,6 +85,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Path,
         below: BelowDetail::Datagrams,
         per_message: false,
+        probe: Some(Probe::Socket),
     },
     KernelObservation {
         name: "send (TCP)",
@@ -109,6 +113,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Ends,
         below: BelowDetail::Never,
         per_message: true,
+        probe: Some(Probe::Send),
     },
     KernelObservation {
         name: "send (UDP)",
@@ -132,6 +137,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Path,
         below: BelowDetail::Datagrams,
         per_message: true,
+        probe: Some(Probe::Send),
     },
     KernelObservation {
         name: "send (UDP), entry",
@@ -155,6 +161,8 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Path,
         below: BelowDetail::Datagrams,
         per_message: true,
+        // Without it a send is there, and its latency counts as one that begins later.
+        probe: None,
     },
     KernelObservation {
         name: "read",
@@ -180,6 +188,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Ends,
         below: BelowDetail::Never,
         per_message: true,
+        probe: Some(Probe::Read),
     },
     KernelObservation {
         name: "read (UDP), which",
@@ -198,6 +207,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Path,
         below: BelowDetail::Datagrams,
         per_message: true,
+        probe: Some(Probe::Read),
     },
     KernelObservation {
         name: "data ready",
@@ -218,6 +228,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Full,
         below: BelowDetail::Datagrams,
         per_message: true,
+        probe: Some(Probe::Ready),
     },
     KernelObservation {
         name: "packets out",
@@ -232,6 +243,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Path,
         below: BelowDetail::Unsent,
         per_message: true,
+        probe: Some(Probe::Xmit),
     },
     KernelObservation {
         name: "qdisc",
@@ -246,6 +258,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Path,
         below: BelowDetail::Never,
         per_message: true,
+        probe: Some(Probe::Xmit),
     },
     KernelObservation {
         name: "packets in",
@@ -260,6 +273,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Path,
         below: BelowDetail::Unsent,
         per_message: true,
+        probe: Some(Probe::Rx),
     },
     KernelObservation {
         name: "scheduling",
@@ -277,6 +291,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Full,
         below: BelowDetail::Never,
         per_message: true,
+        probe: Some(Probe::Sched),
     },
     KernelObservation {
         name: "process trees",
@@ -294,6 +309,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Ends,
         below: BelowDetail::Never,
         per_message: false,
+        probe: Some(Probe::Sched),
     },
     KernelObservation {
         name: "retransmissions",
@@ -308,6 +324,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Path,
         below: BelowDetail::Never,
         per_message: true,
+        probe: Some(Probe::Retransmit),
     },
     KernelObservation {
         name: "drops",
@@ -322,6 +339,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Path,
         below: BelowDetail::Never,
         per_message: true,
+        probe: Some(Probe::Drop),
     },
     KernelObservation {
         name: EXISTING_SOCKETS,
@@ -339,6 +357,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Ends,
         below: BelowDetail::Never,
         per_message: false,
+        probe: Some(Probe::Socket),
     },
     KernelObservation {
         name: UNIX_CONNECTIONS,
@@ -356,6 +375,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         detail: TraceDetail::Ends,
         below: BelowDetail::Never,
         per_message: false,
+        probe: Some(Probe::Socket),
     },
 ];
 

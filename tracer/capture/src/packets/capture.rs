@@ -221,8 +221,14 @@ impl PacketCapture {
     /// The counters of packets, as of probes: those that were lost may have been sent or received.
     pub fn counters(&self) -> Vec<ProbeCounters> {
         let [sent, received] = self.taken;
-        let of =
-            |probe, emitted, lost| ProbeCounters { probe, emitted, filtered: 0, lost, muted: 0 };
+        let of = |probe, emitted, lost| ProbeCounters {
+            probe,
+            emitted,
+            filtered: 0,
+            lost,
+            skipped: 0,
+            muted: 0,
+        };
         vec![of(Probe::Xmit, sent, 0), of(Probe::Rx, received, self.lost)]
     }
 

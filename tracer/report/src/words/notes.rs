@@ -23,6 +23,11 @@ fn snapshot_note(note: &SnapshotNote) -> String {
     match note {
         SnapshotNote::LessDetail(detail) => less_detail(*detail).into(),
         SnapshotNote::PacketsOnly { fragments, cut } => packets_only(*fragments, *cut),
+        SnapshotNote::SkippedRuns { runs } => format!(
+            "Of the events counted as lost, {} did not meet a full ring buffer: so often the kernel skipped a probe that ran already \
+             on the same CPU, for processes that are traced or not. A larger --ring-size does not help; events may be missing.",
+            exact(*runs)
+        ),
         SnapshotNote::UnknownSockets { events } => {
             format!(
                 "{events} events were of sockets that had not come into view, and were left out."
