@@ -85,7 +85,7 @@ fn skipped_runs(program: BorrowedFd<'_>) -> u64 {
     let Ok(fd) = u32::try_from(program.as_raw_fd()) else { return 0 };
     // SAFETY: the struct has only numbers, for which zero is a value.
     let mut info: bpf_prog_info = unsafe { std::mem::zeroed() };
-    let room = size_of::<bpf_prog_info>() as u32;
+    let Ok(room) = u32::try_from(size_of::<bpf_prog_info>()) else { return 0 };
     let call = InfoCall { program: fd, room, info: (&raw mut info) as u64 };
     let command = bpf_cmd::BPF_OBJ_GET_INFO_BY_FD as libc::c_int;
     // SAFETY: the kernel reads `call` and writes at most `room` bytes into `info`, and both live longer than the call. An older kernel
