@@ -48,6 +48,10 @@ const SHOWING: f64 = 0.02;
 /// CPUs of which a smaller share is idle are busy: programs that wait for each other are never seen to use all of them.
 const SPARE: f64 = 0.25;
 
+/// A load of so few events a second for each CPU is traced whole on busy CPUs, too: pauses would save next to nothing, and what is rare
+/// would be missed.
+const FEW: f64 = 5_000.0;
+
 /// About the CPU time that the probes take for an event, in seconds, where it is not measured (results 0001).
 const PROBES: f64 = 0.3e-6;
 
@@ -79,10 +83,13 @@ impl Budget {
         Budget { own: share, programs: Some(share), ..Budget::KEEPING_UP }
     }
 
-    /// How much is spent of what the programs leave, and of what is taken from them all the same.
-    fn of_what_is_left(&self, spending: &Spending) -> f64 {
+    /// How much is spent of what the programs leave, and of what is taken from them all the same, if this share of the time is traced.
+    fn of_what_is_left(&self, spending: &Spending, share: f64) -> f64 {
         let cpus = self.yields as f64;
         let (Some(idle), 1..) = (spending.idle, self.yields) else { return 0.0 };
+        if spending.events_per_s < FEW * cpus * share {
+            return 0.0;
+        }
         let probes = spending.probes.unwrap_or(PROBES * spending.events_per_s);
         let spent = spending.own + probes;
         let spare = SPARE * cpus;
@@ -91,15 +98,15 @@ impl Budget {
         spent / (left + TAKEN * cpus + SHOWING)
     }
 
-    /// How much of the budget is spent; above 1, it is exceeded.
-    pub fn spent(&self, spending: &Spending) -> f64 {
+    /// How much of the budget is spent by tracing a share of the time; above 1, it is exceeded.
+    pub fn spent(&self, spending: &Spending, share: f64) -> f64 {
         let programs = self
             .programs
             .zip(spending.probes)
             .map(|(budget, probes)| probes / (budget * spending.programs.max(IDLE_PROGRAMS)));
         let own = spending.own / self.own;
         let events = spending.events_per_s / self.events_per_s;
-        let left = self.of_what_is_left(spending);
+        let left = self.of_what_is_left(spending, share);
         programs.unwrap_or_default().max(own).max(events).max(left)
     }
 }
@@ -113,13 +120,16 @@ pub struct Regulator {
     since: Reading,
     /// When it was judged last.
     last: Reading,
+    /// It was far too much of what the programs leave, then.
+    was_pressed: bool,
     spending: Spending,
 }
 
 impl Regulator {
     /// All of the time is traced at first.
     pub fn new(budget: Budget, now: Reading) -> Regulator {
-        Regulator { budget, share: 1.0, since: now, last: now, spending: Spending::default() }
+        let spending = Spending::default();
+        Regulator { budget, share: 1.0, since: now, last: now, was_pressed: false, spending }
     }
 
     /// What may be spent.
@@ -136,7 +146,8 @@ impl Regulator {
     fn spent(&self, spending: &Spending, time: Nanos, behind: Nanos) -> f64 {
         // Events that wait in the ring buffer will take their time, too.
         let waiting = 1.0 + behind.as_secs_f64() / time.as_secs_f64().max(0.1);
-        let spent = self.budget.spent(&Spending { own: spending.own * waiting, ..*spending });
+        let spending_all = Spending { own: spending.own * waiting, ..*spending };
+        let spent = self.budget.spent(&spending_all, self.share);
         if behind > FAR_BEHIND && spending.events_per_s > self.budget.events_per_s / 4.0 {
             return spent.max(GROWTH);
         }
@@ -151,18 +162,25 @@ impl Regulator {
         let mut spending = now.since(&self.since);
         let mut spent = self.spent(&spending, time, behind);
         // A load that has just begun is judged by what it has cost since then.
+        let recent = now.since(&last);
+        let presses = self.budget.of_what_is_left(&recent, self.share) > GROWTH;
+        // A moment of work for something else is no load.
+        let begins =
+            self.share >= 1.0 && presses && std::mem::replace(&mut self.was_pressed, presses);
+        self.was_pressed &= presses;
         if self.share >= 1.0 {
-            let recent = now.since(&last);
-            let is_urgent = self.spent(&recent, now.at - last.at, behind);
-            if is_urgent > GROWTH && is_urgent > spent {
-                (spending, spent) = (recent, is_urgent);
+            let newest = self.spent(&recent, now.at - last.at, behind);
+            if newest > GROWTH && newest > spent && (begins || !presses) {
+                (spending, spent) = (recent, newest);
             }
         }
         // What is far too much is not waited for; what is too little was perhaps in no window.
         let enough = if spent > GROWTH { 1 } else { 2 };
         let opened = now.windows.saturating_sub(self.since.windows);
         let is_whole = opened >= enough || self.share >= 1.0;
-        let is_urgent = spent > GROWTH && self.share >= 1.0 && now.at - last.at >= URGENT;
+        let is_known = begins || self.budget.of_what_is_left(&spending, self.share) <= GROWTH;
+        let is_urgent =
+            spent > GROWTH && self.share >= 1.0 && now.at - last.at >= URGENT && is_known;
         if !is_urgent && (time < PERIOD || !is_whole) {
             return None;
         }
@@ -172,7 +190,6 @@ impl Regulator {
             spent if spent < ENOUGH => self.share * (ENOUGH / spent.max(0.01)).min(GROWTH),
             _ => self.share,
         };
-        let begins = self.share >= 1.0 && self.budget.of_what_is_left(&spending) > GROWTH;
         let share = match wanted {
             _ if begins => wanted.clamp(LEAST, FIRST),
             wanted if wanted >= WHOLE => 1.0,
@@ -342,14 +359,14 @@ mod tests {
             (0.2, Some(0.5), 0.06 + 0.3),
             (0.5, Some(1.0), 0.06 + 1.1),
         ] {
-            let spent = budget.spent(&spending(own, idle));
+            let spent = budget.spent(&spending(own, idle), 1.0);
             let expected = ((own + 0.1) / limit).max(own / 0.6).max(0.25);
             assert!((spent - expected).abs() < 1e-9, "{own}, {idle:?}: {spent}");
         }
         // It is not known what is idle.
-        assert!((budget.spent(&spending(0.3, None)) - 0.5).abs() < 1e-9);
+        assert!((budget.spent(&spending(0.3, None), 1.0) - 0.5).abs() < 1e-9);
         let unyielding = Budget { programs: None, ..Budget::of(0.2) };
-        assert!((unyielding.spent(&spending(0.4, Some(2.0))) - 2.0).abs() < 1e-9);
+        assert!((unyielding.spent(&spending(0.4, Some(2.0)), 1.0) - 2.0).abs() < 1e-9);
     }
 
     #[test]
@@ -378,21 +395,25 @@ mod tests {
 
     #[test]
     fn a_load_that_begins_on_busy_cpus_is_traced_little_at_first() {
-        let budget = Budget { yields: 2, ..Budget::KEEPING_UP };
-        let mut regulator = regulator(budget);
-        let second = Nanos::from_millis(1_000);
-        let own = Nanos::from_millis(200);
-        let busy = Reading { at: second, own, idle: Some(Nanos(0)), ..Reading::default() };
-        let Some(Windows::Cut { open, every }) =
-            Regulator { since: Reading { idle: Some(Nanos(0)), ..regulator.since }, ..regulator }
-                .judge(busy, Nanos(0))
-        else {
-            panic!("all is traced")
+        let judged = |yields: usize, events: u64| {
+            let at = |quarter: u64| Reading {
+                at: Nanos::from_millis(250) * quarter,
+                own: Nanos::from_millis(100) * quarter,
+                events: events * quarter,
+                idle: Some(Nanos(0)),
+                ..Reading::default()
+            };
+            let budget = Budget { yields, ..Budget::KEEPING_UP };
+            let mut regulator = Regulator::new(budget, at(0));
+            [1, 2].map(|quarter| regulator.judge(at(quarter), Nanos(0)))
+        };
+        // A quarter of a second could be work for something else.
+        let [None, Some(Windows::Cut { open, every })] = judged(2, 5_000) else {
+            panic!("{:?}", judged(2, 5_000))
         };
         assert!(is_near(open.as_secs_f64() / every.as_secs_f64(), FIRST), "{open:?} {every:?}");
-        // Without CPUs to yield, it is what the budget allows for.
-        regulator.budget.yields = 0;
-        assert_eq!(regulator.judge(busy, Nanos(0)), None);
+        // Few events, or no CPUs to yield.
+        assert_eq!([judged(2, 2_000), judged(0, 5_000)], [[None; 2]; 2]);
     }
 
     #[test]
