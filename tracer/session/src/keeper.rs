@@ -1,7 +1,8 @@
 //! Keeps a session within its budget: reads what it has spent, and says how much of the time is traced.
 
-use crate::budget::{Budget, Regulator, Windows};
+use crate::budget::Budget;
 use crate::machine;
+use crate::regulator::{Regulator, Windows};
 use crate::spending::{ProbeTime, Reading};
 use std::sync::Arc;
 use wirelap_capture::{Capture, RunTimeCount};

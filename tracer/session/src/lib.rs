@@ -37,6 +37,7 @@ mod observer;
 mod place_notes;
 mod places;
 mod preflight;
+mod regulator;
 mod sampling;
 mod schedule;
 mod settings;

@@ -1,10 +1,10 @@
 //! When the probes report: in windows, within a budget, and in turns.
 
 use super::SessionThread;
-use crate::budget::Windows;
 use crate::keeper::{BudgetKeeper, CpuTimes};
 use crate::machine;
 use crate::meter::Meter;
+use crate::regulator::Windows;
 use crate::sampling::{Sampling, TracedTime};
 use crate::windows::{SamplingWindows, WindowChange};
 use std::time::Duration;
