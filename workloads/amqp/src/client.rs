@@ -55,9 +55,11 @@ struct Broker {
 }
 
 impl Broker {
-    /// Of a connection that is lost, each call fails in words of its own.
+    /// Of a connection that is lost, each call fails in words of its own. The status may say so only after the call
+    /// that met the error has failed.
     fn explain(&self, error: anyhow::Error) -> anyhow::Error {
-        if self.status.connected() {
+        let met_it = error.downcast_ref::<lapin::Error>().is_some_and(lapin::Error::is_io_error);
+        if self.status.connected() && !met_it {
             return error;
         }
         anyhow!("the broker at {} closed the connection", self.address)
@@ -179,7 +181,7 @@ impl AmqpOutlet {
         let (exchange, key) = (EXCHANGE.into(), self.routing_key.clone());
         let (options, properties) = (BasicPublishOptions::default(), BasicProperties::default());
         let sent = self.channel.basic_publish(exchange, key, options, payload, properties).await;
-        let confirm = sent.map_err(|error| anyhow!("cannot publish: {error}"))?;
+        let confirm = sent.context("cannot publish")?;
         match &self.confirms {
             Some(confirms) => confirms.add(confirm).await,
             None => Ok(()),
@@ -227,8 +229,8 @@ impl Link for AmqpLink {
         if let (true, Some((_, last))) = (*acks, batch.last()) {
             // One ack for all that were taken together.
             let ack = last.acker.ack(BasicAckOptions { multiple: true });
-            let told = |error| outlet.broker.explain(anyhow!("cannot acknowledge: {error}"));
-            outlet.pump.drive(ack)?.map_err(told)?;
+            let acked = outlet.pump.drive(ack)?.context("cannot acknowledge");
+            acked.map_err(|error| outlet.broker.explain(error))?;
         }
         batch.clear();
         Ok(())
@@ -267,7 +269,7 @@ async fn take(
     let Ok(mut next) = timeout(wait, incoming.next()).await else { return Ok(()) };
     loop {
         let Some(message) = next else { bail!("the broker has ended the subscription") };
-        let message = message.map_err(|error| anyhow!("cannot consume: {error}"))?;
+        let message = message.context("cannot consume")?;
         batch.push((clock::now(), message));
         if batch.len() == BATCH {
             return Ok(());
