@@ -6,7 +6,7 @@ use wirelap_correlate::snapshot::{Snapshot, Trust};
 use wirelap_correlate::{Reliability, TracingBudget};
 use wirelap_events::{Nanos, SampleStatus};
 use wirelap_history::{Message, MessageFate};
-use wirelap_report::words::snapshot_notes;
+use wirelap_report::words::{lost_because, snapshot_notes};
 
 /// The sign that the text of TLS is read from the memory of programs.
 pub const READS_TLS: &str = " READS TLS TEXT ";
@@ -221,10 +221,15 @@ fn lost(trust: &Trust) -> String {
             text::exact(trust.lost())
         );
     }
+    let remedy = if trust.skipped_runs >= trust.lost() {
+        "No option of wirelap prevents that."
+    } else {
+        "A larger --ring-size loses fewer, and so do fewer sockets (--ports, --pid)."
+    };
     format!(
-        "Lost {} events because the ring buffer was full ({}); the figures do not include them. A larger --ring-size loses fewer, and so do \
-         fewer sockets (--ports, --pid).",
+        "Lost {} events because {} ({}); the figures do not include them. {remedy}",
         text::exact(trust.lost()),
+        lost_because(trust.losses()),
         probes.join(", ")
     )
 }
@@ -366,6 +371,16 @@ mod tests {
         ));
         assert!(warnings[1].starts_with("Matched 99.9 %"));
         assert_eq!(warnings.len(), 2);
+    }
+
+    #[test]
+    fn against_skipped_runs_no_larger_ring_buffer_is_recommended() {
+        let mut snapshot = whole();
+        snapshot.trust.events_lost = vec![ProbeLoss { probe: Probe::Read, count: 7 }];
+        snapshot.trust.skipped_runs = 7;
+        let said = &warnings(&snapshot)[0];
+        assert!(said.starts_with("Lost 7 events because the kernel skipped"), "{said}");
+        assert!(!said.contains("ring"), "{said}");
     }
 
     #[test]

@@ -181,6 +181,7 @@ impl From<&SnapshotTrust> for Trust {
             coverage: trust.coverage,
             packets_only: trust.packets_only,
             events_lost,
+            skipped_runs: trust.skipped_runs,
             events: trust.events,
             uncaptured_bytes: trust.uncaptured_bytes,
             undecoded_bytes: trust.undecoded_bytes,

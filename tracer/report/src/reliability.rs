@@ -143,7 +143,7 @@ impl RunResult {
             matched: messages.matched,
             own_counts: self.own_counts(),
             events: trust.events,
-            events_lost: trust.lost(),
+            events_lost: trust.losses(),
             packets: self.overhead.packets,
             payload_bytes: parts.transported(),
             unseen_sent: trust.unseen_sent.into(),

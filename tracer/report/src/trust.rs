@@ -5,7 +5,7 @@ use crate::{ClockOffset, HostClock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use wirelap_events::{Total, TraceDetail};
+use wirelap_events::{Losses, Total, TraceDetail};
 
 /// How far the figures can be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +20,10 @@ pub struct Trust {
     pub coverage: f64,
     /// Lost events by probe; probes that lost none are listed with 0.
     pub events_lost: BTreeMap<String, u64>,
+    /// Those of the lost events that did not meet a full ring buffer: runs of probes that the kernel skipped because the probe ran
+    /// already on that CPU, for processes that are traced or not.
+    #[serde(default)]
+    pub skipped_runs: u64,
     /// Events received from the probes.
     pub events: u64,
     /// Payload bytes on the wire that were not captured.
@@ -140,6 +144,11 @@ impl Trust {
     /// Lost events of all probes.
     pub fn lost(&self) -> u64 {
         self.events_lost.values().total()
+    }
+
+    /// The same, with their cause.
+    pub fn losses(&self) -> Losses {
+        Losses { events: self.lost(), skipped: self.skipped_runs }
     }
 }
 

@@ -342,11 +342,8 @@ impl<S: DeliverySink> SessionThread<S> {
     /// What each probe has lost and filtered, by its own counters and the kernel's.
     fn count_probes(&self, snapshot: &mut Snapshot) {
         let counters = self.capture.counters();
-        let runs = counters.iter().map(|counter| counter.skipped).total();
-        if runs > 0 {
-            snapshot.notes.push(SnapshotNote::SkippedRuns { runs });
-        }
         let trust = &mut snapshot.trust;
+        trust.skipped_runs = counters.iter().map(|counter| counter.skipped).total();
         // A packet socket does not count what its filter leaves out.
         let is_counted = !self.capture.is_packets();
         let loss =

@@ -220,7 +220,7 @@ mod tests {
     const OPEN: Option<WindowChange> = Some(WindowChange::Open);
     const CLOSE: Option<WindowChange> = Some(WindowChange::Close);
     const PREPARE: Option<WindowChange> = Some(WindowChange::Prepare);
-    use wirelap_events::{Cpu, LostEvents, Probe, SocketId};
+    use wirelap_events::{Cpu, LossCause, LostEvents, Probe, SocketId};
 
     const SECOND: Duration = Duration::from_secs(1);
 
@@ -275,7 +275,7 @@ mod tests {
         assert_eq!(windows.cut(&any(), || false), WindowCut::Here);
         // Even where there is room again before the probes are closed.
         assert_eq!(windows.cut(&any(), || true), WindowCut::Before);
-        let lost = LostEvents { probe: Probe::Read, count: 1 };
+        let lost = LostEvents { probe: Probe::Read, count: 1, cause: LossCause::RingFull };
         assert_eq!(windows.cut(&event(Body::Lost(lost)), || true), WindowCut::None);
         assert_eq!(changes(&mut windows, &[(400, true)]), [CLOSE]);
         assert_eq!(windows.cut(&event(Body::Window(false)), || true), WindowCut::None);

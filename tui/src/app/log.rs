@@ -2,7 +2,7 @@
 
 use crate::text;
 use wirelap_correlate::Severity;
-use wirelap_events::Nanos;
+use wirelap_events::{Losses, Nanos};
 use wirelap_history::{Log, LogEntry, LogEvent};
 use wirelap_report::words;
 
@@ -15,7 +15,7 @@ pub struct LogLine<'a> {
     /// The entry; of several losses, the newest.
     pub entry: &'a LogEntry,
     /// Events lost in all of them, and the time of the first.
-    lost: Option<(u64, Nanos)>,
+    lost: Option<(Losses, Nanos)>,
 }
 
 /// The lines that the filter lets through, the newest first.
@@ -23,14 +23,14 @@ pub fn lines<'a>(log: &'a Log, filter: &str) -> Vec<LogLine<'a>> {
     let wanted = filter.to_lowercase();
     let mut out: Vec<LogLine<'_>> = Vec::new();
     for entry in log.iter() {
-        if let LogEvent::EventsLost(count) = entry.event {
+        if let LogEvent::EventsLost(losses) = entry.event {
             if let Some(LogLine { lost: Some((sum, first)), .. }) = out.last_mut()
                 && *first - entry.at <= ONE_LOSS
             {
-                (*sum, *first) = (sum.saturating_add(count), entry.at);
+                (*sum, *first) = (sum.plus(losses), entry.at);
                 continue;
             }
-            out.push(LogLine { entry, lost: Some((count, entry.at)) });
+            out.push(LogLine { entry, lost: Some((losses, entry.at)) });
         } else {
             out.push(LogLine { entry, lost: None });
         }
@@ -60,7 +60,7 @@ pub fn sentence(line: &LogLine<'_>) -> String {
             format!("a note began: {}", words::title(*kind))
         }
         LogEvent::VerdictEnded(kind) => format!("no longer so: {}", words::title(*kind)),
-        LogEvent::EventsLost(count) => lost(line, *count),
+        LogEvent::EventsLost(losses) => lost(line, *losses),
         LogEvent::Trust(reliability) => format!("its figures are {} now", reliability.name()),
         LogEvent::Overdue(count) => {
             text::counted_as(*count, "message is overdue", "messages are overdue")
@@ -71,13 +71,14 @@ pub fn sentence(line: &LogLine<'_>) -> String {
     format!("{row}{what}")
 }
 
-fn lost(line: &LogLine<'_>, count: u64) -> String {
-    let (count, first) = line.lost.unwrap_or((count, line.entry.at));
+fn lost(line: &LogLine<'_>, losses: Losses) -> String {
+    let (losses, first) = line.lost.unwrap_or((losses, line.entry.at));
     let within = line.entry.at - first;
     let time = if within > Nanos(0) {
         format!(" within {}", text::unbroken(&text::time(within)))
     } else {
         String::new()
     };
-    format!("lost {}{time}: the ring buffer was full", text::counted(count, "event"))
+    let events = text::counted(losses.events, "event");
+    format!("lost {events}{time}: {}", words::lost_because(losses))
 }

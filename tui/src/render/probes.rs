@@ -147,7 +147,7 @@ fn tracer(page: &mut Page, app: &App) {
     }
     if let Some(bytes) = app.probe_setup().ring_bytes {
         page.sentence(&format!(
-            "Ring buffer: {}; it was full whenever events were lost. How full it is now is not known.",
+            "Ring buffer: {}; events that do not fit are lost. How full it is now is not known.",
             text::unbroken(&text::bytes(bytes))
         ));
     }
@@ -163,9 +163,14 @@ fn series(page: &mut Page, cells: &str, app: &App, of: impl Fn(&ProbePoint) -> u
 fn trust(page: &mut Page, trust: &Trust) {
     if trust.lost() > 0 {
         page.warning(&format!(
-            "{} events were lost because the ring buffer was full: use a larger one (--ring-size), trace less (--ports, --pid, --cgroup), or \
-             a part of the time (--sample, --budget).",
-            text::exact(trust.lost())
+            "{} events were lost because {}{}.",
+            text::exact(trust.lost()),
+            words::lost_because(trust.losses()),
+            if trust.skipped_runs >= trust.lost() {
+                ", for processes that are traced or not"
+            } else {
+                ": use a larger ring buffer (--ring-size), trace less (--ports, --pid, --cgroup), or a part of the time (--sample, --budget)"
+            }
         ));
     }
     if trust.window_share < 1.0 && trust.events > 0 {

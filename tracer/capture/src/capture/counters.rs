@@ -5,7 +5,7 @@ use super::maps::map_error;
 use crate::{CaptureError, clock};
 use aya::maps::PerCpuArray;
 use std::time::{Duration, Instant};
-use wirelap_events::{Body, Cpu, Event, LostEvents, Probe};
+use wirelap_events::{Body, Cpu, Event, LossCause, LostEvents, Probe};
 
 /// How often the counters of lost events are read.
 const LOSS_CHECK: Duration = Duration::from_millis(20);
@@ -66,13 +66,16 @@ impl Capture {
         for (probe, ([_, lost, _], reported)) in
             Probe::ALL.into_iter().zip(sums.into_iter().zip(&mut self.lost))
         {
-            let missing = lost.saturating_add(skipped[probe as usize]);
-            let more = missing.saturating_sub(*reported);
-            if more > 0 {
-                *reported = missing;
-                let body = Body::Lost(LostEvents { probe, count: more });
-                sink(&Event { at: clock::now(), cpu: Cpu(0), body });
-                count += 1;
+            let counts =
+                [(LossCause::RingFull, lost), (LossCause::RunSkipped, skipped[probe as usize])];
+            for ((cause, now), reported) in counts.into_iter().zip(reported) {
+                let more = now.saturating_sub(*reported);
+                if more > 0 {
+                    *reported = now;
+                    let body = Body::Lost(LostEvents { probe, count: more, cause });
+                    sink(&Event { at: clock::now(), cpu: Cpu(0), body });
+                    count += 1;
+                }
             }
         }
         Ok(count)

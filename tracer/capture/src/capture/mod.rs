@@ -60,7 +60,7 @@ pub struct Capture {
     muted_closed: Vec<SocketId>,
     emitted: [u64; Probe::ALL.len()],
     /// What [`Body::Lost`] has told so far.
-    lost: [u64; Probe::ALL.len()],
+    lost: [[u64; 2]; Probe::ALL.len()],
     skipped: SkippedRuns,
     next_loss_check: Instant,
     empty_ticks: u32,
@@ -103,7 +103,7 @@ impl Capture {
             muted: HashSet::new(),
             muted_closed: Vec::new(),
             emitted: [0; Probe::ALL.len()],
-            lost: [0; Probe::ALL.len()],
+            lost: [[0; 2]; Probe::ALL.len()],
             skipped,
             next_loss_check: Instant::now(),
             empty_ticks: 0,

@@ -13,7 +13,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 use wirelap_events::{
-    Body, Cpu, Event, IfIndex, LostEvents, Nanos, NetNs, PacketHook, PacketId, Probe,
+    Body, Cpu, Event, IfIndex, LossCause, LostEvents, Nanos, NetNs, PacketHook, PacketId, Probe,
 };
 use wirelap_recording::{LivePacket, Unreadable};
 
@@ -168,7 +168,7 @@ impl PacketCapture {
         let count = u64::from(dropped);
         self.lost = self.lost.saturating_add(count);
         // The kernel does not tell which way they went.
-        let body = Body::Lost(LostEvents { probe: Probe::Rx, count });
+        let body = Body::Lost(LostEvents { probe: Probe::Rx, count, cause: LossCause::RingFull });
         sink(&Event { at: clock::now(), cpu: Cpu(0), body });
         1
     }

@@ -294,8 +294,9 @@ fn sentence(finding: &Finding) -> String {
 fn what(event: &LogEvent) -> String {
     match event {
         LogEvent::VerdictBegan(kind, _) => words::title(*kind).to_owned(),
-        LogEvent::EventsLost(count) => {
-            format!("{} did not fit into the ring buffer", human::counted(*count, "event"))
+        LogEvent::EventsLost(lost) => {
+            let events = human::counted_as(lost.events, "event was", "events were");
+            format!("{events} lost because {}", words::lost_because(*lost))
         }
         LogEvent::Overdue(count) => {
             format!("{} have not arrived", human::counted(*count, "message"))

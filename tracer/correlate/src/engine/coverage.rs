@@ -2,7 +2,7 @@
 
 use crate::stats::{HISTORY_SECONDS, TracedPeriod};
 use std::collections::VecDeque;
-use wirelap_events::{LostEvents, Nanos, Probe, Saturate, Total};
+use wirelap_events::{LossCause, LostEvents, Nanos, Probe, Saturate, Total};
 
 /// A message that is read later than this after a pause has hardly begun in it.
 const ON_ITS_WAY: Nanos = Nanos::from_millis(1_000);
@@ -18,8 +18,10 @@ const MOST_PAUSES: usize = 4_096;
 pub struct Coverage {
     now: Nanos,
     since: Option<Nanos>,
-    /// Events that did not fit into the ring, by probe.
+    /// Events lost, by probe.
     lost: [u64; Probe::ALL.len()],
+    /// Those of them that are runs of probes that the kernel skipped.
+    skipped: u64,
     /// Messages found before were interrupted by a pause.
     cut: Nanos,
     closed_since: Option<Nanos>,
@@ -61,15 +63,23 @@ impl Coverage {
         self.since
     }
 
-    /// A probe had to throw events away.
+    /// A probe has lost events.
     pub fn lose(&mut self, at: Nanos, lost: &LostEvents) {
         self.lost[lost.probe as usize].grow(lost.count);
+        if lost.cause == LossCause::RunSkipped {
+            self.skipped.grow(lost.count);
+        }
         self.certain = at;
     }
 
     /// Events lost, all probes.
     pub fn lost(&self) -> u64 {
         self.lost.iter().total()
+    }
+
+    /// Runs of probes that the kernel skipped, which are among the lost events.
+    pub fn skipped(&self) -> u64 {
+        self.skipped
     }
 
     /// Events that one probe lost.

@@ -15,11 +15,6 @@ pub enum SnapshotNote {
         /// Packets whose headers could not be read, which are in no figure.
         cut: u64,
     },
-    /// The kernel did not run probes while they ran already; each such run counts as a lost event.
-    SkippedRuns {
-        /// Those runs, of all processes.
-        runs: u64,
-    },
     /// Events of sockets that never came into view were left out.
     UnknownSockets {
         /// Those events.

@@ -18,7 +18,7 @@ pub use crate::why::{
     Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use std::net::SocketAddr;
-use wirelap_events::{GroupId, Nanos, Pid, Probe, Total, TraceDetail};
+use wirelap_events::{GroupId, Losses, Nanos, Pid, Probe, Total, TraceDetail};
 
 /// Everything known at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -146,8 +146,10 @@ pub struct Trust {
     pub coverage: f64,
     /// The events are packets alone: when messages were sent and read is not known, and nothing of sockets and threads.
     pub packets_only: bool,
-    /// Events that each probe had to throw away.
+    /// Events that each probe has lost.
     pub events_lost: Vec<ProbeLoss>,
+    /// Those of them that are runs of probes that the kernel skipped, for processes that are traced or not.
+    pub skipped_runs: u64,
     /// Events taken in.
     pub events: u64,
     /// What each probe has reported, of those that have reported anything.
@@ -193,6 +195,11 @@ impl Trust {
     pub fn lost(&self) -> u64 {
         self.events_lost.iter().map(|loss| loss.count).total()
     }
+
+    /// The same, with their cause.
+    pub fn losses(&self) -> Losses {
+        Losses { events: self.lost(), skipped: self.skipped_runs }
+    }
 }
 
 /// A probe's loss.
@@ -200,7 +207,7 @@ impl Trust {
 pub struct ProbeLoss {
     /// Which probe.
     pub probe: Probe,
-    /// Events thrown away.
+    /// Events lost.
     pub count: u64,
 }
 

@@ -3,11 +3,11 @@
 use crate::played::Played;
 use crate::properties::traffic;
 use wirelap_correlate::Config;
-use wirelap_events::{Body, Cpu, Event, LostEvents, Nanos, Probe, SendKind};
+use wirelap_events::{Body, Cpu, Event, LossCause, LostEvents, Nanos, Probe, SendKind};
 use wirelap_test_support::event::OwnedEvent;
 
 fn lost(count: u64) -> OwnedEvent {
-    let body = Body::Lost(LostEvents { probe: Probe::Send, count });
+    let body = Body::Lost(LostEvents { probe: Probe::Send, count, cause: LossCause::RingFull });
     OwnedEvent { event: Event { at: Nanos(1_000_000_000), cpu: Cpu(0), body }, payload: Vec::new() }
 }
 
@@ -16,7 +16,21 @@ fn more_lost_events_than_can_be_counted_are_as_many_as_can() {
     let mut told = traffic(3).events;
     told.extend([lost(u64::MAX), lost(u64::MAX), lost(7)]);
     let trust = Played::new(Config::default(), &told).snapshot.trust;
-    assert_eq!(trust.lost(), u64::MAX);
+    assert_eq!((trust.lost(), trust.skipped_runs), (u64::MAX, 0));
+}
+
+#[test]
+fn runs_that_the_kernel_skipped_are_among_the_lost_events() {
+    let skipped = |count| {
+        let cause = LossCause::RunSkipped;
+        let mut told = lost(count);
+        told.event.body = Body::Lost(LostEvents { probe: Probe::Read, count, cause });
+        told
+    };
+    let mut told = traffic(3).events;
+    told.extend([skipped(3), lost(4), skipped(2)]);
+    let trust = Played::new(Config::default(), &told).snapshot.trust;
+    assert_eq!((trust.lost(), trust.skipped_runs), (9, 5));
 }
 
 /// When an event happens instead, by its number and its time.

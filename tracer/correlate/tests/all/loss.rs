@@ -2,7 +2,7 @@
 
 use crate::played::Played;
 use wirelap_correlate::{Config, Correlator};
-use wirelap_events::{Body, Delivery, LostEvents, Nanos, PacketHook, Probe, Stage};
+use wirelap_events::{Body, Delivery, LossCause, LostEvents, Nanos, PacketHook, Probe, Stage};
 use wirelap_test_support::compose::{plain, stamp};
 use wirelap_test_support::event::OwnedEvent;
 use wirelap_test_support::world::{World, process};
@@ -116,7 +116,7 @@ fn a_ready_after_lost_ones_tells_only_about_its_end() {
         let all = world.events.iter().enumerate().filter(|(_, told)| is_ready(told));
         all.map(|(index, _)| index).nth(nth).unwrap()
     };
-    let lost = LostEvents { probe: Probe::Ready, count: 1 };
+    let lost = LostEvents { probe: Probe::Ready, count: 1, cause: LossCause::RingFull };
     let index = at(10, &world);
     world.events[index].event.body = Body::Lost(lost);
     let played = Played::of(&world);

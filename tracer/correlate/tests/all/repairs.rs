@@ -3,7 +3,7 @@
 use crate::played::Played;
 use wirelap_correlate::{Config, VerdictKind};
 use wirelap_events::{
-    Body, DropCause, DroppedPacket, FlowKey, LostEvents, Nanos, Probe, ReadKind, Stage,
+    Body, DropCause, DroppedPacket, FlowKey, LossCause, LostEvents, Nanos, Probe, ReadKind, Stage,
 };
 use wirelap_test_support::world::udp::{ALL, End, Reported, datagram, end, flow};
 use wirelap_test_support::world::{World, process};
@@ -292,7 +292,10 @@ fn what_lost_events_may_have_hidden_is_not_said_to_be_lost() {
     let to = net.reader(2, 7413);
     for number in 1..=10 {
         net.sample(way(7413), to, number, &[2]);
-        net.world.tell(Body::Lost(LostEvents { probe: Probe::Read, count: 1 }), &[]);
+        net.world.tell(
+            Body::Lost(LostEvents { probe: Probe::Read, count: 1, cause: LossCause::RingFull }),
+            &[],
+        );
     }
     let played = net.play();
     let counts = played.group().messages;

@@ -3,7 +3,8 @@
 use crate::played::Played;
 use wirelap_correlate::SnapshotNote;
 use wirelap_events::{
-    Body, FlowKey, LostEvents, Nanos, Probe, ReadCall, ReadKind, Stage, TaskId, Tid, Wake,
+    Body, FlowKey, LossCause, LostEvents, Nanos, Probe, ReadCall, ReadKind, Stage, TaskId, Tid,
+    Wake,
 };
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::event::OwnedEvent;
@@ -298,7 +299,10 @@ fn in_reused_memory(lost: impl Fn(u32, &Body<'_>) -> bool) -> Vec<u32> {
                 _ => continue,
             };
             if lost(n, &told.event.body) {
-                world.tell(Body::Lost(LostEvents { probe, count: 1 }), &[]);
+                world.tell(
+                    Body::Lost(LostEvents { probe, count: 1, cause: LossCause::RingFull }),
+                    &[],
+                );
             }
         }
         world.events.extend(told.into_iter().filter(|told| !lost(n, &told.event.body)));

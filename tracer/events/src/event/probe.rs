@@ -1,12 +1,51 @@
 //! The probes, and the events that they have lost.
 
-/// A probe has lost events because the ring buffer was full. The event's `at` is the time when that was noticed.
+/// A probe has lost events. The event's `at` is the time when that was noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LostEvents {
     /// The probe.
     pub probe: Probe,
     /// The number of events lost since the last report.
     pub count: u64,
+    /// Why they were lost.
+    pub cause: LossCause,
+}
+
+/// Why a probe has lost events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LossCause {
+    /// The ring buffer was full.
+    #[default]
+    RingFull,
+    /// The kernel did not run the probe, because it ran already on the same CPU. Each such run counts as an event.
+    RunSkipped,
+}
+
+/// How many events were lost, all probes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// All of them.
+    pub events: u64,
+    /// Those of [`LossCause::RunSkipped`].
+    pub skipped: u64,
+}
+
+impl Losses {
+    /// The losses since an earlier count.
+    pub fn since(self, before: Losses) -> Losses {
+        Losses {
+            events: self.events.saturating_sub(before.events),
+            skipped: self.skipped.saturating_sub(before.skipped),
+        }
+    }
+
+    /// The sum.
+    pub fn plus(self, more: Losses) -> Losses {
+        Losses {
+            events: self.events.saturating_add(more.events),
+            skipped: self.skipped.saturating_add(more.skipped),
+        }
+    }
 }
 
 /// A probe. The order of the variants is that of `enum wl_probe` in `ebpf/include/events.h`.

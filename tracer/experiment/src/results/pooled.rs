@@ -225,6 +225,7 @@ fn trust(all: &[&Repetition], coverage: f64) -> Trust {
         for (probe, lost) in &one.events_lost {
             sum.events_lost.entry(probe.clone()).or_default().grow(*lost);
         }
+        sum.skipped_runs.grow(one.skipped_runs);
         sum.events.grow(one.events);
         sum.uncaptured_bytes.grow(one.uncaptured_bytes);
         sum.undecoded_bytes.grow(one.undecoded_bytes);

@@ -1,7 +1,7 @@
 //! What an entry of the log says.
 
 use wirelap_correlate::{Reliability, Severity, VerdictKind};
-use wirelap_events::{GroupId, Nanos, Pid};
+use wirelap_events::{GroupId, Losses, Nanos, Pid};
 
 /// Something that has happened.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,8 +25,8 @@ pub enum LogEvent {
     VerdictBegan(VerdictKind, Severity),
     /// A verdict holds no more.
     VerdictEnded(VerdictKind),
-    /// So many events did not fit into the ring buffer in the four seconds from the time of the entry on.
-    EventsLost(u64),
+    /// So many events were lost in the four seconds from the time of the entry on.
+    EventsLost(Losses),
     /// A row can be trusted more or less than before.
     Trust(Reliability),
     /// So many messages ought to have arrived and have not.

@@ -17,7 +17,7 @@ use row::{RowState, name};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use wirelap_correlate::Snapshot;
-use wirelap_events::{GroupId, Nanos};
+use wirelap_events::{GroupId, Losses, Nanos};
 
 /// The most entries that are kept.
 const ENTRIES: usize = 10_000;
@@ -53,7 +53,7 @@ impl Log {
         for (part, _) in &now.united {
             self.rows.remove(part);
         }
-        self.lost(now.trust.lost().saturating_sub(before.trust.lost()), now.at);
+        self.lost(now.trust.losses().since(before.trust.losses()), now.at);
         for group in &now.groups {
             let mut events = Vec::new();
             let state = self.rows.entry(group.id).or_insert_with(|| {
@@ -69,18 +69,18 @@ impl Log {
     }
 
     /// Adds a loss of events: to the entry of the last one, if that is recent.
-    fn lost(&mut self, count: u64, at: Nanos) {
-        if count == 0 {
+    fn lost(&mut self, more: Losses, at: Nanos) {
+        if more.events == 0 {
             return;
         }
         let recent = self.entries.iter_mut().rev().take_while(|entry| at - entry.at < ONE_LOSS);
         for entry in recent {
             if let LogEvent::EventsLost(sum) = &mut entry.event {
-                *sum = sum.saturating_add(count);
+                *sum = sum.plus(more);
                 return;
             }
         }
-        self.push(LogEntry { at, row: None, event: LogEvent::EventsLost(count) });
+        self.push(LogEntry { at, row: None, event: LogEvent::EventsLost(more) });
     }
 
     fn push(&mut self, entry: LogEntry) {

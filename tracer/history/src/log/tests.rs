@@ -3,7 +3,7 @@
 use super::*;
 use wirelap_correlate::{Group, Reliability, Severity, VerdictKind};
 use wirelap_correlate::{Overdue, Period, Verdict, Whereabouts};
-use wirelap_events::Pid;
+use wirelap_events::{Losses, Pid};
 
 fn snapshot(ms: u64, delivered: u64) -> Snapshot {
     let mut group = Group { id: GroupId(7), middleware: "mqtt".into(), ..Group::default() };
@@ -33,6 +33,10 @@ fn a_row_appears_falls_silent_and_speaks_again() {
     );
 }
 
+fn lost_to_the_ring(events: u64) -> LogEvent {
+    LogEvent::EventsLost(Losses { events, skipped: 0 })
+}
+
 #[test]
 fn losses_that_follow_each_other_are_few_entries() {
     let lost = |ms, count| {
@@ -47,10 +51,10 @@ fn losses_that_follow_each_other_are_few_entries() {
         events(&all),
         [
             LogEvent::RowAppeared,
-            LogEvent::EventsLost(160),
+            lost_to_the_ring(160),
             LogEvent::Trust(Reliability::Unusable),
-            LogEvent::EventsLost(160),
-            LogEvent::EventsLost(80),
+            lost_to_the_ring(160),
+            lost_to_the_ring(80),
         ]
     );
 }
@@ -134,7 +138,7 @@ fn a_process_ends_once_and_its_row_is_named_after_its_server() {
 fn the_log_is_bounded() {
     let mut log = Log::default();
     for at in 0..25_000u64 {
-        log.push(LogEntry { at: Nanos(at), row: None, event: LogEvent::EventsLost(1) });
+        log.push(LogEntry { at: Nanos(at), row: None, event: lost_to_the_ring(1) });
     }
     assert_eq!((log.iter().len(), log.forgotten()), (ENTRIES, 15_000));
     assert_eq!(log.iter().next().map(|entry| entry.at), Some(Nanos(24_999)));

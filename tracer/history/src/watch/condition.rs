@@ -55,7 +55,7 @@ impl Figure {
 pub enum Happening {
     /// A verdict begins to hold.
     Verdict,
-    /// Events did not fit into the ring buffer.
+    /// Events were lost.
     Loss,
     /// Messages ought to have arrived and have not.
     Overdue,

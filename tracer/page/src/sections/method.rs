@@ -53,7 +53,8 @@ const DEFINITIONS: [(&str, &str); 13] = [
     ),
     (
         "Lost events",
-        "Events that did not fit into the kernel's ring buffer. Zero means that none was lost.",
+        "Events that did not fit into the kernel's ring buffer, and runs of probes that the kernel skipped because the probe ran \
+         already on the same CPU. Zero means that none was lost.",
     ),
     (
         "Tracing cost",

@@ -162,7 +162,7 @@ impl Renumbering {
             Body::Written(WrittenBytes { socket, start: _, len: _, bytes: _ }) => {
                 self.socket(socket);
             }
-            Body::Lost(LostEvents { probe: _, count: _ }) | Body::Window(_) => {}
+            Body::Lost(LostEvents { probe: _, count: _, cause: _ }) | Body::Window(_) => {}
         }
     }
 

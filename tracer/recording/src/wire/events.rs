@@ -6,10 +6,10 @@ use super::Wire;
 use super::bytes::Bytes;
 use super::value::{fields, variants};
 use wirelap_events::{
-    DropCause, DroppedPacket, FlowKey, Holder, LostEvents, Nagle, OffCpuReason, PacketHook,
-    PacketKind, Probe, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall,
-    SendKind, SleepCall, Socket, SocketOrigin, TaskId, TcpFields, ThreadActivity, ThreadState,
-    Transport, TxState,
+    DropCause, DroppedPacket, FlowKey, Holder, LossCause, LostEvents, Nagle, OffCpuReason,
+    PacketHook, PacketKind, Probe, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
+    SendCall, SendKind, SleepCall, Socket, SocketOrigin, TaskId, TcpFields, ThreadActivity,
+    ThreadState, Transport, TxState,
 };
 
 fields! {
@@ -23,7 +23,7 @@ fields! {
     Retransmit { socket, start, len; recovery }
     DroppedPacket { flow, cause, reason, len; outward, queued, tcp }
     Holder { task, comm, held }
-    LostEvents { probe, count }
+    LostEvents { probe, count; cause }
     ThreadState { task, activity }
     FlowKey { transport, src, dst, scope }
 }
@@ -39,6 +39,7 @@ variants! {
     SleepCall { 0 => Unknown, 1 => Lock, 2 => Timer, 3 => Call }
     DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other, 4 => Filter, 5 => Duplicate }
     Recovery { 0 => Timeout, 1 => Fast, 2 => TailProbe, 3 => Retry }
+    LossCause { 0 => RingFull, 1 => RunSkipped }
     PacketKind { 0 => Whole, 1 => Fragment { start, of }, 2 => IcmpError }
     Probe {
         0 => Socket, 1 => Send, 2 => Read, 3 => Ready, 4 => Xmit, 5 => Rx, 6 => Sched,
@@ -69,5 +70,17 @@ mod tests {
         let ready = ReadyKind::Datagram { packet, seen: None };
         assert_eq!(ReadKind::take(&mut Bytes(&old(&as_read))), Some(read));
         assert_eq!(ReadyKind::take(&mut Bytes(&old(&as_ready))), Some(ready));
+    }
+
+    /// Earlier recordings do not say why events were lost: nearly always, the ring buffer was full.
+    #[test]
+    fn losses_of_earlier_recordings_have_no_cause() {
+        let lost = LostEvents { probe: Probe::Read, count: 300, cause: LossCause::RunSkipped };
+        let mut bytes = Vec::new();
+        lost.put(&mut bytes);
+        assert_eq!(LostEvents::take(&mut Bytes(&bytes)), Some(lost));
+        bytes.pop();
+        let earlier = LostEvents { cause: LossCause::RingFull, ..lost };
+        assert_eq!(LostEvents::take(&mut Bytes(&bytes)), Some(earlier));
     }
 }

@@ -6,12 +6,16 @@ use proptest::prelude::*;
 use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
     Body, CgroupId, Comm, Cpu, DropCause, DroppedPacket, Event, FlowKey, Holder, IfIndex,
-    LostEvents, Nagle, Nanos, NetNs, OffCpuReason, Packet, PacketHook, PacketId, PacketKind, Pid,
-    Probe, Quota, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall, SendKind,
-    Seq, SleepCall, Socket, SocketId, SocketOrigin, TaskId, TcpFields, ThreadActivity, ThreadState,
-    Tid, Transport, TxState, Wake,
+    LossCause, LostEvents, Nagle, Nanos, NetNs, OffCpuReason, Packet, PacketHook, PacketId,
+    PacketKind, Pid, Probe, Quota, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
+    SendCall, SendKind, Seq, SleepCall, Socket, SocketId, SocketOrigin, TaskId, TcpFields,
+    ThreadActivity, ThreadState, Tid, Transport, TxState, Wake,
 };
 use wirelap_test_support::event::OwnedEvent;
+
+fn loss_cause() -> impl Strategy<Value = LossCause> {
+    prop_oneof![Just(LossCause::RingFull), Just(LossCause::RunSkipped)]
+}
 
 /// Any event.
 pub fn told() -> impl Strategy<Value = OwnedEvent> {
@@ -25,7 +29,8 @@ pub fn told() -> impl Strategy<Value = OwnedEvent> {
         quota().prop_map(Body::Quota),
         retransmit().prop_map(Body::Retransmit),
         drops().prop_map(Body::Drop),
-        (probe(), any::<u64>()).prop_map(|(probe, count)| Body::Lost(LostEvents { probe, count })),
+        (probe(), any::<u64>(), loss_cause())
+            .prop_map(|(probe, count, cause)| Body::Lost(LostEvents { probe, count, cause })),
         (task(), 0usize..4).prop_map(|(task, doing)| {
             let all = [
                 ThreadActivity::Stopped,

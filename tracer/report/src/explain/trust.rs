@@ -102,7 +102,12 @@ fn doubts(result: &RunResult) -> Vec<String> {
         let by: Vec<String> = lost
             .map(|(probe, count)| format!("{} {}", super::words::clean(probe), exact(*count)))
             .collect();
-        doubts.push(format!("{} lost ({})", counted(trust.lost(), "event"), by.join(", ")));
+        doubts.push(format!(
+            "{} lost ({}), because {}",
+            counted(trust.lost(), "event"),
+            by.join(", "),
+            crate::words::lost_because(trust.losses())
+        ));
     }
     let sampled = is_sampled(result);
     if sampled {

@@ -138,8 +138,13 @@ fn unseen(result: &RunResult) -> Option<String> {
 }
 
 fn losses(result: &RunResult) -> String {
-    let lost = result.trust.events_lost.iter().filter(|(_, count)| **count > 0);
-    lost.map(|(probe, count)| format!("{probe} {count}")).collect::<Vec<_>>().join(", ")
+    let trust = &result.trust;
+    let lost = trust.events_lost.iter().filter(|(_, count)| **count > 0);
+    let by = lost.map(|(probe, count)| format!("{probe} {count}")).collect::<Vec<_>>().join(", ");
+    match trust.skipped_runs {
+        0 => by,
+        runs => format!("{by}; {runs} of them runs that the kernel skipped"),
+    }
 }
 
 fn truth_part(truth: &GroundTruth) -> String {

@@ -1,5 +1,6 @@
 //! Why a row's figures are not simply good.
 
+use super::lost_because;
 use wirelap_correlate::DoubtReason;
 use wirelap_events::human::{counted, counted_as, exact};
 
@@ -8,11 +9,16 @@ pub fn doubt(reason: &DoubtReason) -> String {
     match *reason {
         DoubtReason::EventsLost { lost, events, counts_are_traced } => {
             let counts = if counts_are_traced { "counts are too low, and " } else { "" };
+            let remedy = if lost.skipped >= lost.events {
+                "a larger --ring-size does not help"
+            } else {
+                "a larger --ring-size, a filter or --sample helps"
+            };
             format!(
-                "{} of {} were lost because the ring buffer was full: {counts}the times are of what was left; a larger \
-                 --ring-size, a filter or --sample helps",
-                exact(lost),
-                counted(events, "event")
+                "{} of {} were lost because {}: {counts}the times are of what was left; {remedy}",
+                exact(lost.events),
+                counted(events, "event"),
+                lost_because(lost)
             )
         }
         DoubtReason::GivenUp { entries } => format!(
@@ -97,12 +103,23 @@ pub fn doubt(reason: &DoubtReason) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirelap_events::Losses;
 
     #[test]
     fn reasons_are_sentences_with_their_numbers() {
-        let lost = |counts_are_traced| {
-            doubt(&DoubtReason::EventsLost { lost: 13_402, events: 43_402, counts_are_traced })
+        let of = |skipped, counts_are_traced| {
+            let lost = Losses { events: 13_402, skipped };
+            doubt(&DoubtReason::EventsLost { lost, events: 43_402, counts_are_traced })
         };
+        let lost = |counts_are_traced| of(0, counts_are_traced);
+        assert!(lost(true).contains("the ring buffer was full:"));
+        assert!(lost(true).ends_with("a larger --ring-size, a filter or --sample helps"));
+        let skipped = of(13_402, true);
+        assert!(!skipped.contains("ring buffer") && skipped.contains("the kernel skipped"));
+        assert!(skipped.ends_with("a larger --ring-size does not help"));
+        let both = of(402, true);
+        assert!(both.contains("was full (13,000) or the kernel skipped"), "{both}");
+        assert!(both.contains("on the same CPU (402): counts"), "{both}");
         assert!(lost(true).starts_with("13,402 of 43,402 events were lost because"));
         assert!(lost(true).contains("counts are too low"));
         assert!(!lost(false).contains("counts are too low"));

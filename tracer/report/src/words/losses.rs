@@ -1,7 +1,23 @@
-//! What became of packets and messages that were lost, came twice or cannot be seen, in words.
+//! Why events were lost, and what became of packets and messages that were lost, came twice or cannot be seen, in words.
 
 use wirelap_correlate::{Clause, Named};
-use wirelap_events::{Comm, DropCause, Pid, Recovery};
+use wirelap_events::human::exact;
+use wirelap_events::{Comm, DropCause, Losses, Pid, Recovery};
+
+/// Why events were lost, as a clause.
+pub fn lost_because(losses: Losses) -> String {
+    match losses.skipped {
+        0 => "the ring buffer was full".into(),
+        all if all >= losses.events => {
+            "the kernel skipped runs of probes that ran already on the same CPU".into()
+        }
+        some => format!(
+            "the ring buffer was full ({}) or the kernel skipped runs of probes that ran already on the same CPU ({})",
+            exact(losses.events - some),
+            exact(some)
+        ),
+    }
+}
 
 /// A clause about losses; empty for any other.
 pub fn clause(clause: &Clause) -> String {

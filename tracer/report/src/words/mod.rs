@@ -14,7 +14,7 @@ mod traffic;
 pub use causes::off_cpu;
 pub use clauses::clause;
 pub use doubts::doubt;
-pub use losses::{dropped_for, recovered};
+pub use losses::{dropped_for, lost_because, recovered};
 pub use notes::{group_notes, snapshot_notes};
 pub use remedies::remedy;
 pub use ros::{ros_node, ros_notes};

@@ -9,6 +9,7 @@ use wirelap_events::human::{counted, exact};
 /// What the user should know beside the figures of a snapshot, one sentence each: first what was not decoded, and last the nodes of ROS 2.
 pub fn snapshot_notes(snapshot: &Snapshot) -> Vec<String> {
     let mut notes = traffic_notes(&snapshot.unknown);
+    notes.extend(skipped_runs(snapshot.trust.skipped_runs));
     notes.extend(snapshot.notes.iter().map(snapshot_note));
     notes.extend(ros_notes(&snapshot.ros));
     notes
@@ -19,15 +20,21 @@ pub fn group_notes(group: &Group) -> Vec<String> {
     group.notes.iter().map(group_note).collect()
 }
 
+/// What lost events are that did not meet a full ring buffer; `None` if there are none.
+fn skipped_runs(runs: u64) -> Option<String> {
+    (runs > 0).then(|| {
+        format!(
+            "Of the events counted as lost, {} did not meet a full ring buffer: so often the kernel skipped a probe that ran already \
+             on the same CPU, for processes that are traced or not. A larger --ring-size does not help; events may be missing.",
+            exact(runs)
+        )
+    })
+}
+
 fn snapshot_note(note: &SnapshotNote) -> String {
     match note {
         SnapshotNote::LessDetail(detail) => less_detail(*detail).into(),
         SnapshotNote::PacketsOnly { fragments, cut } => packets_only(*fragments, *cut),
-        SnapshotNote::SkippedRuns { runs } => format!(
-            "Of the events counted as lost, {} did not meet a full ring buffer: so often the kernel skipped a probe that ran already \
-             on the same CPU, for processes that are traced or not. A larger --ring-size does not help; events may be missing.",
-            exact(*runs)
-        ),
         SnapshotNote::UnknownSockets { events } => {
             format!(
                 "{events} events were of sockets that had not come into view, and were left out."

@@ -206,6 +206,7 @@ impl Picture<'_> {
             coverage: all.coverage(0),
             packets_only: self.deliveries.packets_only(),
             events_lost: lost.map(|(probe, count)| ProbeLoss { probe, count }).collect(),
+            skipped_runs: self.seen.coverage.skipped(),
             events: self.accounts.totals.events,
             reported: self.reported(),
             uncaptured_bytes: self.accounts.totals.uncaptured,

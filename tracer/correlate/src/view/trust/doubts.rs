@@ -53,11 +53,12 @@ impl Found {
     }
 
     fn events(&mut self, facts: &TrustFacts) {
-        let (lost, events) = (facts.events_lost, facts.events_lost.saturating_add(facts.events));
+        let lost = facts.events_lost;
+        let events = lost.events.saturating_add(facts.events);
         let limits = if facts.is_sampled { EVENTS_LOST_SAMPLED } else { EVENTS_LOST };
         let counts_are_traced = facts.own_counts.is_none();
         let reason = DoubtReason::EventsLost { lost, events, counts_are_traced };
-        self.add(reason, limits, lost, events);
+        self.add(reason, limits, lost.events, events);
         let messages = facts.deliveries.max(facts.packets / 2);
         let entries = facts.evicted;
         self.add(DoubtReason::GivenUp { entries }, GIVEN_UP, entries, messages);
@@ -88,7 +89,7 @@ impl Found {
         let (sent, received) = (facts.unseen_sent, facts.unseen_received);
         let packets = sent.packets.saturating_add(received.packets);
         // Lost events leave the same holes, and have been named.
-        if facts.events_lost == 0 {
+        if facts.events_lost.events == 0 {
             let reason = if facts.packets_only {
                 let bytes = sent.bytes.saturating_add(received.bytes);
                 DoubtReason::UncapturedPackets { packets, bytes }
@@ -172,7 +173,7 @@ mod tests {
         assert_eq!(verdict(|_| {}), (Good, vec![]));
         let almost = verdict(|facts| {
             facts.matched = 1_990;
-            facts.events_lost = 2;
+            facts.events_lost.events = 2;
             facts.undecoded_bytes = 1_999;
             facts.unseen_sent = Unseen { packets: 2, bytes: 128 };
         });
@@ -183,9 +184,9 @@ mod tests {
 
     #[test]
     fn lost_events_reduce_and_then_spoil() {
-        assert_eq!(verdict(|facts| facts.events_lost = 10), (Reduced, vec!["events_lost"]));
+        assert_eq!(verdict(|facts| facts.events_lost.events = 10), (Reduced, vec!["events_lost"]));
         let (grave, kinds) = verdict(|facts| {
-            facts.events_lost = 13_000;
+            facts.events_lost.events = 13_000;
             facts.matched = 700;
             facts.unseen_sent = Unseen { packets: 400, bytes: 9_000 };
         });

@@ -2,6 +2,7 @@
 
 use super::super::snapshot::{Group, Trust};
 use crate::bytes::Unseen;
+use wirelap_events::Losses;
 
 /// The counts that decide.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -22,8 +23,8 @@ pub struct TrustFacts {
     pub own_counts: Option<(u64, u64)>,
     /// Events taken in.
     pub events: u64,
-    /// Events thrown away.
-    pub events_lost: u64,
+    /// Events lost.
+    pub events_lost: Losses,
     /// Packets seen.
     pub packets: u64,
     /// Payload bytes in them.
@@ -68,7 +69,7 @@ impl TrustFacts {
             deliveries: messages.delivered.saturating_sub(from_elsewhere),
             matched: messages.matched,
             events: trust.events,
-            events_lost: trust.lost(),
+            events_lost: trust.losses(),
             packets: overhead.packets,
             payload_bytes: [overhead.payload, overhead.protocol, overhead.control, overhead.opaque]
                 .into_iter()

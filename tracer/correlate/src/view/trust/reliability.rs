@@ -1,6 +1,6 @@
 //! How far a row's figures can be trusted, and why not further.
 
-use wirelap_events::Nanos;
+use wirelap_events::{Losses, Nanos};
 
 /// Whether a row's figures can be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,10 +37,10 @@ impl Reliability {
 /// Why a row's figures are not simply good, with the numbers that it stands on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DoubtReason {
-    /// Probes had to throw events away.
+    /// Probes have lost events.
     EventsLost {
-        /// Events thrown away.
-        lost: u64,
+        /// Events lost.
+        lost: Losses,
         /// All events.
         events: u64,
         /// Counts are of the trace, and so too low; otherwise they are the programs' own.
