@@ -22,8 +22,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wirelap_capture::{CaptureError, MAX_BATCH, ProbeCounters, RunTimeCount, Urgency};
 use wirelap_correlate::{
-    Correlator, DeliverySink, Evidence, Group, ProbeEvents, ProbeLoss, Snapshot, SnapshotNote,
-    TracerCost,
+    Correlator, DeliverySink, Evidence, Group, ProbeEvents, ProbeLoss, Snapshot, TracerCost,
 };
 use wirelap_events::{Body, Cpu, Event, Nanos, Pid, Total};
 use wirelap_recording::{KeptEvents, Recorder};
