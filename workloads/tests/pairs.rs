@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Case, Workload, expected_stamps, records};
+use common::{Case, Workload, eventually, expected_stamps, records};
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::Path;
@@ -212,6 +212,15 @@ mod zenohd {
     }
 }
 
+/// Bytes that wait unread in the UDP sockets of a port (`/proc/net/udp`: `local_address`, `tx_queue:rx_queue`).
+fn unread_datagrams(port: u16) -> u64 {
+    let table = std::fs::read_to_string("/proc/net/udp").unwrap();
+    let here = table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let here =
+        here.filter(|words| words.get(1).is_some_and(|at| at.ends_with(&format!(":{port:04X}"))));
+    here.filter_map(|words| u64::from_str_radix(words.get(4)?.split_once(':')?.1, 16).ok()).sum()
+}
+
 /// Zenoh does not send again what UDP loses, and loses a message now and then even on loopback: what
 /// arrived must still be told truly.
 #[test]
@@ -227,6 +236,8 @@ fn zenoh_udp_counts_what_arrives() {
         Workload::start(&Spec { truth: Some(sent.clone()), ..case.role(Role::Pub) });
     publisher.go();
     assert_eq!(publisher.done().sent, Some(500));
+    let port = case.base.endpoint.rsplit_once(':').unwrap().1.parse().unwrap();
+    eventually("the subscriber has read what came", || unread_datagrams(port) == 0);
     subscriber.close_stdin();
     let received = subscriber.done();
     let published = records(&sent, TruthKind::Publish);

@@ -281,6 +281,8 @@ fn port_of(listener: &TcpListener) -> u16 {
 
 #[test]
 fn waiting_for_a_child_to_begin_is_no_sleep_that_a_signal_ends() {
+    // No real-time thread of another test may preempt this one.
+    let _crowd = CROWD.lock();
     in_own_netns(|netns| {
         let mut capture = Capture::attach(&everything()).unwrap();
         let mut seen = Seen::new(netns);

@@ -11,15 +11,19 @@ use std::time::{Duration, Instant};
 /// A message each so often, from when the client is connected.
 const EVERY: Duration = Duration::from_micros(500);
 
-/// The only row of a report, whose rate is that of the client within so much.
-fn assert_row(report: &Value, sent_per_s: f64, within: f64) {
+/// How far a rate may be from that of the client. What a busy machine has held up comes all at once, in a window or in a pause. A rate
+/// of the traced time alone would be a half of it at most.
+const WITHIN: f64 = 0.35;
+
+/// The only row of a report, whose rate is that of the client.
+fn assert_row(report: &Value, sent_per_s: f64) {
     let row = &report["results"][0];
     assert_eq!(row["middleware"], "mqtt", "{report}");
     let rate = row["throughput"]["msg_per_s"].as_f64().unwrap();
-    assert!((rate / sent_per_s - 1.0).abs() < within, "{rate} and not {sent_per_s}: {row}");
+    assert!((rate / sent_per_s - 1.0).abs() < WITHIN, "{rate} and not {sent_per_s}: {row}");
     let trust = &row["trust"];
     let share = trust["window_share"].as_f64().unwrap();
-    assert!((0.005..0.8).contains(&share), "{trust}");
+    assert!((0.005..0.5).contains(&share), "{trust}");
     // What began or ended outside a window is counted apart.
     assert!(trust["coverage"].as_f64() > Some(0.99), "{row}");
     let lost = trust["events_lost"].as_object().unwrap().values().filter_map(Value::as_u64);
@@ -71,7 +75,7 @@ fn a_budget_is_kept_and_rates_are_those_of_the_programs() {
     broker.kill().unwrap();
     broker.wait().unwrap();
     let report = bench.report();
-    assert_row(&report, rate, 0.1);
+    assert_row(&report, rate);
     let budget = &report["results"][0]["trust"]["budget"];
     assert_eq!(budget["share"], 0.01);
     // The kernel's own measure: within some windows, it is near what was asked for.
@@ -81,7 +85,7 @@ fn a_budget_is_kept_and_rates_are_those_of_the_programs() {
     let file = bench.file("budget.pcapng");
     let analyze = analyzed.wirelap(&format!("analyze {}", file.to_str().unwrap())).json().end(LONG);
     assert_eq!(analyze.status, Some(0), "{}", analyze.stderr);
-    assert_row(&analyzed.report(), rate, 0.1);
+    assert_row(&analyzed.report(), rate);
     bench.assert_clean();
 }
 

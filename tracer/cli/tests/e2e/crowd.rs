@@ -40,7 +40,7 @@ impl Watched {
         let port = address.rsplit_once(':').unwrap().1;
         let bench = Bench::new();
         let filter = filter(port, ready["pid"].as_u64().unwrap());
-        let live = bench.wirelap(&format!("live --plain {filter}")).json().start();
+        let live = bench.wirelap(&format!("live --plain --sample off {filter}")).json().start();
         poll("the first lines of `live`", LONG, || live.has_printed().then_some(()));
         Watched { bench, live: Some(live), broker, address }
     }

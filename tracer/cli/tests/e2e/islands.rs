@@ -22,7 +22,21 @@ fn ip(words: &str) {
     assert!(status.success(), "ip {words}");
 }
 
+/// Bytes that wait unread in the TCP sockets of a process's network namespace (`/proc/PID/net/tcp`: `tx_queue:rx_queue`).
+fn unread(process: u32) -> u64 {
+    let table = fs::read_to_string(format!("/proc/{process}/net/tcp")).unwrap();
+    let queues = table.lines().skip(1).filter_map(|line| line.split_whitespace().nth(4));
+    let received =
+        queues.filter_map(|queues| u64::from_str_radix(queues.split_once(':')?.1, 16).ok());
+    received.sum()
+}
+
 impl Islands {
+    /// Waits until the broker has read everything that has come.
+    pub fn all_is_read(&self) {
+        poll("the broker to read all", LONG, || (unread(self.broker) == 0).then_some(()));
+    }
+
     pub fn new() -> Islands {
         let bench = Bench::new();
         let number = std::process::id();

@@ -33,14 +33,14 @@ fn a_slow_warm_up_ends_with_its_time() {
     let _alone = lock();
     let bench = Bench::new();
     let began = Instant::now();
-    let ended = bench.wirelap("run latency --on tcp --rate 10 --messages 5").json().end(LONG);
+    let ended = bench.wirelap("run latency --on tcp --rate 10 --messages 30").json().end(LONG);
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     // A thousand messages at this rate are 100 s.
     assert!(began.elapsed().as_secs() < 60, "{:?}", began.elapsed());
     let result = &bench.report()["results"][0];
     assert_eq!(
         (&result["messages"]["sent"], &result["messages"]["matched"]),
-        (&5.into(), &5.into())
+        (&30.into(), &30.into())
     );
     assert!(result["rate_reached"].as_f64() > Some(0.95), "{}", result["rate_reached"]);
     assert!(!ended.stdout.contains("not reached"), "{}", ended.stdout);

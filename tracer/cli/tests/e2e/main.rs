@@ -12,6 +12,7 @@ mod bytes;
 mod clients;
 mod containers;
 mod crowd;
+mod experts;
 mod failures;
 mod faults;
 mod flight;

@@ -1,7 +1,7 @@
 //! Recordings and captures: what was seen live is found again in the file, and Wireshark agrees.
 
-use crate::LONG;
 use crate::bench::{Bench, Running, lock};
+use crate::{LONG, experts};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,11 +16,9 @@ fn tshark(file: &Path, words: &[&str]) -> Vec<String> {
 
 /// Wireshark finds nothing to complain about: neither errors nor warnings, nothing malformed.
 fn assert_readable(file: &Path) {
-    let experts = tshark(file, &["-q", "-z", "expert"]);
-    for group in ["Errors (", "Warns (", "Malformed"] {
-        let found: Vec<_> = experts.iter().filter(|line| line.contains(group)).collect();
-        assert!(found.is_empty(), "{}: {experts:#?}", file.display());
-    }
+    let told = tshark(file, &["-q", "-z", "expert"]).join("\n");
+    let complaints = experts::complaints(&told);
+    assert!(complaints.is_empty(), "{}: {told}", file.display());
 }
 
 /// What must be the same live and from a file: everything but how far it can be trusted.
@@ -223,7 +221,9 @@ fn a_ring_of_files_keeps_the_newest_and_each_can_be_read() {
     let (sent, delivered) =
         (number(&all, "/results/0/messages/sent"), number(&all, "/results/0/messages/delivered"));
     // A PUBLISH that two files share is one for neither tshark; no more than one a direction and file.
-    assert!((sent + delivered).abs_diff(legs) <= 8, "{sent} + {delivered}, tshark {legs}");
+    // What the subscriber had not read yet when the recording ended, tshark counts all the same.
+    assert!(legs + 8 >= sent + delivered, "{sent} + {delivered}, tshark {legs}");
+    assert!(legs <= 2 * sent + 8 && sent - delivered < 400, "{sent} {delivered}, tshark {legs}");
 }
 
 #[test]

@@ -109,6 +109,7 @@ fn a_broker_seen_by_its_process_alone_shows_what_the_whole_view_shows() {
     poll("the arrival of all", LONG, || {
         readers.iter().all(|said| read_by(said) == MESSAGES).then_some(())
     });
+    islands.all_is_read();
     for tracer in tracers {
         kill(tracer.pid(), Signal::INT);
         let ended = tracer.end(LONG);
