@@ -105,11 +105,14 @@ impl SamplingWindows {
         }
     }
 
-    /// Begins with a window. A window waits for its messages for a second at most, because what it costs is bounded. The probes are made
-    /// ready before each window.
+    /// Begins with a pause, because all of the time until now was traced. A window waits for its messages for a second at most, because
+    /// what it costs is bounded. The probes are made ready before each window.
     pub fn bounded(open: Duration, every: Duration, now: Nanos) -> SamplingWindows {
         let (patience, lead) = (Some(Nanos::from_millis(1_000)), Nanos::from_millis(20));
-        SamplingWindows { patience, lead, ..SamplingWindows::new(open, every, now) }
+        let windows = SamplingWindows::new(open, every, now);
+        let until = now + windows.pause_after(windows.open);
+        let state = State::Paused { until, is_ready: false };
+        SamplingWindows { patience, lead, state, ..windows }
     }
 
     /// The windows and pauses from now on.
@@ -256,12 +259,13 @@ mod tests {
     #[test]
     fn a_bounded_window_waits_for_a_second_only_and_is_prepared() {
         let mut windows = SamplingWindows::bounded(SECOND, 2 * SECOND, Nanos(0));
-        assert_eq!(changes(&mut windows, &[(1_999, true), (2_000, true)]), [None, CLOSE]);
+        let first = [(979, true), (980, true), (1_000, true), (2_999, true), (3_000, true)];
+        assert_eq!(changes(&mut windows, &first), [None, PREPARE, OPEN, None, CLOSE]);
         windows.resize(SECOND / 2, SECOND);
-        let times = [(3_979, true), (3_980, true), (3_999, true), (4_000, true), (4_500, false)];
+        let times = [(4_979, true), (4_980, true), (4_999, true), (5_000, true), (5_500, false)];
         assert_eq!(changes(&mut windows, &times), [None, PREPARE, None, OPEN, CLOSE]);
         // Whoever comes late still waits between the two.
-        let times = [(5_100, true), (5_119, true), (5_120, true)];
+        let times = [(6_100, true), (6_119, true), (6_120, true)];
         assert_eq!(changes(&mut windows, &times), [PREPARE, None, OPEN]);
     }
 

@@ -56,6 +56,7 @@ impl<S: DeliverySink> SessionThread<S> {
                 Some(windows) => windows.resize(open, every),
                 None => {
                     self.windows = Some(SamplingWindows::bounded(open, every, machine::now()));
+                    self.change_window(WindowChange::Close)?;
                 }
             },
         }
