@@ -30,6 +30,9 @@ use wirelap_recording::{KeptEvents, Recorder};
 /// The longest wait for events before commands are handled.
 const WAIT: Duration = Duration::from_millis(10);
 
+/// The same while the probes are detached: each time that this thread wakes up, a program that wants its CPU is held up.
+const WAIT_DETACHED: Duration = Duration::from_millis(50);
+
 /// How often the correlator completes deliveries.
 const TICK: Duration = Duration::from_millis(2);
 
@@ -190,15 +193,21 @@ impl<S: DeliverySink> SessionThread<S> {
         Ok(false)
     }
 
+    /// Whether the probes are detached until the next window.
+    fn is_at_rest(&self) -> bool {
+        self.keeper.is_some() && self.windows.as_ref().is_some_and(SamplingWindows::is_at_rest)
+    }
+
     /// Takes events out of the ring buffer. Returns their number, and the time up to which all events were taken.
     fn poll(&mut self) -> Result<(usize, Nanos), CaptureError> {
+        let wait = if self.is_at_rest() { WAIT_DETACHED } else { WAIT };
         let (correlator, sink) = (&mut self.correlator, &mut self.sink);
         let (recorder, annotator) = (&mut self.recorder, &mut self.annotator);
         let kept = &mut self.kept;
         let before = machine::now();
         let mut last = Nanos(0);
         let windows = &mut self.windows;
-        let count = self.capture.poll(WAIT, &mut |event| {
+        let count = self.capture.poll(wait, &mut |event| {
             last = last.max(event.at);
             let cut = windows.as_mut().map(|w| w.cut(event, || correlator.make_room()));
             let closed;
@@ -229,7 +238,8 @@ impl<S: DeliverySink> SessionThread<S> {
         // A ring buffer that is empty now had all events from before the call. Otherwise the last event is the limit.
         let until = if is_empty { before - self.capture.lag() } else { last.min(before) };
         if let Some(urgency) = &self.urgency {
-            urgency.read(until);
+            // Nothing is missed by waking up late between windows.
+            urgency.read(if is_empty && self.is_at_rest() { Nanos(u64::MAX) } else { until });
         }
         Ok((count, until))
     }

@@ -154,6 +154,11 @@ impl SamplingWindows {
         self.ends_here |= self.patience.is_some() && behind > self.open.max(LATE);
     }
 
+    /// Whether nothing is reported, and the probes are not ready for it either.
+    pub fn is_at_rest(&self) -> bool {
+        matches!(self.state, State::Paused { is_ready: false, .. } | State::Never)
+    }
+
     /// Whether there is room for what an open window brings.
     fn has_room(&self) -> bool {
         !self.is_cut && self.behind <= self.open
@@ -260,7 +265,11 @@ mod tests {
     fn a_bounded_window_waits_for_a_second_only_and_is_prepared() {
         let mut windows = SamplingWindows::bounded(SECOND, 2 * SECOND, Nanos(0));
         let first = [(979, true), (980, true), (1_000, true), (2_999, true), (3_000, true)];
-        assert_eq!(changes(&mut windows, &first), [None, PREPARE, OPEN, None, CLOSE]);
+        assert!(windows.is_at_rest());
+        assert_eq!(changes(&mut windows, &first[..2]), [None, PREPARE]);
+        assert!(!windows.is_at_rest());
+        assert_eq!(changes(&mut windows, &first[2..]), [OPEN, None, CLOSE]);
+        assert!(windows.is_at_rest());
         windows.resize(SECOND / 2, SECOND);
         let times = [(4_979, true), (4_980, true), (4_999, true), (5_000, true), (5_500, false)];
         assert_eq!(changes(&mut windows, &times), [None, PREPARE, None, OPEN, CLOSE]);

@@ -9,9 +9,7 @@ use wirelap_events::{Body, Comm, Event, Pid, Wake};
 /// How often the ring buffer is polled while it is empty. The probes do not wake the reader, because a wakeup would cost the
 /// traced program more than the record.
 const TICK: Duration = Duration::from_millis(1);
-/// How often the ring buffer is polled after it has been empty for [`IDLE_AFTER`] polls.
-const IDLE_TICK: Duration = Duration::from_millis(10);
-/// After how many empty polls the ring buffer counts as idle.
+/// After how many empty polls the ring buffer counts as idle: then it is polled as seldom as the caller allows.
 const IDLE_AFTER: u32 = 20;
 
 /// About the most events of one [`Capture::poll`], so that a caller can do its other work even if events arrive as fast as they
@@ -42,8 +40,8 @@ impl Capture {
                 return Ok(0);
             }
             self.empty_ticks = self.empty_ticks.saturating_add(1);
-            let tick = if self.empty_ticks > IDLE_AFTER { IDLE_TICK } else { TICK };
-            self.wait(tick.min(deadline - now))?;
+            let left = deadline - now;
+            self.wait(if self.empty_ticks > IDLE_AFTER { left } else { left.min(TICK) })?;
         }
     }
 

@@ -1,6 +1,6 @@
 //! What was reported of the time that is looked at: since when, and what is missing of it.
 
-use crate::stats::{HISTORY_SECONDS, TracedPeriod};
+use crate::stats::{HISTORY_SECONDS, TracedPeriod, TracedSeconds};
 use std::collections::VecDeque;
 use wirelap_events::{LossCause, LostEvents, Nanos, Probe, Saturate, Total};
 
@@ -131,6 +131,12 @@ impl Coverage {
             .take_while(|&(_, until)| until > from)
             .map(|(since, until)| (until.min(to) - since.max(from)).0);
         (to - from) - Nanos(overlap.total())
+    }
+
+    /// How long observation was not paused in each of the last whole seconds.
+    pub fn traced_seconds(&self, now: Nanos) -> TracedSeconds {
+        let open = self.closed_since.map(|closed| (closed, now.max(closed)));
+        TracedSeconds::new(now, self.pauses.iter().copied().chain(open))
     }
 
     /// The time since the last pause ended, with the pause that followed.

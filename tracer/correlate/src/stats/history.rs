@@ -2,13 +2,12 @@
 
 use super::distribution::Distribution;
 use super::figures::{HISTORY_SECONDS, HistoryPoint, Rate};
+use super::seconds::{SECOND, TracedSeconds};
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Saturate};
 
 /// The last second is cut into so many slots.
 const SLOTS: usize = 10;
-
-const SECOND: u64 = 1_000_000_000;
 
 /// Length of a slot.
 const TENTH: u64 = SECOND / SLOTS as u64;
@@ -86,19 +85,14 @@ impl History {
         }
     }
 
-    /// Whole seconds up to `now`, oldest first, with the deliveries of a whole second where only a part of it was traced, as `traced`
-    /// says for two times. A second of which nothing was traced is like the one before.
-    pub fn points_traced(
-        &self,
-        now: Nanos,
-        traced: impl Fn(Nanos, Nanos) -> Nanos,
-    ) -> Vec<HistoryPoint> {
+    /// Whole seconds up to `now`, oldest first, with the deliveries of a whole second where only a part of it was traced. A second of which
+    /// nothing was traced is like the one before.
+    pub fn points_traced(&self, now: Nanos, traced: &TracedSeconds) -> Vec<HistoryPoint> {
         let mut points = self.points(now);
         let first = (now.0 / SECOND).saturating_sub(points.len() as u64);
         let mut before = HistoryPoint::default();
         for (second, point) in (first..).zip(&mut points) {
-            let from = Nanos(second.saturating_mul(SECOND));
-            match traced(from, from + Nanos(SECOND)) {
+            match traced.of(second) {
                 Nanos(SECOND..) => {}
                 Nanos(0) => *point = before,
                 part => point.delivered = scaled(point.delivered, part),
@@ -203,7 +197,11 @@ mod tests {
         let rate = history.rate_now(Nanos::from_millis(4_990), tenths).unwrap();
         assert!((rate.msg_per_s - 1_000.0).abs() < 20.0, "{rate:?}");
         assert_eq!(history.rate_now(Nanos::from_millis(2_999), tenths), None);
-        let points = history.points_traced(Nanos::from_millis(5_000), tenths);
+        let pauses = [(100, 1_000), (1_100, 3_000), (3_100, 4_000), (4_100, 5_000)].into_iter();
+        let pauses =
+            pauses.map(|(since, until)| (Nanos::from_millis(since), Nanos::from_millis(until)));
+        let now = Nanos::from_millis(5_000);
+        let points = history.points_traced(now, &TracedSeconds::new(now, pauses));
         let delivered: Vec<u64> = points.iter().map(|point| point.delivered).collect();
         assert_eq!(delivered, [1_000; 5]);
         assert_eq!(points[2].one_way_p50, points[1].one_way_p50);

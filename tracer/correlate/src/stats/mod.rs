@@ -8,6 +8,7 @@ mod period;
 mod requests;
 mod ring;
 mod row;
+mod seconds;
 
 pub use distribution::Distribution;
 pub use figures::{HISTORY_SECONDS, HistoryPoint, Rate, SegmentStat, Summary};
@@ -16,3 +17,4 @@ pub use period::TracedPeriod;
 pub use requests::RequestFigures;
 pub use ring::Ring;
 pub use row::{RowStats, ended_at, read_at};
+pub use seconds::TracedSeconds;

@@ -32,6 +32,7 @@ pub struct Losses {
 
 impl Losses {
     /// The losses since an earlier count.
+    #[must_use]
     pub fn since(self, before: Losses) -> Losses {
         Losses {
             events: self.events.saturating_sub(before.events),
@@ -40,6 +41,7 @@ impl Losses {
     }
 
     /// The sum.
+    #[must_use]
     pub fn plus(self, more: Losses) -> Losses {
         Losses {
             events: self.events.saturating_add(more.events),

@@ -13,7 +13,7 @@ pub fn lost_because(losses: Losses) -> String {
         }
         some => format!(
             "the ring buffer was full ({}) or the kernel skipped runs of probes that ran already on the same CPU ({})",
-            exact(losses.events - some),
+            exact(losses.events.saturating_sub(some)),
             exact(some)
         ),
     }

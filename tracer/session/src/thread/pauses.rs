@@ -52,13 +52,14 @@ impl<S: DeliverySink> SessionThread<S> {
                 self.windows = None;
                 self.change_window(WindowChange::Open)?;
             }
-            Some(Windows::Cut { open, every }) => match &mut self.windows {
-                Some(windows) => windows.resize(open, every),
-                None => {
+            Some(Windows::Cut { open, every }) => {
+                if let Some(windows) = &mut self.windows {
+                    windows.resize(open, every);
+                } else {
                     self.windows = Some(SamplingWindows::bounded(open, every, machine::now()));
                     self.change_window(WindowChange::Close)?;
                 }
-            },
+            }
         }
         Ok(())
     }

@@ -5,10 +5,18 @@ use super::Picture;
 use super::notes::{notes_of, notes_of_all};
 use crate::bytes::{Holes, Overhead, Unseen};
 use crate::rows::{Counts, Row};
-use crate::stats::{Partial, PartialView, SegmentStat};
+use crate::stats::{Partial, PartialView, SegmentStat, TracedSeconds};
 use crate::view::{Group, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, Trust};
 use crate::why::{Overdue, Why};
 use wirelap_events::{GroupId, Nanos, Probe, Segment, Total, TraceDetail};
+
+/// What all rows have in common.
+struct Moment {
+    now: Nanos,
+    /// What has not arrived, by row.
+    open: Vec<(GroupId, Overdue)>,
+    traced: TracedSeconds,
+}
 
 impl Picture<'_> {
     /// Everything known at `now`. The caller adds what only it can know: the tracer's own cost, and the
@@ -22,10 +30,10 @@ impl Picture<'_> {
             Some(open) => open.to_vec(),
             None => self.deliveries.overdue(now, self.seen),
         };
+        let moment = Moment { now, open, traced: self.seen.coverage.traced_seconds(now) };
         let groups = self.accounts.rows.iter().zip(overheads).zip(holes);
-        let groups = groups.map(|(((id, row), overhead), holes)| {
-            self.group(id, row, &overhead, holes, &open, now)
-        });
+        let groups = groups
+            .map(|(((id, row), overhead), holes)| self.group(id, row, &overhead, holes, &moment));
         let groups = groups.filter(|group| {
             group.overhead.packets > 0
                 || group.messages.sent.saturating_add(group.messages.delivered) > 0
@@ -89,9 +97,9 @@ impl Picture<'_> {
         row: &Row,
         overhead: &Overhead,
         holes: Holes,
-        open: &[(GroupId, Overdue)],
-        now: Nanos,
+        moment: &Moment,
     ) -> Group {
+        let Moment { now, ref open, ref traced } = *moment;
         let counts = row.counts;
         let partial = row.partial.as_deref();
         // Where nothing was followed from end to end, the rates are those of what was seen in part.
@@ -100,7 +108,6 @@ impl Picture<'_> {
         let coverage = &self.seen.coverage;
         let observed = now - coverage.since().unwrap_or(now);
         let rate_active = rates.rate();
-        let traced = |from, to| coverage.traced(from, to);
         let from_elsewhere = partial.map_or(0, |p| p.count(PartialView::Receiver));
         let broker = broker_of(row, self.seen.conversations.sockets());
         let known = (id, broker.as_deref());
@@ -123,7 +130,10 @@ impl Picture<'_> {
                 &coverage.period(now),
             ),
             rate_active,
-            rate_now: rates.history.rate_now(now, traced).unwrap_or(rate_active),
+            rate_now: rates
+                .history
+                .rate_now(now, |from, to| coverage.traced(from, to))
+                .unwrap_or(rate_active),
             payload_bytes: rates.payload.quantile(0.5),
             one_way: row.stats.one_way(),
             sched_gap: row.stats.sched_gap.summary(),
