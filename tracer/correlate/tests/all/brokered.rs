@@ -4,7 +4,7 @@ use crate::played::{Played, seen};
 use wirelap_correlate::{Config, Label};
 use wirelap_events::{Nanos, Pid, Release, Segment, Stage, Stamp};
 use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish, publish_with};
-use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::compose::{payload, stamp, zenoh};
 use wirelap_test_support::world::{Connection, STEP, World, process};
 
 pub const BROKER: &str = "127.0.0.1:1883";
@@ -342,6 +342,22 @@ fn a_topic_that_is_named_by_a_number_is_found_by_its_content() {
         let payload = format!("reading number {n}");
         world.message(&mut publisher.up, &aliased(3, payload.as_bytes()));
         world.message(&mut subscriber.down, &fifth("sensors/t1", payload.as_bytes()));
+    }
+    assert_eq!(Played::of(&world).counts(), [30, 30, 30, 0]);
+}
+
+/// A publisher says the whole key expression; the router has given the subscriber a number for it before anyone looked.
+#[test]
+fn a_key_expression_that_is_named_by_a_number_is_found_by_its_content() {
+    let mut world = World::new();
+    let (router, at) = (process(10, "router"), "127.0.0.1:7447");
+    let mut publisher = world.existing(process(20, "pub"), "127.0.0.1:41000", router, at);
+    let mut subscriber = world.existing(process(30, "sub"), "127.0.0.1:42000", router, at);
+    for n in 0..30_u8 {
+        let payload = format!("reading number {n:02}");
+        let named = [&[0x25, n, 0x7d, 0, 8][..], b"sensor/t", &[1, 17], payload.as_bytes()];
+        world.message(&mut publisher.up, &zenoh::batch(&named.concat()));
+        world.message(&mut subscriber.down, &zenoh::put(u32::from(n), payload.as_bytes()));
     }
     assert_eq!(Played::of(&world).counts(), [30, 30, 30, 0]);
 }

@@ -63,6 +63,10 @@ impl Protocol for Zenoh {
         }
     }
 
+    fn numbers_topics(&self) -> bool {
+        true
+    }
+
     fn remedies(&self) -> &'static Remedies {
         &remedies::REMEDIES
     }
