@@ -8,7 +8,7 @@ use cpu_time::CpuTime;
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 use wirelap_correlate::{BreakdownQuery, Config, Correlator, Dimension};
-use wirelap_events::{Body, Delivery, Nanos};
+use wirelap_events::{Delivery, Nanos};
 use wirelap_test_support::compose::mqtt;
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::event::OwnedEvent;
@@ -237,56 +237,9 @@ fn breakdowns(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
-/// Two minutes of messages to so many brokers, all of it traced, or a window of 50 ms in each half second.
-fn brokers(count: u32, is_sampled: bool) -> Vec<OwnedEvent> {
-    let mut world = World::new();
-    let client = process(20, "client");
-    let mut all: Vec<_> = (0..count)
-        .map(|n| {
-            let to = format!("127.1.{}.{}:1883", n / 250, n % 250 + 1);
-            world.connect_mqtt(
-                client,
-                &format!("127.0.0.1:{}", 10_000 + n),
-                process(1_000 + n, "broker"),
-                &to,
-            )
-        })
-        .collect();
-    let start = world.now;
-    for half in 1..240_u64 {
-        world.now = world.now.max(start + half * SECOND / 2);
-        if is_sampled {
-            world.tell(Body::Window(true), &[]);
-        }
-        for (n, connection) in (0..).zip(&mut all) {
-            world.message(&mut connection.up, &mqtt::publish("t", &payload(stamp(n), 64)));
-        }
-        if is_sampled {
-            world.now = world.now.max(start + half * SECOND / 2 + 50_000_000);
-            world.tell(Body::Window(false), &[]);
-        }
-    }
-    world.events
-}
-
-/// A snapshot of many rows.
-fn snapshots(criterion: &mut Criterion<CpuTime>) {
-    let mut group = criterion.benchmark_group("a snapshot of 200 rows");
-    for (name, is_sampled) in [("all of the time", false), ("a tenth of the time", true)] {
-        let told = brokers(200, is_sampled);
-        let mut correlator = warm(&told);
-        correlator.tick(told[told.len() - 1].event.at, &mut |_: &Delivery| {});
-        assert_eq!(correlator.snapshot(Nanos(0)).groups.len(), 200);
-        group.bench_function(name, |bencher| {
-            bencher.iter(|| black_box(correlator.snapshot(Nanos(0))));
-        });
-    }
-    group.finish();
-}
-
 criterion_group! {
     name = pipeline;
     config = Criterion::default().with_measurement(CpuTime).sample_size(10);
-    targets = benches, crowds, breakdowns, snapshots
+    targets = benches, crowds, breakdowns
 }
 criterion_main!(pipeline);
