@@ -1,6 +1,7 @@
 //! Identities by content alone.
 //!
-//! A topic may be named by a number that was given to it before wirelap came: an OPC UA client's handle, an alias of MQTT 5.
+//! A topic may be named by a number that was given to it before wirelap came: an OPC UA client's handle, an alias of MQTT 5,
+//! a key expression of Zenoh.
 //! Of an MQTT connection whose version is not known, a zero before the payload may be a part of it. Such a message is found
 //! by its content on the connections that tell.
 
