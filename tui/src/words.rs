@@ -221,7 +221,7 @@ fn lost(trust: &Trust) -> String {
             text::exact(trust.lost())
         );
     }
-    let remedy = if trust.skipped_runs >= trust.lost() {
+    let remedy = if trust.losses().are_all_skipped() {
         "No option of wirelap prevents that."
     } else {
         "A larger --ring-size loses fewer, and so do fewer sockets (--ports, --pid)."

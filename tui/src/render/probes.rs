@@ -166,7 +166,7 @@ fn trust(page: &mut Page, trust: &Trust) {
             "{} events were lost because {}{}.",
             text::exact(trust.lost()),
             words::lost_because(trust.losses()),
-            if trust.skipped_runs >= trust.lost() {
+            if trust.losses().are_all_skipped() {
                 ", for processes that are traced or not"
             } else {
                 ": use a larger ring buffer (--ring-size), trace less (--ports, --pid, --cgroup), or a part of the time (--sample, --budget)"

@@ -17,8 +17,8 @@ const IDLE_AFTER: u32 = 20;
 pub const MAX_BATCH: usize = 256;
 
 impl Capture {
-    /// Takes events out of the ring buffer and calls `sink` for each, in order. Waits up to `timeout` if there is none. Returns
-    /// the number of events; [`MAX_BATCH`] or more mean that the ring buffer may not be empty yet.
+    /// Takes events out of the ring buffer and calls `sink` for each, in order. Waits up to `timeout` if there is none: all of
+    /// it once the ring buffer has been empty for a while, because the probes do not wake the reader. Returns the number of events; [`MAX_BATCH`] or more mean that the ring buffer may not be empty yet.
     ///
     /// # Errors
     /// [`CaptureError::Record`] for a record that cannot be read, which means that the probes and this program are of different

@@ -31,6 +31,11 @@ pub struct Losses {
 }
 
 impl Losses {
+    /// Whether none of them met a full ring buffer, so that a larger one would not help.
+    pub fn are_all_skipped(self) -> bool {
+        self.skipped > 0 && self.skipped >= self.events
+    }
+
     /// The losses since an earlier count.
     #[must_use]
     pub fn since(self, before: Losses) -> Losses {

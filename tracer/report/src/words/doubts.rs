@@ -9,7 +9,7 @@ pub fn doubt(reason: &DoubtReason) -> String {
     match *reason {
         DoubtReason::EventsLost { lost, events, counts_are_traced } => {
             let counts = if counts_are_traced { "counts are too low, and " } else { "" };
-            let remedy = if lost.skipped >= lost.events {
+            let remedy = if lost.are_all_skipped() {
                 "a larger --ring-size does not help"
             } else {
                 "a larger --ring-size, a filter or --sample helps"

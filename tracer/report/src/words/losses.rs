@@ -8,7 +8,7 @@ use wirelap_events::{Comm, DropCause, Losses, Pid, Recovery};
 pub fn lost_because(losses: Losses) -> String {
     match losses.skipped {
         0 => "the ring buffer was full".into(),
-        all if all >= losses.events => {
+        _ if losses.are_all_skipped() => {
             "the kernel skipped runs of probes that ran already on the same CPU".into()
         }
         some => format!(
