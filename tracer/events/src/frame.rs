@@ -33,8 +33,8 @@ impl Frame<'_> {
         CLOSING.iter().any(|start| self.name.starts_with(start))
     }
 
-    /// Whether the frame requests messages from the other side: Kafka's Fetch (KIP-74), OPC UA's Publish (part 4, §5.14.5). Protocols
-    /// that push messages have no such frames.
+    /// Whether the frame requests messages from the other side, by its name: Kafka's Fetch (KIP-74), OPC UA's Publish (part 4,
+    /// §5.14.5). Of other frames the decoder says it.
     pub fn asks_for_messages(&self) -> bool {
         const ASKING: [&str; 2] = ["FetchRequest", "PublishRequest"];
         ASKING.contains(&self.name)
@@ -121,10 +121,16 @@ pub struct GlobalKey {
 pub struct Release {
     /// When the permission was sent; if that was not seen, when it was read.
     pub sent: Nanos,
-    /// How long the threads that led to sending it had waited for a CPU.
-    pub waited: Nanos,
+    /// When it left its sender's socket; if that was not seen, when it was sent.
+    pub left: Nanos,
+    /// When it had arrived at the receiver's socket; if that was not seen, when it was read.
+    pub arrived: Nanos,
     /// When the permission was read.
     pub read: Nanos,
+    /// How long the threads that led to sending it had waited for a CPU.
+    pub waited: Nanos,
+    /// Whether Nagle's algorithm kept it in its sender's socket until earlier bytes were acknowledged.
+    pub nagle: bool,
     /// Whether TCP had to retransmit it.
     pub resent: bool,
     /// Whether TCP had to retransmit what its sender waited for before it gave the permission.

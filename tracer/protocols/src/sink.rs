@@ -77,6 +77,8 @@ pub enum FrameNote<'a> {
     Fragments(&'a Fragments),
     /// The next frame requests messages.
     Asks(RequestLimits),
+    /// The message in the next frame is no answer to a request, on a connection on which others are.
+    Unasked,
     /// The next messages are delivered after a commit.
     AwaitsCommit,
     /// The next frame allows to forward the message that begins here.
@@ -190,6 +192,11 @@ impl dyn FrameSink + '_ {
     /// Reports that the next frame requests messages, and how long the answer may be delayed until there are some.
     pub fn asks(&mut self, ask: RequestLimits) {
         self.note(FrameNote::Asks(ask));
+    }
+
+    /// Reports that the message in the next frame is sent without a request, on a connection on which others are requested.
+    pub fn unasked(&mut self) {
+        self.note(FrameNote::Unasked);
     }
 
     /// Reports that the next messages belong to a transaction: their reader delivers them only after its commit.

@@ -45,6 +45,9 @@ pub struct Collector<'a> {
     is_unsure: bool,
     /// The group in which the message in the frame that comes next is read.
     group: ReaderGroup,
+    /// The frame that comes next requests messages; the message in it is no answer to such a request.
+    asks: bool,
+    unasked: bool,
 }
 
 impl<'a> Collector<'a> {
@@ -67,6 +70,8 @@ impl<'a> Collector<'a> {
             usable_at: None,
             is_unsure: false,
             group: ReaderGroup::Unknown,
+            asks: false,
+            unasked: false,
         }
     }
 
@@ -93,14 +98,16 @@ impl FrameSink for Collector<'_> {
         if let Some(message) = self.releases.take() {
             self.found.released.push(Released { side: self.side, message, end: frame.range.end });
         }
-        if frame.asks_for_messages() {
+        let unasked = std::mem::take(&mut self.unasked);
+        if std::mem::take(&mut self.asks) || frame.asks_for_messages() {
             self.control.asked = Some(frame.range.end);
         }
         if let Some(data) = &frame.data {
             let shared = frame.is_in_shared_memory();
             let topic = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
-            let mut found = Found { shared, topic, group, assembly, ..identify(self.side, data) };
+            let own = identify(self.side, data);
+            let mut found = Found { shared, topic, group, assembly, unasked, ..own };
             if self.protocol.numbers_topics() {
                 found.content = content(found.stamp, data, is_unsure);
             }
@@ -132,7 +139,8 @@ impl FrameSink for Collector<'_> {
                 self.group = group.map_or(ReaderGroup::Unknown, ReaderGroup::Named);
             }
             FrameNote::Fragments(fragments) => self.fragments = Some(*fragments),
-            FrameNote::Asks(ask) => self.control.ask = Some(ask),
+            FrameNote::Asks(ask) => (self.control.ask, self.asks) = (Some(ask), true),
+            FrameNote::Unasked => self.unasked = true,
             FrameNote::AwaitsCommit => self.control.committed = true,
             FrameNote::Releases(start) => self.releases = Some(start),
             FrameNote::MakesRoom => self.control.room = true,

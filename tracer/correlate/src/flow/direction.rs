@@ -210,11 +210,7 @@ impl Flow {
             let unread = releases.iter_mut().rev().take_while(|release| release.read.is_none());
             for release in unread.filter(|release| release.of.end <= end) {
                 let seen = self.marks.path(last_before(release.of.end), 0);
-                let (sent, harm) = (seen.send.unwrap_or(at), seen.circumstances);
-                let (resent, after_loss) = (harm.resent || harm.behind_loss, release.after_loss);
-                let waits = seen.sending.iter().map(|hop| hop.running - hop.woken);
-                let waited = waits.fold(Nanos(0), |sum, wait| sum + wait);
-                release.read = Some(Release { sent, waited, read: at, resent, after_loss });
+                release.read = Some(release.seen(&seen, at));
             }
         }
         let Some(requests) = &mut self.requests else { return };

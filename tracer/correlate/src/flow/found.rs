@@ -25,6 +25,8 @@ pub struct Found {
     pub retained: bool,
     /// Its payload is in shared memory.
     pub shared: bool,
+    /// It is no answer to a request for messages, on a connection on which others are.
+    pub unasked: bool,
     /// No packet of it was seen: its neighbours tell of it.
     pub framed: bool,
     /// Its topic, if topics are kept.

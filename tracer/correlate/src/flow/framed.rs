@@ -79,6 +79,7 @@ mod tests {
             duplicate: false,
             retained: false,
             shared: false,
+            unasked: false,
             framed: false,
             topic: None,
             group: ReaderGroup::Unknown,

@@ -47,6 +47,7 @@ pub fn identify(side: Side, data: &DecodedMessage<'_>) -> Found {
         duplicate: data.duplicate,
         retained: data.retained,
         shared: false,
+        unasked: false,
         framed: false,
         topic: None,
         group: ReaderGroup::Unknown,

@@ -1,6 +1,7 @@
 //! What the ends of a conversation ask of each other, and allow each other.
 
-use wirelap_events::{Nanos, Offset, Release, RequestLimits};
+use crate::marks::Path;
+use wirelap_events::{Nagle, Nanos, Offset, Release, RequestLimits};
 use wirelap_protocols::Side;
 
 /// A sender lets its receiver pass a message on.
@@ -47,4 +48,28 @@ pub struct PendingRelease {
     pub after_loss: bool,
     /// Once it was read.
     pub read: Option<Release>,
+}
+
+impl PendingRelease {
+    /// What is known of it when it was read at `read`, by the way of its last byte.
+    pub fn seen(&self, path: &Path<'_>, read: Nanos) -> Release {
+        let arrived = path.ready.or(path.rx).unwrap_or(read).min(read);
+        let sent = path.send.unwrap_or(arrived).min(arrived);
+        let seen = &path.circumstances;
+        // Of a copy that was lost, only its first way out is the sender's matter.
+        let first = if seen.resent { path.lost } else { path.queue.or(path.xmit) };
+        let left = first.unwrap_or(sent).clamp(sent, arrived);
+        let waits = path.sending.iter().map(|hop| hop.running - hop.woken);
+        let may_wait = seen.tx.is_some_and(|tx| tx.nagle == Nagle::On && tx.in_flight > 0);
+        Release {
+            sent,
+            left,
+            arrived,
+            read,
+            waited: waits.fold(Nanos(0), |sum, wait| sum + wait),
+            nagle: may_wait && seen.acked.is_some(),
+            resent: seen.resent || seen.behind_loss,
+            after_loss: self.after_loss,
+        }
+    }
 }

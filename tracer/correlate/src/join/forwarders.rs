@@ -4,7 +4,7 @@ use super::open::LegState;
 use crate::ids::Node;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::net::SocketAddr;
-use wirelap_events::{Nanos, NetNs, Pid};
+use wirelap_events::{Nanos, NetNs, Pid, Saturate};
 
 /// Processes that are known to forward.
 const FORWARDERS: usize = 65_536;
@@ -12,16 +12,36 @@ const FORWARDERS: usize = 65_536;
 /// Messages that a process has handed on to another server before it is a proxy: a bridge shows that it is a broker by then.
 const RELAYED: u32 = 2;
 
+/// So few messages may seem to be handed on to clients by a proxy: where connections are joined late, what it had from
+/// its server may be found too late, or not at all.
+const BY_MISTAKE: u32 = 3;
+
+/// For each of these, a proxy has handed on so many at least as proxies do.
+const FOR_EACH: u32 = 32;
+
+/// How many messages a process has handed on, and to whom.
+#[derive(Clone, Copy, Debug, Default)]
+struct Handed {
+    /// From clients to other clients of its own, as brokers do.
+    to_clients: u32,
+    /// From clients to another server, and back, as proxies do. A broker that also does so (a bridge) is a broker.
+    through: u32,
+}
+
+impl Handed {
+    fn is_relay(self) -> bool {
+        self.through >= RELAYED
+            && self.to_clients <= BY_MISTAKE
+            && self.through >= self.to_clients.saturating_mul(FOR_EACH)
+    }
+}
+
 /// What is known of the processes that pass messages on.
 #[derive(Debug, Default)]
 pub struct Forwarders {
     pids: FxHashSet<Pid>,
     addrs: FxHashSet<(SocketAddr, NetNs)>,
-    /// Processes that hand on what they get from clients to other clients of theirs: brokers.
-    brokers: FxHashSet<Pid>,
-    /// Processes that hand on what they get from clients to another server, and how many messages: proxies. A broker
-    /// that also does so (a bridge) is a broker.
-    relays: FxHashMap<Pid, u32>,
+    roles: FxHashMap<Pid, Handed>,
     /// When each receiver was last found to have got bytes in which messages may be that were not found.
     missed: FxHashMap<Receiver, Nanos>,
     /// The one that was learned last.
@@ -55,29 +75,36 @@ impl Forwarders {
 
     /// What the process is that a message goes on from.
     pub fn learn_role(&mut self, leg: &LegState, to_server: bool) {
-        let Some(pid) = leg.receiver().pid.filter(|_| !leg.stays_inside()) else { return };
+        if let Some(count) = self.handed(leg, to_server) {
+            count.grow(1);
+        }
+    }
+
+    /// A message went on from another leg than was learned.
+    pub fn unlearn_role(&mut self, leg: &LegState, to_server: bool) {
+        if let Some(count) = self.handed(leg, to_server) {
+            count.shrink(1);
+        }
+    }
+
+    /// What counts the messages that go on as this one does.
+    fn handed(&mut self, leg: &LegState, to_server: bool) -> Option<&mut u32> {
+        let pid = leg.receiver().pid.filter(|_| !leg.stays_inside())?;
+        if self.roles.len() >= FORWARDERS && !self.roles.contains_key(&pid) {
+            return None;
+        }
+        let handed = self.roles.entry(pid).or_default();
         match (leg.to_server, to_server) {
-            (true, false) => {
-                if self.brokers.len() < FORWARDERS {
-                    self.brokers.insert(pid);
-                }
-                self.relays.remove(&pid);
-            }
+            (true, false) => Some(&mut handed.to_clients),
             // From a client to a server, or from a server to a client.
-            (true, true) | (false, false) => {
-                let is_known = self.relays.contains_key(&pid);
-                if !self.brokers.contains(&pid) && (is_known || self.relays.len() < FORWARDERS) {
-                    let count = self.relays.entry(pid).or_default();
-                    *count = count.saturating_add(1);
-                }
-            }
-            (false, true) => {}
+            (true, true) | (false, false) => Some(&mut handed.through),
+            (false, true) => None,
         }
     }
 
     /// Whether a process only hands on to a server what its clients say, and back.
     pub fn is_relay(&self, pid: Pid) -> bool {
-        self.relays.get(&pid).is_some_and(|&count| count >= RELAYED)
+        self.roles.get(&pid).is_some_and(|handed| handed.is_relay())
     }
 
     /// Somebody has got bytes that no packet event brought, or that could not be decoded.

@@ -61,6 +61,8 @@ pub enum Joined {
     New,
     /// A leg from a server that no leg to it was seen of.
     Orphan,
+    /// The leg before one with which a message was thought to start.
+    Earlier,
     /// One more leg.
     Leg,
     /// One more copy on a leg that another reader has, too.
@@ -121,7 +123,10 @@ pub struct LegState {
     pub extent: ByteRange,
     /// The end of its own bytes.
     own_end: Offset,
+    /// When it was found.
     pub at: Nanos,
+    /// When its sender wrote its first byte, or else when it was found.
+    pub(super) written: Nanos,
     permissions: Option<Box<Permissions>>,
     pub transport: Transport,
     pub(super) ends: Arc<FlowEnds>,
@@ -227,6 +232,7 @@ impl LegState {
             extent: new.extent,
             own_end: new.own.end,
             at: new.at,
+            written: new.written,
             permissions: (permissions != Permissions::default()).then(|| Box::new(permissions)),
             transport: new.transport,
             ends: Arc::clone(&new.ends),
@@ -281,6 +287,15 @@ impl LegState {
             self.first_child = (leg.into(), serial);
         }
         self.children
+    }
+
+    /// A leg does not continue it, as was thought; `another` may.
+    pub(super) fn remove_child(&mut self, leg: usize, another: Option<(usize, u64)>) {
+        self.children.shrink(1);
+        if self.first_child.0 == Link::from(leg) {
+            let none = (Link::NONE, 0);
+            self.first_child = another.map_or(none, |(leg, serial)| (leg.into(), serial));
+        }
     }
 
     /// The first leg that continues it.

@@ -82,6 +82,10 @@ pub enum Clause {
     NotReleased,
     /// The publisher's threads waited so long for a CPU before that.
     ReleaseWaitedForCpu(Nanos),
+    /// The publisher's release was held back in its own socket, by Nagle's algorithm perhaps.
+    ReleaseInSocket { waited: Nanos, nagle: bool },
+    /// The publisher's release was so long on its way.
+    ReleaseUnderWay(Nanos),
     /// How a thread was off the CPU.
     OffCpu(OffCpuReason, SleepCall),
     /// It is the same at so many processes.

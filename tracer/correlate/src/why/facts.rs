@@ -180,7 +180,16 @@ fn is_window(finding: &Finding) -> bool {
 }
 
 fn released(finding: &Finding) -> Vec<Clause> {
-    let waited = finding.circumstances.release.map_or(Nanos(0), |release| release.waited);
+    let Some(release) = finding.circumstances.release else { return vec![Clause::NotReleased] };
+    let (held, under_way) = (release.left - release.sent, release.arrived - release.left);
+    // The longest part is one of three.
+    if finding.longest <= held {
+        return vec![Clause::ReleaseInSocket { waited: held, nagle: release.nagle }];
+    }
+    if finding.longest <= under_way {
+        return vec![Clause::ReleaseUnderWay(under_way)];
+    }
+    let waited = release.waited;
     let for_cpu = (waited >= NOTICED).then_some(Clause::ReleaseWaitedForCpu(waited));
     std::iter::once(Clause::NotReleased).chain(for_cpu).collect()
 }
@@ -193,7 +202,8 @@ fn asked(finding: &Finding) -> Clause {
     } else if asked_late(finding).is_some() {
         Clause::ConsumerAskedLate
     } else {
-        Clause::RequestWaits(finding.circumstances.request_limits)
+        let limits = finding.circumstances.request_limits;
+        Clause::RequestWaits(limits.filter(|limits| limits.longest < Nanos(u64::MAX)))
     }
 }
 

@@ -55,3 +55,43 @@ fn what_is_recognised_late_is_not_the_origin_of_what_follows() {
         assert!(played.group().messages.uncovered == delivered - matched, "{pause}");
     }
 }
+
+/// Of the four connections that a message takes through a proxy, some are recognised before others. What is recognised
+/// when all is over may count as not covered; nothing is sent twice.
+#[test]
+fn a_proxy_that_is_found_open_is_no_broker() {
+    let pauses = [0, 20_000_000, 1_000_000_000];
+    for (first, pause) in (0..16_u32).flat_map(|first| pauses.map(|pause| (first, pause))) {
+        let mut world = World::new();
+        let (broker, proxy) = (process(10, "mosquitto"), process(15, "haproxy"));
+        let mut legs = [
+            (process(20, "pub"), "127.0.0.1:40000", proxy, "127.0.0.1:1884"),
+            (proxy, "127.0.0.1:40001", broker, BROKER),
+            (proxy, "127.0.0.1:40003", broker, BROKER),
+            (process(30, "sub"), "127.0.0.1:40002", proxy, "127.0.0.1:1884"),
+        ]
+        .map(|(client, from, server, to)| world.existing(client, from, server, to));
+        for n in 0..40_u32 {
+            let bytes = publish("topic", format!("the {n}th message").as_bytes());
+            let [a, b, c, d] = &mut legs;
+            let ways = [&mut a.up, &mut b.up, &mut c.down, &mut d.down];
+            for (place, way) in ways.into_iter().enumerate() {
+                if n == 0 && first & 1 << place != 0 {
+                    let ping = if place < 2 { b"\xc0\x00" } else { b"\xd0\x00" };
+                    world.message(way, &ping.repeat(8));
+                }
+                world.message(way, &bytes);
+            }
+            world.now += pause;
+        }
+        let played = Played::of(&world);
+        let case = format!("{first:04b} first, {pause} ns between: {:?}", played.counts());
+        let [sent, delivered, matched, _] = played.counts();
+        assert_eq!((sent, played.snapshot.groups.len()), (40, 1), "{case}");
+        let group = played.group();
+        let roles: Vec<_> = group.processes.iter().map(|p| p.role.as_str()).collect();
+        assert_eq!(roles, ["broker", "proxy", "publisher", "subscriber"], "{case}");
+        assert!(matched >= 39 && delivered - matched == group.messages.uncovered, "{case}");
+        assert!(delivered <= 43, "{case}");
+    }
+}

@@ -4,6 +4,7 @@ use super::client_name::client_name;
 use super::jetstream;
 use super::line::{ControlLine, MessageLine, Operation};
 use super::message::{self, MessageBody, is_strict, is_strict_control};
+use super::pulls::Pulls;
 use super::subscriptions::Subscriptions;
 use crate::connection::frame_without_data;
 use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Reader, Side};
@@ -22,6 +23,8 @@ pub(super) struct NatsConnection {
     confirmed_acks: u32,
     /// What the client has subscribed to.
     subscriptions: Subscriptions,
+    /// What the client has asked for.
+    pulls: Pulls,
 }
 
 impl NatsConnection {
@@ -62,6 +65,30 @@ impl NatsConnection {
         }
     }
 
+    /// Takes in what a client asks for, and what of it comes.
+    fn pull(
+        &mut self,
+        message: &MessageLine<'_>,
+        parts: &MessageBody<'_>,
+        class: Option<FrameClass>,
+        out: &mut dyn FrameSink,
+    ) {
+        match (message.sid.is_some(), class) {
+            (false, Some(FrameClass::Ack | FrameClass::Other)) => {
+                if let Some(ask) = self.pulls.published(message, parts.payload) {
+                    out.asks(ask);
+                }
+            }
+            (true, Some(FrameClass::Other)) => self.pulls.ended(message.subject),
+            (true, None) => {
+                if self.pulls.delivered(message.reply) {
+                    out.unasked();
+                }
+            }
+            _ => {}
+        }
+    }
+
     fn message(&mut self, line: &ControlLine<'_>, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         let name = line.verb.name;
         let parts = MessageLine::read(line)
@@ -72,7 +99,9 @@ impl NatsConnection {
         if let Some(number) = jetstream::inbox_number(message.subject) {
             out.replies(number, pdu.range);
         }
-        if let Some(class) = self.control_class(line.verb.kind, &message, &parts) {
+        let class = self.control_class(line.verb.kind, &message, &parts);
+        self.pull(&message, &parts, class, out);
+        if let Some(class) = class {
             return out.frame(&frame_without_data(pdu.range, name, class));
         }
         if let Some(number) = message.reply.and_then(jetstream::inbox_number) {
@@ -115,7 +144,7 @@ fn tls_record(head: &[u8]) -> Option<PduLen> {
 
 impl Connection for NatsConnection {
     fn held_bytes(&self) -> usize {
-        self.subscriptions.held_bytes()
+        self.subscriptions.held_bytes().saturating_add(self.pulls.held_bytes())
     }
 
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
@@ -171,5 +200,6 @@ impl Connection for NatsConnection {
 
     fn gap(&mut self, _: Side) {
         self.confirmed_acks = 0;
+        self.pulls.forget();
     }
 }

@@ -96,20 +96,25 @@ fn has(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// Whether a message was delivered before, according to the subject for its ack:
+/// The words of the subject for an ack, from the stream on:
 ///
 /// ```text
 /// $JS.ACK.stream.consumer.deliveries.stream-seq.consumer-seq.time.pending
 /// $JS.ACK.domain.account.stream.consumer.deliveries.stream-seq.consumer-seq.time.pending[.token]
 /// ```
-pub(super) fn is_redelivered(reply: &[u8]) -> bool {
-    let Some(rest) = reply.strip_prefix(b"$JS.ACK.") else { return false };
-    let before = match rest.split(|&b| b == b'.').count() {
-        7 => 2,
-        9.. => 4,
-        _ => return false,
+pub(super) fn ack_words(subject: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
+    let words = subject.strip_prefix(b"$JS.ACK.")?.split(|&byte| byte == b'.');
+    let before = match words.clone().count() {
+        7 => 0,
+        9.. => 2,
+        _ => return None,
     };
-    rest.split(|&b| b == b'.').nth(before).is_some_and(|deliveries| deliveries != b"1")
+    Some(words.skip(before))
+}
+
+/// Whether a message was delivered before, according to the subject for its ack.
+pub(super) fn is_redelivered(reply: &[u8]) -> bool {
+    ack_words(reply).and_then(|words| words.skip(2).next()).is_some_and(|times| times != b"1")
 }
 
 #[cfg(test)]

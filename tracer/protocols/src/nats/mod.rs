@@ -8,6 +8,7 @@
 //! | `jetstream` | which subjects and messages are `JetStream`'s own rather than the application's |
 //! | `client_name` | the name in `CONNECT` |
 //! | `subscriptions` | the queue group of each subscription |
+//! | `pulls` | what a client asks consumers for |
 //! | `connection` | the decoder of one connection |
 //!
 //! After the upgrade to TLS, each TLS record is an opaque frame.
@@ -17,6 +18,7 @@ mod connection;
 mod jetstream;
 mod line;
 mod message;
+mod pulls;
 mod remedies;
 mod subscriptions;
 

@@ -94,6 +94,15 @@ pub fn request(clause: &Clause) -> Option<String> {
         Clause::ReleaseWaitedForCpu(waited) => {
             format!("of the longest, the publisher's threads waited {waited} for a CPU")
         }
+        Clause::ReleaseInSocket { waited, nagle: true } => format!(
+            "the publisher had sent the PUBREL that lets the broker deliver, and for {waited} Nagle's algorithm kept it in the publisher's socket, because bytes before it were not acknowledged: TCP_NODELAY is not set there"
+        ),
+        Clause::ReleaseInSocket { waited, nagle: false } => format!(
+            "the publisher had sent the PUBREL that lets the broker deliver, and it waited {waited} in the publisher's socket"
+        ),
+        Clause::ReleaseUnderWay(time) => format!(
+            "the PUBREL that lets the broker deliver was on its way from the publisher for {time}"
+        ),
         _ => return None,
     })
 }

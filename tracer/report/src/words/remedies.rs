@@ -139,7 +139,7 @@ const fn in_middleware(kind: VerdictKind) -> &'static str {
             "let the consumer ask before there is something to fetch (long polling), and more often"
         }
         VerdictKind::ReleaseWait => {
-            "QoS 2 takes a second round trip before the broker may deliver: use QoS 1 where a repetition does no harm, or find what keeps the publisher from its PUBREL"
+            "QoS 2 takes a second round trip before the broker may deliver: use QoS 1 where a repetition does no harm, or find what keeps the publisher's PUBREL: a busy publisher, or one without TCP_NODELAY"
         }
         VerdictKind::QueueOverflow => {
             "raise the receiving socket's buffer (SO_RCVBUF, net.core.rmem_max), or send slower"

@@ -291,6 +291,7 @@ impl Deliveries {
                 duplicate: false,
                 retained: false,
                 shared: false,
+                unasked: false,
                 framed: false,
                 topic: None,
                 group: ReaderGroup::Unknown,

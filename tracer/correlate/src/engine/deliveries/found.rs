@@ -159,7 +159,7 @@ impl Deliveries {
                 }
             }
             Joined::New | Joined::Again => row.counts.duplicates.grow(1),
-            Joined::Leg | Joined::Copy | Joined::Orphan => {}
+            Joined::Leg | Joined::Copy | Joined::Orphan | Joined::Earlier => {}
         }
     }
 
@@ -205,7 +205,7 @@ impl Deliveries {
         };
         let ledger = &mut conversation.ledger;
         match joined {
-            Joined::New | Joined::Leg | Joined::Orphan => {}
+            Joined::New | Joined::Leg | Joined::Orphan | Joined::Earlier => {}
             Joined::Copy => ledger.again(side, Part::Copies, new.wire_payload),
             Joined::Again => ledger.again(side, Part::Repeats, new.wire_payload),
         }

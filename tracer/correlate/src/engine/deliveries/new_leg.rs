@@ -41,7 +41,11 @@ pub fn new_leg(
         written: written.map_or(at, |written| written.min(at)),
         next_number: is_behind.then(next_number).flatten(),
         transport: flow.key.transport,
-        asked: conversation.flow(direction.back().side).request().map(|request| request.at),
+        asked: conversation
+            .flow(direction.back().side)
+            .request()
+            .filter(|_| !found.unasked)
+            .map(|request| request.at),
         room: conversation.flow(direction.back().side).room,
         ends,
         to_server: topology == Topology::Brokered

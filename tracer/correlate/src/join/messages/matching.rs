@@ -18,7 +18,7 @@ const SEARCHED_LEGS: usize = 16;
 enum Relation {
     Child(usize),
     Copy,
-    /// The message is an orphan that started where the new leg leads.
+    /// The message started where the new leg leads.
     Parent,
 }
 
@@ -70,12 +70,16 @@ impl Messages {
                 }
                 let is_copy = std::mem::replace(&mut self.legs[parent].has_child, true);
                 let joined = if is_copy { Joined::Copy } else { Joined::Leg };
-                (self.add_leg(message, new, Some(parent)), joined)
+                let key = self.add_leg(message, new, Some(parent));
+                if new.topology == Topology::Brokered && !new.to_server {
+                    self.take_over(message, key.0);
+                }
+                (key, joined)
             }
             Some((message, Relation::Copy)) => (self.add_leg(message, new, None), Joined::Copy),
             Some((_, Relation::Parent)) => {
                 match self.orphan_of(new, carried, left().unwrap_or(new.at)) {
-                    Some(orphan) => (self.adopt(orphan, new), Joined::New),
+                    Some(message) => self.adopt(message, new),
                     None => self.add_message(new, read),
                 }
             }
@@ -83,7 +87,7 @@ impl Messages {
         }
     }
 
-    /// The orphan that a new leg led to: the first one of its content that was found after the leg's last byte had `left`.
+    /// The message that a new leg led to: the first one of its content that was found after the leg's last byte had `left`.
     fn orphan_of(&self, new: &NewLeg, carried: Option<Listed>, left: Nanos) -> Option<usize> {
         let (_, all) = self.index.after(new.identity, carried, |_| false);
         all.take(SEARCHED).find(|&index| {
@@ -95,9 +99,15 @@ impl Messages {
         })
     }
 
-    /// Whether a message is an orphan that started where the new leg leads.
+    /// Whether a message started where the new leg leads: an orphan, or one that was written there later, on its way to a
+    /// server. A connection that is joined in its middle may be recognised later than the one on which what came on it goes on.
     fn leads_to(&self, new: &NewLeg, message: &Message) -> bool {
-        message.is_orphan && self.legs[message.first].sender().is(&new.ends.receiver)
+        let first = &self.legs[message.first];
+        let goes_on = || {
+            let to_servers = new.topology == Topology::Brokered && new.to_server && first.to_server;
+            to_servers && new.written < first.written && !new.repeats && !message.repeats
+        };
+        first.sender().is(&new.ends.receiver) && (message.is_orphan || goes_on())
     }
 
     /// Whether a message that begins here had come to its forwarder so long before it was found (the connection was joined in

@@ -99,13 +99,11 @@ impl LegParts<'_> {
         let kind =
             if release.after_loss { VerdictKind::Retransmission } else { VerdictKind::ReleaseWait };
         self.put_of(Segment::BrokerDwell, kind, rest.advance(release.sent));
-        if release.resent {
-            self.put_of(
-                Segment::BrokerDwell,
-                VerdictKind::Retransmission,
-                rest.advance(release.read),
-            );
-        }
+        // It is in the publisher's socket, and then on its way.
+        self.put_of(Segment::BrokerDwell, VerdictKind::ReleaseWait, rest.advance(release.left));
+        let kind =
+            if release.resent { VerdictKind::Retransmission } else { VerdictKind::ReleaseWait };
+        self.put_of(Segment::BrokerDwell, kind, rest.advance(release.arrived));
         rest.from - begin
     }
 

@@ -161,7 +161,10 @@ fn who_is_asked_without_a_limit_may_sleep_until_something_comes() {
 fn a_broker_waits_until_the_publisher_lets_the_message_go() {
     let release = |sent: u64, read: u64| {
         let (sent, read) = (Nanos(sent * 1000), Nanos(read * 1000));
-        Some(Release { sent, waited: Nanos(0), read, resent: false, after_loss: false })
+        let waited = Nanos(0);
+        let (left, arrived, nagle) = (sent, sent, false);
+        let (resent, after_loss) = (false, false);
+        Some(Release { sent, left, arrived, read, waited, nagle, resent, after_loss })
     };
     let slept = |release| {
         dwell(move |leg: &mut Leg| {
@@ -182,9 +185,17 @@ fn a_broker_waits_until_the_publisher_lets_the_message_go() {
     // It came only after the message was passed on.
     let needless = slept(release(2_000, 2_100));
     assert_eq!(of_time(&needless, VerdictKind::ReleaseWait), 0, "{needless:?}");
-    let lost = slept(release(300, 900).map(|release| Release { resent: true, ..release }));
+    let arrived = |release: Release| Release { arrived: Nanos(850_000), ..release };
+    let lost = slept(release(300, 900).map(|release| Release { resent: true, ..arrived(release) }));
     assert_eq!(of_time(&lost, VerdictKind::ReleaseWait), 200, "{lost:?}");
-    assert_eq!(of_time(&lost, VerdictKind::Retransmission), 600, "{lost:?}");
+    assert_eq!(of_time(&lost, VerdictKind::Retransmission), 550, "{lost:?}");
+    // It is in the publisher's socket for long, or under way.
+    let left = |release: Release| Release { left: Nanos(800_000), ..arrived(release) };
+    for release in [release(300, 900).map(left), release(300, 900).map(arrived)] {
+        let held = slept(release);
+        assert_eq!(of_time(&held, VerdictKind::ReleaseWait), 750, "{held:?}");
+        assert_eq!(of_time(&held, VerdictKind::BrokerStalled), 0, "{held:?}");
+    }
 }
 
 /// A broker that was asked at 50 µs, read at 1 ms, slept from 2 to 9 ms and sent at 11 ms: what it is blamed for, in
