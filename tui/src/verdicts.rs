@@ -118,6 +118,7 @@ pub const fn short(kind: VerdictKind) -> &'static str {
         VerdictKind::Corked => "corked",
         VerdictKind::SenderBatching => "batching",
         VerdictKind::FetchWait => "fetch wait",
+        VerdictKind::SubscriberAway => "subscriber away",
         VerdictKind::ReleaseWait => "release wait",
         VerdictKind::ReceiveWindow => "receive window",
         VerdictKind::CongestionWindow => "cwnd",

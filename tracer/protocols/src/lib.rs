@@ -12,6 +12,7 @@
 pub mod amqp;
 pub mod connection;
 pub mod foreign;
+mod in_flight;
 pub mod kafka;
 mod memories;
 pub mod memory;
@@ -44,4 +45,4 @@ pub use remedies::{BrokerRemedies, Remedies};
 pub use search::ProtocolSearch;
 pub use side::Side;
 pub use signature::{PduSignature, SignatureMatch};
-pub use sink::{Fragments, FrameNote, FrameSink, MAX_CLIENT_NAME, ReadIn};
+pub use sink::{Fragments, FrameNote, FrameSink, MAX_CLIENT_NAME, Permission, ReadIn};

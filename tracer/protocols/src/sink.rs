@@ -47,6 +47,15 @@ pub enum ReadIn<'a> {
     Group(&'a [u8]),
 }
 
+/// What lets a broker send a message to a receiver that it may not send everything to at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Permission {
+    /// A request for messages.
+    Request,
+    /// The acknowledgement of an earlier message.
+    Acknowledgement,
+}
+
 /// What a decoder knows beyond the frames. Each note has a method of [`FrameSink`] that reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameNote<'a> {
@@ -77,8 +86,9 @@ pub enum FrameNote<'a> {
     Fragments(&'a Fragments),
     /// The next frame requests messages.
     Asks(RequestLimits),
-    /// The message in the next frame is no answer to a request, on a connection on which others are.
-    Unasked,
+    /// The message in the next frame was not kept waiting for the last request or acknowledgement of its receiver: that is
+    /// about others of the connection.
+    Unrelated(Permission),
     /// The next messages are delivered after a commit.
     AwaitsCommit,
     /// The next frame allows to forward the message that begins here.
@@ -194,9 +204,10 @@ impl dyn FrameSink + '_ {
         self.note(FrameNote::Asks(ask));
     }
 
-    /// Reports that the message in the next frame is sent without a request, on a connection on which others are requested.
-    pub fn unasked(&mut self) {
-        self.note(FrameNote::Unasked);
+    /// Reports that the message in the next frame was not kept waiting for the last permission of this kind on the connection,
+    /// which is about others.
+    pub fn unrelated(&mut self, permission: Permission) {
+        self.note(FrameNote::Unrelated(permission));
     }
 
     /// Reports that the next messages belong to a transaction: their reader delivers them only after its commit.

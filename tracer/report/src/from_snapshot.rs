@@ -87,6 +87,7 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
             without_send: group.without_send,
             to_unseen_readers: group.to_unseen_readers,
             read_twice: group.read_twice,
+            nameless: group.nameless,
             ..trust.into()
         },
         notes: words::group_notes(group),

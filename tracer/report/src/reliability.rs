@@ -154,6 +154,7 @@ impl RunResult {
             without_send: trust.without_send,
             to_unseen_readers: if is_partial { 0 } else { trust.to_unseen_readers },
             read_twice: trust.read_twice,
+            nameless: trust.nameless,
             compared: (truth.compared, truth.contradicted()),
             unknown: truth.unknown,
             telescoping_violations: trust.telescoping_violations,

@@ -46,6 +46,10 @@ pub struct Trust {
     /// handled a message is not known, and both deliveries are counted.
     #[serde(default)]
     pub read_twice: u64,
+    /// Messages whose topic is a number that was agreed on before the observation began, with too little payload to be
+    /// recognised by: behind a router or broker they may be counted a second time.
+    #[serde(default)]
+    pub nameless: u64,
     /// Matched deliveries whose send call was not traced: their latency begins at a later stage.
     #[serde(default)]
     pub without_send: u64,

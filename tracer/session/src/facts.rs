@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use wirelap_correlate::{CgroupRead, ContainerNames, Correlator, Label};
-use wirelap_events::{NetNs, Pid};
+use wirelap_events::{Comm, NetNs, Pid};
 use wirelap_recording::Note;
 use wirelap_recording::hosts::namespace_on;
 
@@ -13,6 +13,8 @@ pub enum NotedFact {
     Label(Label),
     /// What a process runs in.
     Process(Pid, CgroupRead, ContainerNames),
+    /// What a process is called that told no name.
+    Name(Pid, Comm),
     /// The network namespace that wirelap was in.
     OwnNamespace(NetNs),
 }
@@ -23,6 +25,7 @@ impl NotedFact {
         let read: fn(&Value) -> Option<NotedFact> = match note.subject {
             "label" => |text| label(text).map(NotedFact::Label),
             "process" => process,
+            "name" => name,
             "namespace" => own_namespace,
             _ => return None,
         };
@@ -36,6 +39,7 @@ impl NotedFact {
             NotedFact::Process(pid, read, names) => {
                 correlator.locate(pid, &read, &names);
             }
+            NotedFact::Name(pid, comm) => correlator.call(pid, comm),
             NotedFact::OwnNamespace(own) => correlator.note_own_namespace(own),
         }
     }
@@ -51,6 +55,7 @@ impl NotedFact {
             NotedFact::Process(pid, read, names) => {
                 NotedFact::Process(pid.on_host(number), read, names)
             }
+            NotedFact::Name(pid, comm) => NotedFact::Name(pid.on_host(number), comm),
             NotedFact::OwnNamespace(own) => NotedFact::OwnNamespace(namespace_on(number, own)),
         }
     }
@@ -67,8 +72,16 @@ fn label(text: &Value) -> Option<Label> {
     })
 }
 
+fn pid(text: &Value) -> Option<Pid> {
+    u32::try_from(text["pid"].as_u64()?).ok().map(Pid)
+}
+
+fn name(text: &Value) -> Option<NotedFact> {
+    Some(NotedFact::Name(pid(text)?, Comm::from_name(text["name"].as_str()?)))
+}
+
 fn process(text: &Value) -> Option<NotedFact> {
-    let pid = Pid(u32::try_from(text["pid"].as_u64()?).ok()?);
+    let pid = pid(text)?;
     let read = match (text["cgroup"].as_str(), text["why"].as_str()) {
         (Some(cgroup), _) => CgroupRead::Text(cgroup.to_owned()),
         (None, Some("refused")) => CgroupRead::Refused,

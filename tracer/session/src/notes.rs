@@ -1,7 +1,7 @@
 //! The notes of a recording: what is written into it in addition to events, and read from it again.
 //!
 //! The subjects of notes: `environment`, `payload`, `decode` and `view` (of packets alone) at the beginning of each file; `label` where a row was
-//! named; `process`, what a process runs in, and `namespace`, the network namespace of wirelap; `end`, the time of the last snapshot, and the `report part`s at the end; `dump`, why a flight recorder wrote the file.
+//! named; `process`, what a process runs in, `name`, what one is called that told no name, and `namespace`, the network namespace of wirelap; `end`, the time of the last snapshot, and the `report part`s at the end; `dump`, why a flight recorder wrote the file.
 
 use crate::annotate;
 use crate::environment;
@@ -236,9 +236,9 @@ impl RecordedNotes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::place_notes::{PlaceNotes, note_own_namespace, note_process};
+    use crate::place_notes::{PlaceNotes, note_name, note_own_namespace, note_process};
     use wirelap_correlate::{CgroupRead, ContainerNames};
-    use wirelap_events::Pid;
+    use wirelap_events::{Comm, Pid};
     use wirelap_report::from_snapshot::run_report;
 
     #[test]
@@ -266,6 +266,7 @@ mod tests {
         let mut places = PlaceNotes { recorder: Some(&mut recorder), kept: None };
         note_process(&mut places, (Pid(8), &cgroup, &names), 1);
         note_process(&mut places, (Pid(9), &CgroupRead::Refused, &names), 9_999);
+        note_name(&mut places, Pid(8), Comm::from_name("server"), 1);
         note_own_namespace(&mut places, NetNs(5));
         note_end(&mut recorder, Nanos(99));
         let report = RunReport {
@@ -290,6 +291,7 @@ mod tests {
                 NotedFact::Label(label),
                 NotedFact::Process(Pid(8), cgroup, names.clone()),
                 NotedFact::Process(Pid(9), CgroupRead::Refused, names),
+                NotedFact::Name(Pid(8), Comm::from_name("server")),
                 NotedFact::OwnNamespace(NetNs(5)),
             ]
         );

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use wirelap_correlate::{CgroupRead, ContainerNames};
-use wirelap_events::{NetNs, Pid};
+use wirelap_events::{Comm, NetNs, Pid};
 use wirelap_recording::{KeptEvents, Note, Recorder};
 
 /// Who is told where processes run, beside the correlator: a recording, and what is kept in memory.
@@ -35,6 +35,12 @@ pub fn note_process(
         "network": network,
     });
     note_place(notes, "process", &text.to_string(), number <= REPEATED_PROCESSES);
+}
+
+/// Writes the note of what a process is called, the `number`th of such notes.
+pub fn note_name(notes: &mut PlaceNotes<'_>, pid: Pid, comm: Comm, number: usize) {
+    let text = json!({ "pid": pid.0, "name": comm.as_str() });
+    note_place(notes, "name", &text.to_string(), number <= REPEATED_PROCESSES);
 }
 
 /// Writes the note of the network namespace that wirelap is in.

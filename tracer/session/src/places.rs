@@ -1,4 +1,5 @@
-//! Where processes run: reads their cgroups and the names of network namespaces, for the correlator and for the recording.
+//! Where processes run, and what they are called where nothing else tells: reads their cgroups, their names and those of network
+//! namespaces, for the correlator and for the recording.
 
 use crate::container_names;
 use crate::place_notes::{self, PlaceNotes};
@@ -9,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 use wirelap_correlate::{CgroupRead, ContainerNames, Correlator};
-use wirelap_events::{NetNs, Pid};
+use wirelap_events::{Comm, NetNs, Pid};
 
 /// The most processes that are read in one tick; others wait for the next one.
 const PER_TICK: usize = 64;
@@ -39,6 +40,8 @@ pub struct PlaceReader {
     names: HashMap<String, ContainerNames>,
     /// Processes that each file of a recording repeats.
     repeated: usize,
+    /// Processes whose names were read.
+    named: usize,
 }
 
 impl PlaceReader {
@@ -56,6 +59,13 @@ impl PlaceReader {
             self.namespaces.refresh(Path::new(NAMED_NAMESPACES));
         }
         for (pid, netns) in newcomers {
+            if correlator.process_name(pid).is_none()
+                && let Some(name) = comm(pid)
+            {
+                self.named = self.named.saturating_add(1);
+                correlator.call(pid, name);
+                place_notes::note_name(notes, pid, name, self.named);
+            }
             let network = self.namespaces.names.get(&netns).cloned();
             self.locate(pid, network, correlator, notes);
         }
@@ -115,6 +125,12 @@ impl NamespaceNames {
         self.names = named_namespaces(folder);
         self.read = Some((begun, begun.elapsed()));
     }
+}
+
+/// What a process is called (`proc(5)`, `/proc/pid/comm`).
+fn comm(pid: Pid) -> Option<Comm> {
+    let name = fs::read_to_string(format!("/proc/{}/comm", pid.0)).ok()?;
+    Some(Comm::from_name(name.trim_end_matches('\n'))).filter(|name| !name.as_str().is_empty())
 }
 
 /// The text of a process's cgroups.

@@ -279,7 +279,7 @@ prop_compose! {
             rate_now: Rate { msg_per_s: msg_now, payload_bit_per_s: bit_now },
             payload_bytes: counts[0], one_way, sched_gap, segments, overhead, processes, history,
             coverage, notes, why, without_send: retained, to_unseen_readers: delivered,
-            read_twice: uncovered, partial: None,
+            read_twice: uncovered, nameless: sent, partial: None,
             holes: Holes {
                 sent: Unseen { packets: duplicates, bytes: sent },
                 received: Unseen { packets: matched, bytes: delivered },

@@ -317,6 +317,11 @@ impl Correlator {
         Some((&row.middleware, broker_of(row, self.conversations.sockets())))
     }
 
+    /// What a process is called, for one of which [`Correlator::process_name`] knows no name.
+    pub fn call(&mut self, pid: Pid, comm: Comm) {
+        self.conversations.sockets_mut().call(pid, comm);
+    }
+
     /// A process's name, if one of its sockets or threads told it.
     pub fn process_name(&self, pid: Pid) -> Option<Comm> {
         self.conversations.sockets().comm(pid)

@@ -252,6 +252,14 @@ impl Sockets {
         }
     }
 
+    /// The name of a process of which no socket and no thread has told it. Its main thread may sleep for ever.
+    pub fn call(&mut self, pid: Pid, comm: Comm) {
+        self.nameless.retain(|&nameless| nameless != pid);
+        if self.names.len() < LIMIT {
+            self.names.entry(pid).or_insert(comm);
+        }
+    }
+
     pub fn pid(&self, id: Option<SocketId>) -> Option<Pid> {
         Some(self.entries.get(&id?)?.pid).filter(|&pid| pid != Pid(0))
     }

@@ -9,13 +9,15 @@ use crate::breakdown::{Introduction, ReaderGroup};
 use crate::bytes::Ledger;
 use wirelap_events::{Frame, FrameClass, Offset, RequestLimits, Saturate};
 use wirelap_protocols::ros2::{DdsEndpoint, RosFact};
-use wirelap_protocols::{Fragments, FrameNote, FrameSink, Protocol, Side};
+use wirelap_protocols::{Fragments, FrameNote, FrameSink, Permission, Protocol, Side};
 
 /// Kinds of frames that bear on messages and are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ControlFrames {
     /// A keep-alive or discovery frame.
     pub upkeep: bool,
+    /// A frame that opens a session or subscribes.
+    pub set_up: bool,
     /// A request for messages, and its end.
     pub asked: Option<Offset>,
     /// What that said of how long it may be kept waiting.
@@ -45,9 +47,11 @@ pub struct Collector<'a> {
     is_unsure: bool,
     /// The group in which the message in the frame that comes next is read.
     group: ReaderGroup,
-    /// The frame that comes next requests messages; the message in it is no answer to such a request.
+    /// The frame that comes next requests messages.
     asks: bool,
+    /// The message in it is no answer to the last request, or did not wait for the last acknowledgement.
     unasked: bool,
+    unlimited: bool,
 }
 
 impl<'a> Collector<'a> {
@@ -72,6 +76,7 @@ impl<'a> Collector<'a> {
             group: ReaderGroup::Unknown,
             asks: false,
             unasked: false,
+            unlimited: false,
         }
     }
 
@@ -95,10 +100,12 @@ impl FrameSink for Collector<'_> {
             self.found.fragments.push(FoundFragments { side, at, fragments });
         }
         self.control.upkeep |= matches!(frame.class, FrameClass::KeepAlive | FrameClass::Discovery);
+        self.control.set_up |= matches!(frame.class, FrameClass::Session | FrameClass::Subscribe);
         if let Some(message) = self.releases.take() {
             self.found.released.push(Released { side: self.side, message, end: frame.range.end });
         }
         let unasked = std::mem::take(&mut self.unasked);
+        let unlimited = std::mem::take(&mut self.unlimited);
         if std::mem::take(&mut self.asks) || frame.asks_for_messages() {
             self.control.asked = Some(frame.range.end);
         }
@@ -107,9 +114,11 @@ impl FrameSink for Collector<'_> {
             let topic = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
             let own = identify(self.side, data);
-            let mut found = Found { shared, topic, group, assembly, unasked, ..own };
+            let mut found = Found { shared, topic, group, assembly, unasked, unlimited, ..own };
             if self.protocol.numbers_topics() {
                 found.content = content(found.stamp, data, is_unsure);
+                let is_known = data.key.is_some() || !data.topic.is_empty();
+                found.nameless = !is_known && found.content.is_none();
             }
             found.usable_at = self.usable_at.filter(|&end| end > data.extent.end);
             if frame.range.is_empty() {
@@ -140,7 +149,8 @@ impl FrameSink for Collector<'_> {
             }
             FrameNote::Fragments(fragments) => self.fragments = Some(*fragments),
             FrameNote::Asks(ask) => (self.control.ask, self.asks) = (Some(ask), true),
-            FrameNote::Unasked => self.unasked = true,
+            FrameNote::Unrelated(Permission::Request) => self.unasked = true,
+            FrameNote::Unrelated(Permission::Acknowledgement) => self.unlimited = true,
             FrameNote::AwaitsCommit => self.control.committed = true,
             FrameNote::Releases(start) => self.releases = Some(start),
             FrameNote::MakesRoom => self.control.room = true,

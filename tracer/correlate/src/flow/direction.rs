@@ -76,6 +76,8 @@ pub struct Flow {
     pub releases: Option<VecDeque<PendingRelease>>,
     /// Its open requests, and its replies that are not read yet; most flows have none.
     pub round_trips: Option<Box<RoundTrips>>,
+    /// The last time that it opened a session or subscribed to something.
+    pub set_up: Nanos,
     /// The last time that its receiver may send more messages again.
     pub room: Option<Credit>,
     /// TCP: bytes that no packet brought, from the end of a PDU on.
@@ -139,6 +141,7 @@ impl Flow {
             requests: None,
             releases: None,
             round_trips: None,
+            set_up: Nanos(0),
             room: None,
             hole: None,
             last: None,

@@ -25,8 +25,12 @@ pub struct Found {
     pub retained: bool,
     /// Its payload is in shared memory.
     pub shared: bool,
-    /// It is no answer to a request for messages, on a connection on which others are.
+    /// It is no answer to the last request for messages on its connection.
     pub unasked: bool,
+    /// It did not wait for the last acknowledgement on its connection.
+    pub unlimited: bool,
+    /// Its topic is a number that nothing tells the meaning of, and it has too little payload to be known by.
+    pub nameless: bool,
     /// No packet of it was seen: its neighbours tell of it.
     pub framed: bool,
     /// Its topic, if topics are kept.

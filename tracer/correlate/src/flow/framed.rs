@@ -80,6 +80,8 @@ mod tests {
             retained: false,
             shared: false,
             unasked: false,
+            unlimited: false,
+            nameless: false,
             framed: false,
             topic: None,
             group: ReaderGroup::Unknown,

@@ -48,6 +48,8 @@ pub fn identify(side: Side, data: &DecodedMessage<'_>) -> Found {
         retained: data.retained,
         shared: false,
         unasked: false,
+        unlimited: false,
+        nameless: false,
         framed: false,
         topic: None,
         group: ReaderGroup::Unknown,

@@ -191,6 +191,17 @@ impl Messages {
         self.forwarders.missed(receiver, at);
     }
 
+    /// Whether a message is one that some process passes on, as far as is known.
+    pub fn is_passed_on(&self, new: &NewLeg) -> bool {
+        match new.topology {
+            Topology::PeerToPeer => false,
+            Topology::Brokered => true,
+            Topology::Either => [&new.ends.sender, &new.ends.receiver]
+                .into_iter()
+                .any(|end| self.forwarders.forwards(end)),
+        }
+    }
+
     /// Whether a process only hands on to a server what its clients say, and back.
     pub fn is_relay(&self, pid: Pid) -> bool {
         self.forwarders.is_relay(pid)

@@ -11,6 +11,15 @@ use wirelap_events::{
 };
 use wirelap_protocols::Topology;
 
+/// How a connection began.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Connected {
+    /// When it was opened.
+    pub opened: Nanos,
+    /// When its receiver had last said who it is or what it wants.
+    pub ready: Nanos,
+}
+
 /// A leg that is not joined to a message yet: what is known of it when its message was found on a flow.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
@@ -30,6 +39,8 @@ pub struct NewLeg {
     pub asked: Option<Nanos>,
     /// When its receiver had let its sender send more the last time, where only so many may be unacknowledged.
     pub room: Option<Credit>,
+    /// How its connection began, if that was seen.
+    pub connected: Option<Connected>,
     pub ends: Arc<FlowEnds>,
     /// The receiver is the conversation's server.
     pub to_server: bool,
@@ -106,6 +117,8 @@ pub struct Permissions {
     pub room: Option<Credit>,
     /// Since when its sender was allowed to pass the message on, if it had to wait for that.
     pub release: Option<Release>,
+    /// Since when its receiver was there, if it connected only after its sender had the message.
+    pub ready: Option<Nanos>,
 }
 
 /// One leg of an open message. Tens of thousands are remembered, so it is small.
@@ -221,7 +234,8 @@ pub struct GivenUp {
 impl LegState {
     /// The leg of a message that was found. It is the last of its message, and nothing is known of it yet but `new`.
     pub(super) fn new(message: usize, serial: u64, new: &NewLeg) -> LegState {
-        let permissions = Permissions { asked: new.asked, room: new.room, release: None };
+        let permissions =
+            Permissions { asked: new.asked, room: new.room, release: None, ready: None };
         LegState {
             message,
             serial,
@@ -278,6 +292,11 @@ impl LegState {
     /// The sender had to wait until it was allowed to pass the message on.
     pub(super) fn release(&mut self, release: Release) {
         self.permissions.get_or_insert_default().release = Some(release);
+    }
+
+    /// Its receiver connected only after its sender had the message.
+    pub(super) fn awaited(&mut self, ready: Nanos) {
+        self.permissions.get_or_insert_default().ready = Some(ready);
     }
 
     /// Another leg continues it. Returns its place among those that do.

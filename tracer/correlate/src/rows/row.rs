@@ -58,6 +58,8 @@ pub struct Row {
     pub to_remote: u64,
     /// Messages that two readers were sent of which only one should have been.
     pub read_twice: u64,
+    /// Messages without a name and with too little payload to be found again behind who passes them on.
+    pub nameless: u64,
     /// Legs whose payload was in shared memory.
     pub shared: u64,
     /// Reads of its processes that took datagrams of which it is not known which they were.
@@ -108,6 +110,7 @@ impl Row {
             without_send: 0,
             to_remote: 0,
             read_twice: 0,
+            nameless: 0,
             shared: 0,
             unknown_reads: 0,
             unread: [0; 2],
@@ -158,6 +161,7 @@ impl Row {
         self.without_send.grow(other.without_send);
         self.to_remote.grow(other.to_remote);
         self.read_twice.grow(other.read_twice);
+        self.nameless.grow(other.nameless);
         self.shared.grow(other.shared);
         self.unknown_reads.grow(other.unknown_reads);
         self.unread.iter_mut().zip(other.unread).for_each(|(sum, unread)| sum.grow(unread));

@@ -91,6 +91,9 @@ pub struct Group {
     /// Messages that were sent to two readers, as what the first of them read was given to the other: which of them
     /// handled such a message is not known.
     pub read_twice: u64,
+    /// Messages whose topic is a number that was agreed on before the observation began, with too little payload to be
+    /// recognised by: behind a router or broker they may be counted a second time.
+    pub nameless: u64,
     /// Messages that this host shows in part: whoever sent or read them is elsewhere. `None` if there are none.
     pub partial: Option<Box<PartialFigures>>,
     /// What the user should know about this row.

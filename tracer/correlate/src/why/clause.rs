@@ -78,6 +78,8 @@ pub enum Clause {
     AcknowledgementUnderWay,
     /// The broker let a request wait, which may say for how long.
     RequestWaits(Option<RequestLimits>),
+    /// The subscriber connected only after the broker had the message.
+    NotConnected,
     /// The publisher had not released the message.
     NotReleased,
     /// The publisher's threads waited so long for a CPU before that.

@@ -49,6 +49,7 @@ pub fn of(
         }
         VerdictKind::SerialFanOut => clauses.extend(in_turn(finding)),
         VerdictKind::FetchWait => clauses.push(asked(finding)),
+        VerdictKind::SubscriberAway => clauses.push(Clause::NotConnected),
         VerdictKind::ReleaseWait => clauses.extend(released(finding)),
         VerdictKind::BrokerStalled => clauses.extend(off_cpu(finding)),
         VerdictKind::ClientStalled => {

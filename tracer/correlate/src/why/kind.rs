@@ -11,6 +11,8 @@ pub enum VerdictKind {
     SenderBatching,
     /// The broker has the message and nobody has asked for it, or it waits for more.
     FetchWait,
+    /// The subscriber was not connected when the broker had the message.
+    SubscriberAway,
     /// The publisher has not released the message yet, and the broker may not pass it on (MQTT `QoS` 2).
     ReleaseWait,
     /// The receiver's window is full.
@@ -67,11 +69,12 @@ pub enum VerdictKind {
 
 impl VerdictKind {
     /// Every kind.
-    pub const ALL: [VerdictKind; 30] = [
+    pub const ALL: [VerdictKind; 31] = [
         VerdictKind::NagleDelayedAck,
         VerdictKind::Corked,
         VerdictKind::SenderBatching,
         VerdictKind::FetchWait,
+        VerdictKind::SubscriberAway,
         VerdictKind::ReleaseWait,
         VerdictKind::ReceiveWindow,
         VerdictKind::CongestionWindow,
@@ -107,6 +110,7 @@ impl VerdictKind {
             VerdictKind::Corked => "corked",
             VerdictKind::SenderBatching => "sender_batching",
             VerdictKind::FetchWait => "fetch_wait",
+            VerdictKind::SubscriberAway => "subscriber_away",
             VerdictKind::ReleaseWait => "release_wait",
             VerdictKind::ReceiveWindow => "receive_window",
             VerdictKind::CongestionWindow => "congestion_window",

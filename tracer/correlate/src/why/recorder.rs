@@ -164,9 +164,10 @@ fn is_senders(kind: VerdictKind, segment: Segment, seen: &Circumstances) -> bool
             !(is_readers && is_of_thread(kind)) && kind != VerdictKind::ReceiveWindow
         }
         // A reader that did not ask for what its broker had.
-        Segment::BrokerDwell => {
-            !matches!(kind, VerdictKind::ClientStalled | VerdictKind::ReaderBusy)
-        }
+        Segment::BrokerDwell => !matches!(
+            kind,
+            VerdictKind::ClientStalled | VerdictKind::ReaderBusy | VerdictKind::SubscriberAway
+        ),
         _ => false,
     }
 }

@@ -86,6 +86,28 @@ fn a_broker_may_pass_on_qos_2_once_it_has_read_the_pubrel() {
     assert_eq!(releases[1], None);
 }
 
+/// A message that its broker has before a subscriber connects waits until that has said what it wants.
+#[test]
+fn a_subscriber_that_comes_later_was_away() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let message = |n| publish_with(0x32, "t", &payload(stamp(n), 64));
+    world.message(&mut publisher.up, &message(0));
+    world.message(&mut subscribers[0].down, &message(0));
+    let (broker, late) = (process(10, "mosquitto"), process(31, "late"));
+    let mut late = world.connect_mqtt(late, "127.0.0.1:40200", broker, BROKER);
+    let (asked, _) = world.message(&mut late.up, b"\x82\x06\x00\x01\x00\x01t\x01");
+    world.message(&mut late.down, &message(0));
+    world.message(&mut publisher.up, &message(1));
+    world.message(&mut late.down, &message(1));
+    let played = Played::of(&world);
+    let ready: Vec<_> =
+        played.deliveries.iter().map(|all| all.legs[1].circumstances.ready).collect();
+    assert_eq!((ready.len(), ready[0], ready[2]), (3, None, None));
+    assert!(ready[1].is_some_and(|at| at >= asked), "{ready:?}, {asked:?}");
+    assert!(!played.deliveries[1].legs[1].circumstances.start_up);
+}
+
 /// Of as many messages as ever were under way one is acknowledged: the broker may have waited for that.
 #[test]
 fn an_acknowledgement_makes_room_for_the_next_message() {
@@ -362,6 +384,29 @@ fn a_key_expression_that_is_named_by_a_number_is_found_by_its_content() {
         world.message(&mut subscriber.down, &zenoh::put(u32::from(n), payload.as_bytes()));
     }
     assert_eq!(Played::of(&world).counts(), [30, 30, 30, 0]);
+}
+
+/// Of what says too little to be found by, it is told that it may count twice.
+#[test]
+fn a_number_and_next_to_no_payload_are_told() {
+    for tells in [true, false] {
+        let mut world = World::new();
+        let (router, at) = (process(10, "router"), "127.0.0.1:7447");
+        let mut publisher = world.existing(process(20, "pub"), "127.0.0.1:41000", router, at);
+        let mut subscriber = world.existing(process(30, "sub"), "127.0.0.1:42000", router, at);
+        for n in 0..30_u8 {
+            let short = if n < 20 || tells { "reading" } else { "" };
+            let payload = format!("{short}{:02}", n % 100);
+            let len = u8::try_from(payload.len()).unwrap();
+            let named = [&[0x25, n, 0x7d, 0, 8][..], b"sensor/t", &[1, len], payload.as_bytes()];
+            world.message(&mut publisher.up, &zenoh::batch(&named.concat()));
+            world.message(&mut subscriber.down, &zenoh::put(u32::from(n), payload.as_bytes()));
+        }
+        let played = Played::of(&world);
+        // What begins at the router looks as if it was the router's own.
+        let [sent, nameless] = if tells { [30, 0] } else { [40, 10] };
+        assert_eq!((played.counts(), played.group().nameless), ([sent, 30, 30, 0], nameless));
+    }
 }
 
 #[test]

@@ -57,6 +57,9 @@ pub struct Circumstances {
     pub filled: Option<Nanos>,
     /// Whether the message is part of a transaction and its receiver takes only committed messages.
     pub awaits_commit: bool,
+    /// When the receiver had connected, and had last said who it is or what it subscribes to, if it opened its connection only
+    /// after the sender had read the message.
+    pub ready: Option<Nanos>,
     /// The permission to pass the message on, if the sender had to wait for it after it had read the message.
     pub release: Option<Release>,
     /// The last acknowledgement that may have been needed before the sender could send more to this receiver.

@@ -234,6 +234,7 @@ fn trust(all: &[&Repetition], coverage: f64) -> Trust {
         sum.unseen_received = sum.unseen_received.plus(one.unseen_received);
         sum.to_unseen_readers.grow(one.to_unseen_readers);
         sum.read_twice.grow(one.read_twice);
+        sum.nameless.grow(one.nameless);
         sum.without_send.grow(one.without_send);
         sum.evicted.grow(one.evicted);
         sum.window_share += one.window_share / count;

@@ -183,6 +183,7 @@ fn trust(outcome: &Outcome, messages: Messages) -> Trust {
     let mut trust = Trust::from(&outcome.snapshot.trust);
     trust.to_unseen_readers = groups(outcome).map(|group| group.to_unseen_readers).total();
     trust.read_twice = groups(outcome).map(|group| group.read_twice).total();
+    trust.nameless = groups(outcome).map(|group| group.nameless).total();
     trust.without_send = groups(outcome).map(|group| group.without_send).total();
     trust.telescoping_violations = outcome.tally.telescoping_violations;
     trust.tracer.slowdown = outcome.slowdown;

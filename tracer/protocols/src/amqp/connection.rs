@@ -3,7 +3,8 @@
 use super::client_properties::connection_name;
 use super::content::{Contents, Continued};
 use super::frame::{self, FrameHeader, FrameKind, OPENING};
-use super::method::{BASIC, Envelope, Method};
+use super::method::{Acknowledgement, BASIC, Delivery, Envelope, Method};
+use super::permits::Permits;
 use super::recognition;
 use crate::connection::frame_without_data;
 use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
@@ -16,6 +17,8 @@ pub(super) struct AmqpConnection {
     server: Option<Side>,
     /// The messages that each side is sending.
     contents: [Contents; 2],
+    /// What lets the server deliver.
+    permits: Permits,
 }
 
 impl AmqpConnection {
@@ -38,11 +41,32 @@ impl AmqpConnection {
         if method.is_start_ok() {
             out.client(side, connection_name(reader.peek_rest()).unwrap_or_default());
         }
+        let arguments = reader.peek_rest();
+        if let Some(acknowledgement) =
+            Acknowledgement::read(method, arguments).filter(|_| self.server == Some(side.other()))
+        {
+            self.permits.acknowledged(header.channel, acknowledgement, out);
+        } else if let Some(delivery) = Delivery::read(method, arguments) {
+            self.permits.delivered(header.channel, delivery);
+        } else if method.is_get() {
+            self.permits.asks(header.channel, out);
+        } else if method.turns_channel() {
+            self.permits.end(header.channel);
+        }
         if Envelope::is_before_content(method) {
             let envelope = Envelope::read(method, reader.rest());
             contents.begin(header.channel, range.start, envelope);
         }
         out.frame(&frame_without_data(range, method.name, method.class));
+    }
+
+    /// Tells what the message did not wait for that is complete on a channel.
+    fn tell_permits(&self, side: Side, channel: u16, out: &mut dyn FrameSink) {
+        if self.server == Some(side)
+            && let Some(was_asked) = self.contents[side as usize].ends(channel)
+        {
+            self.permits.tell(channel, was_asked, out);
+        }
     }
 
     /// The header of a message, which is complete with it if it has no body.
@@ -64,6 +88,8 @@ impl AmqpConnection {
             return out.frame(&frame_without_data(range, NAME, FrameClass::Opaque));
         }
         let class = class_of(contents.header(header.channel, size));
+        self.tell_permits(side, header.channel, out);
+        let contents = &mut self.contents[side as usize];
         let data = contents.finish(header.channel, range.end, &[]);
         out.frame(&Frame { range, name: NAME, class, payload_bytes: 0, data });
     }
@@ -80,6 +106,8 @@ impl AmqpConnection {
         let contents = &mut self.contents[side as usize];
         let len = u64::from(header.size);
         let class = class_of(contents.body(header.channel, payload, len));
+        self.tell_permits(side, header.channel, out);
+        let contents = &mut self.contents[side as usize];
         let data = contents.finish(header.channel, range.end, payload);
         let payload_bytes = if class == FrameClass::Data { len } else { 0 };
         out.frame(&Frame { range, name: "content-body", class, payload_bytes, data });
@@ -108,7 +136,8 @@ impl Connection for AmqpConnection {
     }
 
     fn held_bytes(&self) -> usize {
-        self.contents.iter().map(Contents::held_bytes).total()
+        let contents = self.contents.iter().map(Contents::held_bytes).total();
+        contents.saturating_add(self.permits.held_bytes())
     }
 
     fn server(&self) -> Option<Side> {
@@ -138,5 +167,6 @@ impl Connection for AmqpConnection {
 
     fn gap(&mut self, side: Side) {
         self.contents[side as usize].gap();
+        self.permits.forget();
     }
 }

@@ -21,6 +21,7 @@ struct Content {
     topic: Vec<u8>,
     redelivered: bool,
     returned: bool,
+    was_asked: bool,
     /// Bytes of the whole body; `None` before the header.
     size: Option<u64>,
     /// Bytes of the body so far.
@@ -77,6 +78,7 @@ impl Contents {
         let envelope = envelope.unwrap_or_default();
         envelope.write_topic(&mut content.topic);
         (content.redelivered, content.returned) = (envelope.redelivered, envelope.returned);
+        content.was_asked = envelope.was_asked;
         self.open.insert(channel, content);
     }
 
@@ -110,6 +112,12 @@ impl Contents {
         }
         content.seen = seen;
         content.continued()
+    }
+
+    /// Whether the message of a channel is complete, and then whether its receiver had asked for it.
+    pub fn ends(&self, channel: u16) -> Option<bool> {
+        let content = self.open.get(&channel)?;
+        (content.size == Some(content.seen) && !content.returned).then_some(content.was_asked)
     }
 
     /// The message of a channel, if it ends with `end`. The last frame of its body is `last`.

@@ -7,6 +7,8 @@ use wirelap_events::FrameClass;
 pub(super) const BASIC: u16 = 60;
 /// The class `connection`, whose methods are on channel 0.
 const CONNECTION: u16 = 10;
+/// The class `channel`.
+const CHANNEL: u16 = 20;
 
 /// Which end sends a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,12 +92,64 @@ impl Method {
         self.class_id == CONNECTION && self.id == 11
     }
 
+    /// Whether the client asks for a message with this method.
+    pub fn is_get(&self) -> bool {
+        self.class_id == BASIC && self.id == 70
+    }
+
+    /// Whether this method opens or closes its channel.
+    pub fn turns_channel(&self) -> bool {
+        self.class_id == CHANNEL && matches!(self.id, 10 | 40)
+    }
+
     /// The server, if only one end sends this method and `side` has sent it.
     pub fn server(&self, side: Side) -> Option<Side> {
         match self.sender {
             Sender::Client => Some(side.other()),
             Sender::Server => Some(side),
             Sender::Both => None,
+        }
+    }
+}
+
+/// A message on its way to a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Delivery {
+    /// The number by which the client acknowledges it.
+    pub tag: u64,
+}
+
+impl Delivery {
+    /// Reads the arguments of `basic.deliver` and `basic.get-ok`; `None` for other methods.
+    pub fn read(method: &Method, arguments: &[u8]) -> Option<Delivery> {
+        let mut reader = Reader::new(arguments);
+        match (method.class_id, method.id) {
+            (BASIC, 60) => drop(short_string(&mut reader)?),
+            (BASIC, 71) => {}
+            _ => return None,
+        }
+        Some(Delivery { tag: reader.u64_be()? })
+    }
+}
+
+/// What a client has taken, or refuses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Acknowledgement {
+    /// One message.
+    One(u64),
+    /// All up to this one.
+    UpTo(u64),
+}
+
+impl Acknowledgement {
+    /// Reads the arguments of `basic.ack`, `basic.nack` and `basic.reject`; `None` for other methods.
+    pub fn read(method: &Method, arguments: &[u8]) -> Option<Acknowledgement> {
+        let mut reader = Reader::new(arguments);
+        let tag = reader.u64_be()?;
+        match (method.class_id, method.id) {
+            (BASIC, 80 | 120) if reader.u8()? & 1 != 0 => Some(Acknowledgement::UpTo(tag)),
+            (BASIC, 80 | 90 | 120) => Some(Acknowledgement::One(tag)),
+            _ => None,
         }
     }
 }
@@ -111,6 +165,8 @@ pub(super) struct Envelope<'a> {
     pub redelivered: bool,
     /// Whether the broker gives the message back to its publisher, because it could not route it.
     pub returned: bool,
+    /// Whether the client has asked for the message (`basic.get`).
+    pub was_asked: bool,
 }
 
 impl<'a> Envelope<'a> {
@@ -142,7 +198,13 @@ impl<'a> Envelope<'a> {
         }
         let exchange = short_string(&mut reader)?;
         let routing_key = short_string(&mut reader)?;
-        Some(Envelope { exchange, routing_key, redelivered, returned: method.id == 50 })
+        Some(Envelope {
+            exchange,
+            routing_key,
+            redelivered,
+            returned: method.id == 50,
+            was_asked: method.id == 71,
+        })
     }
 
     /// Writes the message's topic over `topic`.
@@ -194,6 +256,21 @@ mod tests {
                 assert_eq!(Envelope::read(method, &arguments[..cut]), None);
             }
         }
+    }
+
+    #[test]
+    fn numbers_of_what_is_delivered_and_acknowledged() {
+        let of = |id| Method::of(BASIC, id).unwrap();
+        let arguments = b"\x03tag\0\0\0\0\0\0\0\x07\0\x02ex\x03key";
+        assert_eq!(Delivery::read(of(60), arguments), Some(Delivery { tag: 7 }));
+        assert_eq!(Delivery::read(of(71), &arguments[4..]), Some(Delivery { tag: 7 }));
+        assert_eq!(Delivery::read(of(40), arguments), None);
+        let [one, all] = [b"\0\0\0\0\0\0\0\x07\0", b"\0\0\0\0\0\0\0\x07\x01"];
+        assert_eq!(Acknowledgement::read(of(80), one), Some(Acknowledgement::One(7)));
+        assert_eq!(Acknowledgement::read(of(120), all), Some(Acknowledgement::UpTo(7)));
+        assert_eq!(Acknowledgement::read(of(90), all), Some(Acknowledgement::One(7)));
+        assert_eq!(Acknowledgement::read(of(60), all), None);
+        assert_eq!(Acknowledgement::read(of(80), &all[..8]), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | `method` | the methods: their names, purposes and who sends them; the arguments of those with content |
 //! | `client_properties` | the name of a client |
 //! | `content` | a message, whose method, header and body are frames of their own |
+//! | `permits` | what lets the broker deliver: acknowledgements and requests |
 //! | `recognition` | whether bytes are AMQP |
 //! | `connection` | the decoder of one connection |
 //!
@@ -17,6 +18,7 @@ mod connection;
 mod content;
 mod frame;
 mod method;
+mod permits;
 mod recognition;
 mod remedies;
 

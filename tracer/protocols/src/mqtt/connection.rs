@@ -5,11 +5,11 @@ use super::body::{Publish, check, client_id, protocol};
 use super::fields::{FieldError, Fields};
 use super::header::{FixedHeader, PacketType};
 use super::held::UnreleasedMessages;
-use super::in_flight::InFlightIds;
 use super::packet::{split, strict};
 use super::recognition;
 use super::subscriptions::Subscriptions;
 use super::version::KnownVersion;
+use crate::in_flight::InFlight;
 use crate::{Connection, FrameSink, Pdu, PduLen, Side};
 use wirelap_events::Total;
 use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass};
@@ -25,7 +25,7 @@ pub(super) struct MqttConnection {
     /// Messages that are not released yet, by the side that sends them.
     held: [UnreleasedMessages; 2],
     /// Messages that are not acknowledged yet, by the side that sends them.
-    in_flight: [InFlightIds; 2],
+    in_flight: [InFlight; 2],
     /// What the client has subscribed to.
     subscriptions: Subscriptions,
 }
@@ -56,7 +56,7 @@ impl MqttConnection {
         };
         if let Some(id) = publish.packet_id {
             out.requests(id.into(), range);
-            self.in_flight[side as usize].sent(id);
+            self.in_flight[side as usize].sent(id.into());
             if header.qos() == 2 {
                 self.held[side as usize].hold(id, range.start);
             }
@@ -106,7 +106,9 @@ impl MqttConnection {
         if kind != PacketType::Pubcomp {
             out.replies(id.into(), range);
         }
-        if kind != PacketType::Pubrec && self.in_flight[side.other() as usize].acknowledged(id) {
+        if kind != PacketType::Pubrec
+            && self.in_flight[side.other() as usize].acknowledged(id.into())
+        {
             out.makes_room();
         }
     }
@@ -227,7 +229,7 @@ impl Connection for MqttConnection {
     fn gap(&mut self, side: Side) {
         self.aliases[side as usize].forget();
         self.held[side as usize].forget();
-        self.in_flight.iter_mut().for_each(InFlightIds::forget);
+        self.in_flight.iter_mut().for_each(InFlight::forget);
         self.subscriptions.gap();
     }
 }

@@ -6,7 +6,7 @@
 //! | `body` | the fields of the 15 packet types |
 //! | `packet` | whether bytes are a packet |
 //! | `recognition` | whether bytes are MQTT |
-//! | `held`, `in_flight` | messages that are not released or not acknowledged |
+//! | `held` | messages that are not released |
 //! | `properties` | version 5's properties |
 //! | `version` | the version of a connection whose CONNECT was not captured |
 //! | `aliases` | version 5's topic aliases |
@@ -18,7 +18,6 @@ mod connection;
 mod fields;
 mod header;
 mod held;
-mod in_flight;
 mod packet;
 mod properties;
 mod recognition;

@@ -1,13 +1,14 @@
 //! The decoder of one NATS connection.
 
+use super::acks::Acks;
 use super::client_name::client_name;
-use super::jetstream;
+use super::jetstream::{self, consumer_of_ack};
 use super::line::{ControlLine, MessageLine, Operation};
 use super::message::{self, MessageBody, is_strict, is_strict_control};
 use super::pulls::Pulls;
 use super::subscriptions::Subscriptions;
 use crate::connection::frame_without_data;
-use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Reader, Side};
+use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Permission, Reader, Side};
 use wirelap_events::{DecodedMessage, Frame, FrameClass};
 
 /// The decoder of one connection.
@@ -23,8 +24,9 @@ pub(super) struct NatsConnection {
     confirmed_acks: u32,
     /// What the client has subscribed to.
     subscriptions: Subscriptions,
-    /// What the client has asked for.
+    /// What the client has asked for, and what it has not acknowledged.
     pulls: Pulls,
+    acks: Acks,
 }
 
 impl NatsConnection {
@@ -65,8 +67,8 @@ impl NatsConnection {
         }
     }
 
-    /// Takes in what a client asks for, and what of it comes.
-    fn pull(
+    /// Takes in what a client asks for and acknowledges, and what comes of it.
+    fn permit(
         &mut self,
         message: &MessageLine<'_>,
         parts: &MessageBody<'_>,
@@ -75,14 +77,25 @@ impl NatsConnection {
     ) {
         match (message.sid.is_some(), class) {
             (false, Some(FrameClass::Ack | FrameClass::Other)) => {
+                if self.acks.published(message.subject, parts.payload) {
+                    out.makes_room();
+                }
                 if let Some(ask) = self.pulls.published(message, parts.payload) {
                     out.asks(ask);
                 }
             }
             (true, Some(FrameClass::Other)) => self.pulls.ended(message.subject),
             (true, None) => {
-                if self.pulls.delivered(message.reply) {
-                    out.unasked();
+                let of = message.reply.and_then(|reply| Some((consumer_of_ack(reply)?, reply)));
+                if self.pulls.delivered(of.map(|(consumer, _)| consumer)) {
+                    out.unrelated(Permission::Request);
+                }
+                let is_of_another = match of {
+                    Some((consumer, reply)) => self.acks.delivered(consumer, reply),
+                    None => self.acks.has_made_room(),
+                };
+                if is_of_another {
+                    out.unrelated(Permission::Acknowledgement);
                 }
             }
             _ => {}
@@ -100,7 +113,7 @@ impl NatsConnection {
             out.replies(number, pdu.range);
         }
         let class = self.control_class(line.verb.kind, &message, &parts);
-        self.pull(&message, &parts, class, out);
+        self.permit(&message, &parts, class, out);
         if let Some(class) = class {
             return out.frame(&frame_without_data(pdu.range, name, class));
         }
@@ -144,7 +157,8 @@ fn tls_record(head: &[u8]) -> Option<PduLen> {
 
 impl Connection for NatsConnection {
     fn held_bytes(&self) -> usize {
-        self.subscriptions.held_bytes().saturating_add(self.pulls.held_bytes())
+        let permissions = self.pulls.held_bytes().saturating_add(self.acks.held_bytes());
+        self.subscriptions.held_bytes().saturating_add(permissions)
     }
 
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
@@ -201,5 +215,6 @@ impl Connection for NatsConnection {
     fn gap(&mut self, _: Side) {
         self.confirmed_acks = 0;
         self.pulls.forget();
+        self.acks.forget();
     }
 }

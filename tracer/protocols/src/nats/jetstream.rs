@@ -18,7 +18,7 @@
 
 use super::line::MessageLine;
 use rustc_hash::FxHasher;
-use std::hash::Hasher;
+use std::hash::{Hash, Hasher};
 use wirelap_events::FrameClass;
 
 /// The longest JSON answer of the server to a publisher or consumer.
@@ -102,7 +102,7 @@ fn has(bytes: &[u8], part: &[u8]) -> bool {
 /// $JS.ACK.stream.consumer.deliveries.stream-seq.consumer-seq.time.pending
 /// $JS.ACK.domain.account.stream.consumer.deliveries.stream-seq.consumer-seq.time.pending[.token]
 /// ```
-pub(super) fn ack_words(subject: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
+fn ack_words(subject: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
     let words = subject.strip_prefix(b"$JS.ACK.")?.split(|&byte| byte == b'.');
     let before = match words.clone().count() {
         7 => 0,
@@ -110,6 +110,19 @@ pub(super) fn ack_words(subject: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
         _ => return None,
     };
     Some(words.skip(before))
+}
+
+/// A number for the stream and the consumer of the subject for an ack.
+pub(super) fn consumer_of_ack(subject: &[u8]) -> Option<u64> {
+    let mut words = ack_words(subject)?;
+    Some(consumer_number(words.next()?, words.next()?))
+}
+
+/// A number for a consumer of a stream.
+pub(super) fn consumer_number(stream: &[u8], consumer: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    (stream, consumer).hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Whether a message was delivered before, according to the subject for its ack.

@@ -9,10 +9,12 @@
 //! | `client_name` | the name in `CONNECT` |
 //! | `subscriptions` | the queue group of each subscription |
 //! | `pulls` | what a client asks consumers for |
+//! | `acks` | what consumers have not acknowledged |
 //! | `connection` | the decoder of one connection |
 //!
 //! After the upgrade to TLS, each TLS record is an opaque frame.
 
+mod acks;
 mod client_name;
 mod connection;
 mod jetstream;

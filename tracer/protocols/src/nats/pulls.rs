@@ -12,10 +12,8 @@
 //!
 //! Consumers that push have the same subjects for their acks, and no requests.
 
-use super::jetstream::{ack_words, inbox_number};
+use super::jetstream::{consumer_number, consumer_of_ack, inbox_number};
 use super::line::MessageLine;
-use rustc_hash::FxHasher;
-use std::hash::{Hash, Hasher};
 use wirelap_events::{Nanos, RequestLimits};
 
 /// The most requests of a connection that are kept; the oldest go first.
@@ -39,8 +37,8 @@ struct Pull {
 #[derive(Debug, Default)]
 pub(super) struct Pulls {
     open: Vec<Pull>,
-    /// Consumers that were asked at least once, the last ones.
-    asked: Vec<u64>,
+    /// The consumer that was asked last.
+    last: Option<u64>,
 }
 
 impl Pulls {
@@ -59,32 +57,28 @@ impl Pulls {
         let wish = Wish::read(wish);
         let expected = self.open.iter().any(|pull| pull.consumer == consumer);
         let reply = message.reply.and_then(inbox_number);
-        push(&mut self.open, Pull { consumer, reply, left: wish.batch });
-        if !self.asked.contains(&consumer) {
-            push(&mut self.asked, consumer);
+        if self.open.len() >= MOST {
+            self.open.remove(0);
         }
+        self.open.push(Pull { consumer, reply, left: wish.batch });
+        self.last = Some(consumer);
         (!expected).then_some(RequestLimits { longest: wish.expires, least_bytes: 1 })
     }
 
-    /// Takes in the subject for the ack of a message that a client gets. Returns whether the client has requests open on this
-    /// connection, and this message is the answer to none.
-    pub fn delivered(&mut self, reply: Option<&[u8]>) -> bool {
-        if self.asked.is_empty() {
-            return false;
+    /// Takes in the consumer of which a client gets a message. Returns whether the last request on this connection was to
+    /// another one, or the message is of none.
+    pub fn delivered(&mut self, consumer: Option<u64>) -> bool {
+        if self.last.is_none() || consumer.is_none() {
+            return self.last.is_some();
         }
-        let Some(consumer) =
-            reply.and_then(consumer_of_ack).filter(|consumer| self.asked.contains(consumer))
-        else {
-            return true;
-        };
-        if let Some(place) = self.open.iter().position(|pull| pull.consumer == consumer) {
+        if let Some(place) = self.open.iter().position(|pull| Some(pull.consumer) == consumer) {
             let left = self.open[place].left.saturating_sub(1);
             self.open[place].left = left;
             if left == 0 {
                 self.open.remove(place);
             }
         }
-        false
+        self.last != consumer
     }
 
     /// A status was sent to this subject: the request that names it gets no more messages.
@@ -101,16 +95,8 @@ impl Pulls {
 
     /// Bytes of memory that they use.
     pub fn held_bytes(&self) -> usize {
-        let open = self.open.capacity().saturating_mul(size_of::<Pull>());
-        open.saturating_add(self.asked.capacity().saturating_mul(size_of::<u64>()))
+        self.open.capacity().saturating_mul(size_of::<Pull>())
     }
-}
-
-fn push<T>(all: &mut Vec<T>, one: T) {
-    if all.len() >= MOST {
-        all.remove(0);
-    }
-    all.push(one);
 }
 
 /// What a request says.
@@ -157,19 +143,7 @@ fn consumer_of_request(subject: &[u8]) -> Option<u64> {
     for word in [&b"CONSUMER"[..], b"MSG", b"NEXT"] {
         (words.next()? == word).then_some(())?;
     }
-    Some(number(words.next()?, words.next()?))
-}
-
-/// Stream and consumer of the subject for an ack.
-fn consumer_of_ack(subject: &[u8]) -> Option<u64> {
-    let mut words = ack_words(subject)?;
-    Some(number(words.next()?, words.next()?))
-}
-
-fn number(stream: &[u8], consumer: &[u8]) -> u64 {
-    let mut hasher = FxHasher::default();
-    (stream, consumer).hash(&mut hasher);
-    hasher.finish()
+    Some(consumer_number(words.next()?, words.next()?))
 }
 
 #[cfg(test)]
@@ -190,16 +164,16 @@ mod tests {
     #[test]
     fn a_request_counts_where_nothing_was_expected() {
         let mut pulls = Pulls::default();
-        assert!(!pulls.delivered(Some(ACK)), "nothing was ever asked for");
+        assert!(!pulls.delivered(consumer_of_ack(ACK)), "nothing was ever asked for");
         let wish = r#"{"expires":500, "batch": 2}"#;
         assert_eq!(asks(&mut pulls, NEXT, "_INBOX.a", wish), Some(Nanos(500)));
         assert_eq!(asks(&mut pulls, NEXT, "_INBOX.b", "1"), None, "two are still to come");
         for _ in 0..3 {
-            assert!(!pulls.delivered(Some(ACK)));
+            assert!(!pulls.delivered(consumer_of_ack(ACK)));
         }
         let with_domain = "$JS.hub.API.CONSUMER.MSG.NEXT.ST.puller";
         assert_eq!(asks(&mut pulls, with_domain, "_INBOX.c", ""), Some(Nanos(u64::MAX)));
-        assert!(!pulls.delivered(Some(b"$JS.ACK.hub.x.ST.puller.1.7.7.1700000000.0.z")));
+        assert!(!pulls.delivered(consumer_of_ack(b"$JS.ACK.hub.x.ST.puller.1.7.7.1700000000.0.z")));
         let ack = "$JS.ACK.ST.puller.1.7.7.1700000000.0";
         assert_eq!(asks(&mut pulls, ack, "_INBOX.c", "+NXT 5"), Some(Nanos(u64::MAX)));
         assert_eq!(asks(&mut pulls, ack, "_INBOX.c", "+ACK"), None);
@@ -209,9 +183,9 @@ mod tests {
     fn messages_of_others_are_not_asked_for() {
         let mut pulls = Pulls::default();
         asks(&mut pulls, NEXT, "_INBOX.a", "10");
-        assert!(pulls.delivered(Some(b"$JS.ACK.ST.pusher.1.7.7.1700000000.0")));
-        assert!(pulls.delivered(None) && pulls.delivered(Some(b"_INBOX.z")));
-        assert!(!pulls.delivered(Some(ACK)));
+        assert!(pulls.delivered(consumer_of_ack(b"$JS.ACK.ST.pusher.1.7.7.1700000000.0")));
+        assert!(pulls.delivered(None));
+        assert!(!pulls.delivered(consumer_of_ack(ACK)));
     }
 
     #[test]
@@ -234,7 +208,7 @@ mod tests {
             let subject = format!("$JS.API.CONSUMER.MSG.NEXT.ST.c{n}");
             asks(&mut pulls, &subject, "_INBOX.a", r#"{"batch":99999999999999999999}"#);
         }
-        assert!(pulls.open.len() <= MOST && pulls.asked.len() <= MOST);
+        assert!(pulls.open.len() <= MOST);
         assert!(pulls.held_bytes() < MOST * 100);
         for subject in ["$JS.API.CONSUMER.MSG.NEXT.ST", "$JS.API.STREAM.CREATE.S", "$JS.", "x"] {
             assert_eq!(asks(&mut pulls, subject, "_INBOX.a", "1"), None, "{subject}");

@@ -90,6 +90,7 @@ pub fn request(clause: &Clause) -> Option<String> {
         Clause::RequestWaits(None) => {
             "the consumer had asked before, and the broker let it wait for more".into()
         }
+        Clause::NotConnected => "the subscriber opened its connection only after the broker had the message, and the broker kept it until the subscriber had connected and subscribed".into(),
         Clause::NotReleased => "the broker had read the PUBLISH, and the publisher had not sent the PUBREL that lets it deliver".into(),
         Clause::ReleaseWaitedForCpu(waited) => {
             format!("of the longest, the publisher's threads waited {waited} for a CPU")

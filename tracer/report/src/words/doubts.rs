@@ -43,6 +43,11 @@ pub fn doubt(reason: &DoubtReason) -> String {
              handled them is not known, and both deliveries are counted",
             counted_as(messages, "message was", "messages were")
         ),
+        DoubtReason::Nameless { messages } => format!(
+            "{} named by a number that was agreed on before wirelap came, and had too little payload to be known by: \
+             behind a router or broker they may be counted a second time",
+            counted_as(messages, "message was", "messages were")
+        ),
         DoubtReason::SendNotSeen { deliveries } => format!(
             "the send call of {} was not seen: their time begins at the first stage that was, and is too short",
             counted(deliveries, "delivery")

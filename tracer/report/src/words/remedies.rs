@@ -138,6 +138,9 @@ const fn in_middleware(kind: VerdictKind) -> &'static str {
         VerdictKind::FetchWait => {
             "let the consumer ask before there is something to fetch (long polling), and more often"
         }
+        VerdictKind::SubscriberAway => {
+            "the broker keeps messages for a subscriber that is away: find why it was, or let messages expire that are of no use later"
+        }
         VerdictKind::ReleaseWait => {
             "QoS 2 takes a second round trip before the broker may deliver: use QoS 1 where a repetition does no harm, or find what keeps the publisher's PUBREL: a busy publisher, or one without TCP_NODELAY"
         }

@@ -23,6 +23,7 @@ pub const fn title(kind: VerdictKind) -> &'static str {
         VerdictKind::Corked => "held back by TCP_CORK",
         VerdictKind::SenderBatching => "batching in the sender",
         VerdictKind::FetchWait => "fetch or poll wait at the broker",
+        VerdictKind::SubscriberAway => "subscriber not connected",
         VerdictKind::ReleaseWait => "waiting for the publisher's PUBREL",
         VerdictKind::ReceiveWindow => "receive window full",
         VerdictKind::CongestionWindow => "congestion window full",

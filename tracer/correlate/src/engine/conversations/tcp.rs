@@ -152,6 +152,9 @@ impl Conversations {
             let request = Request { at, end, free_since, after_loss, ask, ..Request::default() };
             conversation.flow_mut(direction.side).asks(request);
         }
+        if control.set_up {
+            conversation.flow_mut(direction.side).set_up = at;
+        }
         if control.room {
             let arrived = conversation.flow(direction.back().side).last_arrived();
             let before = conversation.flow(direction.side).room.map(|room| room.at);

@@ -292,6 +292,8 @@ impl Deliveries {
                 retained: false,
                 shared: false,
                 unasked: false,
+                unlimited: false,
+                nameless: false,
                 framed: false,
                 topic: None,
                 group: ReaderGroup::Unknown,

@@ -146,6 +146,8 @@ impl Deliveries {
         let Some(row) = c.accounts.rows.get_mut(row) else {
             return;
         };
+        let starts = matches!(joined, Joined::New | Joined::Orphan);
+        row.nameless.grow(u64::from(found.nameless && starts && self.messages.is_passed_on(&new)));
         row.shared.grow(u64::from(found.shared));
         row.framed.grow(u64::from(found.framed));
         match joined {

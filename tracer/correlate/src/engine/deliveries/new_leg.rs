@@ -3,7 +3,7 @@
 use super::Context;
 use crate::flow::Found;
 use crate::ids::{Direction, FlowEnds};
-use crate::join::NewLeg;
+use crate::join::{Connected, NewLeg};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos};
 use wirelap_protocols::Topology;
@@ -46,7 +46,11 @@ pub fn new_leg(
             .request()
             .filter(|_| !found.unasked)
             .map(|request| request.at),
-        room: conversation.flow(direction.back().side).room,
+        room: conversation.flow(direction.back().side).room.filter(|_| !found.unlimited),
+        connected: conversation.opened.map(|opened| Connected {
+            opened,
+            ready: conversation.flow(direction.back().side).set_up.max(opened),
+        }),
         ends,
         to_server: topology == Topology::Brokered
             && c.conversations.flows().server(direction)? != direction.side,

@@ -196,7 +196,8 @@ impl Deliveries {
             first.circumstances.awaits_commit = request.is_some_and(|r| r.awaits_commit);
             first.circumstances.filled = request.and_then(|request| request.filled);
         }
-        first.circumstances.start_up = start_up;
+        first.circumstances.ready = permissions.ready;
+        first.circumstances.start_up = start_up && permissions.ready.is_none();
         first.circumstances.release = permissions.release;
         let missing = missing_before(
             c.conversations.flows(),

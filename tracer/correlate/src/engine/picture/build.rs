@@ -154,6 +154,7 @@ impl Picture<'_> {
             without_send: row.without_send,
             to_unseen_readers: row.to_remote,
             read_twice: row.read_twice,
+            nameless: row.nameless,
             partial: partial.map(|partial| Box::new(partial.figures())),
             notes: notes_of(row),
         }

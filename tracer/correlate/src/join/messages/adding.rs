@@ -120,8 +120,14 @@ impl Messages {
         let index = self.legs.insert(LegState::new(message, serial, new));
         if let Some(parent) = parent {
             let position = self.legs.get_mut(parent).map(|parent| parent.add_child(index, serial));
+            let came = self.legs.get(parent).map(|parent| parent.at);
             let leg = &mut self.legs[index];
             (leg.parent, leg.position) = (parent.into(), position.unwrap_or_default());
+            if let Some(connected) =
+                new.connected.filter(|one| came.is_some_and(|at| at < one.opened))
+            {
+                leg.awaited(connected.ready);
+            }
         }
         self.unfinished.set(message, true);
         let entry = &mut self.open[message];

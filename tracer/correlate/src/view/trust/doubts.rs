@@ -3,9 +3,9 @@
 use super::super::snapshot::{Group, Trust};
 use super::facts::TrustFacts;
 use super::limits::{
-    CLOCKS, CONTRADICTED, EVENTS_LOST, EVENTS_LOST_SAMPLED, GIVEN_UP, Limits, NOT_FOLLOWED,
-    NOT_FOLLOWED_SAMPLED, ONE_IS_TOO_MANY, READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN, TOO_MANY,
-    UNDECODED, UNDELIVERED, UNREAD, UNSEEN,
+    CLOCKS, CONTRADICTED, EVENTS_LOST, EVENTS_LOST_SAMPLED, GIVEN_UP, Limits, NAMELESS,
+    NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED, ONE_IS_TOO_MANY, READ_TWICE, READER_NOT_SEEN,
+    SEND_NOT_SEEN, TOO_MANY, UNDECODED, UNDELIVERED, UNREAD, UNSEEN,
 };
 use super::reliability::{Doubt, DoubtReason, Reliability};
 use wirelap_events::Nanos;
@@ -75,6 +75,8 @@ impl Found {
         self.add(DoubtReason::ReaderNotSeen { legs }, READER_NOT_SEEN, legs, all);
         let messages = facts.read_twice;
         self.add(DoubtReason::ReadTwice { messages }, READ_TWICE, messages, deliveries);
+        let messages = facts.nameless;
+        self.add(DoubtReason::Nameless { messages }, NAMELESS, messages, facts.messages);
         let without = facts.without_send;
         let reason = DoubtReason::SendNotSeen { deliveries: without };
         self.add(reason, SEND_NOT_SEEN, without, followed);

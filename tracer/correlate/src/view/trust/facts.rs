@@ -45,6 +45,8 @@ pub struct TrustFacts {
     pub to_unseen_readers: u64,
     /// Messages that two readers of a group were sent.
     pub read_twice: u64,
+    /// Messages that may be counted again behind a router or broker.
+    pub nameless: u64,
     /// Messages compared with the programs' own records, and those that contradict them.
     pub compared: (u64, u64),
     /// Deliveries that the trace saw and the programs did not get.
@@ -87,6 +89,7 @@ impl TrustFacts {
                 group.to_unseen_readers
             },
             read_twice: group.read_twice,
+            nameless: group.nameless,
             ..TrustFacts::default()
         }
     }

@@ -35,6 +35,8 @@ pub const READER_NOT_SEEN: Limits = Limits { reduced: 0.01, unusable: NEVER };
 
 pub const READ_TWICE: Limits = Limits { reduced: 0.0, unusable: 0.5 };
 
+pub const NAMELESS: Limits = Limits { reduced: 0.0, unusable: 0.5 };
+
 pub const SEND_NOT_SEEN: Limits = Limits { reduced: 0.01, unusable: NEVER };
 
 pub const CONTRADICTED: Limits = Limits { reduced: 0.0, unusable: 0.01 };

@@ -68,6 +68,11 @@ pub enum DoubtReason {
         /// Those messages.
         messages: u64,
     },
+    /// Messages have neither a name nor payload to be known by.
+    Nameless {
+        /// Those messages.
+        messages: u64,
+    },
     /// Latencies begin after the send call.
     SendNotSeen {
         /// Deliveries with such a latency.
@@ -158,6 +163,7 @@ impl DoubtReason {
             DoubtReason::Unread { .. } => "unread",
             DoubtReason::GivenUp { .. } => "given_up",
             DoubtReason::ReadTwice { .. } => "read_twice",
+            DoubtReason::Nameless { .. } => "nameless",
             DoubtReason::ReaderNotSeen { .. } => "reader_not_seen",
             DoubtReason::SendNotSeen { .. } => "send_not_seen",
             DoubtReason::TooMany { .. } => "too_many",

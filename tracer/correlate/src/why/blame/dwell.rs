@@ -23,6 +23,9 @@ impl LegParts<'_> {
         let fan_out = self.leg.circumstances.fan_out.map_or(sent, |fan_out| fan_out.first_sent);
         let mut rest = Span { from: read, to: sent, fan_out };
         let released = self.released(&mut rest);
+        if let Some(ready) = self.leg.circumstances.ready {
+            self.put_of(Segment::BrokerDwell, VerdictKind::SubscriberAway, rest.advance(ready));
+        }
         let asked = self.leg.circumstances.requested;
         let seen = &self.leg.circumstances;
         let (was_lost, taken) =

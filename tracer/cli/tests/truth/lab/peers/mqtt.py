@@ -1,4 +1,6 @@
-"""Eclipse Paho. `version=5` and `alias=N` publish by a topic alias that is set before `ready`; `filters=A,B` are subscribed to."""
+"""Eclipse Paho. `version=5` and `alias=N` publish by a topic alias that is set before `ready`; `filters=A,B` are subscribed to;
+`beside=TOPIC` publishes there with QoS 0 right after each message; `session=NAME` has a session that outlives the connection.
+"""
 
 import socket
 import threading
@@ -12,7 +14,10 @@ class Link:
     def __init__(self, chosen):
         self.chosen, self.subscribed = chosen, threading.Event()
         version = paho.MQTTv5 if chosen.settings.get("version") == "5" else paho.MQTTv311
-        self.client = paho.Client(paho.CallbackAPIVersion.VERSION2, protocol=version)
+        session = chosen.settings.get("session", "")
+        self.client = paho.Client(
+            paho.CallbackAPIVersion.VERSION2, session, protocol=version, clean_session=not session or None
+        )
         self.client.max_inflight_messages_set(0)
         host, port = chosen.address.rsplit(":", 1)
         connected = threading.Event()
@@ -35,6 +40,8 @@ class Link:
     def publish(self, payload):
         retain = "retain" in self.chosen.settings
         self.last = self.client.publish(self.topic, payload, self.chosen.qos, retain, self.properties)
+        if "beside" in self.chosen.settings:
+            self.client.publish(self.chosen.settings["beside"], payload)
 
     def flush(self):
         self.last.wait_for_publish(60)

@@ -1,6 +1,8 @@
 """nats-py, which needs an event loop: it has a thread of its own.
 
-`queue=NAME` subscribes as one of a group, `jetstream=1` goes through a stream, `scheme=ws` through a WebSocket.
+`queue=NAME` subscribes as one of a group, `scheme=ws` goes through a WebSocket, `jetstream=1` goes through a stream. Of that,
+`pull=MS` asks for what is in it at such intervals, `durable=NAME` has a consumer that outlives the connection, and `pending=N`
+one that is sent so many messages before it acknowledges one.
 """
 
 import asyncio
@@ -9,6 +11,7 @@ import threading
 
 # This module has the library's name.
 library = importlib.import_module("nats.aio.client")
+ConsumerConfig = importlib.import_module("nats.js.api").ConsumerConfig
 
 
 class Link:
@@ -38,9 +41,33 @@ class Link:
             if self.chosen.role == "answer":
                 await message.respond(message.data)
 
-        queue = self.chosen.settings.get("queue", "")
-        self.wait((self.stream or self.client).subscribe(self.chosen.topic, queue, cb=taken))
+        if "pull" in self.chosen.settings:
+            self.pull(taken, float(self.chosen.settings["pull"]) / 1e3)
+            return
+        settings = self.chosen.settings
+        queue, more = settings.get("queue", ""), {}
+        if "durable" in settings:
+            more["durable"] = settings["durable"]
+        if "pending" in settings:
+            more["config"] = ConsumerConfig(max_ack_pending=int(settings["pending"]))
+        self.wait((self.stream or self.client).subscribe(self.chosen.topic, queue, cb=taken, **more))
         self.flush()
+
+    def pull(self, taken, pause):
+        consumer = self.wait(self.stream.pull_subscribe(self.chosen.topic, "puller"))
+
+        async def work():
+            while True:
+                await asyncio.sleep(pause)
+                try:
+                    messages = await consumer.fetch(100, timeout=0.01)
+                except asyncio.TimeoutError:
+                    continue
+                for message in messages:
+                    await taken(message)
+                    await message.ack()
+
+        self.puller = asyncio.run_coroutine_threadsafe(work(), self.loop)
 
     def close(self):
         self.wait(self.client.close())

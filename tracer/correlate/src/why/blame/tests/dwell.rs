@@ -198,6 +198,19 @@ fn a_broker_waits_until_the_publisher_lets_the_message_go() {
     }
 }
 
+#[test]
+fn a_broker_keeps_messages_for_a_subscriber_that_is_away() {
+    let away = dwell(|leg: &mut Leg| {
+        leg.before.push(hop(200, 900, 900, 0));
+        leg.circumstances.ready = Some(Nanos(800_000));
+    });
+    let of_time = |kind| -> u64 {
+        away.iter().filter(|part| part.0 == of(kind)).map(|part| part.1).sum()
+    };
+    assert_eq!(of_time(VerdictKind::SubscriberAway), 700, "{away:?}");
+    assert_eq!(of_time(VerdictKind::BrokerStalled), 0, "{away:?}");
+}
+
 /// A broker that was asked at 50 µs, read at 1 ms, slept from 2 to 9 ms and sent at 11 ms: what it is blamed for, in
 /// units of 10 µs.
 fn asked_for(least_bytes: u64, longest: Nanos, filled: Option<u64>) -> Vec<(Cause, u64)> {
