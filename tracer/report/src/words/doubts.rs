@@ -57,6 +57,11 @@ pub fn doubt(reason: &DoubtReason) -> String {
             counted_as(followed, "delivery was", "deliveries were"),
             exact(counted)
         ),
+        DoubtReason::UnseenPackets { packets, sent_bytes: 0, received_bytes: 0 } => format!(
+            "at least {} without payload passed that no probe saw, by the sequence numbers of the sockets: no message is in \
+             them, and they are missing in the bytes of headers",
+            counted(packets, "packet")
+        ),
         DoubtReason::UnseenPackets { packets, sent_bytes, received_bytes } => format!(
             "at least {} passed that no probe saw, by the sequence numbers of the sockets ({} B not seen when sent, \
              {} B when received): messages in them are in no count",

@@ -31,7 +31,12 @@ pub fn new_leg(
     let own = found.extent;
     let flow = conversation.flow(direction.side);
     let written = flow.marks.written_at(own);
-    let is_behind = found.subject != 0 && flow.marks.has_more(own);
+    let back = conversation.flow(direction.back().side);
+    let asked = back.request().filter(|_| !found.unasked).map(|request| request.at);
+    let room = back.room.filter(|_| !found.unlimited);
+    // The broker may have kept it for any time.
+    let may_wait = asked.is_some() || room.is_some();
+    let is_behind = found.subject != 0 && (may_wait || flow.marks.has_more(own));
     let next_number = || c.accounts.lag.next((direction.id(), found.subject));
     Some(NewLeg {
         direction,
@@ -41,16 +46,11 @@ pub fn new_leg(
         written: written.map_or(at, |written| written.min(at)),
         next_number: is_behind.then(next_number).flatten(),
         transport: flow.key.transport,
-        asked: conversation
-            .flow(direction.back().side)
-            .request()
-            .filter(|_| !found.unasked)
-            .map(|request| request.at),
-        room: conversation.flow(direction.back().side).room.filter(|_| !found.unlimited),
-        connected: conversation.opened.map(|opened| Connected {
-            opened,
-            ready: conversation.flow(direction.back().side).set_up.max(opened),
-        }),
+        asked,
+        room,
+        connected: conversation
+            .opened
+            .map(|opened| Connected { opened, ready: back.set_up.max(opened) }),
         ends,
         to_server: topology == Topology::Brokered
             && c.conversations.flows().server(direction)? != direction.side,

@@ -5,7 +5,7 @@ use super::facts::TrustFacts;
 use super::limits::{
     CLOCKS, CONTRADICTED, EVENTS_LOST, EVENTS_LOST_SAMPLED, GIVEN_UP, Limits, NAMELESS,
     NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED, ONE_IS_TOO_MANY, READ_TWICE, READER_NOT_SEEN,
-    SEND_NOT_SEEN, TOO_MANY, UNDECODED, UNDELIVERED, UNREAD, UNSEEN,
+    SEND_NOT_SEEN, TOO_MANY, UNDECODED, UNDELIVERED, UNREAD, UNSEEN, UNSEEN_BARE,
 };
 use super::reliability::{Doubt, DoubtReason, Reliability};
 use wirelap_events::Nanos;
@@ -99,7 +99,9 @@ impl Found {
                 let (sent_bytes, received_bytes) = (sent.bytes, received.bytes);
                 DoubtReason::UnseenPackets { packets, sent_bytes, received_bytes }
             };
-            self.add(reason, UNSEEN, packets, facts.packets);
+            let is_bare = sent.bytes.saturating_add(received.bytes) == 0;
+            let limits = if is_bare { UNSEEN_BARE } else { UNSEEN };
+            self.add(reason, limits, packets, facts.packets);
         }
         if facts.messages == 0 {
             let bytes = facts.uncaptured_bytes;

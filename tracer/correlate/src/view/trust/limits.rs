@@ -25,6 +25,9 @@ pub const NOT_FOLLOWED_SAMPLED: Limits = Limits { reduced: 0.25, unusable: 0.75 
 
 pub const UNSEEN: Limits = Limits { reduced: 0.001, unusable: 0.1 };
 
+/// No message can be in them.
+pub const UNSEEN_BARE: Limits = Limits { reduced: 0.01, unusable: NEVER };
+
 pub const UNDECODED: Limits = Limits { reduced: 0.01, unusable: 0.5 };
 
 pub const UNREAD: Limits = Limits { reduced: 0.01, unusable: 0.5 };

@@ -15,10 +15,12 @@ class Link:
         self.chosen, self.subscribed = chosen, threading.Event()
         version = paho.MQTTv5 if chosen.settings.get("version") == "5" else paho.MQTTv311
         session = chosen.settings.get("session", "")
-        self.client = paho.Client(
-            paho.CallbackAPIVersion.VERSION2, session, protocol=version, clean_session=not session or None
-        )
+        clean = None if version == paho.MQTTv5 else not session
+        self.client = paho.Client(paho.CallbackAPIVersion.VERSION2, session, clean, protocol=version)
         self.client.max_inflight_messages_set(0)
+        # What a session kept comes before anything is subscribed to.
+        self.kept, self.take = [], None
+        self.client.on_message = lambda _client, _data, message: (self.take or self.kept.append)(message.payload)
         host, port = chosen.address.rsplit(":", 1)
         connected = threading.Event()
         self.client.on_connect = lambda *_: connected.set()
@@ -47,11 +49,13 @@ class Link:
         self.last.wait_for_publish(60)
 
     def subscribe(self, take):
-        self.client.on_message = lambda _client, _data, message: take(message.payload)
+        self.take = take
         for filter in self.chosen.settings.get("filters", self.chosen.topic).split(","):
             self.subscribed.clear()
             self.client.subscribe(filter, self.chosen.qos)
             self.subscribed.wait(30)
+        for payload in self.kept:
+            take(payload)
 
     def close(self):
         self.client.disconnect()

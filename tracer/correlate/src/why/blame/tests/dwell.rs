@@ -204,9 +204,8 @@ fn a_broker_keeps_messages_for_a_subscriber_that_is_away() {
         leg.before.push(hop(200, 900, 900, 0));
         leg.circumstances.ready = Some(Nanos(800_000));
     });
-    let of_time = |kind| -> u64 {
-        away.iter().filter(|part| part.0 == of(kind)).map(|part| part.1).sum()
-    };
+    let of_time =
+        |kind| -> u64 { away.iter().filter(|part| part.0 == of(kind)).map(|part| part.1).sum() };
     assert_eq!(of_time(VerdictKind::SubscriberAway), 700, "{away:?}");
     assert_eq!(of_time(VerdictKind::BrokerStalled), 0, "{away:?}");
 }
