@@ -150,6 +150,7 @@ static __always_inline void enter_window(struct task_state *state, __u32 window)
 	state->window = window;
 	state->woken = 0;
 	state->left = 0;
+	state->missed = 0;
 	state->queue = 0;
 	state->call = ~0u;
 	state->off_cpu = WL_OFF_CPU_ASLEEP;
@@ -219,6 +220,9 @@ static __always_inline __u8 off_cpu_reason(bool preempt, __u32 prev_state)
 static __always_inline void leave(struct task_state *state, struct task_struct *prev,
 				  struct task_struct *next, __u8 off_cpu, __u64 now)
 {
+	/* It had left before: the kernel has not called this program for the switch to it. */
+	if (state->left)
+		state->missed = 1;
 	state->left = now;
 	state->left_cpu = bpf_get_smp_processor_id();
 	state->off_cpu = off_cpu;
@@ -241,6 +245,8 @@ static __always_inline void fill_wake(struct wl_wake *out, struct task_state *st
 	out->head.flags = state->from_irq ? WL_FROM_IRQ : 0;
 	if (state->left && state->left_cpu != out->head.cpu)
 		out->head.flags |= WL_MIGRATED;
+	if (state->missed)
+		out->head.flags |= WL_MISSED;
 	fill_task(&out->task, task);
 	out->waker.pid = state->waker_pid;
 	out->waker.tid = state->waker_tid;
@@ -364,8 +370,12 @@ int task_switch(__u64 *ctx)
 	if (next->pid) {
 		state = bpf_task_storage_get(&tasks, next, NULL, 0);
 		if (state && state->traced) {
-			if (state->woken && state->window == number)
+			if (state->woken && state->window == number) {
 				emit_wake(state, next, cpu_slices, prev, now);
+				state->missed = 0;
+			} else if (state->left) {
+				state->missed = 1;
+			}
 			state->woken = 0;
 			state->left = 0;
 		}

@@ -47,15 +47,6 @@ pub enum ReadIn<'a> {
     Group(&'a [u8]),
 }
 
-/// What lets a broker send a message to a receiver that it may not send everything to at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Permission {
-    /// A request for messages.
-    Request,
-    /// The acknowledgement of an earlier message.
-    Acknowledgement,
-}
-
 /// What a decoder knows beyond the frames. Each note has a method of [`FrameSink`] that reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameNote<'a> {
@@ -86,9 +77,9 @@ pub enum FrameNote<'a> {
     Fragments(&'a Fragments),
     /// The next frame requests messages.
     Asks(RequestLimits),
-    /// The message in the next frame was not kept waiting for the last request or acknowledgement of its receiver: that is
-    /// about others of the connection.
-    Unrelated(Permission),
+    /// The consumer or channel of the connection that the next frame is about: a request or acknowledgement of one lets no
+    /// message of another pass. 0 if it is not said.
+    Line(u64),
     /// The next messages are delivered after a commit.
     AwaitsCommit,
     /// The next frame allows to forward the message that begins here.
@@ -204,10 +195,10 @@ impl dyn FrameSink + '_ {
         self.note(FrameNote::Asks(ask));
     }
 
-    /// Reports that the message in the next frame was not kept waiting for the last permission of this kind on the connection,
-    /// which is about others.
-    pub fn unrelated(&mut self, permission: Permission) {
-        self.note(FrameNote::Unrelated(permission));
+    /// Reports the consumer or channel that the next frame is about, where a connection has several: whoever asks or
+    /// acknowledges there lets no message of another pass.
+    pub fn line(&mut self, line: u64) {
+        self.note(FrameNote::Line(line));
     }
 
     /// Reports that the next messages belong to a transaction: their reader delivers them only after its commit.

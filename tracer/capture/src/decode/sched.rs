@@ -32,6 +32,7 @@ pub(super) fn wake(r: Record<'_>) -> Result<Wake, Malformed> {
         waker: r.task(f::WAKER),
         from_irq: r.flag(l::WL_FROM_IRQ),
         migrated: r.flag(l::WL_MIGRATED),
+        missed: r.flag(l::WL_MISSED),
         holder: Holder {
             task: r.task(f::HOLDER),
             comm: Comm(r.bytes(f::HOLDER_COMM)),

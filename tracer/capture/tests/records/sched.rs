@@ -46,8 +46,11 @@ fn a_wakeup() {
         record.u32(f::OFF_CPU, number);
         let Body::Wake(wake) = record.body() else { panic!() };
         assert_eq!((wake.reason, wake.left), (rest, None));
-        assert_eq!((wake.from_irq, wake.migrated), (false, true));
+        assert_eq!((wake.from_irq, wake.migrated, wake.missed), (false, true, false));
     }
+    record.put(wl_head::FLAGS, &[u8::try_from(l::WL_MISSED).unwrap()]);
+    let Body::Wake(wake) = record.body() else { panic!() };
+    assert!(wake.missed && !wake.migrated);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::breakdown::{Introduction, ReaderGroup};
 use crate::bytes::Ledger;
 use wirelap_events::{Frame, FrameClass, Offset, RequestLimits, Saturate};
 use wirelap_protocols::ros2::{DdsEndpoint, RosFact};
-use wirelap_protocols::{Fragments, FrameNote, FrameSink, Permission, Protocol, Side};
+use wirelap_protocols::{Fragments, FrameNote, FrameSink, Protocol, Side};
 
 /// Kinds of frames that bear on messages and are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -20,12 +20,26 @@ pub struct ControlFrames {
     pub set_up: bool,
     /// A request for messages, and its end.
     pub asked: Option<Offset>,
+    /// The consumer or channel that it is for.
+    pub asked_line: u64,
     /// What that said of how long it may be kept waiting.
     pub ask: Option<RequestLimits>,
     /// Messages that their receiver is given once their transaction is committed.
     pub committed: bool,
-    /// An acknowledgement before which its receiver may not have been allowed to send more.
-    pub room: bool,
+    /// The consumers or channels of acknowledgements before which their receiver may not have been allowed to send more.
+    pub rooms: [Option<u64>; ROOMS],
+}
+
+/// So many consumers of a connection may acknowledge in one packet, of which all are told.
+const ROOMS: usize = 4;
+
+impl ControlFrames {
+    fn makes_room(&mut self, line: u64) {
+        let place = self.rooms.iter_mut().find(|room| room.is_none_or(|room| room == line));
+        if let Some(place) = place {
+            *place = Some(line);
+        }
+    }
 }
 
 /// What a decoder hands over.
@@ -49,9 +63,10 @@ pub struct Collector<'a> {
     group: ReaderGroup,
     /// The frame that comes next requests messages.
     asks: bool,
-    /// The message in it is no answer to the last request, or did not wait for the last acknowledgement.
-    unasked: bool,
-    unlimited: bool,
+    /// It acknowledges as many messages as ever were under way.
+    makes_room: bool,
+    /// The consumer or channel that it is about.
+    line: u64,
 }
 
 impl<'a> Collector<'a> {
@@ -75,8 +90,8 @@ impl<'a> Collector<'a> {
             is_unsure: false,
             group: ReaderGroup::Unknown,
             asks: false,
-            unasked: false,
-            unlimited: false,
+            makes_room: false,
+            line: 0,
         }
     }
 
@@ -104,17 +119,20 @@ impl FrameSink for Collector<'_> {
         if let Some(message) = self.releases.take() {
             self.found.released.push(Released { side: self.side, message, end: frame.range.end });
         }
-        let unasked = std::mem::take(&mut self.unasked);
-        let unlimited = std::mem::take(&mut self.unlimited);
+        let line = std::mem::take(&mut self.line);
+        if std::mem::take(&mut self.makes_room) {
+            self.control.makes_room(line);
+        }
         if std::mem::take(&mut self.asks) || frame.asks_for_messages() {
             self.control.asked = Some(frame.range.end);
+            self.control.asked_line = line;
         }
         if let Some(data) = &frame.data {
             let shared = frame.is_in_shared_memory();
             let topic = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
             let own = identify(self.side, data);
-            let mut found = Found { shared, topic, group, assembly, unasked, unlimited, ..own };
+            let mut found = Found { shared, topic, group, assembly, line, ..own };
             if self.protocol.numbers_topics() {
                 found.content = content(found.stamp, data, is_unsure);
                 let is_known = data.key.is_some() || !data.topic.is_empty();
@@ -149,11 +167,10 @@ impl FrameSink for Collector<'_> {
             }
             FrameNote::Fragments(fragments) => self.fragments = Some(*fragments),
             FrameNote::Asks(ask) => (self.control.ask, self.asks) = (Some(ask), true),
-            FrameNote::Unrelated(Permission::Request) => self.unasked = true,
-            FrameNote::Unrelated(Permission::Acknowledgement) => self.unlimited = true,
+            FrameNote::Line(line) => self.line = line,
             FrameNote::AwaitsCommit => self.control.committed = true,
             FrameNote::Releases(start) => self.releases = Some(start),
-            FrameNote::MakesRoom => self.control.room = true,
+            FrameNote::MakesRoom => self.makes_room = true,
             FrameNote::Unpacked { bytes, decompressed } => self.packed = (bytes, decompressed),
             FrameNote::UsableAt(end) => self.usable_at = Some(end),
             FrameNote::UncertainStart => self.is_unsure = true,

@@ -8,7 +8,7 @@ use super::head::FirstBytes;
 use super::output::DecoderOutput;
 use super::pieces::Pieces;
 use super::reassembly::Reassembly;
-use super::requests::{PendingRelease, RELEASES, REQUESTS, Request};
+use super::requests::{PendingRelease, RELEASES, REQUESTS, ROOMS, Request};
 use super::round_trips::{RoundTrips, UnreadReply};
 use super::seen_bytes::SeenBytes;
 use super::unwrap::Unwrap;
@@ -78,8 +78,8 @@ pub struct Flow {
     pub round_trips: Option<Box<RoundTrips>>,
     /// The last time that it opened a session or subscribed to something.
     pub set_up: Nanos,
-    /// The last time that its receiver may send more messages again.
-    pub room: Option<Credit>,
+    /// The last times that its receiver might send more messages again, by consumer or channel.
+    rooms: Vec<(u64, Credit)>,
     /// TCP: bytes that no packet brought, from the end of a PDU on.
     pub hole: Option<ByteRange>,
     /// TCP: the last message that was found.
@@ -142,7 +142,7 @@ impl Flow {
             releases: None,
             round_trips: None,
             set_up: Nanos(0),
-            room: None,
+            rooms: Vec::new(),
             hole: None,
             last: None,
             messages: 0,
@@ -157,6 +157,34 @@ impl Flow {
     /// The last time that it asked for messages.
     pub fn request(&self) -> Option<&Request> {
         self.requests.as_ref()?.iter().next().filter(|request| request.at > Nanos(0))
+    }
+
+    /// The last time that it asked for messages of this consumer.
+    pub fn request_on(&self, line: u64) -> Option<&Request> {
+        let mut asked = self.requests.as_ref()?.iter().take_while(|request| request.at > Nanos(0));
+        asked.find(|request| request.line == line)
+    }
+
+    /// The last time that its receiver might send more messages of this consumer or channel.
+    pub fn room(&self, line: u64) -> Option<Credit> {
+        self.rooms.iter().find(|(of, _)| *of == line).map(|(_, room)| *room)
+    }
+
+    /// The last time that its receiver might send more messages of any.
+    pub fn last_room(&self) -> Option<Nanos> {
+        self.rooms.iter().map(|(_, room)| room.at).max()
+    }
+
+    /// It lets its receiver send more of a consumer or channel.
+    pub fn makes_room(&mut self, line: u64, room: Credit) {
+        if let Some((_, known)) = self.rooms.iter_mut().find(|(of, _)| *of == line) {
+            *known = room;
+            return;
+        }
+        if self.rooms.len() >= ROOMS {
+            self.rooms.remove(0);
+        }
+        self.rooms.push((line, room));
     }
 
     /// It asks for messages.
@@ -217,18 +245,26 @@ impl Flow {
             }
         }
         let Some(requests) = &mut self.requests else { return };
-        let request = requests.newest_mut();
-        if request.read.is_some() || request.at == Nanos(0) || request.end > end {
-            return;
+        // Those of other consumers may have come with the last.
+        let line = requests.newest_mut().line;
+        for request in requests.iter_mut() {
+            if request.read.is_some() || request.at == Nanos(0) {
+                break;
+            }
+            if request.end <= end {
+                let seen = self.marks.path(last_before(request.end), 0).circumstances;
+                request.read = Some((at, seen.resent || seen.behind_loss));
+            }
+            if request.line == line {
+                break;
+            }
         }
-        let seen = self.marks.path(last_before(request.end), 0).circumstances;
-        request.read = Some((at, seen.resent || seen.behind_loss));
     }
 
-    /// A message that had been read at `read` is in the answer to its last request.
-    pub fn answered_with(&mut self, read: Nanos) {
-        if let Some(requests) = &mut self.requests {
-            let request = requests.newest_mut();
+    /// A message that had been read at `read` is in the answer to the request of that time.
+    pub fn answered_with(&mut self, asked: Nanos, read: Nanos) {
+        let mut requests = self.requests.iter_mut().flat_map(|requests| requests.iter_mut());
+        if let Some(request) = requests.find(|request| request.at == asked) {
             request.filled = request.filled.max(Some(read));
         }
     }

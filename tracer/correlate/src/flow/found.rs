@@ -25,10 +25,8 @@ pub struct Found {
     pub retained: bool,
     /// Its payload is in shared memory.
     pub shared: bool,
-    /// It is no answer to the last request for messages on its connection.
-    pub unasked: bool,
-    /// It did not wait for the last acknowledgement on its connection.
-    pub unlimited: bool,
+    /// The consumer or channel of its connection that it is for, where there are several.
+    pub line: u64,
     /// Its topic is a number that nothing tells the meaning of, and it has too little payload to be known by.
     pub nameless: bool,
     /// No packet of it was seen: its neighbours tell of it.

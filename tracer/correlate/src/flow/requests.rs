@@ -23,6 +23,8 @@ pub struct Request {
     pub at: Nanos,
     /// One past its last byte.
     pub end: Offset,
+    /// The consumer that it is for, where a connection has several.
+    pub line: u64,
     /// When it was read, and whether TCP had to send it, or what came before it, again.
     pub read: Option<(Nanos, bool)>,
     /// When all that came before was there for who asks.
@@ -36,6 +38,9 @@ pub struct Request {
     /// When who answers it had read the last of the messages that it answers with.
     pub filled: Option<Nanos>,
 }
+
+/// Consumers or channels of a connection whose last acknowledgements are remembered.
+pub const ROOMS: usize = 64;
 
 /// Permissions to pass messages on that are remembered until the messages are seen to go on.
 pub const RELEASES: usize = 128;

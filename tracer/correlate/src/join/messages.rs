@@ -3,6 +3,7 @@
 mod adding;
 mod completion;
 mod expiry;
+mod late;
 mod matching;
 
 pub use expiry::LONGEST;

@@ -25,6 +25,12 @@ impl<T: Copy, const N: usize> Ring<T, N> {
     }
 
     /// The newest first.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        let (older, newer) = self.ring.split_at_mut(self.newest.saturating_add(1));
+        older.iter_mut().rev().chain(newer.iter_mut().rev())
+    }
+
+    /// The newest first.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         (0..N).map(|back| {
             &self.ring
@@ -42,5 +48,6 @@ mod tests {
         let mut ring: Ring<u8, 3> = Ring::default();
         (1..=5).for_each(|item| ring.push(item));
         assert!(ring.iter().eq(&[5, 4, 3]));
+        assert!(ring.iter_mut().eq(&[5, 4, 3]));
     }
 }

@@ -81,6 +81,10 @@ impl History {
     /// The thread was given a CPU at `at`.
     pub fn runs(&mut self, at: Nanos, wake: &Wake) {
         let left = wake.left.unwrap_or(wake.woken).min(wake.woken);
+        if wake.missed {
+            // It may have slept before it left, and nobody saw it.
+            *self = History::default();
+        }
         if self.stretches.is_empty() {
             // What came before is not known.
             self.push(left, None, OffCpu::NONE, false);

@@ -36,9 +36,10 @@ struct Thread {
 }
 
 impl Thread {
-    fn runs(&mut self, hop: &Hop) {
+    fn runs(&mut self, hop: &Hop, missed: bool) {
         if let Some(left) = hop.left
             && self.since.is_some()
+            && !missed
         {
             self.busy += left - self.running;
         }
@@ -85,7 +86,7 @@ impl Threads {
             holder: wake.holder,
             sleep: wake.sleep,
         };
-        thread.runs(&hop);
+        thread.runs(&hop, wake.missed);
         thread.history.runs(at, wake);
         if wake.reason != OffCpuReason::Preempted {
             let by = (!wake.from_irq && wake.waker.tid != Tid(0)).then_some(wake.waker);

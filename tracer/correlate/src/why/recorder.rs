@@ -31,7 +31,9 @@ impl BlameSink for Recorder<'_> {
         let Cause::Of(kind) = cause else { return self.ordinary(leg, segment, time) };
         let is_late = segment == Segment::BrokerDwell && was_asked_late(self.delivery, leg);
         let on = &self.delivery.legs[leg];
-        let sends = is_senders(kind, segment, &on.circumstances);
+        // Who asked too late is the reader, whatever it did meanwhile.
+        let is_readers_wait = kind == VerdictKind::FetchWait && is_late;
+        let sends = is_senders(kind, segment, &on.circumstances) && !is_readers_wait;
         let task = match leg.checked_sub(1) {
             // Whom the broker waits for is the sender of the leg before.
             Some(before) if kind == VerdictKind::ReleaseWait => self.delivery.legs[before].sender,

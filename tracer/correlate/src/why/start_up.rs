@@ -19,7 +19,7 @@ pub fn verdict(evidence: &Evidence, weighed: &Gathered) -> Option<Verdict> {
     if !is_apart || first.messages < 1.0 || weighed.breakdown.messages() == 0 {
         return None;
     }
-    let later = weighed.breakdown.middle();
+    let later = weighed.breakdown.all();
     let excess = first.mean_latency() - later.mean_latency();
     if excess < LEAST || excess < later.mean_latency() {
         return None;

@@ -62,6 +62,9 @@ pub struct Wake {
     pub from_irq: bool,
     /// Whether the thread had run on another CPU before.
     pub migrated: bool,
+    /// Whether the kernel did not call the probe for a switch to the thread, or its wakeup, since the last event of it: what it did
+    /// before `left` is not known. Seen on a virtual machine, about once a second.
+    pub missed: bool,
     /// The thread that had the CPU for the longest part of the wait.
     pub holder: Holder,
     /// The other threads that had the CPU, the longest first; unused places are [`Holder::NOBODY`]. Who had the CPU for the rest of

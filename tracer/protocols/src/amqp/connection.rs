@@ -49,7 +49,7 @@ impl AmqpConnection {
         } else if let Some(delivery) = Delivery::read(method, arguments) {
             self.permits.delivered(header.channel, delivery);
         } else if method.is_get() {
-            self.permits.asks(header.channel, out);
+            Permits::asks(header.channel, out);
         } else if method.turns_channel() {
             self.permits.end(header.channel);
         }
@@ -60,12 +60,12 @@ impl AmqpConnection {
         out.frame(&frame_without_data(range, method.name, method.class));
     }
 
-    /// Tells what the message did not wait for that is complete on a channel.
+    /// Tells what the message may have waited for that is complete on a channel.
     fn tell_permits(&self, side: Side, channel: u16, out: &mut dyn FrameSink) {
         if self.server == Some(side)
             && let Some(was_asked) = self.contents[side as usize].ends(channel)
         {
-            self.permits.tell(channel, was_asked, out);
+            Permits::tell(channel, was_asked, out);
         }
     }
 

@@ -2,8 +2,8 @@
 //! (`basic.qos`, AMQP 0-9-1 §1.8.3.1), and requests for single messages (`basic.get`).
 
 use super::method::{Acknowledgement, Delivery};
+use crate::FrameSink;
 use crate::in_flight::InFlight;
-use crate::{FrameSink, Permission};
 use rustc_hash::FxHashMap;
 use wirelap_events::{Nanos, RequestLimits, Total};
 
@@ -15,10 +15,14 @@ const MOST_CHANNELS: usize = 1024;
 pub(super) struct Permits {
     /// What is not acknowledged on each.
     channels: FxHashMap<u16, InFlight>,
-    /// The channel on which an acknowledgement made room last.
-    room: Option<u16>,
-    /// The channel on which a message was asked for last.
-    asked: Option<u16>,
+}
+
+/// The line of a channel on which messages are asked for one by one.
+const ASKED: u64 = 1 << 16;
+
+/// What the messages on a channel wait for: acknowledgements, or to be asked for.
+fn line(channel: u16, is_asked: bool) -> u64 {
+    u64::from(channel) | if is_asked { ASKED } else { 0 }
 }
 
 impl Permits {
@@ -44,26 +48,21 @@ impl Permits {
             Acknowledgement::UpTo(tag) => open.acknowledged_up_to(tag),
         };
         if makes_room {
-            self.room = Some(channel);
+            out.line(line(channel, false));
             out.makes_room();
         }
     }
 
     /// The client asks for a message on a channel.
-    pub fn asks(&mut self, channel: u16, out: &mut dyn FrameSink) {
-        self.asked = Some(channel);
+    pub fn asks(channel: u16, out: &mut dyn FrameSink) {
+        out.line(line(channel, true));
         // It is answered at once, if only by there being no message.
         out.asks(RequestLimits { longest: Nanos(u64::MAX), least_bytes: 1 });
     }
 
-    /// Tells what the next message on a channel did not wait for; `was_asked` if it is the answer to a request.
-    pub fn tell(&self, channel: u16, was_asked: bool, out: &mut dyn FrameSink) {
-        if self.asked.is_some_and(|asked| asked != channel || !was_asked) {
-            out.unrelated(Permission::Request);
-        }
-        if self.room.is_some_and(|room| room != channel) {
-            out.unrelated(Permission::Acknowledgement);
-        }
+    /// Tells what the next message on a channel may have waited for; `was_asked` if it is the answer to a request.
+    pub fn tell(channel: u16, was_asked: bool, out: &mut dyn FrameSink) {
+        out.line(line(channel, was_asked));
     }
 
     /// Something was missed.

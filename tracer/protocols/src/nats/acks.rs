@@ -17,14 +17,11 @@ const IN_PROGRESS: &[u8] = b"+WPI";
 #[derive(Debug, Default)]
 pub(super) struct Acks {
     consumers: Vec<(u64, InFlight)>,
-    /// The consumer whose acknowledgement made room last.
-    last: Option<u64>,
 }
 
 impl Acks {
-    /// A client gets a message of a consumer, with this subject for its ack. Returns whether the last acknowledgement that made
-    /// room was another consumer's.
-    pub fn delivered(&mut self, consumer: u64, reply: &[u8]) -> bool {
+    /// A client gets a message of a consumer, with this subject for its ack.
+    pub fn delivered(&mut self, consumer: u64, reply: &[u8]) {
         let id = number(reply);
         match self.consumers.iter_mut().find(|(known, _)| *known == consumer) {
             Some((_, in_flight)) => in_flight.sent(id),
@@ -37,27 +34,17 @@ impl Acks {
                 self.consumers.push((consumer, in_flight));
             }
         }
-        self.last.is_some_and(|last| last != consumer)
     }
 
-    /// Whether an acknowledgement made room before.
-    pub fn has_made_room(&self) -> bool {
-        self.last.is_some()
-    }
-
-    /// A client publishes to a subject. Returns whether that acknowledges a message of a consumer that had as many
+    /// A client publishes to a subject. Returns the consumer if that acknowledges a message of one that had as many
     /// unacknowledged ones as ever.
-    pub fn published(&mut self, subject: &[u8], payload: &[u8]) -> bool {
+    pub fn published(&mut self, subject: &[u8], payload: &[u8]) -> Option<u64> {
         if self.consumers.is_empty() || payload.starts_with(IN_PROGRESS) {
-            return false;
+            return None;
         }
-        let Some(consumer) = consumer_of_ack(subject) else { return false };
-        let known = self.consumers.iter_mut().find(|(known, _)| *known == consumer);
-        let makes_room = known.is_some_and(|(_, open)| open.acknowledged(number(subject)));
-        if makes_room {
-            self.last = Some(consumer);
-        }
-        makes_room
+        let consumer = consumer_of_ack(subject)?;
+        let (_, open) = self.consumers.iter_mut().find(|(known, _)| *known == consumer)?;
+        open.acknowledged(number(subject)).then_some(consumer)
     }
 
     /// Something was missed.
@@ -86,25 +73,25 @@ mod tests {
         format!("$JS.ACK.S.{consumer}.1.{n}.{n}.1700000000.0").into_bytes()
     }
 
-    fn deliver(acks: &mut Acks, consumer: &str, n: u32) -> bool {
+    fn deliver(acks: &mut Acks, consumer: &str, n: u32) {
         let reply = ack(consumer, n);
-        acks.delivered(consumer_of_ack(&reply).unwrap(), &reply)
+        acks.delivered(consumer_of_ack(&reply).unwrap(), &reply);
     }
 
     #[test]
     fn room_is_made_for_the_same_consumer() {
         let mut acks = Acks::default();
-        assert!(!acks.published(&ack("a", 1), b""), "nothing was delivered");
+        assert_eq!(acks.published(&ack("a", 1), b""), None, "nothing was delivered");
         for n in 1..=2 {
-            assert!(!deliver(&mut acks, "a", n));
-            assert!(!deliver(&mut acks, "b", n));
+            deliver(&mut acks, "a", n);
+            deliver(&mut acks, "b", n);
         }
-        assert!(!acks.published(&ack("a", 1), b"+WPI"));
-        assert!(acks.published(&ack("a", 1), b"+ACK"));
-        assert!(!deliver(&mut acks, "a", 3) && deliver(&mut acks, "b", 3));
-        assert!(!acks.published(&ack("b", 9), b"") && !acks.published(b"orders", b""));
+        assert_eq!(acks.published(&ack("a", 1), b"+WPI"), None);
+        assert_eq!(acks.published(&ack("a", 1), b"+ACK"), consumer_of_ack(&ack("a", 1)));
+        assert_eq!(acks.published(&ack("b", 2), b""), consumer_of_ack(&ack("b", 1)));
+        assert_eq!(acks.published(&ack("b", 9), b"").or(acks.published(b"orders", b"")), None);
         acks.forget();
-        assert!(!acks.published(&ack("a", 3), b""));
+        assert_eq!(acks.published(&ack("a", 2), b""), None);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::message::{self, MessageBody, is_strict, is_strict_control};
 use super::pulls::Pulls;
 use super::subscriptions::Subscriptions;
 use crate::connection::frame_without_data;
-use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Permission, Reader, Side};
+use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Reader, Side};
 use wirelap_events::{DecodedMessage, Frame, FrameClass};
 
 /// The decoder of one connection.
@@ -77,25 +77,23 @@ impl NatsConnection {
     ) {
         match (message.sid.is_some(), class) {
             (false, Some(FrameClass::Ack | FrameClass::Other)) => {
-                if self.acks.published(message.subject, parts.payload) {
+                if let Some(consumer) = self.acks.published(message.subject, parts.payload) {
+                    out.line(consumer);
                     out.makes_room();
                 }
-                if let Some(ask) = self.pulls.published(message, parts.payload) {
+                if let Some((consumer, ask)) = self.pulls.published(message, parts.payload) {
+                    out.line(consumer);
                     out.asks(ask);
                 }
             }
             (true, Some(FrameClass::Other)) => self.pulls.ended(message.subject),
             (true, None) => {
-                let of = message.reply.and_then(|reply| Some((consumer_of_ack(reply)?, reply)));
-                if self.pulls.delivered(of.map(|(consumer, _)| consumer)) {
-                    out.unrelated(Permission::Request);
-                }
-                let is_of_another = match of {
-                    Some((consumer, reply)) => self.acks.delivered(consumer, reply),
-                    None => self.acks.has_made_room(),
-                };
-                if is_of_another {
-                    out.unrelated(Permission::Acknowledgement);
+                if let Some(reply) = message.reply
+                    && let Some(consumer) = consumer_of_ack(reply)
+                {
+                    self.pulls.delivered(consumer);
+                    self.acks.delivered(consumer, reply);
+                    out.line(consumer);
                 }
             }
             _ => {}

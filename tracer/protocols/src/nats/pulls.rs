@@ -37,18 +37,16 @@ struct Pull {
 #[derive(Debug, Default)]
 pub(super) struct Pulls {
     open: Vec<Pull>,
-    /// The consumer that was asked last.
-    last: Option<u64>,
 }
 
 impl Pulls {
-    /// Takes in what a client publishes. Returns how long a request may wait if the client had nothing to expect from the
-    /// consumer before it: until then the server could not send.
+    /// Takes in what a client publishes. Returns the consumer and how long a request may wait if the client had nothing to expect
+    /// from the consumer before it: until then the server could not send.
     pub fn published(
         &mut self,
         message: &MessageLine<'_>,
         payload: &[u8],
-    ) -> Option<RequestLimits> {
+    ) -> Option<(u64, RequestLimits)> {
         let (consumer, wish) = if let Some(consumer) = consumer_of_request(message.subject) {
             (consumer, payload)
         } else {
@@ -61,24 +59,19 @@ impl Pulls {
             self.open.remove(0);
         }
         self.open.push(Pull { consumer, reply, left: wish.batch });
-        self.last = Some(consumer);
-        (!expected).then_some(RequestLimits { longest: wish.expires, least_bytes: 1 })
+        let ask = RequestLimits { longest: wish.expires, least_bytes: 1 };
+        (!expected).then_some((consumer, ask))
     }
 
-    /// Takes in the consumer of which a client gets a message. Returns whether the last request on this connection was to
-    /// another one, or the message is of none.
-    pub fn delivered(&mut self, consumer: Option<u64>) -> bool {
-        if self.last.is_none() || consumer.is_none() {
-            return self.last.is_some();
-        }
-        if let Some(place) = self.open.iter().position(|pull| Some(pull.consumer) == consumer) {
+    /// A client gets a message of a consumer.
+    pub fn delivered(&mut self, consumer: u64) {
+        if let Some(place) = self.open.iter().position(|pull| pull.consumer == consumer) {
             let left = self.open[place].left.saturating_sub(1);
             self.open[place].left = left;
             if left == 0 {
                 self.open.remove(place);
             }
         }
-        self.last != consumer
     }
 
     /// A status was sent to this subject: the request that names it gets no more messages.
@@ -158,34 +151,26 @@ mod tests {
         let line = format!("PUB {subject} {reply} {}\r\n", wish.len());
         let line = ControlLine::read(line.as_bytes()).unwrap();
         let message = MessageLine::read(&line).unwrap();
-        pulls.published(&message, wish.as_bytes()).map(|ask| ask.longest)
+        pulls.published(&message, wish.as_bytes()).map(|(_, ask)| ask.longest)
     }
 
     #[test]
     fn a_request_counts_where_nothing_was_expected() {
         let mut pulls = Pulls::default();
-        assert!(!pulls.delivered(consumer_of_ack(ACK)), "nothing was ever asked for");
+        pulls.delivered(consumer_of_ack(ACK).unwrap());
         let wish = r#"{"expires":500, "batch": 2}"#;
         assert_eq!(asks(&mut pulls, NEXT, "_INBOX.a", wish), Some(Nanos(500)));
         assert_eq!(asks(&mut pulls, NEXT, "_INBOX.b", "1"), None, "two are still to come");
         for _ in 0..3 {
-            assert!(!pulls.delivered(consumer_of_ack(ACK)));
+            pulls.delivered(consumer_of_ack(ACK).unwrap());
         }
         let with_domain = "$JS.hub.API.CONSUMER.MSG.NEXT.ST.puller";
         assert_eq!(asks(&mut pulls, with_domain, "_INBOX.c", ""), Some(Nanos(u64::MAX)));
-        assert!(!pulls.delivered(consumer_of_ack(b"$JS.ACK.hub.x.ST.puller.1.7.7.1700000000.0.z")));
+        let other = b"$JS.ACK.hub.x.ST.puller.1.7.7.1700000000.0.z";
+        pulls.delivered(consumer_of_ack(other).unwrap());
         let ack = "$JS.ACK.ST.puller.1.7.7.1700000000.0";
         assert_eq!(asks(&mut pulls, ack, "_INBOX.c", "+NXT 5"), Some(Nanos(u64::MAX)));
         assert_eq!(asks(&mut pulls, ack, "_INBOX.c", "+ACK"), None);
-    }
-
-    #[test]
-    fn messages_of_others_are_not_asked_for() {
-        let mut pulls = Pulls::default();
-        asks(&mut pulls, NEXT, "_INBOX.a", "10");
-        assert!(pulls.delivered(consumer_of_ack(b"$JS.ACK.ST.pusher.1.7.7.1700000000.0")));
-        assert!(pulls.delivered(None));
-        assert!(!pulls.delivered(consumer_of_ack(ACK)));
     }
 
     #[test]

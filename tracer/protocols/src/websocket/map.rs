@@ -223,7 +223,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::ReaderGroup(_)
             | FrameNote::Fragments(_)
             | FrameNote::Asks(_)
-            | FrameNote::Unrelated(_)
+            | FrameNote::Line(_)
             | FrameNote::AwaitsCommit
             | FrameNote::MakesRoom
             | FrameNote::Unpacked { .. }

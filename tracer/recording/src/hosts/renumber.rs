@@ -122,6 +122,7 @@ impl Renumbering {
                 woken: _,
                 from_irq: _,
                 migrated: _,
+                missed: _,
                 others,
                 throttled: _,
                 cgroup,

@@ -33,6 +33,7 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
             waker: _,
             from_irq: _,
             migrated: _,
+            missed: _,
             holder: Holder { task: _, comm: _, held: _ },
             others: _,
             throttled: _,

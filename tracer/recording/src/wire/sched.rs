@@ -3,6 +3,7 @@
 //! ```text
 //! Wake    task | rest | left | woken | waker | from_irq | migrated | holder
 //!         | throttled | cgroup | sleep | waker's name | number of others | others
+//!         | missed, if it is true
 //! Quota   cgroup | task | version 2 | quota | period | periods | throttled periods | throttled
 //!         | length of the name (unsigned) | name
 //! ```
@@ -35,6 +36,9 @@ impl Wire for Wake {
         for holder in others {
             holder.put(out);
         }
+        if self.missed {
+            true.put(out);
+        }
     }
 
     fn take(from: &mut Bytes<'_>) -> Option<Wake> {
@@ -60,6 +64,7 @@ impl Wire for Wake {
         for other in wake.others.get_mut(..others)? {
             *other = Wire::take(from)?;
         }
+        wake.missed = !from.0.is_empty() && bool::take(from)?;
         Some(wake)
     }
 }
@@ -100,6 +105,16 @@ mod tests {
         for cut in old.len() + 1..bytes.len() {
             assert_eq!(Wake::take(&mut Bytes(&bytes[..cut])), None, "{cut}");
         }
+    }
+
+    #[test]
+    fn what_was_missed_is_written_only_where_it_was() {
+        let [mut plain, mut missed] = [Vec::new(), Vec::new()];
+        wake().put(&mut plain);
+        let after = Wake { missed: true, ..wake() };
+        after.put(&mut missed);
+        assert_eq!(missed.len(), plain.len() + 1);
+        assert_eq!(Wake::take(&mut Bytes(&missed)), Some(after));
     }
 
     #[test]

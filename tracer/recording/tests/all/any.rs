@@ -193,6 +193,7 @@ fn wake() -> impl Strategy<Value = Wake> {
             waker,
             from_irq,
             migrated,
+            missed: from_irq != migrated,
             holder,
             others: [holder, Holder::NOBODY, Holder::NOBODY],
             throttled: holder.held,

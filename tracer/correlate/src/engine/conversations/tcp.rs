@@ -149,16 +149,19 @@ impl Conversations {
             let after_loss = conversation.flow(direction.back().side).came_late();
             let ask = control.ask;
             let free_since = conversation.flow(direction.back().side).last_arrived();
-            let request = Request { at, end, free_since, after_loss, ask, ..Request::default() };
+            let line = control.asked_line;
+            let seen = Request { at, end, line, free_since, ..Request::default() };
+            let request = Request { after_loss, ask, ..seen };
             conversation.flow_mut(direction.side).asks(request);
         }
         if control.set_up {
             conversation.flow_mut(direction.side).set_up = at;
         }
-        if control.room {
+        for line in control.rooms.into_iter().flatten() {
             let arrived = conversation.flow(direction.back().side).last_arrived();
-            let before = conversation.flow(direction.side).room.map(|room| room.at);
-            conversation.flow_mut(direction.side).room = Some(made_room(at, arrived, before));
+            let flow = conversation.flow_mut(direction.side);
+            let before = flow.room(line).map(|room| room.at);
+            flow.makes_room(line, made_room(at, arrived, before));
         }
         if control.committed {
             conversation.flow_mut(direction.back().side).answered_at_commit();

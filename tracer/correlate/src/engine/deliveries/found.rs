@@ -167,16 +167,14 @@ impl Deliveries {
 
     /// Notes when the messages were there that a request is answered with.
     fn note_answer(&self, new: &NewLeg, key: LegKey, flows: &mut FlowTable) {
-        if new.asked.is_none() {
-            return;
-        }
+        let Some(asked) = new.asked else { return };
         let Some(before) = self.messages.path(key.0).nth(1) else {
             return;
         };
         let (direction, extent) = (before.direction, before.extent);
         let read = flows.flow(direction).and_then(|flow| flow.marks.read_at(extent));
         if let (Some(read), Some(flow)) = (read, flows.flow_mut(new.direction.back())) {
-            flow.answered_with(read);
+            flow.answered_with(asked, read);
         }
     }
 

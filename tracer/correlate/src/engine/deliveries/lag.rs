@@ -236,5 +236,5 @@ fn is_hindered(flow: &Flow) -> bool {
 
 /// When the subscriber let the broker send the last time, where it has to: it asked for messages, or acknowledged some.
 fn allowed(back: &Flow) -> Option<Nanos> {
-    back.request().map(|request| request.at).max(back.room.map(|room| room.at))
+    back.request().map(|request| request.at).max(back.last_room())
 }

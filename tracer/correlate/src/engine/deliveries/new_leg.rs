@@ -17,6 +17,9 @@ const START_UP: Nanos = Nanos::from_millis(1_000);
 /// The first messages of a connection are those of its start-up, however late they come.
 const FIRST_MESSAGES: u64 = 3;
 
+/// After so many messages it is over, however soon they come: what is slow then has another reason.
+const LAST_MESSAGES: u64 = 50;
+
 /// The leg of a message that was found in a direction between these ends; `None` if its conversation is not known.
 pub fn new_leg(
     at: Nanos,
@@ -32,8 +35,8 @@ pub fn new_leg(
     let flow = conversation.flow(direction.side);
     let written = flow.marks.written_at(own);
     let back = conversation.flow(direction.back().side);
-    let asked = back.request().filter(|_| !found.unasked).map(|request| request.at);
-    let room = back.room.filter(|_| !found.unlimited);
+    let asked = back.request_on(found.line).map(|request| request.at);
+    let room = back.room(found.line);
     // The broker may have kept it for any time.
     let may_wait = asked.is_some() || room.is_some();
     let is_behind = found.subject != 0 && (may_wait || flow.marks.has_more(own));
@@ -80,5 +83,6 @@ fn is_start_up(at: Nanos, direction: Direction, c: &Context<'_>) -> bool {
     let first = flow.first_message.unwrap_or(at);
     let is_new = first > c.coverage.since().unwrap_or_default() + SILENT;
     let began = conversation.opened.or(is_new.then_some(first));
-    began.is_some_and(|began| at < began + START_UP || flow.messages < FIRST_MESSAGES)
+    let is_early = |began| at < began + START_UP && flow.messages < LAST_MESSAGES;
+    began.is_some_and(|began| is_early(began) || flow.messages < FIRST_MESSAGES)
 }

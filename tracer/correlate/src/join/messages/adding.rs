@@ -2,7 +2,7 @@
 
 use super::super::contents::Contents;
 use super::super::index::Added;
-use super::super::open::{Joined, LegState, Link, Message, NewLeg};
+use super::super::open::{Joined, LegState, Message, NewLeg};
 use super::Messages;
 use crate::ids::{LegKey, Node};
 use rustc_hash::FxHashSet;
@@ -171,84 +171,5 @@ impl Messages {
         let leg = &mut self.legs[key.0];
         (leg.parent, leg.again) = (parent.into(), original.into());
         key
-    }
-
-    /// The leg before the first of a message was found after it.
-    pub(super) fn adopt(&mut self, message: usize, new: &NewLeg) -> (LegKey, Joined) {
-        let later: Vec<usize> = self.legs_of(&self.open[message]).collect();
-        let key = self.add_leg(message, new, None);
-        for leg in later {
-            if self.legs[leg].parent().is_none() {
-                let serial = self.legs[leg].serial;
-                let position = self.legs[key.0].add_child(leg, serial);
-                let orphan = &mut self.legs[leg];
-                (orphan.parent, orphan.position) = (key.0.into(), position);
-                let to_server = orphan.to_server;
-                if new.topology == Topology::Brokered {
-                    self.forwarders.learn_role(&self.legs[key.0], to_server);
-                }
-            }
-        }
-        self.legs[key.0].has_child = true;
-        self.lead(message, key.0);
-        let entry = &mut self.open[message];
-        if !entry.is_orphan {
-            return (key, Joined::Earlier);
-        }
-        entry.row = new.row;
-        // What comes from a server came to it before.
-        entry.is_orphan = new.topology == Topology::Brokered && !new.to_server;
-        (key, if entry.is_orphan { Joined::Orphan } else { Joined::New })
-    }
-
-    /// The last leg of a message becomes its first.
-    fn lead(&mut self, message: usize, last: usize) {
-        let entry = &self.open[message];
-        let before = self.legs_of(entry).find(|&leg| self.legs[leg].next == Link::from(last));
-        let Some(before) = before else { return };
-        let entry = &mut self.open[message];
-        let first = std::mem::replace(&mut entry.first, last);
-        entry.last = before;
-        self.legs[before].next = Link::NONE;
-        self.legs[last].next = first.into();
-    }
-
-    /// What a leg brings back from a server to a process that had handed it there is what that process hands on to its
-    /// clients. Legs to these that were found before it are put behind it.
-    pub(super) fn take_over(&mut self, message: usize, back: usize) {
-        let node = *self.legs[back].receiver();
-        // The way on which the message came to the server through the process.
-        let Some(parent) = self.legs[back].parent() else { return };
-        let mut behind = None;
-        let mut came = None;
-        for leg in self.path(parent) {
-            if leg.reaches(&node) {
-                came = Some(leg);
-                break;
-            }
-            behind = Some(leg.serial);
-        }
-        let (Some(came), Some(behind)) = (came, behind) else { return };
-        let came = (came.direction, came.serial);
-        let written = self.legs[back].written;
-        let legs: Vec<usize> = self.legs_of(&self.open[message]).collect();
-        let find = |serial: u64| legs.iter().copied().find(|&leg| self.legs[leg].serial == serial);
-        let (Some(came), Some(behind)) = (find(came.1), find(behind)) else { return };
-        for leg in legs {
-            let one = &self.legs[leg];
-            let was_thought = one.parent() == Some(came) && !one.to_server && leg != back;
-            if !was_thought || one.written < written || one.is_repeated() {
-                continue;
-            }
-            let serial = one.serial;
-            self.forwarders.unlearn_role(&self.legs[came], false);
-            self.forwarders.learn_role(&self.legs[back], false);
-            let other = (behind, self.legs[behind].serial);
-            self.legs[came].remove_child(leg, Some(other));
-            let position = self.legs[back].add_child(leg, serial);
-            self.legs[back].has_child = true;
-            let one = &mut self.legs[leg];
-            (one.parent, one.position) = (back.into(), position);
-        }
     }
 }

@@ -99,13 +99,17 @@ impl Messages {
         })
     }
 
-    /// Whether a message started where the new leg leads: an orphan, or one that was written there later, on its way to a
-    /// server. A connection that is joined in its middle may be recognised later than the one on which what came on it goes on.
+    /// Whether a message started where the new leg leads: an orphan, or one that was written there later, where it could go
+    /// on. A connection that is joined in its middle may be recognised later than the one on which what came on it goes on.
     fn leads_to(&self, new: &NewLeg, message: &Message) -> bool {
         let first = &self.legs[message.first];
         let goes_on = || {
-            let to_servers = new.topology == Topology::Brokered && new.to_server && first.to_server;
-            to_servers && new.written < first.written && !new.repeats && !message.repeats
+            let passes_on = match new.topology {
+                Topology::PeerToPeer => false,
+                Topology::Brokered => new.to_server && first.to_server,
+                Topology::Either => first.direction.serial != new.direction.serial,
+            };
+            passes_on && new.written < first.written && !new.repeats && !message.repeats
         };
         first.sender().is(&new.ends.receiver) && (message.is_orphan || goes_on())
     }

@@ -45,6 +45,15 @@ fn rests_are_cut_where_the_question_begins_and_ends() {
     assert_eq!((rested.preemptions, rested.holder.held), (1, Nanos(80)));
 }
 
+/// The kernel did not tell of a switch to it: whether it ran or slept before is not known.
+#[test]
+fn nothing_is_claimed_of_what_was_missed() {
+    let (at, late) = wake(500, 550, 560);
+    let history = history(&[wake(100, 200, 230), (at, Wake { missed: true, ..late })]);
+    assert_eq!(between(&history, 240, 500), None);
+    assert_eq!(between(&history, 500, 560), Some((50, 10)));
+}
+
 #[test]
 fn what_is_long_past_is_coarse_but_not_forgotten() {
     let mut history = History::default();
