@@ -111,7 +111,7 @@ struct task_state {
 	__u64 queue_before; /* how long that queue had been throttled when the wait began */
 	__u64 group;        /* the task_group without remaining quota when the wait began, or 0 */
 	__u32 call;         /* the number of the system call that it sleeps in; ~0: not known */
-	__u32 missed;       /* 1: a switch to it, or a wakeup, was not traced since the last record */
+	__u32 missed;       /* 1: a switch to it was not traced since the last record */
 	struct datagram taken; /* the datagram that the receive call in progress has taken */
 };
 

@@ -55,7 +55,7 @@ enum wl_origin {
 enum wl_flag {
 	WL_HAS_SEQ = 1,   /* wl_socket: tx_next and rx_next are known */
 	WL_FROM_IRQ = 2,  /* wl_wake: the wakeup came from an interrupt */
-	WL_MISSED = 1,    /* wl_wake: a switch to the thread, or a wakeup, was not traced since its last record */
+	WL_MISSED = 1,    /* wl_wake: a switch to the thread was not traced since the last record */
 	WL_MIGRATED = 4,  /* wl_wake: the thread had run on another CPU */
 	WL_DEFERRED = 8,  /* wl_packet: the packet was left to ksoftirqd */
 	WL_FRAGMENT = 16, /* wl_packet: an IP fragment of a datagram */

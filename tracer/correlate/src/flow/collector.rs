@@ -132,7 +132,7 @@ impl FrameSink for Collector<'_> {
             let topic = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
             let own = identify(self.side, data);
-            let mut found = Found { shared, topic, group, assembly, line, ..own };
+            let mut found = Found { shared, line, topic, group, assembly, ..own };
             if self.protocol.numbers_topics() {
                 found.content = content(found.stamp, data, is_unsure);
                 let is_known = data.key.is_some() || !data.topic.is_empty();

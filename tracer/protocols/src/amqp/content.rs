@@ -16,6 +16,7 @@ const CONTENT_BYTES: usize = 1024;
 
 /// A message of which not all frames have come.
 #[derive(Debug, Default)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 struct Content {
     start: Offset,
     topic: Vec<u8>,

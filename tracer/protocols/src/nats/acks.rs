@@ -23,17 +23,15 @@ impl Acks {
     /// A client gets a message of a consumer, with this subject for its ack.
     pub fn delivered(&mut self, consumer: u64, reply: &[u8]) {
         let id = number(reply);
-        match self.consumers.iter_mut().find(|(known, _)| *known == consumer) {
-            Some((_, in_flight)) => in_flight.sent(id),
-            None => {
-                if self.consumers.len() >= MOST {
-                    self.consumers.remove(0);
-                }
-                let mut in_flight = InFlight::default();
-                in_flight.sent(id);
-                self.consumers.push((consumer, in_flight));
-            }
+        if let Some((_, open)) = self.consumers.iter_mut().find(|(known, _)| *known == consumer) {
+            return open.sent(id);
         }
+        if self.consumers.len() >= MOST {
+            self.consumers.remove(0);
+        }
+        let mut open = InFlight::default();
+        open.sent(id);
+        self.consumers.push((consumer, open));
     }
 
     /// A client publishes to a subject. Returns the consumer if that acknowledges a message of one that had as many

@@ -127,7 +127,7 @@ pub(super) fn consumer_number(stream: &[u8], consumer: &[u8]) -> u64 {
 
 /// Whether a message was delivered before, according to the subject for its ack.
 pub(super) fn is_redelivered(reply: &[u8]) -> bool {
-    ack_words(reply).and_then(|words| words.skip(2).next()).is_some_and(|times| times != b"1")
+    ack_words(reply).and_then(|mut words| words.nth(2)).is_some_and(|times| times != b"1")
 }
 
 #[cfg(test)]

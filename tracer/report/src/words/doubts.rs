@@ -2,24 +2,14 @@
 
 use super::lost_because;
 use wirelap_correlate::DoubtReason;
+use wirelap_events::Losses;
 use wirelap_events::human::{counted, counted_as, exact};
 
 /// A reason in one sentence without a full stop.
 pub fn doubt(reason: &DoubtReason) -> String {
     match *reason {
         DoubtReason::EventsLost { lost, events, counts_are_traced } => {
-            let counts = if counts_are_traced { "counts are too low, and " } else { "" };
-            let remedy = if lost.are_all_skipped() {
-                "a larger --ring-size does not help"
-            } else {
-                "a larger --ring-size, a filter or --sample helps"
-            };
-            format!(
-                "{} of {} were lost because {}: {counts}the times are of what was left; {remedy}",
-                exact(lost.events),
-                counted(events, "event"),
-                lost_because(lost)
-            )
+            events_lost(lost, events, counts_are_traced)
         }
         DoubtReason::GivenUp { entries } => format!(
             "{} given up to keep memory bounded: their messages are in no figure",
@@ -108,6 +98,21 @@ pub fn doubt(reason: &DoubtReason) -> String {
             counted(due, "delivery")
         ),
     }
+}
+
+fn events_lost(lost: Losses, events: u64, counts_are_traced: bool) -> String {
+    let counts = if counts_are_traced { "counts are too low, and " } else { "" };
+    let remedy = if lost.are_all_skipped() {
+        "a larger --ring-size does not help"
+    } else {
+        "a larger --ring-size, a filter or --sample helps"
+    };
+    format!(
+        "{} of {} were lost because {}: {counts}the times are of what was left; {remedy}",
+        exact(lost.events),
+        counted(events, "event"),
+        lost_because(lost)
+    )
 }
 
 #[cfg(test)]
