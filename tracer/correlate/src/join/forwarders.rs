@@ -41,6 +41,7 @@ impl Handed {
 pub struct Forwarders {
     pids: FxHashSet<Pid>,
     addrs: FxHashSet<(SocketAddr, NetNs)>,
+    /// How many messages each process has handed on, and to whom.
     roles: FxHashMap<Pid, Handed>,
     /// When each receiver was last found to have got bytes in which messages may be that were not found.
     missed: FxHashMap<Receiver, Nanos>,

@@ -14,7 +14,7 @@ pub const REMEDIES: Remedies = Remedies {
         "compare bindings and routing keys; publish with `mandatory`, so that messages without a queue come back, and use confirms",
     ),
     duplicates: Some(
-        "messages without an ack are delivered again: acknowledge in time, and tell duplicates by an id of your own",
+        "messages that are rejected and put back, or that a channel leaves without an ack, are delivered again: reject without `requeue` what must not come again, acknowledge before the channel closes, and tell duplicates by an id of your own",
     ),
     brokers: BROKERS,
     ..Remedies::GENERAL
