@@ -13,6 +13,7 @@
 //! | [`Budget`], `keeper`, `spending` | what tracing may cost, and windows that keep to that |
 //! | [`notes`], `facts`, `place_notes` | what a recording contains in addition to events |
 //! | [`annotate`] | what became of messages, recorded beside their packets |
+//! | `own_cpus` | keeps the thread off CPUs that traced programs are pinned to |
 //! | `places`, `container_names` | in which containers and network namespaces processes run |
 //! | `unix` | which processes also serve clients over Unix sockets |
 //! | [`machine`], [`environment`] | this machine, and the CPU time and memory that processes use |
@@ -34,6 +35,7 @@ pub mod machine;
 pub mod meter;
 pub mod notes;
 mod observer;
+mod own_cpus;
 mod place_notes;
 mod places;
 mod preflight;

@@ -9,6 +9,7 @@ use crate::machine;
 use crate::meter::Meter;
 use crate::notes;
 use crate::observer::Observer;
+use crate::own_cpus::OwnCpus;
 use crate::place_notes::PlaceNotes;
 use crate::places::PlaceReader;
 use crate::schedule::{Alternation, TracingPhase};
@@ -80,6 +81,8 @@ pub struct SessionThread<S> {
     pub meters: HashMap<u32, Meter>,
     pub unix: UnixServers,
     pub places: PlaceReader,
+    /// The CPUs that this thread runs on.
+    pub cpus: OwnCpus,
     pub windows: Option<SamplingWindows>,
     pub keeper: Option<BudgetKeeper>,
     /// For the keeper.
@@ -329,6 +332,7 @@ impl<S: DeliverySink> SessionThread<S> {
         let processes = snapshot.groups.iter().flat_map(|group| &group.processes);
         let mut notes = PlaceNotes { recorder: self.recorder.as_mut(), kept: self.kept.as_mut() };
         let pids = processes.map(|process| process.pid);
+        self.cpus.avoid(pids.clone());
         self.places.refresh(pids, &mut self.correlator, &mut notes);
     }
 

@@ -7,6 +7,7 @@ use crate::machine::wall_offset;
 use crate::meter::Meter;
 use crate::notes;
 use crate::observer::Observer;
+use crate::own_cpus::OwnCpus;
 use crate::places::PlaceReader;
 use crate::settings::{AttachLater, SessionSettings};
 use crate::thread::{Findings, SessionThread};
@@ -81,6 +82,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             meter: Meter::start(std::process::id()),
             unix: UnixServers::default(),
             places: PlaceReader::default(),
+            cpus: OwnCpus::default(),
             meters: HashMap::new(),
             windows: None,
             keeper: None,

@@ -223,7 +223,9 @@ fn a_ring_of_files_keeps_the_newest_and_each_can_be_read() {
     // A PUBLISH that two files share is one for neither tshark; no more than one a direction and file.
     // What the subscriber had not read yet when the recording ended, tshark counts all the same.
     assert!(legs + 8 >= sent + delivered, "{sent} + {delivered}, tshark {legs}");
-    assert!(legs <= 2 * sent + 8 && sent - delivered < 400, "{sent} {delivered}, tshark {legs}");
+    // What was delivered first may have been published before the oldest file.
+    assert!(legs <= 2 * sent.max(delivered) + 8, "{sent} {delivered}, tshark {legs}");
+    assert!(sent.abs_diff(delivered) < 400, "{sent} {delivered}, tshark {legs}");
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod one_side;
 mod open;
 mod others;
 mod peers;
+mod permits;
 mod places;
 mod played;
 mod properties;

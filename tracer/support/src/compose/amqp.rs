@@ -12,15 +12,36 @@ pub fn frame(kind: u8, channel: u16, payload: &[u8]) -> Vec<u8> {
 /// A message that a client publishes on channel 1, in as many frames as it takes.
 pub fn publish(exchange: &str, key: &str, payload: &[u8]) -> Vec<u8> {
     let arguments = [&[0, 60, 0, 40, 0, 0][..], &short(exchange), &short(key), &[0]].concat();
-    with_content(&arguments, payload)
+    with_content(1, &arguments, payload)
 }
 
 /// A message that a broker delivers on channel 1, in as many frames as it takes.
 pub fn deliver(exchange: &str, key: &str, tag: u64, payload: &[u8]) -> Vec<u8> {
+    deliver_on(1, [exchange, key], tag, payload)
+}
+
+/// A message of an exchange and a key that a broker delivers on a channel, in as many frames as it takes.
+pub fn deliver_on(channel: u16, of: [&str; 2], tag: u64, payload: &[u8]) -> Vec<u8> {
+    let (tag, [exchange, key]) = (tag.to_be_bytes(), of.map(short));
+    let arguments = [&[0, 60, 0, 60][..], &short("tag"), &tag, &[0], &exchange, &key].concat();
+    with_content(channel, &arguments, payload)
+}
+
+/// A message that a client has asked for on channel 1 (`basic.get-ok`), of which no more are left.
+pub fn got(key: &str, tag: u64, payload: &[u8]) -> Vec<u8> {
     let tag = tag.to_be_bytes();
-    let arguments =
-        [&[0, 60, 0, 60][..], &short("tag"), &tag, &[0], &short(exchange), &short(key)].concat();
-    with_content(&arguments, payload)
+    let arguments = [&[0, 60, 0, 71][..], &tag, &[0], &short(""), &short(key), &[0; 4]].concat();
+    with_content(1, &arguments, payload)
+}
+
+/// A `basic.get` on channel 1.
+pub fn get(queue: &str) -> Vec<u8> {
+    frame(1, 1, &[&[0, 60, 0, 70, 0, 0][..], &short(queue), &[0]].concat())
+}
+
+/// A `basic.ack` on a channel, of one message or of `all` up to it.
+pub fn ack(channel: u16, tag: u64, all: bool) -> Vec<u8> {
+    frame(1, channel, &[&[0, 60, 0, 80][..], &tag.to_be_bytes(), &[u8::from(all)]].concat())
 }
 
 /// A `connection.start-ok` of a client that names its connection.
@@ -33,11 +54,11 @@ pub fn start_ok(name: &str) -> Vec<u8> {
     frame(1, 0, &[&[0, 10, 0, 11][..], &len(&table), &table, &rest].concat())
 }
 
-fn with_content(method: &[u8], payload: &[u8]) -> Vec<u8> {
+fn with_content(channel: u16, method: &[u8], payload: &[u8]) -> Vec<u8> {
     let header = [&[0, 60, 0, 0][..], &(payload.len() as u64).to_be_bytes(), &[0, 0]].concat();
-    let mut bytes = [frame(1, 1, method), frame(2, 1, &header)].concat();
+    let mut bytes = [frame(1, channel, method), frame(2, channel, &header)].concat();
     for part in payload.chunks(LARGEST) {
-        bytes.extend(frame(3, 1, part));
+        bytes.extend(frame(3, channel, part));
     }
     bytes
 }
