@@ -26,11 +26,13 @@ impl OwnCpus {
         if self.read.is_some_and(|read| read.elapsed() < EVERY) {
             return;
         }
-        self.read = Some(Instant::now());
+        // Where there is none yet, the first one is looked at as soon as it comes.
+        let mut programs = programs.take(MOST).peekable();
+        self.read = programs.peek().map(|_| Instant::now());
         let Some(all) = self.all.or_else(|| sched_getaffinity(None).ok()) else { return };
         self.all = Some(all);
         let mut left = all;
-        for program in programs.take(MOST) {
+        for program in programs {
             let pid = i32::try_from(program.0).ok().and_then(OsPid::from_raw);
             // One that has ended is pinned to nothing.
             let Some(its) = pid.and_then(|pid| sched_getaffinity(Some(pid)).ok()) else { continue };
