@@ -245,19 +245,11 @@ impl Flow {
             }
         }
         let Some(requests) = &mut self.requests else { return };
-        // Those of other consumers may have come with the last.
-        let line = requests.newest_mut().line;
-        for request in requests.iter_mut() {
-            if request.read.is_some() || request.at == Nanos(0) {
-                break;
-            }
-            if request.end <= end {
-                let seen = self.marks.path(last_before(request.end), 0).circumstances;
-                request.read = Some((at, seen.resent || seen.behind_loss));
-            }
-            if request.line == line {
-                break;
-            }
+        let is_open = |request: &&mut Request| request.read.is_none() && request.at > Nanos(0);
+        let open = requests.iter_mut().take_while(is_open);
+        for request in open.filter(|request| request.end <= end) {
+            let seen = self.marks.path(last_before(request.end), 0).circumstances;
+            request.read = Some((at, seen.resent || seen.behind_loss));
         }
     }
 

@@ -23,6 +23,7 @@ mod memory;
 mod missed;
 mod muted;
 mod named;
+mod numbered;
 mod one_side;
 mod open;
 mod others;
