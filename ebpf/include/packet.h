@@ -13,6 +13,16 @@ static __always_inline __u16 count_segments(struct sk_buff *skb)
 	return segments ? segments : 1;
 }
 
+/* Fills in what is reported of every packet, except what its headers say. */
+static __always_inline void describe(struct sk_buff *skb, struct net_device *dev,
+				     struct wl_packet *p, __u32 link_header)
+{
+	p->device = dev->ifindex;
+	/* The counters of a loopback device do not include its (unused) link header. */
+	p->link_header = dev->flags & IFF_LOOPBACK ? 0 : link_header;
+	p->segments = count_segments(skb);
+}
+
 /* The reader is woken when a quarter of the ring is full, because large records could fill it before the next poll. */
 const volatile __u32 wakeup_bytes = 1 << 24;
 

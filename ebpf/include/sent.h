@@ -9,6 +9,12 @@
  */
 const volatile __u8 ends_only = 0;
 
+/* Whether a packet that is being sent is observed at the calls of its sender and its receiver instead. */
+static __always_inline bool is_seen_at_ends(__u8 transport)
+{
+	return ends_only && transport == IPPROTO_TCP;
+}
+
 /* The most buffers of one call that are copied (struct iovec). What follows counts as not captured. */
 #define SENT_PARTS 16
 

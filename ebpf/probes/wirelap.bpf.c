@@ -20,14 +20,18 @@
 #include "fragments.h"
 #include "packet.h"
 #include "simple.h"
+#include "queued.h"
+#include "sent_here.h"
 #include "sockets.h"
 #include "tls.h"
 #include "sent.h"
 
 #include "datagrams.h"
 
-#include "packets.bpf.c"
-#include "drops.bpf.c" /* uses the map of queued packets in packets.bpf.c */
+#include "xmit.bpf.c"
+#include "rx.bpf.c"
+#include "payload.bpf.c"
+#include "drops.bpf.c"
 #include "read.bpf.c"
 #include "ready.bpf.c"
 #include "sched.bpf.c"
