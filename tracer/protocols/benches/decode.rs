@@ -66,14 +66,13 @@ fn opcua_write(payload_len: usize) -> Vec<u8> {
 }
 
 const CONNECT_V311: &[u8] = b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0";
-const CONNECT_V5: &[u8] = b"\x10\x0d\0\x04MQTT\x05\x02\0\x3c\0\0\0";
 
 fn small(c: &mut Criterion) {
     let mut group = c.benchmark_group("64 B");
     group.throughput(Throughput::Elements(1));
     for (name, protocol, opening, message) in [
         ("mqtt 3.1.1", "mqtt", CONNECT_V311, mqtt::publish(TOPIC, &stamped(64))),
-        ("mqtt 5", "mqtt", CONNECT_V5, mqtt::publish_v5(TOPIC, &stamped(64))),
+        ("mqtt 5", "mqtt", mqtt::CONNECT_V5, mqtt::publish_v5(TOPIC, &stamped(64))),
         ("mqtt, CONNECT not seen", "mqtt", &[][..], mqtt::publish(TOPIC, &stamped(64))),
         ("nats PUB", "nats", &[][..], nats::message("PUB wirelap.bench", &stamped(64))),
         ("nats MSG", "nats", &[][..], nats::message("MSG wirelap.bench 1", &stamped(64))),

@@ -218,6 +218,11 @@ pub trait Connection: Send {
         None
     }
 
+    /// Whether both ends are servers, each of which hands on what it gets to its own clients.
+    fn joins_servers(&self) -> bool {
+        false
+    }
+
     /// Decodes one PDU and passes its frames to `out`. The frames cover the PDU's range without gaps; bytes that cannot be
     /// decoded are a frame of class `Opaque`.
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink);

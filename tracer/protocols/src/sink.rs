@@ -2,6 +2,8 @@
 
 use crate::Side;
 use crate::ros2::RosFact;
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
 use wirelap_events::{ByteRange, Frame, GlobalKey, Offset, RequestLimits};
 
 /// The longest name of a client, its title, or a group that is reported, in bytes; longer ones count as not known.
@@ -80,6 +82,9 @@ pub enum FrameNote<'a> {
     /// The consumer or channel of the connection that the next frame is about: a request or acknowledgement of one lets no
     /// message of another pass. 0 if it is not said.
     Line(u64),
+    /// Which of its receiver's subscriptions the message in the next frame is for: a receiver gets a message once for each.
+    /// Never 0.
+    Subscription(u32),
     /// The next messages are delivered after a commit.
     AwaitsCommit,
     /// The next frame allows to forward the message that begins here.
@@ -199,6 +204,15 @@ impl dyn FrameSink + '_ {
     /// acknowledges there lets no message of another pass.
     pub fn line(&mut self, line: u64) {
         self.note(FrameNote::Line(line));
+    }
+
+    /// Reports which of its receiver's subscriptions the message in the next frame is for. `name` is different for each of
+    /// them.
+    pub fn subscription(&mut self, name: impl Hash) {
+        let mut hasher = FxHasher::default();
+        name.hash(&mut hasher);
+        let folded = hasher.finish() >> u32::BITS;
+        self.note(FrameNote::Subscription(u32::try_from(folded).unwrap_or(u32::MAX).max(1)));
     }
 
     /// Reports that the next messages belong to a transaction: their reader delivers them only after its commit.

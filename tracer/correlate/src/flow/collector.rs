@@ -67,6 +67,8 @@ pub struct Collector<'a> {
     makes_room: bool,
     /// The consumer or channel that it is about.
     line: u64,
+    /// The subscription that the message in it is for.
+    subscription: u32,
 }
 
 impl<'a> Collector<'a> {
@@ -92,6 +94,7 @@ impl<'a> Collector<'a> {
             asks: false,
             makes_room: false,
             line: 0,
+            subscription: 0,
         }
     }
 
@@ -120,6 +123,7 @@ impl FrameSink for Collector<'_> {
             self.found.released.push(Released { side: self.side, message, end: frame.range.end });
         }
         let line = std::mem::take(&mut self.line);
+        let subscription = std::mem::take(&mut self.subscription);
         if std::mem::take(&mut self.makes_room) {
             self.control.makes_room(line);
         }
@@ -132,7 +136,7 @@ impl FrameSink for Collector<'_> {
             let topic = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
             let own = identify(self.side, data);
-            let mut found = Found { shared, line, topic, group, assembly, ..own };
+            let mut found = Found { shared, line, subscription, topic, group, assembly, ..own };
             if self.protocol.numbers_topics() {
                 found.content = content(found.stamp, data, is_unsure);
                 let is_known = data.key.is_some() || !data.topic.is_empty();
@@ -168,6 +172,7 @@ impl FrameSink for Collector<'_> {
             FrameNote::Fragments(fragments) => self.fragments = Some(*fragments),
             FrameNote::Asks(ask) => (self.control.ask, self.asks) = (Some(ask), true),
             FrameNote::Line(line) => self.line = line,
+            FrameNote::Subscription(number) => self.subscription = number,
             FrameNote::AwaitsCommit => self.control.committed = true,
             FrameNote::Releases(start) => self.releases = Some(start),
             FrameNote::MakesRoom => self.makes_room = true,

@@ -377,6 +377,11 @@ impl Conversation {
         matches!(&self.state, State::Decoding(_, connection) if connection.server().is_some())
     }
 
+    /// Whether both ends are servers, each of which hands on what it gets.
+    pub fn joins_servers(&self) -> bool {
+        matches!(&self.state, State::Decoding(_, connection) if connection.joins_servers())
+    }
+
     /// Whether what one side sends may be a copy of what it sends to others.
     pub fn makes_copies(&self, from: Side) -> bool {
         match &self.state {

@@ -27,6 +27,8 @@ pub struct Found {
     pub shared: bool,
     /// The consumer or channel of its connection that it is for, where there are several.
     pub line: u64,
+    /// Which of its receiver's subscriptions it is for; 0 if that is not told.
+    pub subscription: u32,
     /// Its topic is a number that nothing tells the meaning of, and it has too little payload to be known by.
     pub nameless: bool,
     /// No packet of it was seen: its neighbours tell of it.

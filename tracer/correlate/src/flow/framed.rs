@@ -80,6 +80,7 @@ mod tests {
             retained: false,
             shared: false,
             line: 0,
+            subscription: 0,
             nameless: false,
             framed: false,
             topic: None,

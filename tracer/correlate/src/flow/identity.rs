@@ -48,6 +48,7 @@ pub fn identify(side: Side, data: &DecodedMessage<'_>) -> Found {
         retained: data.retained,
         shared: false,
         line: 0,
+        subscription: 0,
         nameless: false,
         framed: false,
         topic: None,

@@ -12,6 +12,21 @@ pub struct Direction {
     pub side: Side,
 }
 
+/// What of a direction is for one subscription of its receiver, who gets a message once for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Way {
+    pub direction: Direction,
+    /// 0 where the protocol does not tell them apart.
+    pub subscription: u32,
+}
+
+impl Way {
+    /// Its name among those of all directions.
+    pub fn id(self) -> (FlowId, u32) {
+        (self.direction.id(), self.subscription)
+    }
+}
+
 impl Direction {
     /// The other direction.
     pub fn back(self) -> Direction {

@@ -6,6 +6,6 @@ mod keys;
 mod node;
 
 pub use address::{ends, normal, scope_of};
-pub use direction::Direction;
+pub use direction::{Direction, Way};
 pub use keys::{AssemblyId, LegKey};
 pub use node::{FlowEnds, Node};

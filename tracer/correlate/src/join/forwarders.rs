@@ -1,6 +1,6 @@
 //! Processes that pass messages on: brokers, proxies and routers.
 
-use super::open::LegState;
+use super::open::{LegState, Toward};
 use crate::ids::Node;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::net::SocketAddr;
@@ -26,11 +26,14 @@ struct Handed {
     to_clients: u32,
     /// From clients to another server, and back, as proxies do. A broker that also does so (a bridge) is a broker.
     through: u32,
+    /// From or to another server as its equal, as only brokers do.
+    as_peer: u32,
 }
 
 impl Handed {
     fn is_relay(self) -> bool {
         self.through >= RELAYED
+            && self.as_peer == 0
             && self.to_clients <= BY_MISTAKE
             && self.through >= self.to_clients.saturating_mul(FOR_EACH)
     }
@@ -75,31 +78,34 @@ impl Forwarders {
     }
 
     /// What the process is that a message goes on from.
-    pub fn learn_role(&mut self, leg: &LegState, to_server: bool) {
-        if let Some(count) = self.handed(leg, to_server) {
+    pub fn learn_role(&mut self, leg: &LegState, next: Toward) {
+        if let Some(count) = self.handed(leg, next) {
             count.grow(1);
         }
     }
 
     /// A message went on from another leg than was learned.
-    pub fn unlearn_role(&mut self, leg: &LegState, to_server: bool) {
-        if let Some(count) = self.handed(leg, to_server) {
+    pub fn unlearn_role(&mut self, leg: &LegState, next: Toward) {
+        if let Some(count) = self.handed(leg, next) {
             count.shrink(1);
         }
     }
 
     /// What counts the messages that go on as this one does.
-    fn handed(&mut self, leg: &LegState, to_server: bool) -> Option<&mut u32> {
+    fn handed(&mut self, leg: &LegState, next: Toward) -> Option<&mut u32> {
         let pid = leg.receiver().pid.filter(|_| !leg.stays_inside())?;
         if self.roles.len() >= FORWARDERS && !self.roles.contains_key(&pid) {
             return None;
         }
         let handed = self.roles.entry(pid).or_default();
-        match (leg.to_server, to_server) {
-            (true, false) => Some(&mut handed.to_clients),
+        match (leg.toward, next) {
+            (Toward::Server, Toward::Client) => Some(&mut handed.to_clients),
             // From a client to a server, or from a server to a client.
-            (true, true) | (false, false) => Some(&mut handed.through),
-            (false, true) => None,
+            (Toward::Server, Toward::Server) | (Toward::Client, Toward::Client) => {
+                Some(&mut handed.through)
+            }
+            (Toward::Peer, _) | (_, Toward::Peer) => Some(&mut handed.as_peer),
+            (Toward::Client, Toward::Server) => None,
         }
     }
 

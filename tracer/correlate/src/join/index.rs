@@ -1,7 +1,7 @@
 //! Finds messages by identity.
 
 use crate::flow::Identity;
-use crate::ids::Direction;
+use crate::ids::Way;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
@@ -51,20 +51,21 @@ impl Line {
     }
 }
 
-/// An identity and a direction, in two words: each message is looked up by it several times.
+/// An identity and a way, in two words: each message is looked up by it several times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct OnWay(u64, u64);
 
 impl OnWay {
-    fn new(identity: Identity, direction: Direction) -> OnWay {
+    fn new(identity: Identity, Way { direction, subscription }: Way) -> OnWay {
+        const SPREAD: u64 = 0x9E37_79B9_7F4A_7C15;
         OnWay(
-            identity.hash,
+            identity.hash ^ u64::from(subscription).wrapping_mul(SPREAD),
             direction.serial << 2 | (direction.side as u64) << 1 | u64::from(identity.exact),
         )
     }
 }
 
-/// Messages by identity, and by identity and direction.
+/// Messages by identity, and by identity and way.
 #[derive(Debug, Default)]
 pub struct Index {
     lines: FxHashMap<Identity, Line>,
@@ -111,12 +112,12 @@ impl Index {
         }
     }
 
-    pub fn add_direction(&mut self, identity: Identity, direction: Direction, message: Listed) {
-        self.on_direction.insert(OnWay::new(identity, direction), message);
+    pub fn add_direction(&mut self, identity: Identity, way: Way, message: Listed) {
+        self.on_direction.insert(OnWay::new(identity, way), message);
     }
 
-    pub fn on_direction(&self, identity: Identity, direction: Direction) -> Option<Listed> {
-        self.on_direction.get(&OnWay::new(identity, direction)).copied()
+    pub fn on_direction(&self, identity: Identity, way: Way) -> Option<Listed> {
+        self.on_direction.get(&OnWay::new(identity, way)).copied()
     }
 
     /// The messages of an identity that came after `carried` (all, for `None`), oldest first: those
@@ -159,8 +160,8 @@ impl Index {
         }
     }
 
-    pub fn remove_direction(&mut self, identity: Identity, direction: Direction, message: Listed) {
-        if let Entry::Occupied(newest) = self.on_direction.entry(OnWay::new(identity, direction))
+    pub fn remove_direction(&mut self, identity: Identity, way: Way, message: Listed) {
+        if let Entry::Occupied(newest) = self.on_direction.entry(OnWay::new(identity, way))
             && *newest.get() == message
         {
             newest.remove();

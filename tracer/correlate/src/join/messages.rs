@@ -12,7 +12,7 @@ use super::contents::Contents;
 use super::forwarders::{Forwarders, Receiver};
 use super::index::Index;
 use super::marked::MarkedPlaces;
-use super::open::{LegState, Message, NewLeg};
+use super::open::{LegState, Message, NewLeg, Toward};
 use crate::ids::{Direction, FlowEnds, LegKey};
 use slab::Slab;
 use std::collections::VecDeque;
@@ -212,11 +212,11 @@ impl Messages {
     pub fn relayed(&self, key: LegKey, new: &NewLeg) -> Option<(Direction, Direction)> {
         let pid = new.ends.sender.pid.filter(|&pid| self.is_relay(pid))?;
         let parent = self.legs.get(self.leg(key)?.parent()?)?;
-        match (parent.to_server, new.to_server) {
-            (true, true) if parent.receiver().pid == Some(pid) => {
+        match (parent.toward, new.toward) {
+            (Toward::Server, Toward::Server) if parent.receiver().pid == Some(pid) => {
                 Some((parent.direction, new.direction))
             }
-            (false, false) if parent.receiver().pid == Some(pid) => {
+            (Toward::Client, Toward::Client) if parent.receiver().pid == Some(pid) => {
                 Some((new.direction, parent.direction))
             }
             _ => None,
@@ -229,7 +229,8 @@ impl Messages {
             || match message.topology {
                 Topology::PeerToPeer => false,
                 Topology::Brokered => {
-                    leg.to_server || leg.receiver().pid.is_some_and(|pid| self.is_relay(pid))
+                    leg.toward.is_server()
+                        || leg.receiver().pid.is_some_and(|pid| self.is_relay(pid))
                 }
                 Topology::Either => self.forwarders.forwards(leg.receiver()),
             }

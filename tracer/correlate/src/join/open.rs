@@ -3,13 +3,31 @@
 use super::kept::KeptLeg;
 use crate::breakdown::ReaderGroup;
 use crate::flow::{Content, Identity};
-use crate::ids::{Direction, FlowEnds, LegKey, Node};
+use crate::ids::{Direction, FlowEnds, LegKey, Node, Way};
 use std::sync::Arc;
 use wirelap_events::{
     ByteRange, Credit, FlowRange, GroupId, Leg, MessageId, Nanos, Offset, Release, Saturate, Stamp,
     TopicId, Transport,
 };
 use wirelap_protocols::Topology;
+
+/// Which part its receiver has in a conversation whose messages go through servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Toward {
+    /// It is a client, or the conversation has no server.
+    Client,
+    /// It is the server.
+    Server,
+    /// Both ends are servers, each of which hands on what it gets.
+    Peer,
+}
+
+impl Toward {
+    /// Whether the receiver is a server.
+    pub fn is_server(self) -> bool {
+        self != Toward::Client
+    }
+}
 
 /// How a connection began.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +60,7 @@ pub struct NewLeg {
     /// How its connection began, if that was seen.
     pub connected: Option<Connected>,
     pub ends: Arc<FlowEnds>,
-    /// The receiver is the conversation's server.
-    pub to_server: bool,
+    pub toward: Toward,
     pub topology: Topology,
     /// Its sender may send copies of it to others.
     pub may_copy: bool,
@@ -57,6 +74,8 @@ pub struct NewLeg {
     pub topic: Option<TopicId>,
     /// The group in which its receiver reads it.
     pub group: ReaderGroup,
+    /// Which of its receiver's subscriptions it is for.
+    pub subscription: u32,
     /// Its connection has just been opened.
     pub start_up: bool,
     /// A number for its topic.
@@ -143,7 +162,9 @@ pub struct LegState {
     permissions: Option<Box<Permissions>>,
     pub transport: Transport,
     pub(super) ends: Arc<FlowEnds>,
-    pub to_server: bool,
+    pub toward: Toward,
+    /// Which of its receiver's subscriptions it is for.
+    subscription: u32,
     /// The group in which its receiver reads it.
     pub group: ReaderGroup,
     pub(super) has_child: bool,
@@ -231,7 +252,27 @@ pub struct GivenUp {
     pub left: Leftover,
 }
 
+impl NewLeg {
+    /// Whether its sender has it from somebody else, where messages go through servers. What another host's server hands on
+    /// begins here.
+    pub(super) fn is_handed_on(&self) -> bool {
+        match self.toward {
+            Toward::Client => true,
+            Toward::Peer => self.ends.sender.pid.is_some(),
+            Toward::Server => false,
+        }
+    }
+
+    pub fn way(&self) -> Way {
+        Way { direction: self.direction, subscription: self.subscription }
+    }
+}
+
 impl LegState {
+    pub fn way(&self) -> Way {
+        Way { direction: self.direction, subscription: self.subscription }
+    }
+
     /// The leg of a message that was found. It is the last of its message, and nothing is known of it yet but `new`.
     pub(super) fn new(message: usize, serial: u64, new: &NewLeg) -> LegState {
         let permissions =
@@ -250,7 +291,8 @@ impl LegState {
             permissions: (permissions != Permissions::default()).then(|| Box::new(permissions)),
             transport: new.transport,
             ends: Arc::clone(&new.ends),
-            to_server: new.to_server,
+            toward: new.toward,
+            subscription: new.subscription,
             group: new.group,
             has_child: false,
             children: 0,

@@ -108,10 +108,10 @@ mod tests {
         let mut seen = SeenBehind::default();
         for unread in [3, 9, 4] {
             seen.begin();
-            seen.see((FlowId(2), 1), behind(unread));
+            seen.see(((FlowId(2), 0), 1), behind(unread));
         }
         seen.begin();
-        seen.see((FlowId(4), 1), behind(1));
+        seen.see(((FlowId(4), 0), 1), behind(1));
         let order = seen.in_order();
         assert_eq!((order[0].most.unread, order[0].now.is_some()), (1, true));
         assert_eq!((order[1].most.unread, order[1].now), (9, None));
@@ -122,7 +122,7 @@ mod tests {
     fn those_with_the_fewest_make_room() {
         let mut seen = SeenBehind::default();
         for n in 0..10_000 {
-            seen.see((FlowId(n), 1), behind(n));
+            seen.see(((FlowId(n), 0), 1), behind(n));
         }
         assert!(seen.all.len() <= KEPT);
         assert_eq!(seen.evicted() + seen.all.len() as u64, 10_000);

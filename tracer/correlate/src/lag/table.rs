@@ -1,7 +1,7 @@
 //! How many messages each topic has had, and which of them was sent to each subscriber last.
 
 use super::ages::Ages;
-use crate::ids::Direction;
+use crate::ids::{Direction, Way};
 use rustc_hash::FxHashMap;
 use wirelap_events::{FlowId, GroupId, Nanos, Saturate, TopicId};
 
@@ -27,7 +27,7 @@ const REMEMBERED: u16 = 256;
 type TopicKey = (GroupId, u64);
 
 /// A topic and who gets its messages, by what the broker sends to it.
-pub type PairKey = (FlowId, u64);
+pub type PairKey = ((FlowId, u32), u64);
 
 /// The messages of a topic.
 #[derive(Debug, Default)]
@@ -79,17 +79,17 @@ impl LagTable {
     /// Message `number` of a topic is sent to a subscriber.
     pub fn sent(
         &mut self,
-        direction: Direction,
+        way: Way,
         (group, subject): TopicKey,
         (topic, number): (Option<TopicId>, u64),
         at: Nanos,
     ) {
-        let key = (direction.id(), subject);
+        let key = (way.id(), subject);
         if self.pairs.len() >= PAIRS && !self.pairs.contains_key(&key) {
             return;
         }
         let first = Pair {
-            direction,
+            direction: way.direction,
             group,
             topic,
             sent: number.saturating_sub(1),
@@ -122,7 +122,7 @@ impl LagTable {
     /// Messages of a topic come in their order, so it is the one after the last, unless some were dropped.
     pub fn sent_late(
         &mut self,
-        direction: Direction,
+        way: Way,
         (group, subject): TopicKey,
         topic: Option<TopicId>,
         at: Nanos,
@@ -131,10 +131,10 @@ impl LagTable {
         else {
             return;
         };
-        let known = self.pairs.get(&(direction.id(), subject));
+        let known = self.pairs.get(&(way.id(), subject));
         let sent = known.filter(|pair| pair.group == group).map_or(published, |pair| pair.sent);
         let number = sent.saturating_add(1).min(published);
-        self.sent(direction, (group, subject), (topic, number), at);
+        self.sent(way, (group, subject), (topic, number), at);
     }
 
     /// The number of the message that a subscriber gets next; `None` if it gets only a share, or that is not known yet.
@@ -219,8 +219,8 @@ mod tests {
 
     const TOPIC: TopicKey = (GroupId(0), 7);
 
-    fn direction(serial: u64) -> Direction {
-        Direction { index: 0, serial, side: Side::B }
+    fn way(serial: u64) -> Way {
+        Way { direction: Direction { index: 0, serial, side: Side::B }, subscription: 0 }
     }
 
     fn at(n: u64) -> Nanos {
@@ -228,7 +228,7 @@ mod tests {
     }
 
     fn unsent(table: &LagTable, serial: u64, now: u64) -> Option<(u64, Nanos)> {
-        let key = (direction(serial).id(), 7);
+        let key = (way(serial).id(), 7);
         table.unsent(key, table.pair(key).unwrap(), at(now))
     }
 
@@ -237,9 +237,9 @@ mod tests {
         let mut table = LagTable::default();
         for n in 1..=50 {
             let number = table.published(TOPIC, at(n)).unwrap();
-            table.sent(direction(1), TOPIC, (None, number), at(n));
+            table.sent(way(1), TOPIC, (None, number), at(n));
             if n <= 30 {
-                table.sent(direction(2), TOPIC, (None, number), at(n));
+                table.sent(way(2), TOPIC, (None, number), at(n));
             }
         }
         assert_eq!(unsent(&table, 1, 50), None);
@@ -253,7 +253,7 @@ mod tests {
         let mut table = LagTable::default();
         for n in 1..=50 {
             let number = table.published(TOPIC, at(n)).unwrap();
-            table.sent(direction(n % 2), TOPIC, (None, number), at(n));
+            table.sent(way(n % 2), TOPIC, (None, number), at(n));
         }
         table.published(TOPIC, at(51));
         assert_eq!((unsent(&table, 0, 60), unsent(&table, 1, 60)), (None, None));
@@ -265,7 +265,7 @@ mod tests {
         for n in 1..=2_000 {
             let number = table.published(TOPIC, at(n)).unwrap();
             if !(100..1_900).contains(&n) {
-                table.sent(direction(1), TOPIC, (None, number), at(n));
+                table.sent(way(1), TOPIC, (None, number), at(n));
             }
         }
         table.published(TOPIC, at(2_001));
@@ -278,15 +278,15 @@ mod tests {
         for n in 1..=100 {
             let number = table.published(TOPIC, at(n)).unwrap();
             if n <= 4 {
-                table.sent(direction(1), TOPIC, (None, number), at(n));
+                table.sent(way(1), TOPIC, (None, number), at(n));
             } else if n % 5 == 0 {
-                table.sent_late(direction(1), TOPIC, None, at(n));
+                table.sent_late(way(1), TOPIC, None, at(n));
             }
         }
         assert_eq!(unsent(&table, 1, 100).map(|(messages, _)| messages), Some(76));
         // Of a topic that nobody was seen to publish to, nothing is known.
-        table.sent_late(direction(2), (GroupId(0), 8), None, at(100));
-        assert!(table.pair((direction(2).id(), 8)).is_none());
+        table.sent_late(way(2), (GroupId(0), 8), None, at(100));
+        assert!(table.pair((way(2).id(), 8)).is_none());
     }
 
     #[test]
@@ -295,9 +295,9 @@ mod tests {
         for n in 0..70_000 {
             let topic = (GroupId(0), n);
             if let Some(number) = table.published(topic, at(n)) {
-                table.sent(direction(n), topic, (None, number), at(n));
+                table.sent(way(n), topic, (None, number), at(n));
             }
-            table.sent(direction(n), TOPIC, (None, 1), at(n));
+            table.sent(way(n), TOPIC, (None, 1), at(n));
         }
         assert_eq!((table.topics.len(), table.pairs.len()), (TOPICS, PAIRS));
         table.sweep(at(70_000), |pair, _| pair.direction.serial % 2 == 0);

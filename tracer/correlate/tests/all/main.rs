@@ -36,6 +36,7 @@ mod reassembly;
 mod repairs;
 mod room;
 mod round_trips;
+mod servers;
 mod slow;
 mod span;
 mod taken;

@@ -60,12 +60,15 @@ impl AmqpConnection {
         out.frame(&frame_without_data(range, method.name, method.class));
     }
 
-    /// Tells what the message may have waited for that is complete on a channel.
-    fn tell_permits(&self, side: Side, channel: u16, out: &mut dyn FrameSink) {
+    /// Tells of the message that is complete on a channel what it may have waited for, and who gets it.
+    fn tell_recipient(&self, side: Side, channel: u16, out: &mut dyn FrameSink) {
         if self.server == Some(side)
-            && let Some(was_asked) = self.contents[side as usize].ends(channel)
+            && let Some(recipient) = self.contents[side as usize].ends(channel)
         {
-            Permits::tell(channel, was_asked, out);
+            Permits::tell(channel, recipient.has_asked, out);
+            if let Some(consumer) = recipient.consumer {
+                out.subscription((channel, consumer));
+            }
         }
     }
 
@@ -88,7 +91,7 @@ impl AmqpConnection {
             return out.frame(&frame_without_data(range, NAME, FrameClass::Opaque));
         }
         let class = class_of(contents.header(header.channel, size));
-        self.tell_permits(side, header.channel, out);
+        self.tell_recipient(side, header.channel, out);
         let contents = &mut self.contents[side as usize];
         let data = contents.finish(header.channel, range.end, &[]);
         out.frame(&Frame { range, name: NAME, class, payload_bytes: 0, data });
@@ -106,7 +109,7 @@ impl AmqpConnection {
         let contents = &mut self.contents[side as usize];
         let len = u64::from(header.size);
         let class = class_of(contents.body(header.channel, payload, len));
-        self.tell_permits(side, header.channel, out);
+        self.tell_recipient(side, header.channel, out);
         let contents = &mut self.contents[side as usize];
         let data = contents.finish(header.channel, range.end, payload);
         let payload_bytes = if class == FrameClass::Data { len } else { 0 };

@@ -2,7 +2,8 @@
 //! channels may come between them (AMQP 0-9-1 §2.3.5.2).
 
 use super::method::Envelope;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
 use wirelap_events::{ByteRange, DecodedMessage, Offset};
 
 /// How many messages of one direction may be incomplete at once; a client's channels rarely send at the same time.
@@ -23,6 +24,8 @@ struct Content {
     redelivered: bool,
     returned: bool,
     was_asked: bool,
+    /// A number for the consumer that it is for.
+    consumer: Option<u64>,
     /// Bytes of the whole body; `None` before the header.
     size: Option<u64>,
     /// Bytes of the body so far.
@@ -31,6 +34,15 @@ struct Content {
     payload: Vec<u8>,
     /// Whether bytes after those in `payload` were not captured or not kept.
     is_cut: bool,
+}
+
+/// Who gets a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Recipient {
+    /// The client has asked for this one message.
+    pub has_asked: bool,
+    /// A number for the consumer.
+    pub consumer: Option<u64>,
 }
 
 /// The meaning of a frame that continues a message.
@@ -80,6 +92,11 @@ impl Contents {
         envelope.write_topic(&mut content.topic);
         (content.redelivered, content.returned) = (envelope.redelivered, envelope.returned);
         content.was_asked = envelope.was_asked;
+        content.consumer = envelope.consumer.map(|tag| {
+            let mut hasher = FxHasher::default();
+            tag.hash(&mut hasher);
+            hasher.finish()
+        });
         self.open.insert(channel, content);
     }
 
@@ -115,10 +132,11 @@ impl Contents {
         content.continued()
     }
 
-    /// Whether the message of a channel is complete, and then whether its receiver had asked for it.
-    pub fn ends(&self, channel: u16) -> Option<bool> {
+    /// Whether the message of a channel is complete, and then who gets it.
+    pub fn ends(&self, channel: u16) -> Option<Recipient> {
         let content = self.open.get(&channel)?;
-        (content.size == Some(content.seen) && !content.returned).then_some(content.was_asked)
+        let recipient = Recipient { has_asked: content.was_asked, consumer: content.consumer };
+        (content.size == Some(content.seen) && !content.returned).then_some(recipient)
     }
 
     /// The message of a channel, if it ends with `end`. The last frame of its body is `last`.

@@ -167,6 +167,8 @@ pub(super) struct Envelope<'a> {
     pub returned: bool,
     /// Whether the client has asked for the message (`basic.get`).
     pub was_asked: bool,
+    /// The consumer that the message is for.
+    pub consumer: Option<&'a [u8]>,
 }
 
 impl<'a> Envelope<'a> {
@@ -179,6 +181,7 @@ impl<'a> Envelope<'a> {
     pub fn read(method: &Method, arguments: &'a [u8]) -> Option<Envelope<'a>> {
         let mut reader = Reader::new(arguments);
         let mut redelivered = false;
+        let mut consumer = None;
         match method.id {
             40 => reader.skip(2)?,
             50 => {
@@ -186,7 +189,7 @@ impl<'a> Envelope<'a> {
                 short_string(&mut reader)?;
             }
             60 => {
-                short_string(&mut reader)?;
+                consumer = Some(short_string(&mut reader)?);
                 reader.skip(8)?;
                 redelivered = reader.u8()? & 1 != 0;
             }
@@ -202,6 +205,7 @@ impl<'a> Envelope<'a> {
             exchange,
             routing_key,
             redelivered,
+            consumer,
             returned: method.id == 50,
             was_asked: method.id == 71,
         })

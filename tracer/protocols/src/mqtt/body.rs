@@ -34,6 +34,8 @@ pub(super) struct Publish<'a> {
     /// `None` for `QoS` 0.
     pub packet_id: Option<u16>,
     pub alias: Option<u16>,
+    /// The subscriptions that it is for, as one number; 0 if it does not tell.
+    pub subscriptions: u32,
     /// Whether the packet has at least one property.
     pub has_properties: bool,
     /// The captured bytes of the payload.
@@ -60,6 +62,7 @@ impl<'a> Publish<'a> {
             topic,
             packet_id,
             alias: properties.topic_alias,
+            subscriptions: properties.subscriptions,
             has_properties: before.saturating_sub(fields.left()) > 1,
             payload: fields.captured_rest(),
             payload_len: fields.left(),

@@ -76,6 +76,9 @@ impl MqttConnection {
         if self.server == Some(side) {
             out.reader_group(self.subscriptions.group_of(topic));
         }
+        if publish.subscriptions != 0 {
+            out.subscription(publish.subscriptions);
+        }
         let payload_len = publish.payload_len as u64;
         out.frame(&Frame {
             range,

@@ -27,6 +27,8 @@ impl PropertyOwner {
 pub(super) struct Properties {
     /// The Topic Alias of a PUBLISH.
     pub topic_alias: Option<u16>,
+    /// The Subscription Identifiers of a PUBLISH, as one number; 0 without any.
+    pub subscriptions: u32,
     /// The Topic Alias Maximum of a CONNECT or CONNACK: the highest alias that the other side may send.
     pub topic_alias_maximum: Option<u16>,
 }
@@ -93,7 +95,11 @@ impl Properties {
             2 | 17 | 24 | 39 => fields.u32().map(drop),
             3 | 8 | 18 | 21 | 26 | 28 | 31 => fields.string().map(drop),
             9 | 22 => fields.binary().map(drop),
-            11 => ensure(fields.varint()? != 0),
+            11 => {
+                let identifier = fields.varint()?;
+                self.subscriptions = self.subscriptions.rotate_left(7) ^ identifier;
+                ensure(identifier != 0)
+            }
             19 => fields.u16().map(drop),
             33 => ensure(fields.u16()? != 0),
             34 => {

@@ -6,6 +6,7 @@ use super::jetstream::{self, consumer_of_ack};
 use super::line::{ControlLine, MessageLine, Operation};
 use super::message::{self, MessageBody, is_strict, is_strict_control};
 use super::pulls::Pulls;
+use super::servers::Servers;
 use super::subscriptions::Subscriptions;
 use crate::connection::frame_without_data;
 use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Reader, Side};
@@ -14,8 +15,8 @@ use wirelap_events::{DecodedMessage, Frame, FrameClass};
 /// The decoder of one connection.
 #[derive(Debug, Default)]
 pub(super) struct NatsConnection {
-    /// Whether both ends are servers; between servers, `HMSG` has other arguments.
-    is_internal: bool,
+    /// What is known if both ends are servers.
+    servers: Servers,
     /// The server, once a message has shown which end it is.
     server: Option<Side>,
     /// Whether the conversation was upgraded to TLS.
@@ -43,7 +44,11 @@ impl NatsConnection {
             self.confirmed_acks = self.confirmed_acks.saturating_add(u32::from(asks));
             return Some(class);
         }
-        let Operation::Deliver { header } = kind else { return None };
+        let header = match kind {
+            Operation::Deliver { header } => header,
+            Operation::Forward => message.header > 0,
+            _ => return None,
+        };
         if header && parts.payload_len == 0 {
             return jetstream::class_of_status(parts.header);
         }
@@ -60,7 +65,9 @@ impl NatsConnection {
     /// Takes in what a client says of itself, and what it subscribes to.
     fn control(&mut self, side: Side, line: &ControlLine<'_>, out: &mut dyn FrameSink) {
         match line.verb.name {
-            "CONNECT" => out.client(side, &client_name(line.args).unwrap_or_default()),
+            "CONNECT" if !self.servers.are_both() => {
+                out.client(side, &client_name(line.args).unwrap_or_default());
+            }
             "SUB" => self.subscriptions.subscribe(line),
             "UNSUB" => self.subscriptions.unsubscribe(line),
             _ => {}
@@ -102,25 +109,34 @@ impl NatsConnection {
 
     fn message(&mut self, line: &ControlLine<'_>, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         let name = line.verb.name;
-        let parts = MessageLine::read(line)
+        let is_between = self.servers.are_both();
+        let message = if is_between { self.servers.read(line) } else { MessageLine::read(line) };
+        let parts = message
             .and_then(|message| Some((message, MessageBody::read(line, &message, pdu.bytes)?)));
         let Some((message, parts)) = parts else {
             return out.frame(&frame_without_data(pdu.range, name, FrameClass::Opaque));
         };
-        if let Some(number) = jetstream::inbox_number(message.subject) {
+        let inbox = |subject| jetstream::inbox_number(subject).filter(|_| !is_between);
+        if let Some(number) = inbox(message.subject) {
             out.replies(number, pdu.range);
         }
         let class = self.control_class(line.verb.kind, &message, &parts);
-        self.permit(&message, &parts, class, out);
+        if !is_between {
+            self.permit(&message, &parts, class, out);
+        }
         if let Some(class) = class {
             return out.frame(&frame_without_data(pdu.range, name, class));
         }
-        if let Some(number) = message.reply.and_then(jetstream::inbox_number) {
+        if let Some(number) = message.reply.and_then(inbox) {
             out.requests(number, pdu.range);
         }
         let payload_len = parts.payload_len as u64;
         if let Some(sid) = message.sid {
             out.reader_group(self.subscriptions.group_of(sid));
+            out.subscription(sid);
+        }
+        if let Some(subject) = message.deliver_to {
+            out.subscription(subject);
         }
         out.frame(&Frame {
             range: pdu.range,
@@ -180,7 +196,11 @@ impl Connection for NatsConnection {
     }
 
     fn server(&self) -> Option<Side> {
-        self.server.filter(|_| !self.is_internal)
+        self.server.filter(|_| !self.servers.are_both())
+    }
+
+    fn joins_servers(&self) -> bool {
+        self.servers.are_both()
     }
 
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
@@ -193,9 +213,9 @@ impl Connection for NatsConnection {
             Operation::Deliver { .. } => self.server = Some(side),
             _ => {}
         }
-        self.is_internal |= matches!(line.verb.kind, Operation::Forward | Operation::Internal(_));
+        self.servers.note(&line);
         match line.verb.kind {
-            Operation::Publish { .. } | Operation::Deliver { .. } if !self.is_internal => {
+            Operation::Publish { .. } | Operation::Deliver { .. } | Operation::Forward => {
                 self.message(&line, pdu, out);
             }
             Operation::Control(class) | Operation::Internal(class) => {
@@ -206,7 +226,6 @@ impl Connection for NatsConnection {
                 let class = if is_strict { class } else { FrameClass::Opaque };
                 out.frame(&frame_without_data(pdu.range, line.verb.name, class));
             }
-            _ => out.frame(&frame_without_data(pdu.range, line.verb.name, FrameClass::Other)),
         }
     }
 

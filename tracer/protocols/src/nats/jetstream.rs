@@ -5,9 +5,9 @@
 //! | message | class |
 //! |---|---|
 //! | to `$JS.ACK.>` (consumers), `$JS.FC.>` (flow control) | ack |
-//! | to or from other `$JS.>` (API, events), `$SYS.>` | other |
+//! | to or from other `$JS.>` (API, events), `$SYS.>`, `$NRG.>` and `$JSC.>` (clusters) | other |
 //! | on `_INBOX.>`, an ack of a publish or the empty answer to a confirmed `$JS.ACK.>` | ack |
-//! | on `_INBOX.>`, an answer of the API | other |
+//! | on `_INBOX.>` (between servers `_R_.>`), an answer of the API | other |
 //! | with a status in its header and no payload: heartbeat | keepalive |
 //! | with a status in its header and no payload: flow control | ack |
 //! | with a status in its header and no payload: no more messages, time-out, no responders | other |
@@ -29,7 +29,7 @@ pub(super) fn class_of_subject(subject: &[u8]) -> Option<FrameClass> {
     let rest = subject.strip_prefix(b"$")?;
     if rest.starts_with(b"JS.ACK.") || rest.starts_with(b"JS.FC.") {
         Some(FrameClass::Ack)
-    } else if rest.starts_with(b"JS.") || rest.starts_with(b"SYS.") {
+    } else if [&b"JS."[..], b"SYS.", b"NRG.", b"JSC."].iter().any(|own| rest.starts_with(own)) {
         Some(FrameClass::Other)
     } else {
         None
@@ -43,10 +43,10 @@ pub(super) fn is_confirmed_ack(message: &MessageLine<'_>, payload: &[u8]) -> boo
         && !payload.starts_with(b"+NXT")
 }
 
-/// Whether a subject is one for answers. If a client is configured to use another prefix, answers count as messages of the
+/// Whether a subject is one for answers; servers have another one for what they ask each other. If a client is configured to use another prefix, answers count as messages of the
 /// application.
 pub(super) fn is_inbox(subject: &[u8]) -> bool {
-    subject.starts_with(b"_INBOX.")
+    subject.starts_with(b"_INBOX.") || subject.starts_with(b"_R_.")
 }
 
 /// A number for a subject for answers. Clients make such a subject for each request.
@@ -142,6 +142,8 @@ mod tests {
             (b"$JS.API.STREAM.CREATE.S", Some(FrameClass::Other)),
             (b"$JS.EVENT.ADVISORY.x", Some(FrameClass::Other)),
             (b"$SYS.REQ.USER.INFO", Some(FrameClass::Other)),
+            (b"$NRG.AE.x", Some(FrameClass::Other)),
+            (b"$JSC.ARU.$G.x", Some(FrameClass::Other)),
             (b"$KV.bucket.key", None),
             (b"$JSON", None),
             (b"JS.ACK.S", None),

@@ -7,7 +7,7 @@
 //! HPUB subject [reply-to]       #header #total CRLF header payload CRLF
 //! MSG  subject sid [reply-to]           #total CRLF payload CRLF        server → client
 //! HMSG subject sid [reply-to]   #header #total CRLF header payload CRLF
-//! RMSG, LMSG …                          #total CRLF payload CRLF        server → server
+//! RMSG, LMSG … (module `servers`)       #total CRLF payload CRLF        server → server
 //! ```
 //!
 //! Numbers are decimal; `#total` counts header and payload without the last CR LF.
@@ -158,7 +158,7 @@ fn need_more(head: &[u8]) -> PduLen {
 }
 
 /// Parses a size, which has at most nine digits as in servers.
-fn number(digits: &[u8]) -> Option<u32> {
+pub(super) fn number(digits: &[u8]) -> Option<u32> {
     let is_size = digits.len() <= 9 && !digits.is_empty();
     is_size.then_some(())?;
     digits.iter().try_fold(0_u32, |value, digit| {
@@ -175,6 +175,8 @@ pub(super) struct MessageLine<'a> {
     /// The number of the subscription that the message is delivered for.
     pub sid: Option<&'a [u8]>,
     pub reply: Option<&'a [u8]>,
+    /// Where a consumer of another server's client gets it.
+    pub deliver_to: Option<&'a [u8]>,
     /// Bytes of the header.
     pub header: usize,
     /// Bytes of header and payload.
@@ -214,7 +216,8 @@ impl<'a> MessageLine<'a> {
             [reply] => Some(*reply),
             _ => return None,
         };
-        (header <= total).then_some(MessageLine { subject, sid, reply, header, total })
+        let message = MessageLine { subject, sid, reply, deliver_to: None, header, total };
+        (header <= total).then_some(message)
     }
 }
 

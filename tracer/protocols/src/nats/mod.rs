@@ -10,6 +10,7 @@
 //! | `subscriptions` | the queue group of each subscription |
 //! | `pulls` | what a client asks consumers for |
 //! | `acks` | what consumers have not acknowledged |
+//! | `servers` | the line of a message between servers |
 //! | `connection` | the decoder of one connection |
 //!
 //! After the upgrade to TLS, each TLS record is an opaque frame.
@@ -22,6 +23,7 @@ mod line;
 mod message;
 mod pulls;
 mod remedies;
+mod servers;
 mod subscriptions;
 
 use crate::remedies::Remedies;

@@ -359,6 +359,10 @@ impl Connection for WebSocket {
         }
     }
 
+    fn joins_servers(&self) -> bool {
+        self.carried.as_ref().is_some_and(|carried| carried.connection.joins_servers())
+    }
+
     fn makes_copies(&self, from: Side) -> bool {
         self.carried.as_ref().is_none_or(|carried| carried.connection.makes_copies(from))
     }

@@ -224,6 +224,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Fragments(_)
             | FrameNote::Asks(_)
             | FrameNote::Line(_)
+            | FrameNote::Subscription(_)
             | FrameNote::AwaitsCommit
             | FrameNote::MakesRoom
             | FrameNote::Unpacked { .. }

@@ -140,6 +140,10 @@ impl Connection for MaybeWebSocket {
         }
     }
 
+    fn joins_servers(&self) -> bool {
+        self.decided().joins_servers()
+    }
+
     fn makes_copies(&self, from: Side) -> bool {
         self.decided().makes_copies(from)
     }

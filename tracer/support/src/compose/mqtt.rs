@@ -24,7 +24,10 @@ pub const NAMES: [&str; 15] = [
 /// What a client of version 3.1.1 says first.
 pub const CONNECT: &[u8] = b"\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01a";
 
-/// What it is answered.
+/// What a client of version 5.0 says first.
+pub const CONNECT_V5: &[u8] = b"\x10\x0d\0\x04MQTT\x05\x02\0\x3c\0\0\0";
+
+/// What a client of version 3.1.1 is answered.
 pub const CONNACK: &[u8] = b"\x20\x02\x00\x00";
 
 /// The CONNECT of version 3.1.1 of a client with this identifier.
@@ -45,6 +48,11 @@ pub fn publish(topic: &str, payload: &[u8]) -> Vec<u8> {
 /// A PUBLISH of `QoS` 0 in version 5, without properties.
 pub fn publish_v5(topic: &str, payload: &[u8]) -> Vec<u8> {
     packet(0x30, &[&name(topic)[..], &[0], payload].concat())
+}
+
+/// The same for the subscription with this identifier, which is at most 127.
+pub fn publish_v5_for(subscription: u8, topic: &str, payload: &[u8]) -> Vec<u8> {
+    packet(0x30, &[&name(topic)[..], &[2, 11, subscription], payload].concat())
 }
 
 /// `first` is the fixed header's first byte: the `QoS` (2: 1, 4: 2), RETAIN (1) and DUP (8) in 0x30.

@@ -292,6 +292,7 @@ impl Deliveries {
                 retained: false,
                 shared: false,
                 line: 0,
+                subscription: 0,
                 nameless: false,
                 framed: false,
                 topic: None,

@@ -223,8 +223,8 @@ impl Deliveries {
         if found.retained && is_stored {
             return Some(|counts| &mut counts.retained);
         }
-        let is_known = || self.messages.repeated(found.identity, new.direction).is_some();
-        if found.duplicate && !new.to_server && !is_known() {
+        let is_known = || self.messages.repeated(found.identity, new.way()).is_some();
+        if found.duplicate && !new.toward.is_server() && !is_known() {
             return Some(|counts| &mut counts.duplicates);
         }
         None
@@ -284,7 +284,7 @@ fn count_unknown(new: &NewLeg, may_be_cut: bool, rows: &mut Rows) {
     let Some(row) = rows.get_mut(new.row) else {
         return;
     };
-    if new.to_server {
+    if new.toward.is_server() {
         row.counts.sent.grow(1);
     } else {
         row.counts.delivered.grow(1);
@@ -293,5 +293,5 @@ fn count_unknown(new: &NewLeg, may_be_cut: bool, rows: &mut Rows) {
 }
 
 fn is_from_broker(new: &NewLeg) -> bool {
-    new.topology == Topology::Brokered && !new.to_server
+    new.topology == Topology::Brokered && !new.toward.is_server()
 }

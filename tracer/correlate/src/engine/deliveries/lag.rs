@@ -67,15 +67,15 @@ impl Deliveries {
         if new.topology != Topology::Brokered || new.subject == 0 {
             return;
         }
-        if joined == Joined::New && new.to_server {
+        if joined == Joined::New && new.toward.is_server() {
             let group = c.accounts.rows.root(new.row);
             let number = c.accounts.lag.published((group, new.subject), new.at);
             self.messages.set_number(key, number);
         } else if joined == Joined::Orphan {
             // Others had it long ago, and it was forgotten.
             let topic = (c.accounts.rows.root(new.row), new.subject);
-            c.accounts.lag.sent_late(new.direction, topic, new.topic, new.at);
-        } else if matches!(joined, Joined::Leg | Joined::Copy) && !new.to_server {
+            c.accounts.lag.sent_late(new.way(), topic, new.topic, new.at);
+        } else if matches!(joined, Joined::Leg | Joined::Copy) && !new.toward.is_server() {
             let message = self.messages.leg(key).map(|leg| leg.message);
             let message = message.and_then(|message| self.messages.message(message));
             if let Some(message) = message
@@ -83,7 +83,7 @@ impl Deliveries {
             {
                 let topic = (c.accounts.rows.root(message.row), message.subject);
                 let numbered = (message.topic, number);
-                c.accounts.lag.sent(new.direction, topic, numbered, new.at);
+                c.accounts.lag.sent(new.way(), topic, numbered, new.at);
             }
         }
     }
@@ -136,7 +136,7 @@ impl Deliveries {
             }
             let Some(flow) = seen.conversations.flows().flow(leg.direction) else { continue };
             let Some(has_arrived) = self.has_arrived(flow, leg, seen) else { continue };
-            let sent = all.entry((leg.direction.id(), message.subject)).or_insert(Sent {
+            let sent = all.entry((leg.way().id(), message.subject)).or_insert(Sent {
                 direction: leg.direction,
                 group: seen.rows.root(message.row),
                 topic: message.topic,

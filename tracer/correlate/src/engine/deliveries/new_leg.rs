@@ -2,8 +2,8 @@
 
 use super::Context;
 use crate::flow::Found;
-use crate::ids::{Direction, FlowEnds};
-use crate::join::{Connected, NewLeg};
+use crate::ids::{Direction, FlowEnds, Way};
+use crate::join::{Connected, NewLeg, Toward};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos};
 use wirelap_protocols::Topology;
@@ -40,7 +40,8 @@ pub fn new_leg(
     // The broker may have kept it for any time.
     let may_wait = asked.is_some() || room.is_some();
     let is_behind = found.subject != 0 && (may_wait || flow.marks.has_more(own));
-    let next_number = || c.accounts.lag.next((direction.id(), found.subject));
+    let way = Way { direction, subscription: found.subscription };
+    let next_number = || c.accounts.lag.next((way.id(), found.subject));
     Some(NewLeg {
         direction,
         extent: ByteRange { end: found.usable_at.unwrap_or(own.end), ..own },
@@ -55,8 +56,7 @@ pub fn new_leg(
             .opened
             .map(|opened| Connected { opened, ready: back.set_up.max(opened) }),
         ends,
-        to_server: topology == Topology::Brokered
-            && c.conversations.flows().server(direction)? != direction.side,
+        toward: toward(direction, topology, c)?,
         topology,
         may_copy: conversation.makes_copies(direction.side),
         identity: found.identity,
@@ -67,9 +67,24 @@ pub fn new_leg(
         repeats: found.duplicate,
         topic: found.topic,
         group: found.group,
+        subscription: found.subscription,
         subject: found.subject,
         wire_payload: found.wire_payload,
         start_up: is_start_up(at, direction, c),
+    })
+}
+
+/// The part that the receiver of a direction has.
+fn toward(direction: Direction, topology: Topology, c: &Context<'_>) -> Option<Toward> {
+    let flows = c.conversations.flows();
+    Some(if topology != Topology::Brokered {
+        Toward::Client
+    } else if flows.get(direction)?.joins_servers() {
+        Toward::Peer
+    } else if flows.server(direction)? != direction.side {
+        Toward::Server
+    } else {
+        Toward::Client
     })
 }
 

@@ -49,7 +49,7 @@ impl Deliveries {
         for end in ends.drain(..) {
             let mut delivery = nothing();
             let Some(last) = self.messages.path(end).next() else { continue };
-            let goes_to_server = last.to_server;
+            let goes_to_server = last.toward.is_server();
             if self.delivery(end, &mut delivery, &c.accounts.rows).is_some() {
                 let view = if delivery.legs.len() > 1 || self.messages.comes_from_server(end) {
                     PartialView::Broker

@@ -20,7 +20,7 @@ impl Messages {
     pub(super) fn add_message(&mut self, new: &NewLeg, read: Option<Nanos>) -> (LegKey, Joined) {
         let is_orphan = match new.topology {
             Topology::PeerToPeer => false,
-            Topology::Brokered if !new.to_server => true,
+            Topology::Brokered if new.is_handed_on() => true,
             Topology::Brokered | Topology::Either => {
                 self.may_have_missed(&new.ends.sender, &new.ends.receiver, new.at)
             }
@@ -142,7 +142,7 @@ impl Messages {
         entry.open.grow(1);
         self.waiting.grow(1);
         if entry.keeps_directions {
-            self.index.add_direction(new.identity, new.direction, (entry.serial, message));
+            self.index.add_direction(new.identity, new.way(), (entry.serial, message));
         } else if entry.legs > FEW_LEGS {
             self.index.keep_directions(new.identity);
             self.tell_directions(message);
@@ -156,16 +156,16 @@ impl Messages {
         entry.keeps_directions = true;
         let mut next = Some(entry.first);
         while let Some(leg) = next.and_then(|leg| self.legs.get(leg)) {
-            self.index.add_direction(entry.identity, leg.direction, (entry.serial, message));
+            self.index.add_direction(entry.identity, leg.way(), (entry.serial, message));
             next = leg.next.get();
         }
     }
 
     /// The same message in the same direction: its read may be the one that counts.
     pub(super) fn add_again(&mut self, message: usize, new: &NewLeg) -> LegKey {
-        let original = self.legs_of(&self.open[message]).find(|&leg| {
-            self.legs[leg].direction == new.direction && !self.legs[leg].is_repeated()
-        });
+        let original = self
+            .legs_of(&self.open[message])
+            .find(|&leg| self.legs[leg].way() == new.way() && !self.legs[leg].is_repeated());
         let parent = original.and_then(|leg| self.legs[leg].parent());
         let key = self.add_leg(message, new, None);
         let leg = &mut self.legs[key.0];

@@ -85,7 +85,7 @@ impl Messages {
     pub fn comes_from_server(&self, leg: usize) -> bool {
         self.legs.get(leg).is_some_and(|leg| {
             let topology = self.open.get(leg.message).map(|message| message.topology);
-            !leg.to_server && topology == Some(Topology::Brokered)
+            !leg.toward.is_server() && topology == Some(Topology::Brokered)
         })
     }
 

@@ -129,6 +129,8 @@ impl Messages {
         let mut left = Leftover::default();
         let message = &self.open[index];
         let was_open = message.open > 0;
+        // Another server may have no use for what clients of the first one got.
+        let got_by_nobody = !self.legs_of(message).any(|leg| self.legs[leg].emitted);
         for leg in self.left_of(index) {
             let leg = &self.legs[leg];
             let was_read = leg.was_read();
@@ -136,7 +138,7 @@ impl Messages {
             let elsewhere = was_read && ends && Messages::comes_from_elsewhere(leg);
             left.from_elsewhere.grow(u64::from(elsewhere));
             left.unjoined.grow(u64::from(was_read && ends && !elsewhere));
-            left.swallowed.grow(u64::from(was_read && !ends));
+            left.swallowed.grow(u64::from(was_read && !ends && got_by_nobody));
             left.unread.grow(u64::from(!was_read));
             left.lost.grow(u64::from(!was_read && leg.transport == Transport::Udp));
         }
@@ -149,7 +151,7 @@ impl Messages {
         let mut next = Some(message.first);
         while let Some(leg) = next.and_then(|leg| self.legs.try_remove(leg)) {
             if keeps_directions {
-                self.index.remove_direction(identity, leg.direction, entry);
+                self.index.remove_direction(identity, leg.way(), entry);
             }
             next = leg.next.get();
             self.forget(leg.leg.into_room());

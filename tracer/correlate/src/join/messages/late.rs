@@ -1,7 +1,7 @@
 //! Legs that are found after those that continue them: what a connection brings that was joined in its middle is known only
 //! once its protocol is.
 
-use super::super::open::{Joined, LegState, Link, NewLeg};
+use super::super::open::{Joined, LegState, Link, NewLeg, Toward};
 use super::Messages;
 use crate::ids::LegKey;
 use wirelap_protocols::Topology;
@@ -17,11 +17,11 @@ impl Messages {
                 let position = self.legs[key.0].add_child(leg, serial);
                 let orphan = &mut self.legs[leg];
                 (orphan.parent, orphan.position) = (key.0.into(), position);
-                let to_server = orphan.to_server;
+                let toward = orphan.toward;
                 if new.topology == Topology::Brokered {
-                    self.forwarders.learn_role(&self.legs[key.0], to_server);
+                    self.forwarders.learn_role(&self.legs[key.0], toward);
                 }
-                if new.topology == Topology::Either || !to_server {
+                if new.topology == Topology::Either || !toward.is_server() {
                     self.forwarders.learn(&self.legs[key.0]);
                 }
             }
@@ -34,7 +34,7 @@ impl Messages {
         }
         entry.row = new.row;
         // What comes from a server came to it before.
-        entry.is_orphan = new.topology == Topology::Brokered && !new.to_server;
+        entry.is_orphan = new.topology == Topology::Brokered && new.is_handed_on();
         (key, if entry.is_orphan { Joined::Orphan } else { Joined::New })
     }
 
@@ -66,15 +66,15 @@ impl Messages {
         let another = (handed, self.legs[handed].serial);
         let written = self.legs[back].written;
         let is_early = |leg: &LegState| {
-            let to_client = leg.parent() == Some(came) && !leg.to_server;
+            let to_client = leg.parent() == Some(came) && !leg.toward.is_server();
             to_client && leg.written >= written && !leg.is_repeated()
         };
         let legs = self.legs_of(&self.open[message]);
         let early: Vec<usize> =
             legs.filter(|&leg| leg != back && is_early(&self.legs[leg])).collect();
         for leg in early {
-            self.forwarders.unlearn_role(&self.legs[came], false);
-            self.forwarders.learn_role(&self.legs[back], false);
+            self.forwarders.unlearn_role(&self.legs[came], Toward::Client);
+            self.forwarders.learn_role(&self.legs[back], Toward::Client);
             self.legs[came].remove_child(leg, Some(another));
             let serial = self.legs[leg].serial;
             let position = self.legs[back].add_child(leg, serial);

@@ -4,7 +4,7 @@ use super::super::index::{Known, Listed};
 use super::super::open::{Joined, Message, NewLeg};
 use super::Messages;
 use crate::flow::Identity;
-use crate::ids::{Direction, LegKey};
+use crate::ids::{LegKey, Way};
 use wirelap_events::{MAX_LEGS, Nanos};
 use wirelap_protocols::Topology;
 
@@ -23,23 +23,21 @@ enum Relation {
 }
 
 impl Messages {
-    /// The message that one in `direction` is a repetition of, if the identity can tell.
-    pub fn repeated(&self, identity: Identity, direction: Direction) -> Option<usize> {
-        let (_, message) = self.carried(identity, direction).filter(|_| identity.exact)?;
+    /// The message that one on this way is a repetition of, if the identity can tell.
+    pub fn repeated(&self, identity: Identity, way: Way) -> Option<usize> {
+        let (_, message) = self.carried(identity, way).filter(|_| identity.exact)?;
         Some(message)
     }
 
-    /// The newest message of this identity that has a leg in this direction.
-    fn carried(&self, identity: Identity, direction: Direction) -> Option<Listed> {
+    /// The newest message of this identity that has a leg on this way.
+    fn carried(&self, identity: Identity, way: Way) -> Option<Listed> {
         match self.index.known(identity) {
             Known::Nothing => None,
             Known::One(only) => {
                 let message = self.open.get(only.1)?;
-                self.legs_of(message)
-                    .any(|leg| self.legs[leg].direction == direction)
-                    .then_some(only)
+                self.legs_of(message).any(|leg| self.legs[leg].way() == way).then_some(only)
             }
-            Known::Many => self.index.on_direction(identity, direction),
+            Known::Many => self.index.on_direction(identity, way),
         }
     }
 
@@ -56,22 +54,22 @@ impl Messages {
         }
         let renamed = self.other_identity(new).map(|identity| NewLeg { identity, ..new.clone() });
         let new = renamed.as_ref().unwrap_or(new);
-        let carried = self.carried(new.identity, new.direction);
+        let carried = self.carried(new.identity, new.way());
         if let Some((_, message)) = carried.filter(|_| new.identity.exact) {
             return (self.add_again(message, new), Joined::Again);
         }
         match self.candidate(new, carried) {
             Some((message, Relation::Child(parent))) => {
-                if new.topology == Topology::Either || !new.to_server {
+                if new.topology == Topology::Either || !new.toward.is_server() {
                     self.forwarders.learn(&self.legs[parent]);
                 }
                 if new.topology == Topology::Brokered {
-                    self.forwarders.learn_role(&self.legs[parent], new.to_server);
+                    self.forwarders.learn_role(&self.legs[parent], new.toward);
                 }
                 let is_copy = std::mem::replace(&mut self.legs[parent].has_child, true);
                 let joined = if is_copy { Joined::Copy } else { Joined::Leg };
                 let key = self.add_leg(message, new, Some(parent));
-                if new.topology == Topology::Brokered && !new.to_server {
+                if new.topology == Topology::Brokered && !new.toward.is_server() {
                     self.take_over(message, key.0);
                 }
                 (key, joined)
@@ -106,7 +104,7 @@ impl Messages {
         let goes_on = || {
             let passes_on = match new.topology {
                 Topology::PeerToPeer => false,
-                Topology::Brokered => new.to_server && first.to_server,
+                Topology::Brokered => new.toward.is_server() && first.toward.is_server(),
                 Topology::Either => first.direction.serial != new.direction.serial,
             };
             passes_on && new.written < first.written && !new.repeats && !message.repeats
@@ -120,7 +118,7 @@ impl Messages {
     pub fn is_past(&self, new: &NewLeg, read: Option<Nanos>) -> bool {
         let goes_on = || match new.topology {
             Topology::PeerToPeer => false,
-            Topology::Brokered => new.to_server,
+            Topology::Brokered => new.toward.is_server(),
             Topology::Either => self.forwarders.forwards(&new.ends.receiver),
         };
         read.is_some_and(|read| read + self.patience < new.at)
@@ -133,7 +131,7 @@ impl Messages {
     fn other_identity(&self, new: &NewLeg) -> Option<Identity> {
         let identity = self.contents.as_ref()?.other(new.content?, new.identity)?;
         let known = NewLeg { identity, ..new.clone() };
-        let carried = self.carried(identity, new.direction);
+        let carried = self.carried(identity, new.way());
         let joins = || self.candidate(&known, carried).is_some();
         ((identity.exact && carried.is_some()) || joins()).then_some(identity)
     }
@@ -190,11 +188,14 @@ impl Messages {
                     && self.depth(index) < MAX_LEGS
                 {
                     // What a proxy has from the server goes on, not what it had from the publisher.
-                    let is_from_server = !leg.to_server && !leg.has_child;
+                    let is_from_server = !leg.toward.is_server() && !leg.has_child;
                     if is_from_server || parent.is_none() {
                         parent = Some(index);
                     }
-                    if new.topology != Topology::Brokered || new.to_server || is_from_server {
+                    if new.topology != Topology::Brokered
+                        || new.toward.is_server()
+                        || is_from_server
+                    {
                         break;
                     }
                 }
@@ -216,10 +217,11 @@ impl Messages {
     /// Whether the reader of a leg passes messages on to where the new leg leads. One that subscribes
     /// at a broker and publishes there does not, even the same content: it says something of its own.
     fn may_forward(&self, leg: usize, new: &NewLeg) -> bool {
-        if new.topology != Topology::Brokered || !new.to_server {
+        if new.topology != Topology::Brokered || !new.toward.is_server() {
             return true;
         }
-        let forwards = self.legs[leg].to_server || self.forwarders.forwards(&new.ends.sender);
+        let forwards =
+            self.legs[leg].toward.is_server() || self.forwarders.forwards(&new.ends.sender);
         forwards && !self.path(leg).any(|leg| leg.receiver().is(&new.ends.receiver))
     }
 }
