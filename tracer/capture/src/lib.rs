@@ -2,6 +2,7 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | [`allocator`] | keeps memory that nothing uses from being held |
 //! | [`config`] | what to trace |
 //! | [`hooks`] | the observations, and the hooks for each |
 //! | `attach` | loads the object and attaches each observation with its best hook |
@@ -19,6 +20,7 @@
 //! | `urgency` | watches over the reading thread, and raises its priority while it has fallen behind |
 //! | [`doctor`] | examines which observations this machine allows |
 
+pub mod allocator;
 mod attach;
 pub mod btf;
 pub mod capture;

@@ -38,12 +38,14 @@ mod run;
 use args::{Cli, Command};
 use clap::CommandFactory;
 use std::process::ExitCode;
+use wirelap_capture::allocator;
 use wirelap_process::{Failure, output, steward};
 
 fn main() -> ExitCode {
     if let Some(status) = steward::serve_if_asked() {
         return status;
     }
+    allocator::share_one_arena();
     let cli = match args::parse() {
         Ok(cli) => cli,
         Err(status) => return status,

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
+use wirelap_capture::allocator;
 use wirelap_contract::{Topology, WorkloadKind};
 use wirelap_correlate::{Evidence, Snapshot};
 use wirelap_events::Pid;
@@ -158,6 +159,7 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     workload_processes.group.stop();
     let machine = machine.map(MachineWatch::end);
     let findings = tracer.end()?;
+    allocator::give_back();
     let measured = Measured { findings, hooks, machine, stopped };
     Ok(finish(context, trial, &workload_processes, measured))
 }

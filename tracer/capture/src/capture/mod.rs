@@ -20,7 +20,7 @@ use crate::hooks::{self, AttachTime, ChosenHook, ObservationHook};
 use crate::links::Links;
 use crate::stash::PayloadStash;
 use crate::tls::{TlsAccess, TlsWatch};
-use crate::{AttachError, CaptureError, Config, clock, kernel};
+use crate::{AttachError, CaptureError, Config, allocator, clock, kernel};
 use aya::Ebpf;
 use aya::maps::{MapData, RingBuf};
 use maps::{array, map_error};
@@ -122,6 +122,8 @@ impl Capture {
         capture.list_existing()?;
         capture.open = true;
         capture.write_settings()?;
+        // The kernel's types took more memory than the capture will.
+        allocator::give_back();
         Ok(capture)
     }
 
