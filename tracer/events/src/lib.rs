@@ -32,7 +32,7 @@ pub mod stamp;
 pub mod units;
 
 pub use delivery::{
-    Circumstances, Credit, Delivery, FanOut, GroupId, Heard, Hop, Leg, LegOffCpu, MAX_HOPS,
+    Behind, Circumstances, Credit, Delivery, FanOut, GroupId, Heard, Hop, Leg, LegOffCpu, MAX_HOPS,
     MAX_LEGS, MessageId, OffCpu, SampleStatus, SegmentSpan, TopicId,
 };
 pub use detail::TraceDetail;

@@ -131,8 +131,10 @@ impl Pending {
         at: Offset,
         (bytes, missing): (&[u8], u64),
         writes: &[Offset],
+        known: Option<&'static str>,
     ) {
         let search = &mut self.searches[side as usize];
+        search.known = known;
         search.packet(at, bytes, missing, writes);
         let packet = KeptPacket { at, bytes: bytes.to_vec(), missing };
         let is_body = search.is_body(packet.range());
@@ -224,7 +226,10 @@ fn is_enough(
         () if told.is_bare() => BARE_FITS,
         () => POOR_FITS,
     };
+    // In the stream of a full socket, PDUs and packets never end together.
+    let is_long_chain = is_known && !told.is_bare() && told.strong >= 2 * SURE_BITS;
     let is_rich = !is_poor
+        || is_long_chain
         || (told.is_aligned()
             && told.fits() >= fits
             && !(told.is_broken || seen.is_named || seen.is_refused));

@@ -187,7 +187,7 @@ impl Conversation {
         let hints = self.hints();
         let writes = std::mem::take(&mut self.flow_mut(side).writes);
         let pending = self.pending.get_or_insert_default();
-        pending.packet(side, at, (bytes, missing), &writes);
+        pending.packet(side, at, (bytes, missing), &writes, hints.known);
         let is_named = self.observer.as_ref().is_some_and(|observer| observer.name().is_some());
         let is_refused = self.flows.iter().any(|flow| flow.head.refused);
         let seen = Seen { hints, is_named, is_refused };

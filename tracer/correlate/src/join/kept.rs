@@ -109,12 +109,16 @@ impl KeptLeg {
 
     /// Whether it is known when it was read.
     pub fn was_read(&self) -> bool {
+        matches!(self, KeptLeg::HandedOut { .. }) || self.read_at().is_some()
+    }
+
+    /// When it was read; `None` where that is not known, or not kept.
+    pub fn read_at(&self) -> Option<Nanos> {
         match self {
-            KeptLeg::Open => false,
-            KeptLeg::HandedOut { .. } => true,
-            KeptLeg::Packets(packets) => packets.at(Stage::Read).is_some(),
-            KeptLeg::Whole(leg) => leg.times.get(Stage::Read).is_some(),
-            KeptLeg::Compact(leg) => leg.at(Stage::Read).is_some(),
+            KeptLeg::Open | KeptLeg::HandedOut { .. } => None,
+            KeptLeg::Packets(packets) => packets.at(Stage::Read),
+            KeptLeg::Whole(leg) => leg.times.get(Stage::Read),
+            KeptLeg::Compact(leg) => leg.at(Stage::Read),
         }
     }
 

@@ -3,14 +3,16 @@
 mod heard;
 mod kinds;
 mod lost;
+mod occupied;
 mod way;
 
 use super::layers::Layers;
 use super::loss::Losses;
 use crate::threads::Chain;
 use kinds::{ChainMark, HeardAcks, Mark, ReadMark, RxMark, SendMark, XmitMark};
+use occupied::Occupied;
 use std::collections::VecDeque;
-use wirelap_events::{ByteRange, Nanos, Offset, TaskId, TxState};
+use wirelap_events::{Behind, ByteRange, Nanos, Offset, TaskId, TxState};
 
 /// Sends are kept for messages of this many bytes, as far as [`SENDS`] reach.
 const LONGEST_MESSAGE: u64 = 64 << 20;
@@ -51,6 +53,7 @@ pub struct TcpMarks {
     /// What a receiver that is not seen acknowledged. Most are seen.
     heard: Option<Box<HeardAcks>>,
     losses: Losses,
+    occupied: Occupied,
 }
 
 impl TcpMarks {
@@ -69,6 +72,7 @@ impl TcpMarks {
             acks: VecDeque::new(),
             heard: None,
             losses: Losses::default(),
+            occupied: Occupied::default(),
         }
     }
 
@@ -104,6 +108,22 @@ impl TcpMarks {
         let mut acks = self.acks.iter().rev().map(|&(_, acked)| acked);
         let acked = acks.find(|&acked| acked <= limit);
         self.xmits.push(XmitMark { range, queued, at, acked });
+        self.leaves(range, limit);
+    }
+
+    /// Bytes have left their socket.
+    fn leaves(&mut self, range: ByteRange, at: Nanos) {
+        let Some(first) = self.occupied.first_leaving(range.start, range.end) else { return };
+        let last = self.sends.last().filter(|mark| mark.range.contains(first));
+        let search = || self.sends.covering(first).max_by_key(|mark| mark.range.start);
+        if let Some(sent) = last.or_else(search) {
+            self.occupied.leaves(sent.at, at, sent.state, sent.range.len());
+        }
+    }
+
+    /// How long earlier bytes were in their sender's socket between the two moments at which the sender had a message and sent it.
+    pub fn behind(&self, had: Nanos, sent: Nanos) -> Option<Behind> {
+        self.occupied.behind(had, sent)
     }
 
     pub fn rx(&mut self, range: ByteRange, at: Nanos, deferred: bool) {
@@ -194,6 +214,16 @@ impl TcpMarks {
         self.sends.last().is_some_and(|mark| mark.range.end > arrived)
     }
 
+    /// Whether the receiver had no room for what was sent last.
+    pub fn fills_window(&self) -> bool {
+        let last = self.sends.last();
+        last.zip(last.and_then(|mark| mark.state)).is_some_and(|(mark, tx)| {
+            let waiting = u64::from(tx.unsent).saturating_add(mark.range.len());
+            u64::from(tx.in_flight).saturating_add(waiting.min(u64::from(tx.mss)))
+                > u64::from(tx.window)
+        })
+    }
+
     /// When the last byte of `extent` left, or else came in.
     pub fn left_at(&self, extent: ByteRange) -> Option<Nanos> {
         let first = self.xmits.covering(extent.last()).map(|mark| mark.at).min();
@@ -239,6 +269,7 @@ impl TcpMarks {
         self.losses.shrink();
         self.acks = VecDeque::new();
         self.passes = VecDeque::new();
+        self.occupied.forget();
         self.xmits.shrink();
         self.rxs.shrink();
         self.readies.shrink();

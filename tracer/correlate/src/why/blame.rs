@@ -15,7 +15,7 @@
 //! runqueue     each thread's wait: no quota, another had the CPU, or the CPU was idle
 //! handoff      the same of a thread that has to wake the next
 //! busy, read   preempted, no quota, a lock; otherwise the reader's own work
-//! broker_dwell waiting for its release; waiting to be asked, or for a transaction's end; each thread's wait; asleep; in both, bytes of the
+//! broker_dwell waiting for its release; earlier bytes in the same socket; waiting to be asked, or for a transaction's end; each thread's wait; asleep; in both, bytes of the
 //!              connection lost; the broker's own work; sending to others first
 //! ```
 

@@ -104,7 +104,7 @@ pub enum Clause {
     NeverLeft { missing: u64, whole: u64 },
     /// Of so many deliveries that are due by the workloads' own count, so many did not take place.
     NotDelivered { missing: u64, due: u64 },
-    /// Messages that were sent and never read.
+    /// How often a message was sent to a reader and never read, at least, and how many messages were sent.
     NeverRead { unread: u64, sent: u64 },
     /// Datagrams that a packet filter threw away.
     Filtered(u64),
@@ -120,8 +120,8 @@ pub enum Clause {
     NobodySubscribes,
     /// Messages of transactions that were aborted.
     Aborted(u64),
-    /// Of so many messages, so many were sent or delivered again.
-    Repeated { messages: u64, of: u64 },
+    /// How often a message was sent or delivered again, and how many messages were sent.
+    Repeated { repeats: u64, sent: u64 },
     /// Messages whose payload is in shared memory.
     InSharedMemory(u64),
     /// The sender's library kept messages: in the median and at the 99th percentile, before so long on the way.

@@ -8,6 +8,7 @@ use super::judge::{DelayCause, Spending, Typical};
 use super::loss_counts::{Losses, WorkloadCounts};
 use super::recorder::Recorder;
 use super::setting::Setting;
+use super::start_up;
 use super::sums::Upkeep;
 use super::time_spent::time_spent;
 
@@ -49,7 +50,8 @@ impl Evidence {
         one_way: Nanos,
         upkeep: Upkeep,
     ) -> Option<DelayCause> {
-        let is_start_up = delivery.legs.iter().any(|leg| leg.circumstances.start_up);
+        let is_first = delivery.legs.iter().any(|leg| leg.circumstances.start_up);
+        let is_start_up = is_first && start_up::explains(delivery, one_way);
         let gathered = if is_start_up { &mut self.start_up } else { &mut self.steady };
         gathered.breakdown.message(one_way);
         gathered.breakdown.beside(one_way, ended_at(delivery), upkeep);

@@ -73,8 +73,12 @@ fn how_often(messages: u64, finding: &Finding, cost: Cost) -> Clause {
 
 /// What kept bytes in their sender's socket, by what TCP knew at the send.
 fn in_socket(kind: VerdictKind, finding: &Finding) -> Option<Clause> {
-    let bytes = finding.circumstances.send_len;
-    let tx = finding.circumstances.tx;
+    // The message itself came into the socket later than those that it had to wait for.
+    let behind = finding.circumstances.behind.filter(|_| finding.segment() == Segment::BrokerDwell);
+    let (tx, bytes) = match behind {
+        Some(behind) => (Some(behind.tx), behind.send_len),
+        None => (finding.circumstances.tx, finding.circumstances.send_len),
+    };
     Some(match kind {
         VerdictKind::Corked => Clause::Corked,
         VerdictKind::LateWrite => Clause::LateWrite,
@@ -99,7 +103,7 @@ fn in_turn(finding: &Finding) -> Option<Clause> {
 /// Whose bytes were lost, how they came again, and where they were lost, as far as that was seen.
 fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
     let lost = finding.lost;
-    if finding.segment() == Segment::BrokerDwell {
+    if finding.segment() == Segment::BrokerDwell && finding.circumstances.behind.is_none() {
         return std::iter::once(Clause::RequestResent).chain(in_all(evidence)).collect();
     }
     let name = |task: Option<TaskId>| -> Option<Named> {

@@ -157,8 +157,7 @@ fn duplicates(evidence: &Evidence) -> Option<Verdict> {
     if few || losses.duplicates.saturating_mul(TOLERATED) <= losses.sent.max(losses.delivered) {
         return None;
     }
-    let of = losses.sent.max(losses.duplicates);
-    let clauses = vec![Clause::Repeated { messages: losses.duplicates, of }];
+    let clauses = vec![Clause::Repeated { repeats: losses.duplicates, sent: losses.sent }];
     Some(verdict(VerdictKind::Duplicates, Severity::Problem, clauses))
 }
 

@@ -3,6 +3,7 @@
 use super::clause::{Circumstance, Clause, Remedy};
 use super::explanation::{Severity, Verdict, Why};
 use super::kind::VerdictKind;
+use super::quotas;
 use super::rules::sort;
 use super::setting::Setting;
 use super::timeline::Period;
@@ -43,6 +44,14 @@ impl Why {
 
 fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
     let (kind, segment) = kind(open)?;
+    let throttled = setting
+        .throttled
+        .iter()
+        .filter(|_| open.activity == Some(ThreadActivity::Running))
+        .find(|one| {
+            quotas::is_often(one) && open.process.is_some_and(|(task, _)| task.pid == one.task.pid)
+        });
+    let kind = throttled.map_or(kind, |_| VerdictKind::CpuThrottled);
     let at_broker = matches!(open.place, Whereabouts::BrokerQueue | Whereabouts::Broker);
     let rest = match open.activity {
         Some(ThreadActivity::Stopped) => Some(OffCpuReason::Stopped),
@@ -51,8 +60,14 @@ fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
         Some(ThreadActivity::Running) | None => None,
     };
     let activity = open.activity.filter(|_| open.place != Whereabouts::Network);
-    let evidence =
-        std::iter::once(Clause::Overdue(*open)).chain(activity.map(Clause::Activity)).collect();
+    // A thread without quota looks as one that runs.
+    let doing = match throttled {
+        Some(one) => quotas::used_up(setting, one.cgroup),
+        None => activity.map(Clause::Activity),
+    };
+    let evidence = std::iter::once(Clause::Overdue(*open)).chain(doing).collect();
+    let usual = Remedy::Usual(Circumstance { segment, at_broker, rest, dropped: None });
+    let remedy = throttled.map_or(usual, |one| quotas::remedy(setting, one.cgroup));
     let began = setting.since.map(|since| now - open.oldest - since);
     Some(Verdict {
         leg: Some(open.leg),
@@ -61,7 +76,7 @@ fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
         period: began.map(|began| Period { began, ended: None, times: 1 }),
         open: Some(*open),
         evidence,
-        remedy: Remedy::Usual(Circumstance { segment, at_broker, rest, dropped: None }),
+        remedy,
         ..Verdict::new(kind, Severity::Problem)
     })
 }

@@ -22,10 +22,8 @@ pub fn unseen(setting: &Setting, found: &[Verdict]) -> Vec<Verdict> {
                 && verdict.process.is_some_and(|(task, _)| task.pid == pid)
         })
     };
-    let often = |one: &&Throttled| {
-        one.time >= MUCH && one.time.as_secs_f64() >= OFTEN * one.watched.as_secs_f64()
-    };
-    let all = setting.throttled.iter().filter(often).filter(|one| !named(one.task.pid));
+    let often = setting.throttled.iter().filter(|one| is_often(one));
+    let all = often.filter(|one| !named(one.task.pid));
     all.map(|one| Verdict {
         leg: u8::try_from(one.leg.saturating_add(1)).ok(),
         segment: Some(if one.only_reads { Segment::ClientRx } else { Segment::ClientTx }),
@@ -35,6 +33,11 @@ pub fn unseen(setting: &Setting, found: &[Verdict]) -> Vec<Verdict> {
         ..Verdict::new(VerdictKind::CpuThrottled, Severity::Problem)
     })
     .collect()
+}
+
+/// Whether a process waits for quota much of the time.
+pub fn is_often(one: &Throttled) -> bool {
+    one.time >= MUCH && one.time.as_secs_f64() >= OFTEN * one.watched.as_secs_f64()
 }
 
 fn evidence(setting: &Setting, one: &Throttled) -> Vec<Clause> {

@@ -168,7 +168,10 @@ fn is_senders(kind: VerdictKind, segment: Segment, seen: &Circumstances) -> bool
         // A reader that did not ask for what its broker had.
         Segment::BrokerDwell => !matches!(
             kind,
-            VerdictKind::ClientStalled | VerdictKind::ReaderBusy | VerdictKind::SubscriberAway
+            VerdictKind::ClientStalled
+                | VerdictKind::ReaderBusy
+                | VerdictKind::SubscriberAway
+                | VerdictKind::ReceiveWindow
         ),
         _ => false,
     }

@@ -95,3 +95,36 @@ fn a_proxy_that_is_found_open_is_no_broker() {
         assert!(delivered <= 43, "{case}");
     }
 }
+
+/// The socket of a subscriber that is behind is always full: no packet and no write begins with a message.
+#[test]
+fn a_full_connection_is_recognised_by_what_its_server_speaks() {
+    for topic in ["t/a", "sensors/kitchen"] {
+        let mut world = World::new();
+        let broker = process(10, "mosquitto");
+        let at = "127.0.0.1:23830";
+        let join =
+            |world: &mut World, pid, from| world.existing(process(pid, "client"), from, broker, at);
+        let mut publisher = join(&mut world, 20, "127.0.0.1:41000");
+        let mut other = join(&mut world, 30, "127.0.0.1:42000");
+        let mut behind = join(&mut world, 40, "127.0.0.1:43000");
+        let all: Vec<Vec<u8>> =
+            (0..60).map(|n| publish(topic, &payload(stamp(n), 1_500))).collect();
+        let stream: Vec<u8> = all.concat();
+        let mut chunks = stream[700..].chunks(1_152);
+        for bytes in &all {
+            world.message(&mut publisher.up, bytes);
+            world.message(&mut other.down, bytes);
+            if let Some(chunk) = chunks.next() {
+                world.message(&mut behind.down, chunk);
+            }
+        }
+        let [sent, delivered, matched, _] = Played::of(&world).counts();
+        assert_eq!(sent, 60, "{topic}");
+        // It got 45 whole messages; one that is recognised late may not be joined.
+        assert!(
+            delivered >= 60 + 40 && matched + 1 >= delivered,
+            "{topic}: {delivered}, {matched}"
+        );
+    }
+}

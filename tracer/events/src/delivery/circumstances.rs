@@ -60,6 +60,8 @@ pub struct Circumstances {
     /// When the receiver had connected, and had last said who it is or what it subscribes to, if it opened its connection only
     /// after the sender had read the message.
     pub ready: Option<Nanos>,
+    /// What its sender had written on the connection before, if that was still in the socket after the sender had read the message.
+    pub behind: Option<Behind>,
     /// The permission to pass the message on, if the sender had to wait for it after it had read the message.
     pub release: Option<Release>,
     /// The last acknowledgement that may have been needed before the sender could send more to this receiver.
@@ -78,6 +80,18 @@ impl Circumstances {
     pub fn is_late_write(&self) -> bool {
         self.tx.is_some_and(|tx| tx.in_flight == 0 && tx.unsent == 0)
     }
+}
+
+/// Earlier bytes of a connection that were in their sender's socket while the sender had a message for the same connection: whenever
+/// it wrote the message, that left after them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Behind {
+    /// How long, between the sender's read of the message and its send.
+    pub time: Nanos,
+    /// The state of the sender's TCP at the send of those of them that were there longest.
+    pub tx: TxState,
+    /// The bytes of that send call.
+    pub send_len: u32,
 }
 
 /// The acknowledgement of a message's last byte by TCP at the other end.

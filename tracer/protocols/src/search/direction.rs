@@ -17,6 +17,10 @@ const SEARCH_BYTES: usize = 4 << 20;
 /// tried.
 const INSIDE_BITS: u32 = 10;
 
+/// How much evidence a PDU inside a packet has at least, where the server is known to speak the protocol: an MQTT PUBLISH with
+/// a topic of one letter has so much.
+const KNOWN_INSIDE_BITS: u32 = 14;
+
 /// The most protocols in the registry.
 const PROTOCOLS: usize = 16;
 
@@ -34,6 +38,8 @@ pub struct ProtocolSearch {
     carry: (Offset, Vec<u8>),
     /// How many bytes may still be searched inside packets, see [`SEARCH_BYTES`].
     bytes_left: usize,
+    /// The protocol of other conversations with the same server.
+    pub known: Option<&'static str>,
     /// For each protocol, the number of short packets or datagrams in a row, up to the last one, in which it has no PDU.
     unexplained: [u8; PROTOCOLS],
     /// For each protocol, whether packets ended with its PDUs, and later bytes where a PDU had to start were none.
@@ -46,6 +52,7 @@ impl Default for ProtocolSearch {
             candidates: Vec::new(),
             carry: (Offset(0), Vec::new()),
             bytes_left: SEARCH_BYTES,
+            known: None,
             unexplained: [0; PROTOCOLS],
             broken: [false; PROTOCOLS],
         }
@@ -214,7 +221,8 @@ impl ProtocolSearch {
                 SignatureMatch::No => {}
                 SignatureMatch::Short => short = true,
                 SignatureMatch::Pdu(sight) if sight.len == 0 || sight.len > LONGEST_PDU => {}
-                SignatureMatch::Pdu(sight) if strict && sight.bits < HINTED_BITS => {}
+                SignatureMatch::Pdu(sight)
+                    if strict && sight.bits < self.least_inside(protocol) => {}
                 SignatureMatch::Pdu(_) => {
                     let handicap = if strict { INSIDE_BITS } else { 0 };
                     let inside = strict.then_some(span.end);
@@ -223,6 +231,11 @@ impl ProtocolSearch {
             }
         }
         short && !strict
+    }
+
+    /// How much evidence a PDU inside a packet must have.
+    fn least_inside(&self, protocol: &dyn Protocol) -> u32 {
+        if self.known == Some(protocol.name()) { KNOWN_INSIDE_BITS } else { HINTED_BITS }
     }
 
     /// Whether a candidate of the protocol already starts, or has its next PDU, at this position.
@@ -250,11 +263,14 @@ impl ProtocolSearch {
     /// Looks for the start of a PDU inside a packet.
     fn look_inside(&mut self, span: PacketBytes<'_>, packet: Offset) {
         let Some(bytes) = span.from(packet) else { return };
+        let known = registry().iter().find(|protocol| Some(protocol.name()) == self.known).copied();
         let tries = bytes.len().min(self.bytes_left);
         self.bytes_left.shrink(tries);
         for at in 1..tries {
             let Some(head) = bytes.get(at..) else { return };
-            if registry().iter().any(|protocol| protocol.stands_out(head)) {
+            if known.is_some_and(|known| stands_out_there(known, head))
+                || registry().iter().any(|protocol| protocol.stands_out(head))
+            {
                 self.begin(packet.plus(at as u64), span, true);
                 if self.candidates.iter().any(|candidate| candidate.strong >= HINTED_BITS) {
                     return;
@@ -277,6 +293,14 @@ impl ProtocolSearch {
             self.candidates.retain(|candidate| candidate.next != place);
         }
     }
+}
+
+/// Whether a PDU of the protocol that the server is known to speak may start inside a packet. What follows has to say the same.
+fn stands_out_there(known: &dyn Protocol, head: &[u8]) -> bool {
+    matches!(
+        known.match_signature(Transport::Tcp, head),
+        SignatureMatch::Pdu(sight) if sight.distinctive && sight.bits >= KNOWN_INSIDE_BITS
+    )
 }
 
 /// The protocol's index in the registry.

@@ -69,7 +69,9 @@ fn messages_lost(clause: &Clause) -> String {
             "{missing} of {whole} messages were published and never reached a socket: the library threw them away, as at a high-water mark"
         ),
         Clause::NeverRead { unread, sent } => {
-            format!("{unread} of {sent} messages were sent and never read")
+            format!(
+                "{unread} times at least, a message was sent to a reader and never read ({sent} messages were sent)"
+            )
         }
         Clause::Swallowed { messages, sent, dropped: 0 } => {
             format!("{messages} of {sent} messages were read by the broker and passed on to nobody")
@@ -89,8 +91,10 @@ fn messages_lost(clause: &Clause) -> String {
             "message is of a transaction that was aborted: its consumer gets it and throws it away",
             "messages are of transactions that were aborted: their consumers get them and throw them away",
         ),
-        Clause::Repeated { messages, of } => {
-            format!("{messages} of {of} messages were sent or delivered again by the protocol")
+        Clause::Repeated { repeats, sent } => {
+            format!(
+                "{repeats} times, a message was sent or delivered again by the protocol ({sent} messages were sent)"
+            )
         }
         Clause::InSharedMemory(messages) => counted(
             *messages,

@@ -148,7 +148,7 @@ impl Deliveries {
         };
         let starts = matches!(joined, Joined::New | Joined::Orphan);
         row.nameless.grow(u64::from(found.nameless && starts && self.messages.is_passed_on(&new)));
-        row.shared.grow(u64::from(found.shared));
+        row.shared.grow(u64::from(found.shared && starts));
         row.framed.grow(u64::from(found.framed));
         match joined {
             // To somebody else, who joined late.

@@ -20,6 +20,9 @@ const LOOK: Nanos = Nanos::from_millis(500);
 /// After this time without a message, while others get them and nothing hinders the broker, a subscriber has unsubscribed.
 const UNSUBSCRIBED: Nanos = Nanos::from_millis(10_000);
 
+/// A broker that has a message answers a request for it sooner.
+const ANSWERED: Nanos = Nanos::from_millis(1_000);
+
 /// A pair that is behind: where its messages go, its row and topic, and by how much.
 type FoundLag = (PairKey, Direction, (GroupId, Option<TopicId>), Lag);
 
@@ -115,14 +118,16 @@ impl Deliveries {
         }
         let flows = c.conversations.flows();
         let is_gone = |pair: &Pair| flows.get(pair.direction).is_none_or(|one| one.closed);
-        let waits = |pair: &Pair| {
+        let waits = |pair: &Pair, since: Nanos| {
             let flow = flows.flow(pair.direction);
+            // Who asks, or makes room, and does not get it although it was there, wants something else.
+            let is_asked_for = |back| allowed(back).is_some_and(|at| at < since + ANSWERED);
             let back = flows.flow(pair.direction.back());
-            flow.is_some_and(is_hindered) || back.is_some_and(|back| allowed(back).is_some())
+            flow.is_some_and(is_hindered) || back.is_some_and(is_asked_for)
         };
         c.accounts.lag.sweep(now, |pair, unsent_since| {
             let has_unsubscribed =
-                unsent_since.is_some_and(|since| since + UNSUBSCRIBED < now) && !waits(pair);
+                unsent_since.is_some_and(|since| since + UNSUBSCRIBED < now && !waits(pair, since));
             is_gone(pair) || has_unsubscribed
         });
     }
@@ -216,7 +221,8 @@ fn behind(sent: &FxHashMap<PairKey, Sent>, lag: &LagTable, seen: Observed<'_>) -
 
 /// What holds up what is on its way: a network carries nothing to a socket that has no room.
 fn on_the_way(flow: &Flow) -> LagHolder {
-    if flow.closed_window { LagHolder::Subscriber } else { LagHolder::Network }
+    let is_full = matches!(&flow.marks, Marks::Tcp(marks) if marks.fills_window());
+    if flow.closed_window || is_full { LagHolder::Subscriber } else { LagHolder::Network }
 }
 
 /// What holds up what the broker has not sent: it cannot send what has no room on the way, or what was not asked for.

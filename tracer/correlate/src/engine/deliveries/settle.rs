@@ -8,8 +8,8 @@ use crate::join::{LONGEST, LegState, Receiver, leg};
 use crate::marks::{Marks, overlap};
 use crate::rows::Rows;
 use wirelap_events::{
-    FanOut, FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TaskId, TraceDetail,
-    Transport,
+    Behind, FanOut, FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TaskId,
+    TraceDetail, Transport,
 };
 
 impl Deliveries {
@@ -199,12 +199,9 @@ impl Deliveries {
         first.circumstances.ready = permissions.ready;
         first.circumstances.start_up = start_up && permissions.ready.is_none();
         first.circumstances.release = permissions.release;
-        let missing = missing_before(
-            c.conversations.flows(),
-            direction,
-            self.had_since(key, c.conversations.flows()),
-            &first,
-        );
+        let had = self.had_since(key, c.conversations.flows());
+        let missing = missing_before(c.conversations.flows(), direction, had, &first);
+        first.circumstances.behind = behind(c.conversations.flows(), direction, had, &first);
         first.circumstances.missing = missing.or(first.circumstances.missing);
         first.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
             (first.sender.is_some() && first.sender == sender).then_some(fan_out)
@@ -253,7 +250,8 @@ impl Deliveries {
     /// When the sender of a leg had read its message.
     fn had_since(&self, key: LegKey, flows: &FlowTable) -> Option<Nanos> {
         let before = self.messages.path(key.0).nth(1)?;
-        flows.flow(before.direction)?.marks.read_at(before.extent)
+        // Of a message that the sender has had for long, the marks are gone.
+        before.leg.read_at().or_else(|| flows.flow(before.direction)?.marks.read_at(before.extent))
     }
 
     /// A conversation's first message may be found before it is known whose sockets carry it. It
@@ -289,6 +287,18 @@ fn uncount(row: GroupId, stamp: Option<Stamp>, rows: &mut Rows) {
         let count = row.counts.of_sent(stamp.is_some_and(|stamp| stamp.warmup));
         *count = count.saturating_sub(1);
     }
+}
+
+/// What the sender of a leg had written on the connection before, and had in its socket after it `had` the message.
+fn behind(
+    flows: &FlowTable,
+    direction: Direction,
+    had: Option<Nanos>,
+    leg: &Leg,
+) -> Option<Behind> {
+    let (had, send) = (had?, leg.times.get(Stage::Send)?);
+    let Marks::Tcp(marks) = &flows.flow(direction)?.marks else { return None };
+    marks.behind(had, send)
 }
 
 /// When bytes of a leg's connection were missing before its send: the longest time since some moment, or the last.

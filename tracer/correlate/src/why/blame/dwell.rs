@@ -2,9 +2,12 @@
 
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
+use super::held_back::held_back;
 use super::{LegParts, SHORT_SLEEP};
 use crate::threads::has_slept;
-use wirelap_events::{Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, SleepCall};
+use wirelap_events::{
+    Behind, Circumstances, Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, SleepCall,
+};
 
 /// A broker's timers may be so late: they are looked at only now and then, and hand on to other threads.
 const TIMERS: Nanos = Nanos::from_millis(5);
@@ -25,6 +28,11 @@ impl LegParts<'_> {
         let released = self.released(&mut rest);
         if let Some(ready) = self.leg.circumstances.ready {
             self.put_of(Segment::BrokerDwell, VerdictKind::SubscriberAway, rest.advance(ready));
+        }
+        if let Some(behind) = self.leg.circumstances.behind {
+            let from = rest.from;
+            let time = rest.advance(from + behind.time);
+            self.behind_others(from, time, &behind);
         }
         let asked = self.leg.circumstances.requested;
         let seen = &self.leg.circumstances;
@@ -71,6 +79,22 @@ impl LegParts<'_> {
         let seen = !self.leg.before.is_empty();
         let rested = awake(self.rests.sender, released);
         self.broker_worked(&mut rest, sent, rested, Cause::when(seen, VerdictKind::BrokerCpuBound));
+    }
+
+    /// For `time` from `from` on, earlier bytes were in the socket that the message had to leave by.
+    fn behind_others(&mut self, from: Nanos, time: Nanos, behind: &Behind) {
+        let rest = self.not_lost(from, time);
+        let then = Circumstances {
+            send_len: behind.send_len,
+            acked: Some(from),
+            ..self.leg.circumstances
+        };
+        let kept_by = match held_back(behind.tx, &then, time) {
+            Cause::Of(VerdictKind::CongestionWindow) => self.congestion(behind.tx),
+            Cause::Ordinary => Cause::Of(VerdictKind::SendBuffer),
+            other => other,
+        };
+        self.put(Segment::BrokerDwell, kept_by, rest);
     }
 
     /// The reader let `time` pass from `from` on before it asked.

@@ -196,7 +196,7 @@ fn contended_why() -> seen::Why {
                 leg: None,
                 segment: None,
                 process: None,
-                evidence: vec![Clause::Repeated { messages: 12, of: 4_222 }],
+                evidence: vec![Clause::Repeated { repeats: 12, sent: 4_222 }],
                 remedy: Remedy::Usual(Circumstance::in_segment(Segment::Wire)),
                 ..verdict(VerdictKind::Duplicates, 1)
             },

@@ -1,0 +1,129 @@
+//! When a sender's socket had bytes that had not left it.
+
+use std::collections::VecDeque;
+use wirelap_events::{Behind, Nanos, Offset, TxState};
+
+/// Bytes that leave sooner keep nothing behind them waiting.
+const KEPT: Nanos = Nanos::from_micros(50);
+
+/// The most stretches of time that are kept: those of a connection that is always full are one.
+const STRETCHES: usize = 64;
+
+/// A stretch of time in which the socket always had bytes that had not left it.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    from: Nanos,
+    to: Nanos,
+    /// The longest time that a send's first byte took to leave, TCP's state at that send, and its length.
+    longest: (Nanos, TxState, u32),
+}
+
+/// The last stretches, in order.
+#[derive(Debug, Default)]
+pub struct Occupied {
+    stretches: VecDeque<Stretch>,
+    /// Everything before has left.
+    left_to: Offset,
+}
+
+impl Occupied {
+    /// The first byte of `start..end` that leaves now; `None` if all of them have left before.
+    pub fn first_leaving(&mut self, start: Offset, end: Offset) -> Option<Offset> {
+        let first = start.max(self.left_to);
+        self.left_to = self.left_to.max(end);
+        (first < end).then_some(first)
+    }
+
+    /// A byte that was written at `written`, by a send of `len` bytes, has left at `left`.
+    pub fn leaves(&mut self, written: Nanos, left: Nanos, tx: Option<TxState>, len: u64) {
+        let took = left - written.min(left);
+        let Some(tx) = tx.filter(|_| took >= KEPT) else { return };
+        let this = (took, tx, u32::try_from(len).unwrap_or(u32::MAX));
+        match self.stretches.back_mut() {
+            Some(last) if written <= last.to => {
+                last.to = last.to.max(left);
+                if took > last.longest.0 {
+                    last.longest = this;
+                }
+            }
+            _ => {
+                if self.stretches.len() >= STRETCHES {
+                    self.stretches.pop_front();
+                }
+                self.stretches.push_back(Stretch { from: written, to: left, longest: this });
+            }
+        }
+    }
+
+    /// How long the socket was occupied between two moments by what was written before the second.
+    pub fn behind(&self, since: Nanos, until: Nanos) -> Option<Behind> {
+        let mut behind = Behind::default();
+        let mut most = Nanos(0);
+        for stretch in self.stretches.iter().rev().take_while(|stretch| stretch.to > since) {
+            let from = stretch.from.max(since);
+            let time = stretch.to.min(until) - from.min(until);
+            behind.time += time;
+            if time > most {
+                most = time;
+                (_, behind.tx, behind.send_len) = stretch.longest;
+            }
+        }
+        (behind.time >= KEPT).then_some(behind)
+    }
+
+    /// Frees everything.
+    pub fn forget(&mut self) {
+        self.stretches = VecDeque::new();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Nanos {
+        Nanos::from_millis(ms)
+    }
+
+    fn tx(in_flight: u32) -> Option<TxState> {
+        Some(TxState { in_flight, ..TxState::default() })
+    }
+
+    fn seen(occupied: &Occupied, since: u64, until: u64) -> Option<(Nanos, u32)> {
+        occupied.behind(at(since), at(until)).map(|behind| (behind.time, behind.tx.in_flight))
+    }
+
+    #[test]
+    fn what_was_there_between_is_added_up() {
+        let mut occupied = Occupied::default();
+        occupied.leaves(at(10), at(20), tx(1), 5);
+        // It was written while others were there: one stretch.
+        occupied.leaves(at(15), at(40), tx(2), 5);
+        occupied.leaves(at(50), at(60), tx(3), 5);
+        assert_eq!(seen(&occupied, 0, 100), Some((at(40), 2)));
+        assert_eq!(seen(&occupied, 35, 55), Some((at(10), 2)));
+        assert_eq!(seen(&occupied, 42, 58), Some((at(8), 3)));
+        assert_eq!(seen(&occupied, 40, 50), None);
+        assert_eq!(seen(&occupied, 60, 90), None);
+    }
+
+    #[test]
+    fn what_leaves_at_once_or_again_keeps_nothing_waiting() {
+        let mut occupied = Occupied::default();
+        occupied.leaves(at(10), at(10) + Nanos(20_000), tx(1), 5);
+        assert_eq!(seen(&occupied, 0, 100), None);
+        assert_eq!(occupied.first_leaving(Offset(0), Offset(10)), Some(Offset(0)));
+        assert_eq!(occupied.first_leaving(Offset(5), Offset(15)), Some(Offset(10)));
+        assert_eq!(occupied.first_leaving(Offset(0), Offset(15)), None);
+    }
+
+    #[test]
+    fn its_memory_is_bounded() {
+        let mut occupied = Occupied::default();
+        for n in 0..1_000 {
+            occupied.leaves(at(n * 10), at(n * 10 + 1), tx(1), 5);
+        }
+        assert_eq!(occupied.stretches.len(), STRETCHES);
+        assert_eq!(seen(&occupied, 0, 10_000), Some((at(64), 1)));
+    }
+}
