@@ -2,13 +2,13 @@
 
 use super::blame;
 use super::explanation::{ENOUGH, HolderShare, TimeSpent, WorstMessage};
+use super::first_messages;
 use super::gathered::Gathered;
 use super::holders::Holders;
 use super::judge::{DelayCause, Spending, Typical};
 use super::loss_counts::{Losses, WorkloadCounts};
 use super::recorder::Recorder;
 use super::setting::Setting;
-use super::start_up;
 use super::sums::Upkeep;
 use super::time_spent::time_spent;
 
@@ -51,7 +51,7 @@ impl Evidence {
         upkeep: Upkeep,
     ) -> Option<DelayCause> {
         let is_first = delivery.legs.iter().any(|leg| leg.circumstances.start_up);
-        let is_start_up = is_first && start_up::explains(delivery, one_way);
+        let is_start_up = is_first && first_messages::is_of_start_up(delivery, one_way);
         let gathered = if is_start_up { &mut self.start_up } else { &mut self.steady };
         gathered.breakdown.message(one_way);
         gathered.breakdown.beside(one_way, ended_at(delivery), upkeep);

@@ -17,6 +17,7 @@ mod explain;
 mod explanation;
 mod facts;
 mod finding;
+mod first_messages;
 mod gathered;
 mod holders;
 mod judge;

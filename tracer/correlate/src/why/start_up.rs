@@ -1,49 +1,16 @@
 //! The first messages of a connection: slow start, the first delayed acknowledgement, code that is compiled, discovery.
 //! These messages take longer for reasons that are soon over, and are told apart from the others.
 
-use super::blame::{BlameSink, BlamedPart, blame};
 use super::clause::{Circumstance, Clause, Remedy};
 use super::evidence::Evidence;
 use super::explanation::{Cause, Severity, Verdict};
 use super::gathered::Gathered;
 use super::kind::VerdictKind;
 use super::weigh::ratio;
-use wirelap_events::{Delivery, Nanos, Segment, Total};
+use wirelap_events::{Nanos, Segment, Total};
 
 /// A start-up that costs a message less is not worth telling.
 const LEAST: f64 = 1e6;
-
-/// No start-up keeps a thread asleep for so long.
-const LONG: Nanos = Nanos::from_millis(1_000);
-
-/// The time of a message that a start-up does not explain.
-struct Unlike(Nanos);
-
-impl BlameSink for Unlike {
-    fn part(&mut self, part: BlamedPart<'_>) {
-        let Cause::Of(kind) = part.cause else { return };
-        let is_unlike = match kind {
-            // The reader, the link or a quota is too slow.
-            VerdictKind::ReceiveWindow
-            | VerdictKind::SendBuffer
-            | VerdictKind::QdiscQueueing
-            | VerdictKind::Retransmission
-            | VerdictKind::CpuThrottled => true,
-            VerdictKind::ClientStalled | VerdictKind::BrokerStalled => part.time >= LONG,
-            _ => false,
-        };
-        if is_unlike {
-            self.0 += part.time;
-        }
-    }
-}
-
-/// Whether a start-up may be why one of the first messages took so long: most of its time is not what no start-up takes.
-pub fn explains(delivery: &Delivery, one_way: Nanos) -> bool {
-    let mut unlike = Unlike(Nanos(0));
-    blame(delivery, &mut unlike);
-    unlike.0 <= Nanos(one_way.0 / 2)
-}
 
 /// A note on a start-up that took much longer than what came after it.
 pub fn verdict(evidence: &Evidence, weighed: &Gathered) -> Option<Verdict> {

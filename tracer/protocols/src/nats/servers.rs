@@ -110,8 +110,11 @@ fn has(bytes: &[u8], part: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// The subject, the reply subject and both sizes of the last of some lines.
-    fn read(lines: &[&str]) -> Option<(String, Option<String>, usize, usize)> {
+    /// The subject, the reply subject and both sizes of a message.
+    type Found = (String, Option<String>, usize, usize);
+
+    /// What the last of some lines says.
+    fn read(lines: &[&str]) -> Option<Found> {
         let mut servers = Servers::default();
         let mut last = None;
         for line in lines {
@@ -123,27 +126,25 @@ mod tests {
         last.map(|m| (text(m.subject), m.reply.map(text), m.header, m.total))
     }
 
-    fn found(
-        subject: &str,
-        reply: Option<&str>,
-        header: usize,
-        total: usize,
-    ) -> Option<(String, Option<String>, usize, usize)> {
-        Some((subject.into(), reply.map(Into::into), header, total))
+    fn found(subject: &str, reply: Option<&str>, header: usize, total: usize) -> Found {
+        (subject.into(), reply.map(Into::into), header, total)
     }
 
     #[test]
     fn routes() {
-        assert_eq!(read(&["RMSG $G a.b 5\r\n"]), found("a.b", None, 0, 5));
-        assert_eq!(read(&["RMSG $G a.b r.s 5\r\n"]), found("a.b", Some("r.s"), 0, 5));
-        assert_eq!(read(&["RMSG $G a + r q1 q2 5\r\n"]), found("a", Some("r"), 0, 5));
-        assert_eq!(read(&["RMSG $G a | q1 q2 q3 q4 q5 5\r\n"]), found("a", None, 0, 5));
-        assert_eq!(read(&["HMSG $G a 12 17\r\n"]), found("a", None, 12, 17), "found late");
+        assert_eq!(read(&["RMSG $G a.b 5\r\n"]), Some(found("a.b", None, 0, 5)));
+        assert_eq!(read(&["RMSG $G a.b r.s 5\r\n"]), Some(found("a.b", Some("r.s"), 0, 5)));
+        assert_eq!(read(&["RMSG $G a + r q1 q2 5\r\n"]), Some(found("a", Some("r"), 0, 5)));
+        assert_eq!(read(&["RMSG $G a | q1 q2 q3 q4 q5 5\r\n"]), Some(found("a", None, 0, 5)));
+        assert_eq!(read(&["HMSG $G a 12 17\r\n"]), Some(found("a", None, 12, 17)), "found late");
         assert_eq!(
             read(&["RS+ ACC a\r\n", "HMSG ACC a + r q 12 17\r\n"]),
-            found("a", Some("r"), 12, 17)
+            Some(found("a", Some("r"), 12, 17))
         );
-        assert_eq!(read(&["RS+ ACC a\r\n", "LMSG origin ACC a 0 17\r\n"]), found("a", None, 0, 17));
+        assert_eq!(
+            read(&["RS+ ACC a\r\n", "LMSG origin ACC a 0 17\r\n"]),
+            Some(found("a", None, 0, 17))
+        );
         for wrong in [
             "RMSG $G 5\r\n",
             "RMSG 5\r\n",
@@ -161,34 +162,34 @@ mod tests {
         let connect = "CONNECT {\"name\":\"N\",\"cluster\":\"C\"}\r\n";
         assert_eq!(
             read(&[connect, own, "RS+ a\r\n", "RMSG a r 5\r\n"]),
-            found("a", Some("r"), 0, 5)
+            Some(found("a", Some("r"), 0, 5))
         );
-        assert_eq!(read(&["RMSG a.b r 5\r\n"]), found("a.b", Some("r"), 0, 5), "found late");
+        assert_eq!(read(&["RMSG a.b r 5\r\n"]), Some(found("a.b", Some("r"), 0, 5)), "found late");
         assert_eq!(
             read(&[connect, "RS+ my.acc a\r\n", "RMSG my.acc a 5\r\n"]),
-            found("a", None, 0, 5)
+            Some(found("a", None, 0, 5))
         );
         let announced = "INFO {\"route_account\":\"ACC\",\"route_acc_add_reqid\":\"1\"}\r\n";
         assert_eq!(
             read(&[connect, "RS+ G a\r\n", announced, "RMSG G a 5\r\n"]),
-            found("a", None, 0, 5)
+            Some(found("a", None, 0, 5))
         );
     }
 
     #[test]
     fn leaf_nodes() {
-        assert_eq!(read(&["LMSG a 5\r\n"]), found("a", None, 0, 5));
-        assert_eq!(read(&["LMSG a r 5\r\n"]), found("a", Some("r"), 0, 5));
-        assert_eq!(read(&["LS+ a\r\n", "HMSG a | q 12 17\r\n"]), found("a", None, 12, 17));
+        assert_eq!(read(&["LMSG a 5\r\n"]), Some(found("a", None, 0, 5)));
+        assert_eq!(read(&["LMSG a r 5\r\n"]), Some(found("a", Some("r"), 0, 5)));
+        assert_eq!(read(&["LS+ a\r\n", "HMSG a | q 12 17\r\n"]), Some(found("a", None, 12, 17)));
     }
 
     #[test]
     fn what_a_consumer_sends_has_the_subject_that_it_was_published_to() {
         assert_eq!(
             read(&["RMSG $G _INBOX.x $JS.ACK.S.C.1.2.3.4.5@orders.new 5\r\n"]),
-            found("orders.new", Some("$JS.ACK.S.C.1.2.3.4.5"), 0, 5)
+            Some(found("orders.new", Some("$JS.ACK.S.C.1.2.3.4.5"), 0, 5))
         );
-        assert_eq!(read(&["RMSG $G a@b r@s 5\r\n"]), found("a@b", Some("r@s"), 0, 5));
+        assert_eq!(read(&["RMSG $G a@b r@s 5\r\n"]), Some(found("a@b", Some("r@s"), 0, 5)));
     }
 
     #[test]

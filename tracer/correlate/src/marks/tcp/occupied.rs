@@ -85,8 +85,8 @@ mod tests {
         Nanos::from_millis(ms)
     }
 
-    fn tx(in_flight: u32) -> Option<TxState> {
-        Some(TxState { in_flight, ..TxState::default() })
+    fn tx(in_flight: u32) -> TxState {
+        TxState { in_flight, ..TxState::default() }
     }
 
     fn seen(occupied: &Occupied, since: u64, until: u64) -> Option<(Nanos, u32)> {
@@ -96,10 +96,10 @@ mod tests {
     #[test]
     fn what_was_there_between_is_added_up() {
         let mut occupied = Occupied::default();
-        occupied.leaves(at(10), at(20), tx(1), 5);
+        occupied.leaves(at(10), at(20), Some(tx(1)), 5);
         // It was written while others were there: one stretch.
-        occupied.leaves(at(15), at(40), tx(2), 5);
-        occupied.leaves(at(50), at(60), tx(3), 5);
+        occupied.leaves(at(15), at(40), Some(tx(2)), 5);
+        occupied.leaves(at(50), at(60), Some(tx(3)), 5);
         assert_eq!(seen(&occupied, 0, 100), Some((at(40), 2)));
         assert_eq!(seen(&occupied, 35, 55), Some((at(10), 2)));
         assert_eq!(seen(&occupied, 42, 58), Some((at(8), 3)));
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn what_leaves_at_once_or_again_keeps_nothing_waiting() {
         let mut occupied = Occupied::default();
-        occupied.leaves(at(10), at(10) + Nanos(20_000), tx(1), 5);
+        occupied.leaves(at(10), at(10) + Nanos(20_000), Some(tx(1)), 5);
         assert_eq!(seen(&occupied, 0, 100), None);
         assert_eq!(occupied.first_leaving(Offset(0), Offset(10)), Some(Offset(0)));
         assert_eq!(occupied.first_leaving(Offset(5), Offset(15)), Some(Offset(10)));
@@ -121,7 +121,7 @@ mod tests {
     fn its_memory_is_bounded() {
         let mut occupied = Occupied::default();
         for n in 0..1_000 {
-            occupied.leaves(at(n * 10), at(n * 10 + 1), tx(1), 5);
+            occupied.leaves(at(n * 10), at(n * 10 + 1), Some(tx(1)), 5);
         }
         assert_eq!(occupied.stretches.len(), STRETCHES);
         assert_eq!(seen(&occupied, 0, 10_000), Some((at(64), 1)));

@@ -92,7 +92,7 @@ impl LegParts<'_> {
         let kept_by = match held_back(behind.tx, &then, time) {
             Cause::Of(VerdictKind::CongestionWindow) => self.congestion(behind.tx),
             Cause::Ordinary => Cause::Of(VerdictKind::SendBuffer),
-            other => other,
+            Cause::Of(kind) => Cause::Of(kind),
         };
         self.put(Segment::BrokerDwell, kept_by, rest);
     }
