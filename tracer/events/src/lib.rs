@@ -32,8 +32,8 @@ pub mod stamp;
 pub mod units;
 
 pub use delivery::{
-    Behind, Circumstances, Credit, Delivery, FanOut, GroupId, Heard, Hop, Leg, LegOffCpu, MAX_HOPS,
-    MAX_LEGS, MessageId, OffCpu, SampleStatus, SegmentSpan, TopicId,
+    Circumstances, Credit, Delivery, EarlierBytes, FanOut, GroupId, Heard, Hop, Leg, LegOffCpu,
+    MAX_HOPS, MAX_LEGS, MessageId, OffCpu, SampleStatus, SegmentSpan, TopicId,
 };
 pub use detail::TraceDetail;
 pub use event::{

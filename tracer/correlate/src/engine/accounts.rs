@@ -107,6 +107,13 @@ impl Accounts {
         }
     }
 
+    /// Keeps what a conversation that is forgotten adds to what is not known of a row.
+    pub fn keep_unrecognised(&mut self, row: GroupId, bytes: u64) {
+        if let Some(row) = self.rows.get_mut(row) {
+            row.past_holes.undecoded_bytes.grow(bytes);
+        }
+    }
+
     /// Keeps what a conversation that is forgotten adds to the traffic that is not decoded.
     pub fn keep_unknown(&mut self, key: UnknownKey, row: UnknownTraffic) {
         self.unknown.add(key, row);

@@ -255,7 +255,7 @@ pub struct GivenUp {
 impl NewLeg {
     /// Whether its sender has it from somebody else, where messages go through servers. What another host's server hands on
     /// begins here.
-    pub(super) fn is_handed_on(&self) -> bool {
+    pub fn is_handed_on(&self) -> bool {
         match self.toward {
             Toward::Client => true,
             Toward::Peer => self.ends.sender.pid.is_some(),

@@ -14,6 +14,9 @@ const PAIRS: usize = 65_536;
 /// A topic that had no message for so long makes room for another one.
 const IDLE: Nanos = Nanos::from_millis(60_000);
 
+/// A subscription that lags behind another one of its connection for so long is not used any more.
+const SUPERSEDED: Nanos = Nanos::from_millis(250);
+
 /// A subscriber gets all messages of a topic if it got so many of a hundred, and so many at least.
 const ALL: (u32, u16) = (90, 10);
 
@@ -165,6 +168,22 @@ impl LagTable {
         self.topics.get(&(pair.group, key.1))?.unsent(pair, now)
     }
 
+    /// Forgets subscriptions of which another one on the same connection has taken the place: a client that fetches may
+    /// subscribe anew each time.
+    pub fn drop_superseded(&mut self, now: Nanos) {
+        let mut newest: FxHashMap<(FlowId, u64), u64> = FxHashMap::default();
+        for (&((flow, subscription), subject), pair) in &self.pairs {
+            if subscription != 0 {
+                let sent = newest.entry((flow, subject)).or_default();
+                *sent = pair.sent.max(*sent);
+            }
+        }
+        self.pairs.retain(|&((flow, subscription), subject), pair| {
+            let newest = newest.get(&(flow, subject)).copied().unwrap_or_default();
+            subscription == 0 || pair.sent >= newest || pair.at + SUPERSEDED > now
+        });
+    }
+
     /// Forgets pairs for which `is_over`, which also gets since when messages were published that were not sent, and topics that make
     /// room for others.
     pub fn sweep(&mut self, now: Nanos, is_over: impl Fn(&Pair, Option<Nanos>) -> bool) {
@@ -177,7 +196,8 @@ impl LagTable {
         self.pairs.retain(|key, pair| {
             let mut topic = topics.get_mut(&(pair.group, key.1));
             let unsent = topic.as_ref().and_then(|topic| topic.unsent(pair, now));
-            let is_kept = !is_over(pair, unsent.map(|(_, since)| since));
+            let is_stale = !pair.gets_all() && pair.at + IDLE < now;
+            let is_kept = !is_stale && !is_over(pair, unsent.map(|(_, since)| since));
             if let Some(topic) = topic.as_mut().filter(|_| is_kept && unsent.is_some()) {
                 let next = pair.sent.saturating_add(1);
                 if topic.awaited_from.is_none() {
@@ -287,6 +307,28 @@ mod tests {
         // Of a topic that nobody was seen to publish to, nothing is known.
         table.sent_late(way(2), (GroupId(0), 8), None, at(100));
         assert!(table.pair((way(2).id(), 8)).is_none());
+    }
+
+    #[test]
+    fn the_last_subscription_of_a_connection_counts() {
+        let mut table = LagTable::default();
+        for n in 1..=60 {
+            let number = table.published(TOPIC, at(n)).unwrap();
+            // Each fetch of twenty subscribes anew.
+            let subscription = u32::try_from(1 + (n - 1) / 20).unwrap();
+            table.sent(Way { subscription, ..way(1) }, TOPIC, (None, number), at(n));
+        }
+        table.drop_superseded(at(60));
+        let left: Vec<u32> =
+            table.pairs().map(|(((_, subscription), _), _)| subscription).collect();
+        assert_eq!(left, [3]);
+        // Who gets too little to tell is not kept for ever.
+        table.published(TOPIC, at(61));
+        table.sent(Way { subscription: 4, ..way(1) }, TOPIC, (None, 61), at(61));
+        table.sweep(at(62), |_, _| false);
+        assert_eq!(table.pairs.len(), 2);
+        table.sweep(at(62) + IDLE, |_, _| false);
+        assert_eq!(table.pairs.len(), 1);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::threads::Chain;
 use kinds::{ChainMark, HeardAcks, Mark, ReadMark, RxMark, SendMark, XmitMark};
 use occupied::Occupied;
 use std::collections::VecDeque;
-use wirelap_events::{Behind, ByteRange, Nanos, Offset, TaskId, TxState};
+use wirelap_events::{ByteRange, EarlierBytes, Nanos, Offset, TaskId, TxState};
 
 /// Sends are kept for messages of this many bytes, as far as [`SENDS`] reach.
 const LONGEST_MESSAGE: u64 = 64 << 20;
@@ -121,9 +121,9 @@ impl TcpMarks {
         }
     }
 
-    /// How long earlier bytes were in their sender's socket between the two moments at which the sender had a message and sent it.
-    pub fn behind(&self, had: Nanos, sent: Nanos) -> Option<Behind> {
-        self.occupied.behind(had, sent)
+    /// The longest time in which earlier bytes were in their sender's socket, between when the sender had a message and sent it.
+    pub fn behind(&self, had: Nanos, sent: Nanos) -> Option<EarlierBytes> {
+        self.occupied.between(had, sent)
     }
 
     pub fn rx(&mut self, range: ByteRange, at: Nanos, deferred: bool) {
@@ -216,6 +216,10 @@ impl TcpMarks {
 
     /// Whether the receiver had no room for what was sent last.
     pub fn fills_window(&self) -> bool {
+        // A reader that has read all that came is not the one that has no room.
+        if self.has_reads() && self.read_to.0 >= self.ready_to {
+            return false;
+        }
         let last = self.sends.last();
         last.zip(last.and_then(|mark| mark.state)).is_some_and(|(mark, tx)| {
             let waiting = u64::from(tx.unsent).saturating_add(mark.range.len());

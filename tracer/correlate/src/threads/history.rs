@@ -29,14 +29,15 @@ struct OffCpuSums {
     throttled: Nanos,
     locked: Nanos,
     deaf: Nanos,
+    hidden: Nanos,
     preemptions: u32,
 }
 
 impl OffCpuSums {
     /// Without who and whose.
     fn of(one: &OffCpu) -> OffCpuSums {
-        let OffCpu { asleep, waited, throttled, locked, deaf, preemptions, .. } = *one;
-        OffCpuSums { asleep, waited, throttled, locked, deaf, preemptions }
+        let OffCpu { asleep, waited, throttled, locked, deaf, hidden, preemptions, .. } = *one;
+        OffCpuSums { asleep, waited, throttled, locked, deaf, hidden, preemptions }
     }
 
     fn and(self, more: OffCpuSums) -> OffCpuSums {
@@ -46,6 +47,7 @@ impl OffCpuSums {
             throttled: self.throttled + more.throttled,
             locked: self.locked + more.locked,
             deaf: self.deaf + more.deaf,
+            hidden: self.hidden + more.hidden,
             preemptions: self.preemptions.wrapping_add(more.preemptions),
         }
     }
@@ -81,9 +83,13 @@ impl History {
     /// The thread was given a CPU at `at`.
     pub fn runs(&mut self, at: Nanos, wake: &Wake) {
         let left = wake.left.unwrap_or(wake.woken).min(wake.woken);
-        if wake.missed {
+        if wake.missed
+            && let Some(last) = self.stretches.last()
+            && left > last.running
+        {
             // It may have slept before it left, and nobody saw it.
-            *self = History::default();
+            let hidden = OffCpu { hidden: left - last.running, ..OffCpu::NONE };
+            self.push(left, None, hidden, false);
         }
         if self.stretches.is_empty() {
             // What came before is not known.
@@ -198,6 +204,7 @@ impl History {
             throttled: difference(end.throttled, start.throttled),
             locked: difference(end.locked, start.locked),
             deaf: difference(end.deaf, start.deaf),
+            hidden: difference(end.hidden, start.hidden),
             ..OffCpu::NONE
         };
         self.name(from, to, &mut rested);
@@ -274,6 +281,7 @@ impl History {
                 throttled: part.share(own.throttled),
                 locked: part.share(own.locked),
                 deaf: part.share(own.deaf),
+                hidden: part.share(own.hidden),
                 ..OffCpuSums::default()
             }
         };

@@ -286,7 +286,9 @@ impl LegParts<'_> {
     fn worked(&mut self, segment: Segment, rested: &OffCpu, time: Nanos, work: Cause) {
         let waited = rested.waited.min(time);
         self.waited(segment, rested, waited);
-        self.put(segment, work, time - waited);
+        let hidden = rested.hidden.min(time - waited);
+        self.put(segment, Cause::Ordinary, hidden);
+        self.put(segment, work, time - waited - hidden);
     }
 
     /// How much of its sleep a thread waited for another to let go.

@@ -12,6 +12,9 @@ const LIMIT: usize = 256;
 /// Culprits that a verdict lists.
 const LISTED: usize = 10;
 
+/// A process with a smaller part is not told.
+const SOME: f64 = 0.005;
+
 /// Processes that a clause names.
 const NAMED: usize = 3;
 
@@ -72,7 +75,7 @@ impl Culprits {
     }
 
     /// Who had the CPU while `waiting` waited for it, of a row of which these processes are `members`: programs that
-    /// have nothing to do with the row first, where they had most of it.
+    /// have nothing to do with the row first, where they had most of it; and of which part that is not known, where it is most.
     pub fn of_the_cpu(&self, waiting: Option<TaskId>, members: &FxHashSet<Pid>) -> Vec<Clause> {
         let own = waiting.map(|task| task.pid);
         let is_own = |pid: Pid| Some(pid) == own;
@@ -83,13 +86,11 @@ impl Culprits {
             self.held(CpuHolders::Members, &is_member),
             self.held(CpuHolders::Own, &is_own),
         ];
+        let unknown = Clause::CpuHolderUnknown(self.share(self.unknown));
         let mut clauses: Vec<(u64, Clause)> = all.into_iter().flatten().collect();
+        clauses.extend((self.unknown > 0).then_some((self.unknown, unknown)));
         clauses.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
-        let mut clauses: Vec<Clause> = clauses.into_iter().map(|(_, clause)| clause).collect();
-        if self.unknown > 0 {
-            clauses.push(Clause::CpuHolderUnknown(self.share(self.unknown)));
-        }
-        clauses
+        clauses.into_iter().map(|(_, clause)| clause).collect()
     }
 
     /// The processes that fit, as many as are named, and the time of all that fit; `None` if they had none.
@@ -104,14 +105,15 @@ impl Culprits {
             }
         }
         let time = by_pid.values().map(|one| one.1).total();
-        let mut all: Vec<_> = by_pid.into_iter().collect();
+        let is_some = |one: &(Pid, (Comm, u64, u64))| self.share(one.1.1) >= SOME;
+        let mut all: Vec<_> = by_pid.into_iter().filter(is_some).collect();
         all.sort_by_key(|&(pid, (_, time, _))| (std::cmp::Reverse(time), pid));
         let more = all.len().saturating_sub(NAMED);
         let rest: u64 = all.iter().skip(NAMED).map(|(_, one)| one.1).total();
         let one = |(pid, (comm, time, _)): (Pid, (Comm, u64, u64))| ((pid, comm), self.share(time));
-        let named = all.into_iter().take(NAMED).map(one).collect();
+        let named: Vec<_> = all.into_iter().take(NAMED).map(one).collect();
         let more = (more > 0).then(|| (more, self.share(rest)));
-        (time > 0).then_some((time, Clause::CpuHeld { by, named, more }))
+        (!named.is_empty()).then_some((time, Clause::CpuHeld { by, named, more }))
     }
 
     /// The part of the whole that a time is, 0..=1.
@@ -155,6 +157,21 @@ mod tests {
                 Clause::CpuHolderUnknown(0.04),
             ]
         );
+    }
+
+    #[test]
+    fn what_is_mostly_not_known_is_said_first_and_traces_are_not_told() {
+        let mut culprits = Culprits::default();
+        culprits.add(None, Nanos(9_000));
+        culprits.add(Some(&holder(50, 51, "stress-ng")), Nanos(980));
+        (60..64).for_each(|pid| culprits.add(Some(&holder(pid, pid, "other")), Nanos(5)));
+        let held = Clause::CpuHeld {
+            by: CpuHolders::Foreign,
+            named: vec![((Pid(50), Comm::from_name("stress-ng")), 0.098)],
+            more: None,
+        };
+        let told = culprits.of_the_cpu(Some(WAITING), &FxHashSet::default());
+        assert_eq!(told, [Clause::CpuHolderUnknown(0.9), held]);
     }
 
     #[test]

@@ -103,7 +103,12 @@ fn in_turn(finding: &Finding) -> Option<Clause> {
 /// Whose bytes were lost, how they came again, and where they were lost, as far as that was seen.
 fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
     let lost = finding.lost;
-    if finding.segment() == Segment::BrokerDwell && finding.circumstances.behind.is_none() {
+    // Its own connection's bytes, or a request.
+    let is_behind = |finding: &Finding| {
+        let earlier = finding.circumstances.behind;
+        earlier.is_some_and(|earlier| earlier.time >= Nanos(finding.longest.0 / 2))
+    };
+    if finding.segment() == Segment::BrokerDwell && !is_behind(finding) {
         return std::iter::once(Clause::RequestResent).chain(in_all(evidence)).collect();
     }
     let name = |task: Option<TaskId>| -> Option<Named> {

@@ -6,33 +6,41 @@ use super::kind::VerdictKind;
 use wirelap_events::{Delivery, Nanos};
 
 /// No start-up keeps a thread asleep for so long.
-const LONG: Nanos = Nanos::from_millis(1_000);
+const ASLEEP: Nanos = Nanos::from_millis(1_000);
 
-/// The time of a message that a start-up does not explain.
-struct Unlike(Nanos);
+/// Windows and buffers begin small, and have their size after so long.
+const TUNED: Nanos = Nanos::from_millis(200);
 
-impl BlameSink for Unlike {
+/// The time of a message by what a start-up may take, or takes only so long.
+#[derive(Debug, Default)]
+struct Times {
+    /// Lost packets, the device's queue, no quota.
+    never: Nanos,
+    /// A full window or buffer.
+    full: Nanos,
+    /// A thread that slept.
+    asleep: Nanos,
+}
+
+impl BlameSink for Times {
     fn part(&mut self, part: BlamedPart<'_>) {
         let Cause::Of(kind) = part.cause else { return };
-        let is_unlike = match kind {
-            // The reader, the link or a quota is too slow.
-            VerdictKind::ReceiveWindow
-            | VerdictKind::SendBuffer
-            | VerdictKind::QdiscQueueing
+        match kind {
+            VerdictKind::QdiscQueueing
             | VerdictKind::Retransmission
-            | VerdictKind::CpuThrottled => true,
-            VerdictKind::ClientStalled | VerdictKind::BrokerStalled => part.time >= LONG,
-            _ => false,
-        };
-        if is_unlike {
-            self.0 += part.time;
+            | VerdictKind::CpuThrottled => self.never += part.time,
+            VerdictKind::ReceiveWindow | VerdictKind::SendBuffer => self.full += part.time,
+            VerdictKind::ClientStalled | VerdictKind::BrokerStalled => self.asleep += part.time,
+            _ => {}
         }
     }
 }
 
-/// Whether a start-up may be why one of the first messages took so long: most of its time is not what no start-up takes.
+/// Whether a start-up may be why one of the first messages took so long: at least half of its time may be that of one.
 pub fn is_of_start_up(delivery: &Delivery, one_way: Nanos) -> bool {
-    let mut unlike = Unlike(Nanos(0));
-    blame(delivery, &mut unlike);
-    unlike.0 <= Nanos(one_way.0 / 2)
+    let mut times = Times::default();
+    blame(delivery, &mut times);
+    let longer = |time: Nanos, than: Nanos| if time >= than { time } else { Nanos(0) };
+    let others = times.never + longer(times.full, TUNED) + longer(times.asleep, ASLEEP);
+    others <= Nanos(one_way.0 / 2)
 }

@@ -29,7 +29,9 @@ impl Why {
                 Some(known) => {
                     known.severity = Severity::Problem;
                     known.open = verdict.open;
-                    known.evidence.splice(0..0, verdict.evidence);
+                    let is_new = |clause: &Clause| !known.evidence.contains(clause);
+                    let new: Vec<_> = verdict.evidence.into_iter().filter(is_new).collect();
+                    known.evidence.splice(0..0, new);
                     if let Some(period) = &mut known.period {
                         period.ended = None;
                     }
@@ -43,15 +45,20 @@ impl Why {
 }
 
 fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
-    let (kind, segment) = kind(open)?;
-    let throttled = setting
+    // On the network, the process is the one that sent them.
+    let is_here = open.place != Whereabouts::Network;
+    let mut throttled = setting
         .throttled
         .iter()
-        .filter(|_| open.activity == Some(ThreadActivity::Running))
-        .find(|one| {
-            quotas::is_often(one) && open.process.is_some_and(|(task, _)| task.pid == one.task.pid)
-        });
-    let kind = throttled.map_or(kind, |_| VerdictKind::CpuThrottled);
+        .filter(|_| is_here && open.activity == Some(ThreadActivity::Running))
+        .filter(|one| quotas::is_often(one));
+    let throttled =
+        throttled.find(|one| open.process.is_some_and(|(task, _)| task.pid == one.task.pid));
+    let (kind, segment) = match (kind(open), throttled) {
+        (Some((_, segment)), Some(_)) => (VerdictKind::CpuThrottled, segment),
+        (None, Some(_)) => (VerdictKind::CpuThrottled, Segment::BrokerDwell),
+        (known, None) => known?,
+    };
     let at_broker = matches!(open.place, Whereabouts::BrokerQueue | Whereabouts::Broker);
     let rest = match open.activity {
         Some(ThreadActivity::Stopped) => Some(OffCpuReason::Stopped),
@@ -98,4 +105,38 @@ fn kind(open: &Overdue) -> Option<(VerdictKind, Segment)> {
         Whereabouts::ReaderQueue if runs => (VerdictKind::ReaderBusy, Segment::Busy),
         Whereabouts::ReaderQueue => (VerdictKind::ClientStalled, Segment::Wakeup),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::setting::Throttled;
+    use super::*;
+    use wirelap_events::{CgroupId, Comm, Pid, TaskId, Tid};
+
+    /// What is said of a process that ran a moment ago, and had waited so long for quota in ten seconds.
+    fn said(place: Whereabouts, waited_ms: u64) -> Option<VerdictKind> {
+        let task = TaskId { pid: Pid(7), tid: Tid(7) };
+        let open = Overdue {
+            messages: 3,
+            oldest: Nanos::from_millis(2_000),
+            place,
+            leg: 2,
+            process: Some((task, Comm::default())),
+            activity: Some(ThreadActivity::Running),
+        };
+        let (time, watched) = (Nanos::from_millis(waited_ms), Nanos::from_millis(10_000));
+        let throttled =
+            Throttled { task, cgroup: CgroupId(5), time, watched, leg: 1, only_reads: true };
+        let setting = Setting { throttled: vec![throttled], ..Setting::default() };
+        verdict(&open, &setting, Nanos::from_millis(20_000)).map(|verdict| verdict.kind)
+    }
+
+    #[test]
+    fn a_reader_without_quota_looks_as_one_that_runs() {
+        assert_eq!(said(Whereabouts::ReaderQueue, 8_000), Some(VerdictKind::CpuThrottled));
+        assert_eq!(said(Whereabouts::ReaderQueue, 900), Some(VerdictKind::ReaderBusy));
+        assert_eq!(said(Whereabouts::Broker, 8_000), Some(VerdictKind::CpuThrottled));
+        assert_eq!(said(Whereabouts::Broker, 900), None);
+        assert_eq!(said(Whereabouts::Network, 8_000), Some(VerdictKind::Retransmission));
+    }
 }

@@ -269,6 +269,9 @@ impl TimeVerdicts<'_> {
 /// One process's part of what a cause costs. How many messages it hit was counted.
 fn of_process(cost: Cost, finding: &Finding, whole: f64) -> Cost {
     let mut part = cost.part(ratio(finding.whole() as f64, whole));
+    if finding.hits == 0 {
+        part.slow_share = 0.0;
+    }
     if part.hit.messages > 0.0 {
         part.hit.messages = finding.hits as f64;
         part.hit.time = part.hit.time.min(finding.hit_time.0 as f64);

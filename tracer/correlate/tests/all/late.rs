@@ -2,6 +2,7 @@
 
 use crate::brokered::BROKER;
 use crate::played::Played;
+use wirelap_correlate::DoubtReason;
 use wirelap_events::Nanos;
 use wirelap_test_support::compose::mqtt::publish;
 use wirelap_test_support::compose::{payload, stamp};
@@ -94,6 +95,30 @@ fn a_proxy_that_is_found_open_is_no_broker() {
         assert!(matched >= 39 && delivered - matched == group.messages.uncovered, "{case}");
         assert!(delivered <= 43, "{case}");
     }
+}
+
+/// What goes to its server, in which no message is found, is missing in the row's counts.
+#[test]
+fn a_row_whose_server_has_an_unrecognised_connection_is_not_to_be_trusted() {
+    let mut world = World::new();
+    let broker = process(10, "mosquitto");
+    let mut publisher = world.existing(process(20, "pub"), "127.0.0.1:41000", broker, BROKER);
+    let mut other = world.existing(process(30, "sub"), "127.0.0.1:42000", broker, BROKER);
+    let mut behind = world.existing(process(40, "behind"), "127.0.0.1:43000", broker, BROKER);
+    let long = publish("topic", &payload(stamp(0), 200_000));
+    for (n, part) in (0..40).zip(long[100..].chunks(1_000)) {
+        let bytes = publish("topic", &payload(stamp(n), 64));
+        world.message(&mut publisher.up, &bytes);
+        world.message(&mut other.down, &bytes);
+        // The middle of a long message.
+        world.message(&mut behind.down, part);
+    }
+    let played = Played::of(&world);
+    assert_eq!(played.counts(), [40, 40, 40, 0]);
+    assert_eq!(played.group().holes.undecoded_bytes, 40_000);
+    let doubts = played.group().doubts(&played.snapshot.trust);
+    let [doubt] = doubts.as_slice() else { panic!("{doubts:?}") };
+    assert!(matches!(doubt.reason, DoubtReason::Undecoded { undecoded: 40_000, .. }), "{doubt:?}");
 }
 
 /// The socket of a subscriber that is behind is always full: no packet and no write begins with a message.

@@ -4,6 +4,7 @@ use crate::brokered::BROKER;
 use std::collections::VecDeque;
 use wirelap_correlate::{Config, Correlator, LagHolder, SlowSubscriber, SlowSubscribers};
 use wirelap_events::{Body, Delivery, Nanos, Seq};
+use wirelap_test_support::compose::kafka::{batch, fetch, fetched, produce, record};
 use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::world::{Connection, Way, World, process};
@@ -278,4 +279,57 @@ fn who_gets_nothing_for_long_has_unsubscribed() {
     let (mut watch, _) = watched(Fate::Unsent);
     let slow = watch.take(12_000);
     assert_eq!(slow.behind, 0, "{slow:?}");
+}
+
+/// So many steps of 100 ms, in each of which a producer sends to two topics. `gets` says in which the consumer asks, and for what.
+fn asked(
+    steps: usize,
+    gets: impl Fn(usize) -> Option<(&'static str, usize)>,
+) -> Vec<SlowSubscribers> {
+    let mut world = World::new();
+    let mut client = |pid: u32, name: &str| {
+        let from = format!("127.0.0.1:{}", 40_000 + pid);
+        let broker = process(10, "java");
+        world.connect_at(process(pid, name), &from, broker, "127.0.0.1:9092", Seq(pid << 20))
+    };
+    let (mut producer, mut consumer) = (client(20, "producer"), client(30, "consumer"));
+    let mut watch = Watch::new(world);
+    let content = |topic: &str, n: usize| batch(1, &record(format!("{topic}{n:060}").as_bytes()));
+    let step = |n: usize| {
+        let what = gets(n);
+        if what.is_some() {
+            watch.world.message(&mut consumer.up, &fetch(n));
+        }
+        for (id, topic) in [(2 * n, "t"), (2 * n + 1, "u")] {
+            let bytes = produce(id, topic, &content(topic, n));
+            watch.world.message(&mut producer.up, &bytes);
+        }
+        if let Some((topic, number)) = what {
+            let bytes = fetched(n, topic, &content(topic, number));
+            watch.world.message(&mut consumer.down, &bytes);
+        }
+        watch.take(100)
+    };
+    (0..steps).map(step).collect()
+}
+
+#[test]
+fn who_asks_and_no_longer_gets_a_topic_is_not_behind() {
+    let seen = asked(150, |n| Some((if n < 30 { "t" } else { "u" }, n)));
+    let is_behind = |slow: &SlowSubscribers| {
+        slow.listed.iter().any(|one| one.topic.as_deref() == Some("t-0") && one.now.is_some())
+    };
+    assert!(!is_behind(seen.last().unwrap()));
+    assert!(is_behind(&seen[100]), "that takes ten seconds");
+}
+
+/// It was at work for twelve seconds, and gets messages that are as old.
+#[test]
+fn who_gets_old_messages_is_behind() {
+    let seen = asked(180, |n| match n {
+        0..20 => Some(("t", n)),
+        20..140 => None,
+        _ => Some(("t", n - 120)),
+    });
+    assert!(seen[150..].iter().all(|slow| slow.behind == 1), "{:?}", &seen[150..]);
 }

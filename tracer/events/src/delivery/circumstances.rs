@@ -61,7 +61,7 @@ pub struct Circumstances {
     /// after the sender had read the message.
     pub ready: Option<Nanos>,
     /// What its sender had written on the connection before, if that was still in the socket after the sender had read the message.
-    pub behind: Option<Behind>,
+    pub behind: Option<EarlierBytes>,
     /// The permission to pass the message on, if the sender had to wait for it after it had read the message.
     pub release: Option<Release>,
     /// The last acknowledgement that may have been needed before the sender could send more to this receiver.
@@ -85,8 +85,10 @@ impl Circumstances {
 /// Earlier bytes of a connection that were in their sender's socket while the sender had a message for the same connection: whenever
 /// it wrote the message, that left after them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Behind {
-    /// How long, between the sender's read of the message and its send.
+pub struct EarlierBytes {
+    /// Since when, at the earliest when the sender read the message.
+    pub since: Nanos,
+    /// How long, at most until the sender sent the message. The longest time, if there were several.
     pub time: Nanos,
     /// The state of the sender's TCP at the send of those of them that were there longest.
     pub tx: TxState,

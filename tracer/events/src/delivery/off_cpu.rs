@@ -30,6 +30,8 @@ pub struct OffCpu {
     /// The thread that ended the longest of the sleeps of `locked`. `held` is how long that thread had a CPU meanwhile, 0 if it is not
     /// known.
     pub waker: Holder,
+    /// How long it is not known whether the thread ran or rested, because a switch to it was not seen.
+    pub hidden: Nanos,
 }
 
 impl OffCpu {
@@ -45,6 +47,7 @@ impl OffCpu {
         locked: Nanos(0),
         deaf: Nanos(0),
         waker: Holder::NOBODY,
+        hidden: Nanos(0),
     };
 
     /// The threads that had the CPU while this one waited, the longest first.
@@ -101,6 +104,7 @@ impl Add for OffCpu {
             locked: self.locked + rhs.locked,
             deaf: self.deaf + rhs.deaf,
             waker: if locked_longer { rhs.waker } else { self.waker },
+            hidden: self.hidden + rhs.hidden,
             ..self
         };
         rhs.holders().for_each(|holder| sum.add_holder(holder));

@@ -12,6 +12,12 @@
 
 use super::line::{ControlLine, MessageLine, number};
 
+/// How the subject of a reply between clusters begins (server/gateway.go, `gwReplyPrefix`).
+const GATEWAY_REPLY: &[u8] = b"_GR_.";
+
+/// Bytes of the names of the cluster and the server that follow, each six and a dot.
+const GATEWAY_PLACES: usize = 14;
+
 /// What kind of servers a connection joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
@@ -77,6 +83,11 @@ impl Servers {
                 subject = words.next()?;
             }
         }
+        // Where a reply goes to another cluster, its subject stands behind that cluster and the server.
+        let subject = match subject.strip_prefix(GATEWAY_REPLY) {
+            Some(rest) => rest.get(GATEWAY_PLACES..)?,
+            None => subject,
+        };
         let reply = match words.next() {
             None | Some(b"|") => None,
             Some(b"+") => Some(words.next()?),
@@ -174,6 +185,13 @@ mod tests {
             read(&[connect, "RS+ G a\r\n", announced, "RMSG G a 5\r\n"]),
             Some(found("a", None, 0, 5))
         );
+    }
+
+    #[test]
+    fn a_reply_to_another_cluster_has_its_own_subject() {
+        let line = "RMSG $G _GR_.abcdef.ghijkl._INBOX.x.y 5\r\n";
+        assert_eq!(read(&[line]), Some(found("_INBOX.x.y", None, 0, 5)));
+        assert_eq!(read(&["RMSG $G _GR_.abc 5\r\n"]), None);
     }
 
     #[test]

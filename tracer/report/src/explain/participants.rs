@@ -3,6 +3,7 @@
 use super::words::clean;
 use crate::why::Task;
 use crate::{Pacing, Process, Reliability, RunResult, human};
+use std::borrow::Cow;
 use wirelap_events::Segment;
 
 /// The name under which the kernel knows our own workloads: it cuts names after 15 bytes.
@@ -84,6 +85,7 @@ impl<'a> Participants<'a> {
     /// What happens in a segment of a leg.
     pub fn step(&self, leg: u8, segment: &str) -> String {
         let (from, to) = self.ends(leg);
+        let (from, to) = (one_of(from), one_of(to));
         let known = Segment::ALL.into_iter().find(|known| known.name() == segment);
         let Some(segment) = known else { return clean(segment) };
         match segment {
@@ -125,6 +127,14 @@ fn end(processes: &[Process], roles: &[&str], otherwise: &str) -> String {
         ([_, ..], Some(role)) if several => format!("the {role}s"),
         ([_, ..], Some(role)) => format!("the {role}"),
         _ => otherwise.to_owned(),
+    }
+}
+
+/// A message has one of several senders, and on each of its ways one of several receivers: `a subscriber` of `the subscribers`.
+fn one_of(name: &str) -> Cow<'_, str> {
+    match name.strip_prefix("the ").and_then(|role| role.strip_suffix('s')) {
+        Some(role) => Cow::Owned(format!("a {role}")),
+        None => Cow::Borrowed(name),
     }
 }
 

@@ -32,7 +32,7 @@ pub fn clause(clause: &Clause) -> String {
         }
         Clause::CpuHeld { by, named, more } => who_had_the_cpu(*by, named, *more),
         Clause::CpuHolderUnknown(share) => {
-            format!("who had the CPU for the other {:.0} % of the wait is not known", share * 100.0)
+            format!("who had the CPU for {:.0} % of the wait is not known", share * 100.0)
         }
         Clause::QuotaUsed { quota: limit, used } => quota(limit, *used),
         Clause::WaitedForQuota { share, only_reads } => waited_for_quota(*share, *only_reads),
@@ -195,7 +195,7 @@ mod tests {
         );
         assert_eq!(
             clause(&Clause::CpuHolderUnknown(0.04)),
-            "who had the CPU for the other 4 % of the wait is not known"
+            "who had the CPU for 4 % of the wait is not known"
         );
     }
 

@@ -103,6 +103,9 @@ impl Conversations {
     /// Forgets a conversation; what it added up to stays.
     fn forget(&mut self, direction: Direction, accounts: &mut Accounts) {
         let row = self.row_of(direction, &mut accounts.rows);
+        if let Some((row, bytes)) = self.unrecognised_of(direction, &accounts.rows) {
+            accounts.keep_unrecognised(row, bytes);
+        }
         if let Some((key, unknown)) = self.unknown_of(direction, &accounts.rows) {
             accounts.keep_unknown(key, unknown);
         }

@@ -5,8 +5,11 @@ use crate::bytes::{UnknownKey, UnknownTraffic};
 use crate::flow::{Conversation, State};
 use crate::ids::{Direction, normal};
 use crate::rows::Rows;
-use wirelap_events::{SocketId, Transport};
+use wirelap_events::{GroupId, SocketId, Transport};
 use wirelap_protocols::Side;
+
+/// Fewer bytes may be a connection's keep-alives, which alone do not tell a protocol.
+const LEAST_UNRECOGNISED: u64 = 1024;
 
 impl Conversations {
     /// The open sockets of the TCP conversations whose bytes are only counted, and that have carried at least so many.
@@ -40,6 +43,25 @@ impl Conversations {
         let row = self.row_of_unknown(conversation, direction, serves);
         let (addr, scope) = self.flows.place(key.src, key.scope);
         Some(((normal(addr), scope, key.transport, row.protocol.clone()), row))
+    }
+
+    /// The row of the server that a conversation was found open with, if nothing was recognised in it, and its bytes: messages in them
+    /// are in no count of the row.
+    pub fn unrecognised_of(&self, direction: Direction, rows: &Rows) -> Option<(GroupId, u64)> {
+        let conversation = self.flows.get(direction)?;
+        let bytes = conversation.unread.total();
+        if bytes < LEAST_UNRECOGNISED
+            || conversation.row.is_some()
+            || matches!(conversation.state, State::Decoding(..))
+            || conversation.flows.iter().any(|flow| flow.isn.is_some())
+            || conversation.foreign_name().is_some()
+        {
+            return None;
+        }
+        let key = conversation.flow(self.flows.server(direction)?).key;
+        let (addr, scope) = self.flows.place(key.src, key.scope);
+        let row = rows.at(addr, scope).filter(|_| key.transport == Transport::Tcp)?;
+        Some((row, bytes))
     }
 
     fn row_of_unknown(

@@ -106,6 +106,9 @@ impl Deliveries {
         let read = || flows.flow(direction)?.marks.read_at(found.extent);
         let read = if may_go_on { read() } else { None };
         if self.messages.is_past(&new, read) {
+            if new.topology == Topology::Brokered && new.is_handed_on() {
+                return;
+            }
             if !is_warmup {
                 c.note_sent(direction, row, new.topic, true);
             }
@@ -284,9 +287,9 @@ fn count_unknown(new: &NewLeg, may_be_cut: bool, rows: &mut Rows) {
     let Some(row) = rows.get_mut(new.row) else {
         return;
     };
-    if new.toward.is_server() {
+    if !new.is_handed_on() {
         row.counts.sent.grow(1);
-    } else {
+    } else if !new.toward.is_server() {
         row.counts.delivered.grow(1);
         row.counts.of_unfollowed(may_be_cut).grow(1);
     }

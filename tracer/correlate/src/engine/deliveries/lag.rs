@@ -74,7 +74,7 @@ impl Deliveries {
             let group = c.accounts.rows.root(new.row);
             let number = c.accounts.lag.published((group, new.subject), new.at);
             self.messages.set_number(key, number);
-        } else if joined == Joined::Orphan {
+        } else if joined == Joined::Orphan && !new.toward.is_server() {
             // Others had it long ago, and it was forgotten.
             let topic = (c.accounts.rows.root(new.row), new.subject);
             c.accounts.lag.sent_late(new.way(), topic, new.topic, new.at);
@@ -98,6 +98,7 @@ impl Deliveries {
             return;
         }
         self.looked = now;
+        c.accounts.lag.drop_superseded(now);
         let sent = self.sent(c.observed());
         let found = behind(&sent, &c.accounts.lag, c.observed());
         c.accounts.behind.begin();
@@ -126,8 +127,11 @@ impl Deliveries {
             flow.is_some_and(is_hindered) || back.is_some_and(is_asked_for)
         };
         c.accounts.lag.sweep(now, |pair, unsent_since| {
-            let has_unsubscribed =
-                unsent_since.is_some_and(|since| since + UNSUBSCRIBED < now && !waits(pair, since));
+            let has_unsubscribed = unsent_since.is_some_and(|since| {
+                // Whoever still gets messages has not unsubscribed, however old these are.
+                let since = since.max(pair.at);
+                since + UNSUBSCRIBED < now && !waits(pair, since)
+            });
             is_gone(pair) || has_unsubscribed
         });
     }

@@ -8,7 +8,7 @@ use crate::join::{LONGEST, LegState, Receiver, leg};
 use crate::marks::{Marks, overlap};
 use crate::rows::Rows;
 use wirelap_events::{
-    Behind, FanOut, FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TaskId,
+    EarlierBytes, FanOut, FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TaskId,
     TraceDetail, Transport,
 };
 
@@ -295,7 +295,7 @@ fn behind(
     direction: Direction,
     had: Option<Nanos>,
     leg: &Leg,
-) -> Option<Behind> {
+) -> Option<EarlierBytes> {
     let (had, send) = (had?, leg.times.get(Stage::Send)?);
     let Marks::Tcp(marks) = &flows.flow(direction)?.marks else { return None };
     marks.behind(had, send)

@@ -82,10 +82,18 @@ impl Picture<'_> {
     pub(super) fn holes(&self) -> Vec<Holes> {
         let mut all: Vec<Holes> =
             self.accounts.rows.iter().map(|(_, row)| row.past_holes).collect();
-        for (_, conversation) in self.seen.conversations.flows().iter() {
-            let row = conversation.row.map(|(row, _)| self.accounts.rows.root(row));
-            if let Some(sum) = row.and_then(|row| all.get_mut(row.0 as usize)) {
-                *sum += conversation.holes();
+        let (conversations, rows) = (self.seen.conversations, &self.accounts.rows);
+        for (direction, conversation) in conversations.flows().iter() {
+            let row = conversation.row.map(|(row, _)| rows.root(row));
+            let of_row = row.map(|row| (row, conversation.holes()));
+            let unrecognised = || {
+                let (row, undecoded_bytes) = conversations.unrecognised_of(direction, rows)?;
+                Some((row, Holes { undecoded_bytes, ..Holes::default() }))
+            };
+            if let Some((row, holes)) = of_row.or_else(unrecognised)
+                && let Some(sum) = all.get_mut(row.0 as usize)
+            {
+                *sum += holes;
             }
         }
         all

@@ -130,7 +130,7 @@ impl Messages {
         let message = &self.open[index];
         let was_open = message.open > 0;
         // Another server may have no use for what clients of the first one got.
-        let got_by_nobody = !self.legs_of(message).any(|leg| self.legs[leg].emitted);
+        let got_by_nobody = || !self.legs_of(message).any(|leg| self.legs[leg].emitted);
         for leg in self.left_of(index) {
             let leg = &self.legs[leg];
             let was_read = leg.was_read();
@@ -138,7 +138,7 @@ impl Messages {
             let elsewhere = was_read && ends && Messages::comes_from_elsewhere(leg);
             left.from_elsewhere.grow(u64::from(elsewhere));
             left.unjoined.grow(u64::from(was_read && ends && !elsewhere));
-            left.swallowed.grow(u64::from(was_read && !ends && got_by_nobody));
+            left.swallowed.grow(u64::from(was_read && !ends && got_by_nobody()));
             left.unread.grow(u64::from(!was_read));
             left.lost.grow(u64::from(!was_read && leg.transport == Transport::Udp));
         }

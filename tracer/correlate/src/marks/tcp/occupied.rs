@@ -1,27 +1,27 @@
 //! When a sender's socket had bytes that had not left it.
 
 use std::collections::VecDeque;
-use wirelap_events::{Behind, Nanos, Offset, TxState};
+use wirelap_events::{EarlierBytes, Nanos, Offset, TxState};
 
 /// Bytes that leave sooner keep nothing behind them waiting.
 const KEPT: Nanos = Nanos::from_micros(50);
 
-/// The most stretches of time that are kept: those of a connection that is always full are one.
-const STRETCHES: usize = 64;
+/// The most spans that are kept: those of a connection that is always full are one.
+const SPANS: usize = 64;
 
-/// A stretch of time in which the socket always had bytes that had not left it.
+/// A span of time in which the socket always had bytes that had not left it.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct Span {
     from: Nanos,
     to: Nanos,
     /// The longest time that a send's first byte took to leave, TCP's state at that send, and its length.
     longest: (Nanos, TxState, u32),
 }
 
-/// The last stretches, in order.
+/// The last spans, in order.
 #[derive(Debug, Default)]
 pub struct Occupied {
-    stretches: VecDeque<Stretch>,
+    spans: VecDeque<Span>,
     /// Everything before has left.
     left_to: Offset,
 }
@@ -39,7 +39,7 @@ impl Occupied {
         let took = left - written.min(left);
         let Some(tx) = tx.filter(|_| took >= KEPT) else { return };
         let this = (took, tx, u32::try_from(len).unwrap_or(u32::MAX));
-        match self.stretches.back_mut() {
+        match self.spans.back_mut() {
             Some(last) if written <= last.to => {
                 last.to = last.to.max(left);
                 if took > last.longest.0 {
@@ -47,33 +47,27 @@ impl Occupied {
                 }
             }
             _ => {
-                if self.stretches.len() >= STRETCHES {
-                    self.stretches.pop_front();
+                if self.spans.len() >= SPANS {
+                    self.spans.pop_front();
                 }
-                self.stretches.push_back(Stretch { from: written, to: left, longest: this });
+                self.spans.push_back(Span { from: written, to: left, longest: this });
             }
         }
     }
 
-    /// How long the socket was occupied between two moments by what was written before the second.
-    pub fn behind(&self, since: Nanos, until: Nanos) -> Option<Behind> {
-        let mut behind = Behind::default();
-        let mut most = Nanos(0);
-        for stretch in self.stretches.iter().rev().take_while(|stretch| stretch.to > since) {
-            let from = stretch.from.max(since);
-            let time = stretch.to.min(until) - from.min(until);
-            behind.time += time;
-            if time > most {
-                most = time;
-                (_, behind.tx, behind.send_len) = stretch.longest;
-            }
-        }
-        (behind.time >= KEPT).then_some(behind)
+    /// The longest time between two moments in which the socket had bytes that were written before the second.
+    pub fn between(&self, from: Nanos, to: Nanos) -> Option<EarlierBytes> {
+        let within = self.spans.iter().rev().take_while(|span| span.to > from).map(|span| {
+            let since = span.from.max(from);
+            let (_, tx, send_len) = span.longest;
+            EarlierBytes { since, time: span.to.min(to) - since.min(to), tx, send_len }
+        });
+        within.max_by_key(|earlier| earlier.time).filter(|earlier| earlier.time >= KEPT)
     }
 
     /// Frees everything.
     pub fn forget(&mut self) {
-        self.stretches = VecDeque::new();
+        self.spans = VecDeque::new();
     }
 }
 
@@ -89,20 +83,21 @@ mod tests {
         TxState { in_flight, ..TxState::default() }
     }
 
-    fn seen(occupied: &Occupied, since: u64, until: u64) -> Option<(Nanos, u32)> {
-        occupied.behind(at(since), at(until)).map(|behind| (behind.time, behind.tx.in_flight))
+    /// The longest span: since when, how long, and what TCP's state was then.
+    fn seen(occupied: &Occupied, from: u64, to: u64) -> Option<(Nanos, Nanos, u32)> {
+        let seen = occupied.between(at(from), at(to))?;
+        Some((seen.since, seen.time, seen.tx.in_flight))
     }
 
     #[test]
-    fn what_was_there_between_is_added_up() {
+    fn what_was_there_between_is_one_span_as_long_as_something_is_there() {
         let mut occupied = Occupied::default();
         occupied.leaves(at(10), at(20), Some(tx(1)), 5);
-        // It was written while others were there: one stretch.
         occupied.leaves(at(15), at(40), Some(tx(2)), 5);
         occupied.leaves(at(50), at(60), Some(tx(3)), 5);
-        assert_eq!(seen(&occupied, 0, 100), Some((at(40), 2)));
-        assert_eq!(seen(&occupied, 35, 55), Some((at(10), 2)));
-        assert_eq!(seen(&occupied, 42, 58), Some((at(8), 3)));
+        assert_eq!(seen(&occupied, 0, 100), Some((at(10), at(30), 2)));
+        assert_eq!(seen(&occupied, 36, 58), Some((at(50), at(8), 3)));
+        assert_eq!(seen(&occupied, 30, 55), Some((at(30), at(10), 2)));
         assert_eq!(seen(&occupied, 40, 50), None);
         assert_eq!(seen(&occupied, 60, 90), None);
     }
@@ -123,7 +118,7 @@ mod tests {
         for n in 0..1_000 {
             occupied.leaves(at(n * 10), at(n * 10 + 1), Some(tx(1)), 5);
         }
-        assert_eq!(occupied.stretches.len(), STRETCHES);
-        assert_eq!(seen(&occupied, 0, 10_000), Some((at(64), 1)));
+        assert_eq!(occupied.spans.len(), SPANS);
+        assert_eq!(seen(&occupied, 0, 10_000).map(|(_, time, _)| time), Some(at(1)));
     }
 }

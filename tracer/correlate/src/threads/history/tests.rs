@@ -50,8 +50,12 @@ fn rests_are_cut_where_the_question_begins_and_ends() {
 fn nothing_is_claimed_of_what_was_missed() {
     let (at, late) = wake(500, 550, 560);
     let history = history(&[wake(100, 200, 230), (at, Wake { missed: true, ..late })]);
-    assert_eq!(between(&history, 240, 500), None);
-    assert_eq!(between(&history, 500, 560), Some((50, 10)));
+    let hidden = |from, to| history.between(Nanos(from), Nanos(to)).map(|rested| rested.hidden.0);
+    assert_eq!((between(&history, 240, 500), hidden(240, 500)), (Some((0, 0)), Some(260)));
+    assert_eq!((between(&history, 500, 560), hidden(500, 560)), (Some((50, 10)), Some(0)));
+    // What was before and after is known.
+    assert_eq!((between(&history, 100, 560), hidden(100, 560)), (Some((150, 40)), Some(270)));
+    assert_eq!(history.was_awake(Nanos(400)), None);
 }
 
 #[test]

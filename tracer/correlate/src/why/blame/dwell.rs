@@ -3,10 +3,10 @@
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
 use super::held_back::held_back;
-use super::{LegParts, SHORT_SLEEP};
+use super::{LegParts, NOTICED, SHORT_SLEEP};
 use crate::threads::has_slept;
 use wirelap_events::{
-    Behind, Circumstances, Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, SleepCall,
+    Circumstances, EarlierBytes, Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, SleepCall,
 };
 
 /// A broker's timers may be so late: they are looked at only now and then, and hand on to other threads.
@@ -29,10 +29,14 @@ impl LegParts<'_> {
         if let Some(ready) = self.leg.circumstances.ready {
             self.put_of(Segment::BrokerDwell, VerdictKind::SubscriberAway, rest.advance(ready));
         }
-        if let Some(behind) = self.leg.circumstances.behind {
+        if let Some(earlier) = self.leg.circumstances.behind
+            && earlier.since <= rest.from
+            && let Some(cause) = self.kept_by(&earlier)
+        {
             let from = rest.from;
-            let time = rest.advance(from + behind.time);
-            self.behind_others(from, time, &behind);
+            let held = rest.advance(earlier.since + earlier.time);
+            let held = self.not_lost(from, held);
+            self.put(Segment::BrokerDwell, cause, held);
         }
         let asked = self.leg.circumstances.requested;
         let seen = &self.leg.circumstances;
@@ -81,20 +85,36 @@ impl LegParts<'_> {
         self.broker_worked(&mut rest, sent, rested, Cause::when(seen, VerdictKind::BrokerCpuBound));
     }
 
-    /// For `time` from `from` on, earlier bytes were in the socket that the message had to leave by.
-    fn behind_others(&mut self, from: Nanos, time: Nanos, behind: &Behind) {
-        let rest = self.not_lost(from, time);
+    /// What kept earlier bytes in the socket that the message had to leave by; `None` if a later write could have set them free.
+    fn kept_by(&self, earlier: &EarlierBytes) -> Option<Cause> {
+        if self.is_queued_behind(earlier.tx) {
+            return Some(Cause::Of(VerdictKind::QdiscQueueing));
+        }
         let then = Circumstances {
-            send_len: behind.send_len,
-            acked: Some(from),
+            send_len: earlier.send_len,
+            acked: Some(earlier.since),
             ..self.leg.circumstances
         };
-        let kept_by = match held_back(behind.tx, &then, time) {
-            Cause::Of(VerdictKind::CongestionWindow) => self.congestion(behind.tx),
-            Cause::Ordinary => Cause::Of(VerdictKind::SendBuffer),
-            Cause::Of(kind) => Cause::Of(kind),
-        };
-        self.put(Segment::BrokerDwell, kept_by, rest);
+        match held_back(earlier.tx, &then, earlier.time) {
+            Cause::Of(VerdictKind::NagleDelayedAck | VerdictKind::Corked) => None,
+            Cause::Of(VerdictKind::CongestionWindow) => Some(self.congestion(earlier.tx)),
+            Cause::Of(kind) => Some(Cause::Of(kind)),
+            Cause::Ordinary => Some(Cause::when(earlier.tx.unsent > 0, VerdictKind::SendBuffer)),
+        }
+    }
+
+    /// Puts down what of `time` from `from` on earlier bytes were in the socket. Returns the rest.
+    fn not_behind(&mut self, from: Nanos, time: Nanos) -> Nanos {
+        let Some(earlier) = self.leg.circumstances.behind else { return time };
+        let until = (earlier.since + earlier.time).min(from + time);
+        let held = until - earlier.since.max(from).min(until);
+        match self.kept_by(&earlier).filter(|_| held >= NOTICED) {
+            Some(cause) => {
+                self.put(Segment::BrokerDwell, cause, held);
+                time - held
+            }
+            None => time,
+        }
     }
 
     /// The reader let `time` pass from `from` on before it asked.
@@ -107,10 +127,11 @@ impl LegParts<'_> {
         let own = self.not_lost(from, time);
         let asleep = rested.asleep.min(own);
         let waited = rested.waited.min(own - asleep);
+        let hidden = rested.hidden.min(own - asleep - waited);
         self.put_of(segment, VerdictKind::ClientStalled, asleep);
-        // Others had the CPU that it needed to ask.
-        self.put_of(segment, VerdictKind::FetchWait, waited);
-        self.put_of(segment, VerdictKind::ReaderBusy, own - asleep - waited);
+        // Others had the CPU that it needed to ask, or what it did is not known.
+        self.put_of(segment, VerdictKind::FetchWait, waited + hidden);
+        self.put_of(segment, VerdictKind::ReaderBusy, own - asleep - waited - hidden);
     }
 
     /// The sender of the message had not let it go: how long the broker waited for that. What the broker did with
@@ -187,20 +208,14 @@ impl LegParts<'_> {
         self.put(segment, self.slept(stalled), stalled);
         self.put_of(segment, VerdictKind::FetchWait, slept - stalled);
         // How the rests are shared out is not known. Most of the time is where most of the rests are.
-        let (first, last) = if after >= before {
-            let last = after - asleep;
-            (before - (asleep - after), last)
-        } else {
-            let first = before - asleep;
-            (first, after - (asleep - before))
-        };
+        let is_last_longer = after >= before;
+        let (first, last) = shorten((before, after), asleep, is_last_longer);
         let waited = rested.waited.min(first + last);
         self.waited(segment, &rested, waited);
-        let (first, last) = if after >= before {
-            (first - (waited - last), last - waited)
-        } else {
-            (first - waited, last - (waited - first))
-        };
+        let (first, last) = shorten((first, last), waited, is_last_longer);
+        let hidden = rested.hidden.min(first + last);
+        self.put(segment, Cause::Ordinary, hidden);
+        let (first, last) = shorten((first, last), hidden, is_last_longer);
         self.put(segment, work, first);
         self.put_of(segment, VerdictKind::SerialFanOut, last);
     }
@@ -209,6 +224,7 @@ impl LegParts<'_> {
     /// connection were missing, a request or an acknowledgement perhaps, is the network's.
     fn idle_dwell(&mut self, from: Nanos, time: Nanos, cause: Cause) {
         let rest = self.not_lost(from, time);
+        let rest = self.not_behind(from, rest);
         self.put(Segment::BrokerDwell, cause, rest);
     }
 
@@ -230,6 +246,7 @@ impl LegParts<'_> {
             locked: all.locked - asleep,
             waited: all.waited - waited,
             throttled: all.throttled - throttled,
+            hidden: Nanos(0),
             ..all
         };
         OffCpu { asleep, locked: all.locked.min(asleep), waited, throttled, ..all }
@@ -263,6 +280,15 @@ impl LegParts<'_> {
         }
         let wait = rest.advance(hop.running);
         self.hop_waited(segment, hop, &self.rests.before, wait);
+    }
+}
+
+/// Two stretches less some time, of the last one or the first one as far as it reaches, and then of the other.
+fn shorten((first, last): (Nanos, Nanos), time: Nanos, of_last: bool) -> (Nanos, Nanos) {
+    if of_last {
+        (first - (time - last), last - time)
+    } else {
+        (first - time, last - (time - first))
     }
 }
 

@@ -3,6 +3,7 @@ use super::super::sums::Upkeep;
 use super::*;
 use wirelap_events::{
     Circumstances, Delivery, FanOut, Holder, Hop, Leg, LegOffCpu, MessageId, OffCpu, Stage, Tid,
+    TxState,
 };
 use wirelap_test_support::delivered;
 
@@ -201,6 +202,56 @@ fn the_start_is_told_apart_and_is_never_the_headline() {
     assert!(why.is_healthy(), "{:?}", why.verdicts);
     assert_eq!((why.verdicts.len(), why.verdicts[0].kind), (1, VerdictKind::StartUp));
     assert_eq!(why.messages, 110);
+}
+
+/// Ten first messages that waited 400 ms in their socket, and a hundred later ones.
+fn begun(tx: TxState) -> Why {
+    let mut evidence = Evidence::default();
+    evidence.setting.since = Some(Nanos(0));
+    for n in 0..110 {
+        let is_first = n < 10;
+        let sent = n * 500 * MS;
+        let queued = sent + u64::from(is_first) * 400 * MS;
+        let acked = Some(Nanos(queued));
+        let leg = Leg {
+            sender: Some(task(1)),
+            reader: Some(task(2)),
+            circumstances: Circumstances {
+                start_up: is_first,
+                tx: Some(tx),
+                send_len: 64,
+                acked,
+                ..Circumstances::default()
+            },
+            ..delivered::leg(&[
+                (Stage::Send, sent),
+                (Stage::Sent, sent),
+                (Stage::Queue, queued),
+                (Stage::Read, queued + 65_000),
+            ])
+        };
+        let delivery = Delivery { message: MessageId(n), ..delivered::delivery([leg]) };
+        evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
+    }
+    evidence.explain()
+}
+
+#[test]
+fn first_messages_that_waited_for_a_full_window_are_not_the_start() {
+    let tx = TxState {
+        in_flight: 64,
+        window: 65_536,
+        mss: 1_448,
+        cwnd: 10,
+        segments_out: 1,
+        ..TxState::default()
+    };
+    let why = begun(TxState { window: 64, ..tx });
+    assert_eq!(found(&why), [(VerdictKind::ReceiveWindow, 2, 10)]);
+    // TCP begins with a small congestion window.
+    let why = begun(TxState { segments_out: 10, ..tx });
+    assert!(why.is_healthy(), "{:?}", why.verdicts);
+    assert_eq!(why.verdicts[0].kind, VerdictKind::StartUp);
 }
 
 /// A message of which its thread sends one copy after the other.

@@ -1,8 +1,8 @@
 """nats-py, which needs an event loop: it has a thread of its own.
 
-`queue=NAME` subscribes as one of a group, `scheme=ws` goes through a WebSocket, `jetstream=1` goes through a stream. Of that,
-`pull=MS` asks for what is in it at such intervals, `durable=NAME` has a consumer that outlives the connection, and `pending=N`
-one that is sent so many messages before it acknowledges one.
+`queue=NAME` subscribes as one of a group, `subjects=A,B` are subscribed to, `scheme=ws` goes through a WebSocket, `jetstream=1`
+goes through a stream. Of that, `pull=MS` asks for what is in it at such intervals, `durable=NAME` has a consumer that outlives
+the connection, and `pending=N` one that is sent so many messages before it acknowledges one.
 """
 
 import asyncio
@@ -50,7 +50,8 @@ class Link:
             more["durable"] = settings["durable"]
         if "pending" in settings:
             more["config"] = ConsumerConfig(max_ack_pending=int(settings["pending"]))
-        self.wait((self.stream or self.client).subscribe(self.chosen.topic, queue, cb=taken, **more))
+        for subject in settings.get("subjects", self.chosen.topic).split(","):
+            self.wait((self.stream or self.client).subscribe(subject, queue, cb=taken, **more))
         self.flush()
 
     def pull(self, taken, pause):

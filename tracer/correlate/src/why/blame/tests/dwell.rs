@@ -1,10 +1,10 @@
 //! What a broker did between reading and sending.
 
 use super::super::{Cause, VerdictKind};
-use super::{RESTED, blamed, blamed_with, held_up, hop, leg, of};
+use super::{QUIET, RESTED, blamed, blamed_with, held_up, hop, leg, of};
 use wirelap_events::{
-    Hop, Leg, LegOffCpu, Nanos, OffCpu, Pid, Release, RequestLimits, Segment, SleepCall, Stage,
-    TaskId, Tid,
+    EarlierBytes, Hop, Leg, LegOffCpu, Nanos, OffCpu, Pid, Release, RequestLimits, Segment,
+    SleepCall, Stage, TaskId, Tid, TxState,
 };
 
 /// A request that is on its way again keeps a broker waiting that would have answered.
@@ -318,4 +318,54 @@ fn a_transactions_messages_wait_for_its_end() {
     };
     assert_eq!(parts(true)[0], (of(VerdictKind::FetchWait), 800));
     assert!(parts(false).contains(&(of(VerdictKind::BrokerStalled), 700)));
+}
+
+/// A broker that read at 10 ms, slept until 109 ms and sent at 110 ms, with 60 ms of earlier bytes: in units of 100 µs.
+fn kept_behind(tx: TxState, since_ms: u64, edit: impl FnOnce(&mut Leg)) -> Vec<(Cause, u64)> {
+    let (since, time) = (Nanos::from_millis(since_ms), Nanos::from_millis(60));
+    dwell_of(100, |leg| {
+        leg.circumstances.behind = Some(EarlierBytes { since, time, tx, send_len: 64 });
+        leg.before.push(hop(10_000, 109_000, 110_000, 5));
+        edit(leg);
+    })
+}
+
+#[test]
+fn what_waits_behind_earlier_bytes_is_not_the_brokers() {
+    let after = [(of(VerdictKind::BrokerStalled), 390), (of(VerdictKind::RunQueueContention), 10)];
+    let small = TxState { window: 64, ..QUIET };
+    for (tx, cause) in [
+        (small, of(VerdictKind::ReceiveWindow)),
+        (TxState { segments_out: 10, ..QUIET }, of(VerdictKind::CongestionWindow)),
+        (TxState { unsent: 1_448, ..RESTED }, of(VerdictKind::SendBuffer)),
+        (RESTED, Cause::Ordinary),
+    ] {
+        for since in [10, 40] {
+            let told = kept_behind(tx, since, |_| {});
+            assert_eq!(told, [&[(cause, 600)], &after[..]].concat(), "since {since} ms");
+        }
+    }
+    // What keeps a small write may be set free by the next.
+    assert_eq!(kept_behind(QUIET, 10, |_| {})[0], (of(VerdictKind::BrokerStalled), 990));
+    let lost = kept_behind(small, 10, |leg| {
+        leg.circumstances.missing = Some((Nanos::from_millis(20), Nanos::from_millis(50)));
+    });
+    let halves = [(of(VerdictKind::Retransmission), 300), (of(VerdictKind::ReceiveWindow), 300)];
+    assert_eq!(lost[..2], halves);
+}
+
+#[test]
+fn what_waits_for_the_queue_of_the_device_waits_there_too() {
+    let congested = TxState { segments_out: 10, ..QUIET };
+    let mut queued = leg(&[
+        (Stage::Send, 110_000),
+        (Stage::Queue, 110_000),
+        (Stage::Xmit, 112_000),
+        (Stage::Read, 120_000),
+    ]);
+    let (since, time) = (Nanos::from_millis(10), Nanos::from_millis(60));
+    queued.circumstances.behind = Some(EarlierBytes { since, time, tx: congested, send_len: 64 });
+    let parts = blamed(vec![leg(&[(Stage::Send, 0), (Stage::Read, 10_000)]), queued]);
+    let in_queue = (1, Segment::BrokerDwell, of(VerdictKind::QdiscQueueing), 60_000_000);
+    assert!(parts.contains(&in_queue), "{parts:?}");
 }
