@@ -8,6 +8,10 @@ use wirelap_events::{ByteRange, Nanos, Offset, Packet, PacketKind, Saturate};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Pdu, Side};
 
+/// A write so many bytes away is waited for, to begin with it. The socket of a receiver that is behind has megabytes before
+/// its last write, and they may take for ever.
+const SOON: u64 = 64 << 10;
+
 impl Conversation {
     /// Payload of a packet, in any order.
     pub fn packet(
@@ -24,11 +28,15 @@ impl Conversation {
         let interrupted = std::mem::take(&mut flow.interrupted);
         let skipped = match (flow.bytes.next(), flow.boundary.take()) {
             // Found open: begin where a write begins, if that is in or after this packet.
-            (None, Some(boundary)) if boundary >= range.end => {
+            (None, Some(boundary))
+                if boundary >= range.end && range.start.plus(SOON) >= boundary =>
+            {
                 flow.boundary = Some(boundary);
                 return;
             }
-            (None, Some(boundary)) => boundary.0.saturating_sub(range.start.0),
+            (None, Some(boundary)) if boundary < range.end => {
+                boundary.0.saturating_sub(range.start.0)
+            }
             _ => 0,
         };
         let start = range.start.plus(skipped);
