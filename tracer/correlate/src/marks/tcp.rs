@@ -10,7 +10,7 @@ use super::layers::Layers;
 use super::loss::Losses;
 use crate::threads::Chain;
 use kinds::{ChainMark, HeardAcks, Mark, ReadMark, RxMark, SendMark, XmitMark};
-use occupied::Occupied;
+use occupied::{KEPT, Occupied};
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, EarlierBytes, Nanos, Offset, TaskId, TxState};
 
@@ -53,7 +53,8 @@ pub struct TcpMarks {
     /// What a receiver that is not seen acknowledged. Most are seen.
     heard: Option<Box<HeardAcks>>,
     losses: Losses,
-    occupied: Occupied,
+    /// Most sockets are empty at once.
+    occupied: Option<Box<Occupied>>,
 }
 
 impl TcpMarks {
@@ -72,7 +73,7 @@ impl TcpMarks {
             acks: VecDeque::new(),
             heard: None,
             losses: Losses::default(),
-            occupied: Occupied::default(),
+            occupied: None,
         }
     }
 
@@ -107,23 +108,24 @@ impl TcpMarks {
         let limit = queued.unwrap_or(at);
         let mut acks = self.acks.iter().rev().map(|&(_, acked)| acked);
         let acked = acks.find(|&acked| acked <= limit);
-        self.xmits.push(XmitMark { range, queued, at, acked });
         self.leaves(range, limit);
+        self.xmits.push(XmitMark { range, queued, at, acked });
     }
 
-    /// Bytes have left their socket.
+    /// Bytes leave their socket. Those that left before are only sent again.
     fn leaves(&mut self, range: ByteRange, at: Nanos) {
-        let Some(first) = self.occupied.first_leaving(range.start, range.end) else { return };
-        let last = self.sends.last().filter(|mark| mark.range.contains(first));
-        let search = || self.sends.covering(first).max_by_key(|mark| mark.range.start);
-        if let Some(sent) = last.or_else(search) {
-            self.occupied.leaves(sent.at, at, sent.state, sent.range.len());
+        let last = self.sends.last().filter(|mark| mark.range.contains(range.start));
+        let search = || self.sends.covering(range.start).max_by_key(|mark| mark.range.start);
+        let Some(sent) = last.or_else(search).filter(|sent| sent.at + KEPT <= at) else { return };
+        let (written, state, len) = (sent.at, sent.state, sent.range.len());
+        if !self.has_left(range) {
+            self.occupied.get_or_insert_default().leaves(written, at, state, len);
         }
     }
 
     /// The longest time in which earlier bytes were in their sender's socket, between when the sender had a message and sent it.
     pub fn behind(&self, had: Nanos, sent: Nanos) -> Option<EarlierBytes> {
-        self.occupied.between(had, sent)
+        self.occupied.as_ref()?.between(had, sent)
     }
 
     pub fn rx(&mut self, range: ByteRange, at: Nanos, deferred: bool) {
@@ -273,7 +275,7 @@ impl TcpMarks {
         self.losses.shrink();
         self.acks = VecDeque::new();
         self.passes = VecDeque::new();
-        self.occupied.forget();
+        self.occupied = None;
         self.xmits.shrink();
         self.rxs.shrink();
         self.readies.shrink();

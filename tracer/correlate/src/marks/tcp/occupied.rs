@@ -1,10 +1,10 @@
 //! When a sender's socket had bytes that had not left it.
 
 use std::collections::VecDeque;
-use wirelap_events::{EarlierBytes, Nanos, Offset, TxState};
+use wirelap_events::{EarlierBytes, Nanos, TxState};
 
 /// Bytes that leave sooner keep nothing behind them waiting.
-const KEPT: Nanos = Nanos::from_micros(50);
+pub const KEPT: Nanos = Nanos::from_micros(50);
 
 /// The most spans that are kept: those of a connection that is always full are one.
 const SPANS: usize = 64;
@@ -22,18 +22,9 @@ struct Span {
 #[derive(Debug, Default)]
 pub struct Occupied {
     spans: VecDeque<Span>,
-    /// Everything before has left.
-    left_to: Offset,
 }
 
 impl Occupied {
-    /// The first byte of `start..end` that leaves now; `None` if all of them have left before.
-    pub fn first_leaving(&mut self, start: Offset, end: Offset) -> Option<Offset> {
-        let first = start.max(self.left_to);
-        self.left_to = self.left_to.max(end);
-        (first < end).then_some(first)
-    }
-
     /// A byte that was written at `written`, by a send of `len` bytes, has left at `left`.
     pub fn leaves(&mut self, written: Nanos, left: Nanos, tx: Option<TxState>, len: u64) {
         let took = left - written.min(left);
@@ -63,11 +54,6 @@ impl Occupied {
             EarlierBytes { since, time: span.to.min(to) - since.min(to), tx, send_len }
         });
         within.max_by_key(|earlier| earlier.time).filter(|earlier| earlier.time >= KEPT)
-    }
-
-    /// Frees everything.
-    pub fn forget(&mut self) {
-        self.spans = VecDeque::new();
     }
 }
 
@@ -103,13 +89,10 @@ mod tests {
     }
 
     #[test]
-    fn what_leaves_at_once_or_again_keeps_nothing_waiting() {
+    fn what_leaves_at_once_keeps_nothing_waiting() {
         let mut occupied = Occupied::default();
         occupied.leaves(at(10), at(10) + Nanos(20_000), Some(tx(1)), 5);
         assert_eq!(seen(&occupied, 0, 100), None);
-        assert_eq!(occupied.first_leaving(Offset(0), Offset(10)), Some(Offset(0)));
-        assert_eq!(occupied.first_leaving(Offset(5), Offset(15)), Some(Offset(10)));
-        assert_eq!(occupied.first_leaving(Offset(0), Offset(15)), None);
     }
 
     #[test]
