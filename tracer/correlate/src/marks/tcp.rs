@@ -114,9 +114,8 @@ impl TcpMarks {
 
     /// Bytes leave their socket. Those that left before are only sent again.
     fn leaves(&mut self, range: ByteRange, at: Nanos) {
-        let last = self.sends.last().filter(|mark| mark.range.contains(range.start));
-        let search = || self.sends.covering(range.start).max_by_key(|mark| mark.range.start);
-        let Some(sent) = last.or_else(search).filter(|sent| sent.at + KEPT <= at) else { return };
+        let sent = self.send_of(range.start).filter(|sent| sent.at + KEPT <= at);
+        let Some(sent) = sent else { return };
         let (written, state, len) = (sent.at, sent.state, sent.range.len());
         if !self.has_left(range) {
             self.occupied.get_or_insert_default().leaves(written, at, state, len);
@@ -199,10 +198,14 @@ impl TcpMarks {
 
     /// When the call was made that wrote the first byte of `extent`.
     pub fn written_at(&self, extent: ByteRange) -> Option<Nanos> {
+        self.send_of(extent.start).map(|mark| mark.at)
+    }
+
+    /// The call that wrote a byte.
+    fn send_of(&self, byte: Offset) -> Option<&SendMark> {
         // Where nothing waits, it is the last one, and thousands before it may be kept.
-        let last = self.sends.last().filter(|mark| mark.range.contains(extent.start));
-        let search = || self.sends.covering(extent.start).max_by_key(|mark| mark.range.start);
-        last.or_else(search).map(|mark| mark.at)
+        let last = self.sends.last().filter(|mark| mark.range.contains(byte));
+        last.or_else(|| self.sends.covering(byte).max_by_key(|mark| mark.range.start))
     }
 
     /// Whether the sender wrote more, or tried to, after the byte before `end`.

@@ -92,7 +92,8 @@ pub(super) fn is_stored(header: &[u8]) -> bool {
     has(header, b"\r\nNats-Stream:") && has(header, b"\r\nNats-Sequence:")
 }
 
-fn has(bytes: &[u8], part: &[u8]) -> bool {
+/// Whether some bytes are in others.
+pub(super) fn has(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 

@@ -10,6 +10,7 @@
 //!
 //! A route of one account does not repeat its name.
 
+use super::jetstream::has;
 use super::line::{ControlLine, MessageLine, number};
 
 /// How the subject of a reply between clusters begins (server/gateway.go, `gwReplyPrefix`).
@@ -111,10 +112,6 @@ impl Servers {
     fn names_account(&self, first: &[u8]) -> bool {
         !self.has_own_account && (self.is_told || !first.contains(&b'.'))
     }
-}
-
-fn has(bytes: &[u8], part: &[u8]) -> bool {
-    bytes.windows(part.len()).any(|window| window == part)
 }
 
 #[cfg(test)]
