@@ -6,6 +6,7 @@ use anyhow::Result;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use wirelap_contract::{Done, Spec, Stamp, TruthKind, TruthRecord};
 use wirelap_events::Nanos;
+use wirelap_harness::control;
 use wirelap_harness::rtt::RoundTrips;
 
 /// Shared by the main thread and the library's.
@@ -17,6 +18,8 @@ pub struct Log {
     truth: TruthLog,
     tally: Tally,
     round_trips: RoundTrips,
+    /// DONE was printed.
+    is_done: bool,
 }
 
 impl SharedLog {
@@ -26,6 +29,7 @@ impl SharedLog {
             truth: TruthLog::create(spec)?,
             tally: Tally::default(),
             round_trips: RoundTrips::expecting(spec.messages),
+            is_done: false,
         };
         Ok(SharedLog(Arc::new(Mutex::new(log))))
     }
@@ -35,11 +39,20 @@ impl SharedLog {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Writes the truth file and sums up.
-    pub fn finish(&self) -> Result<Done> {
+    /// Prints DONE, if it was not printed before.
+    pub fn say_done(&self) {
         let mut log = self.lock();
-        log.truth.write()?;
-        Ok(Done { rtt: log.round_trips.summary(), ..log.tally.done() })
+        if std::mem::replace(&mut log.is_done, true) {
+            return;
+        }
+        let done = Done { rtt: log.round_trips.summary(), ..log.tally.done() };
+        drop(log);
+        control::say(&done.to_line());
+    }
+
+    /// Writes the truth file.
+    pub fn write_truth(&self) -> Result<()> {
+        self.lock().truth.write()
     }
 }
 

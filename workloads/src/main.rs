@@ -28,7 +28,7 @@ use wirelap_harness::guard;
 const EXAMPLES: &str = "\
 What it prints:
   READY {json}   it can do its work; `pub` and `ping` then wait for the line GO on stdin
-  DONE {json}    it has done its work, got SIGTERM or SIGINT, or its stdin has ended
+  DONE {json}    it has done its work, got SIGTERM or SIGINT, or its stdin has ended; with --stay it goes on after that
 Exit status: 0 done, 1 something went wrong (one line on stderr), 2 wrong usage.
 
 Examples:
@@ -106,12 +106,12 @@ fn run(spec: &Spec) -> Result<()> {
     limits::raise(spec)?;
     let control = Control::start()?;
     let done = match spec.role {
-        Role::Broker => control.excuse(family.serve(spec, &control)).map(|()| Done::default()),
+        Role::Broker => control.excuse(family.serve(spec, &control)).map(|()| Done::default())?,
         _ => match family.perform(spec, &control)? {
-            Some(done) => Ok(done),
-            None => drivers::drive(spec, family, &control),
+            Some(done) => done,
+            None => return drivers::drive(spec, family, &control),
         },
-    }?;
+    };
     control::say(&done.to_line());
     Ok(())
 }

@@ -62,7 +62,7 @@ fn intended(start: Nanos, interval_ns: f64, nth: u64) -> Nanos {
 
 /// What a publisher or ping sends, and when: warm-up first, then the messages that count, each until there were
 /// enough of them or their time is over. A time is one by the clock: at a rate that is not reached, it ends the
-/// messages that are due as well.
+/// messages that are due as well. What is sent after that ([`Schedule::go_on`]) does not count, and has no end.
 pub struct Schedule {
     stream: u8,
     warmup: u64,
@@ -73,6 +73,8 @@ pub struct Schedule {
     until: Option<Nanos>,
     pace: Pace,
     nth: u64,
+    /// All messages that count were sent.
+    goes_on: bool,
 }
 
 /// A message whose time has come.
@@ -97,14 +99,21 @@ impl Schedule {
             until: None,
             pace,
             nth: 0,
+            goes_on: false,
         }
+    }
+
+    /// From now on there are further messages, stamped as the warm-up is, with numbers that none had before.
+    pub fn go_on(&mut self) {
+        self.goes_on = true;
+        self.pace.restart(clock::now());
     }
 
     /// Waits for the next message's time. `None` when there is no more, or when told to stop.
     pub fn next(&mut self, control: &Control) -> Option<Due> {
         let mut stamp = self.stamp(clock::now())?;
         let mut intended = self.pace.wait(control);
-        if stamp.warmup && self.is_warm(clock::now()) {
+        if stamp.warmup && !self.goes_on && self.is_warm(clock::now()) {
             // It was over while this one was waited for.
             stamp = self.stamp(clock::now())?;
             intended = self.pace.wait(control);
@@ -132,6 +141,10 @@ impl Schedule {
     }
 
     fn stamp(&mut self, now: Nanos) -> Option<Stamp> {
+        if self.goes_on {
+            let seq = u32::try_from(self.nth).ok()?;
+            return Some(Stamp { stream: self.stream, seq, reply: false, warmup: true });
+        }
         if self.nth < self.warmup && self.is_warm(now) {
             self.warmup = self.nth;
         }
@@ -174,6 +187,22 @@ mod tests {
             Some((stamp.warmup, stamp.seq))
         });
         assert_eq!(stamps.collect::<Vec<_>>(), [(true, 0), (true, 1), (false, 0), (false, 1)]);
+    }
+
+    #[test]
+    fn what_comes_after_all_that_counts_does_not_count_and_has_new_numbers() {
+        let spec = Spec { warmup: 1, messages: Some(2), ..Spec::new(Role::Pub, "tcp") };
+        let mut schedule = Schedule::start(&spec);
+        let mut stamps = Vec::new();
+        for _ in 0..2 {
+            while let Some(stamp) = schedule.stamp(Nanos(0)).filter(|_| stamps.len() < 6) {
+                schedule.nth += 1;
+                stamps.push((stamp.warmup, stamp.seq));
+            }
+            schedule.go_on();
+        }
+        let expected = [(true, 0), (false, 0), (false, 1), (true, 3), (true, 4), (true, 5)];
+        assert_eq!(stamps, expected);
     }
 
     #[test]

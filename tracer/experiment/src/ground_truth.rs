@@ -27,6 +27,8 @@ struct MessageRecord {
 pub struct Records {
     /// The records of each lane: of each publisher's messages, and of the replies to them.
     lanes: KeptTimes<MessageRecord>,
+    /// The same of messages that do not count: of the warm-up, and of the turns in which the cost of tracing was measured.
+    uncounted: KeptTimes<MessageRecord>,
     /// The further deliveries of messages that several subscribers got, and their times.
     further: Vec<(Message, Nanos)>,
     /// The process that published the messages of each lane; 0 if none did.
@@ -45,6 +47,7 @@ impl Default for Records {
     fn default() -> Records {
         Records {
             lanes: KeptTimes::new(LANES),
+            uncounted: KeptTimes::new(LANES),
             further: Vec::new(),
             publishers: vec![Pid(0); LANES],
             several: false,
@@ -85,7 +88,7 @@ impl Records {
     /// Adds one record of a process.
     pub fn take(&mut self, by: Pid, truth: &TruthRecord) {
         if truth.stamp.warmup {
-            return;
+            return self.take_uncounted(truth);
         }
         match truth.kind {
             TruthKind::Publish => self.published.grow(1),
@@ -105,6 +108,15 @@ impl Records {
             TruthKind::Deliver if record.deliver == 0 => record.deliver = truth.at.0,
             TruthKind::Deliver if several => self.keep_further(message, truth.at),
             // Of duplicates, the first counts.
+            TruthKind::Deliver | TruthKind::RoundTrip => {}
+        }
+    }
+
+    fn take_uncounted(&mut self, truth: &TruthRecord) {
+        let Some(record) = self.uncounted.get_mut(message(truth.stamp)) else { return };
+        match truth.kind {
+            TruthKind::Publish => record.publish = truth.at.0,
+            TruthKind::Deliver if record.deliver == 0 => record.deliver = truth.at.0,
             TruthKind::Deliver | TruthKind::RoundTrip => {}
         }
     }
@@ -137,9 +149,10 @@ impl Records {
         self.lanes.iter().map(|(_, record)| record)
     }
 
-    /// The times of publish and deliver of all messages that have both, of the workloads' clock.
-    pub fn spans(&self) -> impl Iterator<Item = (Nanos, Nanos)> + '_ {
-        let whole = self.all().filter(|a| a.publish > 0 && a.deliver >= a.publish);
+    /// The times of publish and deliver of the messages that do not count and have both, of the workloads' clock.
+    pub fn uncounted_spans(&self) -> impl Iterator<Item = (Nanos, Nanos)> + '_ {
+        let all = self.uncounted.iter().map(|(_, record)| record);
+        let whole = all.filter(|a| a.publish > 0 && a.deliver >= a.publish);
         whole.map(|record| (Nanos(record.publish), Nanos(record.deliver)))
     }
 

@@ -64,6 +64,7 @@ mod series;
 mod summary;
 mod tally;
 mod trial;
+mod turns;
 mod workload_processes;
 
 pub use cases::{check_workloads, unique};

@@ -9,6 +9,7 @@ use crate::progress::Progress;
 use crate::samples::SharedSamples;
 use crate::tally::Tally;
 use crate::trial::Trial;
+use crate::turns;
 use crate::workload_processes::{RoleProcess, WorkloadProcesses};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -25,13 +26,13 @@ use wirelap_process::Signals;
 use wirelap_recording::{Recorder, Rotation};
 use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{
-    Environment, GroundTruth, Hook, MachineState, RunReport, SampleOrigin, Slowdown,
+    CostUnknown, Environment, GroundTruth, Hook, MachineState, RunReport, SampleOrigin, Slowdown,
 };
 use wirelap_session::Sampling;
 use wirelap_session::TracingPhase;
 use wirelap_session::machine::wall_offset;
 use wirelap_session::notes;
-use wirelap_session::{Findings, SessionSettings, Tracer};
+use wirelap_session::{AttachLater, Findings, SessionSettings, Tracer};
 
 /// After the sender is done, the trial ends when no message has arrived for this long.
 const STALLED: Duration = Duration::from_secs(2);
@@ -67,8 +68,8 @@ pub struct Context<'a> {
     pub environment: &'a Environment,
     /// Takes the deliveries one by one, if the user has asked for it.
     pub samples: Option<SharedSamples>,
-    /// The length of a phase if the probes are attached and detached alternately.
-    pub phase: Option<Duration>,
+    /// Whether it is measured what tracing costs the workload, after the messages that count.
+    pub costs: bool,
 }
 
 impl Context<'_> {
@@ -119,10 +120,9 @@ pub struct Outcome {
     pub versions: BTreeMap<String, String>,
     /// Settings by `ROLE.NAME`, as the processes reported them.
     pub settings: BTreeMap<String, String>,
-    /// The phases in which the probes were attached and detached, if they alternated.
-    pub phases: Vec<TracingPhase>,
-    /// What tracing cost the workload, if that was measured.
-    pub slowdown: Option<Slowdown>,
+    /// What tracing cost the workload, or why that is not known; a failure concerns all further trials, but not this one. `None` if
+    /// it was not to be measured.
+    pub cost: Option<Result<Result<Slowdown, CostUnknown>, Failure>>,
     /// How fast the machine itself was.
     pub machine: Option<MachineState>,
 }
@@ -142,26 +142,34 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
         samples.lock().begin(&origin(trial));
     }
     let recorder = context.recorder()?;
-    let settings =
-        SessionSettings { alternates: context.phase.is_some(), ..context.settings.clone() };
-    // Before the probes are attached, because the reference is the machine without them. A measurement of their cost compares
-    // its own phases and needs no reference.
-    let mut machine = context.phase.is_none().then(|| MachineWatch::measure(&trial.workloads.pin));
+    let costs = context.costs && turns::are_possible(trial);
+    let later = if costs { AttachLater::AnotherSession } else { context.settings.later };
+    let settings = SessionSettings { later, ..context.settings.clone() };
+    // Before the probes are attached, because the reference is the machine without them.
+    let mut machine = MachineWatch::measure(&trial.workloads.pin);
     let tracer = Tracer::start(&settings, tally, recorder)?;
-    if let Some(machine) = &mut machine {
-        machine.begin();
-    }
+    machine.begin();
     let hooks = tracer.hooks();
-    let mut workload_processes =
-        WorkloadProcesses::new(trial, context.installations, context.signals, tracer.commands());
-    let stopped = drive(context, trial, &tracer, &mut workload_processes, &counted).err();
-    workload_processes.sample();
-    workload_processes.group.stop();
-    let machine = machine.map(MachineWatch::end);
-    let findings = tracer.end()?;
+    let (installations, signals, commands) =
+        (context.installations, context.signals, tracer.commands());
+    let mut processes =
+        WorkloadProcesses::new(trial, installations, signals, commands).staying(costs);
+    let stopped = drive(context, trial, &tracer, &mut processes, &counted).err();
+    processes.sample();
+    let (findings, phases);
+    if costs && stopped.is_none() {
+        // The trace ends before the processes go on: what they send then is in no figure of it.
+        findings = tracer.end()?;
+        phases = Some(turns::take(context, trial, &findings.sink, &mut processes));
+        processes.group.stop();
+    } else {
+        processes.group.stop();
+        findings = tracer.end()?;
+        phases = None;
+    }
+    let machine = machine.end();
     allocator::give_back();
-    let measured = Measured { findings, hooks, machine, stopped };
-    Ok(finish(context, trial, &workload_processes, measured))
+    Ok(finish(context, trial, &processes, Measured { findings, hooks, machine, stopped, phases }))
 }
 
 /// What the deliveries of a trial have in common.
@@ -205,9 +213,6 @@ fn drive(
     workload_processes.stay_idle(trial.idle, SAMPLE_INTERVAL)?;
     tracer.commands().begin(trial.sampling);
     workload_processes.go();
-    if let Some(phase) = context.phase {
-        tracer.commands().alternate(phase);
-    }
     let mut sampled = Instant::now();
     let mut end = EndDetector::new(trial);
     let late = trial
@@ -283,9 +288,13 @@ impl EndDetector {
 struct Measured {
     findings: Findings<Tally>,
     hooks: Vec<Hook>,
-    machine: Option<MachineState>,
+    machine: MachineState,
     stopped: Option<TrialStopped>,
+    phases: Option<PhasesTaken>,
 }
+
+/// What came of measuring the cost of tracing.
+type PhasesTaken = Result<Result<Vec<TracingPhase>, CostUnknown>, TrialStopped>;
 
 /// Puts together the outcome of a trial after its processes and the trace have ended.
 fn finish(
@@ -294,8 +303,8 @@ fn finish(
     workload_processes: &WorkloadProcesses<'_>,
     measured: Measured,
 ) -> Outcome {
-    let Measured { findings, hooks, machine, stopped } = measured;
-    let Findings { sink: mut tally, snapshot, evidence, error, phases, recorder } = findings;
+    let Measured { findings, hooks, machine, stopped, phases } = measured;
+    let Findings { sink: mut tally, snapshot, evidence, error, recorder, .. } = findings;
     let mut evidence = own_evidence(trial, &evidence);
     let (interrupted, failed) = match stopped {
         None => (None, None),
@@ -308,6 +317,7 @@ fn finish(
     };
     let truth =
         records.as_ref().map(|records| ground_truth::compare(&mut tally, &mut evidence, records));
+    let cost = phases.map(|phases| cost(trial, phases, records.as_ref()));
     let (versions, settings) = workload_processes.reported();
     // An error of the recording does not make the measurement invalid: it is reported with it.
     let unrecorded = recorder.and_then(|recorder| {
@@ -329,9 +339,29 @@ fn finish(
         truth,
         versions,
         settings,
-        phases,
-        slowdown: None,
-        machine,
+        cost,
+        machine: Some(machine),
+    }
+}
+
+/// What tracing cost the workload of a trial.
+fn cost(
+    trial: &Trial,
+    phases: PhasesTaken,
+    records: Option<&Records>,
+) -> Result<Result<Slowdown, CostUnknown>, Failure> {
+    match phases {
+        Ok(Ok(phases)) => {
+            let records = records.ok_or(CostUnknown::FewTurns);
+            let seed = trial.domain.into();
+            Ok(records.and_then(|records| turns::slowdown(records, &phases, seed)))
+        }
+        Ok(Err(unknown)) => Ok(Err(unknown)),
+        Err(TrialStopped::Failed(Failure::Measured(_))) => Ok(Err(CostUnknown::Stopped)),
+        Err(TrialStopped::Failed(failure)) => Err(failure),
+        Err(TrialStopped::Interrupted(signal)) => Err(Failure::Measured(format!(
+            "stopped by {signal} while the cost of tracing was measured"
+        ))),
     }
 }
 

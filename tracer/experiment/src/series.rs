@@ -12,6 +12,7 @@ use crate::results::{Results, TrialRecord};
 use crate::resume::Earlier;
 use crate::saturation::{self, Search};
 use crate::trial::Trial;
+use crate::turns;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use wirelap_capture::Datagrams;
@@ -155,18 +156,19 @@ impl Series<'_> {
         } else {
             AttachLater::AnotherSession
         };
-        let context = self.context(trial, if costs { AttachLater::AnotherSession } else { after });
-        let outcome = match measure::run(&context, trial) {
+        let context = Context { costs, ..self.context(trial, after) };
+        let mut outcome = match measure::run(&context, trial) {
             Ok(outcome) => outcome,
             Err(failure) => return self.end_before(trial, failure),
         };
-        let mut record = TrialRecord::of(self.position(), outcome);
+        let failed = outcome.cost.take_if(|cost| cost.is_err()).and_then(Result::err);
+        let record = TrialRecord::of(self.position(), outcome);
         if let Some(Err(failure)) = self.means.earlier.map(|run| run.check_versions(&record)) {
             return self.end_before(trial, failure);
         }
         let mut flow = ControlFlow::Continue(());
-        if costs && !record.ends_run {
-            flow = self.measure_cost(trial, &mut record, after);
+        if let Some(failure) = failed {
+            flow = self.end(failure);
         }
         if record.repetition.interrupted.is_some() || record.ends_run {
             flow = ControlFlow::Break(());
@@ -190,6 +192,7 @@ impl Series<'_> {
         let mut costs: Vec<(usize, Trial)> = records
             .filter(|(_, record)| record.repetition.trust.tracer.slowdown.is_none())
             .filter(|(_, record)| record.trial.repetition == 1)
+            .filter(|(_, record)| turns::are_possible(&record.trial))
             .filter_map(|(at, one)| Some((at, cost::repeated(&one.trial, &one.repetition)?)))
             .collect();
         costs.reverse();
@@ -215,39 +218,37 @@ impl Series<'_> {
         self.progress.begin(numbers, self.ran, title);
     }
 
-    /// Whether the cost of tracing is measured right after this trial.
+    /// Whether the cost of tracing is measured with this trial.
     fn wants_cost(&self, trial: &Trial) -> bool {
         let is_planned = self.queue.number() <= self.planned;
         let wanted = self.request.measure_cost && trial.repetition == 1 && is_planned;
         wanted && self.request.ab.is_none()
     }
 
+    /// Takes over a record. A signal may have come after its trial and before the cost of tracing was known.
+    fn go_on_with(&mut self, trial: &Trial, mut record: TrialRecord) -> ControlFlow<()> {
+        let mut flow = ControlFlow::Continue(());
+        let tracer = &record.repetition.trust.tracer;
+        let is_unknown = tracer.slowdown.is_none() && tracer.slowdown_unknown.is_none();
+        if self.wants_cost(trial) && is_unknown && turns::are_possible(trial) {
+            self.begin(&format!("{}: cost of tracing", trial.title()));
+            flow = self.measure_cost(trial, &mut record);
+        }
+        self.push(record);
+        flow
+    }
+
     /// Measures what tracing costs the trial of a record.
-    fn measure_cost(
-        &mut self,
-        trial: &Trial,
-        record: &mut TrialRecord,
-        after: AttachLater,
-    ) -> ControlFlow<()> {
+    fn measure_cost(&mut self, trial: &Trial, record: &mut TrialRecord) -> ControlFlow<()> {
         let Some(again) = cost::repeated(trial, &record.repetition) else {
             return ControlFlow::Continue(());
         };
-        match cost::measure(&self.context(trial, AttachLater::AnotherSession), &again, after) {
+        let later = AttachLater::AnotherSession;
+        match cost::measure(&self.context(trial, later), &again, later) {
             Ok(slowdown) => record.repetition.trust.tracer.slowdown = slowdown,
             Err(failure) => return self.end(failure),
         }
         ControlFlow::Continue(())
-    }
-
-    /// Takes over a record. A signal may have come after its trial and before the cost of tracing was known.
-    fn go_on_with(&mut self, trial: &Trial, mut record: TrialRecord) -> ControlFlow<()> {
-        let mut flow = ControlFlow::Continue(());
-        if self.wants_cost(trial) && record.repetition.trust.tracer.slowdown.is_none() {
-            self.begin(&format!("{}: cost of tracing", trial.title()));
-            flow = self.measure_cost(trial, &mut record, AttachLater::AnotherSession);
-        }
-        self.push(record);
-        flow
     }
 
     /// Ends the series with a trial that has no record.
@@ -290,7 +291,7 @@ impl Series<'_> {
             recording: self.recording(),
             environment: self.environment,
             samples: self.request.samples.clone(),
-            phase: None,
+            costs: false,
         }
     }
 

@@ -8,7 +8,7 @@ use crate::trial::Trial;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, ToSocketAddrs};
 use std::time::{Duration, Instant};
-use wirelap_contract::{Done, Role};
+use wirelap_contract::{Done, Role, Spec};
 use wirelap_correlate::Label;
 use wirelap_events::Pid;
 use wirelap_session::Commands;
@@ -38,6 +38,8 @@ pub struct RoleProcess {
 /// The processes of one middleware. Dropping this value stops them.
 pub struct WorkloadProcesses<'a> {
     trial: &'a Trial,
+    /// Whether the processes stay when all is done.
+    stay: bool,
     commands: Commands,
     processes: Vec<RoleProcess>,
     /// The broker, if it was running before on this machine.
@@ -61,6 +63,7 @@ impl<'a> WorkloadProcesses<'a> {
         let group = ProcessGroup::new(installations, trial.workloads.links, signals);
         WorkloadProcesses {
             trial,
+            stay: false,
             commands,
             processes: Vec::new(),
             running_broker: None,
@@ -68,6 +71,12 @@ impl<'a> WorkloadProcesses<'a> {
             sender: 0,
             receiver: None,
         }
+    }
+
+    /// The same that stay when all is done, if `stay` is set, so that they can go on.
+    #[must_use]
+    pub fn staying(self, stay: bool) -> WorkloadProcesses<'a> {
+        WorkloadProcesses { stay, ..self }
     }
 
     /// Starts all processes and waits until they are ready; senders then wait for [`WorkloadProcesses::go`].
@@ -129,6 +138,24 @@ impl<'a> WorkloadProcesses<'a> {
     pub fn go(&mut self) {
         self.restart_meters();
         self.group.go();
+    }
+
+    /// Lets a sender that stays go on.
+    pub fn go_on(&mut self) {
+        self.group.go();
+    }
+
+    /// Has another session trace the ports of these processes.
+    pub fn follow_again(&self, commands: &Commands) {
+        let ports = [Role::Broker, Role::Sub, Role::Pong].into_iter().flat_map(|role| {
+            let children = self.group.children().iter().filter(move |child| child.role == role);
+            children.filter_map(|child| port(&child.ready.as_ref()?.endpoint))
+        });
+        let running = match &self.trial.broker {
+            Some(Broker::Running(address)) => port(address),
+            Some(Broker::Own(_)) | None => None,
+        };
+        ports.chain(running).for_each(|port| commands.follow_port(port));
     }
 
     /// The middleware's name.
@@ -214,7 +241,7 @@ impl<'a> WorkloadProcesses<'a> {
 
     /// Starts a process and waits until it is ready.
     fn start(&mut self, role: Role, endpoint: &str) -> Result<usize, TrialStopped> {
-        let spec = self.trial.spec(role, endpoint);
+        let spec = Spec { stay: self.stay, ..self.trial.spec(role, endpoint) };
         let number = self.group.start(&spec, title(self.trial, role), self.trial.truth)?;
         let first = self.group.child(number).pid();
         self.label(Vec::new(), vec![Pid(first)]);
@@ -233,9 +260,7 @@ impl<'a> WorkloadProcesses<'a> {
 
     /// Traces the port of an address and labels its traffic with the trial's name.
     fn follow(&self, address: &str) {
-        let address = address.rsplit_once('/').map_or(address, |(_, rest)| rest);
-        let known = address.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
-        if let Some(port) = known.map(|address| address.port()).filter(|&port| port != 0) {
+        if let Some(port) = port(address) {
             self.commands.follow_port(port);
             self.label(vec![port], Vec::new());
         }
@@ -246,6 +271,13 @@ impl<'a> WorkloadProcesses<'a> {
         let name = self.trial.name().to_owned();
         self.commands.label(Label { name, broker, ports, pids });
     }
+}
+
+/// The port of an address; `None` if it has none.
+fn port(address: &str) -> Option<u16> {
+    let address = address.rsplit_once('/').map_or(address, |(_, rest)| rest);
+    let known = address.to_socket_addrs().ok().and_then(|mut addresses| addresses.next());
+    known.map(|address| address.port()).filter(|&port| port != 0)
 }
 
 /// A broker that was running before; `None` if it has ended.

@@ -196,6 +196,7 @@ impl From<&SnapshotTrust> for Trust {
                 cpu_share: trust.tracer.cpu_share,
                 rss_bytes: trust.tracer.rss_bytes,
                 slowdown: None,
+                slowdown_unknown: None,
             },
             clocks: None,
             detail: trust.detail.into(),

@@ -2,7 +2,7 @@
 
 pub use wirelap_events::human::{NONE, bytes, count, one_or, time_ns, time_pair_ns};
 
-use crate::Slowdown;
+use crate::{CostUnknown, Slowdown};
 use wirelap_events::Nanos;
 
 /// What tracing cost the traced: `tracing cost 2.1 µs a message (+17 %, 95 % interval +12 to +21 %)`. Where the interval does
@@ -21,6 +21,16 @@ pub fn slowdown(slowdown: &Slowdown) -> String {
     let by = Nanos::from_f64((slowdown.ratio - 1.0).max(0.0) * slowdown.untraced_p50_ns as f64);
     let parts = parts(slowdown).unwrap_or_default();
     format!("tracing cost {by} a message ({} %, {interval}{parts})", change(slowdown.ratio))
+}
+
+/// Why the cost of tracing is not known: `the cost of tracing is not known: a message takes milliseconds`.
+pub fn cost_unknown(why: CostUnknown) -> String {
+    let why = match why {
+        CostUnknown::SlowMessages => "a message takes milliseconds",
+        CostUnknown::FewTurns => "too few turns, with and without probes, had messages enough",
+        CostUnknown::Stopped => "its measurement stopped",
+    };
+    format!("the cost of tracing is not known: {why}")
 }
 
 /// What each part of the probes adds: `; sends and reads 0.6 µs, packets 0.9 µs, sockets and scheduler 0.6 µs`. `None` if that was not

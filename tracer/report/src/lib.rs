@@ -84,11 +84,11 @@ pub use repetition::{
 pub use requests::Requests;
 pub use ros2::{Ros2, Ros2Interface, Ros2Node};
 pub use run::{
-    AddedTime, ClientSize, CorrectedTime, EthernetBytes, GroundTruth, Hook, Incomplete, Latency,
-    LegBytes, Messages, ObservedDetail, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
-    Process, Reliability, Repetition, RttHalf, RunReport, RunResult, Saturation, Scheduling,
-    SegmentRow, Skipped, Slowdown, Throughput, TracerCost, TracingBudget, Trust, TrustReason,
-    UnixClients, Unseen, WithoutTracing,
+    AddedTime, ClientSize, CorrectedTime, CostUnknown, EthernetBytes, GroundTruth, Hook,
+    Incomplete, Latency, LegBytes, Messages, ObservedDetail, OperationBytes, Overhead, PartsBytes,
+    PerMessageBytes, Process, Reliability, Repetition, RttHalf, RunReport, RunResult, Saturation,
+    Scheduling, SegmentRow, Skipped, Slowdown, Throughput, TracerCost, TracingBudget, Trust,
+    TrustReason, UnixClients, Unseen, WithoutTracing,
 };
 pub use sample_origin::SampleOrigin;
 pub use scenario::{HostLinks, Pacing, RunKind, Scenario};

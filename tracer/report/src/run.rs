@@ -11,7 +11,7 @@ pub use crate::reliability::{Reliability, TrustReason, Unseen};
 pub use crate::repetition::Repetition;
 pub use crate::segment_row::SegmentRow;
 pub use crate::trust::{
-    AddedTime, GroundTruth, ObservedDetail, Slowdown, TracerCost, TracingBudget, Trust,
+    AddedTime, CostUnknown, GroundTruth, ObservedDetail, Slowdown, TracerCost, TracingBudget, Trust,
 };
 use crate::why::Why;
 use crate::{

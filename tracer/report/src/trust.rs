@@ -167,6 +167,21 @@ pub struct TracerCost {
     /// back-to-back runs, programs that `run` did not start, messages that take milliseconds).
     #[serde(default)]
     pub slowdown: Option<Slowdown>,
+    /// Why that was tried and is not known.
+    #[serde(default)]
+    pub slowdown_unknown: Option<CostUnknown>,
+}
+
+/// Why it is not known how much tracing slowed down the traced processes, although it was to be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CostUnknown {
+    /// Messages take milliseconds, in which microseconds are not seen.
+    SlowMessages,
+    /// Too few turns had messages enough.
+    FewTurns,
+    /// A process ended, or the probes could not be attached again.
+    Stopped,
 }
 
 /// How much tracing slowed down the traced processes: they ran in turns, alternately with and without probes.

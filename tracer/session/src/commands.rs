@@ -19,8 +19,8 @@ pub enum SessionCommand {
     Kept(Sender<KeptParts>),
     /// Start to measure: the workloads begin now.
     Begin(TracedTime),
-    /// Attach and detach the probes alternately; each phase has this length.
-    Alternate(Duration),
+    /// Attach and detach the probes alternately; each phase has this length. After so many phases, end.
+    Alternate(Duration, usize),
     /// Take the events that are still in the ring buffer, then end.
     End,
 }
@@ -68,9 +68,10 @@ impl Commands {
         self.send(SessionCommand::Begin(traced.into()));
     }
 
-    /// Attaches and detaches the probes alternately from now on; each phase has the length `phase`.
-    pub fn alternate(&self, phase: Duration) {
-        self.send(SessionCommand::Alternate(phase));
+    /// Attaches and detaches the probes alternately from now on; each phase has the length `phase`. After so many phases, the session
+    /// ends.
+    pub fn alternate(&self, phase: Duration, phases: usize) {
+        self.send(SessionCommand::Alternate(phase, phases));
     }
 
     /// Sends a command.

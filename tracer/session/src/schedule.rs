@@ -22,6 +22,8 @@ pub struct TracingPhase {
 #[derive(Debug)]
 pub struct Alternation {
     phase: Duration,
+    /// How many phases there are.
+    phases: usize,
     from: Nanos,
     turn: usize,
     pub past: Vec<TracingPhase>,
@@ -29,8 +31,13 @@ pub struct Alternation {
 
 impl Alternation {
     /// All probes are attached at `now`.
-    pub fn new(phase: Duration, now: Nanos) -> Alternation {
-        Alternation { phase, from: now, turn: 0, past: Vec::new() }
+    pub fn new(phase: Duration, phases: usize, now: Nanos) -> Alternation {
+        Alternation { phase, phases, from: now, turn: 0, past: Vec::new() }
+    }
+
+    /// Whether all phases are over.
+    pub fn is_over(&self) -> bool {
+        self.past.len() >= self.phases
     }
 
     /// Ends the phase if its time is over, which it returns.
@@ -65,12 +72,14 @@ mod tests {
 
     #[test]
     fn each_part_is_between_two_phases_without_probes() {
-        let mut turns = Alternation::new(Duration::from_nanos(10), Nanos(0));
+        let mut turns = Alternation::new(Duration::from_nanos(10), 18, Nanos(0));
         for at in 1..=18 {
+            assert!(!turns.is_over());
             assert!(!turns.end(Nanos(at * 10 - 1)));
             assert!(turns.end(Nanos(at * 10)));
             turns.begin(Nanos(at * 10));
         }
+        assert!(turns.is_over());
         for [one, next] in turns.past.array_windows() {
             assert_ne!(one.attached.is_some(), next.attached.is_some());
         }

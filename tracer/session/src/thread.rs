@@ -185,15 +185,15 @@ impl<S: DeliverySink> SessionThread<S> {
                     let _ = to.send(self.kept.as_mut().map(KeptEvents::parts).unwrap_or_default());
                 }
                 Ok(SessionCommand::Begin(traced)) => self.begin(traced),
-                Ok(SessionCommand::Alternate(phase)) => {
-                    self.alternation = Some(Alternation::new(phase, machine::now()));
+                Ok(SessionCommand::Alternate(phase, phases)) => {
+                    self.alternation = Some(Alternation::new(phase, phases, machine::now()));
                 }
                 Ok(SessionCommand::End) | Err(TryRecvError::Disconnected) => return Ok(true),
                 Err(TryRecvError::Empty) => break,
             }
         }
         self.pace()?;
-        Ok(false)
+        Ok(self.alternation.as_ref().is_some_and(Alternation::is_over))
     }
 
     /// Whether the probes are detached until the next window.

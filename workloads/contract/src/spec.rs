@@ -120,6 +120,11 @@ pub struct Spec {
     #[arg(long)]
     pub seconds: Option<f64>,
 
+    /// Stay when all is done: print DONE, and end when told to. A sender waits for a further GO, and then sends more, which
+    /// is not counted, as the warm-up is not.
+    #[arg(long)]
+    pub stay: bool,
+
     /// Messages of the warm-up, which are not counted.
     #[arg(long, default_value_t = 0)]
     pub warmup: u64,
@@ -189,6 +194,7 @@ impl Spec {
             rate: None,
             messages: None,
             seconds: None,
+            stay: false,
             warmup: 0,
             warmup_seconds: None,
             stream: 0,
@@ -239,9 +245,8 @@ impl Spec {
         flag("--interface", self.interface.clone().into());
         flag("--domain", self.domain.to_string().into());
         args.extend(self.topology.to_args());
-        if self.apache {
-            args.push("--apache".into());
-        }
+        let flags = [("--apache", self.apache), ("--stay", self.stay)];
+        args.extend(flags.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name.into()));
         let mut flag = |name: &str, value: OsString| args.extend([name.into(), value]);
         for (name, value) in &self.set {
             flag("--set", format!("{name}={value}").into());

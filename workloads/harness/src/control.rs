@@ -187,13 +187,13 @@ impl Control {
         self.shared.failure.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for `GO`. False when told to stop instead.
+    /// Waits for `GO`, or for another one if there was one before. False when told to stop instead.
     ///
     /// # Errors
     ///
     /// The failure of a thread.
     pub fn wait_for_go(&self) -> Result<bool> {
-        self.wait_until(None, || self.shared.go.load(Ordering::Acquire))
+        self.wait_until(None, || self.shared.go.swap(false, Ordering::AcqRel))
     }
 
     /// Waits until `done` is true: false when told to stop, or when `deadline` passes first.

@@ -11,12 +11,12 @@ mod subscribe;
 use crate::log::SharedLog;
 use anyhow::Result;
 use run::Run;
-use wirelap_contract::{Done, Role, Spec};
+use wirelap_contract::{Role, Spec};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::Family;
 
-/// Plays `spec.role` until it is done or told to stop. The truth file is written in any case.
-pub fn drive(spec: &Spec, family: &dyn Family, control: &Control) -> Result<Done> {
+/// Plays `spec.role` until it is done or told to stop, and prints DONE. The truth file is written in any case.
+pub fn drive(spec: &Spec, family: &dyn Family, control: &Control) -> Result<()> {
     let log = SharedLog::create(spec)?;
     let run = Run { spec, family, control, log: &log };
     let result = match spec.role {
@@ -29,7 +29,9 @@ pub fn drive(spec: &Spec, family: &dyn Family, control: &Control) -> Result<Done
         Role::Ping => ping::run(&run),
         Role::Pong | Role::Broker => pong::run(&run),
     };
-    let done = log.finish();
+    let written = log.write_truth();
     control.excuse(result)?;
-    done
+    written?;
+    log.say_done();
+    Ok(())
 }

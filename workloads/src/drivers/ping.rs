@@ -35,16 +35,25 @@ pub(super) fn run(run: &Run<'_>) -> Result<()> {
     if !run.control.wait_for_go()? {
         return Ok(());
     }
-    let played = play(run, &mut *link, &outstanding);
-    run.control.check()?;
-    let flushed = link.flush(FLUSH);
-    link.close();
-    played.and(flushed)
+    let mut schedule = Schedule::start(run.spec);
+    loop {
+        let played = play(run, &mut *link, &outstanding, &mut schedule);
+        run.control.check()?;
+        let flushed = played.and(link.flush(FLUSH));
+        if flushed.is_err() || !run.goes_on(&mut schedule)? {
+            link.close();
+            return flushed;
+        }
+    }
 }
 
-fn play(run: &Run<'_>, link: &mut dyn Link, outstanding: &Outstanding) -> Result<()> {
+fn play(
+    run: &Run<'_>,
+    link: &mut dyn Link,
+    outstanding: &Outstanding,
+    schedule: &mut Schedule,
+) -> Result<()> {
     let mut payload = run.payload();
-    let mut schedule = Schedule::start(run.spec);
     let mut lost_in_a_row = 0;
     while let Some(Due { stamp, intended }) = schedule.next(run.control) {
         let bytes = payload.stamped(stamp);

@@ -1,17 +1,16 @@
 //! `pong`: replies to each ping, from wherever the library calls back.
 
-use super::run::{FLUSH, POLL, Run};
+use super::run::{Complete, FLUSH, POLL, Run};
 use anyhow::Result;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use wirelap_contract::{STAMP_BYTES, Stamp};
 use wirelap_harness::clock;
 use wirelap_harness::link::Handler;
 
 pub(super) fn run(run: &Run<'_>) -> Result<()> {
-    let complete = Arc::new(AtomicBool::new(run.spec.messages == Some(0)));
+    let complete = run.complete();
     let mut link = run.open(Some(handler(run, complete.clone())))?;
-    while !complete.load(Ordering::Acquire) && !run.control.interrupted() {
+    while !complete.is_over() {
         link.poll(POLL)?;
     }
     run.control.check()?;
@@ -20,8 +19,8 @@ pub(super) fn run(run: &Run<'_>) -> Result<()> {
     flushed
 }
 
-fn handler(run: &Run<'_>, complete: Arc<AtomicBool>) -> Handler {
-    let (log, control, expected) = (run.log.clone(), run.control.clone(), run.spec.messages);
+fn handler(run: &Run<'_>, complete: Complete) -> Handler {
+    let (log, control) = (run.log.clone(), run.control.clone());
     let reply_bytes = Mutex::new(Vec::with_capacity(run.spec.payload));
     Box::new(move |delivered, payload, outlet| {
         let Some(ping) = Stamp::decode(payload).filter(|stamp| !stamp.reply) else { return };
@@ -38,8 +37,7 @@ fn handler(run: &Run<'_>, complete: Arc<AtomicBool>) -> Handler {
             Ok(()) => log.published(reply, published, published),
             Err(error) => control.fail(error),
         }
-        if expected == Some(count) && !complete.swap(true, Ordering::AcqRel) {
-            control.wake();
-        }
+        drop(log);
+        complete.received(count);
     })
 }

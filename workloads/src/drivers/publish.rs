@@ -8,24 +8,25 @@ use wirelap_harness::link::Opened;
 
 pub(super) fn run(run: &Run<'_>) -> Result<()> {
     let publishers = run.spec.topology.publishers;
-    let links = run.open_each(publishers, |number| (run.topic_of_publisher(number), None))?;
+    let mut links = run.open_each(publishers, |number| (run.topic_of_publisher(number), None))?;
     if !run.control.wait_for_go()? {
         return Ok(());
     }
-    let sent = send(run, &links);
-    run.control.check()?;
-    // What was sent before a stop or an error was still published.
-    let mut flushed = Ok(());
-    for mut link in links {
-        flushed = flushed.and(link.flush(FLUSH));
-        link.close();
+    let mut schedule = Schedule::start(run.spec);
+    loop {
+        let sent = send(run, &links, &mut schedule);
+        run.control.check()?;
+        // What was sent before a stop or an error was still published.
+        let flushed = links.iter_mut().map(|link| link.flush(FLUSH)).fold(sent, Result::and);
+        if flushed.is_err() || !run.goes_on(&mut schedule)? {
+            links.into_iter().for_each(|link| link.close());
+            return flushed;
+        }
     }
-    sent.and(flushed)
 }
 
-fn send(run: &Run<'_>, links: &[Opened]) -> Result<()> {
+fn send(run: &Run<'_>, links: &[Opened], schedule: &mut Schedule) -> Result<()> {
     let mut payload = run.payload();
-    let mut schedule = Schedule::start(run.spec);
     while let Some(Due { stamp, intended }) = schedule.next(run.control) {
         let bytes = payload.stamped(stamp);
         let at = clock::now();

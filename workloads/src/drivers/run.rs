@@ -1,7 +1,10 @@
 //! What a role works with.
 
 use crate::log::SharedLog;
+use crate::pace::Schedule;
 use anyhow::Result;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use wirelap_contract::{Spec, Stamp};
 use wirelap_harness::control::Control;
@@ -44,6 +47,27 @@ impl Run<'_> {
         Ok(links)
     }
 
+    /// Whether a sender that has sent all that counts goes on: if it stays, it says so, and waits until it is told to.
+    pub fn goes_on(&self, schedule: &mut Schedule) -> Result<bool> {
+        if !self.spec.stay || self.control.interrupted() {
+            return Ok(false);
+        }
+        self.log.say_done();
+        if !self.control.wait_for_go()? {
+            return Ok(false);
+        }
+        schedule.go_on();
+        Ok(true)
+    }
+
+    /// What a receiver does when all messages have come; whether its role is over then.
+    pub fn complete(&self) -> Complete {
+        let expected = self.spec.messages;
+        let complete = Arc::new(AtomicBool::new(expected == Some(0)));
+        let stays = self.spec.stay.then(|| self.log.clone());
+        Complete { expected, complete, stays, control: self.control.clone() }
+    }
+
     /// The topic of a publisher.
     pub fn topic_of_publisher(&self, publisher: u32) -> String {
         let topology = self.spec.topology;
@@ -61,6 +85,35 @@ impl Run<'_> {
             state.to_le_bytes()[0]
         });
         Payload(bytes.collect())
+    }
+}
+
+/// Whether all messages of a receiver have come.
+#[derive(Clone)]
+pub struct Complete {
+    expected: Option<u64>,
+    complete: Arc<AtomicBool>,
+    /// Where the receiver goes on all the same, its log.
+    stays: Option<SharedLog>,
+    control: Control,
+}
+
+impl Complete {
+    /// So many have come.
+    pub fn received(&self, count: u64) {
+        if self.expected != Some(count) || self.complete.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        match &self.stays {
+            Some(log) => log.say_done(),
+            None => self.control.wake(),
+        }
+    }
+
+    /// Whether the role is over: all have come, or it was told to stop.
+    pub fn is_over(&self) -> bool {
+        let is_complete = self.stays.is_none() && self.complete.load(Ordering::Acquire);
+        is_complete || self.control.interrupted()
     }
 }
 

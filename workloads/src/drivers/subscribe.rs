@@ -1,16 +1,14 @@
 //! `sub`: counts what arrives.
 
-use super::run::{POLL, Run};
+use super::run::{Complete, POLL, Run};
 use anyhow::{Context, Result};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use wirelap_contract::{Stamp, Subscription};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{Handler, Opened};
 
 pub(super) fn run(run: &Run<'_>) -> Result<()> {
-    let complete = Arc::new(AtomicBool::new(run.spec.messages == Some(0)));
+    let complete = run.complete();
     let topology = run.spec.topology;
     let links = run.open_each(topology.subscribers, |number| {
         let topic = match topology.subscription {
@@ -30,25 +28,23 @@ pub(super) fn run(run: &Run<'_>) -> Result<()> {
 
 /// Lets messages come in until all have come: on this thread if there is one subscriber or the library calls back by itself,
 /// otherwise on a thread for each.
-fn poll(control: &Control, mut links: Vec<Opened>, complete: &Arc<AtomicBool>) -> Result<()> {
-    let (stop, finished) = (control.clone(), complete.clone());
-    let is_over = move || finished.load(Ordering::Acquire) || stop.interrupted();
+fn poll(control: &Control, mut links: Vec<Opened>, complete: &Complete) -> Result<()> {
     if let [link] = links.as_mut_slice() {
-        while !is_over() {
+        while !complete.is_over() {
             link.poll(POLL)?;
         }
     } else if links.iter().all(|link| !link.is_polled()) {
-        while !is_over() {
+        while !complete.is_over() {
             links[0].poll(POLL)?;
         }
     } else {
         let threads = links.into_iter().map(|link| {
-            let (control, is_over) = (control.clone(), is_over.clone());
-            let body = move || poll_one(&control, link, is_over);
+            let (control, complete) = (control.clone(), complete.clone());
+            let body = move || poll_one(&control, link, &complete);
             thread::Builder::new().name("subscriber".into()).spawn(body)
         });
         let threads: Vec<_> = threads.collect::<Result<_, _>>().context("cannot start a thread")?;
-        while !is_over() {
+        while !complete.is_over() {
             thread::park_timeout(POLL);
         }
         for one in threads {
@@ -64,8 +60,8 @@ fn poll(control: &Control, mut links: Vec<Opened>, complete: &Arc<AtomicBool>) -
     Ok(())
 }
 
-fn poll_one(control: &Control, mut link: Opened, is_over: impl Fn() -> bool) {
-    while !is_over() {
+fn poll_one(control: &Control, mut link: Opened, complete: &Complete) {
+    while !complete.is_over() {
         if let Err(error) = link.poll(POLL) {
             return control.fail(error);
         }
@@ -73,14 +69,12 @@ fn poll_one(control: &Control, mut link: Opened, is_over: impl Fn() -> bool) {
     link.close();
 }
 
-fn handler(run: &Run<'_>, subscriber: u32, complete: Arc<AtomicBool>) -> Handler {
-    let (log, control, expected) = (run.log.clone(), run.control.clone(), run.spec.messages);
+fn handler(run: &Run<'_>, subscriber: u32, complete: Complete) -> Handler {
+    let log = run.log.clone();
     Box::new(move |at, payload, _| {
         // Payloads of others on the same topic are none of our business.
         let Some(stamp) = Stamp::decode(payload) else { return };
         let count = log.lock().delivered(subscriber, stamp, at);
-        if expected == Some(count) && !complete.swap(true, Ordering::AcqRel) {
-            control.wake();
-        }
+        complete.received(count);
     })
 }

@@ -240,6 +240,7 @@ fn trust(all: &[&Repetition], coverage: f64) -> Trust {
         sum.window_share += one.window_share / count;
         sum.telescoping_violations.grow(one.telescoping_violations);
         sum.tracer.slowdown = sum.tracer.slowdown.or(one.tracer.slowdown);
+        sum.tracer.slowdown_unknown = sum.tracer.slowdown_unknown.or(one.tracer.slowdown_unknown);
         sum.tracer.cpu_share += one.tracer.cpu_share / count;
         sum.tracer.rss_bytes = sum.tracer.rss_bytes.max(one.tracer.rss_bytes);
     }

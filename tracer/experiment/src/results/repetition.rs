@@ -186,7 +186,9 @@ fn trust(outcome: &Outcome, messages: Messages) -> Trust {
     trust.nameless = groups(outcome).map(|group| group.nameless).total();
     trust.without_send = groups(outcome).map(|group| group.without_send).total();
     trust.telescoping_violations = outcome.tally.telescoping_violations;
-    trust.tracer.slowdown = outcome.slowdown;
+    let cost = outcome.cost.as_ref().and_then(|cost| cost.as_ref().ok());
+    trust.tracer.slowdown = cost.and_then(|cost| cost.as_ref().ok().copied());
+    trust.tracer.slowdown_unknown = cost.and_then(|cost| cost.as_ref().err().copied());
     let is_sampled = outcome.trial.sampling != Sampling::Off;
     trust.coverage = coverage(messages, is_sampled || is_untraced(outcome));
     trust

@@ -70,8 +70,7 @@ fn outcome(trial: &Trial, salt: u64) -> Outcome {
         truth: None,
         versions: [("library".to_owned(), "1.0".to_owned())].into(),
         settings: [("ping.nodelay".to_owned(), "true".to_owned())].into(),
-        phases: Vec::new(),
-        slowdown: None,
+        cost: None,
         machine: None,
     }
 }

@@ -39,6 +39,7 @@ fn of_result(subject: &Subject<'_>) -> Markup {
             @if let Some(slowdown) = &trust.tracer.slowdown {
                 p { "Measured in " (slowdown.turns) " turns, alternately with and without probes: " (human::slowdown(slowdown)) "." }
             }
+            @if let Some(why) = trust.tracer.slowdown_unknown { p { (human::cost_unknown(why)) "." } }
             @if trust.lost() > 0 { (lost(subject).render()) }
         }
         @for note in &result.notes { p { strong { "Note: " } (explain::clean(note)) } }

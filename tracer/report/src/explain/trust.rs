@@ -41,6 +41,9 @@ pub fn text(result: &RunResult, environment: &Environment) -> Option<String> {
             &format!("Measured in {turns} turns, alternately with and without probes: {cost}."),
         ));
     }
+    if let Some(why) = tracer.slowdown_unknown {
+        out.push_str(&hang("  ", &format!("{}.", human::cost_unknown(why))));
+    }
     for note in &result.notes {
         out.push_str(&hang("  Note: ", &super::words::clean(note)));
     }

@@ -105,6 +105,7 @@ pub fn trust_line(result: &RunResult) -> String {
         ));
     }
     parts.extend(trust.tracer.slowdown.as_ref().map(human::slowdown));
+    parts.extend(trust.tracer.slowdown_unknown.map(human::cost_unknown));
     parts.join(" · ")
 }
 

@@ -90,6 +90,7 @@ fn trust(lost: u64) -> Trust {
                 ends: Some(AddedTime { added_ns: 610.0, low_ns: 500.0, high_ns: 720.0 }),
                 path: Some(AddedTime { added_ns: 1_480.0, low_ns: 1_300.0, high_ns: 1_650.0 }),
             }),
+            slowdown_unknown: None,
         },
         ..Trust::default()
     }
