@@ -119,6 +119,7 @@ pub const fn short(kind: VerdictKind) -> &'static str {
         VerdictKind::SenderBatching => "batching",
         VerdictKind::FetchWait => "fetch wait",
         VerdictKind::SubscriberAway => "subscriber away",
+        VerdictKind::ClientThrottled => "throttled",
         VerdictKind::ReleaseWait => "release wait",
         VerdictKind::ReceiveWindow => "receive window",
         VerdictKind::CongestionWindow => "cwnd",

@@ -4,7 +4,7 @@ use crate::Side;
 use crate::ros2::RosFact;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
-use wirelap_events::{ByteRange, Frame, GlobalKey, Offset, RequestLimits};
+use wirelap_events::{ByteRange, Frame, GlobalKey, Nanos, Offset, RequestLimits};
 
 /// The longest name of a client, its title, or a group that is reported, in bytes; longer ones count as not known.
 pub const MAX_CLIENT_NAME: usize = 1024;
@@ -91,6 +91,10 @@ pub enum FrameNote<'a> {
     Releases(Offset),
     /// The next frame allows its receiver to send more.
     MakesRoom,
+    /// Its sender says in the next frame how long it does not read what comes from the receiver of the frame.
+    Throttles(Throttle),
+    /// Its sender gets no more of some messages that it got before: it has unsubscribed, or asks for them no more.
+    Unsubscribes,
     /// The previous frame was decompressed.
     Unpacked {
         /// The frame's bytes.
@@ -131,6 +135,17 @@ pub enum FrameNote<'a> {
         /// Its bytes, of which some may still have to come.
         extent: ByteRange,
     },
+}
+
+/// How long a server does not read what a client sends, by its own word: for a quota, or because it lacks memory or disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Throttle {
+    /// For so long from now on.
+    For(Nanos),
+    /// Until it says so.
+    Begins,
+    /// No longer.
+    Ends,
 }
 
 /// Receives the frames that a decoder finds, in the order of the flow's bytes, and what the decoder knows about them.
@@ -230,6 +245,16 @@ impl dyn FrameSink + '_ {
     /// was at its maximum so far: its receiver may have been at the limit and unable to send.
     pub fn makes_room(&mut self) {
         self.note(FrameNote::MakesRoom);
+    }
+
+    /// Reports that the sender of the next frame does not read what comes from its receiver, or reads it again.
+    pub fn throttles(&mut self, throttle: Throttle) {
+        self.note(FrameNote::Throttles(throttle));
+    }
+
+    /// Reports that the sender of the next frame gets no more of some messages that it got before.
+    pub fn unsubscribes(&mut self) {
+        self.note(FrameNote::Unsubscribes);
     }
 
     /// Reports that the previous frame of `bytes` bytes was decompressed to `decompressed` bytes, which contain the messages

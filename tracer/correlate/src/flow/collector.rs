@@ -9,7 +9,7 @@ use crate::breakdown::{Introduction, ReaderGroup};
 use crate::bytes::Ledger;
 use wirelap_events::{Frame, FrameClass, Offset, RequestLimits, Saturate};
 use wirelap_protocols::ros2::{DdsEndpoint, RosFact};
-use wirelap_protocols::{Fragments, FrameNote, FrameSink, Protocol, Side};
+use wirelap_protocols::{Fragments, FrameNote, FrameSink, Protocol, Side, Throttle};
 
 /// Kinds of frames that bear on messages and are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -28,6 +28,10 @@ pub struct ControlFrames {
     pub committed: bool,
     /// The consumers or channels of acknowledgements before which their receiver may not have been allowed to send more.
     pub rooms: [Option<u64>; ROOMS],
+    /// How long its sender does not read what comes from its receiver.
+    pub throttle: Option<Throttle>,
+    /// Its sender has unsubscribed from something.
+    pub unsubscribes: bool,
 }
 
 /// So many consumers of a connection may acknowledge in one packet, of which all are told.
@@ -176,6 +180,8 @@ impl FrameSink for Collector<'_> {
             FrameNote::AwaitsCommit => self.control.committed = true,
             FrameNote::Releases(start) => self.releases = Some(start),
             FrameNote::MakesRoom => self.makes_room = true,
+            FrameNote::Throttles(throttle) => self.control.throttle = Some(throttle),
+            FrameNote::Unsubscribes => self.control.unsubscribes = true,
             FrameNote::Unpacked { bytes, decompressed } => self.packed = (bytes, decompressed),
             FrameNote::UsableAt(end) => self.usable_at = Some(end),
             FrameNote::UncertainStart => self.is_unsure = true,

@@ -11,6 +11,7 @@ use super::reassembly::Reassembly;
 use super::requests::{PendingRelease, RELEASES, REQUESTS, ROOMS, Request};
 use super::round_trips::{RoundTrips, UnreadReply};
 use super::seen_bytes::SeenBytes;
+use super::throttles::Throttles;
 use super::unwrap::Unwrap;
 use super::window::Window;
 use crate::bytes::Unseen;
@@ -78,6 +79,10 @@ pub struct Flow {
     pub round_trips: Option<Box<RoundTrips>>,
     /// The last time that it opened a session or subscribed to something.
     pub set_up: Nanos,
+    /// When its receiver did not read it, by its own word; most flows are always read.
+    pub throttles: Option<Box<Throttles>>,
+    /// The last time that it unsubscribed from something.
+    pub unsubscribed: Option<Nanos>,
     /// The last times that its receiver might send more messages again, by consumer or channel.
     rooms: Vec<(u64, Credit)>,
     /// TCP: bytes that no packet brought, from the end of a PDU on.
@@ -142,6 +147,8 @@ impl Flow {
             releases: None,
             round_trips: None,
             set_up: Nanos(0),
+            throttles: None,
+            unsubscribed: None,
             rooms: Vec::new(),
             hole: None,
             last: None,

@@ -26,6 +26,7 @@ mod round_trips;
 mod seen_bytes;
 mod server_protocols;
 mod table;
+mod throttles;
 mod tls;
 mod topics;
 mod translation;

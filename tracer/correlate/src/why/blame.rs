@@ -11,11 +11,11 @@
 //! qdisc        –
 //! wire         left to ksoftirqd
 //! stack_rx     earlier bytes lost
-//! wakeup       the reader waited for a lock, slept elsewhere, was stopped, or was at work
+//! wakeup       the broker said that it does not read; the reader waited for a lock, slept elsewhere, was stopped, or was at work
 //! runqueue     each thread's wait: no quota, another had the CPU, or the CPU was idle
 //! handoff      the same of a thread that has to wake the next
 //! busy, read   preempted, no quota, a lock; otherwise the reader's own work
-//! broker_dwell waiting for its release; earlier bytes in the same socket; waiting to be asked, or for a transaction's end; each thread's wait; asleep; in both, bytes of the
+//! broker_dwell waiting for its release; the broker said that it does not read the consumer's requests; earlier bytes in the same socket; waiting to be asked, or for a transaction's end; each thread's wait; asleep; in both, bytes of the
 //!              connection lost; the broker's own work; sending to others first
 //! ```
 
@@ -69,8 +69,8 @@ pub fn blame(delivery: &Delivery, out: &mut dyn BlameSink) {
         let leg = &delivery.legs[index];
         let rests = delivery.off_cpu_of(index);
         let is_last = index == last;
-        let mut leg_parts =
-            LegParts { leg, rests, index, is_last, handing: rests.handoff_before, out };
+        let (handing, throttled) = (rests.handoff_before, leg.circumstances.throttled);
+        let mut leg_parts = LegParts { leg, rests, index, is_last, handing, throttled, out };
         leg_parts.all(&segments);
         if let (Some(dwell), Some(before)) =
             (segments.get(Segment::BrokerDwell), index.checked_sub(1))
@@ -88,6 +88,8 @@ struct LegParts<'a> {
     is_last: bool,
     /// How the forwarder's threads rested before they woke the next, as far as no time was put down to it.
     handing: OffCpu,
+    /// For how long a broker said that it does not read, as far as no time was put down to it.
+    throttled: Nanos,
     out: &'a mut dyn BlameSink,
 }
 
@@ -104,6 +106,18 @@ impl LegParts<'_> {
 
     fn put_of(&mut self, segment: Segment, kind: VerdictKind, time: Nanos) {
         self.put(segment, Cause::Of(kind), time);
+    }
+
+    /// What of the time a broker said that it does not read its client, after `others` that have it first. Returns the rest.
+    fn not_throttled(&mut self, segment: Segment, time: Nanos, others: Nanos) -> Nanos {
+        let spare = self.throttled - self.throttled.min(others);
+        let throttled = spare.min(time);
+        if throttled < NOTICED {
+            return time;
+        }
+        self.throttled -= throttled;
+        self.put_of(segment, VerdictKind::ClientThrottled, throttled);
+        time - throttled
     }
 
     fn all(&mut self, segments: &Segments) {
@@ -169,6 +183,14 @@ impl LegParts<'_> {
         let Cause::Of(kind) = cause else { return self.put(segment, cause, time) };
         let is_idle_wait =
             matches!(kind, VerdictKind::NagleDelayedAck | VerdictKind::CongestionWindow);
+        // What the broker leaves unread fills its socket first, and then the client's.
+        let is_held = kind == VerdictKind::ReceiveWindow && !self.is_last;
+        let time = if is_held && self.throttled > Nanos(0) {
+            let unread = self.leg.segments().get(Segment::Wakeup).unwrap_or_default();
+            self.not_throttled(segment, time, unread)
+        } else {
+            time
+        };
         let is_for_thread = is_idle_wait
             || matches!(
                 kind,
@@ -267,15 +289,19 @@ impl LegParts<'_> {
         let (Some(hop), true) = (self.leg.chain.first(), time >= NOTICED) else {
             return self.put(segment, Cause::Ordinary, time);
         };
-        let kind = self.stalled();
+        let whole = time;
+        let time = if self.is_last { time } else { self.not_throttled(segment, time, Nanos(0)) };
+        let (kind, throttled) = (self.stalled(), whole - time);
         let Some(rested) = self.rests.before_wakeup else {
             // All that is known is its last rest.
-            let asleep = hop.left.map_or(time, |left| hop.woken - left).min(time);
+            let asleep = hop.left.map_or(whole, |left| hop.woken - left).min(whole);
+            let asleep = asleep - throttled.min(asleep);
             self.put(segment, Cause::Ordinary, time - asleep);
             return self.put_of(segment, kind, asleep);
         };
         let mut left = time;
-        let asleep = rested.asleep.min(left);
+        let asleep = rested.asleep.min(whole);
+        let asleep = (asleep - throttled.min(asleep)).min(left);
         left -= asleep;
         let locked = self.locked(segment, &rested, asleep);
         self.put_of(segment, kind, asleep - locked);

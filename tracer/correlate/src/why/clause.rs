@@ -80,6 +80,11 @@ pub enum Clause {
     RequestWaits(Option<RequestLimits>),
     /// The subscriber connected only after the broker had the message.
     NotConnected,
+    /// The broker said that it reads nothing from the publisher, or from the consumer, for some time.
+    Throttled {
+        /// Of the publisher.
+        is_publisher: bool,
+    },
     /// The publisher had not released the message.
     NotReleased,
     /// The publisher's threads waited so long for a CPU before that.

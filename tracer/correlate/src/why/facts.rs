@@ -50,6 +50,10 @@ pub fn of(
         VerdictKind::SerialFanOut => clauses.extend(in_turn(finding)),
         VerdictKind::FetchWait => clauses.push(asked(finding)),
         VerdictKind::SubscriberAway => clauses.push(Clause::NotConnected),
+        VerdictKind::ClientThrottled => {
+            let is_publisher = finding.segment() != Segment::BrokerDwell;
+            clauses.push(Clause::Throttled { is_publisher });
+        }
         VerdictKind::ReleaseWait => clauses.extend(released(finding)),
         VerdictKind::BrokerStalled => clauses.extend(off_cpu(finding)),
         VerdictKind::ClientStalled => {

@@ -5,7 +5,7 @@ use super::explanation::Cause;
 use super::kind::VerdictKind;
 use wirelap_events::{Delivery, Nanos};
 
-/// No start-up keeps a thread asleep for so long.
+/// No start-up keeps a thread asleep, or anything else waiting, for so long.
 const ASLEEP: Nanos = Nanos::from_millis(1_000);
 
 /// Windows and buffers begin small, and have their size after so long.
@@ -18,8 +18,8 @@ struct Times {
     never: Nanos,
     /// A full window or buffer.
     full: Nanos,
-    /// A thread that slept.
-    asleep: Nanos,
+    /// A thread that slept, a lock, a broker that was not asked, and whatever else.
+    other: Nanos,
 }
 
 impl BlameSink for Times {
@@ -30,8 +30,13 @@ impl BlameSink for Times {
             | VerdictKind::Retransmission
             | VerdictKind::CpuThrottled => self.never += part.time,
             VerdictKind::ReceiveWindow | VerdictKind::SendBuffer => self.full += part.time,
-            VerdictKind::ClientStalled | VerdictKind::BrokerStalled => self.asleep += part.time,
-            _ => {}
+            // Code is loaded and compiled, and windows grow.
+            VerdictKind::BrokerCpuBound
+            | VerdictKind::ReaderBusy
+            | VerdictKind::RunQueueContention
+            | VerdictKind::IdleWakeup
+            | VerdictKind::CongestionWindow => {}
+            _ => self.other += part.time,
         }
     }
 }
@@ -41,6 +46,6 @@ pub fn is_of_start_up(delivery: &Delivery, one_way: Nanos) -> bool {
     let mut times = Times::default();
     blame(delivery, &mut times);
     let longer = |time: Nanos, than: Nanos| if time >= than { time } else { Nanos(0) };
-    let others = times.never + longer(times.full, TUNED) + longer(times.asleep, ASLEEP);
+    let others = times.never + longer(times.full, TUNED) + longer(times.other, ASLEEP);
     others <= Nanos(one_way.0 / 2)
 }

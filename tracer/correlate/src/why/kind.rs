@@ -13,6 +13,8 @@ pub enum VerdictKind {
     FetchWait,
     /// The subscriber was not connected when the broker had the message.
     SubscriberAway,
+    /// The broker did not read a client for a time, as it said itself: a quota, or an alarm for memory or disk.
+    ClientThrottled,
     /// The publisher has not released the message yet, and the broker may not pass it on (MQTT `QoS` 2).
     ReleaseWait,
     /// The receiver's window is full.
@@ -69,12 +71,13 @@ pub enum VerdictKind {
 
 impl VerdictKind {
     /// Every kind.
-    pub const ALL: [VerdictKind; 31] = [
+    pub const ALL: [VerdictKind; 32] = [
         VerdictKind::NagleDelayedAck,
         VerdictKind::Corked,
         VerdictKind::SenderBatching,
         VerdictKind::FetchWait,
         VerdictKind::SubscriberAway,
+        VerdictKind::ClientThrottled,
         VerdictKind::ReleaseWait,
         VerdictKind::ReceiveWindow,
         VerdictKind::CongestionWindow,
@@ -111,6 +114,7 @@ impl VerdictKind {
             VerdictKind::SenderBatching => "sender_batching",
             VerdictKind::FetchWait => "fetch_wait",
             VerdictKind::SubscriberAway => "subscriber_away",
+            VerdictKind::ClientThrottled => "client_throttled",
             VerdictKind::ReleaseWait => "release_wait",
             VerdictKind::ReceiveWindow => "receive_window",
             VerdictKind::CongestionWindow => "congestion_window",

@@ -25,9 +25,10 @@ pub const fn rule(kind: VerdictKind) -> Option<Rule> {
     let (median, slow) = match kind {
         VerdictKind::NagleDelayedAck | VerdictKind::Corked => ((us(500), 0.15), (ms(2), 0.15)),
         // A broker that is polled answers within a millisecond or two where it is set to.
-        VerdictKind::FetchWait | VerdictKind::SubscriberAway | VerdictKind::SenderBatching => {
-            ((ms(3), 0.3), (ms(10), 0.3))
-        }
+        VerdictKind::FetchWait
+        | VerdictKind::SubscriberAway
+        | VerdictKind::ClientThrottled
+        | VerdictKind::SenderBatching => ((ms(3), 0.3), (ms(10), 0.3)),
         VerdictKind::ReceiveWindow
         | VerdictKind::CongestionWindow
         | VerdictKind::Pacing

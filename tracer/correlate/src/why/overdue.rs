@@ -59,7 +59,10 @@ fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
         (None, Some(_)) => (VerdictKind::CpuThrottled, Segment::BrokerDwell),
         (known, None) => known?,
     };
-    let at_broker = matches!(open.place, Whereabouts::BrokerQueue | Whereabouts::Broker);
+    let at_broker = matches!(
+        open.place,
+        Whereabouts::BrokerQueue | Whereabouts::Throttled | Whereabouts::Broker
+    );
     let rest = match open.activity {
         Some(ThreadActivity::Stopped) => Some(OffCpuReason::Stopped),
         Some(ThreadActivity::Blocked) => Some(OffCpuReason::Blocked),
@@ -96,6 +99,7 @@ fn kind(open: &Overdue) -> Option<(VerdictKind, Segment)> {
     Some(match open.place {
         // What left one socket of this host and is not in the other was lost, and TCP sends it again.
         Whereabouts::Network => (VerdictKind::Retransmission, Segment::StackRx),
+        Whereabouts::Throttled => (VerdictKind::ClientThrottled, Segment::Wakeup),
         Whereabouts::BrokerQueue if runs => (VerdictKind::BrokerCpuBound, Segment::Busy),
         Whereabouts::BrokerQueue => (VerdictKind::BrokerStalled, Segment::Wakeup),
         Whereabouts::Broker if is_off => (VerdictKind::BrokerStalled, Segment::BrokerDwell),

@@ -163,7 +163,9 @@ fn is_senders(kind: VerdictKind, segment: Segment, seen: &Circumstances) -> bool
             // What a thread does that the socket waits for, the reader does.
             let is_own_pace = seen.is_late_write() || seen.tx.is_none();
             let is_readers = segment != Segment::Write || !is_own_pace;
-            !(is_readers && is_of_thread(kind)) && kind != VerdictKind::ReceiveWindow
+            let is_of_reader =
+                matches!(kind, VerdictKind::ReceiveWindow | VerdictKind::ClientThrottled);
+            !(is_readers && is_of_thread(kind)) && !is_of_reader
         }
         // A reader that did not ask for what its broker had.
         Segment::BrokerDwell => !matches!(

@@ -9,6 +9,8 @@ pub enum Whereabouts {
     Network,
     /// In the broker's receive queue.
     BrokerQueue,
+    /// There, and the broker said that it does not read it for a time.
+    Throttled,
     /// The broker has read them and has not passed them on.
     Broker,
     /// The broker has them, and nobody has asked for them.
@@ -19,9 +21,10 @@ pub enum Whereabouts {
 
 impl Whereabouts {
     /// Every place.
-    pub const ALL: [Whereabouts; 5] = [
+    pub const ALL: [Whereabouts; 6] = [
         Whereabouts::Network,
         Whereabouts::BrokerQueue,
+        Whereabouts::Throttled,
         Whereabouts::Broker,
         Whereabouts::Unasked,
         Whereabouts::ReaderQueue,
@@ -32,6 +35,7 @@ impl Whereabouts {
         match self {
             Whereabouts::Network => "network",
             Whereabouts::BrokerQueue => "broker_receive_queue",
+            Whereabouts::Throttled => "throttled",
             Whereabouts::Broker => "broker",
             Whereabouts::Unasked => "broker_unasked",
             Whereabouts::ReaderQueue => "reader_receive_queue",

@@ -62,6 +62,9 @@ pub struct Circumstances {
     pub ready: Option<Nanos>,
     /// What its sender had written on the connection before, if that was still in the socket after the sender had read the message.
     pub behind: Option<EarlierBytes>,
+    /// For how long the server did not read the client, by its own word: of a leg to a server, while the message was on it; of a leg from a
+    /// server, while the server had the message.
+    pub throttled: Nanos,
     /// The permission to pass the message on, if the sender had to wait for it after it had read the message.
     pub release: Option<Release>,
     /// The last acknowledgement that may have been needed before the sender could send more to this receiver.

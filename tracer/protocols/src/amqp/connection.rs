@@ -7,7 +7,7 @@ use super::method::{Acknowledgement, BASIC, Delivery, Envelope, Method};
 use super::permits::Permits;
 use super::recognition;
 use crate::connection::frame_without_data;
-use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
+use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side, Throttle};
 use wirelap_events::{ByteRange, Frame, FrameClass, Total};
 
 /// The decoder of one connection.
@@ -52,6 +52,12 @@ impl AmqpConnection {
             Permits::asks(header.channel, out);
         } else if method.turns_channel() {
             self.permits.end(header.channel);
+        }
+        match method.name {
+            "connection.blocked" => out.throttles(Throttle::Begins),
+            "connection.unblocked" => out.throttles(Throttle::Ends),
+            "basic.cancel" => out.unsubscribes(),
+            _ => {}
         }
         if Envelope::is_before_content(method) {
             let envelope = Envelope::read(method, reader.rest());

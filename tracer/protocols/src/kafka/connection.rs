@@ -10,11 +10,12 @@ use super::header;
 use super::names::RequestNames;
 use super::open::{ConnectionState, OpenPdu};
 use super::survey::{self, Confidence, RecognisedPdu};
+use super::throttle;
 use super::topic_name::Topic;
 use super::topics::{self, KafkaTopics, TopicPartition};
 use super::unpack::DecompressBuffer;
 use crate::connection::{KEPT_BYTES, frame_without_data};
-use crate::{Connection, FrameSink, Pdu, PduLen, Side};
+use crate::{Connection, FrameSink, Pdu, PduLen, Side, Throttle};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, FrameClass};
 
@@ -79,6 +80,9 @@ impl KafkaConnection {
         }
         self.client = Some(side.other());
         self.calls.answered(head.correlation_id);
+        if let Some(time) = throttle::of_response(call, head.body) {
+            out.throttles(Throttle::For(time));
+        }
         match call.key {
             METADATA => topics::learn(&self.topics, call, head.body),
             OFFSET_FETCH => {
@@ -95,8 +99,12 @@ impl KafkaConnection {
     fn follow_request(&mut self, id: i32, call: Call, body: Fields<'_>, out: &mut dyn FrameSink) {
         match call.key {
             FETCH => {
+                let reads = self.positions.reads();
                 if let Some((ask, twice)) = self.positions.asked(id, call, body, &self.topics) {
                     out.asks(ask);
+                    if self.positions.reads() < reads {
+                        out.unsubscribes();
+                    }
                     if twice > 0 {
                         out.read_twice(twice);
                     }

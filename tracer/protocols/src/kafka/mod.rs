@@ -90,6 +90,7 @@ mod produce;
 mod record;
 mod remedies;
 mod survey;
+mod throttle;
 mod topic_name;
 mod topics;
 mod unpack;

@@ -168,6 +168,9 @@ impl MqttConnection {
             }
             PacketType::Subscribe | PacketType::Unsubscribe => {
                 self.subscriptions.change(header, version, fields);
+                if header.kind == PacketType::Unsubscribe {
+                    out.unsubscribes();
+                }
             }
             _ => {}
         }

@@ -69,7 +69,10 @@ impl NatsConnection {
                 out.client(side, &client_name(line.args).unwrap_or_default());
             }
             "SUB" => self.subscriptions.subscribe(line),
-            "UNSUB" => self.subscriptions.unsubscribe(line),
+            "UNSUB" => {
+                self.subscriptions.unsubscribe(line);
+                out.unsubscribes();
+            }
             _ => {}
         }
     }

@@ -227,6 +227,8 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Subscription(_)
             | FrameNote::AwaitsCommit
             | FrameNote::MakesRoom
+            | FrameNote::Throttles(_)
+            | FrameNote::Unsubscribes
             | FrameNote::Unpacked { .. }
             | FrameNote::UncertainStart
             | FrameNote::UnreadMessages(_)

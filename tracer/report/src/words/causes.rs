@@ -91,6 +91,8 @@ pub fn request(clause: &Clause) -> Option<String> {
             "the consumer had asked before, and the broker let it wait for more".into()
         }
         Clause::NotConnected => "the subscriber opened its connection only after the broker had the message, and the broker kept it until the subscriber had connected and subscribed".into(),
+        Clause::Throttled { is_publisher: true } => "the broker had said that it reads nothing from the publisher for a time: a quota, or an alarm for memory or disk".into(),
+        Clause::Throttled { is_publisher: false } => "the broker had said that it reads nothing from the consumer for a time, its requests neither: a quota, or an alarm".into(),
         Clause::NotReleased => "the broker had read the PUBLISH, and the publisher had not sent the PUBREL that lets it deliver".into(),
         Clause::ReleaseWaitedForCpu(waited) => {
             format!("of the longest, the publisher's threads waited {waited} for a CPU")

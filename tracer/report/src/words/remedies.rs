@@ -1,7 +1,7 @@
 //! What usually helps against a verdict: in the middleware's own words where its protocol has some, and in general ones
 //! otherwise.
 
-use wirelap_correlate::{Circumstance, Remedy, Verdict, VerdictKind, Why};
+use wirelap_correlate::{Circumstance, Clause, Remedy, Verdict, VerdictKind, Why};
 use wirelap_events::{DropCause, OffCpuReason, Quota, Segment};
 use wirelap_protocols::{Protocol, Remedies, broker, by_name};
 
@@ -10,11 +10,17 @@ use wirelap_protocols::{Protocol, Remedies, broker, by_name};
 pub fn remedy(verdict: &Verdict, why: &Why) -> String {
     match &verdict.remedy {
         Remedy::None => String::new(),
+        Remedy::Usual(_) if asked_late(verdict) => "find what kept the consumer from asking: it had not begun to read, was given what it reads from another, or was at work".into(),
         Remedy::Usual(circumstance) => usual(verdict.kind, *circumstance, why),
         Remedy::CpuLimit(quota) => cpu_limit(quota.as_deref()),
         Remedy::Commit => "commit transactions sooner, with fewer messages each, or let the consumer read what is not committed (`isolation.level`)".into(),
         Remedy::OutsideReceive => "look at what the process waits for outside its receive call: a lock, a disk, a sleep, another service".into(),
     }
+}
+
+/// Whether messages waited only because nobody had asked for them yet: what a request lets the broker wait for has no part in it.
+fn asked_late(verdict: &Verdict) -> bool {
+    verdict.kind == VerdictKind::FetchWait && verdict.evidence.contains(&Clause::ConsumerAskedLate)
 }
 
 /// What helps against a kind of cause.
@@ -140,6 +146,9 @@ const fn in_middleware(kind: VerdictKind) -> &'static str {
         }
         VerdictKind::SubscriberAway => {
             "the broker keeps messages for a subscriber that is away: find why it was, or let messages expire that are of no use later"
+        }
+        VerdictKind::ClientThrottled => {
+            "raise the client's quota or send less (Kafka: `producer_byte_rate`, `consumer_byte_rate`, `request_percentage`), or see which alarm the broker raised (RabbitMQ: memory or disk)"
         }
         VerdictKind::ReleaseWait => {
             "QoS 2 takes a second round trip before the broker may deliver: use QoS 1 where a repetition does no harm, or find what keeps the publisher's PUBREL: a busy publisher, or one without TCP_NODELAY"

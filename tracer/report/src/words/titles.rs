@@ -24,6 +24,7 @@ pub const fn title(kind: VerdictKind) -> &'static str {
         VerdictKind::SenderBatching => "batching in the sender",
         VerdictKind::FetchWait => "fetch or poll wait at the broker",
         VerdictKind::SubscriberAway => "subscriber not connected",
+        VerdictKind::ClientThrottled => "client throttled by the broker",
         VerdictKind::ReleaseWait => "waiting for the publisher's PUBREL",
         VerdictKind::ReceiveWindow => "receive window full",
         VerdictKind::CongestionWindow => "congestion window full",
@@ -58,6 +59,9 @@ pub const fn place(place: Whereabouts) -> &'static str {
     match place {
         Whereabouts::Network => "on the way to the receiver's socket",
         Whereabouts::BrokerQueue => "unread in the broker's receive queue",
+        Whereabouts::Throttled => {
+            "unread in the broker's receive queue, and the broker said that it does not read it for a time"
+        }
         Whereabouts::Broker => "read by the broker and not passed on",
         Whereabouts::Unasked => "in the broker, and no reader has asked since they came",
         Whereabouts::ReaderQueue => "unread in the reader's receive queue",

@@ -163,6 +163,13 @@ impl Conversations {
             let before = flow.room(line).map(|room| room.at);
             flow.makes_room(line, made_room(at, arrived, before));
         }
+        if let Some(throttle) = control.throttle {
+            let client = conversation.flow_mut(direction.back().side);
+            client.throttles.get_or_insert_default().tell(at, throttle);
+        }
+        if control.unsubscribes {
+            conversation.flow_mut(direction.side).unsubscribed = Some(at);
+        }
         if control.committed {
             conversation.flow_mut(direction.back().side).answered_at_commit();
         }

@@ -127,7 +127,12 @@ impl Deliveries {
             flow.is_some_and(is_hindered) || back.is_some_and(is_asked_for)
         };
         c.accounts.lag.sweep(now, |pair, unsent_since| {
+            let said = flows.flow(pair.direction.back()).and_then(|back| back.unsubscribed);
             let has_unsubscribed = unsent_since.is_some_and(|since| {
+                // What was published about when it unsubscribed, or later, may be of what it gets no more.
+                if said.is_some_and(|said| pair.at <= said && said <= since + LATE) {
+                    return true;
+                }
                 // Whoever still gets messages has not unsubscribed, however old these are.
                 let since = since.max(pair.at);
                 since + UNSUBSCRIBED < now && !waits(pair, since)

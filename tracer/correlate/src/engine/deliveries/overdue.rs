@@ -127,7 +127,11 @@ impl Deliveries {
             return None;
         }
         let is_broker = self.messages.goes_on(message, leg);
+        let now = seen.coverage.now();
+        let is_throttled =
+            flow.throttles.as_ref().is_some_and(|all| all.within(now, now + Nanos(1)) > Nanos(0));
         Some(match (flow.marks.has_arrived(leg.extent), is_broker) {
+            (true, true) if is_throttled => (Whereabouts::Throttled, receiver),
             (true, true) => (Whereabouts::BrokerQueue, receiver),
             (true, false) => (Whereabouts::ReaderQueue, receiver),
             (false, _) => (Whereabouts::Network, leg.sender().pid.unwrap_or_default()),

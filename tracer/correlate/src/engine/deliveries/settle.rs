@@ -203,6 +203,7 @@ impl Deliveries {
         let missing = missing_before(c.conversations.flows(), direction, had, &first);
         first.circumstances.behind = behind(c.conversations.flows(), direction, had, &first);
         first.circumstances.missing = missing.or(first.circumstances.missing);
+        first.circumstances.throttled = throttled(c.conversations.flows(), direction, had, &first);
         first.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
             (first.sender.is_some() && first.sender == sender).then_some(fan_out)
         });
@@ -287,6 +288,21 @@ fn uncount(row: GroupId, stamp: Option<Stamp>, rows: &mut Rows) {
         let count = row.counts.of_sent(stamp.is_some_and(|stamp| stamp.warmup));
         *count = count.saturating_sub(1);
     }
+}
+
+/// For how long the server at an end of a leg did not read the client at the other, by its own word: while the message was on its way to
+/// the server, or while the server `had` it.
+fn throttled(flows: &FlowTable, direction: Direction, had: Option<Nanos>, leg: &Leg) -> Nanos {
+    let client = |direction: Direction| flows.flow(direction)?.throttles.as_ref();
+    if let Some(throttles) = client(direction) {
+        let first = leg.times.seen().next().map(|(_, at)| at);
+        let span = first.zip(leg.times.get(Stage::Read));
+        return span.map_or(Nanos(0), |(from, to)| throttles.within(from, to));
+    }
+    let span = had.zip(leg.times.get(Stage::Send));
+    client(direction.back())
+        .zip(span)
+        .map_or(Nanos(0), |(throttles, (from, to))| throttles.within(from, to))
 }
 
 /// What the sender of a leg had written on the connection before, and had in its socket after it `had` the message.

@@ -29,6 +29,16 @@ impl LegParts<'_> {
         if let Some(ready) = self.leg.circumstances.ready {
             self.put_of(Segment::BrokerDwell, VerdictKind::SubscriberAway, rest.advance(ready));
         }
+        if self.is_last {
+            let until = rest.from + self.throttled;
+            let from = rest.from;
+            let held = rest.advance(until);
+            if held < NOTICED {
+                rest.from = from;
+            } else {
+                self.put_of(Segment::BrokerDwell, VerdictKind::ClientThrottled, held);
+            }
+        }
         if let Some(earlier) = self.leg.circumstances.behind
             && earlier.since <= rest.from
             && let Some(cause) = self.kept_by(&earlier)

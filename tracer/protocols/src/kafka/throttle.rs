@@ -1,0 +1,100 @@
+//! How long a broker does not read a client that has exceeded a quota (KIP-124, KIP-219).
+//!
+//! ```text
+//! ProduceResponse 6-13                          FetchResponse 8-18
+//!   [9+ compact]                                  [12+ compact]
+//!   topics, array of                              i32 throttle time (ms)
+//!     name | uuid [13+]                           …
+//!     partitions, array of
+//!       i32 index, i16 error
+//!       i64 base offset, i64 append time
+//!       i64 log start offset
+//!       record errors, array of                 [8+]
+//!         i32 index, message, nullable
+//!       error message, nullable                 [8+]
+//!   i32 throttle time (ms)
+//! ```
+//!
+//! Since these versions, a broker answers at once and leaves the connection unread for the throttle time. Before, it kept the answer for so
+//! long.
+
+use super::apis::{Call, FETCH, PRODUCE};
+use super::fields::{Fields, Parsed};
+use wirelap_events::Nanos;
+
+/// How long the connection is not read after this response; `None` if it is, or if that is not known.
+pub(super) fn of_response(call: Call, body: Fields<'_>) -> Option<Nanos> {
+    let found = match call.key {
+        PRODUCE if (6..=13).contains(&call.version) => of_produce(call, body),
+        FETCH if (8..=18).contains(&call.version) => of_fetch(body),
+        _ => return None,
+    };
+    let milliseconds = found.ok().and_then(|time| u64::try_from(time).ok())?;
+    (milliseconds > 0).then(|| Nanos::from_millis(milliseconds))
+}
+
+fn of_fetch(mut body: Fields<'_>) -> Parsed<i32> {
+    body.i32()
+}
+
+fn of_produce(call: Call, mut body: Fields<'_>) -> Parsed<i32> {
+    for _ in 0..body.count()? {
+        if call.version >= 13 {
+            body.uuid()?;
+        } else {
+            body.string()?;
+        }
+        for _ in 0..body.count()? {
+            // Index, error, base offset, append time, log start offset.
+            body.take(4 + 2 + 8 + 8 + 8)?;
+            if call.version >= 8 {
+                for _ in 0..body.count()? {
+                    body.i32()?;
+                    body.string()?;
+                    body.tags()?;
+                }
+                body.string()?;
+            }
+            body.tags()?;
+        }
+        body.tags()?;
+    }
+    body.i32()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A Produce response of version 10 to one record in partition 0 of `t1`, which a Kafka 4.3 broker sent under a quota.
+    const PRODUCED: [u8; 47] = [
+        2, 3, b't', b'1', 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 255, 255, 255, 255, 255,
+        255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xce, 0, 0, 0, 0,
+    ];
+
+    fn produced(version: i16, bytes: &[u8]) -> Option<Nanos> {
+        let call = Call { key: PRODUCE, version };
+        let body = Fields::new(bytes, bytes.len() as u64).flexible(call.is_flexible());
+        of_response(call, body)
+    }
+
+    #[test]
+    fn the_time_is_after_all_partitions_of_a_produce_response() {
+        let whole = &PRODUCED[..44];
+        assert_eq!(produced(10, whole), Some(Nanos::from_millis(206)));
+        for len in 0..43 {
+            assert_eq!(produced(10, &whole[..len]), None, "{len}");
+        }
+        assert_eq!(produced(5, whole), None, "the broker has waited already");
+    }
+
+    #[test]
+    fn the_time_is_first_in_a_fetch_response() {
+        let fetched = |version, time: i32| {
+            let bytes = time.to_be_bytes();
+            of_response(Call { key: FETCH, version }, Fields::new(&bytes, 4))
+        };
+        assert_eq!(fetched(16, 9_922), Some(Nanos::from_millis(9_922)));
+        assert_eq!((fetched(16, 0), fetched(16, -1), fetched(7, 5)), (None, None, None));
+    }
+}
