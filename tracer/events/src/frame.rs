@@ -135,6 +135,9 @@ pub struct Release {
     pub resent: bool,
     /// Whether TCP had to retransmit what its sender waited for before it gave the permission.
     pub after_loss: bool,
+    /// The longest time in which bytes that its sender may have waited for were lost and had not come yet, after the receiver had read the
+    /// message.
+    pub missing: Option<(Nanos, Nanos)>,
 }
 
 /// How long the answer to a request for messages may be delayed: until there are enough bytes, or the time is over.

@@ -51,6 +51,8 @@ pub struct PendingRelease {
     pub of: Released,
     /// TCP had to send again what the sender waited for before it gave this.
     pub after_loss: bool,
+    /// When bytes of what it waited for were lost and not there.
+    pub missing: Option<(Nanos, Nanos)>,
     /// Once it was read.
     pub read: Option<Release>,
 }
@@ -75,6 +77,7 @@ impl PendingRelease {
             nagle: may_wait && seen.acked.is_some(),
             resent: seen.resent || seen.behind_loss,
             after_loss: self.after_loss,
+            missing: self.missing,
         }
     }
 }

@@ -13,5 +13,5 @@ mod table;
 mod view;
 
 pub use seen::{Behind, SeenBehind};
-pub use table::{LagTable, Pair, PairKey};
+pub use table::{LagTable, Pair, PairKey, TopicKey};
 pub use view::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};

@@ -27,7 +27,7 @@ const SKIPPED: u16 = 4;
 const REMEMBERED: u16 = 256;
 
 /// A topic of a row.
-type TopicKey = (GroupId, u64);
+pub type TopicKey = (GroupId, u64);
 
 /// A topic and who gets its messages, by what the broker sends to it.
 pub type PairKey = ((FlowId, u32), u64);

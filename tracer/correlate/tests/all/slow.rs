@@ -101,6 +101,31 @@ fn watched(fate: Fate) -> (Watch, SlowSubscribers) {
     (watch, slow)
 }
 
+/// UNSUBSCRIBE from `t`.
+const UNSUBSCRIBE: &[u8] = &[0xa2, 5, 0, 1, 0, 1, b't'];
+
+#[test]
+fn who_unsubscribes_is_not_behind() {
+    let (mut watch, slow) = watched(Fate::Unsent);
+    assert_eq!(only(&slow).now.map(|lag| lag.unsent > 0), Some(true));
+    let mut world = World::new();
+    let mut publisher = join(&mut world, 20, "pub");
+    let mut subscribers = [30, 31].map(|pid| join(&mut world, pid, "sub"));
+    watch = Watch::new(world);
+    for n in 0..60 {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        watch.world.message(&mut publisher.up, &bytes);
+        watch.world.message(&mut subscribers[0].down, &bytes);
+        if n < 30 {
+            watch.world.message(&mut subscribers[1].down, &bytes);
+        } else if n == 30 {
+            watch.world.message(&mut subscribers[1].up, UNSUBSCRIBE);
+        }
+        let slow = watch.take(100);
+        assert!(slow.listed.is_empty(), "{n}: {slow:?}");
+    }
+}
+
 fn only(slow: &SlowSubscribers) -> &SlowSubscriber {
     let [one] = &slow.listed[..] else { panic!("{slow:?}") };
     assert_eq!((one.topic.as_deref(), one.process.as_deref()), (Some("t"), Some("sub (31)")));

@@ -66,10 +66,15 @@ fn of_produce(call: Call, mut body: Fields<'_>) -> Parsed<i32> {
 mod tests {
     use super::*;
 
-    /// A Produce response of version 10 to one record in partition 0 of `t1`, which a Kafka 4.3 broker sent under a quota.
-    const PRODUCED: [u8; 47] = [
-        2, 3, b't', b'1', 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 255, 255, 255, 255, 255,
-        255, 255, 255, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0xce, 0, 0, 0, 0,
+    /// A Produce response of version 10 to a batch in partition 0 of `t1`, with the throttle time that a Kafka 4.3 broker sent under a quota.
+    const PRODUCED: [u8; 44] = [
+        2, 3, b't', b'1', 2, // Topics, partitions.
+        0, 0, 0, 0, 0, 0, // Index and error.
+        0, 0, 0, 0, 0, 0, 0, 7, // Base offset.
+        255, 255, 255, 255, 255, 255, 255, 255, // Append time.
+        0, 0, 0, 0, 0, 0, 0, 0, // Log start offset.
+        1, 0, 0, 0, // No record errors, no message, two tag buffers.
+        0, 0, 0, 0xce, 0,
     ];
 
     fn produced(version: i16, bytes: &[u8]) -> Option<Nanos> {
@@ -80,7 +85,7 @@ mod tests {
 
     #[test]
     fn the_time_is_after_all_partitions_of_a_produce_response() {
-        let whole = &PRODUCED[..44];
+        let whole = &PRODUCED[..];
         assert_eq!(produced(10, whole), Some(Nanos::from_millis(206)));
         for len in 0..43 {
             assert_eq!(produced(10, &whole[..len]), None, "{len}");

@@ -6,8 +6,9 @@ use crate::bytes::Part;
 use crate::flow::{Flow, FlowTable, Found, PendingRelease};
 use crate::ids::{Direction, LegKey};
 use crate::join::{Joined, NewLeg, Receiver};
+use crate::marks::Marks;
 use crate::rows::{Counts, Rows};
-use wirelap_events::{Nanos, Saturate};
+use wirelap_events::{ByteRange, Nanos, Saturate};
 use wirelap_protocols::{Side, Topology};
 
 impl Deliveries {
@@ -271,9 +272,15 @@ fn note_released(direction: Direction, c: &mut Context<'_>) {
     let mut released = std::mem::take(&mut c.conversations.found_mut().released);
     for released in released.drain(..) {
         let direction = Direction { side: released.side, ..direction };
-        let after_loss =
-            c.conversations.flows().flow(direction.back()).is_some_and(Flow::came_late);
-        let release = PendingRelease { of: released, after_loss, read: None };
+        let flows = c.conversations.flows();
+        let after_loss = flows.flow(direction.back()).is_some_and(Flow::came_late);
+        let first = ByteRange::new(released.message, 1);
+        let had = flows.flow(direction).and_then(|flow| flow.marks.path(first, 0).read);
+        let missing = had.and_then(|had| match &flows.flow(direction.back())?.marks {
+            Marks::Tcp(marks) => marks.missing_between(had, c.coverage.now()),
+            Marks::Udp(_) => None,
+        });
+        let release = PendingRelease { of: released, after_loss, missing, read: None };
         if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
             flow.lets_go(release);
         }

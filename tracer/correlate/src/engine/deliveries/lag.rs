@@ -5,7 +5,7 @@ use super::{Context, Deliveries, Observed};
 use crate::flow::Flow;
 use crate::ids::{Direction, LegKey};
 use crate::join::{Joined, LegState, NewLeg};
-use crate::lag::{Behind, Lag, LagHolder, LagTable, Pair, PairKey};
+use crate::lag::{Behind, Lag, LagHolder, LagTable, Pair, PairKey, TopicKey};
 use crate::marks::Marks;
 use rustc_hash::FxHashMap;
 use wirelap_events::{GroupId, Nanos, Saturate, TopicId};
@@ -100,7 +100,8 @@ impl Deliveries {
         self.looked = now;
         c.accounts.lag.drop_superseded(now);
         let sent = self.sent(c.observed());
-        let found = behind(&sent, &c.accounts.lag, c.observed());
+        let not_at_broker = self.not_at_broker(c.observed());
+        let found = behind(&sent, &not_at_broker, &c.accounts.lag, c.observed());
         c.accounts.behind.begin();
         for (key, direction, (group, topic), lag) in found {
             let flows = c.conversations.flows();
@@ -141,6 +142,18 @@ impl Deliveries {
         });
     }
 
+    /// Messages of each topic that a broker has not read yet: it can send them to nobody.
+    fn not_at_broker(&self, seen: Observed<'_>) -> FxHashMap<TopicKey, u64> {
+        let mut all: FxHashMap<TopicKey, u64> = FxHashMap::default();
+        for (message, leg) in self.messages.unfinished(seen.coverage.now()) {
+            let is_counted = message.number.is_some() && self.messages.goes_on(message, leg);
+            if is_counted && !leg.was_read() {
+                all.entry((seen.rows.root(message.row), message.subject)).or_default().grow(1);
+            }
+        }
+        all
+    }
+
     /// Messages that were sent to subscribers and not read.
     fn sent(&self, seen: Observed<'_>) -> FxHashMap<PairKey, Sent> {
         let mut all: FxHashMap<PairKey, Sent> = FxHashMap::default();
@@ -178,14 +191,24 @@ impl Deliveries {
 }
 
 /// Which subscribers are behind, and by how much. What is nearest to a subscriber holds up the rest.
-fn behind(sent: &FxHashMap<PairKey, Sent>, lag: &LagTable, seen: Observed<'_>) -> Vec<FoundLag> {
+fn behind(
+    sent: &FxHashMap<PairKey, Sent>,
+    not_at_broker: &FxHashMap<TopicKey, u64>,
+    lag: &LagTable,
+    seen: Observed<'_>,
+) -> Vec<FoundLag> {
     let now = seen.coverage.now();
     let mut found = Vec::new();
     let without_pair = sent.iter().filter(|(key, _)| lag.pair(**key).is_none());
     let without_pair = without_pair.map(|(&key, sent)| (key, sent.direction, None, Some(sent)));
     let pairs = lag.pairs().map(|(key, pair)| (key, pair.direction, Some(pair), sent.get(&key)));
     for (key, direction, pair, sent) in pairs.chain(without_pair) {
-        let unsent = pair.and_then(|pair| lag.unsent(key, pair, now));
+        let unsent = pair.and_then(|pair| {
+            let (messages, since) = lag.unsent(key, pair, now)?;
+            let elsewhere = not_at_broker.get(&(pair.group, key.1)).copied().unwrap_or_default();
+            let there = messages.saturating_sub(elsewhere);
+            (there > 0).then_some((there, since))
+        });
         if unsent.is_none() && sent.is_none() {
             continue;
         }

@@ -156,7 +156,13 @@ impl LegParts<'_> {
         };
         let kind =
             if release.after_loss { VerdictKind::Retransmission } else { VerdictKind::ReleaseWait };
-        self.put_of(Segment::BrokerDwell, kind, rest.advance(release.sent));
+        // What the publisher waited for was lost on the way to it, or waited behind what was.
+        let (lost, there) = release.missing.unwrap_or_default();
+        let until = there.min(release.sent);
+        let missing = until - lost.max(rest.from).min(until);
+        let held = rest.advance(release.sent);
+        let held = self.lost_part(Segment::BrokerDwell, held, missing);
+        self.put_of(Segment::BrokerDwell, kind, held);
         // It is in the publisher's socket, and then on its way.
         self.put_of(Segment::BrokerDwell, VerdictKind::ReleaseWait, rest.advance(release.left));
         let kind =

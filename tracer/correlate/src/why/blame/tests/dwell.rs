@@ -164,7 +164,8 @@ fn a_broker_waits_until_the_publisher_lets_the_message_go() {
         let waited = Nanos(0);
         let (left, arrived, nagle) = (sent, sent, false);
         let (resent, after_loss) = (false, false);
-        Some(Release { sent, left, arrived, read, waited, nagle, resent, after_loss })
+        let missing = None;
+        Some(Release { sent, left, arrived, read, waited, nagle, resent, after_loss, missing })
     };
     let slept = |release| {
         dwell(move |leg: &mut Leg| {
@@ -189,6 +190,14 @@ fn a_broker_waits_until_the_publisher_lets_the_message_go() {
     let lost = slept(release(300, 900).map(|release| Release { resent: true, ..arrived(release) }));
     assert_eq!(of_time(&lost, VerdictKind::ReleaseWait), 200, "{lost:?}");
     assert_eq!(of_time(&lost, VerdictKind::Retransmission), 550, "{lost:?}");
+    // What the publisher waited for was lost for most of the time, or waited behind what was.
+    let behind = |release: Release| {
+        let missing = Some((Nanos(50_000), Nanos(700_000)));
+        Release { missing, ..release }
+    };
+    let behind = slept(release(850, 900).map(behind));
+    assert_eq!(of_time(&behind, VerdictKind::Retransmission), 600, "{behind:?}");
+    assert_eq!(of_time(&behind, VerdictKind::ReleaseWait), 150, "{behind:?}");
     // It is in the publisher's socket for long, or under way.
     let left = |release: Release| Release { left: Nanos(800_000), ..arrived(release) };
     for release in [release(300, 900).map(left), release(300, 900).map(arrived)] {
@@ -208,6 +217,19 @@ fn a_broker_keeps_messages_for_a_subscriber_that_is_away() {
         |kind| -> u64 { away.iter().filter(|part| part.0 == of(kind)).map(|part| part.1).sum() };
     assert_eq!(of_time(VerdictKind::SubscriberAway), 700, "{away:?}");
     assert_eq!(of_time(VerdictKind::BrokerStalled), 0, "{away:?}");
+}
+
+#[test]
+fn a_broker_that_does_not_read_its_consumer_is_not_stalled() {
+    let throttled = dwell(|leg: &mut Leg| {
+        leg.before.push(hop(200, 900, 900, 0));
+        leg.circumstances.throttled = Nanos(500_000);
+    });
+    let of_time = |kind| -> u64 {
+        throttled.iter().filter(|part| part.0 == of(kind)).map(|part| part.1).sum()
+    };
+    assert_eq!(of_time(VerdictKind::ClientThrottled), 500, "{throttled:?}");
+    assert_eq!(of_time(VerdictKind::BrokerStalled), 300, "{throttled:?}");
 }
 
 /// A broker that was asked at 50 µs, read at 1 ms, slept from 2 to 9 ms and sent at 11 ms: what it is blamed for, in

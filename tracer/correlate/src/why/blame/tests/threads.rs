@@ -38,6 +38,29 @@ fn a_reader_asleep_elsewhere_is_stalled_and_one_at_work_is_busy() {
 }
 
 #[test]
+fn a_broker_that_leaves_a_publisher_unread_by_its_own_word_is_not_stalled() {
+    let stages =
+        [(Stage::Ready, 0), (Stage::Wakeup, 900), (Stage::Running, 902), (Stage::Read, 903)];
+    let mut first = leg(&stages);
+    first.chain.push(hop(0, 900, 902, 0));
+    first.circumstances.throttled = Nanos(800_000);
+    let second = leg(&[(Stage::Send, 910), (Stage::Read, 920)]);
+    let asleep = OffCpu { asleep: Nanos(900_000), locked: Nanos(900_000), ..OffCpu::NONE };
+    let rests = LegOffCpu { before_wakeup: Some(asleep), ..LegOffCpu::NONE };
+    for rests in [vec![], vec![rests]] {
+        let parts = blamed_with(vec![first.clone(), second.clone()], rests);
+        let wakeup = |kind| {
+            let of_kind =
+                parts.iter().filter(|part| part.1 == Segment::Wakeup && part.2 == of(kind));
+            of_kind.map(|part| part.3).sum::<u64>()
+        };
+        assert_eq!(wakeup(VerdictKind::ClientThrottled), 800_000, "{parts:?}");
+        let others = wakeup(VerdictKind::BrokerStalled) + wakeup(VerdictKind::LockWait);
+        assert!(others <= 100_000, "{parts:?}");
+    }
+}
+
+#[test]
 fn a_preempted_reader_was_not_busy() {
     let leg = leg(&[(Stage::Ready, 0), (Stage::Read, 500)]);
     let holder = Holder {
