@@ -1,7 +1,8 @@
 //! Measures what tracing costs the workload of a trial whose result has no such figure: in a run of its own, whose messages are in no
 //! other figure.
 
-use crate::measure::{self, Context};
+use crate::context::Context;
+use crate::measure;
 use crate::trial::Trial;
 use std::time::Duration;
 use wirelap_process::Failure;

@@ -39,6 +39,7 @@ mod catalogue;
 mod choice;
 mod client_sizes;
 mod clients;
+mod context;
 mod cost;
 mod ground_truth;
 mod hosts;

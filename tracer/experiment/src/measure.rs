@@ -1,18 +1,15 @@
 //! Runs one trial: starts its processes, measures, and stops the processes whatever happens.
 
+use crate::context::Context;
 use crate::ground_truth::{self, Records};
-use crate::hosts::Installations;
 use crate::machine_state::MachineWatch;
 use crate::pacing::Pacing;
 use crate::processes::TrialStopped;
-use crate::progress::Progress;
-use crate::samples::SharedSamples;
 use crate::tally::Tally;
 use crate::trial::Trial;
 use crate::turns;
 use crate::workload_processes::{RoleProcess, WorkloadProcesses};
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -21,13 +18,7 @@ use wirelap_contract::{Topology, WorkloadKind};
 use wirelap_correlate::{Evidence, Snapshot};
 use wirelap_events::Pid;
 use wirelap_process::Failure;
-use wirelap_process::Outputs;
-use wirelap_process::Signals;
-use wirelap_recording::{Recorder, Rotation};
-use wirelap_report::from_snapshot::run_report;
-use wirelap_report::{
-    CostUnknown, Environment, GroundTruth, Hook, MachineState, RunReport, SampleOrigin, Slowdown,
-};
+use wirelap_report::{CostUnknown, GroundTruth, Hook, MachineState, SampleOrigin, Slowdown};
 use wirelap_session::Sampling;
 use wirelap_session::TracingPhase;
 use wirelap_session::machine::wall_offset;
@@ -48,48 +39,6 @@ const OVERTIME: Duration = Duration::from_secs(40);
 
 /// How often the CPU time and memory of the processes is sampled.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
-
-/// What the trials of a run have in common.
-#[derive(Clone)]
-pub struct Context<'a> {
-    /// Where the workloads are started.
-    pub installations: &'a Installations,
-    /// Creates the recordings.
-    pub outputs: &'a Outputs,
-    /// The signals by which the user stops a run.
-    pub signals: &'a Signals,
-    /// The settings of the tracing session.
-    pub settings: SessionSettings,
-    /// The progress that the user sees.
-    pub progress: &'a Progress,
-    /// The file that the events are recorded in, if any.
-    pub recording: Option<PathBuf>,
-    /// The description of the machine, for the recording.
-    pub environment: &'a Environment,
-    /// Takes the deliveries one by one, if the user has asked for it.
-    pub samples: Option<SharedSamples>,
-    /// Whether it is measured what tracing costs the workload, after the messages that count.
-    pub costs: bool,
-}
-
-impl Context<'_> {
-    /// Creates the trial's recording. It keeps the payload, which is made by wirelap's own workloads.
-    fn recorder(&self) -> Result<Option<Recorder>, Failure> {
-        let Some(path) = &self.recording else { return Ok(None) };
-        let settings = wirelap_recording::Settings { payload: true, ..Default::default() };
-        let rotation = Rotation::default();
-        notes::create(self.outputs, path, settings, rotation, self.environment, &[]).map(Some)
-    }
-
-    /// The report of the trace without the workloads' figures, for the recording.
-    fn recorded(&self, snapshot: &Snapshot, hooks: &[Hook]) -> RunReport {
-        RunReport {
-            environment: self.environment.clone(),
-            hooks: hooks.to_vec(),
-            ..run_report(snapshot)
-        }
-    }
-}
 
 /// What came of a trial.
 #[derive(Debug)]

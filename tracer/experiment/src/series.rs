@@ -1,9 +1,10 @@
 //! Runs trials one after the other. A trial that fails costs that trial only; a signal of the user, probes that cannot be
 //! attached and a recording that cannot be written end the series.
 
+use crate::context::Context;
 use crate::cost;
 use crate::hosts::Installations;
-use crate::measure::{self, Context};
+use crate::measure;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::queue::Queue;

@@ -4,8 +4,8 @@
 //! The processes live through all phases, so that their CPUs and caches are the same with and without probes, and the same as in the
 //! trial. The messages of the phases are in no other figure.
 
+use crate::context::Context;
 use crate::ground_truth::Records;
-use crate::measure::Context;
 use crate::median::median;
 use crate::pacing::Pacing;
 use crate::processes::TrialStopped;

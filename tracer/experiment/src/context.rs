@@ -1,0 +1,57 @@
+//! What the trials of a run have in common.
+
+use crate::hosts::Installations;
+use crate::progress::Progress;
+use crate::samples::SharedSamples;
+use std::path::PathBuf;
+use wirelap_correlate::Snapshot;
+use wirelap_process::{Failure, Outputs, Signals};
+use wirelap_recording::{Recorder, Rotation};
+use wirelap_report::from_snapshot::run_report;
+use wirelap_report::{Environment, Hook, RunReport};
+use wirelap_session::{SessionSettings, notes};
+
+/// What the trials of a run have in common.
+#[derive(Clone)]
+pub struct Context<'a> {
+    /// Where the workloads are started.
+    pub installations: &'a Installations,
+    /// Creates the recordings.
+    pub outputs: &'a Outputs,
+    /// The signals by which the user stops a run.
+    pub signals: &'a Signals,
+    /// The settings of the tracing session.
+    pub settings: SessionSettings,
+    /// The progress that the user sees.
+    pub progress: &'a Progress,
+    /// The file that the events are recorded in, if any.
+    pub recording: Option<PathBuf>,
+    /// The description of the machine, for the recording.
+    pub environment: &'a Environment,
+    /// Takes the deliveries one by one, if the user has asked for it.
+    pub samples: Option<SharedSamples>,
+    /// Whether it is measured what tracing costs the workload, after the messages that count.
+    pub costs: bool,
+}
+
+impl Context<'_> {
+    /// Creates the trial's recording. It keeps the payload, which is made by wirelap's own workloads.
+    ///
+    /// # Errors
+    /// The file cannot be created.
+    pub fn recorder(&self) -> Result<Option<Recorder>, Failure> {
+        let Some(path) = &self.recording else { return Ok(None) };
+        let settings = wirelap_recording::Settings { payload: true, ..Default::default() };
+        let rotation = Rotation::default();
+        notes::create(self.outputs, path, settings, rotation, self.environment, &[]).map(Some)
+    }
+
+    /// The report of the trace without the workloads' figures, for the recording.
+    pub fn recorded(&self, snapshot: &Snapshot, hooks: &[Hook]) -> RunReport {
+        RunReport {
+            environment: self.environment.clone(),
+            hooks: hooks.to_vec(),
+            ..run_report(snapshot)
+        }
+    }
+}
