@@ -101,7 +101,7 @@ static __always_inline __u32 gather_sent(struct msghdr *msg, __u8 *out, __u32 wa
 	static __noinline int emit_sent_##N(const struct wl_send *send, struct msghdr *msg,        \
 					    __u64 from, __u32 len)                                 \
 	{                                                                                          \
-		struct sent_##N *out = bpf_ringbuf_reserve(&ring, sizeof(*out), 0);                \
+		struct sent_##N *out = reserve_bytes(sizeof(*out));                                \
                                                                                                    \
 		if (!out) {                                                                        \
 			count_lost(WL_PROBE_SEND);                                                 \
@@ -117,7 +117,7 @@ static __always_inline __u32 gather_sent(struct msghdr *msg, __u8 *out, __u32 wa
 			len = gather_sent(msg, out->bytes, len, N / 2);                            \
 		}                                                                                  \
 		out->send.head.captured = len;                                                     \
-		bpf_ringbuf_submit(out, packet_wakeup(N));                                         \
+		submit_sized(out, N);                                                              \
 		return 0;                                                                          \
 	}
 

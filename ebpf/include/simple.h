@@ -182,13 +182,13 @@ static __always_inline struct wl_packet *reserve_packet(__u32 len, __u32 probe)
 	struct wl_packet *out;
 
 	if (!len)
-		out = bpf_ringbuf_reserve(&ring, sizeof(struct wl_packet), 0);
+		out = reserve_bytes(sizeof(struct wl_packet));
 	else if (len <= 64)
-		out = bpf_ringbuf_reserve(&ring, sizeof(struct wl_packet) + 64, 0);
+		out = reserve_bytes(sizeof(struct wl_packet) + 64);
 	else if (len <= 128)
-		out = bpf_ringbuf_reserve(&ring, sizeof(struct packet_128), 0);
+		out = reserve_bytes(sizeof(struct packet_128));
 	else
-		out = bpf_ringbuf_reserve(&ring, sizeof(struct packet_512), 0);
+		out = reserve_bytes(sizeof(struct packet_512));
 	if (!out)
 		count_lost(probe);
 	return out;
