@@ -139,3 +139,134 @@ fn map_memory(map: BorrowedFd<'_>, bytes: usize) -> io::Result<NonNull<u8>> {
     }
     NonNull::new(place.cast()).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::{AsFd, OwnedFd};
+
+    const BYTES: usize = 4096;
+
+    /// A ring in a file in memory, and what a probe sees of it.
+    struct Both {
+        ring: OwnRing,
+        probe: Probe,
+    }
+
+    /// What the probes do (`ebpf/include/ring.h`), on the file.
+    struct Probe {
+        memory: OwnedFd,
+        produced: u64,
+    }
+
+    fn both() -> Both {
+        let memory = rustix::fs::memfd_create("ring", rustix::fs::MemfdFlags::empty()).unwrap();
+        rustix::fs::ftruncate(&memory, mapped(BYTES) as u64).unwrap();
+        let ring = OwnRing::map(memory.as_fd(), u32::try_from(BYTES).unwrap()).unwrap();
+        Both { ring, probe: Probe { memory, produced: 0 } }
+    }
+
+    impl Probe {
+        fn write(&self, at: usize, bytes: &[u8]) {
+            assert_eq!(rustix::io::pwrite(&self.memory, bytes, at as u64).unwrap(), bytes.len());
+        }
+
+        fn consumed(&self) -> u64 {
+            let mut bytes = [0; 8];
+            rustix::io::pread(&self.memory, &mut bytes, CONSUMED as u64).unwrap();
+            u64::from_ne_bytes(bytes)
+        }
+
+        /// Reserves a record and writes it; `None` if the ring is full. Returns where its head is.
+        fn reserve(&mut self, record: &[u8]) -> Option<usize> {
+            let all = (8 + record.len()).next_multiple_of(8) as u64;
+            if self.produced + all - self.consumed() > BYTES as u64 {
+                return None;
+            }
+            let head = RECORDS + usize::try_from(self.produced).unwrap() % BYTES;
+            self.produced += all;
+            self.write(head, &u32::try_from(record.len()).unwrap().to_ne_bytes());
+            self.write(head + 8, record);
+            Some(head)
+        }
+
+        fn commit(&self, head: usize) {
+            self.write(head + wl_ring_head::COMMITTED, &1_u32.to_ne_bytes());
+        }
+
+        fn put(&mut self, record: &[u8]) -> bool {
+            self.reserve(record).inspect(|head| self.commit(*head)).is_some()
+        }
+    }
+
+    /// A record that is full of what looks like committed heads.
+    fn record(number: usize) -> Vec<u8> {
+        let word = [4_u32.to_ne_bytes(), 1_u32.to_ne_bytes()].concat();
+        let mut bytes = u32::try_from(number).unwrap().to_ne_bytes().to_vec();
+        bytes.extend(word.iter().cycle().take(number * 13 % 400));
+        bytes
+    }
+
+    #[test]
+    fn records_come_whole_and_in_order_however_often_the_ring_was_full() {
+        let Both { mut ring, mut probe } = both();
+        let (mut written, mut read) = (0, 0);
+        while read < 5_000 {
+            while probe.put(&record(written)) {
+                written += 1;
+            }
+            for _ in 0..read % 7 {
+                let Some(found) = ring.next() else { break };
+                assert_eq!(found, record(read));
+                read += 1;
+            }
+            if read % 3 == 0 {
+                ring.give_back();
+            }
+            if read % 7 == 0 {
+                while let Some(found) = ring.next() {
+                    assert_eq!(found, record(read));
+                    read += 1;
+                }
+            }
+        }
+        while let Some(found) = ring.next() {
+            assert_eq!(found, record(read));
+            read += 1;
+        }
+        assert_eq!(read, written);
+        assert_eq!(probe.consumed(), probe.produced);
+    }
+
+    #[test]
+    fn a_record_that_is_being_written_keeps_those_after_it() {
+        let Both { mut ring, mut probe } = both();
+        let head = probe.reserve(b"first").unwrap();
+        assert!(probe.put(b"second"));
+        assert_eq!(ring.next(), None);
+        probe.commit(head);
+        assert_eq!(ring.next(), Some(&b"first"[..]));
+        assert_eq!(ring.next(), Some(&b"second"[..]));
+        assert_eq!(ring.next(), None);
+    }
+
+    #[test]
+    fn a_record_has_its_room_until_the_next_is_taken() {
+        let Both { mut ring, mut probe } = both();
+        assert!(probe.put(&[1; BYTES - 8]) && !probe.put(&[]));
+        assert_eq!(ring.next(), Some(&[1; BYTES - 8][..]));
+        assert!(!probe.put(&[]));
+        ring.give_back();
+        assert!(probe.put(&[2]));
+        assert_eq!(ring.next(), Some(&[2][..]));
+    }
+
+    #[test]
+    fn a_length_that_no_record_has_does_not_leave_the_memory() {
+        let Both { mut ring, probe } = both();
+        probe.write(RECORDS, &u32::MAX.to_ne_bytes());
+        probe.commit(RECORDS);
+        assert_eq!(ring.next().map(<[u8]>::len), Some(LONGEST - 8));
+        assert_eq!(ring.next(), None);
+    }
+}
