@@ -46,7 +46,8 @@ static __always_inline bool copy_ctx(struct __sk_buff *skb, __u32 offset, void *
 #define DEFINE_EMIT(NAME, CTX, COPY, N)                                                            \
 	static __noinline int NAME##_##N(CTX *skb, struct wl_packet *p, __u32 offset, __u32 len)   \
 	{                                                                                          \
-		struct packet_##N *out = reserve_bytes(sizeof(*out));                              \
+		struct packet_##N *out =                                                           \
+			reserve_bytes(sizeof(struct wl_packet) + CLAMP(len, N), sizeof(*out));     \
                                                                                                    \
 		if (!out) {                                                                        \
 			/* A lost payload is reported as bytes that were not captured. */          \
@@ -56,7 +57,7 @@ static __always_inline bool copy_ctx(struct __sk_buff *skb, __u32 offset, void *
 		}                                                                                  \
 		/* The caller guarantees 1..=N; old verifiers need to see it here. */              \
 		asm volatile("" : "+r"(len));                                                      \
-		len = ((len - 1) & (N - 1)) + 1;                                                   \
+		len = CLAMP(len, N);                                                               \
 		if (COPY(skb, offset, out->payload, len))                                          \
 			p->head.captured = len;                                                    \
 		__builtin_memcpy(&out->packet, p, sizeof(*p));                                     \

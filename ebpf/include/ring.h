@@ -119,16 +119,22 @@ static __always_inline void *reserve_own(__u32 bytes)
 	return head + 1;
 }
 
-/* Reserves a record of a constant size; NULL if the ring is full. */
-static __always_inline void *reserve_bytes(__u32 bytes)
+/*
+ * Reserves a record of `bytes`, and at most `most`, a constant; NULL if the ring is full. The kernel's ring buffer has only records of
+ * constant sizes.
+ */
+static __always_inline void *reserve_bytes(__u32 bytes, __u32 most)
 {
-	return own_ring ? reserve_own(bytes) : bpf_ringbuf_reserve(&ring, bytes, 0);
+	return own_ring ? reserve_own(bytes) : bpf_ringbuf_reserve(&ring, most, 0);
 }
+
+/* A length from 1 to N, a power of two, as the verifier sees it. It is what was reserved that bounds a copy, so both take this. */
+#define CLAMP(len, N) ((((len)-1) & ((N)-1)) + 1)
 
 /* Reserves a record; a failure is counted as lost. */
 #define reserve(type, probe)                                                                       \
 	({                                                                                         \
-		type *record_ = reserve_bytes(sizeof(type));                                       \
+		type *record_ = reserve_bytes(sizeof(type), sizeof(type));                         \
 		if (!record_)                                                                      \
 			count_lost(probe);                                                         \
 		record_;                                                                           \

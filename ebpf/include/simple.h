@@ -181,14 +181,16 @@ static __always_inline struct wl_packet *reserve_packet(__u32 len, __u32 probe)
 {
 	struct wl_packet *out;
 
-	if (!len)
-		out = reserve_bytes(sizeof(struct wl_packet));
+	if (own_ring)
+		out = reserve_own(sizeof(struct wl_packet) + len);
+	else if (!len)
+		out = bpf_ringbuf_reserve(&ring, sizeof(struct wl_packet), 0);
 	else if (len <= 64)
-		out = reserve_bytes(sizeof(struct wl_packet) + 64);
+		out = bpf_ringbuf_reserve(&ring, sizeof(struct wl_packet) + 64, 0);
 	else if (len <= 128)
-		out = reserve_bytes(sizeof(struct packet_128));
+		out = bpf_ringbuf_reserve(&ring, sizeof(struct packet_128), 0);
 	else
-		out = reserve_bytes(sizeof(struct packet_512));
+		out = bpf_ringbuf_reserve(&ring, sizeof(struct packet_512), 0);
 	if (!out)
 		count_lost(probe);
 	return out;

@@ -7,7 +7,7 @@ use crate::hooks::{
 };
 use crate::links::{Link, Links};
 use crate::object::{self, Symbols};
-use crate::ring::RingKind;
+use crate::ring::{RingKind, ring_hook};
 use crate::tls::{self, TlsWatch};
 use crate::{AttachError, CaptureError, Config, btf, filter, kernel};
 use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
@@ -119,7 +119,7 @@ fn attach_with(config: &Config, btf: &Btf) -> Result<Attached, AttachError> {
     hooks.push(payload);
     hooks.push(symbols.interrupts_hook());
     hooks.push(kernel::quota_hook(btf));
-    hooks.push(RingKind::choose(config).hook());
+    hooks.push(ring_hook(config));
     let mut tls = None;
     if config.tls {
         let (hook, watch) = tls::attach(&mut ebpf);

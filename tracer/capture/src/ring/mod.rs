@@ -28,11 +28,10 @@ pub(crate) enum RingKind {
 impl RingKind {
     /// The ring buffer for this kernel.
     pub fn choose(config: &Config) -> RingKind {
-        let is_possible = has_large_elements()
-            && is_tried()
-            && config.ring_bytes <= MAX_OWN
-            && !config.kernel_ring;
-        if is_possible { RingKind::Own(config.ring_bytes) } else { RingKind::Kernel }
+        match why_not_own(config) {
+            None => RingKind::Own(config.ring_bytes),
+            Some(_) => RingKind::Kernel,
+        }
     }
 
     /// The bytes of the only element of `ring_memory`.
@@ -50,28 +49,34 @@ impl RingKind {
             RingKind::Own(_) => u32::try_from(rustix::param::page_size()).unwrap_or(wanted),
         }
     }
+}
 
-    /// What `doctor` shows of it.
-    pub fn hook(self) -> ChosenHook {
-        let own = "memory shared with the probes";
-        let refused = |reason: &str| vec![RefusedHook { hook: own, reason: reason.to_owned() }];
-        let (hook, refused) = match self {
-            RingKind::Own(_) => (own, Vec::new()),
-            RingKind::Kernel if !is_tried() => {
-                ("the kernel's", refused("it was never tried on this architecture"))
-            }
-            RingKind::Kernel if !has_large_elements() => {
-                ("the kernel's", refused("this kernel has no maps with elements of this size"))
-            }
-            RingKind::Kernel => ("the kernel's", refused("the ring buffer is too large for it")),
-        };
-        ChosenHook {
-            observation: "ring buffer",
-            hook: Some(hook),
-            without: "nothing is lost, but each record takes longer to write",
-            remedy: "boot a kernel from 6.0 on",
-            refused,
-        }
+/// Why the ring buffer is not one of our own; `None` if it is.
+fn why_not_own(config: &Config) -> Option<&'static str> {
+    if config.kernel_ring {
+        Some("the kernel's was asked for")
+    } else if !is_tried() {
+        Some("it was not tried on this architecture")
+    } else if !has_large_elements() {
+        Some("the elements of this kernel's maps are too small")
+    } else if config.ring_bytes > MAX_OWN {
+        Some("the size of the ring buffer is larger than 256 MiB")
+    } else {
+        None
+    }
+}
+
+/// The ring buffer as `doctor` shows it.
+pub(crate) fn ring_hook(config: &Config) -> ChosenHook {
+    let own = "memory shared with the probes";
+    let why_not = why_not_own(config);
+    let refused = |reason: &str| RefusedHook { hook: own, reason: reason.to_owned() };
+    ChosenHook {
+        observation: "ring buffer",
+        hook: Some(if why_not.is_none() { own } else { "the kernel's" }),
+        without: "nothing is lost, but each record takes longer to write",
+        remedy: "boot a kernel from 6.0 on",
+        refused: why_not.map(refused).into_iter().collect(),
     }
 }
 

@@ -237,6 +237,10 @@ fn with_each_detail_and_filter_the_same_hooks_are_chosen() {
             let capture = Capture::attach(&config).unwrap();
             for chosen in capture.hooks() {
                 let mut known = doctor.observations.iter();
+                if config.kernel_ring && chosen.observation == "ring buffer" {
+                    assert_eq!(chosen.hook, Some("the kernel's"));
+                    continue;
+                }
                 // The text of TLS is not asked for there.
                 if let Some(expected) = known.find(|o| o.observation == chosen.observation) {
                     assert_eq!(chosen.hook, expected.hook, "{config:?}: {chosen:?}");
