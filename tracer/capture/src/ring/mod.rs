@@ -110,7 +110,7 @@ impl Ring {
         let Some(Map::Array(memory)) = ebpf.map("ring_memory") else {
             return Err(CaptureError::NoMap("ring_memory"));
         };
-        let ring = OwnRing::map(memory.fd().as_fd(), bytes).map_err(CaptureError::Wait)?;
+        let ring = OwnRing::map(memory.fd().as_fd(), bytes).map_err(CaptureError::Memory)?;
         Ok(Ring::Own { ring, bell: kernels })
     }
 
