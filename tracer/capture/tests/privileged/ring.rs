@@ -19,9 +19,10 @@ const PROBES: [Probe; 5] = [Probe::Send, Probe::Read, Probe::Ready, Probe::Xmit,
 /// The datagram with this number: its number, and bytes that follow from it and from the port. Some are so long that their record
 /// is a large one.
 fn datagram(port: u16, number: u32) -> Vec<u8> {
-    let len = if number % 97 == 0 { 20_000 } else { 4 + (number as usize * 37) % 700 };
+    let len = if number.is_multiple_of(97) { 20_000 } else { 4 + (number as usize * 37) % 700 };
+    let [first, ..] = number.wrapping_mul(u32::from(port)).to_le_bytes();
     let mut bytes = number.to_le_bytes().to_vec();
-    bytes.extend((4..len).map(|at| (at as u32 ^ number.wrapping_mul(u32::from(port))) as u8));
+    bytes.extend((0..=u8::MAX).cycle().map(|at| at ^ first).take(len - 4));
     bytes
 }
 
