@@ -12,11 +12,6 @@ const volatile __u32 own_tgid = 0; /* the process to leave out, 0: none */
 const volatile __u32 snap_bytes = 65536;
 
 struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 26);
-} ring SEC(".maps");
-
-struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, WL_PROBES);
 	__type(key, __u32);
@@ -217,18 +212,6 @@ static __always_inline void count_muted(__u32 probe)
 	if (c)
 		c->muted++;
 }
-
-/* Reserves a record in the ring buffer; a failure is counted as lost. */
-#define reserve(type, probe)                                                                       \
-	({                                                                                         \
-		type *record_ = bpf_ringbuf_reserve(&ring, sizeof(type), 0);                       \
-		if (!record_)                                                                      \
-			count_lost(probe);                                                         \
-		record_;                                                                           \
-	})
-
-/* The reader polls, because waking it for each record would cost more than the record. */
-#define submit(record) bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP)
 
 static __always_inline void fill_head(struct wl_head *head, __u64 at, __u8 kind, __u8 flags)
 {

@@ -23,6 +23,13 @@ enum wl_probe {
 	WL_PROBES,
 };
 
+/* Where things are in the memory of the ring of our own (ring.h), and how long a record may be; in bytes. */
+enum wl_ring {
+	WL_RING_CONSUMED = 128,
+	WL_RING_RECORDS = 256,
+	WL_RING_LONGEST = 66048,
+};
+
 enum wl_kind {
 	WL_SOCKET = 1,
 	WL_CLOSED = 2,
@@ -96,6 +103,12 @@ enum wl_ca_state {
 	WL_CA_CWR = 2,
 	WL_CA_RECOVERY = 3,
 	WL_CA_LOSS = 4,
+};
+
+/* What precedes a record in the ring of our own. */
+struct wl_ring_head {
+	__u32 bytes;     /* of the record */
+	__u32 committed; /* 1 once the record is written; then it stays as it is until it is read */
 };
 
 /* Times are CLOCK_MONOTONIC nanoseconds, 0 if unknown; lengths are in bytes. */

@@ -3,7 +3,7 @@
 #ifndef WL_PACKET_H
 #define WL_PACKET_H
 
-#include "common.h"
+#include "ring.h"
 
 static __always_inline __u16 count_segments(struct sk_buff *skb)
 {
@@ -21,16 +21,6 @@ static __always_inline void describe(struct sk_buff *skb, struct net_device *dev
 	/* The counters of a loopback device do not include its (unused) link header. */
 	p->link_header = dev->flags & IFF_LOOPBACK ? 0 : link_header;
 	p->segments = count_segments(skb);
-}
-
-/* The reader is woken when a quarter of the ring is full, because large records could fill it before the next poll. */
-const volatile __u32 wakeup_bytes = 1 << 24;
-
-static __always_inline __u64 packet_wakeup(__u32 size)
-{
-	if (size >= 8192 && bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) > wakeup_bytes)
-		return BPF_RB_FORCE_WAKEUP;
-	return BPF_RB_NO_WAKEUP;
 }
 
 static __always_inline __u32 probe_of(const struct wl_packet *p)
@@ -56,7 +46,8 @@ static __always_inline bool copy_ctx(struct __sk_buff *skb, __u32 offset, void *
 #define DEFINE_EMIT(NAME, CTX, COPY, N)                                                            \
 	static __noinline int NAME##_##N(CTX *skb, struct wl_packet *p, __u32 offset, __u32 len)   \
 	{                                                                                          \
-		struct packet_##N *out = bpf_ringbuf_reserve(&ring, sizeof(*out), 0);              \
+		struct packet_##N *out =                                                           \
+			reserve_bytes(sizeof(struct wl_packet) + CLAMP(len, N), sizeof(*out));     \
                                                                                                    \
 		if (!out) {                                                                        \
 			/* A lost payload is reported as bytes that were not captured. */          \
@@ -66,11 +57,11 @@ static __always_inline bool copy_ctx(struct __sk_buff *skb, __u32 offset, void *
 		}                                                                                  \
 		/* The caller guarantees 1..=N; old verifiers need to see it here. */              \
 		asm volatile("" : "+r"(len));                                                      \
-		len = ((len - 1) & (N - 1)) + 1;                                                   \
+		len = CLAMP(len, N);                                                               \
 		if (COPY(skb, offset, out->payload, len))                                          \
 			p->head.captured = len;                                                    \
 		__builtin_memcpy(&out->packet, p, sizeof(*p));                                     \
-		bpf_ringbuf_submit(out, packet_wakeup(N));                                         \
+		submit_sized(out, N);                                                              \
 		return 0;                                                                          \
 	}
 

@@ -101,7 +101,8 @@ static __always_inline __u32 gather_sent(struct msghdr *msg, __u8 *out, __u32 wa
 	static __noinline int emit_sent_##N(const struct wl_send *send, struct msghdr *msg,        \
 					    __u64 from, __u32 len)                                 \
 	{                                                                                          \
-		struct sent_##N *out = bpf_ringbuf_reserve(&ring, sizeof(*out), 0);                \
+		struct sent_##N *out =                                                             \
+			reserve_bytes(sizeof(struct wl_send) + CLAMP(len, N), sizeof(*out));       \
                                                                                                    \
 		if (!out) {                                                                        \
 			count_lost(WL_PROBE_SEND);                                                 \
@@ -110,14 +111,14 @@ static __always_inline __u32 gather_sent(struct msghdr *msg, __u8 *out, __u32 wa
 		__builtin_memcpy(&out->send, send, sizeof(*send));                                 \
 		if (from) {                                                                        \
 			asm volatile("" : "+r"(len));                                              \
-			len = ((len - 1) & (N - 1)) + 1;                                           \
+			len = CLAMP(len, N);                                                       \
 			if (bpf_probe_read_user(out->bytes, len, (void *)from))                    \
 				len = 0;                                                           \
 		} else {                                                                           \
 			len = gather_sent(msg, out->bytes, len, N / 2);                            \
 		}                                                                                  \
 		out->send.head.captured = len;                                                     \
-		bpf_ringbuf_submit(out, packet_wakeup(N));                                         \
+		submit_sized(out, N);                                                              \
 		return 0;                                                                          \
 	}
 

@@ -181,7 +181,9 @@ static __always_inline struct wl_packet *reserve_packet(__u32 len, __u32 probe)
 {
 	struct wl_packet *out;
 
-	if (!len)
+	if (own_ring)
+		out = reserve_own(sizeof(struct wl_packet) + len);
+	else if (!len)
 		out = bpf_ringbuf_reserve(&ring, sizeof(struct wl_packet), 0);
 	else if (len <= 64)
 		out = bpf_ringbuf_reserve(&ring, sizeof(struct wl_packet) + 64, 0);

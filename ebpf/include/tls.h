@@ -236,7 +236,8 @@ static __always_inline struct tls_session_state *state_of_session(const struct t
 	};                                                                                         \
 	static __noinline int emit_plain_##N(const struct wl_plain *p, __u64 from, __u32 len)      \
 	{                                                                                          \
-		struct plain_##N *out = bpf_ringbuf_reserve(&ring, sizeof(*out), 0);               \
+		struct plain_##N *out =                                                            \
+			reserve_bytes(sizeof(struct wl_plain) + CLAMP(len, N), sizeof(*out));      \
                                                                                                    \
 		if (!out) {                                                                        \
 			count_lost(p->head.kind == WL_PLAIN ? WL_PROBE_SEND : WL_PROBE_READ);      \
@@ -244,7 +245,7 @@ static __always_inline struct tls_session_state *state_of_session(const struct t
 		}                                                                                  \
 		__builtin_memcpy(&out->plain, p, sizeof(*p));                                      \
 		asm volatile("" : "+r"(len));                                                      \
-		len = ((len - 1) & (N - 1)) + 1;                                                   \
+		len = CLAMP(len, N);                                                               \
 		if (bpf_probe_read_user(out->text, len, (void *)from))                             \
 			len = 0;                                                                   \
 		out->plain.head.captured = len;                                                    \

@@ -12,6 +12,7 @@
 #include "core_fixes.h"
 
 #include "common.h"
+#include "ring.h"
 
 #include "ports.h"
 

@@ -5,6 +5,7 @@
 //! | `include/events.h` | the only description of the records; [`layout`] is generated from it |
 //! | `include/vmlinux.h`, `include/core_fixes.h` | the kernel's types, and differences between kernels |
 //! | `include/common.h` | settings, the state of sockets, threads and CPUs, helpers |
+//! | `include/ring.h` | the ring buffer |
 //! | `include/ports.h`, `include/sockets.h` | which ports and sockets are traced |
 //! | `include/headers.h`, `include/fragments.h`, `include/packet.h`, `include/simple.h` | parsing packets, and their records |
 //! | `include/datagrams.h`, `include/quota.h` | which datagram a read takes; CPU quotas |
@@ -14,7 +15,7 @@
 mod header;
 
 /// The compiled probes: an ELF object with BTF, for a loader that supports CO-RE. The loader must patch it, see
-/// [`DYNPTR_FROM_SKB_MARKER`] and [`RDONLY_CAST_MARKER`].
+/// [`DYNPTR_FROM_SKB_MARKER`], [`RDONLY_CAST_MARKER`] and [`RING_BYTES_MARKER`].
 pub static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wirelap.bpf.o"));
 
 /// Offsets and constants of `include/events.h`.
@@ -28,3 +29,6 @@ pub const DYNPTR_FROM_SKB_MARKER: u32 = 0x77a9_0001;
 
 /// The same for the kfunc `bpf_rdonly_cast`.
 pub const RDONLY_CAST_MARKER: u32 = 0x77a9_0002;
+
+/// The size of the map `ring_memory` in [`OBJECT`], which must be patched before loading, see `include/ring.h`.
+pub const RING_BYTES_MARKER: u32 = 0x77a9_0003;

@@ -37,18 +37,21 @@ enum State {
     Path,
     /// The probes that TCP needs.
     Tcp,
+    /// All probes, with the kernel's ring buffer.
+    KernelRing,
     /// All probes.
     All,
 }
 
 /// Those of UDP, which is observed at packets whatever the detail, are without the states of less detail.
-const STATES: [(State, &str); 7] = [
+const STATES: [(State, &str); 8] = [
     (State::Off, "not traced"),
     (State::Tcpdump, "tcpdump -s 96"),
     (State::Paused, "attached, window closed"),
     (State::Ends, "traced, detail ends"),
     (State::Path, "traced, detail path"),
     (State::Tcp, "traced, --no-udp"),
+    (State::KernelRing, "traced, the kernel's ring buffer"),
     (State::All, "traced"),
 ];
 
@@ -85,6 +88,7 @@ fn main() -> Result<(), Error> {
     println!("\n| ping-pong | program | runs a round trip | ns a run | ns a round trip |");
     println!("|---|---|---:|---:|---:|");
     by_program("TCP", State::All, &mut || tcp(messages, bytes))?;
+    by_program("TCP, the kernel's ring buffer", State::KernelRing, &mut || tcp(messages, bytes))?;
     by_program("TCP, detail ends", State::Ends, &mut || tcp(messages, bytes))?;
     by_program("UDP", State::All, &mut || udp(messages, bytes))
 }
@@ -199,7 +203,9 @@ fn block(state: State, run: Run<'_>) -> Result<Block, Error> {
         State::Path => TraceDetail::Path,
         _ => TraceDetail::Full,
     };
-    let config = Config { datagrams, detail, exclude_self: false, ..Config::default() };
+    let kernel_ring = state == State::KernelRing;
+    let config =
+        Config { datagrams, detail, kernel_ring, exclude_self: false, ..Config::default() };
     let mut capture = Capture::attach(&config)?;
     if state == State::Paused {
         capture.set_window(false)?;

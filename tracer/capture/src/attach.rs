@@ -7,6 +7,7 @@ use crate::hooks::{
 };
 use crate::links::{Link, Links};
 use crate::object::{self, Symbols};
+use crate::ring::{RingKind, ring_hook};
 use crate::tls::{self, TlsWatch};
 use crate::{AttachError, CaptureError, Config, btf, filter, kernel};
 use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
@@ -118,6 +119,7 @@ fn attach_with(config: &Config, btf: &Btf) -> Result<Attached, AttachError> {
     hooks.push(payload);
     hooks.push(symbols.interrupts_hook());
     hooks.push(kernel::quota_hook(btf));
+    hooks.push(ring_hook(config));
     let mut tls = None;
     if config.tls {
         let (hook, watch) = tls::attach(&mut ebpf);
@@ -143,10 +145,14 @@ fn check(config: &Config) -> Result<(), AttachError> {
 const TLS_SESSIONS: u32 = 1 << 16;
 
 fn load(config: &Config, btf: &Btf, symbols: Symbols) -> Result<Ebpf, AttachError> {
-    let object = object::patch(wirelap_ebpf::OBJECT, &symbols);
-    let globals = Globals::new(config, symbols)?;
+    let ring = RingKind::choose(config);
+    let object = object::patch(wirelap_ebpf::OBJECT, &symbols, ring);
+    let globals = Globals::new(config, symbols, ring)?;
     let mut loader = EbpfLoader::new();
-    loader.btf(Some(btf)).allow_unsupported_maps().map_max_entries("ring", config.ring_bytes);
+    loader
+        .btf(Some(btf))
+        .allow_unsupported_maps()
+        .map_max_entries("ring", ring.kernels_bytes(config.ring_bytes));
     if config.tls {
         loader.map_max_entries("tls_sessions", TLS_SESSIONS);
     }
@@ -178,7 +184,7 @@ struct Globals {
 }
 
 impl Globals {
-    fn new(config: &Config, symbols: Symbols) -> Result<Globals, AttachError> {
+    fn new(config: &Config, symbols: Symbols, ring: RingKind) -> Result<Globals, AttachError> {
         let cgroup = config.cgroup.as_deref().map(filter::cgroup).transpose()?;
         let (preempt_count_in, preempt_count_distance) = symbols.preempt_count.globals();
         let syscall = |number: libc::c_long| u32::try_from(number).unwrap_or(u32::MAX);
@@ -190,6 +196,8 @@ impl Globals {
                 ("ends_only", u8::from(config.detail == TraceDetail::Ends)),
                 ("stream_ready", u8::from(config.detail == TraceDetail::Full)),
                 ("regs_are_arm64", u8::from(cfg!(target_arch = "aarch64"))),
+                ("own_ring", u8::from(ring != RingKind::Kernel)),
+                ("stores_are_unordered", u8::from(cfg!(not(target_arch = "x86_64")))),
                 ("have_skb_dynptr", u8::from(symbols.dynptr_from_skb.is_some())),
                 ("have_rdonly_cast", u8::from(symbols.rdonly_cast.is_some())),
                 ("preempt_count_in", preempt_count_in),
@@ -202,6 +210,7 @@ impl Globals {
                 ("filter_cgroup_level", cgroup.map_or(0, |c| c.level)),
                 ("own_tgid", if config.exclude_self { std::process::id() } else { 0 }),
                 ("snap_bytes", config.snap_bytes.min(65_536)),
+                ("ring_bytes", config.ring_bytes),
                 ("wakeup_bytes", config.ring_bytes / 4),
                 ("sys_sendto", syscall(libc::SYS_sendto)),
                 ("sys_sendmsg", syscall(libc::SYS_sendmsg)),

@@ -17,6 +17,8 @@ pub struct Config {
     pub snap_bytes: u32,
     /// Bytes of the ring buffer: a power of two and a multiple of the page size.
     pub ring_bytes: u32,
+    /// Whether the ring buffer is the kernel's even where one of our own is possible, which is faster: for comparisons.
+    pub kernel_ring: bool,
     /// When to attach the hooks that only UDP needs.
     pub datagrams: Datagrams,
     /// How much of a message's way is observed.
@@ -57,6 +59,7 @@ impl Default for Config {
             cgroup: None,
             snap_bytes: 65_536,
             ring_bytes: 64 << 20,
+            kernel_ring: false,
             datagrams: Datagrams::WhenSeen,
             detail: TraceDetail::Full,
             tls: false,

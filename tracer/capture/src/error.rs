@@ -158,6 +158,9 @@ pub enum CaptureError {
         "the compiled probes have no map `{0}`: they are of another build than this program, so build wirelap again"
     )]
     NoMap(&'static str),
+    /// The memory of the ring buffer cannot be mapped.
+    #[error("the memory of the ring buffer cannot be mapped: {0}{advice}", advice = advice(Some(.0)))]
+    Memory(#[source] std::io::Error),
     /// Waiting for events failed.
     #[error("waiting for events failed: {0}{advice}", advice = advice(Some(.0)))]
     Wait(#[source] std::io::Error),

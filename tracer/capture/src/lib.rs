@@ -10,6 +10,7 @@
 //! | `object` | prepares the object for this kernel |
 //! | `percpu` | finds the offsets of the kernel's per-CPU variables |
 //! | [`capture`] | the ring buffer, counters, windows, changes of the filter |
+//! | `ring` | the ring buffer out of which the records come |
 //! | [`decode`] | makes an [`Event`](wirelap_events::Event) of a record |
 //! | `tls` | attaches to the libraries that encrypt |
 //! | [`packets`] | packets without probes, by a packet socket |
@@ -36,6 +37,7 @@ mod links;
 mod object;
 pub mod packets;
 mod percpu;
+mod ring;
 mod stash;
 mod tls;
 mod urgency;

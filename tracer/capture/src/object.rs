@@ -5,9 +5,12 @@
 use crate::hooks::{ChosenHook, PAYLOAD_FROM_CGROUP, RefusedHook};
 use crate::kernel::kernel_at_least;
 use crate::percpu;
+use crate::ring::RingKind;
 use aya::Btf;
 use aya_obj::btf::BtfKind;
-use wirelap_ebpf::{DYNPTR_FROM_SKB_MARKER, RDONLY_CAST_MARKER};
+use object::{Object, ObjectSection};
+use std::ops::Range;
+use wirelap_ebpf::{DYNPTR_FROM_SKB_MARKER, RDONLY_CAST_MARKER, RING_BYTES_MARKER};
 
 /// The size of a BPF instruction: opcode, registers (destination low, source high), offset, immediate.
 const INSN_BYTES: usize = 8;
@@ -136,10 +139,13 @@ fn find_preempt_count(btf: &Btf) -> PreemptCount {
     }
 }
 
-/// A copy of the object in which the marked calls go to this kernel's functions. A call of a function that this kernel does not have
+/// A copy of the object with memory for this ring, in which the marked calls go to this kernel's functions. A call of a function that this kernel does not have
 /// becomes `r0 = -EOPNOTSUPP`.
-pub fn patch(object: &[u8], symbols: &Symbols) -> Vec<u8> {
+pub fn patch(object: &[u8], symbols: &Symbols, ring: RingKind) -> Vec<u8> {
     let mut out = object.to_vec();
+    if let Some(size) = ring_size(object).and_then(|place| out.get_mut(place)) {
+        size.copy_from_slice(&ring.memory_bytes().to_le_bytes());
+    }
     for insn in out.chunks_exact_mut(INSN_BYTES) {
         let (head, imm) = insn.split_at_mut(4);
         if head != [CALL, PSEUDO_KFUNC_CALL << 4, 0, 0] {
@@ -160,6 +166,16 @@ pub fn patch(object: &[u8], symbols: &Symbols) -> Vec<u8> {
     out
 }
 
+/// Where the object has the size of the map `ring_memory`: as the length of an array type in BTF, as which it has the attributes of maps.
+fn ring_size(object: &[u8]) -> Option<Range<usize>> {
+    let file = object::File::parse(object).ok()?;
+    let (start, len) = file.section_by_name(".BTF")?.file_range()?;
+    let start = usize::try_from(start).ok()?;
+    let types = object.get(start..)?.get(..usize::try_from(len).ok()?)?;
+    let at = start + memchr::memmem::find(types, &RING_BYTES_MARKER.to_le_bytes())?;
+    Some(at..at + size_of_val(&RING_BYTES_MARKER))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,7 +191,7 @@ mod tests {
     fn a_call_gets_the_functions_id() {
         let symbols =
             Symbols { dynptr_from_skb: Some(0x1234), rdonly_cast: Some(0x5678), ..NOTHING };
-        let patched = |marker| patch(&call(marker), &symbols);
+        let patched = |marker| patch(&call(marker), &symbols, RingKind::Kernel);
         assert_eq!(patched(DYNPTR_FROM_SKB_MARKER), call(0x1234));
         assert_eq!(patched(RDONLY_CAST_MARKER), call(0x5678));
         assert_eq!(patched(0x9abc), call(0x9abc));
@@ -183,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_missing_function_becomes_an_error_value() {
-        let patched = patch(&call(DYNPTR_FROM_SKB_MARKER), &NOTHING);
+        let patched = patch(&call(DYNPTR_FROM_SKB_MARKER), &NOTHING, RingKind::Kernel);
         assert_eq!(patched[..4], [MOVE, 0, 0, 0]);
         assert_eq!(i32::from_le_bytes(patched[4..].try_into().unwrap()), -libc::EOPNOTSUPP);
     }
@@ -191,7 +207,7 @@ mod tests {
     #[test]
     fn the_compiled_probes_have_the_markers() {
         let changed = |symbols: &Symbols, id: u32| {
-            patch(wirelap_ebpf::OBJECT, symbols)
+            patch(wirelap_ebpf::OBJECT, symbols, RingKind::Kernel)
                 .chunks_exact(INSN_BYTES)
                 .filter(|insn| insn[0] == CALL && insn[4..] == id.to_le_bytes())
                 .count()
@@ -201,5 +217,14 @@ mod tests {
             assert!(changed(&same(marker), marker) > 0);
             assert_eq!(changed(&same(0x0123_4567), marker), 0);
         }
+    }
+
+    #[test]
+    fn the_ring_gets_its_size() {
+        let ring = RingKind::Own(1 << 16);
+        let size = ring_size(wirelap_ebpf::OBJECT).unwrap();
+        let patched = patch(wirelap_ebpf::OBJECT, &NOTHING, ring);
+        assert_eq!(patched[size], ring.memory_bytes().to_le_bytes());
+        assert_eq!(ring_size(&patched), None);
     }
 }

@@ -99,7 +99,7 @@ impl Observer {
 
     /// Bytes of the ring buffer that the kernel counts twice as memory of this process.
     pub fn counted_twice(&self) -> u64 {
-        self.probes().map_or(0, |capture| capture.ring_bytes().into())
+        self.probes().map_or(0, |capture| capture.counted_twice().into())
     }
 
     pub fn hooks(&self) -> Vec<ChosenHook> {

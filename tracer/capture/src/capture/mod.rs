@@ -18,11 +18,11 @@ pub use run_time::RunTimeCount;
 use crate::attach::{self, Attached};
 use crate::hooks::{self, AttachTime, ChosenHook, ObservationHook};
 use crate::links::Links;
+use crate::ring::{Ring, RingKind};
 use crate::stash::PayloadStash;
 use crate::tls::{TlsAccess, TlsWatch};
 use crate::{AttachError, CaptureError, Config, allocator, clock, kernel};
 use aya::Ebpf;
-use aya::maps::{MapData, RingBuf};
 use maps::{array, map_error};
 use needs::Needs;
 use rustix::thread::CapabilitySet;
@@ -33,7 +33,7 @@ use wirelap_events::{Body, Cpu, Event, Pid, Probe, SocketId, TraceDetail};
 
 /// Attached probes. Dropping this value detaches them, and so does the end of the process, even if it is killed.
 pub struct Capture {
-    ring: RingBuf<MapData>,
+    ring: Ring,
     ring_bytes: u32,
     ebpf: Ebpf,
     links: Links,
@@ -80,8 +80,7 @@ impl Capture {
     pub fn attach(config: &Config) -> Result<Capture, AttachError> {
         let Attached { mut ebpf, links, hooks, later, joins_payload, tls } =
             attach::attach(config)?;
-        let ring = ebpf.take_map("ring").ok_or(CaptureError::NoMap("ring"))?;
-        let ring = RingBuf::try_from(ring).map_err(map_error("ring"))?;
+        let ring = Ring::of(&mut ebpf, RingKind::choose(config))?;
         let skipped = SkippedRuns::since_now(&ebpf);
         let mut capture = Capture {
             ring,
@@ -127,10 +126,10 @@ impl Capture {
         Ok(capture)
     }
 
-    /// The size of the ring buffer, in bytes. It is mapped twice, so that a record at its end can be read in one piece
-    /// (`kernel/bpf/ringbuf.c`, `bpf_ringbuf_area_alloc()`).
-    pub fn ring_bytes(&self) -> u32 {
-        self.ring_bytes
+    /// Bytes of the ring buffer that the kernel counts twice as memory of this process. The kernel's ring buffer is mapped twice,
+    /// so that a record at its end can be read in one piece (`kernel/bpf/ringbuf.c`, `bpf_ringbuf_area_alloc()`).
+    pub fn counted_twice(&self) -> u32 {
+        if self.ring.is_kernels() { self.ring_bytes } else { 0 }
     }
 
     /// Pauses (`false`) or resumes (`true`) all probes. The events contain a [`Body::Window`] at this time.

@@ -56,6 +56,15 @@ impl Capture {
     }
 
     fn hand_out(&mut self, sink: &mut dyn FnMut(&Event<'_>)) -> Result<usize, CaptureError> {
+        let count = self.hand_out_records(sink);
+        self.ring.give_back();
+        count
+    }
+
+    fn hand_out_records(
+        &mut self,
+        sink: &mut dyn FnMut(&Event<'_>),
+    ) -> Result<usize, CaptureError> {
         let mut count = 0;
         while count < MAX_BATCH {
             let Some(record) = self.ring.next() else { break };
@@ -112,11 +121,15 @@ impl Capture {
         Ok(count)
     }
 
-    fn wait(&self, time: Duration) -> Result<(), CaptureError> {
+    fn wait(&mut self, time: Duration) -> Result<(), CaptureError> {
         let timeout = Timespec::try_from(time).ok();
         let mut fds = [PollFd::new(&self.ring, PollFlags::IN)];
         match rustix::event::poll(&mut fds, timeout.as_ref()) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Ok(0) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Ok(_) => {
+                self.ring.answer();
+                Ok(())
+            }
             Err(error) => Err(CaptureError::Wait(error.into())),
         }
     }

@@ -6,6 +6,7 @@ use crate::hooks::{
     AttachPoint, ChosenHook, KernelObservation, OBSERVATIONS, ProbeProgram, RefusedHook,
 };
 use crate::object::Symbols;
+use crate::ring::ring_hook;
 use crate::{AttachError, Config, attach, btf, kernel, packets};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
@@ -102,6 +103,7 @@ fn expect_all(btf: Option<&Btf>) -> Vec<ChosenHook> {
         observations.push(symbols.payload_hook());
         observations.push(symbols.interrupts_hook());
         observations.push(kernel::quota_hook(btf));
+        observations.push(ring_hook(&trial()));
     }
     observations
 }

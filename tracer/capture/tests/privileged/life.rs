@@ -11,9 +11,19 @@ use wirelap_events::{Body, PacketHook, Pid, Probe, TraceDetail};
 
 #[test]
 fn every_event_that_a_full_ring_loses_is_counted() {
+    count_what_a_full_ring_loses(false);
+}
+
+#[test]
+fn every_event_that_the_kernels_full_ring_loses_is_counted() {
+    count_what_a_full_ring_loses(true);
+}
+
+fn count_what_a_full_ring_loses(kernel_ring: bool) {
     const SENDS: u64 = 3_000;
-    in_own_netns(|netns| {
-        let config = Config { ring_bytes: 1 << 16, ports: vec![4_999], ..everything() };
+    in_own_netns(move |netns| {
+        let config =
+            Config { ring_bytes: 1 << 16, ports: vec![4_999], kernel_ring, ..everything() };
         let mut capture = Capture::attach(&config).unwrap();
         let mut seen = Seen::new(netns);
         let socket = UdpSocket::bind((V4, 4_999)).unwrap();
@@ -218,13 +228,19 @@ fn with_each_detail_and_filter_the_same_hooks_are_chosen() {
         cgroup: Some(cgroup_root()),
         ..everything()
     };
-    let settings = [everything(), filtered, Config { tls: true, ..everything() }];
+    let tls = Config { tls: true, ..everything() };
+    let kernel_ring = Config { kernel_ring: true, ..tls.clone() };
+    let settings = [everything(), filtered, tls, kernel_ring];
     for detail in [TraceDetail::Ends, TraceDetail::Path, TraceDetail::Full] {
         for setting in &settings {
             let config = Config { detail, ring_bytes: 1 << 16, ..setting.clone() };
             let capture = Capture::attach(&config).unwrap();
             for chosen in capture.hooks() {
                 let mut known = doctor.observations.iter();
+                if config.kernel_ring && chosen.observation == "ring buffer" {
+                    assert_eq!(chosen.hook, Some("the kernel's"));
+                    continue;
+                }
                 // The text of TLS is not asked for there.
                 if let Some(expected) = known.find(|o| o.observation == chosen.observation) {
                     assert_eq!(chosen.hook, expected.hook, "{config:?}: {chosen:?}");

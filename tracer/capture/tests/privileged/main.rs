@@ -13,6 +13,7 @@ mod packet_socket;
 mod packets;
 mod raw;
 mod rights;
+mod ring;
 mod sched;
 mod support;
 mod tcp;

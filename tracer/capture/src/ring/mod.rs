@@ -1,0 +1,168 @@
+//! The ring buffer out of which the records come (`ebpf/include/ring.h`): the kernel's, or one of our own.
+
+mod own;
+
+use crate::hooks::{ChosenHook, RefusedHook};
+use crate::kernel::kernel_at_least;
+use crate::{CaptureError, Config};
+use aya::Ebpf;
+use aya::maps::ring_buf::RingBufItem;
+use aya::maps::{Map, MapData, RingBuf};
+use own::OwnRing;
+use std::ops::Deref;
+use std::os::fd::{AsFd, BorrowedFd};
+use wirelap_ebpf::layout::{WL_RING_LONGEST, WL_RING_RECORDS};
+
+/// The largest ring of our own: the verifier lets no access begin further into a map (`BPF_MAX_VAR_OFF`, `kernel/bpf/verifier.c`).
+const MAX_OWN: u32 = 1 << 28;
+
+/// Which ring buffer the probes put their records into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RingKind {
+    /// The kernel's.
+    Kernel,
+    /// Our own, of this size in bytes.
+    Own(u32),
+}
+
+impl RingKind {
+    /// The ring buffer for this kernel.
+    pub fn choose(config: &Config) -> RingKind {
+        match why_not_own(config) {
+            None => RingKind::Own(config.ring_bytes),
+            Some(_) => RingKind::Kernel,
+        }
+    }
+
+    /// The bytes of the only element of `ring_memory`.
+    pub fn memory_bytes(self) -> u32 {
+        match self {
+            RingKind::Kernel => 8,
+            RingKind::Own(bytes) => WL_RING_RECORDS + bytes + WL_RING_LONGEST,
+        }
+    }
+
+    /// The size of the kernel's ring buffer if that of the ring buffer is `wanted`: a page if it only wakes the reader.
+    pub fn kernels_bytes(self, wanted: u32) -> u32 {
+        match self {
+            RingKind::Kernel => wanted,
+            RingKind::Own(_) => u32::try_from(rustix::param::page_size()).unwrap_or(wanted),
+        }
+    }
+}
+
+/// Why the ring buffer is not one of our own; `None` if it is.
+fn why_not_own(config: &Config) -> Option<&'static str> {
+    if config.kernel_ring {
+        Some("the kernel's was asked for")
+    } else if !is_tried() {
+        Some("it was not tried on this architecture")
+    } else if !has_large_elements() {
+        Some("the elements of this kernel's maps are too small")
+    } else if config.ring_bytes > MAX_OWN {
+        Some("the size of the ring buffer is larger than 256 MiB")
+    } else {
+        None
+    }
+}
+
+/// The ring buffer as `doctor` shows it.
+pub(crate) fn ring_hook(config: &Config) -> ChosenHook {
+    let own = "memory shared with the probes";
+    let why_not = why_not_own(config);
+    let refused = |reason: &str| RefusedHook { hook: own, reason: reason.to_owned() };
+    ChosenHook {
+        observation: "ring buffer",
+        hook: Some(if why_not.is_none() { own } else { "the kernel's" }),
+        without: "nothing is lost, but each record takes longer to write",
+        remedy: "boot a kernel from 6.0 on",
+        refused: why_not.map(refused).into_iter().collect(),
+    }
+}
+
+/// Whether an element of an array may be larger than 4 MiB: since 6.0 (63b8ce77b15e).
+fn has_large_elements() -> bool {
+    kernel_at_least(6, 0)
+}
+
+/// Whether the order in which this architecture shows stores is known, and its kernels compile BPF's atomic operations.
+fn is_tried() -> bool {
+    cfg!(any(target_arch = "x86_64", target_arch = "aarch64"))
+}
+
+/// The end of the ring buffer at which records are taken out.
+pub(crate) enum Ring {
+    Kernel(RingBuf<MapData>),
+    Own {
+        ring: OwnRing,
+        /// A small ring buffer of the kernel, through which the probes wake the reader.
+        bell: RingBuf<MapData>,
+    },
+}
+
+impl Ring {
+    /// The ring of a loaded object.
+    pub fn of(ebpf: &mut Ebpf, kind: RingKind) -> Result<Ring, CaptureError> {
+        let kernels = ebpf.take_map("ring").ok_or(CaptureError::NoMap("ring"))?;
+        let failed = |source| CaptureError::Map { map: "ring", source: Box::new(source) };
+        let kernels = RingBuf::try_from(kernels).map_err(failed)?;
+        let RingKind::Own(bytes) = kind else { return Ok(Ring::Kernel(kernels)) };
+        let Some(Map::Array(memory)) = ebpf.map("ring_memory") else {
+            return Err(CaptureError::NoMap("ring_memory"));
+        };
+        let ring = OwnRing::map(memory.fd().as_fd(), bytes).map_err(CaptureError::Memory)?;
+        Ok(Ring::Own { ring, bell: kernels })
+    }
+
+    /// The next record; `None` if there is none, or if the next one is still being written.
+    pub fn next(&mut self) -> Option<Record<'_>> {
+        match self {
+            Ring::Kernel(ring) => ring.next().map(Record::Kernel),
+            Ring::Own { ring, .. } => ring.next().map(Record::Own),
+        }
+    }
+
+    /// Gives the room of the records that were taken back to the probes. [`Ring::next`] does so only now and then.
+    pub fn give_back(&mut self) {
+        if let Ring::Own { ring, .. } = self {
+            ring.give_back();
+        }
+    }
+
+    /// Answers the wakeup for which the descriptor was readable.
+    pub fn answer(&mut self) {
+        if let Ring::Own { bell, .. } = self {
+            while bell.next().is_some() {}
+        }
+    }
+
+    /// Whether it is the kernel's.
+    pub fn is_kernels(&self) -> bool {
+        matches!(self, Ring::Kernel(_))
+    }
+}
+
+impl AsFd for Ring {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Ring::Kernel(ring) | Ring::Own { bell: ring, .. } => ring.as_fd(),
+        }
+    }
+}
+
+/// A record in the ring buffer.
+pub(crate) enum Record<'a> {
+    Kernel(RingBufItem<'a>),
+    Own(&'a [u8]),
+}
+
+impl Deref for Record<'_> {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        match self {
+            Record::Kernel(item) => item,
+            Record::Own(bytes) => bytes,
+        }
+    }
+}
