@@ -9,7 +9,7 @@ use crate::config::Label;
 use crate::flow::Conversation;
 use crate::join::GivenUp;
 use crate::lag::{LagTable, SeenBehind};
-use crate::rows::Rows;
+use crate::rows::{Row, Rows};
 use rustc_hash::FxHashSet;
 use std::net::SocketAddr;
 use wirelap_events::{GroupId, Nanos, NetNs, Pid, Saturate, Wake};
@@ -72,7 +72,8 @@ impl Accounts {
     /// A thread of a row's processes waited for a CPU.
     pub fn waited(&mut self, at: Nanos, wake: &Wake) {
         if at - wake.woken >= WAITED {
-            let its = self.rows.iter_mut().filter(|row| row.roles.contains_key(&wake.task.pid));
+            let is_its = |row: &&mut Row| row.roles.contains_key(&wake.task.pid) && !row.is_muted();
+            let its = self.rows.iter_mut().filter(is_its);
             its.for_each(|row| row.evidence.waited(at, wake));
         }
     }
@@ -80,7 +81,8 @@ impl Accounts {
     /// What a read of this process took will not be known.
     pub fn unknown_read(&mut self, pid: Pid) {
         self.totals.unknown_reads.grow(1);
-        let its = self.rows.iter_mut().filter(|row| row.roles.contains_key(&pid));
+        let is_its = |row: &&mut Row| row.roles.contains_key(&pid) && !row.is_muted();
+        let its = self.rows.iter_mut().filter(is_its);
         its.for_each(|row| row.unknown_reads.grow(1));
         self.unknown_readers.insert(pid);
     }
@@ -95,6 +97,8 @@ impl Accounts {
         self.totals.hide(gone.take_hidden());
         self.clients.forget(gone.serial);
         match row.and_then(|row| self.rows.get_mut(row)) {
+            // It came into view since its row was muted.
+            Some(row) if row.is_muted() && gone.muted_until == Nanos(0) => {}
             Some(row) => {
                 gone.add_bytes_to(&mut row.past);
                 row.past_holes += gone.holes();

@@ -25,7 +25,12 @@ impl Deliveries {
             }
             self.note_from_elsewhere(index, c);
             let gone = self.messages.give_up(index);
-            let is_cut = gone.at < c.coverage.cut();
+            let all_pauses = c.coverage.pauses();
+            let is_cut = c
+                .accounts
+                .rows
+                .get(gone.row)
+                .is_some_and(|row| gone.at < row.pauses(all_pauses).cut());
             c.accounts.count_leftover(&gone, is_cut);
             let Some(row) = c.accounts.rows.get_mut(gone.row) else {
                 continue;
@@ -45,6 +50,16 @@ impl Deliveries {
                 losses.unmatched.grow(gone.left.swallowed);
             }
             losses.unread.grow(if all { 0 } else { gone.left.lost });
+        }
+    }
+
+    /// Gives up the messages of muted rows, which nothing more is seen of.
+    pub fn give_up_muted(&mut self, c: &mut Context<'_>) {
+        let rows = &c.accounts.rows;
+        for index in self.messages.of_rows(|row| rows.is_muted(row)) {
+            self.note_from_elsewhere(index, c);
+            let gone = self.messages.give_up(index);
+            c.accounts.count_leftover(&gone, true);
         }
     }
 

@@ -13,6 +13,10 @@ use wirelap_protocols::{Side, Topology};
 impl Deliveries {
     /// Takes in the messages that the decoder of a conversation has just found.
     pub fn take_found(&mut self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
+        if c.is_muted(direction) {
+            c.note_introduced(direction);
+            return c.conversations.found_mut().forget();
+        }
         let found = c.conversations.found_mut();
         if !found.fragments.is_empty() || !found.ordered.is_empty() {
             self.carry_found(at, direction, c);
@@ -91,7 +95,7 @@ impl Deliveries {
             return;
         };
         if found.framed && found.stamp.is_none() && new.topology != Topology::PeerToPeer {
-            count_unknown(&new, c.coverage.may_be_cut(at), &mut c.accounts.rows);
+            count_unknown(&new, c.may_be_cut(row, at), &mut c.accounts.rows);
             return;
         }
         if let Some(count) = self.left_out(found, &new) {
@@ -120,7 +124,7 @@ impl Deliveries {
         if self.messages.is_full()
             && let Some(least) = self.messages.least()
         {
-            self.evict(least, c.coverage.cut(), c.accounts);
+            self.evict(least, c.coverage.pauses().cut(), c.accounts);
         }
         let flows = c.conversations.flows();
         let left = || flows.flow(direction)?.marks.left_at(found.extent);

@@ -64,6 +64,18 @@ impl Context<'_> {
         }
     }
 
+    /// Whether a conversation is of a row that is muted, though it may have come into view since.
+    fn is_muted(&mut self, direction: Direction) -> bool {
+        self.accounts.rows.has_muted()
+            && self.row_of(direction).is_some_and(|row| self.accounts.rows.is_muted(row))
+    }
+
+    /// Whether what was read of a row at `read` may have begun in a pause.
+    fn may_be_cut(&self, row: GroupId, read: Nanos) -> bool {
+        let all = self.coverage.pauses();
+        self.accounts.rows.get(row).map_or(all, |row| row.pauses(all)).may_be_cut(read)
+    }
+
     /// The row of a conversation, once its protocol is known.
     fn row_of(&mut self, direction: Direction) -> Option<GroupId> {
         self.conversations.row_of(direction, &mut self.accounts.rows)

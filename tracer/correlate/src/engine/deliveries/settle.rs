@@ -79,7 +79,7 @@ impl Deliveries {
 
     /// Whether nothing more is expected of a leg.
     fn is_settled(&self, leg: &LegState, seen: Observed<'_>) -> bool {
-        let hold = self.hold();
+        let (hold, cut) = (self.hold(), seen.coverage.pauses().cut());
         let held = |since: Nanos| since + hold <= seen.coverage.now();
         let Some(flow) = seen.conversations.flows().flow(leg.direction) else {
             return true;
@@ -91,7 +91,7 @@ impl Deliveries {
         let patience =
             if self.lies_unread(flow, leg, seen) { LONGEST } else { self.config.patience };
         leg.at + patience <= seen.coverage.now()
-            || (leg.at < seen.coverage.cut() && held(seen.coverage.cut()))
+            || (leg.at < cut && held(cut))
             || flow.marks.passed_at(leg.extent).is_some_and(|at| held(at.max(leg.at)))
             || (is_remote
                 && held(leg.at)
