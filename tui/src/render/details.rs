@@ -88,6 +88,9 @@ fn facts(app: &App, group: &Group, width: u16, theme: Theme) -> Vec<Line<'static
     let width = usize::from(width).saturating_sub(1);
     let mut lines = history(group, width, theme);
     let mut add = |label: &str, value: &str| lines.extend(fact(label, value, width, theme));
+    if group.is_muted() {
+        add("muted", "by the user: these are its figures of before; M observes it again");
+    }
     if let Some(silent) = silence::sentence(app, group) {
         add("silent", &silent);
     }

@@ -108,6 +108,13 @@ impl Group {
         self.muted.is_some_and(|muted| muted.now)
     }
 
+    /// Whether it is meant by a name: that of its middleware or its broker, or both as in `mqtt/rumqttd`.
+    pub fn is_called(&self, name: &str) -> bool {
+        let broker = self.broker.as_deref();
+        let both = || name.split_once('/') == Some((&self.middleware, broker.unwrap_or_default()));
+        name == self.middleware || Some(name) == broker || both()
+    }
+
     /// From where its messages were seen, if it has none that were followed from both ends.
     pub fn partial_view(&self) -> Option<PartialView> {
         let partial = self.partial.as_ref().filter(|_| self.messages.matched == 0)?;
