@@ -10,36 +10,6 @@ use wirelap_events::SocketId;
 /// The most sockets that are muted at once: the room in the map.
 const MOST: usize = 65_536;
 
-/// The sockets that are muted.
-#[derive(Debug, Default)]
-pub(super) struct MutedSockets {
-    /// How often they changed, by which the probes know that they have to look again.
-    pub changes: u32,
-    /// Those whose conversations cannot be followed.
-    unfollowed: HashSet<SocketId>,
-    /// Those of rows that the user has muted.
-    by_user: HashSet<SocketId>,
-    /// Those that were closed and are still in the map.
-    closed: Vec<SocketId>,
-}
-
-impl MutedSockets {
-    fn len(&self) -> usize {
-        self.unfollowed.len().saturating_add(self.by_user.len())
-    }
-
-    fn contains(&self, socket: &SocketId) -> bool {
-        self.unfollowed.contains(socket) || self.by_user.contains(socket)
-    }
-
-    /// A socket is closed.
-    pub fn close(&mut self, socket: SocketId) {
-        if self.contains(&socket) {
-            self.closed.push(socket);
-        }
-    }
-}
-
 impl Capture {
     /// Mutes sockets whose conversations cannot be followed, until they are closed: their sends and reads are not reported any more,
     /// and the packets that they send only without payload. Sockets beyond 65,536 are not muted.

@@ -219,3 +219,32 @@ impl LiveArgs {
         self.json.as_deref() == Some(Path::new("-"))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        live: LiveArgs,
+    }
+
+    fn parse(words: &str) -> LiveArgs {
+        let words = std::iter::once("live").chain(words.split_whitespace());
+        Line::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).live
+    }
+
+    #[test]
+    fn what_wants_everything_mutes_nothing_and_says_so() {
+        let live = parse("--mute mqtt/mosquitto --mute nats");
+        assert_eq!(live.mute, ["mqtt/mosquitto", "nats"]);
+        assert_eq!(live.mutes_nothing(), None);
+        for option in ["--pcapng x.pcapng", "--tls", "--detail ends", "--packets-only"] {
+            let why = parse(&format!("--mute mqtt {option}")).mutes_nothing().unwrap();
+            assert!(why.contains(option.split(" x.").next().unwrap()), "{why}");
+        }
+        assert!(parse("--replay x.pcapng").mutes_nothing().is_some());
+    }
+}

@@ -10,6 +10,7 @@ use crate::flow::Conversation;
 use crate::join::GivenUp;
 use crate::lag::{LagTable, SeenBehind};
 use crate::rows::{Row, Rows};
+use crate::stats::Pauses;
 use rustc_hash::FxHashSet;
 use std::net::SocketAddr;
 use wirelap_events::{GroupId, Nanos, NetNs, Pid, Saturate, Wake};
@@ -142,18 +143,19 @@ impl Accounts {
         self.probe_connections.add_to(open, row_at, sums);
     }
 
-    /// Counts what was left of a message that is given up. `is_cut`: it was on its way when observation paused.
-    pub fn count_leftover(&mut self, gone: &GivenUp, is_cut: bool) {
+    /// Counts what was left of a message that is given up. `all`: the pauses of the observation, in one of which it may have begun, or which
+    /// began when it was on its way.
+    pub fn count_leftover(&mut self, gone: &GivenUp, all: &Pauses) {
         if let Some(row) = self.rows.get_mut(gone.row) {
+            let pauses = row.pauses(all);
+            let (was_cut, may_be_cut) = (gone.at < pauses.cut(), pauses.may_be_cut(gone.at));
             let read = gone.left.unjoined.saturating_add(gone.left.from_elsewhere);
             row.counts.delivered.grow(read);
             row.evidence.losses.unjoined.grow(gone.left.unjoined);
-            if is_cut {
-                row.counts.cut.grow(gone.left.unjoined);
-                row.counts.unfinished.grow(gone.left.unread);
-            } else {
-                row.counts.uncovered.grow(gone.left.unjoined.saturating_add(gone.left.unread));
-            }
+            row.counts.of_unfollowed(was_cut || may_be_cut).grow(gone.left.unjoined);
+            let unread =
+                if was_cut { &mut row.counts.unfinished } else { &mut row.counts.uncovered };
+            unread.grow(gone.left.unread);
         }
     }
 }

@@ -164,7 +164,7 @@ impl Correlator {
     /// Makes room for the messages of one more event: gives up messages that are only remembered for their copies, or left from
     /// before the last pause. Returns false where that is not enough: one that is still on its way would have to be given up.
     pub fn make_room(&mut self) -> bool {
-        self.deliveries.make_room(self.coverage.pauses().cut(), &mut self.accounts)
+        self.deliveries.make_room(self.coverage.pauses(), &mut self.accounts)
     }
 
     /// Whether messages that were found between two times are still on their way.

@@ -78,7 +78,7 @@ fn counts(group: &Group) -> [u64; 6] {
 
 /// A row without what is so of the host's processes, and without how long it was muted.
 fn figures(group: Group) -> Group {
-    Group { muted: None, notes: vec![], ..group }
+    Group { muted: None, notes: vec![], processes: vec![], ..group }
 }
 
 fn sockets(connection: &Connection) -> [SocketId; 2] {

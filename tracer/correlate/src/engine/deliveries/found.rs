@@ -73,7 +73,9 @@ impl Deliveries {
         found: &Found,
         c: &mut Context<'_>,
     ) {
-        let Some(row) = c.row_of(direction) else { return };
+        let Some(row) = c.row_of(direction).filter(|&row| !c.accounts.rows.is_muted(row)) else {
+            return;
+        };
         if let Some(is_needed) = self.repairs(direction, found) {
             if let Some(row) = c.accounts.rows.get_mut(row) {
                 row.counts.duplicates.grow(u64::from(!is_needed));
@@ -124,7 +126,7 @@ impl Deliveries {
         if self.messages.is_full()
             && let Some(least) = self.messages.least()
         {
-            self.evict(least, c.coverage.pauses().cut(), c.accounts);
+            self.evict(least, c.coverage.pauses(), c.accounts);
         }
         let flows = c.conversations.flows();
         let left = || flows.flow(direction)?.marks.left_at(found.extent);

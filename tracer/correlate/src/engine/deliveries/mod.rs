@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::ids::Direction;
 use crate::join::{Assemblies, Messages};
 use crate::rows::Rows;
+use crate::stats::Pauses;
 use std::sync::Arc;
 use wirelap_events::{GroupId, Nanos, Pid, Saturate};
 
@@ -99,26 +100,27 @@ impl Deliveries {
         self.messages.is_pressed()
     }
 
-    /// Makes room for the messages of one more event. Returns false where that takes a message that was found after `since`
-    /// and is still on its way.
-    pub fn make_room(&mut self, since: Nanos, accounts: &mut Accounts) -> bool {
+    /// Makes room for the messages of one more event. Returns false where that takes a message that was found since the last
+    /// pause began and is still on its way.
+    pub fn make_room(&mut self, pauses: &Pauses, accounts: &mut Accounts) -> bool {
         while self.messages.is_nearly_full()
             && let Some(least) = self.messages.least()
         {
-            let is_recent = self.messages.message(least).is_some_and(|message| message.at >= since);
+            let is_recent =
+                self.messages.message(least).is_some_and(|message| message.at >= pauses.cut());
             if is_recent && self.messages.is_waited_for(least) {
                 return false;
             }
-            self.evict(least, since, accounts);
+            self.evict(least, pauses, accounts);
         }
         true
     }
 
     /// Gives up a message because there is no room for it.
-    fn evict(&mut self, message: usize, cut: Nanos, accounts: &mut Accounts) {
+    fn evict(&mut self, message: usize, pauses: &Pauses, accounts: &mut Accounts) {
         let gone = self.messages.give_up(message);
         accounts.totals.evicted.grow(u64::from(gone.was_open));
-        accounts.count_leftover(&gone, gone.at < cut);
+        accounts.count_leftover(&gone, pauses);
     }
 
     /// Whether messages that were found between two times are still on their way.
