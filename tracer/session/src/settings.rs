@@ -46,7 +46,7 @@ pub enum Muting {
     Nothing,
     /// Those that cannot be followed, and those of rows that the user mutes: at first the rows of these middlewares or brokers, or of
     /// both as in `mqtt/rumqttd`.
-    Some(Vec<String>),
+    Allowed(Vec<String>),
 }
 
 /// What a session traces, and how.

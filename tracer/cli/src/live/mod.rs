@@ -225,7 +225,7 @@ fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
             written: wirelap_recording::Settings { payload: true, ..Default::default() },
         }),
         muting: match args.mutes_nothing() {
-            None => Muting::Some(args.mute.clone()),
+            None => Muting::Allowed(args.mute.clone()),
             Some(_) => Muting::Nothing,
         },
         decode: args.filter.decode.clone(),

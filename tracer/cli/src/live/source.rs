@@ -78,9 +78,7 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
         }
         self.commands.mute_row(group, mute);
         if mute {
-            format!(
-                "{name} is muted: nothing more is observed of it, and its figures stay as they are; M ends that"
-            )
+            format!("{name} is muted; M observes it again")
         } else {
             format!("{name} is observed again")
         }

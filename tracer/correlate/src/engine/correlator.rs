@@ -262,11 +262,18 @@ impl Correlator {
         self.conversations.only_counted(least)
     }
 
-    /// Mutes a row: a pause of this row alone, in which its figures stay as they are. What is on its way is given up, and counted as cut
-    /// by a pause. Its conversations are not looked at, until [`Correlator::unmute`], and neither are new ones of the row. The caller may
-    /// observe less of the sockets of [`Correlator::muted_sockets`]. Returns whether there is such a row that was not muted.
-    pub fn mute(&mut self, group: GroupId) -> bool {
-        let (at, pauses) = (self.coverage.now(), self.coverage.pauses());
+    /// Mutes a row: a pause of this row alone, in which its figures stay as they are. What has arrived is handed out; what is on its way is
+    /// given up, and counted as cut by a pause. Its conversations are not looked at until [`Correlator::unmute`], and neither are new
+    /// ones of the row. The caller may observe less of the sockets of [`Correlator::muted_sockets`]. Returns whether there is such a row
+    /// that was not muted.
+    pub fn mute(&mut self, group: GroupId, out: &mut dyn DeliverySink) -> bool {
+        let (deliveries, mut context) = self.split();
+        let row = context.accounts.rows.root(group);
+        if !context.accounts.rows.is_muted(row) {
+            deliveries.settle_of(row, out, &mut context);
+        }
+        // What was found in the last event was found before that.
+        let (at, pauses) = (self.coverage.now() + Nanos(1), self.coverage.pauses());
         let is_new = self.accounts.rows.mute(group, at, pauses);
         if is_new {
             self.conversations.mute(&self.accounts.rows, false);

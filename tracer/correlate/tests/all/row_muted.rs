@@ -65,6 +65,11 @@ impl Live {
         groups.into_iter().find(|group| group.endpoint == Some(endpoint)).unwrap()
     }
 
+    fn mute(&mut self, row: GroupId) -> bool {
+        let mut count = |_: &Delivery| self.deliveries += 1;
+        self.correlator.mute(row, &mut count)
+    }
+
     fn unmute(&mut self, row: GroupId) {
         assert!(self.correlator.unmute(row, Nanos(self.world.now)));
     }
@@ -91,8 +96,8 @@ fn the_figures_of_a_muted_row_stay_and_counts_go_on_exactly_after_it() {
     let (mut publisher, mut subscribers) = house(&mut live.world, 1);
     live.publish(&mut publisher, &mut subscribers[0], 20);
     let row = live.at(BROKER).id;
-    assert!(live.correlator.mute(row));
-    assert!(!live.correlator.mute(row), "it is muted already");
+    assert!(live.mute(row));
+    assert!(!live.mute(row), "it is muted already");
     let before = live.at(BROKER);
     assert_eq!(counts(&before), [20, 20, 20, 0, 0, 0]);
     assert!(before.is_muted());
@@ -120,6 +125,24 @@ fn the_figures_of_a_muted_row_stay_and_counts_go_on_exactly_after_it() {
 }
 
 #[test]
+fn what_has_just_arrived_when_a_row_is_muted_is_delivered() {
+    let mut live = Live::new();
+    let (mut publisher, mut subscribers) = house(&mut live.world, 1);
+    live.publish(&mut publisher, &mut subscribers[0], 5);
+    let bytes = publish("t", b"the last one");
+    live.world.message(&mut publisher.up, &bytes);
+    live.world.message(&mut subscribers[0].down, &bytes);
+    let mut count = |_: &Delivery| live.deliveries += 1;
+    for event in &live.world.events[live.taken..] {
+        live.correlator.take(&event.event(), &mut count);
+    }
+    live.taken = live.world.events.len();
+    let row = live.at(BROKER).id;
+    assert!(live.mute(row));
+    assert_eq!((counts(&live.at(BROKER)), live.deliveries), ([6, 6, 6, 0, 0, 0], 6));
+}
+
+#[test]
 fn what_is_under_way_when_a_row_is_muted_is_cut_and_not_lost() {
     let mut live = Live::new();
     let (mut publisher, mut subscribers) = house(&mut live.world, 1);
@@ -128,7 +151,7 @@ fn what_is_under_way_when_a_row_is_muted_is_cut_and_not_lost() {
     live.world.message(&mut publisher.up, &bytes);
     live.catch_up();
     let row = live.at(BROKER).id;
-    live.correlator.mute(row);
+    live.mute(row);
     assert_eq!(counts(&live.at(BROKER)), [21, 20, 20, 0, 0, 0]);
     // Its subscriber gets it meanwhile, and another one is published.
     live.world.message(&mut subscribers[0].down, &bytes);
@@ -161,7 +184,7 @@ fn other_rows_go_on_while_one_is_muted() {
     live.publish(&mut publisher, &mut subscribers[0], 5);
     live.publish(&mut near, &mut far, 5);
     let row = live.at(BROKER).id;
-    live.correlator.mute(row);
+    live.mute(row);
     for _ in 0..5 {
         live.publish(&mut publisher, &mut subscribers[0], 3);
         live.publish(&mut near, &mut far, 3);
@@ -181,7 +204,7 @@ fn new_connections_of_a_muted_row_are_muted_once_they_are_recognised() {
     let (mut publisher, mut subscribers) = house(&mut live.world, 1);
     live.publish(&mut publisher, &mut subscribers[0], 5);
     let row = live.at(BROKER).id;
-    live.correlator.mute(row);
+    live.mute(row);
     let before = live.at(BROKER);
     let mut all = [sockets(&publisher), sockets(&subscribers[0])].concat();
     let sorted = |mut sockets: Vec<SocketId>| {
@@ -215,7 +238,7 @@ fn streams_that_ran_on_for_gigabytes_are_joined_again() {
         let (mut publisher, mut subscribers) = house(&mut live.world, 1);
         live.publish(&mut publisher, &mut subscribers[0], 5);
         let row = live.at(BROKER).id;
-        live.correlator.mute(row);
+        live.mute(row);
         for way in [&mut publisher.up, &mut subscribers[0].down] {
             way.next = Seq(way.next.0.wrapping_add(jump));
         }
@@ -242,7 +265,7 @@ fn muted_time_does_not_dilute_rates() {
     }
     let row = live.at(BROKER).id;
     let before = live.at(BROKER).rate;
-    live.correlator.mute(row);
+    live.mute(row);
     live.wait(60);
     let muted = live.at(BROKER);
     assert!((muted.rate.msg_per_s - before.msg_per_s).abs() < 1e-6);
@@ -265,7 +288,7 @@ fn windows_open_and_close_for_a_muted_row_as_well() {
     let (mut publisher, mut subscribers) = house(&mut live.world, 1);
     live.publish(&mut publisher, &mut subscribers[0], 5);
     let row = live.at(BROKER).id;
-    live.correlator.mute(row);
+    live.mute(row);
     for _ in 0..3 {
         live.world.tell(Body::Window(false), &[]);
         live.wait(1);

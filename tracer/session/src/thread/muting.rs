@@ -26,7 +26,7 @@ impl From<&Muting> for RowMuting {
     fn from(muting: &Muting) -> RowMuting {
         match muting {
             Muting::Nothing => RowMuting::default(),
-            Muting::Some(names) => {
+            Muting::Allowed(names) => {
                 RowMuting { is_allowed: true, names: names.clone(), ..RowMuting::default() }
             }
         }
@@ -55,7 +55,7 @@ impl<S: DeliverySink> SessionThread<S> {
         }
         self.muting.seen.insert(group);
         if mute {
-            self.correlator.mute(group);
+            self.correlator.mute(group, &mut self.sink);
             return self.mute_sockets(None);
         }
         // First the probes: what happens from now on is observed as a whole.

@@ -41,6 +41,18 @@ impl Deliveries {
         c.conversations.put_back(active);
     }
 
+    /// Completes the legs of a row's messages with what is known of them now, and hands out the deliveries that end with them.
+    pub fn settle_of(&mut self, row: GroupId, out: &mut dyn DeliverySink, c: &mut Context<'_>) {
+        let rows = &c.accounts.rows;
+        let is_its = |of: Option<(GroupId, u64)>| of.is_some_and(|(of, _)| rows.root(of) == row);
+        let its = c.conversations.flows().iter().filter(|(_, one)| is_its(one.row));
+        for direction in its.map(|(direction, _)| direction).collect::<Vec<_>>() {
+            for direction in [direction, direction.back()] {
+                self.settle_flow(direction, out, true, c);
+            }
+        }
+    }
+
     fn settle_flow(
         &mut self,
         direction: Direction,
