@@ -118,7 +118,7 @@ fn facts(app: &App, group: &Group, width: u16, theme: Theme) -> Vec<Line<'static
         &format!(
             "{} msg/s {}, {} msg/s overall; {}",
             text::number(group.rate_now.msg_per_s),
-            now_or_then(group),
+            if group.is_muted() { "before" } else { "now" },
             text::number(group.rate.msg_per_s),
             text::bit_rate(group.rate_now.payload_bit_per_s),
         ),
@@ -155,7 +155,7 @@ fn history(group: &Group, width: usize, theme: Theme) -> Vec<Line<'static>> {
             Span::styled(spark, theme.spark()),
         ])
     };
-    let now = now_or_then(group);
+    let now = now_or_before(group);
     let latest = group.history.last();
     let median =
         latest.filter(|point| point.delivered > 0).map(|point| text::time(point.one_way_p50));
@@ -176,8 +176,8 @@ fn history(group: &Group, width: usize, theme: Theme) -> Vec<Line<'static>> {
 }
 
 /// When the latest figures of a row were its latest.
-fn now_or_then(group: &Group) -> &'static str {
-    if group.is_muted() { "then" } else { "now" }
+fn now_or_before(group: &Group) -> &'static str {
+    if group.is_muted() { "was" } else { "now" }
 }
 
 fn summary(summary: &Summary) -> String {

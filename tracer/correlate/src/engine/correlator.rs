@@ -302,8 +302,12 @@ impl Correlator {
         if !self.accounts.rows.has_muted() {
             return Vec::new();
         }
-        self.conversations.mute(&self.accounts.rows, true);
-        self.conversations.muted_sockets(&self.accounts.rows, except)
+        let rows = &self.accounts.rows;
+        let all = self.conversations.mute(rows, true);
+        match except {
+            None => all,
+            Some(_) => self.conversations.muted_sockets(rows, except),
+        }
     }
 
     /// Asks for other rows of [`Snapshot::breakdown`], or others of them. Rows by something else count from now on.

@@ -4,6 +4,8 @@ use crate::brokered::{BROKER, house};
 use wirelap_correlate::{Config, Correlator, Group, Snapshot};
 use wirelap_events::{Delivery, GroupId, Nanos, Seq, SocketId};
 use wirelap_test_support::compose::mqtt::publish;
+use wirelap_test_support::compose::rtps::Message;
+use wirelap_test_support::world::udp::{ALL, datagram, end, flow};
 use wirelap_test_support::world::{Connection, World, process};
 
 /// A correlator that takes in what happens in a world, as it happens.
@@ -307,4 +309,41 @@ fn windows_open_and_close_for_a_muted_row_as_well() {
     live.wait(10);
     assert_eq!(counts(&live.at(BROKER)), [10, 10, 10, 0, 0, 0]);
     assert_eq!(live.at(BROKER).muted.map(|muted| muted.time), Some(muted.time));
+}
+
+#[test]
+fn datagrams_of_a_muted_row_are_left_out_as_well() {
+    let mut live = Live::new();
+    let near = end(&mut live.world, process(1, "pub"), "127.0.0.1:7411");
+    let far = end(&mut live.world, process(2, "sub"), "127.0.0.1:7413");
+    let mut number = 0_u32;
+    let mut send = |live: &mut Live, count: u32| {
+        for _ in 0..count {
+            number += 1;
+            let body = [&[0, 1, 0, 0], number.to_be_bytes().repeat(4).as_slice()].concat();
+            let bytes = Message::new(true).data(0x0000_0b02, number.into(), &body).bytes;
+            let way = flow("127.0.0.1:7411", "127.0.0.1:7413");
+            datagram(&mut live.world, way, number.into(), near, &[far], &bytes, ALL);
+            live.world.now += 1_000_000;
+        }
+        live.catch_up();
+    };
+    let only = |live: &Live| {
+        let [group] = <[Group; 1]>::try_from(live.snapshot().groups).unwrap();
+        group
+    };
+    send(&mut live, 10);
+    let row = only(&live).id;
+    assert!(live.mute(row));
+    let before = only(&live);
+    assert_eq!(counts(&before), [10, 10, 10, 0, 0, 0]);
+    assert_eq!(live.correlator.muted_sockets(None).len(), 2);
+    send(&mut live, 30);
+    live.wait(10);
+    assert_eq!(figures(only(&live)), figures(before));
+    live.unmute(row);
+    send(&mut live, 20);
+    live.wait(20);
+    assert_eq!(counts(&only(&live)), [30, 30, 30, 0, 0, 0]);
+    assert_eq!(live.snapshot().notes, vec![]);
 }

@@ -4,7 +4,8 @@ use super::Conversations;
 use crate::flow::Conversation;
 use crate::rows::Rows;
 use rustc_hash::FxHashSet;
-use wirelap_events::{Body, FlowKey, GroupId, Nanos, SocketId, tcp_flags};
+use wirelap_events::{Body, FlowKey, GroupId, Nanos, SocketId, Transport, tcp_flags};
+use wirelap_protocols::Side;
 
 /// The time up to which a conversation is not looked at that is muted now.
 pub const MUTED: Nanos = Nanos(u64::MAX);
@@ -44,8 +45,8 @@ impl Conversations {
     }
 
     /// Does not look any more at the conversations of muted rows. `are_new`: those that are not muted yet have come into view since
-    /// their row was muted, and are in no figure.
-    pub fn mute(&mut self, rows: &Rows, are_new: bool) {
+    /// their row was muted, and are in no figure. Returns [`Conversations::muted_sockets`].
+    pub fn mute(&mut self, rows: &Rows, are_new: bool) -> Vec<SocketId> {
         for conversation in self.flows.iter_mut() {
             if conversation.muted_until == MUTED || !is_of_muted(conversation, rows, None) {
                 continue;
@@ -62,6 +63,7 @@ impl Conversations {
         }
         let sockets = self.muted_sockets(rows, None);
         self.sockets.mute(&sockets);
+        sockets
     }
 
     /// Looks from `at` on at the conversations of rows that are not muted any more, wherever their bytes are by then.
@@ -83,17 +85,14 @@ impl Conversations {
     /// The open sockets of the conversations of muted rows. A UDP socket that other rows use as well is none of them. `except`: the
     /// sockets of this row are left out.
     pub fn muted_sockets(&self, rows: &Rows, except: Option<GroupId>) -> Vec<SocketId> {
-        let (muted, others): (Vec<&Conversation>, Vec<&Conversation>) = self
-            .flows
-            .iter()
-            .map(|(_, one)| one)
-            .partition(|one| one.muted_until == MUTED && is_of_muted(one, rows, except));
-        if muted.is_empty() {
-            return Vec::new();
-        }
-        let others: FxHashSet<SocketId> = others.into_iter().flat_map(sockets_of).collect();
+        let is_muted =
+            |one: &Conversation| one.muted_until == MUTED && is_of_muted(one, rows, except);
+        let is_udp = |one: &Conversation| one.flow(Side::A).key.transport == Transport::Udp;
+        let all = || self.flows.iter().map(|(_, one)| one);
+        let others = all().filter(|one| is_udp(one) && !is_muted(one));
+        let others: FxHashSet<SocketId> = others.flat_map(sockets_of).collect();
         let is_open = |id: &SocketId| self.sockets.is_open(*id);
-        let its = muted.into_iter().flat_map(sockets_of);
+        let its = all().filter(|one| is_muted(one)).flat_map(sockets_of);
         its.filter(|id| is_open(id) && !others.contains(id)).collect()
     }
 }
