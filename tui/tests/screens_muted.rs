@@ -59,7 +59,7 @@ fn a_muted_row_is_marked_and_not_silent() {
     app.on_key(KeyCode::Char('2').into());
     insta::assert_snapshot!("muted-details-80x24", text(&app, (80, 24)));
     app.on_key(KeyCode::Char('0').into());
-    assert!(text(&app, (80, 24)).contains("muted: nothing more is observed of it"));
+    assert!(text(&app, (200, 60)).contains("muted: nothing more is observed of it"));
 }
 
 #[test]
@@ -97,5 +97,8 @@ fn lines_say_that_a_row_is_muted_or_was() {
     insta::assert_snapshot!("muted-plain", plain(&muted(103, true), 100));
     let after = plain(&muted(103, false), 100);
     assert!(!after.contains("1 row muted"), "{after}");
-    assert!(after.contains("Muted by the user for 20.0 s so far: nothing of that time"), "{after}");
+    assert!(
+        after.contains("Muted by the user for 20.00 s so far: nothing of that time"),
+        "{after}"
+    );
 }
