@@ -23,13 +23,13 @@ impl MutedSockets {
     }
 
     /// Whether a socket is muted.
-    pub fn contains(&self, socket: &SocketId) -> bool {
-        self.unfollowed.contains(socket) || self.by_user.contains(socket)
+    pub fn contains(&self, socket: SocketId) -> bool {
+        self.unfollowed.contains(&socket) || self.by_user.contains(&socket)
     }
 
     /// A socket is closed.
     pub fn close(&mut self, socket: SocketId) {
-        if self.contains(&socket) {
+        if self.contains(socket) {
             self.closed.push(socket);
         }
     }

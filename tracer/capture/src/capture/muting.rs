@@ -46,7 +46,7 @@ impl Capture {
     /// Puts sockets into the map, as far as there is room. Returns those that are new there.
     fn add_muted(&mut self, sockets: &[SocketId]) -> Result<HashSet<SocketId>, CaptureError> {
         let room = MOST.saturating_sub(self.muted.len());
-        let more = sockets.iter().filter(|socket| !self.muted.contains(socket)).take(room);
+        let more = sockets.iter().filter(|socket| !self.muted.contains(**socket)).take(room);
         let more: HashSet<SocketId> = more.copied().collect();
         if more.is_empty() {
             return Ok(more);

@@ -1,7 +1,7 @@
 //! Conversations that are not looked at: those of rows that the user has muted.
 
 use super::Conversations;
-use crate::flow::Conversation;
+use crate::flow::{Conversation, Flow};
 use crate::rows::Rows;
 use rustc_hash::FxHashSet;
 use wirelap_events::{Body, FlowKey, GroupId, Nanos, SocketId, Transport, tcp_flags};
@@ -75,7 +75,7 @@ impl Conversations {
                 continue;
             }
             conversation.muted_until = at;
-            conversation.flows.iter_mut().for_each(|flow| flow.lose_place());
+            conversation.flows.iter_mut().for_each(Flow::lose_place);
         }
         self.muted_until = until;
         let still: FxHashSet<SocketId> = self.muted_sockets(rows, None).into_iter().collect();
