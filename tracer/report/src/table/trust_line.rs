@@ -1,11 +1,17 @@
 //! How far a result can be trusted, in one line.
 
 use crate::human;
-use crate::{GroundTruth, ObservedDetail, RunResult, TracingBudget, Unseen, View};
+use crate::{GroundTruth, Muted, ObservedDetail, RunResult, TracingBudget, Unseen, View};
 use wirelap_correlate::trust::WHOLE_TIME;
 use wirelap_events::Nanos;
 use wirelap_events::human::column::cpu;
 use wirelap_events::human::{counted, exact};
+
+/// For how long the user had muted a row.
+fn muted(muted: Muted) -> String {
+    let last = if muted.now { ", up to the end" } else { "" };
+    format!("muted by the user for {}{last}", Nanos(muted.time_ns))
+}
 
 /// How far a result can be trusted, in one sentence.
 pub fn trust_line(result: &RunResult) -> String {
@@ -44,11 +50,7 @@ pub fn trust_line(result: &RunResult) -> String {
         let view = result.view.filter(|view| view.why_no_latency().is_some());
         parts.extend(view.map(|view| view.in_words().to_owned()));
     }
-    if let Some(muted) = result.muted {
-        let time = Nanos(muted.time_ns);
-        let last = if muted.now { ", up to the end" } else { "" };
-        parts.push(format!("muted by the user for {time}{last}"));
-    }
+    parts.extend(result.muted.map(muted));
     if trust.packets_only {
         parts.push("packets only: send and read times are not known".into());
     }
