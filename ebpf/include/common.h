@@ -30,8 +30,8 @@ struct {
 } pids SEC(".maps");
 
 /*
- * Sockets whose conversations cannot be followed, by cookie. Their calls are not reported, and their packets without payload,
- * so that their bytes are still counted.
+ * Sockets whose conversations cannot be followed, or whose rows the user has muted, by cookie. Their calls are not reported, and
+ * their packets without payload, so that bytes of what cannot be followed are still counted.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);

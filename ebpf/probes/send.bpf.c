@@ -201,7 +201,7 @@ static __always_inline void send_datagram(struct sock *sk, int sent)
 		entered = thread->entered;
 		thread->entered = thread->sends_many ? now : 0;
 	}
-	if (sent < 0)
+	if (sent < 0 || is_muted(state, WL_PROBE_SEND))
 		return;
 	if (!state->announced) {
 		count_lost(WL_PROBE_SEND);

@@ -56,6 +56,10 @@ pub fn trust_parts(snapshot: &Snapshot) -> Vec<(String, bool)> {
         parts.push(("packets only".into(), false));
     }
     parts.extend(spoiled(snapshot));
+    let muted = snapshot.groups.iter().filter(|group| group.is_muted()).count() as u64;
+    if muted > 0 {
+        parts.push((format!("{} muted", text::counted(muted, "row")), true));
+    }
     parts.push(matched);
     if unseen > 0 {
         parts.push((format!("{} packets not captured", text::exact(unseen)), true));

@@ -76,7 +76,7 @@ pub use threads::{QuotaSeen, Scheduling};
 pub use tls_keys::{TlsCounts, TlsKeys};
 pub use trust::{Doubt, DoubtReason, Reliability, TrustFacts};
 pub use view::{
-    Group, GroupNote, ProbeEvents, ProbeLoss, Process, Snapshot, SnapshotNote, TracerCost,
+    Group, GroupNote, Muted, ProbeEvents, ProbeLoss, Process, Snapshot, SnapshotNote, TracerCost,
     TracingBudget, Trust, UnixClients, snapshot, trust,
 };
 pub use why::{

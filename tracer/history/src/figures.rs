@@ -11,18 +11,25 @@ pub struct Counted {
     pub messages: Counts,
     /// Packets that were retransmitted.
     pub retransmissions: u64,
+    /// For how long it was muted.
+    pub muted: Nanos,
 }
 
 impl Counted {
     /// What a row of a snapshot has counted.
     pub fn of(group: &Group) -> Counted {
-        Counted { messages: group.messages, retransmissions: group.overhead.detail.retransmissions }
+        Counted {
+            messages: group.messages,
+            retransmissions: group.overhead.detail.retransmissions,
+            muted: group.muted.map_or(Nanos(0), |muted| muted.time),
+        }
     }
 
     /// Adds another row's.
     pub fn add(&mut self, other: &Counted) {
         self.messages += other.messages;
         self.retransmissions.grow(other.retransmissions);
+        self.muted = self.muted.max(other.muted);
     }
 
     /// What was counted since an earlier time.

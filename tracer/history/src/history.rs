@@ -4,6 +4,7 @@ use crate::bins::Bins;
 use crate::figures::{Counted, put};
 use crate::log::Log;
 use crate::messages::Messages;
+use crate::muted::MutedRows;
 use crate::running::Running;
 use crate::slice::{RowSlice, Slice, Update};
 use crate::timeline::{Block, Timeline};
@@ -75,6 +76,7 @@ pub struct History {
     messages: Messages,
     topics: FxHashMap<TopicId, Box<str>>,
     log: Log,
+    muted: MutedRows,
 }
 
 impl Default for History {
@@ -99,6 +101,7 @@ impl History {
             messages: Messages::new(MESSAGES),
             topics: FxHashMap::default(),
             log: Log::default(),
+            muted: MutedRows::default(),
         }
     }
 
@@ -109,6 +112,9 @@ impl History {
             self.unite(part, whole);
         }
         self.log.compare(&self.latest, &snapshot);
+        let mut muted = std::mem::take(&mut self.muted);
+        muted.update(&snapshot, |window| self.snapshot(window));
+        self.muted = muted;
         for (topic, name) in slice.topics.drain(..) {
             if self.topics.len() < TOPICS {
                 self.topics.insert(topic, name);
@@ -231,9 +237,14 @@ impl History {
         let mut snapshot = Snapshot::clone(&self.latest);
         let nothing = RowSlice::default();
         for group in &mut snapshot.groups {
+            if self.muted.put(group, window) {
+                continue;
+            }
             let row = running.row(group.id).unwrap_or(&nothing);
             let earlier = before.and_then(|counts| counts.rows.get(&group.id)).copied();
-            put(group, row, &earlier.unwrap_or_default(), traced);
+            let earlier = earlier.unwrap_or_default();
+            let muted = group.muted.map_or(Nanos(0), |muted| muted.time) - earlier.muted;
+            put(group, row, &earlier, traced - muted);
         }
         Arc::new(snapshot)
     }

@@ -30,6 +30,7 @@ mod figures;
 mod history;
 mod log;
 mod messages;
+mod muted;
 mod running;
 mod seconds;
 mod slice;

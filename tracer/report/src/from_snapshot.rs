@@ -5,7 +5,7 @@ use crate::run::RUN_SCHEMA;
 use crate::why::{Why, host};
 use crate::words;
 use crate::{
-    Breakdown, Container, Environment, Latency, Messages, NetworkNamespace, Pacing, Partial,
+    Breakdown, Container, Environment, Latency, Messages, Muted, NetworkNamespace, Pacing, Partial,
     Process, Ros2, RunKind, RunReport, RunResult, Scenario, Scheduling, SegmentRow,
     SlowSubscribers, Throughput, TracerCost, Trust, UnixClients, View,
 };
@@ -90,6 +90,7 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
             nameless: group.nameless,
             ..trust.into()
         },
+        muted: group.muted.map(Muted::from),
         notes: words::group_notes(group),
         ..RunResult::default()
     };

@@ -44,6 +44,7 @@ pub mod grid;
 pub mod human;
 pub mod machine_key;
 mod machine_state;
+mod muted;
 pub mod overhead;
 mod partial;
 pub mod place;
@@ -76,6 +77,7 @@ pub use environment::Environment;
 pub use footprint::IdleBusy;
 pub use machine_key::{Bucket, BucketDifference, MachineKey};
 pub use machine_state::MachineState;
+pub use muted::Muted;
 pub use overhead::LayersBytes;
 pub use partial::{Partial, View};
 pub use repetition::{

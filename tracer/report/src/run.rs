@@ -15,7 +15,7 @@ pub use crate::trust::{
 };
 use crate::why::Why;
 use crate::{
-    Breakdown, Connections, Distribution, Environment, MachineKey, Partial, Ros2, Scenario,
+    Breakdown, Connections, Distribution, Environment, MachineKey, Muted, Partial, Ros2, Scenario,
     SlowSubscribers, Topology, Unknown, View,
 };
 use schemars::JsonSchema;
@@ -164,6 +164,9 @@ pub struct RunResult {
     /// From where its messages were seen; absent if none was, and in reports of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<View>,
+    /// Times in which the user had muted the row; absent if there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub muted: Option<Muted>,
     /// Messages that this host shows in part; absent if there are none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial_sight: Option<Partial>,

@@ -4,6 +4,7 @@ use crate::sampling::TracedTime;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 use wirelap_correlate::{BreakdownQuery, Label};
+use wirelap_events::GroupId;
 use wirelap_recording::KeptParts;
 
 /// A command to the thread of a session.
@@ -15,6 +16,8 @@ pub enum SessionCommand {
     Label(Label, Sender<()>),
     /// Make other rows of the breakdown, or list others of them.
     Breakdown(BreakdownQuery),
+    /// Mute a row, so that nothing is observed of it, or end that.
+    MuteRow(GroupId, bool),
     /// Send what is kept in memory.
     Kept(Sender<KeptParts>),
     /// Start to measure: the workloads begin now.
@@ -53,6 +56,12 @@ impl Commands {
     /// Makes other rows of the breakdown, or lists others of them. Rows by something else count from now on.
     pub fn breakdown(&self, query: BreakdownQuery) {
         self.send(SessionCommand::Breakdown(query));
+    }
+
+    /// Mutes a row: nothing more is observed of it, and its figures stay as they are; or ends that. A session that mutes nothing
+    /// ([`Muting`](crate::Muting)) ignores it.
+    pub fn mute_row(&self, group: GroupId, mute: bool) {
+        self.send(SessionCommand::MuteRow(group, mute));
     }
 
     /// The newest events, if the session keeps some in memory.

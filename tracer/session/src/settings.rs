@@ -39,13 +39,14 @@ pub struct KeepSettings {
 }
 
 /// Conversations of which no calls and no payload are observed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Muting {
     /// None.
     #[default]
     Nothing,
-    /// Those that cannot be followed.
-    Unfollowed,
+    /// Those that cannot be followed, and those of rows that the user mutes: at first the rows of these middlewares or brokers, or of
+    /// both as in `mqtt/rumqttd`.
+    Allowed(Vec<String>),
 }
 
 /// What a session traces, and how.

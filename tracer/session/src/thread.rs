@@ -1,6 +1,9 @@
 //! The thread of a session: it takes events out of the ring buffer and makes deliveries and snapshots of them.
 
+mod muting;
 mod pauses;
+
+pub use muting::RowMuting;
 
 use crate::annotate::Annotator;
 use crate::commands::SessionCommand;
@@ -13,7 +16,6 @@ use crate::own_cpus::OwnCpus;
 use crate::place_notes::PlaceNotes;
 use crate::places::PlaceReader;
 use crate::schedule::{Alternation, TracingPhase};
-use crate::settings::Muting;
 use crate::unix::UnixServers;
 use crate::windows::{SamplingWindows, WindowCut};
 use std::collections::HashMap;
@@ -63,9 +65,6 @@ pub struct Findings<S> {
     pub recorder: Option<Recorder>,
 }
 
-/// From so many bytes on, a conversation that cannot be followed is muted. Shorter ones cost little.
-const MUTED_FROM: u64 = 64 << 10;
-
 /// The state of the thread.
 pub struct SessionThread<S> {
     pub capture: Observer,
@@ -90,7 +89,7 @@ pub struct SessionThread<S> {
     /// How much older than the clock the events are that were taken last; zero if the ring buffer is empty.
     pub behind: Nanos,
     pub alternation: Option<Alternation>,
-    pub muting: Muting,
+    pub muting: RowMuting,
     pub drain: bool,
     pub publish: bool,
 }
@@ -130,22 +129,13 @@ impl<S: DeliverySink> SessionThread<S> {
             self.mute()?;
             if self.publish {
                 let snapshot = Arc::new(self.snapshot());
+                self.mute_named(&snapshot)?;
                 self.sink.published(&snapshot);
                 self.keep_budget()?;
                 *self.latest.lock().unwrap_or_else(PoisonError::into_inner) = snapshot;
             }
         }
         if self.drain { self.drain() } else { self.catch_up() }
-    }
-
-    /// Has the probes report less of conversations that cannot be followed.
-    fn mute(&mut self) -> Result<(), CaptureError> {
-        match (self.muting, self.capture.probes_mut()) {
-            (Muting::Unfollowed, Some(probes)) => {
-                probes.mute(&self.correlator.only_counted(MUTED_FROM))
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Reads what the threads of those processes do that hold overdue messages, because a thread that does not run causes no
@@ -181,6 +171,7 @@ impl<S: DeliverySink> SessionThread<S> {
                     let _ = done.send(());
                 }
                 Ok(SessionCommand::Breakdown(query)) => self.correlator.ask_breakdown(query),
+                Ok(SessionCommand::MuteRow(group, mute)) => self.mute_row(group, mute)?,
                 Ok(SessionCommand::Kept(to)) => {
                     let _ = to.send(self.kept.as_mut().map(KeptEvents::parts).unwrap_or_default());
                 }

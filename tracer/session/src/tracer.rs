@@ -10,7 +10,7 @@ use crate::observer::Observer;
 use crate::own_cpus::OwnCpus;
 use crate::places::PlaceReader;
 use crate::settings::{AttachLater, SessionSettings};
-use crate::thread::{Findings, SessionThread};
+use crate::thread::{Findings, RowMuting, SessionThread};
 use crate::unix::UnixServers;
 use rustix::thread::CapabilitySet;
 use std::collections::HashMap;
@@ -89,7 +89,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             run_time: settings.run_time.clone(),
             behind: Nanos(0),
             alternation: None,
-            muting: settings.muting,
+            muting: RowMuting::from(&settings.muting),
             drain: settings.drain,
             publish: settings.publish,
         };

@@ -35,6 +35,8 @@ pub enum Command {
     SetMark,
     /// Mark the selected row for the comparison, or remove its mark.
     MarkRow,
+    /// Mute the selected row, so that nothing is observed of it, or end that.
+    MuteRow,
     /// Sort by the next column.
     NextSort,
     /// Sort by the previous column.

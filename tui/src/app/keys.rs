@@ -107,6 +107,7 @@ pub const BINDINGS: &[Binding] = &[
     binding(&[Char('/')], "/", C::Filter, Everywhere, ("filter", "show only the rows or messages with this text")),
     binding(&[Char('w')], "w", C::Show(View::Why), Everywhere, ("why", "why the selected row's messages took so long, and back")),
     binding(&[Char(' '), Char('v')], "space", C::MarkRow, Everywhere, ("mark", "mark the selected row for the comparison, or remove the mark")),
+    binding(&[Char('M')], "M", C::MuteRow, Everywhere, ("", "mute the selected row: nothing more is observed of it; or unmute")),
     binding(&[Char('m')], "m", C::SetMark, Everywhere, ("baseline", "keep the present figures as the baseline; \"since mark\" begins now")),
     binding(&[Char('p')], "p", C::Pause, Everywhere, ("pause", "pause: the screen is not updated, tracing goes on")),
     binding(&[Char('x')], "x", C::Experiments, Everywhere, ("workloads", "start, stop and change workloads")),

@@ -50,6 +50,8 @@ pub fn sentence(line: &LogLine<'_>) -> String {
         LogEvent::RowSpeaks(after) => {
             format!("delivers again, after {}", text::unbroken(&text::time(*after)))
         }
+        LogEvent::RowMuted => "muted: nothing more is observed of it".into(),
+        LogEvent::RowUnmuted => "observed again".into(),
         LogEvent::ProcessGone { role, comm, pid } => {
             format!("the {role} {comm} ({}) has ended", pid.0)
         }

@@ -4,7 +4,7 @@ use super::{
     Action, App, Command, Input, MAX_SCROLL, Motion, Overlay, ReplayControl, Request, View,
 };
 use crate::bars::Scale;
-use crate::columns::{Column, Sort};
+use crate::columns::{self, Column, Sort};
 
 /// Lines that a page has when the selection moves by one.
 const PAGE: i16 = 5;
@@ -56,6 +56,7 @@ impl App {
                 }
                 return Action::Request(Request::Replay(control));
             }
+            Command::MuteRow => return self.mute_row(),
             Command::Grouping => self.choose_grouping(),
             Command::Columns => self.overlay = Some(Overlay::Columns(0)),
             Command::NextList
@@ -147,6 +148,13 @@ impl App {
         } else {
             self.marked.push(id);
         }
+    }
+
+    /// Asks for the selected row to be muted, or for the end of that.
+    fn mute_row(&self) -> Action {
+        let Some(group) = self.selected() else { return Action::Ignore };
+        let (name, mute) = (columns::name(group), !group.is_muted());
+        Action::Request(Request::Mute { group: group.id, name, mute })
     }
 
     /// Sorts by a column, or reverses the order if it is the one that the rows are sorted by.

@@ -4,7 +4,7 @@ use super::command::ReplayControl;
 use super::probes::ProbeSetup;
 use std::sync::Arc;
 use wirelap_correlate::{BreakdownQuery, Snapshot};
-use wirelap_events::{Delivery, Nanos};
+use wirelap_events::{Delivery, GroupId, Nanos};
 use wirelap_history::{Slice, Update};
 
 /// What the screen asks of the program around it.
@@ -23,6 +23,15 @@ pub enum Request {
     Replay(ReplayControl),
     /// Make other rows by name, or list others of them. The sentence that answers it is empty if that is done.
     Breakdown(BreakdownQuery),
+    /// Mute a row, so that nothing is observed of it, or end that.
+    Mute {
+        /// The row.
+        group: GroupId,
+        /// Its name, for the answer.
+        name: String,
+        /// Whether it is to be muted.
+        mute: bool,
+    },
     /// Start, stop or change workloads.
     Experiment(ExperimentRequest),
 }

@@ -39,7 +39,8 @@ impl LastDeliveries {
         let before = std::mem::take(&mut self.rows);
         let row = |group: &Group| {
             let delivered = group.messages.delivered;
-            let known = before.get(&group.id).filter(|last| last.delivered == delivered);
+            let is_known = |last: &&LastDelivery| last.delivered == delivered && !group.is_muted();
+            let known = before.get(&group.id).filter(is_known);
             let at = match (known, before.contains_key(&group.id)) {
                 (Some(last), _) => last.at,
                 (None, true) => snapshot.at,
@@ -52,7 +53,8 @@ impl LastDeliveries {
 
     /// Since when the row has been silent; `None` if it is not, or never delivered anything.
     pub fn silence(&self, group: &Group) -> Option<Silence> {
-        let last = self.rows.get(&group.id).filter(|last| last.delivered > 0)?;
+        let last =
+            self.rows.get(&group.id).filter(|last| last.delivered > 0 && !group.is_muted())?;
         let lasts = self.now - last.at;
         let usual = USUAL_GAPS / group.rate_active.msg_per_s;
         let is_usual = usual.is_finite() && lasts.0 as f64 <= usual * 1e9;

@@ -12,6 +12,8 @@ impl Column {
     pub fn cell(self, group: &Group, reliability: Reliability) -> String {
         match self {
             Column::Name => name(group),
+            // What passes is not known.
+            Column::Rate if group.is_muted() => "muted".into(),
             Column::Rate => text::number(group.rate_now.msg_per_s),
             Column::P50 => time(&group.one_way, group.one_way.p50),
             Column::P90 => time(&group.one_way, group.one_way.p90),
@@ -28,11 +30,13 @@ impl Column {
             Column::Retransmissions if group.overhead.packets == 0 => text::NONE.into(),
             Column::Retransmissions => text::number(retransmissions(group)),
             Column::Payload | Column::Matched if group.messages.delivered == 0 => text::NONE.into(),
+            Column::Matched if group.is_muted() => text::NONE.into(),
             Column::Payload => text::number(group.payload_bytes as f64),
             Column::Delivered => text::number(group.messages.delivered as f64),
             Column::Matched => matched(group, reliability),
             Column::Trust => reliability.name().into(),
             // An unusable row is not called healthy, because too little of it was captured.
+            Column::Why if group.is_muted() => "muted by the user".into(),
             Column::Why
                 if reliability == Reliability::Unusable
                     && verdicts::problems(&group.why).next().is_none() =>

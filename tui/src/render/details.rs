@@ -88,6 +88,9 @@ fn facts(app: &App, group: &Group, width: u16, theme: Theme) -> Vec<Line<'static
     let width = usize::from(width).saturating_sub(1);
     let mut lines = history(group, width, theme);
     let mut add = |label: &str, value: &str| lines.extend(fact(label, value, width, theme));
+    if group.is_muted() {
+        add("muted", "by the user: these are its figures of before; M observes it again");
+    }
     if let Some(silent) = silence::sentence(app, group) {
         add("silent", &silent);
     }
@@ -113,8 +116,9 @@ fn facts(app: &App, group: &Group, width: u16, theme: Theme) -> Vec<Line<'static
     add(
         "rate",
         &format!(
-            "{} msg/s now, {} msg/s overall; {}",
+            "{} msg/s {}, {} msg/s overall; {}",
             text::number(group.rate_now.msg_per_s),
+            if group.is_muted() { "before" } else { "now" },
             text::number(group.rate.msg_per_s),
             text::bit_rate(group.rate_now.payload_bit_per_s),
         ),
@@ -151,15 +155,29 @@ fn history(group: &Group, width: usize, theme: Theme) -> Vec<Line<'static>> {
             Span::styled(spark, theme.spark()),
         ])
     };
+    let now = now_or_before(group);
     let latest = group.history.last();
     let median =
         latest.filter(|point| point.delivered > 0).map(|point| text::time(point.one_way_p50));
     let medians = group.history.iter().map(|point| point.one_way_p50.0);
     let rates = group.history.iter().map(|point| point.delivered);
     vec![
-        line("p50 now", median.unwrap_or(text::NONE.into()), text::sparkline(medians, columns)),
-        line("msg/s now", text::number(group.rate_now.msg_per_s), text::sparkline(rates, columns)),
+        line(
+            &format!("p50 {now}"),
+            median.unwrap_or(text::NONE.into()),
+            text::sparkline(medians, columns),
+        ),
+        line(
+            &format!("msg/s {now}"),
+            text::number(group.rate_now.msg_per_s),
+            text::sparkline(rates, columns),
+        ),
     ]
+}
+
+/// When the latest figures of a row were its latest.
+fn now_or_before(group: &Group) -> &'static str {
+    if group.is_muted() { "was" } else { "now" }
 }
 
 fn summary(summary: &Summary) -> String {

@@ -95,7 +95,10 @@ fn gravity(event: &LogEvent, theme: Theme) -> (char, Style) {
         | LogEvent::EventsLost(_)
         | LogEvent::Trust(Reliability::Reduced | Reliability::Unusable)
         | LogEvent::Overdue(_) => ('!', theme.warning()),
-        LogEvent::VerdictBegan(_, Severity::Note) | LogEvent::Note(_) => ('·', Style::new()),
+        LogEvent::VerdictBegan(_, Severity::Note)
+        | LogEvent::Note(_)
+        | LogEvent::RowMuted
+        | LogEvent::RowUnmuted => ('·', Style::new()),
         LogEvent::RowAppeared
         | LogEvent::RowSpeaks(_)
         | LogEvent::VerdictEnded(_)

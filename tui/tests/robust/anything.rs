@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use wirelap_correlate::snapshot::{
     Breakdown, BreakdownRow, Cause, Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint,
-    HolderShare, Holes, Lag, LagHolder, Overdue, Overhead, Part, Period, ProbeLoss, Process, Rate,
-    Scheduling, SegmentStat, Severity, SlowSubscriber, SlowSubscribers, Snapshot, SnapshotNote,
-    Summary, Tail, TailRow, Trust, UnixClients, Unknown, UnknownTraffic, Unseen, Verdict,
-    VerdictKind, Whereabouts, Why, WorstMessage,
+    HolderShare, Holes, Lag, LagHolder, Muted, Overdue, Overhead, Part, Period, ProbeLoss, Process,
+    Rate, Scheduling, SegmentStat, Severity, SlowSubscriber, SlowSubscribers, Snapshot,
+    SnapshotNote, Summary, Tail, TailRow, Trust, UnixClients, Unknown, UnknownTraffic, Unseen,
+    Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use wirelap_correlate::{Circumstance, Clause, CpuHolders, Dimension, ForeignName, Remedy};
 use wirelap_events::{
@@ -280,6 +280,7 @@ prop_compose! {
             payload_bytes: counts[0], one_way, sched_gap, segments, overhead, processes, history,
             coverage, notes, why, without_send: retained, to_unseen_readers: delivered,
             read_twice: uncovered, nameless: sent, partial: None,
+            muted: (duplicates % 3 > 0).then_some(Muted { now: duplicates % 3 == 1, time: Nanos(sent) }),
             holes: Holes {
                 sent: Unseen { packets: duplicates, bytes: sent },
                 received: Unseen { packets: matched, bytes: delivered },

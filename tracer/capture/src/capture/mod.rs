@@ -5,6 +5,7 @@ mod existing;
 mod filtering;
 mod later;
 mod maps;
+mod muted_sockets;
 mod muting;
 mod needs;
 mod reading;
@@ -24,12 +25,13 @@ use crate::tls::{TlsAccess, TlsWatch};
 use crate::{AttachError, CaptureError, Config, allocator, clock, kernel};
 use aya::Ebpf;
 use maps::{array, map_error};
+use muted_sockets::MutedSockets;
 use needs::Needs;
 use rustix::thread::CapabilitySet;
 use skipped::SkippedRuns;
-use std::collections::{HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::time::Instant;
-use wirelap_events::{Body, Cpu, Event, Pid, Probe, SocketId, TraceDetail};
+use wirelap_events::{Body, Cpu, Event, Pid, Probe, TraceDetail};
 
 /// Attached probes. Dropping this value detaches them, and so does the end of the process, even if it is killed.
 pub struct Capture {
@@ -53,11 +55,7 @@ pub struct Capture {
     /// How often the probes began to report (windows).
     windows: u32,
     open: bool,
-    /// How often what is muted was changed, and the sockets that are.
-    mutes: u32,
-    muted: HashSet<SocketId>,
-    /// Those of them that were closed, and are still in the map.
-    muted_closed: Vec<SocketId>,
+    muted: MutedSockets,
     emitted: [u64; Probe::ALL.len()],
     /// What [`Body::Lost`] has told so far.
     lost: [[u64; 2]; Probe::ALL.len()],
@@ -98,9 +96,7 @@ impl Capture {
             attachment: 0,
             windows: 1,
             open: false,
-            mutes: 0,
-            muted: HashSet::new(),
-            muted_closed: Vec::new(),
+            muted: MutedSockets::default(),
             emitted: [0; Probe::ALL.len()],
             lost: [[0; 2]; Probe::ALL.len()],
             skipped,
@@ -228,7 +224,7 @@ impl Capture {
 
     fn write_settings(&mut self) -> Result<(), CaptureError> {
         let open = if self.open { self.windows } else { 0 };
-        let value = [open, self.generation, self.attachment, 0, self.mutes, 0];
+        let value = [open, self.generation, self.attachment, 0, self.muted.changes, 0];
         array::<[u32; 6]>(&mut self.ebpf, ".data.settings")?
             .set(0, value, 0)
             .map_err(map_error(".data.settings"))

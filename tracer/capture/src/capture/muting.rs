@@ -1,4 +1,4 @@
-//! Sockets whose conversations cannot be followed: the probes report less of them.
+//! Sockets of which the probes report less: their conversations cannot be followed, or the user has muted their rows.
 
 use super::Capture;
 use super::maps::map_error;
@@ -11,36 +11,69 @@ use wirelap_events::SocketId;
 const MOST: usize = 65_536;
 
 impl Capture {
-    /// Mutes sockets until they are closed: their sends and reads are not reported any more, and the packets that they send only
-    /// without payload. Sockets beyond 65,536 are not muted.
+    /// Mutes sockets whose conversations cannot be followed, until they are closed: their sends and reads are not reported any more,
+    /// and the packets that they send only without payload. Sockets beyond 65,536 are not muted.
     ///
     /// # Errors
     /// [`CaptureError::Map`] if the kernel refuses the change.
     pub fn mute(&mut self, sockets: &[SocketId]) -> Result<(), CaptureError> {
+        let more = self.add_muted(sockets)?;
+        self.muted.unfollowed.extend(more);
+        Ok(())
+    }
+
+    /// Mutes the sockets of rows that the user has muted: all of `sockets`, and of those of an earlier call only these. It is the same
+    /// for the probes as [`Capture::mute`].
+    ///
+    /// # Errors
+    /// [`CaptureError::Map`] if the kernel refuses the change.
+    pub fn mute_for_user(&mut self, sockets: &[SocketId]) -> Result<(), CaptureError> {
+        let wanted: HashSet<SocketId> = sockets.iter().copied().collect();
+        let gone: Vec<SocketId> = self.muted.by_user.difference(&wanted).copied().collect();
+        if !gone.is_empty() {
+            let mut map = self.muted_map()?;
+            for socket in &gone {
+                map.remove(&socket.0).map_err(map_error("muted"))?;
+            }
+            self.muted.by_user.retain(|socket| wanted.contains(socket));
+            self.tell_muted()?;
+        }
+        let more = self.add_muted(sockets)?;
+        self.muted.by_user.extend(more);
+        Ok(())
+    }
+
+    /// Puts sockets into the map, as far as there is room. Returns those that are new there.
+    fn add_muted(&mut self, sockets: &[SocketId]) -> Result<HashSet<SocketId>, CaptureError> {
         let room = MOST.saturating_sub(self.muted.len());
-        let more = sockets.iter().filter(|socket| !self.muted.contains(socket)).take(room);
+        let more = sockets.iter().filter(|socket| !self.muted.contains(**socket)).take(room);
         let more: HashSet<SocketId> = more.copied().collect();
         if more.is_empty() {
-            return Ok(());
+            return Ok(more);
         }
         let mut map = self.muted_map()?;
         for socket in &more {
             map.insert(socket.0, 1, 0).map_err(map_error("muted"))?;
         }
-        self.muted.extend(more);
-        // The probes look again at each socket.
-        self.mutes = self.mutes.wrapping_add(1);
+        self.tell_muted()?;
+        Ok(more)
+    }
+
+    /// Has the probes look again at each socket.
+    fn tell_muted(&mut self) -> Result<(), CaptureError> {
+        self.muted.changes = self.muted.changes.wrapping_add(1);
         self.write_settings()
     }
 
     /// Sockets that were closed need no room any more. The number of a socket is never used again.
     pub(super) fn forget_closed(&mut self) {
-        if self.muted_closed.is_empty() {
+        if self.muted.closed.is_empty() {
             return;
         }
-        let closed = std::mem::take(&mut self.muted_closed);
+        let closed = std::mem::take(&mut self.muted.closed);
         for socket in &closed {
-            self.muted.remove(socket);
+            self.muted.unfollowed.remove(socket);
+            self.muted.by_user.remove(socket);
         }
         if let Ok(mut map) = self.muted_map() {
             for socket in &closed {
@@ -50,9 +83,14 @@ impl Capture {
         }
     }
 
-    /// How many open sockets are muted.
+    /// How many open sockets are muted because their conversations cannot be followed.
     pub fn muted(&self) -> usize {
-        self.muted.len()
+        self.muted.unfollowed.len()
+    }
+
+    /// How many open sockets are muted because the user has muted their rows.
+    pub fn muted_by_user(&self) -> usize {
+        self.muted.by_user.len()
     }
 
     fn muted_map(&mut self) -> Result<HashMap<&mut MapData, u64, u8>, CaptureError> {

@@ -87,10 +87,8 @@ impl Capture {
             if !self.later.is_empty() {
                 self.needs.add(&event);
             }
-            if let Body::Closed(socket) = event.body
-                && self.muted.contains(&socket)
-            {
-                self.muted_closed.push(socket);
+            if let Body::Closed(socket) = event.body {
+                self.muted.close(socket);
             }
             if let (Some(tls), Body::Socket(socket)) = (&self.tls, &event.body) {
                 tls.has_socket(socket.task.pid);

@@ -9,6 +9,7 @@ mod drops;
 mod filter;
 mod lengths;
 mod life;
+mod muted;
 mod packet_socket;
 mod packets;
 mod raw;

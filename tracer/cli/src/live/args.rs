@@ -38,7 +38,7 @@ pub struct LiveArgs {
         conflicts_with_all = [
             "on", "rate", "payload", "ports", "pids", "cgroup", "duration", "json", "explain", "pcapng", "snap", "ring_size",
             "broker", "set", "qos", "transport", "reliability", "nodelay", "port", "domain", "pin", "keep", "keep_size", "detail",
-            "packets_only", "device", "btf", "budget", "sample",
+            "packets_only", "device", "btf", "budget", "sample", "mute",
         ]
     )]
     pub replay: Vec<PathBuf>,
@@ -103,6 +103,12 @@ pub struct LiveArgs {
     /// Which traffic is traced.
     #[command(flatten)]
     pub filter: FilterArgs,
+
+    /// Mute the rows of this middleware or broker, or of both as in mqtt/mosquitto, once they appear: nothing more is observed of them, so
+    /// that they cost no time, and their figures stay as they are. On the screen, M does that to the selected row, and ends it. May be
+    /// given several times. Not with --pcapng, --tls, --detail ends and --packets-only
+    #[arg(long, value_name = "NAME")]
+    pub mute: Vec<String>,
 
     /// Packets in place of probes.
     #[command(flatten)]
@@ -174,6 +180,24 @@ impl LiveArgs {
         self.packets.view(needs_probes)
     }
 
+    /// Why nothing can be muted; `None` if it can. A recording has all that was asked for, and what is read from TLS may show a message at
+    /// any time. Without packets, the bytes of muted connections would not be counted, and packets alone are captured of all.
+    pub fn mutes_nothing(&self) -> Option<&'static str> {
+        if !self.replay.is_empty() {
+            Some("a row of a recording or capture cannot be muted")
+        } else if self.pcapng.is_some() {
+            Some("no row can be muted with --pcapng, which records everything")
+        } else if self.filter.tls {
+            Some("no row can be muted with --tls, which reads what programs encrypt at any time")
+        } else if self.detail == DetailArg::Ends {
+            Some("no row can be muted with --detail ends, which observes no packets")
+        } else if self.packets.packets_only {
+            Some("no row can be muted with --packets-only, which has no probes")
+        } else {
+            None
+        }
+    }
+
     /// When events are reported. A recording has everything, unless the user wants less.
     pub fn traced_time(&self) -> TracedTime {
         self.sampling.traced(match self.pcapng {
@@ -193,5 +217,34 @@ impl LiveArgs {
     /// Whether the report goes to stdout.
     pub fn writes_to_stdout(&self) -> bool {
         self.json.as_deref() == Some(Path::new("-"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        live: LiveArgs,
+    }
+
+    fn parse(words: &str) -> LiveArgs {
+        let words = std::iter::once("live").chain(words.split_whitespace());
+        Line::try_parse_from(words).unwrap_or_else(|error| panic!("{error}")).live
+    }
+
+    #[test]
+    fn what_wants_everything_mutes_nothing_and_says_so() {
+        let live = parse("--mute mqtt/mosquitto --mute nats");
+        assert_eq!(live.mute, ["mqtt/mosquitto", "nats"]);
+        assert_eq!(live.mutes_nothing(), None);
+        for option in ["--pcapng x.pcapng", "--tls", "--detail ends", "--packets-only"] {
+            let why = parse(&format!("--mute mqtt {option}")).mutes_nothing().unwrap();
+            assert!(why.contains(option.split(" x.").next().unwrap()), "{why}");
+        }
+        assert!(parse("--replay x.pcapng").mutes_nothing().is_some());
     }
 }

@@ -45,6 +45,9 @@ use wirelap_session::{
 /// The most updates that wait for the screen. While more would wait, the collector puts them together.
 const UPDATES: usize = 8;
 
+/// Why no row is muted where no probes could be attached.
+const PACKETS_ALONE: &str = "no row can be muted, because packets alone are captured";
+
 /// Watches until the user leaves, a signal arrives or the time is over.
 ///
 /// # Errors
@@ -58,6 +61,9 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
             "--pcapng writes packets, which --detail ends does not observe: use --detail path"
                 .into(),
         ));
+    }
+    if let Some(why) = args.mutes_nothing().filter(|_| !args.mute.is_empty()) {
+        return Err(Failure::Usage(format!("--mute: {why}")));
     }
     let steward = steward(args)?;
     let outputs = Outputs::new(args.traced.force, steward.clone());
@@ -112,6 +118,7 @@ pub fn run(args: &LiveArgs) -> Result<ExitCode, Failure> {
                 (files, memory),
                 &workloads,
                 (keep_limits(args), tracer.commands()),
+                args.mutes_nothing().or(tracer.instead().map(|_| PACKETS_ALONE)),
             )
             .with_probes(setup, tracer.instead());
             watch::watch(args, &tracer, &mut source, &workloads, &signals)
@@ -217,12 +224,9 @@ fn settings(args: &LiveArgs, experiments: bool) -> SessionSettings {
             limits,
             written: wirelap_recording::Settings { payload: true, ..Default::default() },
         }),
-        // A recording has all that was asked for, and what is read from TLS may show a message at any time. Without packets, the bytes
-        // of muted connections would not be counted.
-        muting: if args.pcapng.is_none() && !args.filter.tls && args.detail != DetailArg::Ends {
-            Muting::Unfollowed
-        } else {
-            Muting::Nothing
+        muting: match args.mutes_nothing() {
+            None => Muting::Allowed(args.mute.clone()),
+            Some(_) => Muting::Nothing,
         },
         decode: args.filter.decode.clone(),
         breakdown: args.breakdown.query(),

@@ -244,6 +244,7 @@ impl Source for ReplaySource {
             Request::Export(delivery) => self.export(&delivery),
             Request::Experiment(_) => NO_WORKLOADS.into(),
             Request::Breakdown(query) => self.rows(query),
+            Request::Mute { .. } => "a row of a recording or capture cannot be muted".into(),
         }
     }
 

@@ -8,7 +8,7 @@ use super::memory::ScreenMemory;
 use std::cell::RefCell;
 use std::sync::mpsc::Receiver;
 use wirelap_capture::{ChosenHook, TLS_TEXT};
-use wirelap_events::{Delivery, Nanos, human};
+use wirelap_events::{Delivery, GroupId, Nanos, human};
 use wirelap_history::Update;
 use wirelap_recording::KeepLimits;
 use wirelap_replay::message::{self, NotKept};
@@ -37,6 +37,8 @@ pub struct LiveSource<'a, 'scope, 'bench> {
     /// How much of the newest events is kept in memory.
     keep: Option<KeepLimits>,
     commands: Commands,
+    /// Why no row can be muted; `None` if rows can.
+    mutes_nothing: Option<&'static str>,
 }
 
 impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
@@ -46,15 +48,40 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
         (files, memory): (Option<ScreenFiles>, ScreenMemory),
         workloads: &'a RefCell<Workloads<'scope, 'bench>>,
         (keep, commands): (Option<KeepLimits>, Commands),
+        mutes_nothing: Option<&'static str>,
     ) -> Self {
         let (wall, setup) = (machine::wall_offset(), ProbeSetup::default());
         let notes = Vec::new();
-        LiveSource { updates, files, memory, workloads, setup, notes, wall, keep, commands }
+        LiveSource {
+            updates,
+            files,
+            memory,
+            workloads,
+            setup,
+            notes,
+            wall,
+            keep,
+            commands,
+            mutes_nothing,
+        }
     }
 
     /// The same source, with how the probes are attached, or why they are not.
     pub fn with_probes(self, setup: ProbeSetup, instead: Option<&str>) -> Self {
         LiveSource { setup, notes: instead.map(str::to_owned).into_iter().collect(), ..self }
+    }
+
+    /// Mutes a row, or ends that. Returns a sentence for the user.
+    fn mute(&self, (group, name): (GroupId, &str), mute: bool) -> String {
+        if let Some(why) = self.mutes_nothing {
+            return why.to_owned();
+        }
+        self.commands.mute_row(group, mute);
+        if mute {
+            format!("{name} is muted; M observes it again")
+        } else {
+            format!("{name} is observed again")
+        }
     }
 
     /// Writes what is kept of a message. Returns a sentence for the user.
@@ -141,6 +168,7 @@ impl Source for LiveSource<'_, '_, '_> {
                 self.commands.breakdown(query);
                 String::new()
             }
+            Request::Mute { group, name, mute } => self.mute((group, &name), mute),
             Request::Experiment(request) => self.workloads.borrow_mut().request(request),
         }
     }

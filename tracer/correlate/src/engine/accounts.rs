@@ -9,7 +9,8 @@ use crate::config::Label;
 use crate::flow::Conversation;
 use crate::join::GivenUp;
 use crate::lag::{LagTable, SeenBehind};
-use crate::rows::Rows;
+use crate::rows::{Row, Rows};
+use crate::stats::Pauses;
 use rustc_hash::FxHashSet;
 use std::net::SocketAddr;
 use wirelap_events::{GroupId, Nanos, NetNs, Pid, Saturate, Wake};
@@ -72,7 +73,8 @@ impl Accounts {
     /// A thread of a row's processes waited for a CPU.
     pub fn waited(&mut self, at: Nanos, wake: &Wake) {
         if at - wake.woken >= WAITED {
-            let its = self.rows.iter_mut().filter(|row| row.roles.contains_key(&wake.task.pid));
+            let is_its = |row: &&mut Row| row.roles.contains_key(&wake.task.pid) && !row.is_muted();
+            let its = self.rows.iter_mut().filter(is_its);
             its.for_each(|row| row.evidence.waited(at, wake));
         }
     }
@@ -80,7 +82,8 @@ impl Accounts {
     /// What a read of this process took will not be known.
     pub fn unknown_read(&mut self, pid: Pid) {
         self.totals.unknown_reads.grow(1);
-        let its = self.rows.iter_mut().filter(|row| row.roles.contains_key(&pid));
+        let is_its = |row: &&mut Row| row.roles.contains_key(&pid) && !row.is_muted();
+        let its = self.rows.iter_mut().filter(is_its);
         its.for_each(|row| row.unknown_reads.grow(1));
         self.unknown_readers.insert(pid);
     }
@@ -95,6 +98,8 @@ impl Accounts {
         self.totals.hide(gone.take_hidden());
         self.clients.forget(gone.serial);
         match row.and_then(|row| self.rows.get_mut(row)) {
+            // It came into view since its row was muted.
+            Some(row) if row.is_muted() && gone.muted_until == Nanos(0) => {}
             Some(row) => {
                 gone.add_bytes_to(&mut row.past);
                 row.past_holes += gone.holes();
@@ -138,18 +143,19 @@ impl Accounts {
         self.probe_connections.add_to(open, row_at, sums);
     }
 
-    /// Counts what was left of a message that is given up. `is_cut`: it was on its way when observation paused.
-    pub fn count_leftover(&mut self, gone: &GivenUp, is_cut: bool) {
+    /// Counts what was left of a message that is given up. `all`: the pauses of the observation, in one of which it may have begun, or which
+    /// began when it was on its way.
+    pub fn count_leftover(&mut self, gone: &GivenUp, all: &Pauses) {
         if let Some(row) = self.rows.get_mut(gone.row) {
+            let pauses = row.pauses(all);
+            let (was_cut, may_be_cut) = (gone.at < pauses.cut(), pauses.may_be_cut(gone.at));
             let read = gone.left.unjoined.saturating_add(gone.left.from_elsewhere);
             row.counts.delivered.grow(read);
             row.evidence.losses.unjoined.grow(gone.left.unjoined);
-            if is_cut {
-                row.counts.cut.grow(gone.left.unjoined);
-                row.counts.unfinished.grow(gone.left.unread);
-            } else {
-                row.counts.uncovered.grow(gone.left.unjoined.saturating_add(gone.left.unread));
-            }
+            row.counts.of_unfollowed(was_cut || may_be_cut).grow(gone.left.unjoined);
+            let unread =
+                if was_cut { &mut row.counts.unfinished } else { &mut row.counts.uncovered };
+            unread.grow(gone.left.unread);
         }
     }
 }

@@ -67,6 +67,9 @@ impl Correlator {
             self.coverage.begin(at);
         }
         self.coverage.advance(at);
+        if self.conversations.is_muted(at, &event.body) {
+            return;
+        }
         match &event.body {
             Body::Socket(socket) => self.conversations.socket(at, socket, &mut self.accounts),
             Body::Closed(socket) => self.conversations.closed(at, *socket),
@@ -130,13 +133,14 @@ impl Correlator {
     fn window(&mut self, at: Nanos, open: bool) {
         if !open {
             self.coverage.close(at);
-            self.accounts.rows.iter_mut().for_each(|row| row.numbers.interrupt());
+            self.accounts.rows.iter_mut().for_each(|row| row.close_window(at));
             return;
         }
-        let period = self.coverage.period(at);
+        let since = self.coverage.since();
+        let period = self.coverage.pauses().period(since, at);
         if self.coverage.open(at) {
             self.conversations.resume();
-            self.accounts.rows.iter_mut().for_each(|row| row.resume(&period));
+            self.accounts.rows.iter_mut().for_each(|row| row.open_window(&period, since));
         }
     }
 
@@ -160,7 +164,7 @@ impl Correlator {
     /// Makes room for the messages of one more event: gives up messages that are only remembered for their copies, or left from
     /// before the last pause. Returns false where that is not enough: one that is still on its way would have to be given up.
     pub fn make_room(&mut self) -> bool {
-        self.deliveries.make_room(self.coverage.cut(), &mut self.accounts)
+        self.deliveries.make_room(self.coverage.pauses(), &mut self.accounts)
     }
 
     /// Whether messages that were found between two times are still on their way.
@@ -256,6 +260,54 @@ impl Correlator {
     /// least so many bytes have passed. Their calls and their packets' payload need not be observed any more.
     pub fn only_counted(&self, least: u64) -> Vec<SocketId> {
         self.conversations.only_counted(least)
+    }
+
+    /// Mutes a row: a pause of this row alone, in which its figures stay as they are. What has arrived is handed out; what is on its way is
+    /// given up, and counted as cut by a pause. Its conversations are not looked at until [`Correlator::unmute`], and neither are new
+    /// ones of the row. The caller may observe less of the sockets of [`Correlator::muted_sockets`]. Returns whether there is such a row
+    /// that was not muted.
+    pub fn mute(&mut self, group: GroupId, out: &mut dyn DeliverySink) -> bool {
+        let (deliveries, mut context) = self.split();
+        let row = context.accounts.rows.root(group);
+        if !context.accounts.rows.is_muted(row) {
+            deliveries.settle_of(row, out, &mut context);
+        }
+        // What was found in the last event was found before that.
+        let (at, pauses) = (self.coverage.now() + Nanos(1), self.coverage.pauses());
+        let is_new = self.accounts.rows.mute(group, at, pauses);
+        if is_new {
+            self.conversations.mute(&self.accounts.rows, false);
+            let (deliveries, mut context) = self.split();
+            deliveries.give_up_muted(&mut context);
+            let rows = &self.accounts.rows;
+            self.accounts.lag.forget(|group| rows.is_muted(group));
+        }
+        is_new
+    }
+
+    /// Ends the muting of a row. Events from `at` on count, from which everything is observed of its sockets; its streams are joined again
+    /// in mid-stream. Returns whether it was muted.
+    pub fn unmute(&mut self, group: GroupId, at: Nanos) -> bool {
+        let (pauses, since) = (self.coverage.pauses(), self.coverage.since());
+        let was_muted = self.accounts.rows.unmute(group, at, pauses, since);
+        if was_muted {
+            self.conversations.unmute(&self.accounts.rows, at);
+        }
+        was_muted
+    }
+
+    /// The open sockets of muted rows, those of conversations too that came into view since: these are not looked at any more from now
+    /// on. `except`: the sockets of this row are left out, which [`Correlator::unmute`] will be asked for.
+    pub fn muted_sockets(&mut self, except: Option<GroupId>) -> Vec<SocketId> {
+        if !self.accounts.rows.has_muted() {
+            return Vec::new();
+        }
+        let rows = &self.accounts.rows;
+        let all = self.conversations.mute(rows, true);
+        match except {
+            None => all,
+            Some(_) => self.conversations.muted_sockets(rows, except),
+        }
     }
 
     /// Asks for other rows of [`Snapshot::breakdown`], or others of them. Rows by something else count from now on.

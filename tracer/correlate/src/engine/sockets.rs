@@ -5,7 +5,7 @@ use crate::ids::Direction;
 use crate::marks::Sending;
 use crate::threads::Chain;
 use arrayvec::ArrayVec;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use wirelap_events::{Comm, Nanos, NetNs, Pid, Saturate, Socket, SocketId, TaskId, Tid, Transport};
 
@@ -79,6 +79,8 @@ pub struct Entry {
     udp: Option<Box<Datagrams>>,
     /// When it was closed.
     pub closed: Option<Nanos>,
+    /// Until then what it does is not looked at, because the user has muted the rows that it is of.
+    pub muted_until: Nanos,
 }
 
 impl Entry {
@@ -177,7 +179,15 @@ impl Sockets {
             .then(|| Box::new(Datagrams { port: socket.local.port(), ..Datagrams::default() }));
         self.entries.insert(
             socket.id,
-            Entry { pid, netns: socket.netns, handed: 0, tx, udp, closed: None },
+            Entry {
+                pid,
+                netns: socket.netns,
+                handed: 0,
+                tx,
+                udp,
+                closed: None,
+                muted_until: Nanos(0),
+            },
         );
         if socket.transport == Transport::Udp {
             let at = self.ports.entry((socket.netns, socket.local.port())).or_default();
@@ -309,6 +319,30 @@ impl Sockets {
             self.gone.push_back((at, id));
         }
         entry.tx
+    }
+
+    /// What these sockets do is not looked at any more.
+    pub fn mute(&mut self, sockets: &[SocketId]) {
+        for socket in sockets {
+            if let Some(entry) = self.entries.get_mut(socket) {
+                entry.muted_until = Nanos(u64::MAX);
+            }
+        }
+    }
+
+    /// What sockets do is looked at again from `at` on, that of `still` excepted. What is in their queues by then is not known.
+    pub fn unmute_except(&mut self, still: &FxHashSet<SocketId>, at: Nanos) {
+        let muted = self
+            .entries
+            .iter_mut()
+            .filter(|(id, entry)| entry.muted_until == Nanos(u64::MAX) && !still.contains(id));
+        for (_, entry) in muted {
+            entry.muted_until = at;
+            if let Some(udp) = &mut entry.udp {
+                **udp =
+                    Datagrams { port: udp.port, was_alone: udp.was_alone, ..Datagrams::default() };
+            }
+        }
     }
 
     /// Forgets sockets that were closed before `limit`.

@@ -19,8 +19,8 @@ use arrayvec::ArrayVec;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use wirelap_events::{
-    FlowKey, GroupId, Nanos, NetNs, Packet, PacketHook, Seq, SocketId, Total, TraceDetail,
-    Transport,
+    FlowKey, GroupId, Nanos, NetNs, Packet, PacketHook, Saturate, Seq, SocketId, Total,
+    TraceDetail, Transport,
 };
 use wirelap_protocols::foreign::{ForeignName, Observer};
 use wirelap_protocols::stream::Stream;
@@ -134,6 +134,8 @@ pub struct Conversation {
     ends_only: bool,
     /// Bytes of memory that it held on to when that was last looked at.
     pub held: usize,
+    /// Until then it is not looked at, because the user has muted its row.
+    pub muted_until: Nanos,
 }
 
 impl Conversation {
@@ -204,6 +206,7 @@ impl Conversation {
             unread: Unread::default(),
             ends_only: config.detail == TraceDetail::Ends && key.transport == Transport::Tcp,
             held: 0,
+            muted_until: Nanos(0),
         }
     }
 
@@ -300,6 +303,15 @@ impl Conversation {
         let streams = self.flows.iter().filter_map(|flow| flow.stream.as_ref());
         let all: u64 = streams.map(Stream::undecoded_bytes).total();
         all.saturating_add(self.skipped).saturating_sub(self.paused)
+    }
+
+    /// What it carried so far is in no figure, and neither is what of it could not be seen.
+    pub fn forget_bytes(&mut self) {
+        self.ledger = Ledger::default();
+        self.paused.grow(self.undecoded_bytes());
+        self.uncaptured = 0;
+        self.told = (0, self.undecoded_bytes());
+        self.flows.iter_mut().for_each(Flow::forget_seen);
     }
 
     /// One of its ends is gone.

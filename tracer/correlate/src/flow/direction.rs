@@ -372,6 +372,17 @@ impl Flow {
         }
     }
 
+    /// It was not looked at for any time: where it is, the next packet tells.
+    pub fn lose_place(&mut self) {
+        self.interrupted = true;
+        self.interrupt_seen();
+        self.unwrap.lose();
+        self.window = Window::default();
+        if let Some(trips) = &mut self.round_trips {
+            trips.interrupt();
+        }
+    }
+
     /// What `hook` did not see.
     pub fn unseen(&self, hook: PacketHook) -> Unseen {
         let mut sum = self.unseen_before[hook as usize];

@@ -40,3 +40,16 @@ pub struct DecoderOutput {
     /// What records are decrypted into. Reused from record to record.
     pub scratch: Vec<u8>,
 }
+
+impl DecoderOutput {
+    /// Forgets what was found, but not what ends said of themselves.
+    pub fn forget(&mut self) {
+        self.all.clear();
+        self.fragments.clear();
+        self.ordered.clear();
+        self.released.clear();
+        self.exchanges.clear();
+        (self.unread, self.missed) = ([0; 2], [false; 2]);
+        (self.thrown_away, self.read_twice) = (0, 0);
+    }
+}

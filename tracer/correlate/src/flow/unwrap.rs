@@ -10,6 +10,8 @@ const FARTHEST: u32 = 1 << 30;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwrap {
     farthest: Option<(Seq, Offset)>,
+    /// Where it goes on with the next number, if it is not known how far that is.
+    lost: Option<Offset>,
 }
 
 impl Unwrap {
@@ -35,10 +37,18 @@ impl Unwrap {
         self.farthest = Some((seq, at));
     }
 
+    /// It goes on at the next number that is seen, however far that is.
+    pub fn lose(&mut self) {
+        if let Some((_, at)) = self.farthest.take() {
+            self.lost = Some(at.plus(FARTHEST.into()));
+        }
+    }
+
     /// The offset of `seq`. The first call makes it [`Offset::START`]. `None` when `seq` lies farther
     /// from what was seen before than a window reaches.
     pub fn offset(&mut self, seq: Seq) -> Option<Offset> {
-        let (near, at) = *self.farthest.get_or_insert((seq, Offset::START));
+        let first = self.lost.unwrap_or(Offset::START);
+        let (near, at) = *self.farthest.get_or_insert((seq, first));
         let distance = seq.distance_from(near);
         if distance.unsigned_abs() > FARTHEST {
             return None;
@@ -84,6 +94,17 @@ mod tests {
             unwrap.offset(Seq(FARTHEST + 8)),
             Some(Offset::START.plus(FARTHEST.into()).plus(1))
         );
+    }
+
+    #[test]
+    fn after_any_time_it_goes_on_behind_everything_before() {
+        let mut unwrap = Unwrap::default();
+        let before = unwrap.offset(Seq(5_000)).unwrap();
+        unwrap.lose();
+        assert!(!unwrap.is_based());
+        let after = unwrap.offset(Seq(4_000)).unwrap();
+        assert!(after > before);
+        assert_eq!(unwrap.offset(Seq(4_010)), Some(after.plus(10)));
     }
 
     #[test]

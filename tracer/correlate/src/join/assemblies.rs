@@ -359,6 +359,12 @@ impl Assemblies {
         None
     }
 
+    /// Those whose first fragment went in one of these directions.
+    pub fn of_directions(&self, mut is_one: impl FnMut(Direction) -> bool) -> Vec<AssemblyId> {
+        let its = self.open.iter().filter(|(_, one)| is_one(one.direction));
+        its.map(|(index, one)| (index, one.serial)).collect()
+    }
+
     pub fn forget(&mut self, id: AssemblyId) {
         let Some(last) = self.get(id).map(|assembly| assembly.touched) else { return };
         self.let_go(id, last);

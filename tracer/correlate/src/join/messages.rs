@@ -98,6 +98,12 @@ impl Messages {
         self.open.get(index)
     }
 
+    /// The messages of rows.
+    pub fn of_rows(&self, is_one: impl Fn(GroupId) -> bool) -> Vec<usize> {
+        let its = self.open.iter().filter(|(_, message)| is_one(message.row));
+        its.map(|(index, _)| index).collect()
+    }
+
     /// Which of its topic's messages the message of a leg is.
     pub fn set_number(&mut self, key: LegKey, number: Option<u64>) {
         let message = self.leg(key).map(|leg| leg.message);

@@ -184,6 +184,12 @@ impl LagTable {
         });
     }
 
+    /// Forgets the topics of rows, and who gets their messages.
+    pub fn forget(&mut self, is_gone: impl Fn(GroupId) -> bool) {
+        self.topics.retain(|(group, _), _| !is_gone(*group));
+        self.pairs.retain(|_, pair| !is_gone(pair.group));
+    }
+
     /// Forgets pairs for which `is_over`, which also gets since when messages were published that were not sent, and topics that make
     /// room for others.
     pub fn sweep(&mut self, now: Nanos, is_over: impl Fn(&Pair, Option<Nanos>) -> bool) {

@@ -1,6 +1,7 @@
 //! What the conversations of one row add up to.
 
 use super::counts::Counts;
+use super::own_pauses::OwnPauses;
 use super::topic_readers::TopicReaders;
 use crate::bytes::{Holes, Overhead};
 use crate::stats::{Partial, Ring, RowStats, TracedPeriod};
@@ -82,6 +83,8 @@ pub struct Row {
     pub partial: Option<Box<Partial>>,
     /// Why those take so long here.
     pub partial_evidence: Evidence,
+    /// Of one that is or was muted.
+    pub(super) own_pauses: Option<Box<OwnPauses>>,
 }
 
 /// A keep-alive this long before a message is sent may still be in its way.
@@ -123,6 +126,7 @@ impl Row {
             evidence: Evidence::default(),
             partial: None,
             partial_evidence: Evidence::default(),
+            own_pauses: None,
         }
     }
 
@@ -132,7 +136,7 @@ impl Row {
     }
 
     /// A pause has ended at the end of a period.
-    pub fn resume(&mut self, period: &TracedPeriod) {
+    pub(super) fn resume(&mut self, period: &TracedPeriod) {
         self.stats.resume(period);
         if let Some(partial) = &mut self.partial {
             partial.here.resume(period);
@@ -152,6 +156,7 @@ impl Row {
 
     /// Adds what another one has, which has turned out to be the same.
     pub(super) fn absorb(&mut self, other: Row) {
+        self.adopt_pauses(other.own_pauses);
         self.counts += other.counts;
         self.warmed_up.grow(other.warmed_up);
         self.stats.merge(other.stats);

@@ -58,6 +58,8 @@ pub struct Rows {
     members: FxHashMap<(&'static str, Pid), Option<u32>>,
     /// How often that became known, or turned out to be otherwise.
     enrolled: u64,
+    /// How many are muted.
+    pub(super) muted: usize,
 }
 
 impl Rows {
@@ -101,6 +103,7 @@ impl Rows {
             into.absorb(gone);
         }
         self.joined.insert(part, whole);
+        self.count_muted();
     }
 
     /// The row of the server at an address.

@@ -5,7 +5,7 @@ mod notes;
 pub mod snapshot;
 pub mod trust;
 
-pub use notes::{GroupNote, SnapshotNote};
+pub use notes::{GroupNote, Muted, SnapshotNote};
 pub use snapshot::{
     Group, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, TracingBudget, Trust, UnixClients,
 };

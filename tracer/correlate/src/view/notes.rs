@@ -1,7 +1,7 @@
 //! What the user should know beside the figures, as codes with their numbers. `wirelap-report` has the words.
 
 use crate::tls_keys::TlsCounts;
-use wirelap_events::TraceDetail;
+use wirelap_events::{Nanos, TraceDetail};
 
 /// What the user should know beside the figures of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,4 +81,15 @@ pub enum GroupNote {
         /// They are in TLS, which can be read with its keys or from the memory of the programs.
         is_tls: bool,
     },
+    /// The user has muted the row, now or before.
+    Muted(Muted),
+}
+
+/// Times in which a row was muted by the user: nothing was observed of it, and nothing of that time is in its figures.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Muted {
+    /// Whether it is muted now. Its figures are those of the moment at which it was.
+    pub now: bool,
+    /// For how long it was muted so far, without the time in which the observation of everything was paused.
+    pub time: Nanos,
 }

@@ -1,6 +1,6 @@
 //! The immutable picture that the terminal, the JSON and the HTML are all drawn from.
 
-pub use super::notes::{GroupNote, SnapshotNote};
+pub use super::notes::{GroupNote, Muted, SnapshotNote};
 pub use crate::breakdown::{Breakdown, BreakdownRow, Dimension, RowFigure};
 pub use crate::bytes::{
     Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
@@ -98,9 +98,23 @@ pub struct Group {
     pub partial: Option<Box<PartialFigures>>,
     /// What the user should know about this row.
     pub notes: Vec<GroupNote>,
+    /// That the user has muted it, if that ever was so.
+    pub muted: Option<Muted>,
 }
 
 impl Group {
+    /// Whether the user has muted it: its figures are those of an earlier moment.
+    pub fn is_muted(&self) -> bool {
+        self.muted.is_some_and(|muted| muted.now)
+    }
+
+    /// Whether it is meant by a name: that of its middleware or its broker, or both as in `mqtt/rumqttd`.
+    pub fn is_called(&self, name: &str) -> bool {
+        let broker = self.broker.as_deref();
+        let both = || name.split_once('/') == Some((&self.middleware, broker.unwrap_or_default()));
+        name == self.middleware || Some(name) == broker || both()
+    }
+
     /// From where its messages were seen, if it has none that were followed from both ends.
     pub fn partial_view(&self) -> Option<PartialView> {
         let partial = self.partial.as_ref().filter(|_| self.messages.matched == 0)?;

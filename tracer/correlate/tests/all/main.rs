@@ -36,6 +36,7 @@ mod reassembly;
 mod repairs;
 mod room;
 mod round_trips;
+mod row_muted;
 mod servers;
 mod slow;
 mod span;

@@ -164,7 +164,8 @@ fn what_came_during_a_pause_does_not_begin_where_it_goes_on() {
     }
     let played = Played::of(&routed.world);
     assert_whole(&played);
-    assert_eq!(played.counts(), [29, 30, 29, 1]);
+    assert_eq!(played.counts(), [29, 30, 29, 0]);
+    assert_eq!(played.group().messages.cut, 1, "the pause has cut it");
 }
 
 #[test]

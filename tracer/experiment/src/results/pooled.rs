@@ -49,6 +49,7 @@ pub fn result(records: &[&TrialRecord], earlier: Option<&RunResult>) -> RunResul
         connections: clients::pooled(&all),
         latency: latency(trial.pacing, &all),
         view: view(messages, &all),
+        muted: None,
         partial_sight: None,
         segments: segments(&all).rows(),
         sched_gap_ns: sched_gap(&all),

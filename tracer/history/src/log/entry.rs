@@ -12,6 +12,10 @@ pub enum LogEvent {
     RowSilent,
     /// A silent row delivers again, after so long.
     RowSpeaks(Nanos),
+    /// The user has muted a row: nothing more is observed of it.
+    RowMuted,
+    /// A row that was muted is observed again.
+    RowUnmuted,
     /// A process of a row has ended.
     ProcessGone {
         /// Its role.

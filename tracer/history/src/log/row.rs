@@ -26,6 +26,7 @@ pub struct RowState {
     delivered: u64,
     last: Nanos,
     silent: bool,
+    muted: bool,
     trust: Option<SteadyValue<Reliability>>,
     overdue: Steady,
     /// The verdicts that have held.
@@ -42,6 +43,7 @@ impl RowState {
 
     /// Compares a row with what is remembered of it.
     pub fn compare(&mut self, group: &Group, now: &Snapshot, events: &mut Vec<LogEvent>) {
+        self.muted(group, events);
         self.traffic(group, now.at, events);
         self.processes(group, events);
         self.verdicts(group, now.at, events);
@@ -58,7 +60,18 @@ impl RowState {
         }
     }
 
+    fn muted(&mut self, group: &Group, events: &mut Vec<LogEvent>) {
+        if std::mem::replace(&mut self.muted, group.is_muted()) != self.muted {
+            events.push(if self.muted { LogEvent::RowMuted } else { LogEvent::RowUnmuted });
+        }
+    }
+
     fn traffic(&mut self, group: &Group, at: Nanos, events: &mut Vec<LogEvent>) {
+        if self.muted {
+            // Whether it delivers anything is not known.
+            (self.delivered, self.last, self.silent) = (group.messages.delivered, at, false);
+            return;
+        }
         if group.messages.delivered != self.delivered {
             self.delivered = group.messages.delivered;
             if std::mem::take(&mut self.silent) {

@@ -4,4 +4,5 @@ mod collected;
 mod live;
 mod memory;
 mod messages;
+mod muted;
 mod windows;

@@ -1,10 +1,17 @@
 //! How far a result can be trusted, in one line.
 
 use crate::human;
-use crate::{GroundTruth, ObservedDetail, RunResult, TracingBudget, Unseen, View};
+use crate::{GroundTruth, Muted, ObservedDetail, RunResult, TracingBudget, Unseen, View};
 use wirelap_correlate::trust::WHOLE_TIME;
+use wirelap_events::Nanos;
 use wirelap_events::human::column::cpu;
 use wirelap_events::human::{counted, exact};
+
+/// For how long the user had muted a row.
+fn muted(muted: Muted) -> String {
+    let last = if muted.now { ", up to the end" } else { "" };
+    format!("muted by the user for {}{last}", Nanos(muted.time_ns))
+}
 
 /// How far a result can be trusted, in one sentence.
 pub fn trust_line(result: &RunResult) -> String {
@@ -43,6 +50,7 @@ pub fn trust_line(result: &RunResult) -> String {
         let view = result.view.filter(|view| view.why_no_latency().is_some());
         parts.extend(view.map(|view| view.in_words().to_owned()));
     }
+    parts.extend(result.muted.map(muted));
     if trust.packets_only {
         parts.push("packets only: send and read times are not known".into());
     }
@@ -64,7 +72,8 @@ pub fn trust_line(result: &RunResult) -> String {
     parts.extend(trust.budget.as_ref().and_then(budget));
     let cut = messages.cut.saturating_add(messages.unfinished);
     if cut > 0 {
-        parts.push(format!("{} cut at a window's edge", exact(cut)));
+        let by = if result.muted.is_some() { "cut by a pause" } else { "cut at a window's edge" };
+        parts.push(format!("{} {by}", exact(cut)));
     }
     let mut add = |count: u64, one: &str, several: &str| {
         if count > 0 {

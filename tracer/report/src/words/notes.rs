@@ -2,7 +2,7 @@
 
 use super::ros::ros_notes;
 use super::traffic::{TLS_REMEDY, traffic_notes};
-use wirelap_correlate::{Group, GroupNote, Snapshot, SnapshotNote, TlsCounts};
+use wirelap_correlate::{Group, GroupNote, Muted, Snapshot, SnapshotNote, TlsCounts};
 use wirelap_events::TraceDetail;
 use wirelap_events::human::{counted, exact};
 
@@ -120,6 +120,19 @@ fn tls_keys(counts: &TlsCounts) -> String {
     }
     parts.join("; ") + "."
 }
+/// That the user has muted a row.
+fn muted_row(muted: Muted) -> String {
+    let time = muted.time;
+    if muted.now {
+        format!(
+            "Muted by the user for {time}: its figures are those of the moment at which it was muted, and nothing more is observed of it. \
+             It may have traffic."
+        )
+    } else {
+        format!("Muted by the user for {time} so far: nothing of that time is in its figures.")
+    }
+}
+
 fn group_note(note: &GroupNote) -> String {
     match note {
         GroupNote::SendNotSeen { deliveries } => format!(
@@ -142,6 +155,7 @@ fn group_note(note: &GroupNote) -> String {
             "{legs} times no probe saw the packet of a message: its send and read are known by their sequence numbers, its length by its \
              neighbours, and what it says is not."
         ),
+        GroupNote::Muted(muted) => muted_row(*muted),
         GroupNote::Domain { domain } => format!("Domain {domain}, told from its port numbers."),
         GroupNote::Encrypted { conversations, is_tls } => {
             let remedy = if *is_tls { format!("; {TLS_REMEDY}") } else { String::new() };

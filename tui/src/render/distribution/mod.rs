@@ -153,10 +153,14 @@ fn nothing(shown: &Shown<'_>) -> Option<String> {
     if shown.bins.count() > 0 {
         return None;
     }
-    let known = shown.app.selected().is_some_and(|group| group.one_way.count > 0);
+    let selected = shown.app.selected();
+    let known = selected.is_some_and(|group| group.one_way.count > 0);
+    let is_muted = selected.is_some_and(Group::is_muted);
     Some(if shown.app.distribution().span().is_some() {
         "No message of this row was delivered in the selected time. Esc shows the window again."
             .into()
+    } else if is_muted {
+        "The row is muted, and nothing of this time is observed. t shows a longer time, M observes the row again.".into()
     } else if known {
         "Only sums are known of these messages, no distribution.".into()
     } else if shown.app.window() == Window::SinceStart {

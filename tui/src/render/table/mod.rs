@@ -65,6 +65,7 @@ fn row(
     for &column in &parts.columns {
         let (text, is_doubtful) = match column {
             Column::Rate if app.silence(group).is_some() => ("silent".into(), true),
+            Column::Rate if group.is_muted() => (column.cell(group, reliability), true),
             _ => cell(column, group, reliability, parts.name_width),
         };
         let text = place(column, &text, parts.name_width);
@@ -92,7 +93,8 @@ fn cell(
         Column::Name => (columns::marked_name(group, reliability, name_width), is_reduced),
         Column::Trust => (column.cell(group, reliability), is_reduced),
         Column::Matched => {
-            let is_partial = group.messages.delivered > 0 && group.coverage < 1.0;
+            let is_partial =
+                group.messages.delivered > 0 && group.coverage < 1.0 && !group.is_muted();
             let mut text = column.cell(group, reliability);
             if is_partial && text::width(&text) < usize::from(column.width()) {
                 text.insert(0, '!');

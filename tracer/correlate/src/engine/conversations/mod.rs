@@ -3,6 +3,7 @@
 mod calls;
 mod drops;
 mod ends;
+mod muting;
 mod packets;
 mod reads;
 mod room;
@@ -49,6 +50,8 @@ pub struct Conversations {
     found: DecoderOutput,
     /// The bytes in the last event's packet.
     carried: Option<FlowRange>,
+    /// Some conversation is muted until then.
+    muted_until: Nanos,
 }
 
 impl Conversations {
@@ -70,6 +73,7 @@ impl Conversations {
             swept: Nanos(0),
             found: DecoderOutput { topics, client_names, group_names, ..DecoderOutput::default() },
             carried: None,
+            muted_until: Nanos(0),
             config,
         }
     }

@@ -376,7 +376,7 @@ impl Conversations {
             flow.is_none_or(|key| flows.flow(direction).is_some_and(|found| found.key == key))
         });
         let whole = [Probe::Read, Probe::Ready].iter().all(|probe| coverage.lost_by(*probe) == 0)
-            && !coverage.has_paused();
+            && !coverage.pauses().has_paused();
         let entry = self.sockets.get_mut(read.socket)?.datagrams();
         // An older datagram in the same memory is gone: its own read was lost.
         let index = match packet {

@@ -87,7 +87,7 @@ impl Deliveries {
         let end = Nanos(u64::MAX);
         let due = if all { end } else { c.coverage.now() - self.hold() };
         let idle = if all { end } else { c.coverage.now() - self.config.patience };
-        let cut = c.coverage.cut().min(due);
+        let cut = c.coverage.pauses().cut().min(due);
         loop {
             while let Some(id) = self.assemblies.next_due(due) {
                 self.hand_out_assembled(id, out, c);

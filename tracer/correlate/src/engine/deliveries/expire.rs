@@ -25,8 +25,7 @@ impl Deliveries {
             }
             self.note_from_elsewhere(index, c);
             let gone = self.messages.give_up(index);
-            let is_cut = gone.at < c.coverage.cut();
-            c.accounts.count_leftover(&gone, is_cut);
+            c.accounts.count_leftover(&gone, c.coverage.pauses());
             let Some(row) = c.accounts.rows.get_mut(gone.row) else {
                 continue;
             };
@@ -45,6 +44,19 @@ impl Deliveries {
                 losses.unmatched.grow(gone.left.swallowed);
             }
             losses.unread.grow(if all { 0 } else { gone.left.lost });
+        }
+    }
+
+    /// Gives up the messages of muted rows, which nothing more is seen of.
+    pub fn give_up_muted(&mut self, c: &mut Context<'_>) {
+        for id in self.assemblies.of_directions(|direction| c.is_muted(direction)) {
+            self.assemblies.forget(id);
+        }
+        let rows = &c.accounts.rows;
+        for index in self.messages.of_rows(|row| rows.is_muted(row)) {
+            self.note_from_elsewhere(index, c);
+            let gone = self.messages.give_up(index);
+            c.accounts.count_leftover(&gone, c.coverage.pauses());
         }
     }
 

@@ -14,6 +14,10 @@ use wirelap_protocols::{Side, Topology};
 impl Deliveries {
     /// Takes in the messages that the decoder of a conversation has just found.
     pub fn take_found(&mut self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
+        if c.is_muted(direction) {
+            c.note_introduced(direction);
+            return c.conversations.found_mut().forget();
+        }
         let found = c.conversations.found_mut();
         if !found.fragments.is_empty() || !found.ordered.is_empty() {
             self.carry_found(at, direction, c);
@@ -70,7 +74,9 @@ impl Deliveries {
         found: &Found,
         c: &mut Context<'_>,
     ) {
-        let Some(row) = c.row_of(direction) else { return };
+        let Some(row) = c.row_of(direction).filter(|&row| !c.accounts.rows.is_muted(row)) else {
+            return;
+        };
         if let Some(is_needed) = self.repairs(direction, found) {
             if let Some(row) = c.accounts.rows.get_mut(row) {
                 row.counts.duplicates.grow(u64::from(!is_needed));
@@ -92,7 +98,7 @@ impl Deliveries {
             return;
         };
         if found.framed && found.stamp.is_none() && new.topology != Topology::PeerToPeer {
-            count_unknown(&new, c.coverage.may_be_cut(at), &mut c.accounts.rows);
+            count_unknown(&new, c.may_be_cut(row, at), &mut c.accounts.rows);
             return;
         }
         if let Some(count) = self.left_out(found, &new) {
@@ -121,7 +127,7 @@ impl Deliveries {
         if self.messages.is_full()
             && let Some(least) = self.messages.least()
         {
-            self.evict(least, c.coverage.cut(), c.accounts);
+            self.evict(least, c.coverage.pauses(), c.accounts);
         }
         let flows = c.conversations.flows();
         let left = || flows.flow(direction)?.marks.left_at(found.extent);

@@ -135,6 +135,9 @@ impl Deliveries {
         let Some(read) = read_at(delivery) else {
             return;
         };
+        if c.accounts.rows.is_muted(delivery.group) {
+            return;
+        }
         let is_partial = !self.config.packets_only && begins_elsewhere(delivery);
         let one_way = delivery.one_way().filter(|_| whole && !is_partial);
         let now = c.coverage.now();
@@ -149,7 +152,8 @@ impl Deliveries {
             return out.aside(delivery);
         }
         let Some(one_way) = one_way else {
-            row.counts.of_unfollowed(c.coverage.may_be_cut(read)).grow(1);
+            let may_be_cut = row.pauses(c.coverage.pauses()).may_be_cut(read);
+            row.counts.of_unfollowed(may_be_cut).grow(1);
             return out.aside(delivery);
         };
         row.counts.matched.grow(1);

@@ -22,6 +22,7 @@ use crate::config::Config;
 use crate::ids::Direction;
 use crate::join::{Assemblies, Messages};
 use crate::rows::Rows;
+use crate::stats::Pauses;
 use std::sync::Arc;
 use wirelap_events::{GroupId, Nanos, Pid, Saturate};
 
@@ -64,6 +65,18 @@ impl Context<'_> {
         }
     }
 
+    /// Whether a conversation is of a row that is muted, though it may have come into view since.
+    fn is_muted(&mut self, direction: Direction) -> bool {
+        self.accounts.rows.has_muted()
+            && self.row_of(direction).is_some_and(|row| self.accounts.rows.is_muted(row))
+    }
+
+    /// Whether what was read of a row at `read` may have begun in a pause.
+    fn may_be_cut(&self, row: GroupId, read: Nanos) -> bool {
+        let all = self.coverage.pauses();
+        self.accounts.rows.get(row).map_or(all, |row| row.pauses(all)).may_be_cut(read)
+    }
+
     /// The row of a conversation, once its protocol is known.
     fn row_of(&mut self, direction: Direction) -> Option<GroupId> {
         self.conversations.row_of(direction, &mut self.accounts.rows)
@@ -87,26 +100,27 @@ impl Deliveries {
         self.messages.is_pressed()
     }
 
-    /// Makes room for the messages of one more event. Returns false where that takes a message that was found after `since`
-    /// and is still on its way.
-    pub fn make_room(&mut self, since: Nanos, accounts: &mut Accounts) -> bool {
+    /// Makes room for the messages of one more event. Returns false where that takes a message that was found since the last
+    /// pause began and is still on its way.
+    pub fn make_room(&mut self, pauses: &Pauses, accounts: &mut Accounts) -> bool {
         while self.messages.is_nearly_full()
             && let Some(least) = self.messages.least()
         {
-            let is_recent = self.messages.message(least).is_some_and(|message| message.at >= since);
+            let is_recent =
+                self.messages.message(least).is_some_and(|message| message.at >= pauses.cut());
             if is_recent && self.messages.is_waited_for(least) {
                 return false;
             }
-            self.evict(least, since, accounts);
+            self.evict(least, pauses, accounts);
         }
         true
     }
 
     /// Gives up a message because there is no room for it.
-    fn evict(&mut self, message: usize, cut: Nanos, accounts: &mut Accounts) {
+    fn evict(&mut self, message: usize, pauses: &Pauses, accounts: &mut Accounts) {
         let gone = self.messages.give_up(message);
         accounts.totals.evicted.grow(u64::from(gone.was_open));
-        accounts.count_leftover(&gone, gone.at < cut);
+        accounts.count_leftover(&gone, pauses);
     }
 
     /// Whether messages that were found between two times are still on their way.

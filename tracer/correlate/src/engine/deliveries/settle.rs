@@ -41,6 +41,18 @@ impl Deliveries {
         c.conversations.put_back(active);
     }
 
+    /// Completes the legs of a row's messages with what is known of them now, and hands out the deliveries that end with them.
+    pub fn settle_of(&mut self, row: GroupId, out: &mut dyn DeliverySink, c: &mut Context<'_>) {
+        let rows = &c.accounts.rows;
+        let is_its = |of: Option<(GroupId, u64)>| of.is_some_and(|(of, _)| rows.root(of) == row);
+        let its = c.conversations.flows().iter().filter(|(_, one)| is_its(one.row));
+        for direction in its.map(|(direction, _)| direction).collect::<Vec<_>>() {
+            for direction in [direction, direction.back()] {
+                self.settle_flow(direction, out, true, c);
+            }
+        }
+    }
+
     fn settle_flow(
         &mut self,
         direction: Direction,
@@ -79,7 +91,7 @@ impl Deliveries {
 
     /// Whether nothing more is expected of a leg.
     fn is_settled(&self, leg: &LegState, seen: Observed<'_>) -> bool {
-        let hold = self.hold();
+        let (hold, cut) = (self.hold(), seen.coverage.pauses().cut());
         let held = |since: Nanos| since + hold <= seen.coverage.now();
         let Some(flow) = seen.conversations.flows().flow(leg.direction) else {
             return true;
@@ -91,7 +103,7 @@ impl Deliveries {
         let patience =
             if self.lies_unread(flow, leg, seen) { LONGEST } else { self.config.patience };
         leg.at + patience <= seen.coverage.now()
-            || (leg.at < seen.coverage.cut() && held(seen.coverage.cut()))
+            || (leg.at < cut && held(cut))
             || flow.marks.passed_at(leg.extent).is_some_and(|at| held(at.max(leg.at)))
             || (is_remote
                 && held(leg.at)

@@ -4,9 +4,10 @@ use super::super::sockets::Sockets;
 use super::Picture;
 use super::notes::{notes_of, notes_of_all};
 use crate::bytes::{Holes, Overhead, Unseen};
-use crate::rows::{Counts, Row};
+use crate::flow::Conversation;
+use crate::rows::{Counts, Row, Rows};
 use crate::stats::{Partial, PartialView, SegmentStat, TracedSeconds};
-use crate::view::{Group, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, Trust};
+use crate::view::{Group, Muted, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, Trust};
 use crate::why::{Overdue, Why};
 use wirelap_events::{GroupId, Nanos, Probe, Segment, Total, TraceDetail};
 
@@ -30,7 +31,7 @@ impl Picture<'_> {
             Some(open) => open.to_vec(),
             None => self.deliveries.overdue(now, self.seen),
         };
-        let moment = Moment { now, open, traced: self.seen.coverage.traced_seconds(now) };
+        let moment = Moment { now, open, traced: self.seen.coverage.pauses().traced_seconds(now) };
         let groups = self.accounts.rows.iter().zip(overheads).zip(holes);
         let groups = groups
             .map(|(((id, row), overhead), holes)| self.group(id, row, &overhead, holes, &moment));
@@ -67,6 +68,9 @@ impl Picture<'_> {
             let row = conversation.row.map(|(row, _)| self.accounts.rows.root(row));
             let row = row
                 .or_else(|| self.seen.conversations.labelled_row(direction, &self.accounts.rows));
+            if row.is_some_and(|row| is_uncounted(conversation, row, &self.accounts.rows)) {
+                continue;
+            }
             if let Some(sum) = row.and_then(|row| all.get_mut(row.0 as usize)) {
                 conversation.add_bytes_to(sum);
             } else {
@@ -91,6 +95,7 @@ impl Picture<'_> {
                 Some((row, Holes { undecoded_bytes, ..Holes::default() }))
             };
             if let Some((row, holes)) = of_row.or_else(unrecognised)
+                && !is_uncounted(conversation, row, rows)
                 && let Some(sum) = all.get_mut(row.0 as usize)
             {
                 *sum += holes;
@@ -108,13 +113,19 @@ impl Picture<'_> {
         moment: &Moment,
     ) -> Group {
         let Moment { now, ref open, ref traced } = *moment;
+        let all_pauses = self.seen.coverage.pauses();
+        let muted = row.muted_for(all_pauses, now).map(|time| Muted { now: row.is_muted(), time });
+        // The figures of a muted row stay as they were.
+        let (now, pauses) = (row.shown_at(now), row.pauses(all_pauses));
+        let own_traced = muted.map(|_| pauses.traced_seconds(now));
+        let traced = own_traced.as_ref().unwrap_or(traced);
         let counts = row.counts;
         let partial = row.partial.as_deref();
         // Where nothing was followed from end to end, the rates are those of what was seen in part.
         let rates = partial.filter(|_| counts.delivered == 0).map_or(&row.stats, |p| &p.here);
         let passed = partial.filter(|_| counts.delivered == 0).map(Partial::deliveries);
-        let coverage = &self.seen.coverage;
-        let observed = now - coverage.since().unwrap_or(now);
+        let since = self.seen.coverage.since();
+        let observed = now - since.unwrap_or(now);
         let rate_active = rates.rate();
         let from_elsewhere = partial.map_or(0, |p| p.count(PartialView::Receiver));
         let broker = broker_of(row, self.seen.conversations.sockets());
@@ -135,12 +146,12 @@ impl Picture<'_> {
             rate: rates.rate_over(
                 passed.unwrap_or(counts.delivered),
                 observed,
-                &coverage.period(now),
+                &pauses.period(since, now),
             ),
             rate_active,
             rate_now: rates
                 .history
-                .rate_now(now, |from, to| coverage.traced(from, to))
+                .rate_now(now, |from, to| pauses.traced(from, to))
                 .unwrap_or(rate_active),
             payload_bytes: rates.payload.quantile(0.5),
             one_way: row.stats.one_way(),
@@ -164,7 +175,8 @@ impl Picture<'_> {
             read_twice: row.read_twice,
             nameless: row.nameless,
             partial: partial.map(|partial| Box::new(partial.figures())),
-            notes: notes_of(row),
+            notes: notes_of(row, muted),
+            muted,
         }
     }
 
@@ -219,7 +231,7 @@ impl Picture<'_> {
         for group in groups {
             all += group.messages;
         }
-        let closed = self.seen.coverage.paused(now);
+        let closed = self.seen.coverage.pauses().paused(now);
         let whole = now - since;
         Trust {
             coverage: all.coverage(0),
@@ -246,6 +258,11 @@ impl Picture<'_> {
             budget: None,
         }
     }
+}
+
+/// Whether a conversation is in no figure: it has come into view since its row was muted, and that it is of the row was just found.
+fn is_uncounted(conversation: &Conversation, row: GroupId, rows: &Rows) -> bool {
+    conversation.muted_until == Nanos(0) && rows.is_muted(row)
 }
 
 /// A part of a time; all of it if there is none.

@@ -64,7 +64,8 @@ impl Picture<'_> {
             broker: broker.map(str::to_owned),
             since: self.seen.coverage.since(),
             saturating: false,
-            sampled: self.seen.coverage.has_paused() || self.seen.coverage.lost() > 0,
+            sampled: row.pauses(self.seen.coverage.pauses()).has_paused()
+                || self.seen.coverage.lost() > 0,
             names: names.collect(),
             busy: threads
                 .into_iter()

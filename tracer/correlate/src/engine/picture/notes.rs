@@ -3,7 +3,7 @@
 use super::super::totals::Totals;
 use crate::rows::Row;
 use crate::tls_keys::TlsCounts;
-use crate::view::{GroupNote, SnapshotNote};
+use crate::view::{GroupNote, Muted, SnapshotNote};
 use wirelap_events::TraceDetail;
 
 /// What the counters over everything say beside the figures of a snapshot.
@@ -25,7 +25,7 @@ pub fn notes_of_all(
 }
 
 /// What a row's counters say beside its figures.
-pub fn notes_of(row: &Row) -> Vec<GroupNote> {
+pub fn notes_of(row: &Row, muted: Option<Muted>) -> Vec<GroupNote> {
     let [to_broker, from_broker] = row.unread;
     let all = [
         (row.without_send, GroupNote::SendNotSeen { deliveries: row.without_send }),
@@ -38,5 +38,6 @@ pub fn notes_of(row: &Row) -> Vec<GroupNote> {
         (row.framed, GroupNote::PacketNotSeen { legs: row.framed }),
     ];
     let counted = all.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note);
-    counted.chain(row.domain.map(|domain| GroupNote::Domain { domain })).collect()
+    let muted = muted.map(GroupNote::Muted).into_iter();
+    muted.chain(counted).chain(row.domain.map(|domain| GroupNote::Domain { domain })).collect()
 }

@@ -1,0 +1,36 @@
+//! The sockets that are muted, as user space knows them.
+
+use std::collections::HashSet;
+use wirelap_events::SocketId;
+
+/// The sockets that are muted.
+#[derive(Debug, Default)]
+pub struct MutedSockets {
+    /// How often they changed, by which the probes know that they have to look again.
+    pub changes: u32,
+    /// Those whose conversations cannot be followed.
+    pub unfollowed: HashSet<SocketId>,
+    /// Those of rows that the user has muted.
+    pub by_user: HashSet<SocketId>,
+    /// Those that were closed and are still in the map.
+    pub closed: Vec<SocketId>,
+}
+
+impl MutedSockets {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.unfollowed.len().saturating_add(self.by_user.len())
+    }
+
+    /// Whether a socket is muted.
+    pub fn contains(&self, socket: SocketId) -> bool {
+        self.unfollowed.contains(&socket) || self.by_user.contains(&socket)
+    }
+
+    /// A socket is closed.
+    pub fn close(&mut self, socket: SocketId) {
+        if self.contains(socket) {
+            self.closed.push(socket);
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Rows that the user has muted: nothing of them is observed until that ends.
+
+use super::own_pauses::OwnPauses;
+use super::row::Row;
+use super::table::Rows;
+use crate::stats::{Pauses, TracedPeriod};
+use wirelap_events::{GroupId, Nanos};
+
+impl Rows {
+    /// Whether any row is muted.
+    pub fn has_muted(&self) -> bool {
+        self.muted > 0
+    }
+
+    /// Whether a row is muted.
+    pub fn is_muted(&self, id: GroupId) -> bool {
+        self.has_muted() && self.get(id).is_some_and(Row::is_muted)
+    }
+
+    /// Mutes a row. `all`: the pauses of the observation. Returns whether it was not muted before.
+    pub fn mute(&mut self, id: GroupId, at: Nanos, all: &Pauses) -> bool {
+        let Some(row) = self.get_mut(id).filter(|row| !row.is_muted()) else { return false };
+        row.mute(at, all);
+        self.count_muted();
+        true
+    }
+
+    /// Ends the muting of a row. `since`: when the observation began. Returns whether it was muted.
+    pub fn unmute(&mut self, id: GroupId, at: Nanos, all: &Pauses, since: Option<Nanos>) -> bool {
+        let Some(row) = self.get_mut(id).filter(|row| row.is_muted()) else { return false };
+        row.unmute(at, all, since);
+        self.count_muted();
+        true
+    }
+
+    /// A row may have become part of one that is muted, or the other way round.
+    pub(super) fn count_muted(&mut self) {
+        self.muted = self.iter().filter(|(_, row)| row.is_muted()).count();
+    }
+}
+
+impl Row {
+    /// Whether the user has muted it.
+    pub fn is_muted(&self) -> bool {
+        self.own_pauses.as_ref().is_some_and(|own| own.muted.is_some())
+    }
+
+    /// The time of its figures: that at which it was muted, or else `now`.
+    pub fn shown_at(&self, now: Nanos) -> Nanos {
+        self.own_pauses.as_ref().and_then(|own| own.muted).unwrap_or(now)
+    }
+
+    /// Its pauses. `all`: those of the observation.
+    pub fn pauses<'a>(&'a self, all: &'a Pauses) -> &'a Pauses {
+        self.own_pauses.as_ref().map_or(all, |own| &own.pauses)
+    }
+
+    /// How long it was muted until `now` while observation was not paused; `None` if it never was muted.
+    pub fn muted_for(&self, all: &Pauses, now: Nanos) -> Option<Nanos> {
+        let own = self.own_pauses.as_ref()?;
+        Some(own.pauses.paused(now) - all.paused(now))
+    }
+
+    /// Observation pauses.
+    pub fn close_window(&mut self, at: Nanos) {
+        self.numbers.interrupt();
+        if let Some(own) = &mut self.own_pauses {
+            own.pauses.close(at);
+        }
+    }
+
+    /// Observation goes on at the end of a period. `since`: when it began.
+    pub fn open_window(&mut self, period: &TracedPeriod, since: Option<Nanos>) {
+        if self.own_pauses.is_none() {
+            self.resume(period);
+        } else if !self.is_muted() {
+            self.reopen(period.end, since);
+        }
+    }
+
+    fn mute(&mut self, at: Nanos, all: &Pauses) {
+        let new = || Box::new(OwnPauses { pauses: all.clone(), muted: None });
+        let own = self.own_pauses.get_or_insert_with(new);
+        own.muted = Some(at);
+        own.pauses.close(at);
+        self.numbers.interrupt();
+    }
+
+    fn unmute(&mut self, at: Nanos, all: &Pauses, since: Option<Nanos>) {
+        if let Some(own) = &mut self.own_pauses {
+            own.muted = None;
+        }
+        if !all.is_closed() {
+            self.reopen(at, since);
+        }
+    }
+
+    fn reopen(&mut self, at: Nanos, since: Option<Nanos>) {
+        let Some(own) = &mut self.own_pauses else { return };
+        let period = own.pauses.period(since, at);
+        if own.pauses.open(at) {
+            self.resume(&period);
+        }
+    }
+
+    /// Takes over the pauses of a row that has turned out to be a part of this one: what a part of is muted is muted.
+    pub(super) fn adopt_pauses(&mut self, part: Option<Box<OwnPauses>>) {
+        let Some(part) = part else { return };
+        if self.own_pauses.is_none() || (part.muted.is_some() && !self.is_muted()) {
+            self.own_pauses = Some(part);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The times in which nothing is observed on purpose.
+
+use super::figures::HISTORY_SECONDS;
+use super::period::TracedPeriod;
+use super::seconds::TracedSeconds;
+use std::collections::VecDeque;
+use wirelap_events::{Nanos, Total};
+
+/// A message that is read later than this after a pause has hardly begun in it.
+const ON_ITS_WAY: Nanos = Nanos::from_millis(1_000);
+
+/// Pauses that ended longer ago are only added up.
+const REMEMBERED: Nanos = Nanos::from_millis((HISTORY_SECONDS as u64 + 2) * 1_000);
+
+/// The most pauses that are remembered one by one.
+const MOST_PAUSES: usize = 4_096;
+
+/// The times in which nothing is observed on purpose: of all rows, or of one that the user has muted.
+#[derive(Clone, Debug, Default)]
+pub struct Pauses {
+    /// Messages found before were interrupted by a pause.
+    cut: Nanos,
+    closed_since: Option<Nanos>,
+    /// When the last pause ended.
+    opened: Option<Nanos>,
+    closed_for: Nanos,
+    /// The latest pauses that are over, the oldest first.
+    latest: VecDeque<(Nanos, Nanos)>,
+}
+
+impl Pauses {
+    /// A pause begins, unless there is one.
+    pub fn close(&mut self, at: Nanos) {
+        self.closed_since.get_or_insert(at);
+        self.cut = at;
+    }
+
+    /// A pause ends. Whether there was one.
+    pub fn open(&mut self, at: Nanos) -> bool {
+        let Some(closed) = self.closed_since.take() else {
+            return false;
+        };
+        self.closed_for += at - closed;
+        self.latest.push_back((closed, at));
+        let is_old = |&(_, to): &(Nanos, Nanos)| at - to > REMEMBERED;
+        while self.latest.len() > MOST_PAUSES || self.latest.front().is_some_and(is_old) {
+            self.latest.pop_front();
+        }
+        self.opened = Some(at);
+        true
+    }
+
+    /// Whether there is a pause now.
+    pub fn is_closed(&self) -> bool {
+        self.closed_since.is_some()
+    }
+
+    /// How long the pauses that are over lasted.
+    pub fn closed_for(&self) -> Nanos {
+        self.closed_for
+    }
+
+    /// Messages that were found before this moment were interrupted by a pause.
+    pub fn cut(&self) -> Nanos {
+        self.cut
+    }
+
+    /// How long all pauses lasted until `now`.
+    pub fn paused(&self, now: Nanos) -> Nanos {
+        self.closed_for + self.closed_since.map_or(Nanos(0), |closed| now - closed)
+    }
+
+    /// How long there was no pause between two times, of which the first is at most [`HISTORY_SECONDS`] ago.
+    pub fn traced(&self, from: Nanos, to: Nanos) -> Nanos {
+        let open = self.closed_since.map(|closed| (closed, to.max(closed)));
+        let pauses = self.latest.iter().copied().chain(open).rev();
+        let overlap = pauses
+            .take_while(|&(_, until)| until > from)
+            .map(|(since, until)| (until.min(to) - since.max(from)).0);
+        (to - from) - Nanos(overlap.total())
+    }
+
+    /// How long there was no pause in each of the last whole seconds.
+    pub fn traced_seconds(&self, now: Nanos) -> TracedSeconds {
+        let open = self.closed_since.map(|closed| (closed, now.max(closed)));
+        TracedSeconds::new(now, self.latest.iter().copied().chain(open))
+    }
+
+    /// The time since the last pause ended, or since observation began, with the pause that followed.
+    pub fn period(&self, since: Option<Nanos>, now: Nanos) -> TracedPeriod {
+        TracedPeriod {
+            start: self.opened.or(since).unwrap_or(now),
+            paused: self.closed_since.unwrap_or(now),
+            end: now,
+        }
+    }
+
+    /// Whether a message that was read at `read` may have begun in a pause: the last one had ended shortly before, or after that.
+    pub fn may_be_cut(&self, read: Nanos) -> bool {
+        self.opened.is_some_and(|opened| read < opened + ON_ITS_WAY)
+    }
+
+    /// Whether there ever was a pause.
+    pub fn has_paused(&self) -> bool {
+        self.closed_for > Nanos(0) || self.closed_since.is_some()
+    }
+}
