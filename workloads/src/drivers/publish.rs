@@ -19,7 +19,9 @@ pub(super) fn run(run: &Run<'_>) -> Result<()> {
         // What was sent before a stop or an error was still published.
         let flushed = links.iter_mut().map(|link| link.flush(FLUSH)).fold(sent, Result::and);
         if flushed.is_err() || !run.goes_on(&mut schedule)? {
-            links.into_iter().for_each(|link| link.close());
+            for link in links {
+                link.close();
+            }
             return flushed;
         }
     }

@@ -63,9 +63,9 @@ impl Run<'_> {
     /// What a receiver does when all messages have come; whether its role is over then.
     pub fn complete(&self) -> Complete {
         let expected = self.spec.messages;
-        let complete = Arc::new(AtomicBool::new(expected == Some(0)));
+        let have_all_come = Arc::new(AtomicBool::new(expected == Some(0)));
         let stays = self.spec.stay.then(|| self.log.clone());
-        Complete { expected, complete, stays, control: self.control.clone() }
+        Complete { expected, have_all_come, stays, control: self.control.clone() }
     }
 
     /// The topic of a publisher.
@@ -92,7 +92,7 @@ impl Run<'_> {
 #[derive(Clone)]
 pub struct Complete {
     expected: Option<u64>,
-    complete: Arc<AtomicBool>,
+    have_all_come: Arc<AtomicBool>,
     /// Where the receiver goes on all the same, its log.
     stays: Option<SharedLog>,
     control: Control,
@@ -101,7 +101,7 @@ pub struct Complete {
 impl Complete {
     /// So many have come.
     pub fn received(&self, count: u64) {
-        if self.expected != Some(count) || self.complete.swap(true, Ordering::AcqRel) {
+        if self.expected != Some(count) || self.have_all_come.swap(true, Ordering::AcqRel) {
             return;
         }
         match &self.stays {
@@ -112,7 +112,7 @@ impl Complete {
 
     /// Whether the role is over: all have come, or it was told to stop.
     pub fn is_over(&self) -> bool {
-        let is_complete = self.stays.is_none() && self.complete.load(Ordering::Acquire);
+        let is_complete = self.stays.is_none() && self.have_all_come.load(Ordering::Acquire);
         is_complete || self.control.interrupted()
     }
 }

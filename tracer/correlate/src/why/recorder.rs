@@ -165,7 +165,7 @@ fn is_senders(kind: VerdictKind, segment: Segment, seen: &Circumstances) -> bool
             let is_readers = segment != Segment::Write || !is_own_pace;
             let is_of_reader =
                 matches!(kind, VerdictKind::ReceiveWindow | VerdictKind::ClientThrottled);
-            !(is_readers && is_of_thread(kind)) && !is_of_reader
+            !(is_of_reader || is_readers && is_of_thread(kind))
         }
         // A reader that did not ask for what its broker had.
         Segment::BrokerDwell => !matches!(
