@@ -49,7 +49,9 @@ mod tests {
 
     fn told(all: &[(u64, Throttle)]) -> Throttles {
         let mut throttles = Throttles::default();
-        all.iter().for_each(|&(at, throttle)| throttles.tell(Nanos(at), throttle));
+        for &(at, throttle) in all {
+            throttles.tell(Nanos(at), throttle);
+        }
         throttles
     }
 
@@ -76,7 +78,9 @@ mod tests {
     #[test]
     fn their_number_is_bounded() {
         let mut all = Throttles::default();
-        (0..1_000).for_each(|at| all.tell(Nanos(at * 10), Throttle::For(Nanos(1))));
+        for at in 0..1_000 {
+            all.tell(Nanos(at * 10), Throttle::For(Nanos(1)));
+        }
         assert_eq!(all.within(Nanos(0), Nanos(u64::MAX)), Nanos(256));
     }
 }
