@@ -170,8 +170,8 @@ pub struct RunArgs {
     #[arg(long)]
     pub explain: bool,
 
-    /// Also measure what tracing costs: the workload runs once more for two seconds, with the probes
-    /// attached and detached alternately
+    /// Also measure what tracing costs: when all messages are counted, the processes go on for some
+    /// seconds, with the probes attached and detached alternately
     #[arg(
         long,
         value_name = "BOOL",
