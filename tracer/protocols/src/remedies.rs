@@ -24,6 +24,8 @@ pub struct Remedies {
     pub fan_out: Option<&'static str>,
     /// Against messages that are sent and never delivered.
     pub never_delivered: Option<&'static str>,
+    /// The same where its subscriber got other messages of the same topic, before and after: subscriptions and bindings are right.
+    pub swallowed: Option<&'static str>,
     /// Against duplicates.
     pub duplicates: Option<&'static str>,
     /// Against keep-alives and discovery that get in the way.
@@ -55,6 +57,7 @@ impl Remedies {
         broker_cpu: None,
         fan_out: None,
         never_delivered: None,
+        swallowed: None,
         duplicates: None,
         upkeep: None,
         brokers: &[],

@@ -13,6 +13,9 @@ pub const REMEDIES: Remedies = Remedies {
     never_delivered: Some(
         "compare bindings and routing keys; publish with `mandatory`, so that messages without a queue come back, and use confirms",
     ),
+    swallowed: Some(
+        "see the queue's limits and expiry (`x-max-length`, `x-message-ttl`, policies) and its dead-letter exchange; what the queue still holds is not lost",
+    ),
     duplicates: Some(
         "messages that are rejected and put back, or that a channel leaves without an ack, are delivered again: reject without `requeue` what must not come again, acknowledge before the channel closes, and tell duplicates by an id of your own",
     ),

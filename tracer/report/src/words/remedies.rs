@@ -11,7 +11,12 @@ pub fn remedy(verdict: &Verdict, why: &Why) -> String {
     match &verdict.remedy {
         Remedy::None => String::new(),
         Remedy::Usual(_) if asked_late(verdict) => "find what kept the consumer from asking: it had not begun to read, was given what it reads from another, or was at work".into(),
-        Remedy::Usual(circumstance) => usual(verdict.kind, *circumstance, why),
+        Remedy::Usual(circumstance) if is_of_python(verdict) => {
+            let usual = usual(verdict.kind, *circumstance, why);
+            format!("{usual} (in Python, threads share one interpreter lock: multiprocessing)")
+        }
+        Remedy::Usual(circumstance) => swallowed(verdict, why)
+            .map_or_else(|| usual(verdict.kind, *circumstance, why), str::to_owned),
         Remedy::CpuLimit(quota) => cpu_limit(quota.as_deref()),
         Remedy::Commit => "commit transactions sooner, with fewer messages each, or let the consumer read what is not committed (`isolation.level`)".into(),
         Remedy::OutsideReceive => "look at what the process waits for outside its receive call: a lock, a disk, a sleep, another service".into(),
@@ -21,6 +26,20 @@ pub fn remedy(verdict: &Verdict, why: &Why) -> String {
 /// Whether messages waited only because nobody had asked for them yet: what a request lets the broker wait for has no part in it.
 fn asked_late(verdict: &Verdict) -> bool {
     verdict.kind == VerdictKind::FetchWait && verdict.evidence.contains(&Clause::ConsumerAskedLate)
+}
+
+/// Whether a thread of a Python interpreter waits for another one, perhaps for the lock that all of them share.
+fn is_of_python(verdict: &Verdict) -> bool {
+    let is_python = |name: &str| name.starts_with("python");
+    verdict.kind == VerdictKind::LockWait
+        && verdict.process.is_some_and(|(_, comm)| is_python(&comm.to_string()))
+}
+
+/// What helps where messages are missing among others that came.
+fn swallowed(verdict: &Verdict, why: &Why) -> Option<&'static str> {
+    let is_swallowed = |clause: &Clause| matches!(clause, Clause::Swallowed { .. });
+    let own = by_name(why.protocol)?.remedies();
+    own.swallowed.filter(|_| verdict.evidence.iter().any(is_swallowed))
 }
 
 /// What helps against a kind of cause.
@@ -121,7 +140,7 @@ const fn on_cpu(kind: VerdictKind) -> &'static str {
             "let wirelap watch less (--ports, --pid), sample windows of time, or give it a CPU of its own (taskset)"
         }
         VerdictKind::LockWait => {
-            "let the thread that is waited for hold the lock for a shorter time, or run it in a process of its own (in Python, threads share one interpreter lock: multiprocessing)"
+            "let the thread that is waited for hold the lock for a shorter time, or run it in a process of its own"
         }
         VerdictKind::BrokerCpuBound => {
             "give the broker more CPU, share its load among several, or send fewer, larger messages"

@@ -326,6 +326,13 @@ class Lab:
             made.result(30)
         return broker
 
+    def quota(self, client, port=PORT, **rates):
+        """What the broker lets a client do in a second."""
+        quotas = ",".join(f"{name}={rate}" for name, rate in rates.items())
+        named = ("--entity-type", "clients", "--entity-name", client)
+        server = ("--bootstrap-server", f"127.0.0.1:{port}")
+        self.call(*JAVA, "kafka.admin.ConfigCommand", *server, "--alter", "--add-config", quotas, *named)
+
     def shared(self, group, members, port=PORT):
         """Until so many consumers of a group have partitions."""
         from confluent_kafka.admin import AdminClient
