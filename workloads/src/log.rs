@@ -39,15 +39,17 @@ impl SharedLog {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Prints DONE, if it was not printed before.
-    pub fn say_done(&self) {
+    /// Writes the truth file, and prints DONE if it was not printed before.
+    pub fn say_done(&self) -> Result<()> {
         let mut log = self.lock();
+        log.truth.write()?;
         if std::mem::replace(&mut log.is_done, true) {
-            return;
+            return Ok(());
         }
         let done = Done { rtt: log.round_trips.summary(), ..log.tally.done() };
         drop(log);
         control::say(&done.to_line());
+        Ok(())
     }
 
     /// Writes the truth file.

@@ -73,8 +73,8 @@ pub struct Schedule {
     until: Option<Nanos>,
     pace: Pace,
     nth: u64,
-    /// All messages that count were sent.
-    goes_on: bool,
+    /// All messages that count were sent: so many, with the warm-up.
+    goes_on: Option<u64>,
 }
 
 /// A message whose time has come.
@@ -99,13 +99,13 @@ impl Schedule {
             until: None,
             pace,
             nth: 0,
-            goes_on: false,
+            goes_on: None,
         }
     }
 
-    /// From now on there are further messages, stamped as the warm-up is, with numbers that none had before.
+    /// From now on there are further messages, stamped as the warm-up is, with numbers that none of it had.
     pub fn go_on(&mut self) {
-        self.goes_on = true;
+        self.goes_on.get_or_insert(self.nth);
         self.pace.restart(clock::now());
     }
 
@@ -113,7 +113,7 @@ impl Schedule {
     pub fn next(&mut self, control: &Control) -> Option<Due> {
         let mut stamp = self.stamp(clock::now())?;
         let mut intended = self.pace.wait(control);
-        if stamp.warmup && !self.goes_on && self.is_warm(clock::now()) {
+        if stamp.warmup && self.goes_on.is_none() && self.is_warm(clock::now()) {
             // It was over while this one was waited for.
             stamp = self.stamp(clock::now())?;
             intended = self.pace.wait(control);
@@ -141,8 +141,8 @@ impl Schedule {
     }
 
     fn stamp(&mut self, now: Nanos) -> Option<Stamp> {
-        if self.goes_on {
-            let seq = u32::try_from(self.nth).ok()?;
+        if let Some(before) = self.goes_on {
+            let seq = u32::try_from(self.warmup + (self.nth - before)).ok()?;
             return Some(Stamp { stream: self.stream, seq, reply: false, warmup: true });
         }
         if self.nth < self.warmup && self.is_warm(now) {
@@ -201,7 +201,7 @@ mod tests {
             }
             schedule.go_on();
         }
-        let expected = [(true, 0), (false, 0), (false, 1), (true, 3), (true, 4), (true, 5)];
+        let expected = [(true, 0), (false, 0), (false, 1), (true, 1), (true, 2), (true, 3)];
         assert_eq!(stamps, expected);
     }
 

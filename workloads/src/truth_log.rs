@@ -1,4 +1,4 @@
-//! Truth records, kept in memory during the run and written at its end.
+//! Truth records, kept in memory during the run and written at its end; of a run that goes on after that, also at the second end.
 
 use anyhow::{Context, Result};
 use std::fs::File;
@@ -11,8 +11,11 @@ const CHUNK: usize = 1 << 16;
 const READY_CHUNKS: u64 = 256;
 
 /// The records, or nothing when no truth file was asked for.
+#[derive(Default)]
 pub struct TruthLog {
     file: Option<File>,
+    /// Records were written before.
+    has_begun: bool,
     full: Vec<Vec<TruthRecord>>,
     current: Vec<TruthRecord>,
     spare: Vec<Vec<TruthRecord>>,
@@ -23,11 +26,12 @@ impl TruthLog {
     /// that are expected. A run of unknown length gets more, 65,536 records at a time.
     pub fn create(spec: &Spec) -> Result<TruthLog> {
         let Some(path) = &spec.truth else {
-            return Ok(TruthLog { file: None, full: vec![], current: vec![], spare: vec![] });
+            return Ok(TruthLog::default());
         };
         let chunks = expected_records(spec).div_ceil(CHUNK as u64).clamp(1, READY_CHUNKS);
         Ok(TruthLog {
             file: Some(create(path)?),
+            has_begun: false,
             full: Vec::new(),
             current: Vec::with_capacity(CHUNK),
             spare: (1..chunks).map(|_| Vec::with_capacity(CHUNK)).collect(),
@@ -46,17 +50,24 @@ impl TruthLog {
         self.current.push(truth);
     }
 
-    /// Writes the file. Further records are not kept.
+    /// Writes the records that are not in the file yet.
     pub fn write(&mut self) -> Result<()> {
-        let Some(file) = self.file.take() else {
+        let Some(file) = &self.file else {
             return Ok(());
         };
+        let out = BufWriter::new(file);
+        let writer =
+            if self.has_begun { Ok(TruthWriter::go_on(out)) } else { TruthWriter::new(out) };
         let records = self.full.iter().chain(std::iter::once(&self.current)).flatten();
-        let written = TruthWriter::new(BufWriter::new(file)).and_then(|mut writer| {
+        let written = writer.and_then(|mut writer| {
             records.into_iter().try_for_each(|truth| writer.write(truth))?;
             writer.finish().map(|_| ())
         });
-        written.context("cannot write the truth file")
+        written.context("cannot write the truth file")?;
+        self.has_begun = true;
+        self.full.clear();
+        self.current.clear();
+        Ok(())
     }
 }
 

@@ -6,13 +6,13 @@ use crate::measure;
 use crate::trial::Trial;
 use std::time::Duration;
 use wirelap_process::Failure;
-use wirelap_report::{Repetition, Slowdown};
+use wirelap_report::{CostUnknown, Repetition, Slowdown, TracerCost};
 use wirelap_session::{AttachLater, Sampling};
 
 /// How long messages are sent before the turns.
 const BEFORE: Duration = Duration::from_secs(1);
 
-/// The cost of tracing for the workload of a trial; `None` if it cannot be measured. `later` tells whether probes are attached again
+/// The cost of tracing for the workload of a trial, or why it is not known; `None` if it cannot be measured. `later` tells whether probes are attached again
 /// after this.
 ///
 /// # Errors
@@ -21,7 +21,7 @@ pub fn measure(
     context: &Context<'_>,
     trial: &Trial,
     later: AttachLater,
-) -> Result<Option<Slowdown>, Failure> {
+) -> Result<Option<Result<Slowdown, CostUnknown>>, Failure> {
     let settings = wirelap_session::SessionSettings { later, ..context.settings.clone() };
     let context =
         Context { costs: true, recording: None, samples: None, settings, ..context.clone() };
@@ -33,11 +33,13 @@ pub fn measure(
     if let Some(failure @ Failure::Machine(_)) = outcome.error {
         return Err(failure);
     }
-    match outcome.cost {
-        Some(Err(failure)) => Err(failure),
-        Some(Ok(cost)) => Ok(cost.ok()),
-        None => Ok(None),
-    }
+    outcome.cost.transpose()
+}
+
+/// Puts the cost into the figures of a repetition.
+pub fn tell(cost: Option<Result<Slowdown, CostUnknown>>, tracer: &mut TracerCost) {
+    tracer.slowdown = cost.and_then(Result::ok);
+    tracer.slowdown_unknown = cost.and_then(Result::err);
 }
 
 /// The trial with the same workload that lasts a moment before the turns. `None` for a trial that did not reach its end.

@@ -95,9 +95,9 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     let later = if costs { AttachLater::AnotherSession } else { context.settings.later };
     let settings = SessionSettings { later, ..context.settings.clone() };
     // Before the probes are attached, because the reference is the machine without them.
-    let mut machine = MachineWatch::measure(&trial.workloads.pin);
+    let mut watch = MachineWatch::measure(&trial.workloads.pin);
     let tracer = Tracer::start(&settings, tally, recorder)?;
-    machine.begin();
+    watch.begin();
     let hooks = tracer.hooks();
     let (installations, signals, commands) =
         (context.installations, context.signals, tracer.commands());
@@ -105,18 +105,19 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
         WorkloadProcesses::new(trial, installations, signals, commands).staying(costs);
     let stopped = drive(context, trial, &tracer, &mut processes, &counted).err();
     processes.sample();
-    let (findings, phases);
+    let (findings, machine, phases);
     if costs && stopped.is_none() {
         // The trace ends before the processes go on: what they send then is in no figure of it.
         findings = tracer.end()?;
+        machine = watch.end();
         phases = Some(turns::take(context, trial, &findings.sink, &mut processes));
         processes.group.stop();
     } else {
         processes.group.stop();
+        machine = watch.end();
         findings = tracer.end()?;
         phases = None;
     }
-    let machine = machine.end();
     allocator::give_back();
     Ok(finish(context, trial, &processes, Measured { findings, hooks, machine, stopped, phases }))
 }

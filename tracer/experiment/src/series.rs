@@ -201,12 +201,12 @@ impl Series<'_> {
             self.begin(&format!("{}: cost of tracing", trial.title()));
             let later =
                 if costs.is_empty() { AttachLater::Nothing } else { AttachLater::AnotherSession };
-            let slowdown = match cost::measure(&self.context(&trial, later), &trial, later) {
-                Ok(slowdown) => slowdown,
+            let cost = match cost::measure(&self.context(&trial, later), &trial, later) {
+                Ok(cost) => cost,
                 Err(failure) => return self.end(failure),
             };
             if let Some(record) = self.measured.records.get_mut(at) {
-                record.repetition.trust.tracer.slowdown = slowdown;
+                cost::tell(cost, &mut record.repetition.trust.tracer);
             }
             self.save();
         }
@@ -246,7 +246,7 @@ impl Series<'_> {
         };
         let later = AttachLater::AnotherSession;
         match cost::measure(&self.context(trial, later), &again, later) {
-            Ok(slowdown) => record.repetition.trust.tracer.slowdown = slowdown,
+            Ok(cost) => cost::tell(cost, &mut record.repetition.trust.tracer),
             Err(failure) => return self.end(failure),
         }
         ControlFlow::Continue(())

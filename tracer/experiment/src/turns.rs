@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::ground_truth::Records;
 use crate::median::median;
 use crate::pacing::Pacing;
-use crate::processes::TrialStopped;
+use crate::processes::{TrialStopped, WorkloadProcess};
 use crate::tally::Tally;
 use crate::trial::Trial;
 use crate::workload_processes::WorkloadProcesses;
@@ -67,7 +67,7 @@ pub fn take(
     if ran.one_way.quantile(0.5) >= SLOW {
         return Ok(Err(CostUnknown::SlowMessages));
     }
-    let settings = SessionSettings { alternates: true, ..context.settings.clone() };
+    let settings = SessionSettings { alternates: true, drain: false, ..context.settings.clone() };
     let tracer = Tracer::start(&settings, Tally::new(0, Arc::default()), None)?;
     processes.follow_again(&tracer.commands());
     tracer.commands().begin(Sampling::Off);
@@ -76,6 +76,11 @@ pub fn take(
     let began = Instant::now();
     while !tracer.has_ended() && began.elapsed() < LONGEST {
         processes.group.listen()?;
+        // They have said DONE, and stay.
+        if processes.group.children().iter().any(WorkloadProcess::has_exited) {
+            let text = format!("a process of {} ended while its cost was measured", trial.title());
+            return Err(Failure::Measured(text).into());
+        }
     }
     let findings = tracer.end()?;
     if let Some(error) = findings.error {

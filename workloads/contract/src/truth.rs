@@ -80,6 +80,11 @@ impl<W: Write> TruthWriter<W> {
         Ok(TruthWriter { out })
     }
 
+    /// Goes on behind the records of a file that was begun before.
+    pub fn go_on(out: W) -> Self {
+        TruthWriter { out }
+    }
+
     /// Adds a record.
     ///
     /// # Errors

@@ -32,6 +32,5 @@ pub fn drive(spec: &Spec, family: &dyn Family, control: &Control) -> Result<()> 
     let written = log.write_truth();
     control.excuse(result)?;
     written?;
-    log.say_done();
-    Ok(())
+    log.say_done()
 }

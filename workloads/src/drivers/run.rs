@@ -52,7 +52,7 @@ impl Run<'_> {
         if !self.spec.stay || self.control.interrupted() {
             return Ok(false);
         }
-        self.log.say_done();
+        self.log.say_done()?;
         if !self.control.wait_for_go()? {
             return Ok(false);
         }
@@ -105,7 +105,11 @@ impl Complete {
             return;
         }
         match &self.stays {
-            Some(log) => log.say_done(),
+            Some(log) => {
+                if let Err(error) = log.say_done() {
+                    self.control.fail(error);
+                }
+            }
             None => self.control.wake(),
         }
     }

@@ -75,7 +75,11 @@ pub(crate) fn ring_hook(config: &Config) -> ChosenHook {
         observation: "ring buffer",
         hook: Some(if why_not.is_none() { own } else { "the kernel's" }),
         without: "nothing is lost, but each record takes longer to write",
-        remedy: "boot a kernel from 6.0 on",
+        remedy: if has_large_elements() {
+            "use a ring buffer of at most 256 MiB on x86-64 (--ring-size)"
+        } else {
+            "boot a kernel from 6.0 on"
+        },
         refused: why_not.map(refused).into_iter().collect(),
     }
 }

@@ -4,10 +4,10 @@ use std::collections::VecDeque;
 use wirelap_events::Nanos;
 use wirelap_protocols::Throttle;
 
-/// The most stretches that are kept; the oldest go first.
+/// The most intervals that are kept; the oldest go first.
 const MOST: usize = 256;
 
-/// The stretches of time in which a server did not read what a client sent, the oldest first. They do not overlap.
+/// The intervals in which a server did not read what a client sent, the oldest first. They do not overlap.
 #[derive(Debug, Default)]
 pub struct Throttles(VecDeque<(Nanos, Nanos)>);
 
@@ -35,6 +35,13 @@ impl Throttles {
         }
     }
 
+    /// The last of them between two moments, as far as it lies there.
+    pub fn last_within(&self, from: Nanos, to: Nanos) -> Option<(Nanos, Nanos)> {
+        let (begin, end) = *self.0.iter().rev().find(|(begin, _)| *begin < to)?;
+        let (begin, end) = (begin.max(from), end.min(to));
+        (begin < end).then_some((begin, end))
+    }
+
     /// How much of the time between two moments lies in them.
     pub fn within(&self, from: Nanos, to: Nanos) -> Nanos {
         let overlap =
@@ -56,11 +63,14 @@ mod tests {
     }
 
     #[test]
-    fn the_stretches_of_quotas_are_added_up() {
+    fn the_intervals_of_quotas_are_added_up() {
         let all = told(&[(100, Throttle::For(Nanos(50))), (200, Throttle::For(Nanos(10)))]);
         let within = |from, to| all.within(Nanos(from), Nanos(to)).0;
         assert_eq!((within(0, 1_000), within(120, 205), within(150, 200)), (60, 35, 0));
         assert_eq!((within(0, 100), within(130, 140)), (0, 10));
+        assert_eq!(all.last_within(Nanos(0), Nanos(205)), Some((Nanos(200), Nanos(205))));
+        assert_eq!(all.last_within(Nanos(120), Nanos(180)), Some((Nanos(120), Nanos(150))));
+        assert_eq!(all.last_within(Nanos(300), Nanos(400)), None);
         let overlapping = told(&[(100, Throttle::For(Nanos(50))), (120, Throttle::For(Nanos(50)))]);
         assert_eq!(overlapping.within(Nanos(0), Nanos(1_000)), Nanos(70));
     }

@@ -62,9 +62,10 @@ pub struct Circumstances {
     pub ready: Option<Nanos>,
     /// What its sender had written on the connection before, if that was still in the socket after the sender had read the message.
     pub behind: Option<EarlierBytes>,
-    /// For how long the server did not read the client, by its own word: of a leg to a server, while the message was on it; of a leg from a
-    /// server, while the server had the message.
+    /// For how long the receiver, a server, did not read the sender, by its own word, while the message was on its way.
     pub throttled: Nanos,
+    /// The last interval in which the sender, a server, did not read the receiver, by its own word, while it had the message.
+    pub requests_unread: Option<(Nanos, Nanos)>,
     /// The permission to pass the message on, if the sender had to wait for it after it had read the message.
     pub release: Option<Release>,
     /// The last acknowledgement that may have been needed before the sender could send more to this receiver.

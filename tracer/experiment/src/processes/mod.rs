@@ -4,5 +4,6 @@ mod child;
 mod group;
 mod installation;
 
+pub use child::WorkloadProcess;
 pub use group::{ProcessGroup, TrialStopped};
 pub use installation::{WorkloadInstallation, not_started};

@@ -6,6 +6,7 @@ use super::outcome::{
     done, groups, is_partial, is_untraced, ledger, messages, rate, throughput, traced,
 };
 use super::round_trip;
+use crate::cost;
 use crate::ground_truth::Records;
 use crate::measure::Outcome;
 use crate::pacing::Pacing;
@@ -187,8 +188,7 @@ fn trust(outcome: &Outcome, messages: Messages) -> Trust {
     trust.without_send = groups(outcome).map(|group| group.without_send).total();
     trust.telescoping_violations = outcome.tally.telescoping_violations;
     let cost = outcome.cost.as_ref().and_then(|cost| cost.as_ref().ok());
-    trust.tracer.slowdown = cost.and_then(|cost| cost.as_ref().ok().copied());
-    trust.tracer.slowdown_unknown = cost.and_then(|cost| cost.as_ref().err().copied());
+    cost::tell(cost.copied(), &mut trust.tracer);
     let is_sampled = outcome.trial.sampling != Sampling::Off;
     trust.coverage = coverage(messages, is_sampled || is_untraced(outcome));
     trust

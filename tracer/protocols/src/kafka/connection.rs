@@ -99,12 +99,8 @@ impl KafkaConnection {
     fn follow_request(&mut self, id: i32, call: Call, body: Fields<'_>, out: &mut dyn FrameSink) {
         match call.key {
             FETCH => {
-                let reads = self.positions.reads();
                 if let Some((ask, twice)) = self.positions.asked(id, call, body, &self.topics) {
                     out.asks(ask);
-                    if self.positions.reads() < reads {
-                        out.unsubscribes();
-                    }
                     if twice > 0 {
                         out.read_twice(twice);
                     }

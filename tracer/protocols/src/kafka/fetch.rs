@@ -95,11 +95,6 @@ impl ConsumerPositions {
         Some((ask, table.take_found()))
     }
 
-    /// The number of partitions that the consumer still reads.
-    pub fn reads(&self) -> usize {
-        self.read
-    }
-
     /// The consumer's connection is closed: it reads no partition any more.
     pub fn closed(&mut self, topics: &KafkaTopics) {
         if let Some(reader) = self.reader {

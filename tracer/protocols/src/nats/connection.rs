@@ -71,7 +71,10 @@ impl NatsConnection {
             "SUB" => self.subscriptions.subscribe(line),
             "UNSUB" => {
                 self.subscriptions.unsubscribe(line);
-                out.unsubscribes();
+                // With a number of messages, it ends once these have come.
+                if line.arguments().nth(1).is_none() {
+                    out.unsubscribes();
+                }
             }
             _ => {}
         }

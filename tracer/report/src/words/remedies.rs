@@ -30,9 +30,8 @@ fn asked_late(verdict: &Verdict) -> bool {
 
 /// Whether a thread of a Python interpreter waits for another one, perhaps for the lock that all of them share.
 fn is_of_python(verdict: &Verdict) -> bool {
-    let is_python = |name: &str| name.starts_with("python");
     verdict.kind == VerdictKind::LockWait
-        && verdict.process.is_some_and(|(_, comm)| is_python(&comm.to_string()))
+        && verdict.process.is_some_and(|(_, comm)| comm.as_str().starts_with("python"))
 }
 
 /// What helps where messages are missing among others that came.

@@ -78,7 +78,7 @@ impl<S: DeliverySink> SessionThread<S> {
     fn alternate(&mut self) -> Result<(), CaptureError> {
         let Some(alternation) = &mut self.alternation else { return Ok(()) };
         let Some(probes) = self.capture.probes_mut() else { return Ok(()) };
-        if alternation.end(machine::now()) {
+        if alternation.end(machine::now()) && !alternation.is_over() {
             match alternation.attached() {
                 Some(detail) => probes.attach_part(detail)?,
                 None => probes.detach()?,

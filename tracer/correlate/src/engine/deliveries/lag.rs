@@ -147,7 +147,10 @@ impl Deliveries {
         let mut all: FxHashMap<TopicKey, u64> = FxHashMap::default();
         for (message, leg) in self.messages.unfinished(seen.coverage.now()) {
             let is_counted = message.number.is_some() && self.messages.goes_on(message, leg);
-            if is_counted && !leg.was_read() {
+            let flow = seen.conversations.flows().flow(leg.direction);
+            // It is there, or on its way: not read unseen.
+            let is_unread = flow.is_some_and(|flow| self.has_arrived(flow, leg, seen).is_some());
+            if is_counted && !leg.was_read() && is_unread {
                 all.entry((seen.rows.root(message.row), message.subject)).or_default().grow(1);
             }
         }

@@ -215,7 +215,9 @@ impl Deliveries {
         let missing = missing_before(c.conversations.flows(), direction, had, &first);
         first.circumstances.behind = behind(c.conversations.flows(), direction, had, &first);
         first.circumstances.missing = missing.or(first.circumstances.missing);
-        first.circumstances.throttled = throttled(c.conversations.flows(), direction, had, &first);
+        first.circumstances.throttled = throttled(c.conversations.flows(), direction, &first);
+        first.circumstances.requests_unread =
+            requests_unread(c.conversations.flows(), direction, had, &first);
         first.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
             (first.sender.is_some() && first.sender == sender).then_some(fan_out)
         });
@@ -302,19 +304,23 @@ fn uncount(row: GroupId, stamp: Option<Stamp>, rows: &mut Rows) {
     }
 }
 
-/// For how long the server at an end of a leg did not read the client at the other, by its own word: while the message was on its way to
-/// the server, or while the server `had` it.
-fn throttled(flows: &FlowTable, direction: Direction, had: Option<Nanos>, leg: &Leg) -> Nanos {
-    let client = |direction: Direction| flows.flow(direction)?.throttles.as_ref();
-    if let Some(throttles) = client(direction) {
-        let first = leg.times.seen().next().map(|(_, at)| at);
-        let span = first.zip(leg.times.get(Stage::Read));
-        return span.map_or(Nanos(0), |(from, to)| throttles.within(from, to));
-    }
-    let span = had.zip(leg.times.get(Stage::Send));
-    client(direction.back())
-        .zip(span)
-        .map_or(Nanos(0), |(throttles, (from, to))| throttles.within(from, to))
+/// For how long the receiver of a leg, a server, did not read its sender while the message was on its way.
+fn throttled(flows: &FlowTable, direction: Direction, leg: &Leg) -> Nanos {
+    let throttles = flows.flow(direction).and_then(|flow| flow.throttles.as_ref());
+    let first = leg.times.seen().next().map(|(_, at)| at);
+    let span = first.zip(leg.times.get(Stage::Read));
+    throttles.zip(span).map_or(Nanos(0), |(throttles, (from, to))| throttles.within(from, to))
+}
+
+/// The last interval in which the sender of a leg, a server, did not read its receiver while it `had` the message.
+fn requests_unread(
+    flows: &FlowTable,
+    direction: Direction,
+    had: Option<Nanos>,
+    leg: &Leg,
+) -> Option<(Nanos, Nanos)> {
+    let throttles = flows.flow(direction.back())?.throttles.as_ref()?;
+    throttles.last_within(had?, leg.times.get(Stage::Send)?)
 }
 
 /// What the sender of a leg had written on the connection before, and had in its socket after it `had` the message.

@@ -29,15 +29,14 @@ impl LegParts<'_> {
         if let Some(ready) = self.leg.circumstances.ready {
             self.put_of(Segment::BrokerDwell, VerdictKind::SubscriberAway, rest.advance(ready));
         }
-        if self.is_last {
-            let until = rest.from + self.throttled;
-            let from = rest.from;
-            let held = rest.advance(until);
-            if held < NOTICED {
-                rest.from = from;
-            } else {
-                self.put_of(Segment::BrokerDwell, VerdictKind::ClientThrottled, held);
-            }
+        // A broker that pushes sends to whom it does not read, too.
+        if let Some((from, until)) = self.leg.circumstances.requests_unread
+            && self.leg.circumstances.allowed().is_some()
+        {
+            let before = rest.from;
+            let waited = rest.advance(from);
+            self.idle_dwell(before, waited, Cause::Of(VerdictKind::FetchWait));
+            self.put_of(Segment::BrokerDwell, VerdictKind::ClientThrottled, rest.advance(until));
         }
         if let Some(earlier) = self.leg.circumstances.behind
             && earlier.since <= rest.from
