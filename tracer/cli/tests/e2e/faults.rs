@@ -305,7 +305,7 @@ fn whatever_the_limit_on_open_files_it_is_told_or_enough() {
 fn too_little_address_space_is_told() {
     let _alone = lock();
     let bench = Bench::new();
-    let script = "ulimit -v 150000; exec \"$0\" \"$@\"";
+    let script = "ulimit -v 100000; exec \"$0\" \"$@\"";
     let ended = bench.wirelap_by(script, "live --plain --duration 500ms").end(LONG);
     assert_eq!(ended.status, Some(3), "{}", ended.stderr);
     let last = ended.stderr.lines().last().unwrap_or_default();
