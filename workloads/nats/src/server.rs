@@ -3,7 +3,7 @@
 use crate::settings::{MAX_PAYLOAD, Settings};
 use anyhow::{Context, Result};
 use std::fmt::Write as _;
-use std::io::Write as _;
+use std::io::{ErrorKind, Write as _};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -82,9 +82,22 @@ struct Store(PathBuf);
 
 impl Store {
     fn create() -> Result<Store> {
-        let folder = env::temp_dir().join(format!("wirelap-nats-{}", process::id()));
-        fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        Ok(Store(folder))
+        // A process of the same number that was killed may have left its own behind.
+        let names = (0..100).map(|number| format!("wirelap-nats-{}-{number}", process::id()));
+        let mut taken = None;
+        for folder in names.map(|name| env::temp_dir().join(name)) {
+            match fs::create_dir(&folder) {
+                Ok(()) => return Ok(Store(folder)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    taken = Some((folder, error));
+                }
+                Err(error) => {
+                    return Err(error).with_context(|| format!("cannot make {}", folder.display()));
+                }
+            }
+        }
+        let (folder, error) = taken.context("no name for a folder")?;
+        Err(error).with_context(|| format!("cannot make {}", folder.display()))
     }
 }
 
