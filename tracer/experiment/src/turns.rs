@@ -28,7 +28,7 @@ const PHASE: Duration = Duration::from_millis(60);
 const PHASES: usize = 54;
 
 /// The longest time for all phases. What was measured until then counts.
-const LONGEST: Duration = Duration::from_secs(30);
+const LONGEST: Duration = Duration::from_secs(15);
 
 /// The median one-way time from which on the cost, which is microseconds, cannot be measured.
 const SLOW: Nanos = Nanos::from_micros(2_500);
