@@ -366,7 +366,7 @@ impl<S: DeliverySink> SessionThread<S> {
     fn own_cost(&mut self) -> TracerCost {
         let Some(meter) = &mut self.meter else { return TracerCost::default() };
         meter.sample();
-        // The pages of the ring buffer are mapped twice, so the kernel counts them twice.
+        // The pages of the kernel's ring buffer are mapped twice, so they are counted twice.
         let twice = self.capture.counted_twice();
         TracerCost {
             cpu_share: meter.cpu_share(),

@@ -1,10 +1,10 @@
 //! A capture's life: windows, a full ring, and nothing left behind.
 
-use crate::support::{Seen, V4, cgroup_root, connect, everything, in_own_netns, port};
+use crate::support::{Seen, V4, cgroup_root, connect, everything, in_own_netns, port, talk};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{Read as _, Write as _};
-use std::net::{TcpStream, UdpSocket};
+use std::net::UdpSocket;
 use std::time::{Duration, Instant};
 use wirelap_capture::{AttachError, Capture, Config, doctor};
 use wirelap_events::{Body, PacketHook, Pid, Probe, TraceDetail};
@@ -257,12 +257,6 @@ fn of_a_muted_socket_only_packets_without_payload_are_reported() {
         let mut seen = Seen::new(netns);
         let (mut near, mut far) = connect(V4);
         let (mut other, mut end) = connect(V4);
-        let talk = |near: &mut TcpStream, far: &mut TcpStream, times| {
-            for _ in 0..times {
-                near.write_all(&[1; 10]).unwrap();
-                far.read_exact(&mut [0; 10]).unwrap();
-            }
-        };
         talk(&mut near, &mut far, 3);
         let ports = [port(&near), far.local_addr().unwrap().port()];
         seen.collect(&mut capture, "three messages", |seen| {

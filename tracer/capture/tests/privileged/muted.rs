@@ -1,8 +1,7 @@
 //! What the user mutes reports no calls and no payload, until that ends.
 
-use crate::support::{Seen, V4, connect, everything, in_own_netns, port, warm_up};
-use std::io::{Read as _, Write as _};
-use std::net::{TcpStream, UdpSocket};
+use crate::support::{Seen, V4, connect, everything, in_own_netns, port, talk, warm_up};
+use std::net::UdpSocket;
 use wirelap_capture::Capture;
 use wirelap_events::{PacketHook, SocketId};
 
@@ -29,12 +28,6 @@ fn a_tcp_socket_that_the_user_mutes_reports_everything_once_that_ends() {
         let mut seen = Seen::new(netns);
         let (mut near, mut far) = connect(V4);
         let (mut other, mut end) = connect(V4);
-        let talk = |near: &mut TcpStream, far: &mut TcpStream, times| {
-            for _ in 0..times {
-                near.write_all(&[1; 10]).unwrap();
-                far.read_exact(&mut [0; 10]).unwrap();
-            }
-        };
         talk(&mut near, &mut far, 1);
         talk(&mut other, &mut end, 1);
         let ports = [port(&near), far.local_addr().unwrap().port()];
@@ -80,8 +73,7 @@ fn what_cannot_be_followed_stays_muted_when_the_user_mutes_nothing_more() {
         let mut capture = Capture::attach(&everything()).unwrap();
         let mut seen = Seen::new(netns);
         let (mut near, mut far) = connect(V4);
-        near.write_all(&[1; 10]).unwrap();
-        far.read_exact(&mut [0; 10]).unwrap();
+        talk(&mut near, &mut far, 1);
         let at = port(&near);
         seen.collect(&mut capture, "a message", |seen| seen.sends_at(at).len() == 1);
         let socket = seen.socket_at(at).id;

@@ -4,6 +4,7 @@ use rustix::net::sockopt::set_socket_reuseport;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, socket_with};
 use std::collections::HashMap;
 use std::fs;
+use std::io::{Read as _, Write as _};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -371,6 +372,14 @@ pub fn connect(address: IpAddr) -> (TcpStream, TcpStream) {
     let far = listener.accept().unwrap().0;
     far.set_nodelay(true).unwrap();
     (near, far)
+}
+
+/// Sends ten bytes so many times, and reads them.
+pub fn talk(near: &mut TcpStream, far: &mut TcpStream, times: usize) {
+    for _ in 0..times {
+        near.write_all(&[1; 10]).unwrap();
+        far.read_exact(&mut [0; 10]).unwrap();
+    }
 }
 
 /// A UDP socket at a port that others may share; 0 for any.

@@ -146,11 +146,12 @@ impl Deliveries {
     fn not_at_broker(&self, seen: Observed<'_>) -> FxHashMap<TopicKey, u64> {
         let mut all: FxHashMap<TopicKey, u64> = FxHashMap::default();
         for (message, leg) in self.messages.unfinished(seen.coverage.now()) {
-            let is_counted = message.number.is_some() && self.messages.goes_on(message, leg);
+            if leg.was_read() || message.number.is_none() || !self.messages.goes_on(message, leg) {
+                continue;
+            }
             let flow = seen.conversations.flows().flow(leg.direction);
             // It is there, or on its way: not read unseen.
-            let is_unread = flow.is_some_and(|flow| self.has_arrived(flow, leg, seen).is_some());
-            if is_counted && !leg.was_read() && is_unread {
+            if flow.is_some_and(|flow| self.has_arrived(flow, leg, seen).is_some()) {
                 all.entry((seen.rows.root(message.row), message.subject)).or_default().grow(1);
             }
         }
