@@ -19,6 +19,8 @@ pub(crate) struct PayloadStash {
     payloads: VecDeque<(PacketName, Vec<u8>)>,
     bytes: usize,
     spare: Vec<Vec<u8>>,
+    /// The payload of the datagram that was asked for last, which is kept no longer.
+    taken: Vec<u8>,
 }
 
 impl PayloadStash {
@@ -32,15 +34,38 @@ impl PayloadStash {
         while self.payloads.len() > MAX_PAYLOADS || self.bytes > MAX_BYTES {
             let Some((_, old)) = self.payloads.pop_front() else { break };
             self.bytes -= old.len();
-            if self.spare.len() < MAX_SPARE {
-                self.spare.push(old);
-            }
+            self.reuse(old);
         }
     }
 
-    /// The payload of a packet or of one of its segments; empty if it is not kept. The payload stays, because other segments may
-    /// follow.
-    pub fn get(&self, name: &PacketName) -> &[u8] {
+    fn reuse(&mut self, buffer: Vec<u8>) {
+        if self.spare.len() < MAX_SPARE {
+            self.spare.push(buffer);
+        }
+    }
+
+    /// The payload of a packet or of one of its segments; empty if it is not kept.
+    pub fn get(&mut self, name: &PacketName) -> &[u8] {
+        if name.is_datagram() { self.datagram(name) } else { self.segment(name) }
+    }
+
+    /// Datagrams of a flow may all have the same name, and leave in the order in which they were sent. So each payload is that of one
+    /// datagram, the oldest first: a datagram whose own payload was not copied must not get that of an earlier one.
+    fn datagram(&mut self, name: &PacketName) -> &[u8] {
+        let is_its = |kept: &PacketName| kept.flow == name.flow && kept.seq == name.seq;
+        let Some(index) = self.payloads.iter().position(|(kept, _)| is_its(kept)) else {
+            return &[];
+        };
+        let Some((_, payload)) = self.payloads.remove(index) else { return &[] };
+        self.bytes -= payload.len();
+        let last = std::mem::replace(&mut self.taken, payload);
+        self.reuse(last);
+        // The packet may be the first fragment of its datagram.
+        self.taken.get(..name.len as usize).unwrap_or(&self.taken)
+    }
+
+    /// The payload stays, because other segments may follow.
+    fn segment(&self, name: &PacketName) -> &[u8] {
         self.payloads
             .iter()
             .rev()
@@ -61,9 +86,31 @@ impl PayloadStash {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirelap_ebpf::layout::wl_flow;
 
     fn name(flow: u8, seq: u32, len: u32) -> PacketName {
         PacketName { flow: std::array::from_fn(|_| flow), seq, len }
+    }
+
+    /// Of a datagram.
+    fn datagram(port: u8, seq: u32, len: u32) -> PacketName {
+        let mut name = name(port, seq, len);
+        name.flow[wl_flow::TRANSPORT] = 17;
+        name
+    }
+
+    #[test]
+    fn datagrams_of_one_name_have_their_own_payloads_in_turn() {
+        let mut stash = PayloadStash::default();
+        stash.put(datagram(1, 9, 3), b"abc");
+        stash.put(datagram(1, 9, 3), b"def");
+        assert_eq!(stash.get(&datagram(1, 8, 3)), b"");
+        assert_eq!(stash.get(&datagram(1, 9, 3)), b"abc");
+        // A first fragment.
+        assert_eq!(stash.get(&datagram(1, 9, 2)), b"de");
+        // Its payload was not copied.
+        assert_eq!(stash.get(&datagram(1, 9, 3)), b"");
+        assert_eq!(stash.bytes, 0);
     }
 
     #[test]

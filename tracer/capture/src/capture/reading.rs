@@ -75,7 +75,7 @@ impl Capture {
                 continue;
             }
             let mut event = decode::decode(&record)?;
-            if let (Some(stash), Body::Packet(packet)) = (&self.stash, &mut event.body)
+            if let (Some(stash), Body::Packet(packet)) = (&mut self.stash, &mut event.body)
                 && packet.payload.is_empty()
                 && let Some(name) = decode::packet_name(&record)
             {

@@ -57,6 +57,13 @@ pub(crate) struct PacketName {
     pub len: u32,
 }
 
+impl PacketName {
+    /// Whether it is of a datagram, not of a part of a stream.
+    pub fn is_datagram(&self) -> bool {
+        libc::c_int::from(self.flow[wl_flow::TRANSPORT]) == libc::IPPROTO_UDP
+    }
+}
+
 /// The name of the packet that a record describes; `None` for a record of another kind.
 pub(crate) fn packet_name(bytes: &[u8]) -> Option<PacketName> {
     use l::wl_packet as f;
