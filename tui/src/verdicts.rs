@@ -120,6 +120,7 @@ pub const fn short(kind: VerdictKind) -> &'static str {
         VerdictKind::FetchWait => "fetch wait",
         VerdictKind::SubscriberAway => "subscriber away",
         VerdictKind::ClientThrottled => "throttled",
+        VerdictKind::Backpressure => "backpressure",
         VerdictKind::ReleaseWait => "release wait",
         VerdictKind::ReceiveWindow => "receive window",
         VerdictKind::CongestionWindow => "cwnd",

@@ -88,8 +88,21 @@ fn sleep(rest: OffCpuReason, call: u32) -> SleepCall {
     match libc::c_long::from(call) {
         libc::SYS_futex | FUTEX_WAITV => SleepCall::Lock,
         libc::SYS_nanosleep | libc::SYS_clock_nanosleep => SleepCall::Timer,
+        call if polls(call) => SleepCall::Poll,
         _ => SleepCall::Call,
     }
+}
+
+/// Whether a system call waits for any of several sockets.
+fn polls(call: libc::c_long) -> bool {
+    /// `epoll_pwait2`, on every architecture (`include/uapi/asm-generic/unistd.h`).
+    const EPOLL_PWAIT2: libc::c_long = 441;
+    // Later architectures have only the newer calls.
+    #[cfg(target_arch = "x86_64")]
+    if matches!(call, libc::SYS_epoll_wait | libc::SYS_poll | libc::SYS_select) {
+        return true;
+    }
+    matches!(call, libc::SYS_epoll_pwait | EPOLL_PWAIT2 | libc::SYS_ppoll | libc::SYS_pselect6)
 }
 
 /// Reads a `struct wl_quota`.

@@ -91,6 +91,14 @@ impl Marks {
         }
     }
 
+    /// When its receiver last read something new; 0 if it never did, and of datagrams.
+    pub fn last_read(&self) -> Nanos {
+        match self {
+            Marks::Tcp(marks) => marks.last_read(),
+            Marks::Udp(_) => Nanos(0),
+        }
+    }
+
     pub fn readers(&self, extent: ByteRange) -> usize {
         match self {
             Marks::Tcp(_) => 1,

@@ -181,6 +181,11 @@ impl TcpMarks {
         self.read_to.1 > Nanos(0)
     }
 
+    /// When its receiver last read something new; 0 if it never did.
+    pub fn last_read(&self) -> Nanos {
+        self.read_to.1
+    }
+
     /// Whether the receiving socket has all of `extent`.
     pub fn is_there(&self, extent: ByteRange) -> bool {
         self.ready_to.max(self.acked_to) >= extent.end

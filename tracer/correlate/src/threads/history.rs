@@ -29,6 +29,7 @@ struct OffCpuSums {
     throttled: Nanos,
     locked: Nanos,
     deaf: Nanos,
+    polled: Nanos,
     hidden: Nanos,
     preemptions: u32,
 }
@@ -36,8 +37,9 @@ struct OffCpuSums {
 impl OffCpuSums {
     /// Without who and whose.
     fn of(one: &OffCpu) -> OffCpuSums {
-        let OffCpu { asleep, waited, throttled, locked, deaf, hidden, preemptions, .. } = *one;
-        OffCpuSums { asleep, waited, throttled, locked, deaf, hidden, preemptions }
+        let OffCpu { asleep, waited, throttled, locked, deaf, polled, hidden, preemptions, .. } =
+            *one;
+        OffCpuSums { asleep, waited, throttled, locked, deaf, polled, hidden, preemptions }
     }
 
     fn and(self, more: OffCpuSums) -> OffCpuSums {
@@ -47,6 +49,7 @@ impl OffCpuSums {
             throttled: self.throttled + more.throttled,
             locked: self.locked + more.locked,
             deaf: self.deaf + more.deaf,
+            polled: self.polled + more.polled,
             hidden: self.hidden + more.hidden,
             preemptions: self.preemptions.wrapping_add(more.preemptions),
         }
@@ -112,6 +115,7 @@ impl History {
             cgroup: wake.cgroup,
             locked: if waker.is_some() { asleep } else { Nanos(0) },
             deaf: if is_deaf(wake) { asleep } else { Nanos(0) },
+            polled: if waker.is_none() && is_polling(wake) { asleep } else { Nanos(0) },
             waker: waker.unwrap_or(Holder::NOBODY),
             ..OffCpu::NONE
         };
@@ -204,6 +208,7 @@ impl History {
             throttled: difference(end.throttled, start.throttled),
             locked: difference(end.locked, start.locked),
             deaf: difference(end.deaf, start.deaf),
+            polled: difference(end.polled, start.polled),
             hidden: difference(end.hidden, start.hidden),
             ..OffCpu::NONE
         };
@@ -270,6 +275,7 @@ impl History {
                 throttled: (at - woken).min(own.throttled),
                 locked: asleep.min(own.locked),
                 deaf: asleep.min(own.deaf),
+                polled: asleep.min(own.polled),
                 ..OffCpuSums::default()
             }
         } else {
@@ -281,6 +287,7 @@ impl History {
                 throttled: part.share(own.throttled),
                 locked: part.share(own.locked),
                 deaf: part.share(own.deaf),
+                polled: part.share(own.polled),
                 hidden: part.share(own.hidden),
                 ..OffCpuSums::default()
             }
@@ -298,6 +305,11 @@ fn is_deaf(wake: &Wake) -> bool {
     }
 }
 
+/// Whether data on any of the sockets that it watched would have ended its rest.
+fn is_polling(wake: &Wake) -> bool {
+    wake.reason == OffCpuReason::Asleep && wake.sleep == SleepCall::Poll
+}
+
 /// The thread that a sleeper waited for: the one that let go of a lock, or another process's. A timer or data that
 /// came in ends other sleeps, and threads that hand their work to others wake them from system calls.
 fn awaited(wake: &Wake) -> Option<Holder> {
@@ -305,7 +317,7 @@ fn awaited(wake: &Wake) -> Option<Holder> {
     let is_other = wake.waker.pid != wake.task.pid;
     let awaits = match wake.sleep {
         SleepCall::Lock => wake.waker.tid != wake.task.tid,
-        SleepCall::Call => is_other,
+        SleepCall::Call | SleepCall::Poll => is_other,
         SleepCall::Timer | SleepCall::Unknown => false,
     };
     let waker = Holder { task: wake.waker, comm: wake.waker_comm, held: Nanos(0) };

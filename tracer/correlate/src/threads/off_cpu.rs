@@ -153,6 +153,7 @@ impl Schedules<'_> {
         OffCpu {
             asleep,
             locked: (rested.locked - more).min(asleep),
+            polled: (rested.polled - more).min(asleep),
             waited: rested.waited + more,
             throttled: rested.throttled + more,
             cgroup,

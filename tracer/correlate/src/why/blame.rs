@@ -11,7 +11,7 @@
 //! qdisc        –
 //! wire         left to ksoftirqd
 //! stack_rx     earlier bytes lost
-//! wakeup       the broker said that it does not read; the reader waited for a lock, slept elsewhere, was stopped, or was at work
+//! wakeup       the broker said that it does not read, or did not watch the connection; the reader waited for a lock, slept elsewhere, was stopped, or was at work
 //! runqueue     each thread's wait: no quota, another had the CPU, or the CPU was idle
 //! handoff      the same of a thread that has to wake the next
 //! busy, read   preempted, no quota, a lock; otherwise the reader's own work
@@ -28,8 +28,8 @@ use super::waits;
 use arrayvec::ArrayVec;
 use held_back::held_back;
 use wirelap_events::{
-    Delivery, Holder, Hop, Leg, LegOffCpu, MAX_HOPS, Nanos, OffCpu, Segment, Segments, Stage,
-    Transport, TxState,
+    Delivery, Holder, Hop, Leg, LegOffCpu, MAX_HOPS, Nanos, OffCpu, Segment, Segments, SleepCall,
+    Stage, Transport, TxState,
 };
 
 /// Less than this is what a call, a softirq or a timer's slack takes anyway.
@@ -206,10 +206,12 @@ impl LegParts<'_> {
         let is_brokers_write = kind == VerdictKind::LateWrite && self.index > 0;
         if (is_idle_wait || is_brokers_write) && reader.asleep >= SHORT_SLEEP {
             let asleep = reader.asleep.min(left);
-            let locked = self.locked(segment, reader, asleep);
-            let stalled =
-                if is_brokers_write { VerdictKind::BrokerStalled } else { self.stalled() };
-            self.put_of(segment, stalled, asleep - locked);
+            if is_brokers_write {
+                let locked = self.locked(segment, reader, asleep);
+                self.put_of(segment, VerdictKind::BrokerStalled, asleep - locked);
+            } else {
+                self.left_unread(segment, reader, asleep);
+            }
             left -= asleep;
         }
         self.put(segment, cause, left);
@@ -291,21 +293,37 @@ impl LegParts<'_> {
         };
         let whole = time;
         let time = if self.is_last { time } else { self.not_throttled(segment, time, Nanos(0)) };
-        let (kind, throttled) = (self.stalled(), whole - time);
+        let throttled = whole - time;
         let Some(rested) = self.rests.before_wakeup else {
             // All that is known is its last rest.
             let asleep = hop.left.map_or(whole, |left| hop.woken - left).min(whole);
             let asleep = asleep - throttled.min(asleep);
+            let unwatched = if hop.sleep == SleepCall::Poll { asleep } else { Nanos(0) };
             self.put(segment, Cause::Ordinary, time - asleep);
-            return self.put_of(segment, kind, asleep);
+            return self.left_unread(
+                segment,
+                &OffCpu { polled: unwatched, ..OffCpu::NONE },
+                asleep,
+            );
         };
         let mut left = time;
         let asleep = rested.asleep.min(whole);
         let asleep = (asleep - throttled.min(asleep)).min(left);
         left -= asleep;
-        let locked = self.locked(segment, &rested, asleep);
-        self.put_of(segment, kind, asleep - locked);
+        self.left_unread(segment, &rested, asleep);
         self.worked(segment, &rested, left, Cause::Of(self.work()));
+    }
+
+    /// The reader slept, and its data was there. Data on a connection that it watched would have woken it.
+    fn left_unread(&mut self, segment: Segment, rested: &OffCpu, asleep: Nanos) {
+        let locked = self.locked(segment, rested, asleep);
+        let mut left = asleep - locked;
+        if !self.is_last {
+            let unwatched = rested.polled.min(left);
+            self.put_of(segment, VerdictKind::Backpressure, unwatched);
+            left -= unwatched;
+        }
+        self.put_of(segment, self.stalled(), left);
     }
 
     /// A thread that was awake worked, or had no CPU to work on.

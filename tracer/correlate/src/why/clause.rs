@@ -85,6 +85,8 @@ pub enum Clause {
         /// Of the publisher.
         is_publisher: bool,
     },
+    /// The broker's thread waited for data of others, and did not watch this connection.
+    LeftUnread,
     /// The publisher had not released the message.
     NotReleased,
     /// The publisher's threads waited so long for a CPU before that.

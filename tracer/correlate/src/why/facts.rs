@@ -54,6 +54,7 @@ pub fn of(
             let is_publisher = finding.segment() != Segment::BrokerDwell;
             clauses.push(Clause::Throttled { is_publisher });
         }
+        VerdictKind::Backpressure => clauses.push(Clause::LeftUnread),
         VerdictKind::ReleaseWait => clauses.extend(released(finding)),
         VerdictKind::BrokerStalled => clauses.extend(off_cpu(finding)),
         VerdictKind::ClientStalled => {

@@ -15,6 +15,8 @@ pub enum VerdictKind {
     SubscriberAway,
     /// The broker did not read a client for a time, as it said itself: a quota, or an alarm for memory or disk.
     ClientThrottled,
+    /// The broker left a connection unread while it waited for others: flow control, or a request at a time.
+    Backpressure,
     /// The publisher has not released the message yet, and the broker may not pass it on (MQTT `QoS` 2).
     ReleaseWait,
     /// The receiver's window is full.
@@ -71,13 +73,14 @@ pub enum VerdictKind {
 
 impl VerdictKind {
     /// Every kind.
-    pub const ALL: [VerdictKind; 32] = [
+    pub const ALL: [VerdictKind; 33] = [
         VerdictKind::NagleDelayedAck,
         VerdictKind::Corked,
         VerdictKind::SenderBatching,
         VerdictKind::FetchWait,
         VerdictKind::SubscriberAway,
         VerdictKind::ClientThrottled,
+        VerdictKind::Backpressure,
         VerdictKind::ReleaseWait,
         VerdictKind::ReceiveWindow,
         VerdictKind::CongestionWindow,
@@ -115,6 +118,7 @@ impl VerdictKind {
             VerdictKind::FetchWait => "fetch_wait",
             VerdictKind::SubscriberAway => "subscriber_away",
             VerdictKind::ClientThrottled => "client_throttled",
+            VerdictKind::Backpressure => "backpressure",
             VerdictKind::ReleaseWait => "release_wait",
             VerdictKind::ReceiveWindow => "receive_window",
             VerdictKind::CongestionWindow => "congestion_window",

@@ -41,9 +41,10 @@ pub const fn rule(kind: VerdictKind) -> Option<Rule> {
         VerdictKind::IdleWakeup => ((us(200), 0.5), (ms(5), 0.5)),
         VerdictKind::SoftirqDeferral => ((us(100), 0.25), (ms(1), 0.3)),
         VerdictKind::BrokerCpuBound => ((us(300), 0.3), (ms(2), 0.4)),
-        VerdictKind::BrokerStalled | VerdictKind::ClientStalled | VerdictKind::LockWait => {
-            ((us(300), 0.25), (ms(2), 0.25))
-        }
+        VerdictKind::BrokerStalled
+        | VerdictKind::ClientStalled
+        | VerdictKind::Backpressure
+        | VerdictKind::LockWait => ((us(300), 0.25), (ms(2), 0.25)),
         VerdictKind::SerialFanOut => ((us(300), 0.3), (ms(1), 0.4)),
         VerdictKind::ReaderBusy => ((us(300), 0.3), (ms(2), 0.3)),
         VerdictKind::CpuThrottled => ((us(500), 0.1), (ms(2), 0.15)),

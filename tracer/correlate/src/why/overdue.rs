@@ -61,7 +61,10 @@ fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
     };
     let at_broker = matches!(
         open.place,
-        Whereabouts::BrokerQueue | Whereabouts::Throttled | Whereabouts::Broker
+        Whereabouts::BrokerQueue
+            | Whereabouts::Throttled
+            | Whereabouts::LeftUnread
+            | Whereabouts::Broker
     );
     let rest = match open.activity {
         Some(ThreadActivity::Stopped) => Some(OffCpuReason::Stopped),
@@ -100,8 +103,13 @@ fn kind(open: &Overdue) -> Option<(VerdictKind, Segment)> {
         // What left one socket of this host and is not in the other was lost, and TCP sends it again.
         Whereabouts::Network => (VerdictKind::Retransmission, Segment::StackRx),
         Whereabouts::Throttled => (VerdictKind::ClientThrottled, Segment::Wakeup),
-        Whereabouts::BrokerQueue if runs => (VerdictKind::BrokerCpuBound, Segment::Busy),
-        Whereabouts::BrokerQueue => (VerdictKind::BrokerStalled, Segment::Wakeup),
+        Whereabouts::BrokerQueue | Whereabouts::LeftUnread if runs => {
+            (VerdictKind::BrokerCpuBound, Segment::Busy)
+        }
+        Whereabouts::LeftUnread if !is_off => (VerdictKind::Backpressure, Segment::Wakeup),
+        Whereabouts::BrokerQueue | Whereabouts::LeftUnread => {
+            (VerdictKind::BrokerStalled, Segment::Wakeup)
+        }
         Whereabouts::Broker if is_off => (VerdictKind::BrokerStalled, Segment::BrokerDwell),
         Whereabouts::Broker => return None,
         Whereabouts::Unasked if is_off => (VerdictKind::ClientStalled, Segment::BrokerDwell),

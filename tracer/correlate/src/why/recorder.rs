@@ -190,5 +190,6 @@ fn is_of_thread(kind: VerdictKind) -> bool {
             | VerdictKind::LockWait
             | VerdictKind::BrokerStalled
             | VerdictKind::ClientStalled
+            | VerdictKind::Backpressure
     )
 }

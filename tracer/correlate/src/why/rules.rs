@@ -191,7 +191,7 @@ impl TimeVerdicts<'_> {
             VerdictKind::LockWait => {
                 finding.holder.is_some_and(|holder| holder.held.0 <= finding.longest.0 / AT_WORK)
             }
-            VerdictKind::BrokerStalled | VerdictKind::ClientStalled => {
+            VerdictKind::BrokerStalled | VerdictKind::ClientStalled | VerdictKind::Backpressure => {
                 finding.rest.is_some_and(|(rest, sleep)| {
                     rest == OffCpuReason::Asleep && sleep != SleepCall::Timer
                 })

@@ -11,6 +11,8 @@ pub enum Whereabouts {
     BrokerQueue,
     /// There, and the broker said that it does not read it for a time.
     Throttled,
+    /// There, and the broker reads what others send.
+    LeftUnread,
     /// The broker has read them and has not passed them on.
     Broker,
     /// The broker has them, and nobody has asked for them.
@@ -21,10 +23,11 @@ pub enum Whereabouts {
 
 impl Whereabouts {
     /// Every place.
-    pub const ALL: [Whereabouts; 6] = [
+    pub const ALL: [Whereabouts; 7] = [
         Whereabouts::Network,
         Whereabouts::BrokerQueue,
         Whereabouts::Throttled,
+        Whereabouts::LeftUnread,
         Whereabouts::Broker,
         Whereabouts::Unasked,
         Whereabouts::ReaderQueue,
@@ -36,6 +39,7 @@ impl Whereabouts {
             Whereabouts::Network => "network",
             Whereabouts::BrokerQueue => "broker_receive_queue",
             Whereabouts::Throttled => "throttled",
+            Whereabouts::LeftUnread => "broker_left_unread",
             Whereabouts::Broker => "broker",
             Whereabouts::Unasked => "broker_unasked",
             Whereabouts::ReaderQueue => "reader_receive_queue",

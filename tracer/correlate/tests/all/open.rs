@@ -103,6 +103,45 @@ fn a_stopped_broker_is_named_while_it_is_stopped() {
     assert_eq!(group.messages.matched, 35);
 }
 
+/// Two publishers of one broker, which goes on reading the other.
+#[test]
+fn a_broker_that_reads_others_holds_one_back() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let broker = process(10, "mosquitto");
+    let mut other =
+        world.connect_mqtt(process(21, "pub"), "127.0.0.1:40021", broker, "127.0.0.1:1883");
+    let mut watch = Watch::new();
+    let mut both = |world: &mut World, watch: &mut Watch, n: u32, held: bool| {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        if held {
+            unread(world, &mut publisher.up, &bytes);
+        } else {
+            world.message(&mut publisher.up, &bytes);
+            world.message(&mut subscribers[0].down, &bytes);
+        }
+        world.message(&mut other.up, &publish("u", &payload(stamp(1_000 + n), 64)));
+        watch.take(world, 10);
+    };
+    (0..30).for_each(|n| both(&mut world, &mut watch, n, false));
+    (30..230).for_each(|n| both(&mut world, &mut watch, n, true));
+    doing(&mut world, 10, ThreadActivity::Asleep);
+    watch.take(&mut world, 100);
+    let found = |group: &Group| {
+        let held =
+            |v: &&Verdict| matches!(v.open, Some(open) if open.place == Whereabouts::LeftUnread);
+        problems(group).into_iter().find(held).map(|verdict| verdict.kind)
+    };
+    assert_eq!(found(&watch.group(&world)), Some(VerdictKind::Backpressure));
+    // It reads nothing any more.
+    watch.take(&mut world, 2_000);
+    doing(&mut world, 10, ThreadActivity::Asleep);
+    watch.take(&mut world, 100);
+    let group = watch.group(&world);
+    assert_eq!(found(&group), None);
+    assert_eq!(problems(&group)[0].kind, VerdictKind::BrokerStalled);
+}
+
 #[test]
 fn a_reader_that_hangs_is_named_and_the_broker_is_not() {
     let mut world = World::new();

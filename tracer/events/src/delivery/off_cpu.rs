@@ -27,6 +27,9 @@ pub struct OffCpu {
     /// The part of `asleep` in which no received data could have woken the thread: it was stopped, blocked in the kernel, or slept
     /// for a fixed time.
     pub deaf: Nanos,
+    /// The part of `asleep` in which the thread waited in `epoll_wait`, `poll` or `select`: data on any socket that it watched would have
+    /// woken it.
+    pub polled: Nanos,
     /// The thread that ended the longest of the sleeps of `locked`. `held` is how long that thread had a CPU meanwhile, 0 if it is not
     /// known.
     pub waker: Holder,
@@ -46,6 +49,7 @@ impl OffCpu {
         cgroup: CgroupId(0),
         locked: Nanos(0),
         deaf: Nanos(0),
+        polled: Nanos(0),
         waker: Holder::NOBODY,
         hidden: Nanos(0),
     };
@@ -103,6 +107,7 @@ impl Add for OffCpu {
             cgroup: if throttled_longer { rhs.cgroup } else { self.cgroup },
             locked: self.locked + rhs.locked,
             deaf: self.deaf + rhs.deaf,
+            polled: self.polled + rhs.polled,
             waker: if locked_longer { rhs.waker } else { self.waker },
             hidden: self.hidden + rhs.hidden,
             ..self

@@ -93,8 +93,10 @@ pub enum SleepCall {
     Lock,
     /// `nanosleep`, `clock_nanosleep`: a fixed time.
     Timer,
-    /// Another system call, usually one that waits for data.
+    /// Another system call, usually one that waits for data on one socket.
     Call,
+    /// `epoll_wait`, `poll`, `select`: data on any of several sockets, or a time limit.
+    Poll,
 }
 
 /// Why a thread was not running (`task_struct.__state` when it left the CPU).

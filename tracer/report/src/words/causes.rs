@@ -50,6 +50,9 @@ pub const fn off_cpu(reason: OffCpuReason, sleep: SleepCall) -> &'static str {
         (OffCpuReason::Asleep, SleepCall::Lock) => {
             "the thread slept on a lock or a condition variable, and no thread was seen to let go"
         }
+        (OffCpuReason::Asleep, SleepCall::Poll) => {
+            "the thread waited for data of other connections, or for a time (epoll_wait, poll, select)"
+        }
         (OffCpuReason::Stopped, _) => "the thread was stopped (SIGSTOP, or a debugger)",
         (OffCpuReason::Blocked, _) => {
             "the thread was blocked in the kernel without taking signals, as for a disk"
@@ -91,6 +94,7 @@ pub fn request(clause: &Clause) -> Option<String> {
             "the consumer had asked before, and the broker let it wait for more".into()
         }
         Clause::NotConnected => "the subscriber opened its connection only after the broker had the message, and the broker kept it until the subscriber had connected and subscribed".into(),
+        Clause::LeftUnread => "the message was in its socket, and its thread waited for data of other connections (epoll_wait, poll, select): it did not watch this one".into(),
         Clause::Throttled { is_publisher: true } => "the broker had said that it reads nothing from the publisher for a time: a quota, or an alarm for memory or disk".into(),
         Clause::Throttled { is_publisher: false } => "the broker had said that it reads nothing from the consumer for a time, its requests neither: a quota, or an alarm".into(),
         Clause::NotReleased => "the broker had read the PUBLISH, and the publisher had not sent the PUBREL that lets it deliver".into(),

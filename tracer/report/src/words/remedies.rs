@@ -168,6 +168,9 @@ const fn in_middleware(kind: VerdictKind) -> &'static str {
         VerdictKind::ClientThrottled => {
             "raise the client's quota or send less (Kafka: `producer_byte_rate`, `consumer_byte_rate`, `request_percentage`), or see which alarm the broker raised (RabbitMQ: memory or disk)"
         }
+        VerdictKind::Backpressure => {
+            "find what the broker waits for before it reads on: a slower receiver behind it, an earlier request of the same connection, its flow control or rate limit for this client"
+        }
         VerdictKind::ReleaseWait => {
             "QoS 2 takes a second round trip before the broker may deliver: use QoS 1 where a repetition does no harm, or find what keeps the publisher's PUBREL: a busy publisher, or one without TCP_NODELAY"
         }

@@ -25,6 +25,7 @@ pub const fn title(kind: VerdictKind) -> &'static str {
         VerdictKind::FetchWait => "fetch or poll wait at the broker",
         VerdictKind::SubscriberAway => "subscriber not connected",
         VerdictKind::ClientThrottled => "client throttled by the broker",
+        VerdictKind::Backpressure => "connection left unread by the broker (backpressure)",
         VerdictKind::ReleaseWait => "waiting for the publisher's PUBREL",
         VerdictKind::ReceiveWindow => "receive window full",
         VerdictKind::CongestionWindow => "congestion window full",
@@ -61,6 +62,9 @@ pub const fn place(place: Whereabouts) -> &'static str {
         Whereabouts::BrokerQueue => "unread in the broker's receive queue",
         Whereabouts::Throttled => {
             "unread in the broker's receive queue, and the broker said that it does not read it for a time"
+        }
+        Whereabouts::LeftUnread => {
+            "unread in the broker's receive queue, while the broker reads other connections"
         }
         Whereabouts::Broker => "read by the broker and not passed on",
         Whereabouts::Unasked => "in the broker, and no reader has asked since they came",

@@ -13,6 +13,9 @@ use wirelap_events::{GroupId, Nanos, Pid, Saturate, TaskId, Tid};
 /// A younger message is on its way.
 pub const LATE: Nanos = Nanos::from_millis(1_000);
 
+/// Who has read something within this time goes on reading.
+const READS: Nanos = Nanos::from_millis(500);
+
 /// A message that is not so many times as old as a typical one gets is on its way, too.
 const TIMES_TYPICAL: u64 = 10;
 
@@ -64,6 +67,9 @@ impl Deliveries {
             let (place, pid) = match place {
                 Whereabouts::Broker => {
                     unasked(row, since, seen.conversations).unwrap_or((place, pid))
+                }
+                Whereabouts::BrokerQueue if reads_others(pid, now, seen.conversations) => {
+                    (Whereabouts::LeftUnread, pid)
                 }
                 _ => (place, pid),
             };
@@ -158,6 +164,13 @@ fn unasked(
     let last = asks.max_by_key(|ask| ask.0);
     let (_, sender) = last.filter(|(asked, _)| *asked < since)?;
     Some((Whereabouts::Unasked, conversations.sockets().pid(sender).unwrap_or_default()))
+}
+
+/// Whether a process that leaves something unread has just read something else.
+fn reads_others(pid: Pid, now: Nanos, conversations: &Conversations) -> bool {
+    let flows = conversations.flows().iter().flat_map(|(_, conversation)| &conversation.flows);
+    let mut read = flows.filter(|flow| flow.marks.last_read() + READS > now);
+    read.any(|flow| conversations.sockets().pid(flow.receiver) == Some(pid))
 }
 
 /// Whether a publisher's message goes on: those before it did, to a subscriber that is still there, and none after it

@@ -207,3 +207,17 @@ fn who_is_stopped_or_sleeps_by_the_clock_hears_nothing() {
     assert_eq!(of(OffCpuReason::Asleep, SleepCall::Timer), 4_000);
     assert_eq!(of(OffCpuReason::Asleep, SleepCall::Call), 0);
 }
+
+#[test]
+fn who_polls_until_another_process_wakes_it_waits_for_that_one() {
+    let of = |sleep, pid, from_irq| {
+        let (at, wake) = locked(100, 5_000, 5_010, pid, 8);
+        let history = history(&[(at, Wake { sleep, from_irq, ..wake })]);
+        let rested = history.between(Nanos(100), Nanos(6_000)).unwrap();
+        (rested.polled.0, rested.locked.0)
+    };
+    assert_eq!(of(SleepCall::Poll, 7, false), (4_900, 0));
+    assert_eq!(of(SleepCall::Poll, 9, true), (4_900, 0));
+    assert_eq!(of(SleepCall::Poll, 9, false), (0, 4_900));
+    assert_eq!(of(SleepCall::Call, 9, true), (0, 0));
+}

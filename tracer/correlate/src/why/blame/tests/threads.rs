@@ -2,7 +2,9 @@
 
 use super::super::{Cause, VerdictKind};
 use super::{blamed, blamed_with, held_up, hop, leg, of, throttled};
-use wirelap_events::{Holder, LegOffCpu, Nanos, OffCpu, Pid, Segment, Stage, TaskId, Tid};
+use wirelap_events::{
+    Holder, Hop, LegOffCpu, Nanos, OffCpu, Pid, Segment, SleepCall, Stage, TaskId, Tid,
+};
 
 #[test]
 fn a_wait_is_told_by_who_had_the_cpu() {
@@ -58,6 +60,27 @@ fn a_broker_that_leaves_a_publisher_unread_by_its_own_word_is_not_stalled() {
         let others = wakeup(VerdictKind::BrokerStalled) + wakeup(VerdictKind::LockWait);
         assert!(others <= 100_000, "{parts:?}");
     }
+}
+
+#[test]
+fn a_broker_that_watches_others_holds_its_client_back() {
+    let stages =
+        [(Stage::Ready, 0), (Stage::Wakeup, 900), (Stage::Running, 902), (Stage::Read, 903)];
+    let mut first = leg(&stages);
+    first.chain.push(Hop { sleep: SleepCall::Poll, ..hop(100, 900, 902, 0) });
+    let second = leg(&[(Stage::Send, 910), (Stage::Read, 920)]);
+    let asleep = OffCpu { asleep: Nanos(850_000), polled: Nanos(600_000), ..OffCpu::NONE };
+    let rests = LegOffCpu { before_wakeup: Some(asleep), ..LegOffCpu::NONE };
+    let parts = blamed_with(vec![first.clone(), second.clone()], vec![rests.clone()]);
+    let wakeup = |kind, time| (0, Segment::Wakeup, of(kind), time);
+    assert!(parts.contains(&wakeup(VerdictKind::Backpressure, 600_000)), "{parts:?}");
+    assert!(parts.contains(&wakeup(VerdictKind::BrokerStalled, 250_000)), "{parts:?}");
+    // Of a thread that was not followed only its last rest is known.
+    let parts = blamed(vec![first.clone(), second]);
+    assert!(parts.contains(&wakeup(VerdictKind::Backpressure, 800_000)), "{parts:?}");
+    // A client that does so reads too late, whatever it waits for.
+    let parts = blamed_with(vec![first], vec![rests]);
+    assert!(parts.contains(&wakeup(VerdictKind::ClientStalled, 850_000)), "{parts:?}");
 }
 
 #[test]
