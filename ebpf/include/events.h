@@ -251,7 +251,10 @@ struct wl_share {
 	__u8 comm[16];
 };
 
-/* A wait in which several threads had the CPU: the holder, and up to three others, the longest first. */
+/*
+ * A wait in which several threads had the CPU: the holder, and up to three others, the longest first. The threads of a process that is
+ * not the waiting thread's are taken together, under the name and number of one of them.
+ */
 struct wl_wake_shared {
 	struct wl_wake wake;
 	struct wl_share others[3];

@@ -45,13 +45,19 @@ static __always_inline struct slice *slice_before(struct slices *slices, __u32 b
 	return &slices->last[(slices->next - back) % SLICES];
 }
 
-/* How many threads are counted in one wait. More than are reported, so that short slices do not displace long ones. */
+/*
+ * How many threads are counted in one wait, or processes, where it is another process. More than are reported, so that short slices
+ * do not displace long ones.
+ */
 #define SHARES 8
 
-/* How long a thread had the CPU during a wait, and the number of one of its slices; 0 is the slice that ends now. */
+/*
+ * How long a thread of the waiting process, or another process, had the CPU during a wait, and the number of one of its slices; 0 is
+ * the slice that ends now. A compiler may have more threads than are counted here, and none that has the CPU for long.
+ */
 struct share {
 	__u64 held;
-	__u32 tid;
+	__u32 who; /* the thread, or the other process: no process has the number of another's thread */
 	__u32 slice;
 };
 
@@ -69,8 +75,8 @@ struct {
 	__type(value, struct shares);
 } shares SEC(".maps");
 
-/* Adds a slice to a thread's share. The function is not static, so that the verifier checks it once. */
-__noinline int add_share(struct shares *shares, __u32 tid, __u32 slice, __u64 held)
+/* Adds a slice to a share. The function is not static, so that the verifier checks it once. */
+__noinline int add_share(struct shares *shares, __u32 who, __u32 slice, __u64 held)
 {
 	__u32 place, least = 0;
 	struct share *share;
@@ -79,7 +85,7 @@ __noinline int add_share(struct shares *shares, __u32 tid, __u32 slice, __u64 he
 		return 0;
 	for (place = 0; place < SHARES; place++) {
 		share = &shares->of[place];
-		if (share->held && share->tid == tid) {
+		if (share->held && share->who == who) {
 			share->held += held;
 			return 0;
 		}
@@ -89,19 +95,25 @@ __noinline int add_share(struct shares *shares, __u32 tid, __u32 slice, __u64 he
 	share = &shares->of[least & (SHARES - 1)];
 	if (share->held < held) {
 		share->held = held;
-		share->tid = tid;
+		share->who = who;
 		share->slice = slice;
 	}
 	return 0;
 }
 
+/* Whose share a slice is part of, for a thread of the process `own`. */
+static __always_inline __u32 share_of(struct slice *slice, __u32 own)
+{
+	return slice->pid == own ? slice->tid : slice->pid;
+}
+
 /*
- * Finds the threads that had this CPU from `since` to the end of the slice `last`, which ends now, the longest first. A
- * thread may have had several slices. Slices that were overwritten do not count. The function is not static, so that the
+ * Finds who had this CPU while a thread of the process `own` waited, from `since` to the end of the slice `last`, which ends now, the
+ * longest first. Each may have had several slices. Slices that were overwritten do not count. The function is not static, so that the
  * verifier checks it once, and not for each call.
  */
 __noinline int find_holders(struct slices *slices, struct slice *last, struct shares *shares,
-			    __u64 since)
+			    __u64 since, __u32 own)
 {
 	__u32 slice, place, other;
 	__u64 until, from;
@@ -116,7 +128,8 @@ __noinline int find_holders(struct slices *slices, struct slice *last, struct sh
 		from = slice_before(slices, slice + 1)->until;
 		from = from > since ? from : since;
 		if (from < until)
-			add_share(shares, slice ? slice_before(slices, slice)->tid : last->tid,
+			add_share(shares,
+				  share_of(slice ? slice_before(slices, slice) : last, own),
 				  slice, until - from);
 		until = from;
 	}
@@ -284,7 +297,7 @@ static __noinline int emit_shared(struct task_state *state, struct task_struct *
 	struct wl_wake_shared *out;
 	__u32 place;
 
-	find_holders(slices, last, found, state->woken + found->throttled);
+	find_holders(slices, last, found, state->woken + found->throttled, task->tgid);
 	out = reserve(struct wl_wake_shared, WL_PROBE_SCHED);
 	if (!out)
 		return 0;

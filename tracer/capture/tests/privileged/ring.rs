@@ -119,11 +119,10 @@ fn all_come_whole(kernel_ring: bool, first_port: u16) {
         for counters in capture.counters() {
             if PROBES.contains(&counters.probe) {
                 let all = u64::from(SENDS) * u64::from(THREADS);
-                assert_eq!(
-                    counters.emitted + counters.lost + counters.skipped,
-                    all,
-                    "{counters:?}"
-                );
+                // What the kernel skipped, it counts of all sockets together.
+                let handled = counters.emitted + counters.lost;
+                let possible = handled..=handled + counters.skipped;
+                assert!(possible.contains(&all), "{counters:?}");
                 let lost = reported.lost.get(&counters.probe).copied().unwrap_or_default();
                 assert_eq!(lost, counters.missing());
                 assert!(counters.emitted > 0, "{counters:?}");

@@ -1,8 +1,9 @@
-//! Connections that were closed, and whether their protocol's farewell had been said.
+//! Connections that were closed, by which end, and whether their protocol's farewell had been said.
 
 use crate::ids::Direction;
 use std::collections::VecDeque;
 use wirelap_events::Pid;
+use wirelap_protocols::Side;
 
 /// Connections that are remembered.
 const LIMIT: usize = 256;
@@ -14,19 +15,32 @@ pub struct ClosedConnection {
     pub pid: Option<Pid>,
     /// Its protocol has a farewell, and none had been seen.
     pub is_abrupt: bool,
+    /// It was the other end that closed it, the server of a subscriber.
+    pub by_server: bool,
 }
 
 /// The last connections that were closed.
 #[derive(Debug, Default)]
-pub struct ClosedConnections(VecDeque<(usize, u64, bool)>);
+pub struct ClosedConnections(VecDeque<Closing>);
+
+/// How a conversation ended.
+#[derive(Clone, Copy, Debug)]
+struct Closing {
+    index: usize,
+    serial: u64,
+    is_abrupt: bool,
+    /// Which side closed it.
+    by: Side,
+}
 
 impl ClosedConnections {
-    /// The conversation of `direction` ends.
+    /// The conversation of `direction` ends, and its sender closed it.
     pub fn note(&mut self, direction: Direction, is_abrupt: bool) {
         if self.0.len() >= LIMIT {
             self.0.pop_front();
         }
-        self.0.push_back((direction.index, direction.serial, is_abrupt));
+        let Direction { index, serial, side: by } = direction;
+        self.0.push_back(Closing { index, serial, is_abrupt, by });
     }
 
     pub fn is_empty(&self) -> bool {
@@ -36,24 +50,25 @@ impl ClosedConnections {
     /// How the connection that a process read from was closed; `None` if it was not, or too long ago.
     pub fn of(&self, (direction, pid): (Direction, Option<Pid>)) -> Option<ClosedConnection> {
         let mut last = self.0.iter().rev();
-        let found = last
-            .find(|(index, serial, _)| (*index, *serial) == (direction.index, direction.serial));
-        found.map(|&(_, _, is_abrupt)| ClosedConnection { pid, is_abrupt })
+        let found =
+            last.find(|one| (one.index, one.serial) == (direction.index, direction.serial))?;
+        let by_server = found.by == direction.side;
+        Some(ClosedConnection { pid, is_abrupt: found.is_abrupt, by_server })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_protocols::Side;
 
     #[test]
     fn a_connection_is_found_by_either_way() {
         let direction = |serial, side| Direction { index: 1, serial, side };
         let mut closed = ClosedConnections::default();
-        let connection = ClosedConnection { pid: Some(Pid(7)), is_abrupt: true };
+        let by = |by_server| ClosedConnection { pid: Some(Pid(7)), is_abrupt: true, by_server };
         closed.note(direction(3, Side::A), true);
-        assert_eq!(closed.of((direction(3, Side::B), Some(Pid(7)))), Some(connection));
+        let of = |side| closed.of((direction(3, side), Some(Pid(7))));
+        assert_eq!((of(Side::B), of(Side::A)), (Some(by(false)), Some(by(true))));
         assert_eq!(closed.of((direction(4, Side::A), None)), None);
         (10..1_000).for_each(|serial| closed.note(direction(serial, Side::A), false));
         assert_eq!((closed.of((direction(3, Side::B), None)), closed.0.len()), (None, LIMIT));

@@ -84,6 +84,8 @@ pub struct Conversation {
     pub active: bool,
     /// An end is gone: soon no packet is expected any more.
     pub closed: bool,
+    /// The side that sent the first FIN or RST.
+    pub closed_by: Option<Side>,
     pub claim: Claim,
     pub namespaces: Namespaces,
     /// The translation of its addresses, if there is one.
@@ -180,6 +182,7 @@ impl Conversation {
             seen: now,
             active: false,
             closed: false,
+            closed_by: None,
             claim: Claim::Possible,
             namespaces: Namespaces::default(),
             translation: None,

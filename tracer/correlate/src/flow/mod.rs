@@ -35,7 +35,7 @@ mod unwrap;
 mod websocket;
 mod window;
 
-pub use closed::ClosedConnections;
+pub use closed::{ClosedConnection, ClosedConnections};
 pub use conversation::{Conversation, EndsState, Hidden, KnownEnds, State};
 pub use direction::Flow;
 pub use found::{Content, Found, Identity, TopicHash};

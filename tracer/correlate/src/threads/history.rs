@@ -29,6 +29,7 @@ struct OffCpuSums {
     throttled: Nanos,
     locked: Nanos,
     deaf: Nanos,
+    blocked: Nanos,
     polled: Nanos,
     hidden: Nanos,
     preemptions: u32,
@@ -37,9 +38,17 @@ struct OffCpuSums {
 impl OffCpuSums {
     /// Without who and whose.
     fn of(one: &OffCpu) -> OffCpuSums {
-        let OffCpu { asleep, waited, throttled, locked, deaf, polled, hidden, preemptions, .. } =
-            *one;
-        OffCpuSums { asleep, waited, throttled, locked, deaf, polled, hidden, preemptions }
+        OffCpuSums {
+            asleep: one.asleep,
+            waited: one.waited,
+            throttled: one.throttled,
+            locked: one.locked,
+            deaf: one.deaf,
+            blocked: one.blocked,
+            polled: one.polled,
+            hidden: one.hidden,
+            preemptions: one.preemptions,
+        }
     }
 
     fn and(self, more: OffCpuSums) -> OffCpuSums {
@@ -49,6 +58,7 @@ impl OffCpuSums {
             throttled: self.throttled + more.throttled,
             locked: self.locked + more.locked,
             deaf: self.deaf + more.deaf,
+            blocked: self.blocked + more.blocked,
             polled: self.polled + more.polled,
             hidden: self.hidden + more.hidden,
             preemptions: self.preemptions.wrapping_add(more.preemptions),
@@ -115,6 +125,7 @@ impl History {
             cgroup: wake.cgroup,
             locked: if waker.is_some() { asleep } else { Nanos(0) },
             deaf: if is_deaf(wake) { asleep } else { Nanos(0) },
+            blocked: if is_blocked(wake) { asleep } else { Nanos(0) },
             polled: if waker.is_none() && is_polling(wake) { asleep } else { Nanos(0) },
             waker: waker.unwrap_or(Holder::NOBODY),
             ..OffCpu::NONE
@@ -208,6 +219,7 @@ impl History {
             throttled: difference(end.throttled, start.throttled),
             locked: difference(end.locked, start.locked),
             deaf: difference(end.deaf, start.deaf),
+            blocked: difference(end.blocked, start.blocked),
             polled: difference(end.polled, start.polled),
             hidden: difference(end.hidden, start.hidden),
             ..OffCpu::NONE
@@ -275,6 +287,7 @@ impl History {
                 throttled: (at - woken).min(own.throttled),
                 locked: asleep.min(own.locked),
                 deaf: asleep.min(own.deaf),
+                blocked: asleep.min(own.blocked),
                 polled: asleep.min(own.polled),
                 ..OffCpuSums::default()
             }
@@ -287,6 +300,7 @@ impl History {
                 throttled: part.share(own.throttled),
                 locked: part.share(own.locked),
                 deaf: part.share(own.deaf),
+                blocked: part.share(own.blocked),
                 polled: part.share(own.polled),
                 hidden: part.share(own.hidden),
                 ..OffCpuSums::default()
@@ -298,11 +312,13 @@ impl History {
 
 /// Whether nothing that came in could have ended its rest.
 fn is_deaf(wake: &Wake) -> bool {
-    match wake.reason {
-        OffCpuReason::Stopped | OffCpuReason::Blocked => true,
-        OffCpuReason::Asleep => wake.sleep == SleepCall::Timer,
-        OffCpuReason::Preempted => false,
-    }
+    let is_asleep = wake.reason == OffCpuReason::Asleep;
+    is_blocked(wake) || is_asleep && wake.sleep == SleepCall::Timer
+}
+
+/// Whether it was stopped, or blocked in the kernel.
+fn is_blocked(wake: &Wake) -> bool {
+    matches!(wake.reason, OffCpuReason::Stopped | OffCpuReason::Blocked)
 }
 
 /// Whether data on any of the sockets that it watched would have ended its rest.

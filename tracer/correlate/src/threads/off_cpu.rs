@@ -119,10 +119,11 @@ impl Schedules<'_> {
         }
     }
 
-    /// How a thread rested. What it waited for another of its process while that had no quota, it waited for quota.
+    /// How a thread rested. What it slept while its process had no quota, it waited for quota.
     fn followed(self, task: TaskId, from: Nanos, to: Nanos) -> Option<OffCpu> {
         let rested = self.threads.rested(task.tid, from, to)?;
-        Some(self.without_quota(task, (from, to), rested, rested.locked))
+        // While none of its process's threads may run, nobody brings what it sleeps for, unless that is a time or a disk.
+        Some(self.without_quota(task, (from, to), rested, rested.asleep - rested.deaf))
     }
 
     /// `None` where the thread was first followed after `from`. One that was never seen to leave its CPU did not rest.
@@ -153,6 +154,7 @@ impl Schedules<'_> {
         OffCpu {
             asleep,
             locked: (rested.locked - more).min(asleep),
+            blocked: (rested.blocked - more).min(asleep),
             polled: (rested.polled - more).min(asleep),
             waited: rested.waited + more,
             throttled: rested.throttled + more,

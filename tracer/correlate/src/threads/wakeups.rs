@@ -15,6 +15,9 @@ pub type Chain = ArrayVec<Hop, MAX_HOPS>;
 /// another CPU's overtook are ever looked up behind newer ones.
 const REMEMBERED: usize = 8;
 
+/// The most threads that are looked at each of which waits for the next.
+const AWAITED: u32 = 4;
+
 #[derive(Clone, Copy, Debug, Default)]
 struct Woken {
     hop: Hop,
@@ -97,16 +100,23 @@ impl Threads {
     /// How the thread rested between two moments, and how long the one that it waited for had a CPU; `None` if that
     /// was not followed.
     pub fn rested(&self, tid: Tid, from: Nanos, to: Nanos) -> Option<OffCpu> {
+        self.rested_behind(tid, (from, to), AWAITED)
+    }
+
+    /// Looks at so many threads, each of which the one before it waited for.
+    fn rested_behind(&self, tid: Tid, (from, to): (Nanos, Nanos), most: u32) -> Option<OffCpu> {
         let history = &self.all.get(&tid)?.history;
         let mut rested = history.between(from, to)?;
         if rested.locked > Nanos(0)
+            && let Some(most) = most.checked_sub(1)
             && let Some(waker) = self.all.get(&rested.waker.task.tid)
         {
             if let Some(its) = waker.history.between(from, to) {
                 rested.waker.held = (to - from - its.asleep - its.waited).min(rested.locked);
             }
             let longest = history.longest_lock(from, to);
-            if let Some(its) = longest.and_then(|(from, to)| waker.history.between(from, to)) {
+            let its = |longest| self.rested_behind(rested.waker.task.tid, longest, most);
+            if let Some(its) = longest.and_then(its) {
                 wait_with(&mut rested, &its);
             }
         }
@@ -157,7 +167,7 @@ impl Threads {
     }
 }
 
-/// A thread that waits until another lets go, while that waits for a CPU, waits for a CPU, too.
+/// A thread that waits until another lets go, while that waits for a CPU or is blocked, waits for a CPU or is blocked, too.
 fn wait_with(rested: &mut OffCpu, its: &OffCpu) {
     let waited = its.waited.min(rested.locked);
     rested.locked -= waited;
@@ -168,6 +178,9 @@ fn wait_with(rested: &mut OffCpu, its: &OffCpu) {
         rested.cgroup = its.cgroup;
     }
     its.holders().for_each(|holder| rested.add_holder(holder));
+    let blocked = its.blocked.min(rested.locked);
+    rested.locked -= blocked;
+    rested.blocked += blocked;
 }
 
 /// The part of `chain` that was set off by data that came at `since`, and when it began to wake up:
@@ -320,6 +333,36 @@ mod tests {
         assert_eq!((rested.locked, rested.asleep), (Nanos(200), Nanos(200)));
         assert_eq!((rested.waited, rested.throttled), (Nanos(710), Nanos(0)));
         assert_eq!((rested.holder.task, rested.holder.held), (task(9), Nanos(700)));
+    }
+
+    #[test]
+    fn who_waits_for_a_thread_that_waits_for_a_disk_waits_for_the_disk() {
+        let first = &[1, 2, 3].map(|tid| (tid, 10, 20, None));
+        let mut threads = threads(first);
+        // The last of three that wait for each other writes something down.
+        let written = Wake {
+            task: task(3),
+            woken: Nanos(800),
+            left: Some(Nanos(200)),
+            reason: OffCpuReason::Blocked,
+            from_irq: true,
+            ..Wake::default()
+        };
+        threads.wake(Nanos(810), Cpu(0), &written);
+        for (tid, by, woken) in [(2, 3, 900), (1, 2, 1_000)] {
+            let wake = Wake {
+                task: task(tid),
+                woken: Nanos(woken),
+                waker: task(by),
+                left: Some(Nanos(100)),
+                sleep: SleepCall::Lock,
+                ..Wake::default()
+            };
+            threads.wake(Nanos(woken + 10), Cpu(1), &wake);
+        }
+        let rested = threads.rested(Tid(1), Nanos(100), Nanos(1_010)).unwrap();
+        assert_eq!((rested.asleep, rested.locked), (Nanos(900), Nanos(300)));
+        assert_eq!((rested.blocked, rested.waker.task), (Nanos(600), task(2)));
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub struct BlamedPart<'a> {
     pub cause: Cause,
     /// How long it is.
     pub time: Nanos,
-    /// Who had the CPU while the leg waited for one, or whom it waited for until it let go.
+    /// Who had the CPU while the leg waited for one, or whom it waited for until it let go. That of a stall was itself blocked.
     pub holder: Option<&'a Holder>,
 }
 
@@ -338,12 +338,22 @@ impl LegParts<'_> {
     /// How much of its sleep a thread waited for another to let go.
     fn locked(&mut self, segment: Segment, rested: &OffCpu, asleep: Nanos) -> Nanos {
         let locked = rested.locked.min(asleep);
-        if locked < SHORT_SLEEP {
-            return Nanos(0);
+        let blocked = rested.blocked.min(asleep - locked);
+        let stalled = match segment {
+            Segment::BrokerDwell => VerdictKind::BrokerStalled,
+            _ => self.stalled(),
+        };
+        // What the thread itself was blocked for is not told apart here.
+        let is_behind = rested.waker.task != Holder::NOBODY.task;
+        let blocked = if is_behind { blocked } else { Nanos(0) };
+        let mut put = Nanos(0);
+        for (kind, time) in [(VerdictKind::LockWait, locked), (stalled, blocked)] {
+            if time >= SHORT_SLEEP {
+                self.part(segment, Cause::Of(kind), time, Some(&rested.waker));
+                put += time;
+            }
         }
-        let cause = Cause::Of(VerdictKind::LockWait);
-        self.part(segment, cause, locked, Some(&rested.waker));
-        locked
+        put
     }
 
     /// What it is called when the reader is at work on something else.

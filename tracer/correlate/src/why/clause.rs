@@ -58,6 +58,8 @@ pub enum Clause {
     QuotaUsed { quota: Box<Quota>, used: Option<(u32, u32)> },
     /// The longest wait for another thread, of the same process or not.
     LetGo { waited: Nanos, holder: Holder, is_own: bool },
+    /// The longest wait for another thread, of the same process or not, which was itself stopped or blocked in the kernel.
+    HolderBlocked { waited: Nanos, holder: Holder, is_own: bool },
     /// wirelap had the CPU.
     TracerHadCpu,
     /// The CPU was idle.
@@ -118,7 +120,7 @@ pub enum Clause {
     /// Messages that the broker read and was not seen to pass on; packets of its connections that this host dropped.
     Swallowed { messages: u64, sent: u64, dropped: u64 },
     /// The connection of who had got the others was closed; its process, and its name.
-    ReaderLeft { reader: Option<(Pid, Option<Comm>)>, is_abrupt: bool },
+    ReaderLeft { reader: Option<(Pid, Option<Comm>)>, is_abrupt: bool, by_broker: bool },
     /// Messages that the broker read after that.
     AfterReaderLeft { messages: u64, sent: u64 },
     /// Messages that the broker read and nobody was seen to get.

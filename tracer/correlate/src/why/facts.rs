@@ -224,5 +224,9 @@ fn asked(finding: &Finding) -> Clause {
 
 fn off_cpu(finding: &Finding) -> Option<Clause> {
     let (reason, sleep) = finding.rest?;
+    if let (Some(holder), Some(task)) = (finding.holder, finding.task) {
+        let is_own = holder.task.pid == task.pid;
+        return Some(Clause::HolderBlocked { waited: finding.longest, holder, is_own });
+    }
     Some(Clause::OffCpu(reason, sleep))
 }

@@ -1,6 +1,7 @@
 //! Messages by what became of them that should not have.
 
 use super::numbers::Missing;
+use crate::flow::ClosedConnection;
 
 use wirelap_events::{DropCause, Pid, Saturate};
 
@@ -24,6 +25,8 @@ pub struct Losses {
     pub left_by: Option<Pid>,
     /// One was closed without the farewell that its protocol has.
     pub is_abrupt: bool,
+    /// It was the broker that closed the last of them.
+    pub closed_by_broker: bool,
     /// Read by a subscriber, and not joined to any message that was sent.
     pub unjoined: u64,
     /// As many messages may have been in the bytes that were not captured or not understood: compressed in an unknown
@@ -85,11 +88,12 @@ pub struct WorkloadCounts {
 
 impl Losses {
     /// Messages came when their reader had closed its connection, with its protocol's farewell or without.
-    pub(crate) fn abandon(&mut self, messages: u64, reader: Option<Pid>, is_abrupt: bool) {
+    pub(crate) fn abandon(&mut self, messages: u64, closed: ClosedConnection) {
         if messages > 0 {
             self.abandoned.grow(messages);
-            self.left_by = reader.or(self.left_by);
-            self.is_abrupt |= is_abrupt;
+            self.left_by = closed.pid.or(self.left_by);
+            self.is_abrupt |= closed.is_abrupt;
+            self.closed_by_broker = closed.by_server;
         }
     }
 
@@ -114,6 +118,7 @@ impl Losses {
         self.abandoned.grow(other.abandoned);
         self.left_by = other.left_by.or(self.left_by);
         self.is_abrupt |= other.is_abrupt;
+        self.closed_by_broker |= other.closed_by_broker;
         self.unjoined.grow(other.unjoined);
         self.hidden.grow(other.hidden);
         self.thrown_away.grow(other.thrown_away);

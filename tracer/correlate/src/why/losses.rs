@@ -146,7 +146,11 @@ fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
     let losses = &evidence.losses;
     let reader = losses.left_by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
     [
-        Clause::ReaderLeft { reader, is_abrupt: losses.is_abrupt },
+        Clause::ReaderLeft {
+            reader,
+            is_abrupt: losses.is_abrupt,
+            by_broker: losses.closed_by_broker,
+        },
         Clause::AfterReaderLeft { messages, sent: losses.sent },
     ]
 }

@@ -61,7 +61,9 @@ impl BlameSink for Recorder<'_> {
             finding.holder = holder.copied();
             // Of a reader that did not ask it is not known how it rested.
             let is_asking = segment == Segment::BrokerDwell && !sends;
-            finding.rest = if is_asking { None } else { rest_of(on, segment) };
+            let own = || if is_asking { None } else { rest_of(on, segment) };
+            let behind_blocked = || holder.is_some() && is_stall(kind);
+            finding.rest = behind_blocked().then_some(BLOCKED).or_else(own);
             finding.circumstances = on.circumstances;
         }
     }
@@ -123,6 +125,14 @@ fn rest_of(leg: &Leg, segment: Segment) -> Option<(OffCpuReason, SleepCall)> {
     let hops = if segment == Segment::BrokerDwell { &leg.before } else { &leg.chain };
     let rested = |hop: &&Hop| hop.left.and_then(|left| hop.woken.since(left)).unwrap_or_default();
     hops.iter().max_by_key(rested).map(|hop| (hop.reason, hop.sleep))
+}
+
+/// How a thread rests that waits for a disk.
+const BLOCKED: (OffCpuReason, SleepCall) = (OffCpuReason::Blocked, SleepCall::Unknown);
+
+/// Whether a thread slept while there was something to do.
+fn is_stall(kind: VerdictKind) -> bool {
+    matches!(kind, VerdictKind::BrokerStalled | VerdictKind::ClientStalled)
 }
 
 /// Whether somebody else is to blame for it who can be named.

@@ -234,8 +234,8 @@ fn what_the_last_subscriber_left_behind_is_not_open() {
     assert_eq!(watch.group(&world).why.open, []);
 }
 
-/// Whose last reader's connection is closed, with or without the protocol's farewell.
-fn after_leaving(says_goodbye: bool) -> Vec<Verdict> {
+/// Whose last reader's connection is closed, by which end, with or without the protocol's farewell.
+fn after_leaving(says_goodbye: bool, by_broker: bool) -> Vec<Verdict> {
     let mut world = World::new();
     let (mut publisher, mut subscribers) = house(&mut world, 1);
     let mut watch = Watch::new();
@@ -249,7 +249,9 @@ fn after_leaving(says_goodbye: bool) -> Vec<Verdict> {
             if says_goodbye {
                 world.message(&mut subscribers[0].up, &[0xe0, 0]);
             }
-            world.tell(Body::Closed(subscribers[0].up.from.0), &[]);
+            let [reader, broker] = [subscribers[0].up, subscribers[0].down];
+            let closed = if by_broker { broker } else { reader };
+            world.tell(Body::Closed(closed.from.0), &[]);
         }
         watch.take(&mut world, 10);
     }
@@ -259,7 +261,7 @@ fn after_leaving(says_goodbye: bool) -> Vec<Verdict> {
 
 #[test]
 fn what_comes_when_the_last_reader_was_killed_is_told() {
-    let verdicts = after_leaving(false);
+    let verdicts = after_leaving(false, false);
     let found = verdicts.iter().find(|verdict| verdict.kind == VerdictKind::NeverDelivered);
     let found = found.unwrap_or_else(|| panic!("{verdicts:?}"));
     assert_eq!(found.severity, Severity::Problem);
@@ -267,8 +269,14 @@ fn what_comes_when_the_last_reader_was_killed_is_told() {
     assert!(said[0].contains("without the protocol's farewell"), "{said:?}");
     assert!(said[1].starts_with("30 of 60 messages"), "{said:?}");
     assert!(said[0].contains("sub (pid 30)"), "{said:?}");
+    assert!(!said[0].contains("by the broker"), "{said:?}");
+    // The broker was, or threw it out.
+    let verdicts = after_leaving(false, true);
+    let found = verdicts.iter().find(|verdict| verdict.kind == VerdictKind::NeverDelivered);
+    let said = found.map(clauses).unwrap_or_default();
+    assert!(said[0].contains("closed by the broker"), "{verdicts:?}");
     // Who takes leave meant to.
-    let verdicts = after_leaving(true);
+    let verdicts = after_leaving(true, false);
     let found = verdicts.iter().find(|verdict| verdict.kind == VerdictKind::NeverDelivered);
     assert_eq!(found.map(|verdict| verdict.severity), Some(Severity::Note), "{verdicts:?}");
 }

@@ -27,10 +27,13 @@ pub struct OffCpu {
     /// The part of `asleep` in which no received data could have woken the thread: it was stopped, blocked in the kernel, or slept
     /// for a fixed time.
     pub deaf: Nanos,
+    /// The part of `asleep` in which the thread was stopped or blocked in the kernel, or waited for a thread that was: it is no part of
+    /// `locked`.
+    pub blocked: Nanos,
     /// The part of `asleep` in which the thread waited in `epoll_wait`, `poll` or `select`: data on any socket that it watched would have
     /// woken it.
     pub polled: Nanos,
-    /// The thread that ended the longest of the sleeps of `locked`. `held` is how long that thread had a CPU meanwhile, 0 if it is not
+    /// The thread that ended the longest of the sleeps in which the thread waited for another. `held` is how long that thread had a CPU meanwhile, 0 if it is not
     /// known.
     pub waker: Holder,
     /// How long it is not known whether the thread ran or rested, because a switch to it was not seen.
@@ -49,6 +52,7 @@ impl OffCpu {
         cgroup: CgroupId(0),
         locked: Nanos(0),
         deaf: Nanos(0),
+        blocked: Nanos(0),
         polled: Nanos(0),
         waker: Holder::NOBODY,
         hidden: Nanos(0),
@@ -107,6 +111,7 @@ impl Add for OffCpu {
             cgroup: if throttled_longer { rhs.cgroup } else { self.cgroup },
             locked: self.locked + rhs.locked,
             deaf: self.deaf + rhs.deaf,
+            blocked: self.blocked + rhs.blocked,
             polled: self.polled + rhs.polled,
             waker: if locked_longer { rhs.waker } else { self.waker },
             hidden: self.hidden + rhs.hidden,

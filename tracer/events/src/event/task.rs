@@ -136,14 +136,15 @@ pub enum ThreadActivity {
     Running,
 }
 
-/// A thread that had a CPU while another thread waited for this CPU.
+/// A thread that had a CPU while another thread waited for this CPU. Several threads of one process, if it is not the waiting thread's,
+/// are taken together under the name and number of one of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holder {
     /// The thread; tid 0 is the idle task, which means that the CPU was asleep.
     pub task: TaskId,
     /// The name of the thread.
     pub comm: Comm,
-    /// How long the thread had the CPU during the wait.
+    /// How long the thread, or its process, had the CPU during the wait.
     pub held: Nanos,
 }
 

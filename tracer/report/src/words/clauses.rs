@@ -37,6 +37,9 @@ pub fn clause(clause: &Clause) -> String {
         Clause::QuotaUsed { quota: limit, used } => quota(limit, *used),
         Clause::WaitedForQuota { share, only_reads } => waited_for_quota(*share, *only_reads),
         Clause::LetGo { waited, holder, is_own } => let_go(*waited, holder, *is_own),
+        Clause::HolderBlocked { waited, holder, is_own } => {
+            holder_blocked(*waited, holder, *is_own)
+        }
         Clause::TracerHadCpu => {
             "wirelap, which reads the events, had the CPU that the thread waited for".into()
         }
@@ -150,18 +153,30 @@ fn waited_for_quota(share: f64, only_reads: bool) -> String {
 
 /// The longest wait for another thread.
 fn let_go(waited: Nanos, holder: &Holder, is_own: bool) -> String {
-    let name = holder.comm.as_str();
-    let (pid, tid) = (holder.task.pid.number(), holder.task.tid.number());
-    let whom = match (is_own, name) {
-        (true, "") => format!("thread {tid} of its own process"),
-        (true, _) => format!("thread {tid} ({name}) of its own process"),
-        (false, _) => format!("the process {name} (pid {pid})"),
-    };
     let ran = match holder.held {
         Nanos(0) => String::new(),
         held => format!(", which had a CPU for {held} of that"),
     };
-    format!("the longest time it waited {waited} for {whom} to let go{ran}")
+    format!("the longest time it waited {waited} for {} to let go{ran}", whom(holder, is_own))
+}
+
+/// The longest wait for a thread that waits for a disk, or was stopped.
+fn holder_blocked(waited: Nanos, holder: &Holder, is_own: bool) -> String {
+    format!(
+        "the longest time it waited {waited} for {}, which was itself stopped, or blocked in the kernel without taking signals, as for a disk",
+        whom(holder, is_own)
+    )
+}
+
+/// A thread of the same process or another's.
+fn whom(holder: &Holder, is_own: bool) -> String {
+    let name = holder.comm.as_str();
+    let (pid, tid) = (holder.task.pid.number(), holder.task.tid.number());
+    match (is_own, name) {
+        (true, "") => format!("thread {tid} of its own process"),
+        (true, _) => format!("thread {tid} ({name}) of its own process"),
+        (false, _) => format!("the process {name} (pid {pid})"),
+    }
 }
 
 fn overdue(open: &Overdue) -> String {

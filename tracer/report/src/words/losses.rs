@@ -57,7 +57,9 @@ pub fn clause(clause: &Clause) -> String {
             "datagram was thrown away by a packet filter of this host (nftables, tc)",
             "datagrams were thrown away by a packet filter of this host (nftables, tc)",
         ),
-        Clause::ReaderLeft { reader, is_abrupt } => reader_left(*reader, *is_abrupt),
+        Clause::ReaderLeft { reader, is_abrupt, by_broker } => {
+            reader_left(*reader, *is_abrupt, *by_broker)
+        }
         other => messages_lost(other),
     }
 }
@@ -135,16 +137,21 @@ fn on_all_connections(resent: u64, dropped: u64) -> String {
 }
 
 /// Who had got the messages before.
-fn reader_left(reader: Option<(Pid, Option<Comm>)>, is_abrupt: bool) -> String {
+fn reader_left(reader: Option<(Pid, Option<Comm>)>, is_abrupt: bool, by_broker: bool) -> String {
     let name = |(pid, comm): (Pid, Option<Comm>)| {
         let name = comm.as_ref().map_or("the subscriber", Comm::as_str);
         format!("{name} (pid {})", pid.0)
     };
     let whom = reader.map_or("the subscriber".to_owned(), name);
-    let how = if is_abrupt {
-        "closed without the protocol's farewell: the process was ended, or the connection broke"
-    } else {
-        "closed"
+    let how = match (by_broker, is_abrupt) {
+        (true, true) => {
+            "closed by the broker without the protocol's farewell: the broker was ended, or it dropped this subscriber"
+        }
+        (true, false) => "closed by the broker",
+        (false, true) => {
+            "closed without the protocol's farewell: the process was ended, or the connection broke"
+        }
+        (false, false) => "closed",
     };
     format!("the connection of {whom}, which had got those before, was {how}")
 }

@@ -99,7 +99,8 @@ impl Conversations {
             conversation.close();
             let has_farewell = conversation.protocol().is_some_and(Protocol::announces_close);
             let is_abrupt = has_farewell && !conversation.ledger.is_closing();
-            self.closed.note(direction, is_abrupt);
+            let by = conversation.closed_by.unwrap_or(direction.side);
+            self.closed.note(Direction { side: by, ..direction }, is_abrupt);
             self.closing.push_back(Direction { side: Side::A, ..direction });
         }
     }

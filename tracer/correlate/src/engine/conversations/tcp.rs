@@ -57,6 +57,9 @@ impl Conversations {
         let conversation = self.flows.get_mut(direction)?;
         let since = at - conversation.seen;
         conversation.seen = conversation.seen.max(at);
+        if tcp.flags & (tcp_flags::FIN | tcp_flags::RST) != 0 {
+            conversation.closed_by.get_or_insert(direction.side);
+        }
         if tcp.flags & tcp_flags::RST != 0 {
             self.ends(direction);
         }

@@ -37,7 +37,7 @@ impl Deliveries {
             // What is still under way at the end is not lost, unless nobody is there any more.
             let is_lost = !all || gone.at + LATE <= c.coverage.now();
             if !is_known && let Some(departure) = departure.filter(|_| is_lost) {
-                losses.abandon(gone.left.swallowed, departure.pid, departure.is_abrupt);
+                losses.abandon(gone.left.swallowed, departure);
             } else if !all && is_known {
                 losses.swallowed.grow(gone.left.swallowed);
             } else if !all {

@@ -238,7 +238,7 @@ fn behind(
         } else if in_network.is_held(now) {
             on_the_way(flow)
         } else if unsent_since.is_some_and(|since| since + LATE <= now) {
-            unsent_holder(flow, back, pair)
+            unsent_holder(flow, back, pair, now)
         } else {
             // They are on their way, after whatever held them up.
             continue;
@@ -262,13 +262,14 @@ fn on_the_way(flow: &Flow) -> LagHolder {
 }
 
 /// What holds up what the broker has not sent: it cannot send what has no room on the way, or what was not asked for.
-fn unsent_holder(flow: &Flow, back: &Flow, pair: Option<&Pair>) -> LagHolder {
+fn unsent_holder(flow: &Flow, back: &Flow, pair: Option<&Pair>, now: Nanos) -> LagHolder {
     if is_hindered(flow) {
         return on_the_way(flow);
     }
     let last = pair.map(|pair| pair.at);
-    let was_allowed = allowed(back).is_none_or(|allowed| last.is_none_or(|last| last < allowed));
-    if was_allowed { LagHolder::Broker } else { LagHolder::Subscriber }
+    // A broker that answers soon whenever it may, sends as fast as it is let.
+    let is_kept = |allowed| last.is_none_or(|last| last < allowed) && allowed + HELD <= now;
+    if allowed(back).is_none_or(is_kept) { LagHolder::Broker } else { LagHolder::Subscriber }
 }
 
 /// Whether bytes that the broker wrote have not arrived, so that it cannot send more.
@@ -276,7 +277,8 @@ fn is_hindered(flow: &Flow) -> bool {
     matches!(&flow.marks, Marks::Tcp(marks) if marks.is_backed_up())
 }
 
-/// When the subscriber let the broker send the last time, where it has to: it asked for messages, or acknowledged some.
+/// When the subscriber let the broker send the last time, where it has to: it asked for messages, or else acknowledged some. Who
+/// asks gets no more for an acknowledgement.
 fn allowed(back: &Flow) -> Option<Nanos> {
-    back.request().map(|request| request.at).max(back.last_room())
+    back.request().map(|request| request.at).or(back.last_room())
 }

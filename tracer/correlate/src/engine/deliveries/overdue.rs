@@ -108,7 +108,7 @@ impl Deliveries {
             if let Some(departure) =
                 reader.and_then(|reader| seen.conversations.closed_connections().of(reader))
             {
-                losses.abandon(1, departure.pid, departure.is_abrupt);
+                losses.abandon(1, departure);
             }
         }
     }

@@ -140,6 +140,22 @@ fn a_reader_on_a_lock_waits_for_who_has_it() {
 }
 
 #[test]
+fn who_waits_for_a_thread_that_waits_for_a_disk_is_stalled() {
+    let stages =
+        [(Stage::Ready, 0), (Stage::Wakeup, 6_000), (Stage::Running, 6_002), (Stage::Read, 6_003)];
+    let mut first = leg(&stages);
+    first.chain.push(hop(5_990, 6_000, 6_002, 0));
+    let second = leg(&[(Stage::Send, 6_010), (Stage::Read, 6_020)]);
+    let blocked = Nanos(4_000_000);
+    let rested = OffCpu { locked: held_up().locked - blocked, blocked, ..held_up() };
+    let rests = LegOffCpu { before_wakeup: Some(rested), ..LegOffCpu::NONE };
+    let parts = blamed_with(vec![first, second], vec![rests]);
+    let wakeup = |kind, time| (0, Segment::Wakeup, of(kind), time);
+    assert!(parts.contains(&wakeup(VerdictKind::LockWait, 1_000_000)), "{parts:?}");
+    assert!(parts.contains(&wakeup(VerdictKind::BrokerStalled, 4_000_000)), "{parts:?}");
+}
+
+#[test]
 fn a_thread_without_quota_that_has_to_wake_the_next_is_throttled() {
     let stages =
         [(Stage::Ready, 0), (Stage::Wakeup, 2), (Stage::Running, 80_010), (Stage::Read, 80_020)];
