@@ -66,8 +66,10 @@ static __always_inline __u32 cause_of(__u32 reason)
 	if (is_reason(reason, NETFILTER_DROP) || is_reason(reason, TC_INGRESS) ||
 	    is_reason(reason, TC_EGRESS) || is_reason(reason, BPF_CGROUP_EGRESS))
 		return WL_CAUSE_FILTER;
+	/* An old copy: its sequence number, or its timestamp (RFC 7323 §5), is before what has arrived. */
 	if (is_reason(reason, TCP_OLD_DATA) || is_reason(reason, TCP_OFOMERGE) ||
-	    is_reason(reason, TCP_OFO_DROP))
+	    is_reason(reason, TCP_OFO_DROP) || is_reason(reason, TCP_OLD_SEQUENCE) ||
+	    is_reason(reason, TCP_RFC7323_PAWS) || is_reason(reason, TCP_RFC7323_PAWS_ACK))
 		return WL_CAUSE_DUPLICATE;
 	return is_reason(reason, NO_SOCKET) ? WL_CAUSE_NO_SOCKET : WL_CAUSE_OTHER;
 }

@@ -11,4 +11,4 @@ pub use off_cpu::{Schedules, has_slept};
 pub use quotas::{QuotaSeen, Quotas};
 pub use scheduling::{Processes, Scheduling};
 pub use states::ProcessStates;
-pub use wakeups::{Chain, Threads, set_off};
+pub use wakeups::{Chain, CpuTime, Threads, set_off};

@@ -3,7 +3,7 @@
 use super::scheduling::Processes;
 use super::wakeups::Threads;
 use wirelap_events::{
-    Delivery, Hop, Leg, LegOffCpu, Nanos, OffCpu, SleepCall, Stage, TaskId, Transport,
+    Delivery, Holder, Hop, Leg, LegOffCpu, Nanos, OffCpu, SleepCall, Stage, TaskId, Transport,
 };
 
 /// Shorter waits of a sender are not looked into.
@@ -123,7 +123,30 @@ impl Schedules<'_> {
     fn followed(self, task: TaskId, from: Nanos, to: Nanos) -> Option<OffCpu> {
         let rested = self.threads.rested(task.tid, from, to)?;
         // While none of its process's threads may run, nobody brings what it sleeps for, unless that is a time or a disk.
-        Some(self.without_quota(task, (from, to), rested, rested.asleep - rested.deaf))
+        let rested = self.without_quota(task, (from, to), rested, rested.asleep - rested.deaf);
+        Some(self.without_cpu(task, (from, to), rested))
+    }
+
+    /// What a thread slept for something else than a time, a disk or a lock, while other threads of its process waited for a CPU, it waited
+    /// for a CPU: they have what it sleeps for.
+    fn without_cpu(self, task: TaskId, (from, to): (Nanos, Nanos), rested: OffCpu) -> OffCpu {
+        let idle = rested.asleep - rested.locked - rested.deaf - rested.blocked;
+        if idle < NOTICED {
+            return rested;
+        }
+        let (queued, holder) = self.processes.queued_within(task.pid, from, to);
+        let more = (queued - rested.waited).min(idle);
+        if more == Nanos(0) {
+            return rested;
+        }
+        let mut rested = OffCpu {
+            asleep: rested.asleep - more,
+            polled: rested.polled - more,
+            waited: rested.waited + more,
+            ..rested
+        };
+        rested.add_holder(&Holder { held: holder.held.min(more), ..holder });
+        rested
     }
 
     /// `None` where the thread was first followed after `from`. One that was never seen to leave its CPU did not rest.

@@ -2,13 +2,16 @@
 
 use crate::stats::{Distribution, Ring, Summary};
 use rustc_hash::FxHashMap;
-use wirelap_events::{CgroupId, Nanos, OffCpuReason, Pid, Saturate, TaskId, Wake};
+use wirelap_events::{CgroupId, Holder, Nanos, OffCpuReason, Pid, Saturate, TaskId, Wake};
 
 /// Processes that are counted.
 const LIMIT: usize = 4096;
 
-/// Times without CPU quota that are remembered of a process: as many as may pass until a message is looked at.
+/// Times without CPU quota, or without a CPU, that are remembered of a process: as many as may pass until a message is looked at.
 const SPELLS: usize = 16;
+
+/// Shorter waits for a CPU keep nobody else of the process waiting for long.
+const LONG_WAIT: Nanos = Nanos::from_millis(1);
 
 /// A time in which threads of a process waited for CPU quota.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,6 +19,14 @@ struct ThrottledInterval {
     from: Nanos,
     to: Nanos,
     cgroup: CgroupId,
+}
+
+/// A time in which threads of a process waited for a CPU, and who had it.
+#[derive(Clone, Copy, Debug, Default)]
+struct QueuedInterval {
+    from: Nanos,
+    to: Nanos,
+    holder: Holder,
 }
 
 /// How a process's threads were scheduled, as far as they were traced.
@@ -43,6 +54,7 @@ struct Counts {
     /// The last of these threads, and whose quota it was.
     last: (TaskId, CgroupId),
     spells: Ring<ThrottledInterval, SPELLS>,
+    queued: Ring<QueuedInterval, SPELLS>,
 }
 
 impl Counts {
@@ -53,6 +65,19 @@ impl Counts {
             (last.from, last.to) = (last.from.min(from), last.to.max(to));
         } else {
             self.spells.push(ThrottledInterval { from, to, cgroup });
+        }
+    }
+
+    /// A thread waited for a CPU from `from` until `to`. The waits of several threads that meet are one, with the holder of the longest.
+    fn queue(&mut self, from: Nanos, to: Nanos, holder: Holder) {
+        let last = self.queued.newest_mut();
+        if last.to >= from && last.from <= to {
+            if holder.held > last.holder.held {
+                last.holder = holder;
+            }
+            (last.from, last.to) = (last.from.min(from), last.to.max(to));
+        } else {
+            self.queued.push(QueuedInterval { from, to, holder });
         }
     }
 }
@@ -76,6 +101,7 @@ impl Processes {
             throttled_until: Nanos(0),
             last: (TaskId::default(), CgroupId(0)),
             spells: Ring::default(),
+            queued: Ring::default(),
         });
         counts.run_queue.add((at - wake.woken).0);
         counts.migrations.grow(u64::from(wake.migrated));
@@ -83,6 +109,10 @@ impl Processes {
             counts.preemptions.grow(1);
         } else {
             counts.sleeps.grow(1);
+        }
+        let queued_since = wake.woken + wake.throttled;
+        if at - queued_since >= LONG_WAIT {
+            counts.queue(queued_since, at, wake.holder);
         }
         if wake.throttled > Nanos(0) {
             let until = wake.woken + wake.throttled;
@@ -108,6 +138,18 @@ impl Processes {
         let parts = spells.map(|spell| (spell.to.min(to) - spell.from.max(from), spell.cgroup));
         parts.fold((Nanos(0), CgroupId(0)), |(sum, longest), (time, cgroup)| {
             (sum + time, if time > Nanos(0) { cgroup } else { longest })
+        })
+    }
+
+    /// How long between two moments threads of a process waited for a CPU, and who had it the longest; as far back as is remembered.
+    pub fn queued_within(&self, pid: Pid, from: Nanos, to: Nanos) -> (Nanos, Holder) {
+        let Some(counts) = self.0.get(&pid) else { return (Nanos(0), Holder::NOBODY) };
+        let parts = counts.queued.iter().map(|one| {
+            let time = one.to.min(to) - one.from.max(from).min(to);
+            (time, Holder { held: one.holder.held.min(time), ..one.holder })
+        });
+        parts.fold((Nanos(0), Holder::NOBODY), |(sum, longest), (time, holder)| {
+            (sum + time, if holder.held > longest.held { holder } else { longest })
         })
     }
 
@@ -155,5 +197,32 @@ mod tests {
         processes.wake(Nanos(900), &wake(600, 300));
         let within = |from, to| processes.throttled_within(Pid(7), Nanos(from), Nanos(to)).0.0;
         assert_eq!((within(0, 1_000), within(150, 700), within(200, 600)), (390, 140, 0));
+    }
+
+    #[test]
+    fn long_waits_of_threads_for_a_cpu_count_once() {
+        let mut processes = Processes::default();
+        let task = TaskId { pid: Pid(7), ..TaskId::default() };
+        let hog = |us| Holder {
+            task: TaskId { pid: Pid(9), ..TaskId::default() },
+            held: Nanos::from_micros(us),
+            ..Holder::default()
+        };
+        let mut waits = |from, to, held| {
+            let wake = Wake { task, woken: Nanos::from_micros(from), ..Wake::default() };
+            processes.wake(Nanos::from_micros(to), &Wake { holder: hog(held), ..wake });
+        };
+        waits(1_000, 5_000, 4_000);
+        waits(2_000, 6_000, 3_000);
+        // That is how long a switch may take.
+        waits(8_000, 8_500, 500);
+        waits(10_000, 12_000, 1_000);
+        let within = |from, to| {
+            let (from, to) = (Nanos::from_micros(from), Nanos::from_micros(to));
+            let (time, holder) = processes.queued_within(Pid(7), from, to);
+            (time.0 / 1_000, holder.held.0 / 1_000)
+        };
+        assert_eq!((within(0, 20_000), within(4_000, 11_000)), ((7_000, 4_000), (3_000, 2_000)));
+        assert_eq!((within(6_000, 10_000), within(12_000, 20_000)), ((0, 0), (0, 0)));
     }
 }

@@ -25,6 +25,15 @@ struct Woken {
     by: Option<TaskId>,
 }
 
+/// How long a thread was on a CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuTime {
+    /// Which part of the time since it was first seen, 0..=1.
+    pub share: f64,
+    /// How long in all, if it has not left since it was last switched to.
+    pub at_most: Nanos,
+}
+
 /// One thread's last wakeups and rests.
 #[derive(Clone, Debug, Default)]
 struct Thread {
@@ -151,12 +160,12 @@ impl Threads {
         chain
     }
 
-    /// Which part of the time since it was first seen the thread was on a CPU, 0..=1; `None` if it was
-    /// never seen to be switched to.
-    pub fn busy(&self, tid: Tid, now: Nanos) -> Option<f64> {
+    /// How long the thread was on a CPU since it was first seen; `None` if it was never seen to be switched to.
+    pub fn busy(&self, tid: Tid, now: Nanos) -> Option<CpuTime> {
         let thread = self.all.get(&tid)?;
-        let whole = now.since(thread.since?)?;
-        (whole > Nanos(0)).then(|| (thread.busy.as_secs_f64() / whole.as_secs_f64()).min(1.0))
+        let whole = now.since(thread.since?).filter(|&whole| whole > Nanos(0))?;
+        let share = (thread.busy.as_secs_f64() / whole.as_secs_f64()).min(1.0);
+        Some(CpuTime { share, at_most: thread.busy + (now - thread.running) })
     }
 
     fn forget_older_half(&mut self) {
@@ -303,7 +312,7 @@ mod tests {
         let all = threads.rested(Tid(1), Nanos(20), Nanos(100)).unwrap();
         assert_eq!((all.waited, all.asleep, all.preemptions), (Nanos(40), Nanos(0), 2));
         // 20..30 and 40..50 of 20..120.
-        assert!((threads.busy(Tid(1), Nanos(120)).unwrap() - 0.2).abs() < 1e-9);
+        assert!((threads.busy(Tid(1), Nanos(120)).unwrap().share - 0.2).abs() < 1e-9);
     }
 
     #[test]

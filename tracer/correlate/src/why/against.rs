@@ -36,7 +36,8 @@ fn claims_work(verdict: &Verdict, share: f64) -> bool {
         && verdict.median > Nanos::from_f64(share * SECOND)
 }
 
-fn take_back(verdict: &mut Verdict, share: f64) {
+/// Whoever was on a CPU for this share of the time did not work on it: what it was is not known.
+pub fn take_back(verdict: &mut Verdict, share: f64) {
     verdict.kind = VerdictKind::Unexplained;
     verdict.evidence.truncate(1);
     verdict.evidence.push(Clause::NotAtWork(share));

@@ -38,6 +38,8 @@ pub enum Clause {
     RequestResent,
     /// The network lost bytes, or datagrams, of `own` messages; so many waited `behind` them.
     Lost { datagrams: bool, own: u64, behind: u64, ends: Option<(Named, Named)> },
+    /// Packets of `own` messages came late, and so many waited `behind` them: of what TCP sent again, so much arrived `twice`.
+    Overtaken { own: u64, behind: u64, resent: u64, twice: u64 },
     /// What made TCP send again, and how often.
     Recovered([u64; Recovery::ALL.len()]),
     /// What this host threw packets away for, and how many.

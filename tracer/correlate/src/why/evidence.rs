@@ -89,6 +89,11 @@ impl Evidence {
         self.losses.segments_dropped[cause as usize].grow(1);
     }
 
+    /// TCP's bytes came twice.
+    pub(crate) fn segment_twice(&mut self) {
+        self.losses.twice.grow(1);
+    }
+
     /// A datagram of the row, on its way to `reader`, was thrown away.
     pub(crate) fn dropped(&mut self, cause: DropCause, reader: Option<Pid>) {
         match cause {

@@ -145,6 +145,14 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
         .flatten()
         .collect();
     }
+    let losses = &evidence.losses;
+    if losses.are_late_only() {
+        let (resent, twice) = (losses.resent, losses.twice);
+        return vec![
+            Clause::Overtaken { own, behind, resent, twice },
+            Clause::Recovered(lost.recoveries),
+        ];
+    }
     let here = if lost.drops.iter().any(|&count| count > 0) {
         Clause::DroppedHere(lost.drops)
     } else {
@@ -177,7 +185,7 @@ fn let_go(finding: &Finding) -> Option<Clause> {
 
 fn busy(evidence: &Evidence, finding: &Finding) -> Option<Clause> {
     let task = finding.task?;
-    let share = *evidence.setting.busy.get(&task.tid)?;
+    let share = evidence.setting.busy.get(&task.tid)?.share;
     Some(Clause::Busy { tid: task.tid, share })
 }
 

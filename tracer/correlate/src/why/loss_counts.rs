@@ -52,6 +52,8 @@ pub struct Losses {
     pub shared: u64,
     /// Segments that TCP sent again.
     pub resent: u64,
+    /// Segments that came when their bytes were there already.
+    pub twice: u64,
     /// Packets of TCP that this host threw away, with bytes that were not there yet, by cause.
     pub segments_dropped: [u64; DropCause::ALL.len()],
 }
@@ -97,6 +99,12 @@ impl Losses {
         }
     }
 
+    /// Whether most of what TCP sent again had arrived, or arrived all the same: packets overtook each other, or acknowledgements were
+    /// late.
+    pub fn are_late_only(&self) -> bool {
+        self.twice > 0 && self.twice.saturating_mul(2) >= self.resent
+    }
+
     /// What most of the datagrams were thrown away for that this host threw away.
     pub fn datagrams_dropped(&self) -> Option<DropCause> {
         let causes = [
@@ -134,6 +142,7 @@ impl Losses {
         self.duplicates.grow(other.duplicates);
         self.shared.grow(other.shared);
         self.resent.grow(other.resent);
+        self.twice.grow(other.twice);
         other.full_sockets.all().for_each(|(pid, more)| self.full_sockets.count(pid, more));
         self.filter_drops.grow(other.filter_drops);
         let dropped = self.segments_dropped.iter_mut().zip(other.segments_dropped);

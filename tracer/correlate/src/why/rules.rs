@@ -12,8 +12,11 @@ use super::kind::VerdictKind;
 use super::limits::{Rule, note, rule};
 use super::timeline::Period;
 use super::weigh::{Cost, Measured, ratio};
-use super::{facts, losses, quotas};
-use wirelap_events::{Comm, MAX_LEGS, Nanos, OffCpuReason, Pid, Segment, SleepCall, TaskId, Total};
+use super::{against, facts, losses, quotas};
+use crate::threads::CpuTime;
+use wirelap_events::{
+    Comm, DropCause, MAX_LEGS, Nanos, OffCpuReason, Pid, Segment, SleepCall, TaskId, Total,
+};
 
 /// A thread that is on a CPU so much of the time has no room left.
 const SATURATED: f64 = 0.8;
@@ -87,6 +90,15 @@ impl TimeVerdicts<'_> {
             .collect()
     }
 
+    /// What packets of a finding were thrown away for, if they were.
+    fn thrown_away(&self, finding: &Finding) -> Option<DropCause> {
+        let losses = &self.evidence.losses;
+        if losses.are_late_only() {
+            return Some(DropCause::Duplicate);
+        }
+        finding.lost.mostly().or(losses.datagrams_dropped())
+    }
+
     fn verdict(
         &self,
         leg: usize,
@@ -102,10 +114,10 @@ impl TimeVerdicts<'_> {
                 segment: finding.segment(),
                 at_broker: finding.at_broker,
                 rest: finding.rest.map(|(rest, _)| rest),
-                dropped: finding.lost.mostly().or(self.evidence.losses.datagrams_dropped()),
+                dropped: self.thrown_away(finding),
             }),
         };
-        Verdict {
+        let mut verdict = Verdict {
             culprits: finding.culprits.list(),
             leg: leg_number(leg),
             segment: Some(finding.segment()),
@@ -114,7 +126,12 @@ impl TimeVerdicts<'_> {
             evidence: facts::of(self.evidence, self.measured.messages(), kind, finding, cost),
             remedy,
             ..cost.verdict(kind, severity)
+        };
+        if self.cannot_have_worked(kind, finding) {
+            let share = self.cpu_time(finding).unwrap_or_default().share;
+            against::take_back(&mut verdict, share);
         }
+        verdict
     }
 
     /// When it took time. Less than a quarter of what it takes on average is not what is meant.
@@ -138,6 +155,16 @@ impl TimeVerdicts<'_> {
         let length =
             period.map(|period| period.ended.unwrap_or(finding.when.last()) - period.began);
         !is_typical && length.is_some_and(|length| length < MOMENT)
+    }
+
+    fn cpu_time(&self, finding: &Finding) -> Option<CpuTime> {
+        self.evidence.setting.busy.get(&finding.task?.tid).copied()
+    }
+
+    /// Nobody works on a message for longer than he has had a CPU at all.
+    fn cannot_have_worked(&self, kind: VerdictKind, finding: &Finding) -> bool {
+        let is_work = matches!(kind, VerdictKind::BrokerCpuBound | VerdictKind::ReaderBusy);
+        is_work && self.cpu_time(finding).is_some_and(|time| finding.longest > time.at_most)
     }
 
     fn name(&self, task: TaskId) -> Comm {
@@ -209,8 +236,7 @@ impl TimeVerdicts<'_> {
 
     /// A broker that works on a message is short of CPU if it works all the time, or long and often, or very long.
     fn is_bound(&self, finding: &Finding, cost: Cost) -> bool {
-        let busy = finding.task.and_then(|task| self.evidence.setting.busy.get(&task.tid));
-        let busy = busy.copied().unwrap_or_default();
+        let busy = self.cpu_time(finding).unwrap_or_default().share;
         let recurs = cost.hit.messages >= self.measured.messages() as f64 * RECURRING;
         busy >= SATURATED
             || busy >= OFTEN && cost.median >= Nanos::from_millis(2).0 as f64

@@ -1,6 +1,6 @@
 //! What surrounds a row.
 
-use crate::threads::QuotaSeen;
+use crate::threads::{CpuTime, QuotaSeen};
 use rustc_hash::{FxHashMap, FxHashSet};
 use wirelap_events::{CgroupId, Comm, Nanos, Pid, TaskId, Tid};
 
@@ -20,8 +20,8 @@ pub struct Setting {
     pub sampled: bool,
     /// Names of processes.
     pub names: FxHashMap<Pid, Comm>,
-    /// Which part of the time threads were on a CPU, 0..=1.
-    pub busy: FxHashMap<Tid, f64>,
+    /// How long threads were on a CPU.
+    pub busy: FxHashMap<Tid, CpuTime>,
     /// The processes that send, forward or read its messages.
     pub members: FxHashSet<Pid>,
     /// CPU quotas that were used up.

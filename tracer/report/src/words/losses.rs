@@ -38,6 +38,7 @@ pub fn clause(clause: &Clause) -> String {
             let all = all.map(|(cause, count)| (count, dropped_for(cause)));
             format!("what this host threw away in all: {}", listed(&all))
         }
+        Clause::Overtaken { own, behind, resent, twice } => overtaken(*own, *behind, (*resent, *twice)),
         Clause::OnAllConnections { resent, dropped } => on_all_connections(*resent, *dropped),
         Clause::BufferFull(packets) => counted(
             *packets,
@@ -126,6 +127,14 @@ fn lost(datagrams: bool, (own, behind): (u64, u64), ends: Option<&(Named, Named)
             messages(own)
         ),
     }
+}
+
+/// Late packets of `own` messages, for which so many `behind` them waited; segments that were sent again, and that came twice.
+fn overtaken(own: u64, behind: u64, (resent, twice): (u64, u64)) -> String {
+    format!(
+        "packets of {} came late, and {behind} more waited for them; {twice} segments arrived twice, of {resent} that TCP sent again: the first copy had been overtaken by later packets, or its acknowledgement was late, and was not lost",
+        messages(own)
+    )
 }
 
 fn on_all_connections(resent: u64, dropped: u64) -> String {

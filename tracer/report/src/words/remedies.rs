@@ -208,7 +208,10 @@ const fn lost(cause: Option<DropCause>) -> &'static str {
         Some(DropCause::SocketBuffer) => {
             "let the receiver read faster, or give its socket room: SO_RCVBUF (net.core.rmem_max), net.ipv4.tcp_rmem, net.ipv4.tcp_mem"
         }
-        Some(DropCause::NoSocket | DropCause::Duplicate | DropCause::Other) | None => {
+        Some(DropCause::Duplicate) => {
+            "find what lets packets overtake each other on the way, or delays acknowledgements: load that is balanced packet by packet, bonded links, several queues"
+        }
+        Some(DropCause::NoSocket | DropCause::Other) | None => {
             "find where packets are lost (`ethtool -S`, `nstat`, the counters of switches on the way), and mend that part of the path or send slower"
         }
     }

@@ -20,11 +20,15 @@ impl Conversations {
             (Transport::Tcp, Some(tcp)) => self.segment_dropped(at, direction, drop, tcp),
             (Transport::Tcp, None) => false,
         };
-        if is_lost && let Some(row) = self.row_of(direction, rows) {
+        let is_twice = drop.cause == DropCause::Duplicate && drop.len > 0;
+        if (is_lost || is_twice)
+            && let Some(row) = self.row_of(direction, rows)
+        {
             let reader = self.receiver_of(direction);
             let Some(row) = rows.get_mut(row) else { return };
             match drop.flow.transport {
                 Transport::Udp => row.evidence.dropped(drop.cause, reader),
+                Transport::Tcp if is_twice => row.evidence.segment_twice(),
                 Transport::Tcp => row.evidence.segment_dropped(drop.cause),
             }
         }
