@@ -19,12 +19,14 @@
 //!              connection lost; the broker's own work; sending to others first
 //! ```
 
+mod ahead;
 mod dwell;
 mod held_back;
 
 use super::explanation::Cause;
 use super::kind::VerdictKind;
 use super::waits;
+use ahead::Ahead;
 use arrayvec::ArrayVec;
 use held_back::held_back;
 use wirelap_events::{
@@ -70,7 +72,8 @@ pub fn blame(delivery: &Delivery, out: &mut dyn BlameSink) {
         let rests = delivery.off_cpu_of(index);
         let is_last = index == last;
         let (handing, throttled) = (rests.handoff_before, leg.circumstances.throttled);
-        let mut leg_parts = LegParts { leg, rests, index, is_last, handing, throttled, out };
+        let ahead = delivery.legs.get(index.saturating_add(1)).and_then(Ahead::of);
+        let mut leg_parts = LegParts { leg, rests, index, is_last, handing, throttled, ahead, out };
         leg_parts.all(&segments);
         if let (Some(dwell), Some(before)) =
             (segments.get(Segment::BrokerDwell), index.checked_sub(1))
@@ -90,6 +93,8 @@ struct LegParts<'a> {
     handing: OffCpu,
     /// For how long a broker said that it does not read, as far as no time was put down to it.
     throttled: Nanos,
+    /// What kept its reader from sending, as far as no time was put down to it.
+    ahead: Option<Ahead>,
     out: &'a mut dyn BlameSink,
 }
 
@@ -191,6 +196,7 @@ impl LegParts<'_> {
         } else {
             time
         };
+        let time = if is_held { self.not_ahead(time) } else { time };
         let is_for_thread = is_idle_wait
             || matches!(
                 kind,
@@ -292,7 +298,12 @@ impl LegParts<'_> {
             return self.put(segment, Cause::Ordinary, time);
         };
         let whole = time;
-        let time = if self.is_last { time } else { self.not_throttled(segment, time, Nanos(0)) };
+        let time = if self.is_last {
+            time
+        } else {
+            let rest = self.not_throttled(segment, time, Nanos(0));
+            self.not_ahead(rest)
+        };
         let throttled = whole - time;
         let Some(rested) = self.rests.before_wakeup else {
             // All that is known is its last rest.

@@ -62,6 +62,8 @@ pub struct Circumstances {
     pub ready: Option<Nanos>,
     /// What its sender had written on the connection before, if that was still in the socket after the sender had read the message.
     pub behind: Option<EarlierBytes>,
+    /// How long there were earlier bytes while the message was on its way to the sender: a forwarder that cannot send may not read either.
+    pub held_before: Nanos,
     /// For how long the receiver, a server, did not read the sender, by its own word, while the message was on its way.
     pub throttled: Nanos,
     /// The last interval in which the sender, a server, did not read the receiver, by its own word, while it had the message.

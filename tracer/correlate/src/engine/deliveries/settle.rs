@@ -214,6 +214,7 @@ impl Deliveries {
         let had = self.had_since(key, c.conversations.flows());
         let missing = missing_before(c.conversations.flows(), direction, had, &first);
         first.circumstances.behind = behind(c.conversations.flows(), direction, had, &first);
+        first.circumstances.held_before = self.held_before(key, had, c.conversations.flows());
         first.circumstances.missing = missing.or(first.circumstances.missing);
         first.circumstances.throttled = throttled(c.conversations.flows(), direction, &first);
         first.circumstances.requests_unread =
@@ -267,6 +268,16 @@ impl Deliveries {
         let before = self.messages.path(key.0).nth(1)?;
         // Of a message that the sender has had for long, the marks are gone.
         before.leg.read_at().or_else(|| flows.flow(before.direction)?.marks.read_at(before.extent))
+    }
+
+    /// How long the sender of a leg had earlier bytes in its socket before it `had` the message, and since that was sent to it.
+    fn held_before(&self, key: LegKey, had: Option<Nanos>, flows: &FlowTable) -> Nanos {
+        let sent = || self.messages.path(key.0).nth(1)?.leg.sent()?.1;
+        let direction = self.messages.leg(key).map(|leg| leg.direction);
+        let marks = direction.and_then(|direction| Some(&flows.flow(direction)?.marks));
+        let (Some(had), Some(Marks::Tcp(marks))) = (had, marks) else { return Nanos(0) };
+        let earlier = sent().filter(|&sent| sent < had).and_then(|sent| marks.behind(sent, had));
+        earlier.map_or(Nanos(0), |earlier| earlier.time)
     }
 
     /// A conversation's first message may be found before it is known whose sockets carry it. It

@@ -217,3 +217,23 @@ fn a_library_that_waits_for_what_was_lost_is_the_networks() {
     assert_eq!(found[0], (0, Segment::ClientTx, of(VerdictKind::Retransmission), 190_000_000));
     assert_eq!(found[1], (0, Segment::ClientTx, Cause::Ordinary, 110_000_000));
 }
+
+/// A proxy that cannot send to its client does not read what the broker sends.
+#[test]
+fn what_waits_before_a_full_proxy_waits_for_the_proxys_client() {
+    let none = TxState { window: 0, ..QUIET };
+    let mut before = held_in_socket(none);
+    before.times.set(Stage::Read, Nanos(90_100_000));
+    let mut after = held_in_socket(none);
+    let times = [(Stage::Send, 90_200_000), (Stage::Sent, 90_200_000), (Stage::Queue, 95_000_000)];
+    times.into_iter().for_each(|(stage, at)| after.times.set(stage, Nanos(at)));
+    after.circumstances.held_before = Nanos(70_000_000);
+    let parts = blamed(vec![before.clone(), after.clone()]);
+    let window = of(VerdictKind::ReceiveWindow);
+    assert!(parts.contains(&(1, Segment::BrokerDwell, window, 70_000_000)), "{parts:?}");
+    assert!(parts.contains(&(0, Segment::SocketTx, window, 20_000_000)), "{parts:?}");
+    // It could have sent.
+    after.circumstances.held_before = Nanos(0);
+    let parts = blamed(vec![before, after]);
+    assert!(parts.contains(&(0, Segment::SocketTx, window, 90_000_000)), "{parts:?}");
+}
