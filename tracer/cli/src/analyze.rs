@@ -89,7 +89,7 @@ pub fn run(args: &AnalyzeArgs) -> Result<ExitCode, Failure> {
     outputs.seal()?;
     rights::confine_reader();
     replay.tls_keys(&args.tls_keys)?;
-    replay.files(&args.files)?;
+    replay.read_for_report(&args.files)?;
     let report = replay.end()?.report;
     let text =
         if args.explain { pages(&report, Options::default()) } else { table::render(&report) };

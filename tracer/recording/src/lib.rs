@@ -44,7 +44,7 @@ pub use packet::Unreadable;
 pub use pcapng::Section;
 pub use pcapng::custom::{ENTERPRISE, MESSAGE_TAG, TAG};
 pub use read::{
-    BlockOrEntry, Counts, LivePacket, NotACapture, Problem, Problems, Recording, open,
+    BlockOrEntry, Counts, LivePacket, NotACapture, Problem, Problems, Recording, open, open_heads,
     open_through, uncompressed,
 };
 pub use record::{Entry, Note};

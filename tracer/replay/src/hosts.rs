@@ -8,8 +8,7 @@ use wirelap_process::Failure;
 use wirelap_recording::Recording;
 use wirelap_recording::hosts::merge::{Placing, What, next_on_wall};
 use wirelap_recording::hosts::{
-    Addresses, Chain, Clocks, Common, Link, Places, Survey, common, is_twice, netns_on,
-    own_addresses, tree,
+    Addresses, Chain, Clocks, Common, FirstPackets, Link, Places, Survey, common, netns_on, tree,
 };
 use wirelap_report::{HostClock, human};
 
@@ -68,22 +67,19 @@ pub fn compare(files: &[PathBuf]) -> Result<Option<Hosts>, Failure> {
     Ok(Some(Hosts { placings, numbers, addresses, begins, clocks, what, recorded }))
 }
 
-/// Whether a capture of another program contains each packet twice, at both ends of its flow.
-pub fn has_both_ends(path: &Path) -> bool {
+/// What the first packets of a capture of another program tell; nothing of other files, and of what can be read only once.
+pub fn first_packets(path: &Path) -> FirstPackets {
     let is_file = std::fs::metadata(path).is_ok_and(|there| there.is_file());
-    let open = || Recording::new(wirelap_recording::open(path).ok()?).ok();
-    is_file && open().is_some_and(|mut recording| !recording.is_own() && is_twice(&mut recording))
+    let open = || Recording::new(wirelap_recording::open_heads(path).ok()?).ok();
+    match is_file.then(open).flatten() {
+        Some(mut recording) if !recording.is_own() => FirstPackets::of(&mut recording),
+        _ => FirstPackets::default(),
+    }
 }
 
-/// The addresses of each host that a capture of another program was made on. They are known if the capture contains the direction
-/// of packets.
-pub fn own_addresses_of(path: &Path) -> Vec<Host> {
-    let is_file = std::fs::metadata(path).is_ok_and(|there| there.is_file());
-    let open = || Recording::new(wirelap_recording::open(path).ok()?).ok();
-    let own = match is_file.then(open).flatten() {
-        Some(mut recording) if !recording.is_own() => own_addresses(&mut recording),
-        _ => Vec::new(),
-    };
+/// The hosts that a capture was made on, as far as its first packets tell: those that contain the direction.
+pub fn hosts_of(first: FirstPackets) -> Vec<Host> {
+    let own = first.own_addresses;
     // If a file has packets of several hosts, the host of a loopback address is not known.
     let netns = if own.len() == 1 { NetNs(0) } else { NetNs(u32::MAX) };
     own.into_iter().map(|addresses| Host { netns, addresses }).collect()

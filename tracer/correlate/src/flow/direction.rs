@@ -298,16 +298,18 @@ impl Flow {
         else {
             return;
         };
-        let last = last.clone();
-        if let (Some(hole), Some(before), Some(after)) = (hole, &self.last, found.all.get(first))
-            && marks.is_one_send(hole)
-            && let Some(message) = between(before, hole, after, serial)
-        {
-            found.all.insert(first, message);
-        }
+        let framed = match (hole, &self.last, found.all.get(first)) {
+            (Some(hole), Some(before), Some(after)) if marks.is_one_send(hole) => {
+                between(before, hole, after, serial)
+            }
+            _ => None,
+        };
         match &mut self.last {
-            Some(place) => **place = last,
-            None => self.last = Some(Box::new(last)),
+            Some(place) => place.clone_from(last),
+            None => self.last = Some(Box::new(last.clone())),
+        }
+        if let Some(message) = framed {
+            found.all.insert(first, message);
         }
     }
 

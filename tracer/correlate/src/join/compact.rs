@@ -23,7 +23,12 @@ impl SeenStages {
 
     /// The stages with their times, which are in the same order.
     pub fn with(self, times: &[Nanos]) -> impl Iterator<Item = (Stage, Nanos)> + '_ {
-        let stages = Stage::ALL.into_iter().filter(move |&stage| self.0 >> stage as u16 & 1 == 1);
+        let mut bits = self.0;
+        let stages = std::iter::from_fn(move || {
+            let stage = Stage::ALL.get(bits.trailing_zeros() as usize).copied()?;
+            bits &= bits.saturating_sub(1);
+            Some(stage)
+        });
         stages.zip(times.iter().copied())
     }
 }

@@ -5,6 +5,7 @@
 
 use super::compact::{CompactLeg, SeenStages};
 use crate::ids::FlowEnds;
+use crate::marks::PacketTimes;
 use wirelap_events::{Circumstances, FlowRange, Heard, Leg, Nanos, Stage, StageTimes, TaskId};
 
 /// Stages of a leg of which only packets are known: it left, came in, and ends with that.
@@ -51,9 +52,25 @@ impl PacketLeg {
         if !is_bare || leg.times.seen().nth(STAGES).is_some() {
             return None;
         }
+        Some(PacketLeg::new(&leg.times, heard, start_up))
+    }
+
+    /// Of a leg that packets alone tell of, and that ends with the last of them.
+    pub fn alone(seen: PacketTimes, start_up: bool) -> PacketLeg {
+        let mut times = StageTimes::default();
+        for (stage, at) in [(Stage::Xmit, seen.xmit), (Stage::Rx, seen.rx)] {
+            if let Some(at) = at {
+                times.set(stage, at);
+                times.set(Stage::Read, at);
+            }
+        }
+        PacketLeg::new(&times, seen.heard, start_up)
+    }
+
+    fn new(seen: &StageTimes, heard: Option<Heard>, start_up: bool) -> PacketLeg {
         let mut times = [Nanos(0); STAGES];
-        times.iter_mut().zip(leg.times.seen()).for_each(|(place, (_, at))| *place = at);
-        Some(PacketLeg { stages: SeenStages::of(&leg.times), times, heard, start_up })
+        times.iter_mut().zip(seen.seen()).for_each(|(place, (_, at))| *place = at);
+        PacketLeg { stages: SeenStages::of(seen), times, heard, start_up }
     }
 
     fn seen(&self) -> impl Iterator<Item = (Stage, Nanos)> + '_ {

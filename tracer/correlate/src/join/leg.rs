@@ -2,7 +2,9 @@
 
 use crate::marks::Path;
 use crate::threads::set_off;
-use wirelap_events::{FlowKey, FlowRange, Hop, Leg, Nanos, Saturate, SocketId, Stage, StageTimes};
+use wirelap_events::{
+    Circumstances, FlowKey, FlowRange, Hop, Leg, Nanos, Saturate, SocketId, Stage, StageTimes,
+};
 
 /// A leg, which is large, in the place of a `spare` one if there is one, and how many stages had to be left out because their times contradicted the others.
 pub fn build(
@@ -12,6 +14,41 @@ pub fn build(
     path: &Path<'_>,
     spare: Option<Box<Leg>>,
 ) -> (Box<Leg>, u64) {
+    let mut leg = spare.unwrap_or_else(|| Box::new(nothing(flow)));
+    leg.flow = flow;
+    leg.from = from;
+    leg.to = path.reader.and_then(|reader| reader.socket).or(to);
+    leg.sender = path.sender;
+    leg.reader = path.reader.map(|reader| reader.task);
+    leg.times = times(path);
+    leg.chain.clear();
+    leg.before.clear();
+    leg.before.extend_from_slice(path.sending);
+    leg.flow_range = FlowRange::default();
+    leg.circumstances = path.circumstances;
+    let dropped = drop_backwards(&mut leg.times);
+    let dropped = dropped.saturating_add(add_wakeup(&mut leg, path.reading));
+    (leg, dropped)
+}
+
+/// A leg of which nothing is known yet.
+fn nothing(flow: FlowKey) -> Leg {
+    Leg {
+        flow,
+        from: None,
+        to: None,
+        sender: None,
+        reader: None,
+        times: StageTimes::default(),
+        chain: Vec::new(),
+        before: Vec::new(),
+        flow_range: FlowRange::default(),
+        circumstances: Circumstances::default(),
+    }
+}
+
+/// The stages that were seen.
+fn times(path: &Path<'_>) -> StageTimes {
     let mut times = StageTimes::default();
     let seen = [
         (Stage::Publish, path.publish),
@@ -29,28 +66,7 @@ pub fn build(
             times.set(stage, at);
         }
     }
-    let mut dropped = drop_backwards(&mut times);
-    let leg = Leg {
-        flow,
-        from,
-        to: path.reader.and_then(|reader| reader.socket).or(to),
-        sender: path.sender,
-        reader: path.reader.map(|reader| reader.task),
-        times,
-        chain: Vec::new(),
-        before: path.sending.to_vec(),
-        flow_range: FlowRange::default(),
-        circumstances: path.circumstances,
-    };
-    let mut leg = match spare {
-        Some(mut place) => {
-            *place = leg;
-            place
-        }
-        None => Box::new(leg),
-    };
-    dropped.grow(add_wakeup(&mut leg, path.reading));
-    (leg, dropped)
+    times
 }
 
 /// A leg of which packets alone are known: it ends with the last one.
@@ -74,7 +90,7 @@ fn add_wakeup(leg: &mut Leg, chain: &[Hop]) -> u64 {
     }
     leg.times.set(Stage::Wakeup, wakeup);
     leg.times.set(Stage::Running, running);
-    leg.chain = hops.to_vec();
+    leg.chain.extend_from_slice(hops);
     0
 }
 

@@ -6,8 +6,8 @@ use crate::flow::{Content, Identity};
 use crate::ids::{Direction, FlowEnds, LegKey, Node, Way};
 use std::sync::Arc;
 use wirelap_events::{
-    ByteRange, Credit, FlowRange, GroupId, Leg, MessageId, Nanos, Offset, Release, Saturate, Stamp,
-    TopicId, Transport,
+    ByteRange, Credit, FlowKey, FlowRange, GroupId, Leg, MessageId, Nanos, Offset, Release,
+    Saturate, Stamp, TopicId, Transport,
 };
 use wirelap_protocols::Topology;
 
@@ -324,6 +324,16 @@ impl LegState {
     /// The leg before it.
     pub fn parent(&self) -> Option<usize> {
         self.parent.get()
+    }
+
+    /// Whether its sender needed a permission to send it.
+    pub fn has_permissions(&self) -> bool {
+        self.permissions.is_some()
+    }
+
+    /// Whether these are the addresses that its ends were looked up by.
+    pub fn is_between(&self, flow: &FlowKey) -> bool {
+        self.ends.flow == *flow
     }
 
     /// What allowed its sender to send it.

@@ -1,5 +1,6 @@
 //! The marks of a flow, whichever its transport.
 
+use super::alone::PacketTimes;
 use super::path::Path;
 use super::tcp::TcpMarks;
 use super::udp::UdpMarks;
@@ -110,6 +111,14 @@ impl Marks {
         match self {
             Marks::Tcp(marks) => marks.path(extent),
             Marks::Udp(marks) => marks.path(extent, reader),
+        }
+    }
+
+    /// What packets tell of `extent`, if nothing else was seen of it; then [`Marks::path`] tells the same, in more time.
+    pub fn packets_alone(&self, extent: ByteRange) -> Option<PacketTimes> {
+        match self {
+            Marks::Tcp(marks) => marks.packets_alone(extent),
+            Marks::Udp(marks) => marks.packets_alone(extent),
         }
     }
 

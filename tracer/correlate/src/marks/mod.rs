@@ -1,5 +1,6 @@
 //! What the hooks saw of a flow's bytes, searchable by byte.
 
+mod alone;
 mod either;
 mod layers;
 mod loss;
@@ -7,6 +8,7 @@ mod path;
 mod tcp;
 mod udp;
 
+pub use alone::PacketTimes;
 pub use either::Marks;
 pub use loss::overlap;
 pub use path::{Path, ReadBy};

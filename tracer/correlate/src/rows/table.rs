@@ -78,6 +78,9 @@ impl Rows {
 
     /// The row that a row has turned out to be; most are themselves.
     pub fn root(&self, id: GroupId) -> GroupId {
+        if self.joined.is_empty() {
+            return id;
+        }
         std::iter::successors(Some(id), |id| self.joined.get(id).copied()).last().unwrap_or(id)
     }
 

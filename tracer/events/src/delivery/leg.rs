@@ -87,7 +87,7 @@ impl Leg {
     }
 
     /// Calls `out` with each interval in order. Each begins where the previous one ended.
-    pub fn each_span<'a>(&'a self, out: &mut dyn FnMut(SegmentSpan<'a>)) {
+    pub fn each_span<'a>(&'a self, out: &mut (impl FnMut(SegmentSpan<'a>) + ?Sized)) {
         let mut previous: Option<(Stage, Nanos)> = None;
         for (stage, at) in self.times.seen() {
             if let Some(before) = previous {
@@ -101,7 +101,7 @@ impl Leg {
         &'a self,
         (before, from): (Stage, Nanos),
         (stage, to): (Stage, Nanos),
-        out: &mut dyn FnMut(SegmentSpan<'a>),
+        out: &mut (impl FnMut(SegmentSpan<'a>) + ?Sized),
     ) {
         let segment = match stage {
             Stage::Publish => return,
@@ -137,7 +137,12 @@ impl Leg {
     }
 
     /// Splits the interval `from..to` at the wakeups and switches of the chain.
-    fn chain_spans<'a>(&'a self, from: Nanos, to: Nanos, out: &mut dyn FnMut(SegmentSpan<'a>)) {
+    fn chain_spans<'a>(
+        &'a self,
+        from: Nanos,
+        to: Nanos,
+        out: &mut (impl FnMut(SegmentSpan<'a>) + ?Sized),
+    ) {
         let mut at = from;
         let mut advance = |segment, until: Nanos, hop| {
             let until = until.clamp(at, to);

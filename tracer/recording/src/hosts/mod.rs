@@ -23,31 +23,33 @@
 //! | `hull` | the points that a line from below can touch |
 //! | [`tree`] | every clock against the first one's, over the captures in between |
 //! | [`places`] | which addresses are on which host |
-//! | [`own`] | the addresses of the host that made a capture, where its packets have a direction |
+//! | `first` | what the first packets of a file tell: the two below |
+//! | `own` | the addresses of the host that made a capture, where its packets have a direction |
 //! | [`merge`] | all files as one |
 //! | `retime` | another host's times by the first one's clock |
 //! | `renumber` | another host's numbers as none of the first one's are |
-//! | [`twice`] | one file that has the captures of both ends |
+//! | `twice` | one file that has the captures of both ends |
 
 pub mod clocks;
 mod common;
+mod first;
 mod hull;
 pub mod merge;
-pub mod own;
+mod own;
 pub mod places;
 mod renumber;
 mod retime;
 pub mod survey;
 mod token;
 pub mod tree;
-pub mod twice;
+mod twice;
 
 pub use clocks::Clocks;
 pub use common::{Common, Sides, common};
+pub use first::FirstPackets;
 pub use merge::merge;
-pub use own::own_addresses;
 pub use places::Places;
 pub use renumber::{namespace_on, netns_on};
 pub use survey::{Addresses, Survey};
 pub use tree::{Chain, Link, tree};
-pub use twice::{DuplicateCapture, is_twice};
+pub use twice::DuplicateCapture;

@@ -1,15 +1,9 @@
 //! The addresses of the host that a capture was made on, where it says which way packets went (`tcpdump -i any`, pcapng's
 //! direction): those that send what leaves and get what comes in, and never the other way round.
 
-use crate::read::Recording;
-use crate::record::Entry;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::io::Read;
 use std::net::IpAddr;
-use wirelap_events::{Body, Event, IfIndex, PacketHook};
-
-/// How many packets are looked at to find out.
-const SAMPLE: usize = 20_000;
+use wirelap_events::{IfIndex, Packet, PacketHook};
 
 /// The addresses that packets of each direction have.
 #[derive(Default)]
@@ -39,19 +33,25 @@ impl SeenAddresses {
     }
 }
 
-/// The addresses of the host that made a capture, for each of its interfaces (several hosts' may have been put into one
-/// file); none where that is not known.
-pub fn own_addresses<R: Read>(recording: &mut Recording<R>) -> Vec<Vec<IpAddr>> {
-    let mut seen = FxHashMap::<IfIndex, SeenAddresses>::default();
-    for _ in 0..SAMPLE {
-        let Some(entry) = recording.next() else { break };
-        let Entry::Event(Event { body: Body::Packet(packet), .. }) = entry else { continue };
+/// The packets of a capture, from which it is found out which addresses the host has that made it.
+#[derive(Default)]
+pub struct OwnAddresses(FxHashMap<IfIndex, SeenAddresses>);
+
+impl OwnAddresses {
+    /// Takes a packet in.
+    pub fn add(&mut self, packet: &Packet<'_>) {
         let (src, dst) = (packet.flow.src.ip(), packet.flow.dst.ip());
         if src != dst && !src.is_loopback() {
-            seen.entry(packet.device).or_default().add(packet.hook, src, dst);
+            self.0.entry(packet.device).or_default().add(packet.hook, src, dst);
         }
     }
-    seen.into_values().map(SeenAddresses::own).filter(|own| !own.is_empty()).collect()
+
+    /// The addresses of the host that made the capture, for each of its interfaces (several hosts' may have been put into one
+    /// file); none where that is not known.
+    pub fn all(self) -> Vec<Vec<IpAddr>> {
+        let own = self.0.into_values().map(SeenAddresses::own);
+        own.filter(|own| !own.is_empty()).collect()
+    }
 }
 
 #[cfg(test)]

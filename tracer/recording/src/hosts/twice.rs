@@ -1,16 +1,10 @@
 //! One capture with both ends in it: captures of two hosts that share a clock, put together with mergecap.
 
 use super::token::token;
-use crate::read::Recording;
-use crate::record::Entry;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
-use std::io::Read;
 use wirelap_events::Saturate;
-use wirelap_events::{Body, Event, FlowKey, Nanos, NetNs, PacketHook};
-
-/// How many packets are looked at to find out.
-const SAMPLE: usize = 20_000;
+use wirelap_events::{Body, Event, FlowKey, Nanos, NetNs, Packet, PacketHook};
 
 /// Fewer different packets say nothing.
 const MIN_PACKETS: usize = 16;
@@ -21,21 +15,27 @@ const MAX_WAITING: usize = 65_536;
 /// How long a packet waits for its second sighting.
 const MAX_WAIT: Nanos = Nanos::from_millis(10_000);
 
-/// Whether seven in ten of the first packets are there exactly twice, and nothing says which way they went.
-pub fn is_twice<R: Read>(recording: &mut Recording<R>) -> bool {
-    let mut counts = FxHashMap::<u64, u32>::default();
-    for _ in 0..SAMPLE {
-        let Some(entry) = recording.next() else { break };
-        let Entry::Event(Event { body: Body::Packet(packet), .. }) = entry else { return false };
+/// The packets of a capture, from which it is found out whether it has each twice.
+#[derive(Default)]
+pub struct Sightings(FxHashMap<u64, u32>);
+
+impl Sightings {
+    /// Takes a packet in. Returns false if its direction is told, so that there is nothing to find out.
+    pub fn add(&mut self, packet: &Packet<'_>) -> bool {
         if packet.hook == PacketHook::Xmit {
             return false;
         }
-        if let Some(token) = token(&packet) {
-            counts.entry(token).or_default().grow(1);
+        if let Some(token) = token(packet) {
+            self.0.entry(token).or_default().grow(1);
         }
+        true
     }
-    let twice = counts.values().filter(|&&count| count == 2).count();
-    counts.len() >= MIN_PACKETS && twice.saturating_mul(10) >= counts.len().saturating_mul(7)
+
+    /// Whether seven in ten packets are there exactly twice.
+    pub fn are_twice(&self) -> bool {
+        let twice = self.0.values().filter(|&&count| count == 2).count();
+        self.0.len() >= MIN_PACKETS && twice.saturating_mul(10) >= self.0.len().saturating_mul(7)
+    }
 }
 
 /// Takes the first sighting of a packet for its sending, and the second for its receipt.

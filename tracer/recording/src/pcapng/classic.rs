@@ -92,6 +92,13 @@ impl Header {
         }
     }
 
+    /// Writes into a packet's header how many bytes of it were captured.
+    pub fn put_captured(&self, packet: &mut [u8], captured: u32) {
+        if let Some(place) = packet.get_mut(8..12) {
+            place.copy_from_slice(&self.magic.order.u32_bytes(captured));
+        }
+    }
+
     /// Appends a section with one interface.
     pub fn put(&self, blocks: &mut Blocks) {
         section::put_plain(blocks);

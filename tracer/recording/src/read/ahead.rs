@@ -3,43 +3,17 @@
 use super::recording::Recording;
 use crate::record::{Entry, LocatedEntry};
 use std::io::Read;
-use std::ops::Range;
 use std::sync::mpsc::sync_channel;
 use std::thread;
-use wirelap_events::Body;
-
-/// Entries that are handed over at once: not so many that they displace what their taker has in the CPU's caches.
-const ENTRIES: usize = 512;
-
-/// Fewer entries are handed over at once if they have so many bytes.
-const BYTES: usize = 256 << 10;
 
 /// Batches that are read ahead.
 const BATCHES: usize = 4;
 
-/// Entries, and the bytes that they refer to.
+/// Entries, and the buffer with the bytes that they refer to. A batch ends where a buffer does, so that no bytes are copied.
 #[derive(Default)]
 struct Batch {
     entries: Vec<LocatedEntry>,
     bytes: Vec<u8>,
-}
-
-impl Batch {
-    fn is_full(&self) -> bool {
-        self.entries.len() >= ENTRIES || self.bytes.len() >= BYTES
-    }
-
-    /// Keeps some bytes. Returns where they are.
-    fn keep(&mut self, bytes: &[u8]) -> Range<usize> {
-        let start = self.bytes.len();
-        self.bytes.extend_from_slice(bytes);
-        start..self.bytes.len()
-    }
-
-    fn clear(&mut self) {
-        self.entries.clear();
-        self.bytes.clear();
-    }
 }
 
 impl<R: Read + Send> Recording<R> {
@@ -55,9 +29,11 @@ impl<R: Read + Send> Recording<R> {
         let (used, empty) = sync_channel::<Batch>(BATCHES);
         thread::scope(|scope| {
             scope.spawn(move || {
+                self.blocks.input_mut().keep_past();
+                let mut first = None;
                 loop {
                     let mut batch = empty.try_recv().unwrap_or_default();
-                    self.fill(&mut batch);
+                    first = self.fill(first, &mut batch);
                     // Nobody takes more batches, or there are no more entries.
                     if batch.entries.is_empty() || full.send(batch).is_err() {
                         return;
@@ -68,7 +44,7 @@ impl<R: Read + Send> Recording<R> {
                 for entry in &batch.entries {
                     take(entry.entry(|range| batch.bytes.get(range).unwrap_or_default()))?;
                 }
-                batch.clear();
+                batch.entries.clear();
                 // A batch that is one too many is not kept.
                 let _ = used.try_send(batch);
             }
@@ -78,25 +54,21 @@ impl<R: Read + Send> Recording<R> {
 }
 
 impl<R: Read> Recording<R> {
-    /// Reads entries until the batch is full, or there are no more.
-    fn fill(&mut self, batch: &mut Batch) {
-        while !batch.is_full()
-            && let Some(mut entry) = self.next_located()
-        {
-            match &mut entry {
-                LocatedEntry::Event { event, payload, .. } => {
-                    if matches!(event.body, Body::Packet(_)) {
-                        *payload = batch.keep(self.bytes(payload.clone()));
-                    }
-                }
-                LocatedEntry::Tick(_) => {}
-                LocatedEntry::TlsKeys(text) => *text = batch.keep(self.bytes(text.clone())),
-                LocatedEntry::Note { subject, text } => {
-                    *subject = batch.keep(self.bytes(subject.clone()));
-                    *text = batch.keep(self.bytes(text.clone()));
+    /// Reads entries until their buffer ends, or there are no more. Returns the `first` entry of the next batch.
+    fn fill(&mut self, first: Option<LocatedEntry>, batch: &mut Batch) -> Option<LocatedEntry> {
+        batch.entries.extend(first);
+        while let Some(entry) = self.next_located() {
+            let entry = entry.in_buffer(self.blocks.position());
+            if let Some(full) = self.blocks.input_mut().take_full(&mut batch.bytes) {
+                batch.bytes = full;
+                if !batch.entries.is_empty() {
+                    return Some(entry);
                 }
             }
             batch.entries.push(entry);
         }
+        let input = self.blocks.input_mut();
+        batch.bytes = input.take_full(&mut batch.bytes).unwrap_or_else(|| input.take_last());
+        None
     }
 }

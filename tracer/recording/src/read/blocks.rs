@@ -92,6 +92,16 @@ impl<R: Read> BlockReader<R> {
         self.input.range(range)
     }
 
+    /// The buffers of the bytes, to be handed over with what was read in them.
+    pub fn input_mut(&mut self) -> &mut Input<R> {
+        &mut self.input
+    }
+
+    /// Where the block at hand begins in its buffer.
+    pub fn position(&self) -> usize {
+        self.input.position()
+    }
+
     /// Where the block at hand is in the file.
     pub fn offset(&self) -> u64 {
         self.input.offset()

@@ -4,8 +4,9 @@ use std::io::{self, ErrorKind, Read};
 use std::ops::Range;
 use wirelap_events::Saturate;
 
-/// Bytes that are read at once.
-const CHUNK: usize = 256 << 10;
+/// Bytes that are read at once. The entries in them are handed over at once where they are read ahead: not so many that they
+/// displace what their taker has in the CPU's caches.
+const CHUNK: usize = 64 << 10;
 
 /// The bytes from some offset of the file on, as many as were asked for.
 #[derive(Debug)]
@@ -17,11 +18,61 @@ pub struct Input<R> {
     /// Where the first byte is in the file.
     offset: u64,
     ended: bool,
+    /// What happens to bytes that are done with.
+    past: PastBytes,
+}
+
+/// What happens to bytes that are done with.
+#[derive(Debug)]
+enum PastBytes {
+    /// Others take their place.
+    Dropped,
+    /// They stay where they are, for whoever takes their buffer.
+    Kept {
+        /// The last buffer that had no room left, until it is taken.
+        full: Option<Vec<u8>>,
+        /// A buffer to be used next.
+        spare: Vec<u8>,
+    },
 }
 
 impl<R: Read> Input<R> {
     pub fn new(source: R) -> Input<R> {
-        Input { source, buffer: Vec::new(), start: 0, end: 0, offset: 0, ended: false }
+        Input {
+            source,
+            buffer: Vec::new(),
+            start: 0,
+            end: 0,
+            offset: 0,
+            ended: false,
+            past: PastBytes::Dropped,
+        }
+    }
+
+    /// From now on bytes that are done with stay where they are in their buffer. What was read before is not kept.
+    pub fn keep_past(&mut self) {
+        if matches!(self.past, PastBytes::Dropped) {
+            self.past = PastBytes::Kept { full: None, spare: Vec::new() };
+        }
+    }
+
+    /// Where the first byte that is there is in its buffer.
+    pub fn position(&self) -> usize {
+        self.start
+    }
+
+    /// The buffer that the bytes were in before those that are there, if it was not taken yet. `spare` is used in its place.
+    pub fn take_full(&mut self, spare: &mut Vec<u8>) -> Option<Vec<u8>> {
+        let PastBytes::Kept { full, spare: next } = &mut self.past else { return None };
+        let full = full.take()?;
+        *next = std::mem::take(spare);
+        Some(full)
+    }
+
+    /// The buffer of the last bytes, once there are no more.
+    pub fn take_last(&mut self) -> Vec<u8> {
+        (self.start, self.end) = (0, 0);
+        std::mem::take(&mut self.buffer)
     }
 
     /// The bytes that are there.
@@ -67,10 +118,21 @@ impl<R: Read> Input<R> {
     }
 
     fn make_room(&mut self, need: usize) {
-        self.buffer.copy_within(self.start..self.end, 0);
-        self.end.shrink(self.start);
-        self.start = 0;
-        let room = need.max(self.end.saturating_add(1)).next_multiple_of(CHUNK);
+        let there = self.end.saturating_sub(self.start);
+        let room = need.max(there.saturating_add(1)).next_multiple_of(CHUNK);
+        if let PastBytes::Kept { full: full @ None, spare } = &mut self.past
+            && self.start > 0
+        {
+            let mut buffer = std::mem::take(spare);
+            if buffer.len() < room {
+                buffer.resize(room, 0);
+            }
+            buffer[..there].copy_from_slice(&self.buffer[self.start..self.end]);
+            *full = Some(std::mem::replace(&mut self.buffer, buffer));
+        } else {
+            self.buffer.copy_within(self.start..self.end, 0);
+        }
+        (self.start, self.end) = (0, there);
         if self.buffer.len() < room {
             self.buffer.resize(room, 0);
         }

@@ -20,6 +20,7 @@
 //! | `block` | blocks as they stand in the file, for copying |
 //! | `peek` | a recording whose next entry can be looked at |
 //! | `ahead` | reading on a thread of its own |
+//! | `heads` | the heads of packets, for a first look |
 //! | `open` | files, compressed ones too |
 //! | [`problem`] | what could not be read, and what was |
 
@@ -27,6 +28,7 @@ mod ahead;
 mod block;
 mod blocks;
 mod entries;
+mod heads;
 mod input;
 mod open;
 mod packets;
@@ -37,7 +39,7 @@ mod section;
 
 pub use block::{Block, BlockOrEntry};
 pub use blocks::NotACapture;
-pub use open::{open, open_through, uncompressed};
+pub use open::{open, open_heads, open_through, uncompressed};
 pub use packets::{LivePacket, PacketPlace};
 pub use peek::{Peek, Wanted};
 pub use problem::{Counts, Problem, Problems};

@@ -1,5 +1,6 @@
 //! Opens files, compressed or not, and stdin.
 
+use super::heads::PacketHeads;
 use flate2::read::MultiGzDecoder;
 use ruzstd::decoding::{FrameDecoder, StreamingDecoder};
 use std::fs::File;
@@ -39,6 +40,15 @@ pub fn open_through(
         return Err(io::ErrorKind::IsADirectory.into());
     }
     uncompressed(through(Box::new(file)))
+}
+
+/// The bytes of a file as [`open`] gives them, but of a classic capture that is not compressed only the beginning of each packet, as of
+/// one with a short snap length.
+///
+/// # Errors
+/// The file cannot be opened, or not be read.
+pub fn open_heads(path: &Path) -> io::Result<Box<dyn Read + Send>> {
+    uncompressed(Box::new(PacketHeads::new(File::open(path)?)))
 }
 
 /// Bytes that may be compressed with gzip or zstd, uncompressed.

@@ -16,7 +16,7 @@ use wirelap_events::{Body, Event, IfIndex, NetNs};
 /// A capture file that is read.
 #[derive(Debug)]
 pub struct Recording<R> {
-    blocks: BlockReader<R>,
+    pub(super) blocks: BlockReader<R>,
     section: CurrentSection,
     entries: EntryReader,
     /// The block at hand, if it can be handed out and was not.

@@ -50,6 +50,24 @@ impl LocatedEntry {
         }
     }
 
+    /// The same entry in a buffer in which its block begins at `start`.
+    #[must_use]
+    pub fn in_buffer(mut self, start: usize) -> LocatedEntry {
+        let shift = |range: &mut Range<usize>| {
+            *range = range.start.saturating_add(start)..range.end.saturating_add(start);
+        };
+        match &mut self {
+            LocatedEntry::Event { payload, .. } => shift(payload),
+            LocatedEntry::TlsKeys(text) => shift(text),
+            LocatedEntry::Note { subject, text } => {
+                shift(subject);
+                shift(text);
+            }
+            LocatedEntry::Tick(_) => {}
+        }
+        self
+    }
+
     /// Whether this is a packet that was seen.
     pub fn is_packet(&self) -> bool {
         matches!(self, LocatedEntry::Event { event, known: false, .. } if matches!(event.body, Body::Packet(_)))

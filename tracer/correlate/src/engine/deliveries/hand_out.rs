@@ -25,8 +25,13 @@ impl Deliveries {
         out: &mut dyn DeliverySink,
         c: &mut Context<'_>,
     ) {
+        if ends.is_empty() {
+            return;
+        }
+        let mut delivery = self.room.take().unwrap_or_else(|| Box::new(nothing()));
         for end in ends.drain(..) {
-            let mut delivery = nothing();
+            delivery.legs.clear();
+            delivery.off_cpu.clear();
             if let Some(whole) = self.delivery(end, &mut delivery, &c.accounts.rows) {
                 self.note_reader(end, &mut c.accounts.rows);
                 let group = self.messages.path(end).next().map(|leg| leg.group).unwrap_or_default();
@@ -34,6 +39,7 @@ impl Deliveries {
                 self.messages.handed_out(end);
             }
         }
+        self.room = Some(delivery);
     }
 
     /// Notes that messages of this topic come through, and to whom. One who asks for messages by their place gets them in
@@ -55,7 +61,7 @@ impl Deliveries {
         }
     }
 
-    /// Fills in the delivery that ends with this leg: a large one, and so in place. Whether every end of every leg was seen.
+    /// Fills in the empty delivery that ends with this leg: a large one, and so in place. Whether every end of every leg was seen.
     pub(super) fn delivery(
         &self,
         end: usize,

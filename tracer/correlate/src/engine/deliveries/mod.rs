@@ -24,7 +24,7 @@ use crate::join::{Assemblies, Messages};
 use crate::rows::Rows;
 use crate::stats::Pauses;
 use std::sync::Arc;
-use wirelap_events::{GroupId, Nanos, Pid, Saturate};
+use wirelap_events::{Delivery, GroupId, Nanos, Pid, Saturate};
 
 /// The messages that are open, and the deliveries that they become.
 pub struct Deliveries {
@@ -33,6 +33,8 @@ pub struct Deliveries {
     assemblies: Assemblies,
     /// Legs that end a delivery. Reused from leg to leg.
     ends: Vec<usize>,
+    /// Room for a delivery, which is large. Reused from delivery to delivery.
+    room: Option<Box<Delivery>>,
     /// When it was looked last who is behind.
     looked: Nanos,
 }
@@ -90,6 +92,7 @@ impl Deliveries {
             messages: Messages::new(config.max_messages, config.hold, config.patience),
             assemblies: Assemblies::new(config.wall),
             ends: Vec::new(),
+            room: None,
             looked: Nanos(0),
             config,
         }

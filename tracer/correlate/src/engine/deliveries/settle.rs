@@ -4,6 +4,7 @@ use super::super::sink::DeliverySink;
 use super::{Context, Deliveries, Observed};
 use crate::flow::{Flow, FlowTable};
 use crate::ids::{Direction, LegKey};
+use crate::join::kept::{KeptLeg, PacketLeg};
 use crate::join::{LONGEST, LegState, Receiver, leg};
 use crate::marks::{Marks, overlap};
 use crate::rows::Rows;
@@ -144,6 +145,9 @@ impl Deliveries {
         };
         let (direction, extent, own) = (state.direction, state.extent, state.own());
         self.settle_row(key, direction, c);
+        if let Some(leg) = self.packets_alone(key, c.conversations.flows()) {
+            return self.finish(key, KeptLeg::Packets(leg), (true, false), out, c);
+        }
         let Some(flow) = c.conversations.flows().flow(direction) else {
             return;
         };
@@ -229,18 +233,9 @@ impl Deliveries {
         let has_sends = flow.has_sends;
         let whole = |leg: &Leg| leg.times.get(Stage::Send).is_some() || !has_sends;
         let is_whole = whole(&first);
-        if let Some((row, stamp)) = self.messages.lose_origin(key) {
-            uncount(row, stamp, &mut c.accounts.rows);
-            if !stamp.is_some_and(|stamp| stamp.warmup) {
-                let topic = self.messages.message(message).and_then(|message| message.topic);
-                c.note_sent(direction, row, topic, false);
-            }
-        }
         self.note_ends(key, is_remote, &first, c);
-        let mut ends = std::mem::take(&mut self.ends);
-        self.messages.complete(key, first, is_whole, is_remote, &mut ends);
-        self.hand_out_ends(&mut ends, out, c);
-        self.ends = ends;
+        let Some(kept) = self.messages.keep(key, first) else { return };
+        self.finish(key, kept, (is_whole, is_remote), out, c);
         self.hand_out_partial(key, out, c);
         let Some(message) = self.messages.message(message) else {
             return;
@@ -249,6 +244,43 @@ impl Deliveries {
             row.to_remote.grow(1);
         }
         self.hand_out_others(key, others, whole, out, c);
+    }
+
+    /// A leg of a capture of which nothing is known but its packets, if it is one: almost all are.
+    fn packets_alone(&self, key: LegKey, flows: &FlowTable) -> Option<PacketLeg> {
+        let state = self.messages.leg(key).filter(|state| !state.has_permissions())?;
+        let flow = flows.flow(state.direction)?;
+        let has_ends = flow.sender.is_some() || flow.receiver.is_some() || flow.has_sends;
+        let is_alone = self.config.packets_only && self.config.detail == TraceDetail::Full;
+        if !is_alone || has_ends || flow.throttles.is_some() || !state.is_between(&flow.key) {
+            return None;
+        }
+        Some(PacketLeg::alone(flow.marks.packets_alone(state.extent)?, state.start_up))
+    }
+
+    /// A leg is complete, which is whole and leads elsewhere or not: hands out the deliveries that end with it.
+    fn finish(
+        &mut self,
+        key: LegKey,
+        leg: KeptLeg,
+        (is_whole, is_remote): (bool, bool),
+        out: &mut dyn DeliverySink,
+        c: &mut Context<'_>,
+    ) {
+        if let Some((row, stamp)) = self.messages.lose_origin(key)
+            && let Some(state) = self.messages.leg(key)
+        {
+            let (direction, message) = (state.direction, state.message);
+            uncount(row, stamp, &mut c.accounts.rows);
+            if !stamp.is_some_and(|stamp| stamp.warmup) {
+                let topic = self.messages.message(message).and_then(|message| message.topic);
+                c.note_sent(direction, row, topic, false);
+            }
+        }
+        let mut ends = std::mem::take(&mut self.ends);
+        self.messages.complete(key, leg, is_whole, is_remote, &mut ends);
+        self.hand_out_ends(&mut ends, out, c);
+        self.ends = ends;
     }
 
     /// The place of a leg among those that its message goes on by, and who sent the first of them.

@@ -1,5 +1,6 @@
 //! Legs of which everything is known, and the deliveries that end with them.
 
+use super::super::kept::KeptLeg;
 use super::super::open::Message;
 use super::Messages;
 use crate::ids::LegKey;
@@ -7,24 +8,30 @@ use wirelap_events::{Leg, Saturate, Stage, Transport};
 use wirelap_protocols::Topology;
 
 impl Messages {
-    /// Everything that will be known of a leg is known. Calls `deliver` with each leg that now ends a
-    /// complete delivery.
+    /// Everything that will be known of a leg is known, and is kept in as little room as it needs.
+    pub fn keep(&mut self, key: LegKey, leg: Box<Leg>) -> Option<KeptLeg> {
+        let state = self.leg(key)?;
+        let (kept, room) = KeptLeg::of(leg, &state.ends, state.flow_range());
+        self.forget(room);
+        Some(kept)
+    }
+
+    /// Everything that will be known of a leg is known. Adds each leg that now ends a complete delivery to `deliver`.
     pub fn complete(
         &mut self,
         key: LegKey,
-        leg: Box<Leg>,
+        leg: KeptLeg,
         whole: bool,
         is_remote: bool,
         deliver: &mut Vec<usize>,
     ) {
         let (mut index, _) = key;
-        let has_read = leg.times.get(Stage::Read).is_some();
+        let has_read = leg.was_read();
         let state = &mut self.legs[index];
         let message = state.message;
-        let room = state.keep(leg);
+        state.leg = leg;
         state.whole = whole;
         state.is_remote = is_remote;
-        self.forget(room);
         self.open[message].open.shrink(1);
         self.waiting.shrink(1);
         if let Some(original) = self.legs[index].again.get() {

@@ -1,5 +1,6 @@
 //! What was seen of a message's bytes on their way.
 
+use super::super::alone::PacketTimes;
 use super::super::loss::Question;
 use super::super::path::{Path, ReadBy};
 use super::kinds::{RxMark, SendMark, XmitMark};
@@ -63,6 +64,28 @@ impl TcpMarks {
                 ..Circumstances::default()
             },
         }
+    }
+
+    /// What packets tell of `extent`, if nothing else was seen of the flow and no byte of it was sent twice.
+    pub fn packets_alone(&self, extent: ByteRange) -> Option<PacketTimes> {
+        let has_calls = !(self.sends.is_unused() && self.reads.is_unused());
+        let is_woken = !(self.readies.is_unused() && self.leds.is_unused());
+        let is_simple = self.xmits.has_no_copies() && self.rxs.has_no_copies();
+        if has_calls || is_woken || !is_simple || !self.losses.is_empty() {
+            return None;
+        }
+        let last = extent.last();
+        let limit = self.heard_at(last);
+        let in_time = |at: Nanos, limit: Option<Nanos>| limit.is_none_or(|limit| at <= limit);
+        let rx = self.rxs.covering(last).next().filter(|mark| in_time(mark.at, limit));
+        let left = rx.map(|mark| mark.at).or(limit);
+        let xmit = self.xmits.covering(last).next();
+        let is_late = xmit.is_some_and(|mark| mark.queued.is_some() || !in_time(mark.at, left));
+        if is_late || rx.is_some_and(|mark| mark.deferred) {
+            return None;
+        }
+        let xmit = xmit.map(|mark| mark.at);
+        Some(PacketTimes { xmit, rx: rx.map(|mark| mark.at), heard: self.heard_of(last, xmit) })
     }
 
     /// Where the copy of the byte at `last` that arrived came in, and where it left: of those that were not thrown away,

@@ -1,5 +1,6 @@
 //! What was seen of a message's bytes on their way.
 
+use super::super::alone::PacketTimes;
 use super::super::path::{Path, ReadBy};
 use super::{Arrival, UdpMarks};
 use wirelap_events::{ByteRange, Circumstances, Hop, Nanos, SocketId};
@@ -73,6 +74,22 @@ impl UdpMarks {
                 ..Circumstances::default()
             },
         }
+    }
+
+    /// What packets tell of `extent`, if nothing else was seen of the flow.
+    pub fn packets_alone(&self, extent: ByteRange) -> Option<PacketTimes> {
+        if !(self.receipts.is_empty() && self.leds.is_empty()) {
+            return None;
+        }
+        let [first, last] = [extent.start, extent.last()].map(|place| self.number_of(place));
+        let [first, last] = [first?, last?].map(|number| self.get(number));
+        let (first, last) = (first?, last?);
+        let has_calls = first.sending.is_some() || last.sending.is_some();
+        let is_late = last.xmit.zip(last.rx).is_some_and(|(xmit, rx)| rx < xmit);
+        if has_calls || is_late || last.queued.is_some() || last.deferred {
+            return None;
+        }
+        Some(PacketTimes { xmit: last.xmit, rx: last.rx, heard: None })
     }
 
     /// How many sockets got `extent`'s last byte.
