@@ -67,7 +67,7 @@ pub use engine::{Correlator, DeliverySink};
 pub use flow::{Piece, Reassembly};
 pub use lag::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
 pub use ros::{Ros, RosEndpoint, RosNode, RosRole};
-pub use rows::Counts;
+pub use rows::{Accountant, Counts, DeferredFigures};
 pub use stats::Distribution as Histogram;
 pub use stats::{
     HistoryPoint, PartialFigures, PartialView, Rate, RequestFigures, SegmentStat, Summary,

@@ -5,6 +5,7 @@
 //! | [`Replay`] | reads files and makes the report |
 //! | [`Follower`] | gets events and deliveries while files are read |
 //! | `pipeline` | the correlator, and who gets what it finds |
+//! | `figures` | adds deliveries to the figures of their rows, on a thread of its own |
 //! | [`playback`] | what was read in steps of time, for a screen that shows it |
 //! | `several`, `hosts` | captures of several hosts, read together |
 //! | `copy` | writes a copy in which the packets tell what became of their messages |
@@ -19,6 +20,7 @@
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 mod copy;
+mod figures;
 mod follower;
 mod hosts;
 mod keys;

@@ -1,6 +1,7 @@
 //! Reads files through the correlator, and makes the report.
 
 use crate::copy::AnnotatedCopy;
+use crate::figures::FiguresThread;
 use crate::follower::{Follower, NoFollower};
 use crate::hosts;
 use crate::observed::Observed;
@@ -47,6 +48,10 @@ pub struct Replay<F> {
     /// Keys that TLS connections are read with.
     pub(crate) tls_keys: TlsKeys,
     pub(crate) observed: Observed,
+    /// Nobody takes more than the report.
+    for_report: bool,
+    /// Adds up figures meanwhile.
+    figures: Option<FiguresThread>,
     pub(crate) files: usize,
     pub(crate) packets_only: bool,
     /// The difference from the clock of the events to the wall clock in nanoseconds.
@@ -70,6 +75,8 @@ impl Replay<NoFollower> {
     /// # Errors
     /// A file is not a capture, or the clocks of the hosts cannot be compared.
     pub fn read_for_report(&mut self, paths: &[PathBuf]) -> Result<(), Failure> {
+        // Later files may be recordings, with threads and pauses.
+        self.for_report = paths.len() == 1;
         self.files(paths)
     }
 }
@@ -101,6 +108,8 @@ impl<F: Follower> Replay<F> {
             breakdown: BreakdownQuery::default(),
             tls_keys: TlsKeys::default(),
             observed: Observed::default(),
+            for_report: false,
+            figures: None,
             files: 0,
             packets_only: false,
             wall: None,
@@ -176,6 +185,9 @@ impl<F: Follower> Replay<F> {
             replay.take(&entry, first)
         };
         if self.copy.is_none() {
+            if self.for_report && !recording.is_own() {
+                self.figures = FiguresThread::begin(self.correlator());
+            }
             recording.read_ahead(|entry| take(self, entry))?;
         }
         while let Some(next) = self.block_or_entry(&mut recording) {
@@ -225,6 +237,9 @@ impl<F: Follower> Replay<F> {
     /// The follower cannot go on, or the copy could not be written.
     pub fn end(mut self) -> Result<Replayed<F>, Failure> {
         let end = self.recorded.end.unwrap_or_default();
+        if let Some(figures) = self.figures.take() {
+            figures.end(self.correlator());
+        }
         match self.copy.take() {
             Some(copy) => {
                 let note = copy.end(self.correlator())?;
@@ -265,6 +280,10 @@ impl<F: Follower> Replay<F> {
                 self.follower.event(event)?;
                 let Some(mut copy) = self.copy.take() else {
                     self.with(|correlator, out| correlator.take(event, out))?;
+                    if let (Some(figures), Some(correlator)) = (&self.figures, &mut self.correlator)
+                    {
+                        figures.take(correlator);
+                    }
                     self.offer_snapshot(event.at);
                     return Ok(());
                 };

@@ -27,7 +27,8 @@ pub fn of_protocols(path: &str) -> PathBuf {
     repository("tracer/protocols/tests").join(path)
 }
 
-fn files() -> Vec<PathBuf> {
+/// Where they are.
+pub fn files() -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = FOLDERS
         .iter()
         .filter_map(|folder| std::fs::read_dir(repository(folder)).ok())

@@ -305,7 +305,7 @@ impl Flow {
             _ => None,
         };
         match &mut self.last {
-            Some(place) => place.clone_from(last),
+            Some(place) => (**place).clone_from(last),
             None => self.last = Some(Box::new(last.clone())),
         }
         if let Some(message) = framed {

@@ -6,7 +6,9 @@
 use super::compact::{CompactLeg, SeenStages};
 use crate::ids::FlowEnds;
 use crate::marks::PacketTimes;
-use wirelap_events::{Circumstances, FlowRange, Heard, Leg, Nanos, Stage, StageTimes, TaskId};
+use wirelap_events::{
+    Circumstances, FlowKey, FlowRange, Heard, Leg, Nanos, Stage, StageTimes, TaskId,
+};
 
 /// Stages of a leg of which only packets are known: it left, came in, and ends with that.
 const STAGES: usize = 3;
@@ -27,7 +29,7 @@ pub enum KeptLeg {
 }
 
 /// A leg of which only packets are known.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct PacketLeg {
     stages: SeenStages,
     /// Of the stages that were seen; there may be fewer.
@@ -81,12 +83,13 @@ impl PacketLeg {
         self.stages.at(stage, &self.times)
     }
 
-    fn leg(&self, ends: &FlowEnds, range: FlowRange) -> Leg {
+    /// The leg, in this flow.
+    pub fn leg(&self, flow: FlowKey, range: FlowRange) -> Leg {
         let mut times = StageTimes::default();
         self.seen().for_each(|(stage, at)| times.set(stage, at));
         let (heard, start_up) = (self.heard, self.start_up);
         Leg {
-            flow: ends.flow,
+            flow,
             from: None,
             to: None,
             sender: None,
@@ -118,7 +121,7 @@ impl KeptLeg {
     pub fn leg(&self, ends: &FlowEnds, range: FlowRange) -> Option<Leg> {
         match self {
             KeptLeg::Open | KeptLeg::HandedOut { .. } => None,
-            KeptLeg::Packets(packets) => Some(packets.leg(ends, range)),
+            KeptLeg::Packets(packets) => Some(packets.leg(ends.flow, range)),
             KeptLeg::Whole(leg) => Some((**leg).clone()),
             KeptLeg::Compact(leg) => Some(leg.leg(ends)),
         }

@@ -112,9 +112,19 @@ fn drop_backwards(times: &mut StageTimes) -> u64 {
     dropped
 }
 
+/// Leaves out the stages of legs that lie after the beginning of the next one. Returns whether each has any left.
+pub fn cut_each(legs: &mut [Leg]) -> bool {
+    let mut is_whole = true;
+    for after in 1..legs.len() {
+        let Some((_, begins)) = legs[after].times.seen().next() else { continue };
+        is_whole &= cut_after(&mut legs[after.saturating_sub(1)], begins);
+    }
+    is_whole
+}
+
 /// Leaves out the stages of a leg that lie after `limit`, the beginning of the next leg: a process that
 /// forwards a long message in parts begins before it has read the end. Returns whether any are left.
-pub fn cut_after(leg: &mut Leg, limit: Nanos) -> bool {
+fn cut_after(leg: &mut Leg, limit: Nanos) -> bool {
     let all = leg.times;
     for (stage, at) in all.seen() {
         if at > limit {

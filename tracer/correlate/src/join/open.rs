@@ -1,6 +1,6 @@
 //! Messages and legs that are open.
 
-use super::kept::KeptLeg;
+use super::kept::{KeptLeg, PacketLeg};
 use crate::breakdown::ReaderGroup;
 use crate::flow::{Content, Identity};
 use crate::ids::{Direction, FlowEnds, LegKey, Node, Way};
@@ -402,6 +402,12 @@ impl LegState {
     /// Everything that is known of it, once nothing more is expected.
     pub fn known(&self) -> Option<Leg> {
         self.leg.leg(&self.ends, self.flow_range())
+    }
+
+    /// Its flow's addresses, its bytes and what packets tell of it, once nothing more is expected and if nothing else is known.
+    pub fn packets(&self) -> Option<(FlowKey, FlowRange, PacketLeg)> {
+        let KeptLeg::Packets(leg) = self.leg else { return None };
+        Some((self.ends.flow, self.flow_range(), leg))
     }
 
     /// Nothing more is expected of it. Returns room that it does not need.

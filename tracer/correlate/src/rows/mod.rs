@@ -1,12 +1,17 @@
 //! Rows: which conversation belongs to which, and what they add up to.
 
+mod accountant;
 mod counts;
+mod deferred;
+mod handed_out;
 mod muting;
 mod own_pauses;
 mod row;
 mod table;
 mod topic_readers;
 
+pub use accountant::Accountant;
 pub use counts::Counts;
+pub use deferred::{DeferredDelivery, DeferredFigures, nothing};
 pub use row::{Role, Row};
 pub use table::{PROCESSES, Rows, Server};

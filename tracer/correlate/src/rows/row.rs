@@ -154,6 +154,15 @@ impl Row {
         self.upkeep_latest = self.upkeep_latest.max(at);
     }
 
+    /// Takes over the figures of its deliveries, which were added up elsewhere: none was added here.
+    pub(super) fn adopt_figures(&mut self, figures: Row) {
+        self.counts += figures.counts;
+        self.warmed_up.grow(figures.warmed_up);
+        self.stats = figures.stats;
+        (self.upkeep, self.upkeep_latest) = (figures.upkeep, figures.upkeep_latest);
+        self.evidence.adopt(figures.evidence);
+    }
+
     /// Adds what another one has, which has turned out to be the same.
     pub(super) fn absorb(&mut self, other: Row) {
         self.adopt_pauses(other.own_pauses);

@@ -1,12 +1,13 @@
 //! Rows: which conversation belongs to which, and what they add up to.
 
+use super::deferred::DeferredFigures;
 use super::row::Row;
 use crate::config::Label;
 use crate::ids::{normal, scope_of};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
-use wirelap_events::{FlowKey, GroupId, NetNs, Pid, Saturate};
+use wirelap_events::{FlowKey, GroupId, Nanos, NetNs, Pid, Saturate};
 use wirelap_protocols::{Protocol, Topology};
 
 /// What makes conversations one row.
@@ -60,6 +61,8 @@ pub struct Rows {
     enrolled: u64,
     /// How many are muted.
     pub(super) muted: usize,
+    /// What is to be added to the figures of rows elsewhere, where that is wanted.
+    deferred: Option<Box<DeferredFigures>>,
 }
 
 impl Rows {
@@ -69,6 +72,26 @@ impl Rows {
 
     pub fn add_label(&mut self, label: Label) {
         self.labels.push(label);
+    }
+
+    /// From now on what deliveries add to their rows is only noted, to be taken with [`Rows::deferred`]; or it is added here again.
+    pub fn defer(&mut self, is_deferred: bool) {
+        self.deferred = is_deferred.then(Box::default);
+    }
+
+    /// What is to be added to the figures of rows elsewhere; `None` where it is added here.
+    pub fn deferred(&mut self) -> Option<&mut DeferredFigures> {
+        self.deferred.as_deref_mut()
+    }
+
+    /// There was a keep-alive, or discovery, in a row.
+    pub fn note_upkeep(&mut self, id: GroupId, at: Nanos) {
+        let id = self.root(id);
+        if let Some(deferred) = &mut self.deferred {
+            deferred.upkeep(id, at);
+        } else if let Some(row) = self.get_mut(id) {
+            row.note_upkeep(at);
+        }
     }
 
     /// Counts what bears on which conversation belongs to which row.

@@ -67,6 +67,13 @@ impl Evidence {
         held_up
     }
 
+    /// Takes over what was gathered of messages elsewhere: nothing was here. What became of messages that were not delivered stays.
+    pub(crate) fn adopt(&mut self, other: Evidence) {
+        let Evidence { steady, start_up, worst, typical, .. } = other;
+        (self.steady, self.start_up) = (steady, start_up);
+        (self.worst, self.typical) = (worst, typical);
+    }
+
     fn keep(&mut self, message: WorstMessage) {
         let place = self.worst.partition_point(|worse| worse.one_way >= message.one_way);
         self.worst.insert(place, message);

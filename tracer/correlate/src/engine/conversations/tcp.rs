@@ -178,9 +178,8 @@ impl Conversations {
         }
         if control.upkeep
             && let Some((row, _)) = conversation.row
-            && let Some(row) = rows.get_mut(row)
         {
-            row.note_upkeep(at);
+            rows.note_upkeep(row, at);
         }
     }
 

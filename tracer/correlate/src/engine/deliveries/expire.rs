@@ -1,11 +1,11 @@
 //! Messages that are given up.
 
 use super::super::sink::DeliverySink;
-use super::hand_out::nothing;
 use super::overdue::LATE;
 use super::{Context, Deliveries};
 use crate::join::{Message, Messages};
 use crate::rows::Rows;
+use crate::rows::nothing;
 use wirelap_events::Saturate;
 
 impl Deliveries {

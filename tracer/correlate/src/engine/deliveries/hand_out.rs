@@ -6,12 +6,11 @@ use super::{Context, Deliveries};
 use crate::breakdown::ReaderGroup;
 use crate::ids::LegKey;
 use crate::join::{LegState, leg};
-use crate::rows::{PROCESSES, Role, Rows};
+use crate::rows::{DeferredDelivery, DeferredFigures, PROCESSES, Role, Rows, nothing};
 use crate::stats::{PartialView, read_at};
-use crate::why::Upkeep;
 use arrayvec::ArrayVec;
 use wirelap_events::{
-    Delivery, GroupId, Leg, MAX_LEGS, MessageId, Pid, Saturate, Stage, Stamp, TaskId,
+    Delivery, GroupId, Leg, MAX_LEGS, Nanos, Pid, Saturate, Stage, Stamp, TaskId,
 };
 
 /// What a process is seen to do.
@@ -28,6 +27,9 @@ impl Deliveries {
         if ends.is_empty() {
             return;
         }
+        if c.accounts.rows.deferred().is_some() {
+            return self.defer_ends(ends, c);
+        }
         let mut delivery = self.room.take().unwrap_or_else(|| Box::new(nothing()));
         for end in ends.drain(..) {
             delivery.legs.clear();
@@ -40,6 +42,47 @@ impl Deliveries {
             }
         }
         self.room = Some(delivery);
+    }
+
+    /// Notes the deliveries that end with these legs, which are to be added to their rows elsewhere.
+    fn defer_ends(&mut self, ends: &mut Vec<usize>, c: &mut Context<'_>) {
+        for end in ends.drain(..) {
+            if self.defer_end(end, c).is_some() {
+                self.note_reader(end, &mut c.accounts.rows);
+                self.messages.handed_out(end);
+            }
+        }
+    }
+
+    fn defer_end(&self, end: usize, c: &mut Context<'_>) -> Option<()> {
+        let mut path: ArrayVec<&LegState, MAX_LEGS> =
+            self.messages.path(end).take(MAX_LEGS).collect();
+        path.reverse();
+        let message = self.messages.message(path.first()?.message)?;
+        let group = c.accounts.rows.root(message.row);
+        let deferred = c.accounts.rows.deferred()?;
+        let mut legs = 0_usize;
+        for state in &path {
+            if let Some((flow, range, leg)) = state.packets() {
+                deferred.packet_leg(flow, range, leg);
+            } else if let Some(leg) = state.known() {
+                deferred.leg(leg);
+            } else {
+                continue;
+            }
+            legs.grow(1);
+        }
+        deferred.delivery(DeferredDelivery {
+            message: message.id,
+            group,
+            stamp: message.stamp,
+            payload_len: message.payload_len,
+            topic: message.topic,
+            now: c.coverage.now(),
+            is_whole: legs == path.len() && path.iter().all(|state| state.whole),
+            legs,
+        });
+        Some(())
     }
 
     /// Notes that messages of this topic come through, and to whom. One who asks for messages by their place gets them in
@@ -78,12 +121,7 @@ impl Deliveries {
             legs.push(leg);
         }
         whole &= legs.len() == path.len();
-        for after in 1..legs.len() {
-            let Some((_, begins)) = legs[after].times.seen().next() else {
-                continue;
-            };
-            whole &= leg::cut_after(&mut legs[after.saturating_sub(1)], begins);
-        }
+        whole &= leg::cut_each(legs);
         delivery.message = message.id;
         delivery.group = rows.root(message.row);
         delivery.stamp = message.stamp;
@@ -127,6 +165,10 @@ impl Deliveries {
         out: &mut dyn DeliverySink,
         c: &mut Context<'_>,
     ) {
+        let now = c.coverage.now();
+        if let Some(deferred) = c.accounts.rows.deferred() {
+            return defer(delivery, whole, now, deferred);
+        }
         if let Some(topic) = delivery.topic.filter(|&topic| out.needs_topic(topic))
             && let Some(name) = c.conversations.topic(topic)
         {
@@ -146,13 +188,11 @@ impl Deliveries {
         }
         let is_partial = !self.config.packets_only && begins_elsewhere(delivery);
         let one_way = delivery.one_way().filter(|_| whole && !is_partial);
-        let now = c.coverage.now();
         c.note_delivered(delivery, group, one_way);
         let Some(row) = c.accounts.rows.get_mut(delivery.group) else {
             return;
         };
-        row.counts.delivered.grow(1);
-        row.stats.delivered(now, read, delivery.payload_len, one_way);
+        row.delivered(delivery, read, one_way, now);
         if is_partial {
             Deliveries::add_partial(delivery, PartialView::Receiver, false, c);
             return out.aside(delivery);
@@ -162,17 +202,8 @@ impl Deliveries {
             row.counts.of_unfollowed(may_be_cut).grow(1);
             return out.aside(delivery);
         };
-        row.counts.matched.grow(1);
-        row.stats.matched(delivery, one_way);
-        let mut upkeep = Upkeep::default();
-        for leg in &mut delivery.legs {
-            let on_leg = row.had_upkeep(leg);
-            leg.circumstances.beside_upkeep = on_leg.beside;
-            upkeep.beside |= on_leg.beside;
-            upkeep.before |= on_leg.before;
-        }
-        c.host.schedules().fill(delivery);
-        let held_up = row.evidence.delivery(delivery, one_way, upkeep);
+        let schedules = c.host.schedules();
+        let held_up = row.matched(delivery, one_way, |delivery| schedules.fill(delivery));
         if delivery.legs[0].times.get(Stage::Send).is_none() && !self.config.packets_only {
             row.without_send.grow(1);
         }
@@ -181,17 +212,20 @@ impl Deliveries {
     }
 }
 
-/// To be filled in.
-pub fn nothing() -> Delivery {
-    Delivery {
-        message: MessageId::default(),
-        group: GroupId::default(),
-        stamp: None,
-        payload_len: 0,
-        topic: None,
-        legs: ArrayVec::new(),
-        off_cpu: ArrayVec::new(),
-    }
+/// Notes a delivery that is to be added to its row elsewhere.
+fn defer(delivery: &mut Delivery, is_whole: bool, now: Nanos, deferred: &mut DeferredFigures) {
+    let legs = delivery.legs.len();
+    delivery.legs.drain(..).for_each(|leg| deferred.leg(leg));
+    deferred.delivery(DeferredDelivery {
+        message: delivery.message,
+        group: delivery.group,
+        stamp: delivery.stamp,
+        payload_len: delivery.payload_len,
+        topic: delivery.topic,
+        now,
+        is_whole,
+        legs,
+    });
 }
 
 /// Notes what the processes of a delivery are seen to do.

@@ -1,12 +1,13 @@
 //! Messages that this host shows in part: whoever sent or read them is on another host, or left out by a filter.
 
 use super::super::sink::DeliverySink;
-use super::hand_out::{note_roles, nothing};
+use super::hand_out::note_roles;
 use super::{Context, Deliveries};
 use crate::flow::Flow;
 use crate::ids::LegKey;
 use crate::join::{LegState, Messages};
 use crate::marks::Marks;
+use crate::rows::nothing;
 use crate::stats::PartialView;
 use crate::why::Upkeep;
 use wirelap_events::{Delivery, Leg, Nanos, Stage, StageTimes, Transport};

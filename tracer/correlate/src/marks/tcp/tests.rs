@@ -145,3 +145,59 @@ fn lost_observations_do_not_borrow_their_neighbours() {
     assert_eq!(marks.passed_at(range(10, 20)), Some(Nanos(9)));
     assert_eq!(marks.path(range(5, 10)).ready, Some(Nanos(1)));
 }
+
+/// What packets alone tell is what the whole path has, and this has nothing else.
+fn assert_alone(marks: &TcpMarks, extent: ByteRange) {
+    let alone = marks.packets_alone(extent).expect("only packets were seen");
+    let path = marks.path(extent);
+    assert_eq!((alone.xmit, alone.rx), (path.xmit, path.rx));
+    let only = Circumstances { heard: alone.heard, ..Circumstances::default() };
+    assert_eq!(path.circumstances, only);
+    let others = [path.send, path.sent, path.lost, path.queue, path.ready, path.read];
+    assert_eq!((others, path.sender, path.reader), ([None; 6], None, None));
+}
+
+#[test]
+fn packets_alone_tell_the_same_in_less_time() {
+    let mut marks = marks();
+    for n in 0..20 {
+        let bytes = range(n * 10, n * 10 + 10);
+        if n % 3 != 0 {
+            marks.xmit(bytes, None, Nanos(n * 100 + 5));
+        }
+        if n % 4 != 0 {
+            marks.rx(bytes, Nanos(n * 100 + 7), false);
+        }
+        if n % 5 == 4 {
+            marks.heard(bytes.end, Nanos(n * 100 + 9), n % 2 == 0);
+            marks.acknowledged(bytes.end, Nanos(n * 100 + 9));
+        }
+    }
+    for n in 0..20 {
+        assert_alone(&marks, range(n * 10 + 3, n * 10 + 8));
+    }
+    // Captured after its acknowledgement, and so not what was acknowledged.
+    marks.acknowledged(Offset(210), Nanos(2_000));
+    marks.rx(range(200, 210), Nanos(2_005), false);
+    assert_alone(&marks, range(200, 210));
+}
+
+#[test]
+fn what_more_is_known_of_is_not_packets_alone() {
+    let tell: [fn(&mut TcpMarks); 6] = [
+        |marks| marks.send(range(0, 10), Nanos(1), TaskId::default(), None),
+        |marks| marks.read(range(0, 10), Nanos(9), TaskId::default(), Chain::default()),
+        |marks| marks.ready(Offset(10), Nanos(9), true),
+        |marks| marks.rx(range(0, 10), Nanos(9), false),
+        |marks| marks.xmit(range(0, 10), None, Nanos(9)),
+        |marks| marks.resent(range(0, 10), Nanos(9), None),
+    ];
+    for tell in tell {
+        let mut marks = marks();
+        marks.xmit(range(0, 10), None, Nanos(2));
+        marks.rx(range(0, 10), Nanos(3), false);
+        assert!(marks.packets_alone(range(0, 10)).is_some());
+        tell(&mut marks);
+        assert_eq!(marks.packets_alone(range(0, 10)), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! Adds deliveries to the figures of their rows, apart from who hands them out.
+
+use super::deferred::{
+    DeferredDelivery, DeferredFigure, DeferredFigures, DeferredLeg, fill_in, nothing,
+};
+use super::row::Row;
+use super::table::Rows;
+use crate::join::leg::cut_each;
+use rustc_hash::FxHashMap;
+use wirelap_events::{Delivery, GroupId};
+
+/// Adds up what deliveries of packets alone add to their rows. Each figure is what it would be if it had been added when the delivery
+/// was handed out, as they are taken in the same order.
+#[derive(Debug)]
+pub struct Accountant {
+    rows: FxHashMap<GroupId, Row>,
+    /// Room for a delivery, which is large. Reused from delivery to delivery.
+    room: Box<Delivery>,
+}
+
+impl Default for Accountant {
+    fn default() -> Accountant {
+        Accountant { rows: FxHashMap::default(), room: Box::new(nothing()) }
+    }
+}
+
+impl Accountant {
+    /// Takes everything out of a batch.
+    pub fn take(&mut self, batch: &mut DeferredFigures) {
+        let mut legs = batch.legs.drain(..);
+        let mut whole = batch.whole.drain(..);
+        for figure in batch.all.drain(..) {
+            match figure {
+                DeferredFigure::Upkeep(group, at) => self.row(group).note_upkeep(at),
+                DeferredFigure::Delivery(delivery) => {
+                    self.room.legs.clear();
+                    for leg in legs.by_ref().take(delivery.legs) {
+                        match leg {
+                            DeferredLeg::Packets { flow, range, leg } => {
+                                self.room.legs.push(leg.leg(flow, range));
+                            }
+                            DeferredLeg::Whole => self.room.legs.extend(whole.next()),
+                        }
+                    }
+                    self.delivery(&delivery);
+                }
+            }
+        }
+    }
+
+    /// Adds a delivery whose legs are there.
+    fn delivery(&mut self, deferred: &DeferredDelivery) {
+        let is_whole = cut_each(&mut self.room.legs) && deferred.is_whole;
+        fill_in(&mut self.room, deferred);
+        let row = self.rows.entry(deferred.group).or_insert_with(Row::empty);
+        row.add_of_capture(&mut self.room, is_whole, deferred.now);
+    }
+
+    fn row(&mut self, group: GroupId) -> &mut Row {
+        self.rows.entry(group).or_insert_with(Row::empty)
+    }
+}
+
+impl Rows {
+    /// Takes over what was added up elsewhere. Nothing was added here meanwhile.
+    pub fn adopt(&mut self, accountant: Accountant) {
+        for (group, figures) in accountant.rows {
+            if let Some(row) = self.get_mut(group) {
+                row.adopt_figures(figures);
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! What a delivery adds to its row.
+
+use super::row::Row;
+use crate::stats::{Pauses, read_at};
+use crate::why::{DelayCause, Upkeep};
+use wirelap_events::{Delivery, Nanos, Saturate};
+
+impl Row {
+    /// A delivery was read at `read`, and handed out at `now`.
+    pub fn delivered(
+        &mut self,
+        delivery: &Delivery,
+        read: Nanos,
+        one_way: Option<Nanos>,
+        now: Nanos,
+    ) {
+        self.counts.delivered.grow(1);
+        self.stats.delivered(now, read, delivery.payload_len, one_way);
+    }
+
+    /// A delivery is known from first send to last read; `rests` fills in how its threads rested. Returns what held it up.
+    pub fn matched(
+        &mut self,
+        delivery: &mut Delivery,
+        one_way: Nanos,
+        rests: impl FnOnce(&mut Delivery),
+    ) -> Option<DelayCause> {
+        self.counts.matched.grow(1);
+        self.stats.matched(delivery, one_way);
+        let mut upkeep = Upkeep::default();
+        for leg in &mut delivery.legs {
+            let on_leg = self.had_upkeep(leg);
+            leg.circumstances.beside_upkeep = on_leg.beside;
+            upkeep.beside |= on_leg.beside;
+            upkeep.before |= on_leg.before;
+        }
+        rests(delivery);
+        self.evidence.delivery(delivery, one_way, upkeep)
+    }
+
+    /// A delivery of a capture was handed out at `now`, of which no thread is known and which no pause can have cut.
+    pub(super) fn add_of_capture(&mut self, delivery: &mut Delivery, is_whole: bool, now: Nanos) {
+        let read = read_at(delivery);
+        if delivery.stamp.is_some_and(|stamp| stamp.warmup) {
+            return self.warmed_up.grow(u64::from(read.is_some()));
+        }
+        let Some(read) = read else { return };
+        let one_way = delivery.one_way().filter(|_| is_whole);
+        self.delivered(delivery, read, one_way, now);
+        match one_way {
+            Some(one_way) => _ = self.matched(delivery, one_way, |_| {}),
+            None => {
+                let may_be_cut = Pauses::default().may_be_cut(read);
+                self.counts.of_unfollowed(may_be_cut).grow(1);
+            }
+        }
+    }
+}
