@@ -6,7 +6,7 @@ use std::thread::{Builder, JoinHandle};
 use wirelap_correlate::{Accountant, Correlator, DeferredFigures};
 
 /// So many deliveries are handed over at once: not so many that they displace what their taker has in the CPU's caches.
-const DELIVERIES: usize = 256;
+const DELIVERIES: usize = 1024;
 
 /// Batches that wait to be taken.
 const BATCHES: usize = 4;

@@ -44,11 +44,6 @@ impl<M: Spanned> Layers<M> {
         self.used == 0
     }
 
-    /// Whether no byte ever had two marks.
-    pub fn has_no_copies(&self) -> bool {
-        self.used <= 1
-    }
-
     /// The most marks in one layer.
     pub fn limit(&self) -> usize {
         self.limit

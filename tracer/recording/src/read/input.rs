@@ -6,7 +6,7 @@ use wirelap_events::Saturate;
 
 /// Bytes that are read at once. The entries in them are handed over at once where they are read ahead: not so many that they
 /// displace what their taker has in the CPU's caches.
-const CHUNK: usize = 64 << 10;
+const CHUNK: usize = 128 << 10;
 
 /// The bytes from some offset of the file on, as many as were asked for.
 #[derive(Debug)]

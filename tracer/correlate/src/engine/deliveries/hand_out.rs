@@ -9,9 +9,7 @@ use crate::join::{LegState, leg};
 use crate::rows::{DeferredDelivery, DeferredFigures, PROCESSES, Role, Rows, nothing};
 use crate::stats::{PartialView, read_at};
 use arrayvec::ArrayVec;
-use wirelap_events::{
-    Delivery, GroupId, Leg, MAX_LEGS, Nanos, Pid, Saturate, Stage, Stamp, TaskId,
-};
+use wirelap_events::{Delivery, Leg, MAX_LEGS, Nanos, Pid, Saturate, Stage, Stamp, TaskId};
 
 /// What a process is seen to do.
 type NoteRole = fn(&mut Role);

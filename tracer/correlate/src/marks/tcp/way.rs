@@ -66,22 +66,23 @@ impl TcpMarks {
         }
     }
 
-    /// What packets tell of `extent`, if nothing else was seen of the flow and no byte of it was sent twice.
+    /// What packets tell of `extent`, if nothing else was seen of the flow and its last byte was not sent twice.
     pub fn packets_alone(&self, extent: ByteRange) -> Option<PacketTimes> {
         let has_calls = !(self.sends.is_unused() && self.reads.is_unused());
         let is_woken = !(self.readies.is_unused() && self.leds.is_unused());
-        let is_simple = self.xmits.has_no_copies() && self.rxs.has_no_copies();
-        if has_calls || is_woken || !is_simple || !self.losses.is_empty() {
+        if has_calls || is_woken || !self.losses.is_empty() {
             return None;
         }
         let last = extent.last();
         let limit = self.heard_at(last);
         let in_time = |at: Nanos, limit: Option<Nanos>| limit.is_none_or(|limit| at <= limit);
-        let rx = self.rxs.covering(last).next().filter(|mark| in_time(mark.at, limit));
+        let (mut rxs, mut xmits) = (self.rxs.covering(last), self.xmits.covering(last));
+        let rx = rxs.next().filter(|mark| in_time(mark.at, limit));
         let left = rx.map(|mark| mark.at).or(limit);
-        let xmit = self.xmits.covering(last).next();
+        let xmit = xmits.next();
         let is_late = xmit.is_some_and(|mark| mark.queued.is_some() || !in_time(mark.at, left));
-        if is_late || rx.is_some_and(|mark| mark.deferred) {
+        let has_copies = rxs.next().is_some() || xmits.next().is_some();
+        if is_late || has_copies || rx.is_some_and(|mark| mark.deferred) {
             return None;
         }
         let xmit = xmit.map(|mark| mark.at);
