@@ -6,14 +6,14 @@ use super::decryption::Decryption;
 use super::direction::Flow;
 use super::namespaces::Namespaces;
 use super::pending::Pending;
-use super::server_protocols::ServerProtocols;
+use super::server_protocols::{ServerEnd, ServerProtocols};
 use super::tls::text::TlsText;
 use super::translation::Translation;
 use super::unread::Unread;
 use super::window::Claim;
 use crate::bytes::{Holes, Ledger, Overhead};
 use crate::config::Config;
-use crate::ids::{FlowEnds, normal};
+use crate::ids::{FlowEnds, ends, normal};
 use crate::tls_keys::TlsKeys;
 use arrayvec::ArrayVec;
 use std::net::SocketAddr;
@@ -108,6 +108,8 @@ pub struct Conversation {
     pub(super) memories: Memories,
     /// What is spoken where.
     pub(super) known: ServerProtocols,
+    /// The end of [`Side::A`], then that of [`Side::B`]: by which it is asked what is spoken there.
+    pub(super) server_ends: [ServerEnd; 2],
     /// What was seen while its protocol is not known.
     pub(super) pending: Option<Box<Pending>>,
     /// It is read as a WebSocket, while its protocol is not known.
@@ -195,6 +197,7 @@ impl Conversation {
             control: ControlFrames::default(),
             memories,
             known,
+            server_ends: ends(key).map(|(addr, scope)| ServerEnd::new(addr, scope)),
             pending: None,
             websocket: None,
             observer: None,

@@ -44,6 +44,7 @@ pub use output::DecoderOutput;
 pub use reassembly::{Piece, Reassembly};
 pub use requests::{PendingRelease, Request};
 pub use round_trips::{Departure, FoundExchange, RoundTrip, UnreadReply};
+pub use server_protocols::ServerEnd;
 pub use table::FlowTable;
 pub use tls::ReadPlace;
 pub use topics::Topics;

@@ -11,7 +11,6 @@ use super::output::DecoderOutput;
 use super::pending::{Pending, Seen};
 use super::reassembly::Piece;
 use super::unread::Unread;
-use crate::ids::ends;
 use wirelap_events::{ByteRange, Offset, Saturate, Transport};
 use wirelap_protocols::foreign::datagram;
 use wirelap_protocols::recognise::{Hints, ProtocolChoice, choose};
@@ -35,14 +34,14 @@ const OPEN_BITS: u32 = 24;
 impl Conversation {
     pub(super) fn hints(&self) -> Hints {
         let key = self.flows[0].key;
-        let known = self.known.at(ends(key));
+        let known = self.known.at(&self.server_ends);
         Hints { ports: [key.src.port(), key.dst.port()], known }
     }
 
     /// Its bytes have shown what it speaks: others with the same server most likely speak it too.
     pub(super) fn recognised(&mut self, protocol: &'static dyn Protocol) {
-        let [a, b] = ends(self.flows[0].key);
-        let lower_port = if a.0.port() < b.0.port() { Side::A } else { Side::B };
+        let [a, b] = &self.server_ends;
+        let lower_port = if a.addr.port() < b.addr.port() { Side::A } else { Side::B };
         let server = if self.server.unwrap_or(lower_port) == Side::A { a } else { b };
         self.known.learn(server, protocol.name());
         self.decide(protocol);

@@ -2,14 +2,14 @@
 
 use super::conversation::{Conversation, State};
 use super::direction::Flow;
-use super::server_protocols::ServerProtocols;
+use super::server_protocols::{ServerEnd, ServerProtocols};
 use super::window::Claim;
 use crate::config::Config;
 use crate::ids::{Direction, ends, scope_of};
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::net::{IpAddr, SocketAddr};
-use wirelap_events::{FlowKey, Nanos, NetNs, Saturate, Seq, TcpFields, tcp_flags};
+use wirelap_events::{FlowKey, Nanos, NetNs, Pid, Saturate, Seq, TcpFields, tcp_flags};
 use wirelap_protocols::{Memories, Protocol, Side, by_name};
 
 /// What a flow sends while a packet of it is on its way to another namespace of this host, at most.
@@ -357,6 +357,26 @@ impl FlowTable {
             (known(end.0.port()), talks, u16::MAX.saturating_sub(end.0.port()))
         };
         Some(if rank(a) > rank(b) { Side::A } else { Side::B })
+    }
+
+    /// Notes who is at the ends of a conversation whose protocol is not known yet: the processes at [`Side::A`] and
+    /// [`Side::B`], and the namespaces of their sockets.
+    pub fn note_processes(&mut self, direction: Direction, processes: [Option<(Pid, NetNs)>; 2]) {
+        let Some(conversation) = self.get(direction) else { return };
+        let of = |side: Side| {
+            let scope = conversation.flow(side).key.scope;
+            let (addr, scope) = self.place(conversation.end(side), scope);
+            ServerEnd { process: processes[side as usize], ..ServerEnd::new(addr, scope) }
+        };
+        let ends = [of(Side::A), of(Side::B)];
+        if let Some(conversation) = self.get_mut(direction) {
+            conversation.server_ends = ends;
+        }
+    }
+
+    /// A conversation with the server at this end speaks the protocol.
+    pub fn learn(&self, server: &ServerEnd, protocol: &'static dyn Protocol) {
+        self.known.learn(server, protocol.name());
     }
 
     /// Frees what conversations without an event since `limit` keep for speed: some of all on each call.

@@ -144,6 +144,30 @@ impl Rows {
         served.or_else(|| self.iter().find(|(_, row)| is_named(row)).map(|(id, _)| id))
     }
 
+    /// The row of a server: that at its address, or else that of its process at the same port of other addresses.
+    pub fn of_server(&self, server: Server) -> Option<GroupId> {
+        let by_address = self.at(server.addr, server.scope);
+        by_address.or_else(|| self.of_process(server.pid?, server.netns, server.addr.port()))
+    }
+
+    /// The row of a process that serves at a port, at whatever addresses.
+    fn of_process(&self, pid: Pid, netns: Option<NetNs>, port: u16) -> Option<GroupId> {
+        let serves_here = |row: &Row| {
+            row.server == Some(pid)
+                && (row.netns.is_none() || netns.is_none() || row.netns == netns)
+        };
+        let at_port = self.keys.iter().filter(|(key, _)| {
+            matches!(key, RowKey::Server(_, _, at) | RowKey::ServerIn(_, _, at) if at.port() == port)
+        });
+        let rows = at_port.map(|(_, &id)| self.root(id));
+        let served = rows.filter(|&id| self.get(id).is_some_and(serves_here)).min_by_key(|id| id.0);
+        // The caller's own workloads are told by their processes.
+        let is_named = |row: &Row| {
+            row.is_label && row.endpoint.is_some_and(|at| at.port() == port) && serves_here(row)
+        };
+        served.or_else(|| self.iter().find(|(_, row)| is_named(row)).map(|(id, _)| id))
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (GroupId, &Row)> {
         (0..).map(GroupId).zip(&self.all)
     }

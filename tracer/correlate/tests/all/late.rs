@@ -97,28 +97,59 @@ fn a_proxy_that_is_found_open_is_no_broker() {
     }
 }
 
-/// What goes to its server, in which no message is found, is missing in the row's counts.
+/// What goes to its server, in which no message is found, is missing in the row's counts: at whichever of the addresses that
+/// the server has, and whether or not its beginning was seen.
 #[test]
 fn a_row_whose_server_has_an_unrecognised_connection_is_not_to_be_trusted() {
+    let port = BROKER.rsplit_once(':').unwrap().1;
+    for (at, is_open) in [(BROKER, true), (BROKER, false), ("10.0.0.1", true), ("[fd00::1]", true)]
+    {
+        let at = if at == BROKER { at.to_owned() } else { format!("{at}:{port}") };
+        let from = if at.starts_with('[') { "[fd00::2]:43000" } else { "127.0.0.1:43000" };
+        let mut world = World::new();
+        let broker = process(10, "mosquitto");
+        let mut publisher = world.existing(process(20, "pub"), "127.0.0.1:41000", broker, BROKER);
+        let mut other = world.existing(process(30, "sub"), "127.0.0.1:42000", broker, BROKER);
+        let client = process(40, "behind");
+        let mut behind = if is_open {
+            world.existing(client, from, broker, &at)
+        } else {
+            world.connect(client, from, broker, &at)
+        };
+        let long = publish("topic", &payload(stamp(0), 200_000));
+        for (n, part) in (0..40).zip(long[100..].chunks(1_000)) {
+            let bytes = publish("topic", &payload(stamp(n), 64));
+            world.message(&mut publisher.up, &bytes);
+            world.message(&mut other.down, &bytes);
+            // The middle of a long message.
+            world.message(&mut behind.down, part);
+        }
+        let played = Played::of(&world);
+        assert_eq!(played.counts(), [40, 40, 40, 0], "{at}");
+        assert_eq!(played.group().holes.undecoded_bytes, 40_000, "{at}");
+        let doubts = played.group().doubts(&played.snapshot.trust);
+        let [doubt] = doubts.as_slice() else { panic!("{at}: {doubts:?}") };
+        let is_undecoded = matches!(doubt.reason, DoubtReason::Undecoded { undecoded: 40_000, .. });
+        assert!(is_undecoded, "{at}: {doubt:?}");
+    }
+}
+
+/// Another process at the same port of another address is another server.
+#[test]
+fn what_another_server_gets_at_the_same_port_is_no_doubt() {
+    let port = BROKER.rsplit_once(':').unwrap().1;
     let mut world = World::new();
     let broker = process(10, "mosquitto");
     let mut publisher = world.existing(process(20, "pub"), "127.0.0.1:41000", broker, BROKER);
-    let mut other = world.existing(process(30, "sub"), "127.0.0.1:42000", broker, BROKER);
-    let mut behind = world.existing(process(40, "behind"), "127.0.0.1:43000", broker, BROKER);
-    let long = publish("topic", &payload(stamp(0), 200_000));
-    for (n, part) in (0..40).zip(long[100..].chunks(1_000)) {
-        let bytes = publish("topic", &payload(stamp(n), 64));
-        world.message(&mut publisher.up, &bytes);
-        world.message(&mut other.down, &bytes);
-        // The middle of a long message.
-        world.message(&mut behind.down, part);
+    let to = format!("10.0.0.1:{port}");
+    let mut other =
+        world.existing(process(40, "client"), "10.0.0.2:43000", process(50, "server"), &to);
+    for n in 0..40 {
+        world.message(&mut publisher.up, &publish("topic", &payload(stamp(n), 64)));
+        world.message(&mut other.down, &[0xEE; 1_000]);
     }
     let played = Played::of(&world);
-    assert_eq!(played.counts(), [40, 40, 40, 0]);
-    assert_eq!(played.group().holes.undecoded_bytes, 40_000);
-    let doubts = played.group().doubts(&played.snapshot.trust);
-    let [doubt] = doubts.as_slice() else { panic!("{doubts:?}") };
-    assert!(matches!(doubt.reason, DoubtReason::Undecoded { undecoded: 40_000, .. }), "{doubt:?}");
+    assert_eq!(played.group().holes.undecoded_bytes, 0);
 }
 
 /// The socket of a subscriber that is behind is always full: no packet and no write begins with a message.

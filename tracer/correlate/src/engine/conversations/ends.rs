@@ -1,7 +1,7 @@
 //! Who is at the ends of a conversation, and which row it belongs to.
 
 use super::Conversations;
-use crate::flow::{EndsState, KnownEnds};
+use crate::flow::{EndsState, KnownEnds, ServerEnd, State};
 use crate::ids::{Direction, FlowEnds, Node};
 use crate::rows::{Rows, Server};
 use arrayvec::ArrayVec;
@@ -70,6 +70,21 @@ impl Conversations {
         Some(Node { pid: self.sender_of(direction), addr, scope, netns: self.netns_of(direction) })
     }
 
+    /// Notes who is at the ends of a conversation whose protocol is not known: what their servers speak elsewhere helps to
+    /// recognise it.
+    pub fn note_processes(&mut self, direction: Direction) {
+        let undecided = self.flows.get(direction).map(|one| &one.state);
+        if !matches!(undecided, Some(State::Undecided(_))) {
+            return;
+        }
+        let at = |side| {
+            let direction = Direction { side, ..direction };
+            Some((self.sender_of(direction)?, self.netns_of(direction)?))
+        };
+        let processes = [at(Side::A), at(Side::B)];
+        self.flows.note_processes(direction, processes);
+    }
+
     /// The row of a conversation, once its protocol is known.
     pub fn row_of(&mut self, direction: Direction, rows: &mut Rows) -> Option<GroupId> {
         let conversation = self.flows.get(direction)?;
@@ -89,6 +104,8 @@ impl Conversations {
         let (addr, scope) = self.flows.place(self.server_address(direction)?, key.scope);
         let server =
             Server { addr, scope, pid: self.sender_of(serves), netns: self.netns_of(serves) };
+        let process = server.pid.zip(server.netns);
+        self.flows.learn(&ServerEnd { process, ..ServerEnd::new(addr, scope) }, protocol);
         let row = rows.row_of(protocol, key, server, &pids);
         let pid = server.pid;
         if let Some(row) = rows.get_mut(row) {

@@ -63,6 +63,9 @@ impl Conversations {
         if tcp.flags & tcp_flags::RST != 0 {
             self.ends(direction);
         }
+        if packet.payload_len > 0 {
+            self.note_processes(direction);
+        }
         let conversation = self.flows.get_mut(direction)?;
         if packet.payload_len > 0
             && let Some(range) =
@@ -115,6 +118,7 @@ impl Conversations {
         accounts: &mut Accounts,
     ) -> Option<Direction> {
         let direction = self.tx_way(written.socket, &mut accounts.totals)?;
+        self.note_processes(direction);
         let conversation = self.flows.get_mut(direction)?;
         let since = at - conversation.seen;
         conversation.seen = conversation.seen.max(at);

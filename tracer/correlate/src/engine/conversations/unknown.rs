@@ -4,7 +4,7 @@ use super::Conversations;
 use crate::bytes::{UnknownKey, UnknownTraffic};
 use crate::flow::{Conversation, State};
 use crate::ids::{Direction, normal};
-use crate::rows::Rows;
+use crate::rows::{Rows, Server};
 use wirelap_events::{GroupId, SocketId, Transport};
 use wirelap_protocols::Side;
 
@@ -53,14 +53,18 @@ impl Conversations {
         if bytes < LEAST_UNRECOGNISED
             || conversation.row.is_some()
             || matches!(conversation.state, State::Decoding(..))
-            || conversation.flows.iter().any(|flow| flow.isn.is_some())
             || conversation.foreign_name().is_some()
         {
             return None;
         }
-        let key = conversation.flow(self.flows.server(direction)?).key;
-        let (addr, scope) = self.flows.place(key.src, key.scope);
-        let row = rows.at(addr, scope).filter(|_| key.transport == Transport::Tcp)?;
+        let serves = Direction { side: self.flows.server(direction)?, ..direction };
+        let key = conversation.flow(serves.side).key;
+        if key.transport != Transport::Tcp {
+            return None;
+        }
+        let (addr, scope) = self.flows.place(conversation.end(serves.side), key.scope);
+        let (pid, netns) = (self.sender_of(serves), self.netns_of(serves));
+        let row = rows.of_server(Server { addr, scope, pid, netns })?;
         Some((row, bytes))
     }
 
