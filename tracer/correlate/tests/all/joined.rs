@@ -24,14 +24,14 @@ enum Start {
 }
 
 /// A message of `len` bytes of payload, number `n` of its kind.
-type Encode = fn(n: u32, len: usize) -> Vec<u8>;
+pub type Encode = fn(n: u32, len: usize) -> Vec<u8>;
 
-struct Case {
-    name: &'static str,
+pub struct Case {
+    pub name: &'static str,
     port: u16,
     /// What the client sends first.
     opening: &'static [u8],
-    encode: Encode,
+    pub encode: Encode,
 }
 
 /// Bytes that look like nothing, different for each message.
@@ -47,7 +47,7 @@ fn produce(n: u32, len: usize) -> Vec<u8> {
     kafka::produce(n as usize + 7, "t1", &kafka::batch(1, &kafka::record(&payload(n, len))))
 }
 
-const CASES: [Case; 11] = [
+pub const CASES: [Case; 11] = [
     Case {
         name: "mqtt",
         port: 1883,

@@ -13,6 +13,7 @@ mod fragments;
 mod given;
 mod given_up;
 mod joined;
+mod joined_full;
 mod kafka;
 mod late;
 mod ledger;
