@@ -80,9 +80,9 @@ pub use view::{
     TracingBudget, Trust, UnixClients, snapshot, trust,
 };
 pub use why::{
-    BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause, ENOUGH,
-    Evidence, HolderShare, Losses, Missing, Named, Overdue, Period, Remedy, Setting, Severity,
-    Tail, TailRow, Throttled, TimeSpent, TimeSpentRow, TypicalRow, Verdict, VerdictKind,
+    Awaited, BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause,
+    ENOUGH, Evidence, HolderShare, Losses, Missing, Named, Overdue, Period, Remedy, Setting,
+    Severity, Tail, TailRow, Throttled, TimeSpent, TimeSpentRow, TypicalRow, Verdict, VerdictKind,
     Whereabouts, Why, WorkloadCounts, WorstMessage, blame,
 };
 pub use wirelap_protocols::foreign::ForeignName;

@@ -1,6 +1,6 @@
 //! The frames and messages that a decoder finds in the bytes of a flow.
 
-use crate::{ByteRange, Nanos};
+use crate::{ByteRange, Nanos, Recovery};
 
 /// One protocol frame: an MQTT control packet, a Zenoh message in a batch, an RTPS submessage.
 ///
@@ -131,13 +131,31 @@ pub struct Release {
     pub waited: Nanos,
     /// Whether Nagle's algorithm kept it in its sender's socket until earlier bytes were acknowledged.
     pub nagle: bool,
-    /// Whether TCP had to retransmit it.
+    /// Whether TCP had to retransmit it, or what was before it.
     pub resent: bool,
-    /// Whether TCP had to retransmit what its sender waited for before it gave the permission.
-    pub after_loss: bool,
-    /// The longest time in which bytes that its sender may have waited for were lost and had not come yet, after the receiver had read the
-    /// message.
-    pub missing: Option<(Nanos, Nanos)>,
+    /// Why TCP retransmitted it; `None` if it did not, or that was not seen.
+    pub recovery: Option<Recovery>,
+    /// What its sender had to have before it could give the permission; `None` if that was not seen.
+    pub receipt: Option<Receipt>,
+}
+
+/// The confirmation that a receiver has a message, without which the sender does not release it (MQTT PUBREC).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Receipt {
+    /// When the receiver of the message sent it.
+    pub sent: Nanos,
+    /// When it left the socket for the first time.
+    pub left: Nanos,
+    /// When the sender of the message had it: it was ready in its socket, or read. `None` if that was not seen.
+    pub arrived: Option<Nanos>,
+    /// For how long it was missing, or what was before it, because of lost packets.
+    pub lost: Nanos,
+    /// Why TCP retransmitted it.
+    pub recovery: Option<Recovery>,
+    /// Whether Nagle's algorithm kept it in the socket until earlier bytes were acknowledged.
+    pub nagle: bool,
+    /// Whether the other end had no room for it.
+    pub is_window_full: bool,
 }
 
 /// How long the answer to a request for messages may be delayed: until there are enough bytes, or the time is over.

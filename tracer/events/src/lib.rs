@@ -33,7 +33,7 @@ pub mod units;
 
 pub use delivery::{
     Circumstances, Credit, Delivery, EarlierBytes, FanOut, GroupId, Heard, Hop, Leg, LegOffCpu,
-    MAX_HOPS, MAX_LEGS, MessageId, OffCpu, SampleStatus, SegmentSpan, TopicId,
+    MAX_HOPS, MAX_LEGS, MessageId, MissingBytes, OffCpu, SampleStatus, SegmentSpan, TopicId,
 };
 pub use detail::TraceDetail;
 pub use event::{
@@ -43,7 +43,7 @@ pub use event::{
     SleepCall, Socket, SocketOrigin, TaskId, TcpFields, TextPlace, ThreadActivity, ThreadState,
     TxState, Wake, WrittenBytes, tcp_flags,
 };
-pub use frame::{DecodedMessage, Frame, FrameClass, GlobalKey, Release, RequestLimits};
+pub use frame::{DecodedMessage, Frame, FrameClass, GlobalKey, Receipt, Release, RequestLimits};
 pub use net::{FlowKey, NetNs, SocketId, Transport};
 pub use range::{ByteRange, FlowId, FlowRange, Offset, Seq};
 pub use saturate::{Saturate, Total};

@@ -2,8 +2,8 @@
 //! Receive Maximum (MQTT 5.0 §3.1.2.11.3, §4.9), by `basic.qos` (AMQP 0-9-1 §1.8.3.1) or by a consumer's `max_ack_pending`
 //! (NATS).
 
-use rustc_hash::FxHashSet;
-use wirelap_events::Saturate;
+use rustc_hash::FxHashMap;
+use wirelap_events::{Offset, Saturate};
 
 /// Who has more unacknowledged messages is not kept waiting for acknowledgements, or not for long.
 const MOST: usize = 2048;
@@ -12,10 +12,30 @@ const MOST: usize = 2048;
 /// recognised is read one direction after the other, as if nothing had been acknowledged meanwhile.
 const REMEMBERED: u32 = 16;
 
+/// An acknowledgement by which more may be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// There were as many unacknowledged messages as ever. The first of those that it acknowledges ends here.
+    After(Offset),
+    /// The message was not captured: how many there were is not known.
+    Unknown,
+}
+
+impl Room {
+    /// Where the message ends.
+    pub fn message(self) -> Option<Offset> {
+        match self {
+            Room::After(end) => Some(end),
+            Room::Unknown => None,
+        }
+    }
+}
+
 /// Messages of one receiver that are not acknowledged yet.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
-    ids: FxHashSet<u64>,
+    /// By number: one past the last byte of what their receiver answers next.
+    ids: FxHashMap<u64, Offset>,
     /// The maximum of late.
     most: usize,
     /// The maximum since the last look, and the acknowledgements since then.
@@ -25,12 +45,12 @@ pub(crate) struct InFlight {
 }
 
 impl InFlight {
-    /// A message with this number was sent, which is acknowledged by it.
-    pub fn sent(&mut self, id: u64) {
+    /// A message with this number was sent, which is acknowledged by it and ends before `end`.
+    pub fn sent(&mut self, id: u64, end: Offset) {
         if self.is_unlimited {
             return;
         }
-        self.ids.insert(id);
+        self.ids.insert(id, end);
         self.recent.0 = self.recent.0.max(self.ids.len());
         self.most = self.most.max(self.recent.0);
         if self.ids.len() > MOST {
@@ -38,30 +58,51 @@ impl InFlight {
         }
     }
 
-    /// A message is acknowledged. Returns whether the number of unacknowledged messages was at its maximum until now.
-    pub fn acknowledged(&mut self, id: u64) -> bool {
-        let was_full = self.ids.len() == self.most;
-        let is_known = self.ids.remove(&id);
-        self.note_acknowledged();
-        is_known && was_full
+    /// Something more was sent of a message, which its receiver answers before it acknowledges the message.
+    pub fn sent_more(&mut self, id: u64, end: Offset) {
+        if let Some(known) = self.ids.get_mut(&id) {
+            *known = end;
+        }
     }
 
-    fn note_acknowledged(&mut self) {
+    /// A message is confirmed, and not acknowledged yet. Returns where it ends if the number of unacknowledged messages is at
+    /// its maximum.
+    pub fn confirmed(&self, id: u64) -> Option<Offset> {
+        let end = self.ids.get(&id).copied();
+        end.filter(|_| self.ids.len() == self.most)
+    }
+
+    /// A message is acknowledged. Returns what room that makes.
+    pub fn acknowledged(&mut self, id: u64) -> Option<Room> {
+        let was_full = self.ids.len() == self.most;
+        let end = self.ids.remove(&id);
+        self.note_acknowledged(was_full, end)
+    }
+
+    fn note_acknowledged(&mut self, was_full: bool, end: Option<Offset>) -> Option<Room> {
         self.recent.1.grow(1);
         if self.recent.1 >= REMEMBERED {
             self.most = self.recent.0;
             self.recent = (self.ids.len(), 0);
         }
+        match end {
+            Some(end) => was_full.then_some(Room::After(end)),
+            None => (!self.is_unlimited).then_some(Room::Unknown),
+        }
     }
 
-    /// All messages up to this number are acknowledged. Returns whether the number of unacknowledged messages was at its
-    /// maximum until now.
-    pub fn acknowledged_up_to(&mut self, id: u64) -> bool {
-        let before = self.ids.len();
-        let was_full = before == self.most;
-        self.ids.retain(|&one| one > id);
-        self.note_acknowledged();
-        was_full && self.ids.len() < before
+    /// All messages up to this number are acknowledged. Returns what room that makes.
+    pub fn acknowledged_up_to(&mut self, id: u64) -> Option<Room> {
+        let was_full = self.ids.len() == self.most;
+        let mut first: Option<Offset> = None;
+        self.ids.retain(|&one, &mut end| {
+            let stays = one > id;
+            if !stays {
+                first = Some(first.map_or(end, |first| first.min(end)));
+            }
+            stays
+        });
+        self.note_acknowledged(was_full, first)
     }
 
     /// Forgets all messages after a gap: which of them are acknowledged is not known, and numbers may be used again.
@@ -71,7 +112,7 @@ impl InFlight {
 
     /// Bytes of memory that they use.
     pub fn held_bytes(&self) -> usize {
-        const ENTRY: usize = size_of::<u64>() + 1;
+        const ENTRY: usize = size_of::<(u64, Offset)>() + 1;
         self.ids.capacity().saturating_mul(ENTRY)
     }
 }
@@ -83,29 +124,39 @@ mod tests {
     #[test]
     fn room_is_made_where_there_was_none() {
         let mut in_flight = InFlight::default();
-        (1..=3).for_each(|id| in_flight.sent(id));
-        assert!(in_flight.acknowledged(2));
-        assert!(!in_flight.acknowledged(2), "twice");
-        assert!(!in_flight.acknowledged(1));
-        in_flight.sent(4);
-        in_flight.sent(4);
-        assert!(!in_flight.acknowledged(3), "two of three");
-        (5..=6).for_each(|id| in_flight.sent(id));
-        assert!(in_flight.acknowledged(4));
-        in_flight.sent(7);
-        assert!(in_flight.acknowledged_up_to(6), "5, 6 and 7 were open");
-        assert!(!in_flight.acknowledged_up_to(6) && in_flight.ids.len() == 1);
+        (1..=3).for_each(|id| in_flight.sent(id, Offset(id * 10)));
+        assert_eq!(in_flight.confirmed(3), Some(Offset(30)));
+        assert_eq!(in_flight.acknowledged(2), Some(Room::After(Offset(20))));
+        assert_eq!(in_flight.acknowledged(2), Some(Room::Unknown), "twice");
+        assert_eq!(in_flight.confirmed(3), None);
+        assert_eq!(in_flight.acknowledged(1), None);
+        in_flight.sent(4, Offset(4 * 10));
+        in_flight.sent(4, Offset(4 * 10));
+        assert_eq!(in_flight.acknowledged(3), None, "two of three");
+        (5..=6).for_each(|id| in_flight.sent(id, Offset(id * 10)));
+        in_flight.sent_more(4, Offset(65));
+        assert_eq!(in_flight.acknowledged(4), Some(Room::After(Offset(65))));
+        in_flight.sent(7, Offset(7 * 10));
+        assert_eq!(
+            in_flight.acknowledged_up_to(6),
+            Some(Room::After(Offset(50))),
+            "5, 6 and 7 were open"
+        );
+        assert_eq!(
+            (in_flight.acknowledged_up_to(6), in_flight.ids.len()),
+            (Some(Room::Unknown), 1)
+        );
     }
 
     /// What is known of a time before may be wrong.
     #[test]
     fn a_maximum_is_forgotten_that_is_not_reached_again() {
         let mut in_flight = InFlight::default();
-        (1..=3).for_each(|id| in_flight.sent(id));
+        (1..=3).for_each(|id| in_flight.sent(id, Offset(id * 10)));
         (1..=3).for_each(|id| _ = in_flight.acknowledged(id));
         let rooms = (4..60).map(|id| {
-            in_flight.sent(id);
-            in_flight.acknowledged(id)
+            in_flight.sent(id, Offset(id * 10));
+            in_flight.acknowledged(id).is_some()
         });
         let rooms: Vec<bool> = rooms.collect();
         assert!(!rooms[0] && rooms[2 * 16..].iter().all(|room| *room), "{rooms:?}");
@@ -114,17 +165,18 @@ mod tests {
     #[test]
     fn messages_sent_before_the_capture_are_unknown() {
         let mut in_flight = InFlight::default();
-        assert!(!in_flight.acknowledged(1) && !in_flight.acknowledged_up_to(9));
-        in_flight.sent(2);
+        let unknown = Some(Room::Unknown);
+        assert_eq!([in_flight.acknowledged(1), in_flight.acknowledged_up_to(9)], [unknown; 2]);
+        in_flight.sent(2, Offset(2 * 10));
         in_flight.forget();
-        assert!(!in_flight.acknowledged(2));
+        assert_eq!(in_flight.acknowledged(2), unknown);
     }
 
     #[test]
     fn many_are_not_limited_and_not_kept() {
         let mut in_flight = InFlight::default();
-        (0..100_000).for_each(|id| in_flight.sent(id));
-        assert!(!in_flight.acknowledged(99_999) && !in_flight.acknowledged_up_to(99_999));
+        (0..100_000).for_each(|id| in_flight.sent(id, Offset(id * 10)));
+        assert_eq!(in_flight.acknowledged(99_999).or(in_flight.acknowledged_up_to(99_999)), None);
         assert_eq!(in_flight.held_bytes(), 0);
     }
 }

@@ -12,6 +12,8 @@ pub struct Remedies {
     pub batching: Option<&'static str>,
     /// Against messages that wait at the broker until they are fetched.
     pub fetch: Option<&'static str>,
+    /// Against messages that wait at the broker until messages before them are acknowledged.
+    pub unacknowledged: Option<&'static str>,
     /// Against a full send buffer.
     pub send_buffer: Option<&'static str>,
     /// Against a sender that is late with the rest of a message.
@@ -51,6 +53,7 @@ impl Remedies {
         nagle: None,
         batching: None,
         fetch: None,
+        unacknowledged: None,
         send_buffer: None,
         late_write: None,
         overflow: None,

@@ -87,10 +87,20 @@ pub enum FrameNote<'a> {
     Subscription(u32),
     /// The next messages are delivered after a commit.
     AwaitsCommit,
-    /// The next frame allows to forward the message that begins here.
-    Releases(Offset),
-    /// The next frame allows its receiver to send more.
-    MakesRoom,
+    /// The next frame allows to forward a message of the same direction.
+    Releases {
+        /// Where the message begins.
+        message: Offset,
+        /// One past the last byte of what its receiver had to confirm before, in the other direction, if that was captured.
+        receipt: Option<Offset>,
+    },
+    /// The next frame acknowledges, or confirms, a message of the other direction while as many as ever were not acknowledged.
+    Acknowledges {
+        /// One past the last byte of what it answers; `None` if that was not captured.
+        message: Option<Offset>,
+        /// It allows its receiver to send more.
+        makes_room: bool,
+    },
     /// Its sender says in the next frame how long it does not read what comes from the receiver of the frame.
     Throttles(Throttle),
     /// Its sender gets no more of some messages that it got before: it has unsubscribed, or asks for them no more.
@@ -236,15 +246,23 @@ impl dyn FrameSink + '_ {
     }
 
     /// Reports that the next frame allows its receiver to forward the message that begins at `start` of the same direction.
-    /// The receiver may have waited for it.
-    pub fn releases(&mut self, start: Offset) {
-        self.note(FrameNote::Releases(start));
+    /// The receiver may have waited for it. The sender had to wait for a confirmation, which ends before `receipt` in the other
+    /// direction; `None` if that was not captured.
+    pub fn releases(&mut self, message: Offset, receipt: Option<Offset>) {
+        self.note(FrameNote::Releases { message, receipt });
     }
 
-    /// Reports that the next frame acknowledges a message of the other direction while the number of unacknowledged messages
-    /// was at its maximum so far: its receiver may have been at the limit and unable to send.
-    pub fn makes_room(&mut self) {
-        self.note(FrameNote::MakesRoom);
+    /// Reports that the next frame acknowledges a message of the other direction, which ends before `message`, while the number
+    /// of unacknowledged messages was at its maximum so far: its receiver may have been at the limit and unable to send. `None`
+    /// if the message was not captured, so that this number is not known.
+    pub fn makes_room(&mut self, message: Option<Offset>) {
+        self.note(FrameNote::Acknowledges { message, makes_room: true });
+    }
+
+    /// Reports that the next frame confirms a message of the other direction, which ends before `message`, at such a time,
+    /// and that its receiver may send more only after another frame.
+    pub fn confirms(&mut self, message: Offset) {
+        self.note(FrameNote::Acknowledges { message: Some(message), makes_room: false });
     }
 
     /// Reports that the sender of the next frame does not read what comes from its receiver, or reads it again.

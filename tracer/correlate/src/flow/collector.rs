@@ -30,8 +30,8 @@ pub struct ControlFrames {
     pub ask: Option<RequestLimits>,
     /// Messages that their receiver is given once their transaction is committed.
     pub committed: bool,
-    /// The consumers or channels of acknowledgements before which their receiver may not have been allowed to send more.
-    pub rooms: [Option<u64>; ROOMS],
+    /// Acknowledgements before which their receiver may not have been allowed to send more, one of each consumer or channel.
+    pub rooms: [Option<FoundRoom>; ROOMS],
     /// How long its sender does not read what comes from its receiver.
     pub throttle: Option<Throttle>,
     /// Its sender has unsubscribed from something.
@@ -41,11 +41,28 @@ pub struct ControlFrames {
 /// So many consumers of a connection may acknowledge in one packet, of which all are told.
 const ROOMS: usize = 4;
 
+/// An acknowledgement of a message while as many as ever were not acknowledged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FoundRoom {
+    /// The consumer or channel.
+    pub line: u64,
+    /// One past the last byte of the first message that it acknowledges, in the other direction, if that was captured.
+    pub message: Option<Offset>,
+    /// One past its own last byte.
+    pub end: Offset,
+    /// Its receiver may send more from then on.
+    pub makes_room: bool,
+}
+
 impl ControlFrames {
-    fn makes_room(&mut self, line: u64) {
-        let place = self.rooms.iter_mut().find(|room| room.is_none_or(|room| room == line));
-        if let Some(place) = place {
-            *place = Some(line);
+    fn acknowledges(&mut self, found: FoundRoom) {
+        let mut places = self.rooms.iter_mut();
+        let place = places.find(|room| room.is_none_or(|room| room.line == found.line));
+        match place {
+            // What is acknowledged first was there first.
+            Some(Some(first)) => first.makes_room |= found.makes_room,
+            Some(place) => *place = Some(found),
+            None => {}
         }
     }
 }
@@ -59,8 +76,8 @@ pub struct Collector<'a> {
     pub found: &'a mut DecoderOutput,
     /// What was told of the frame that comes next.
     fragments: Option<Fragments>,
-    /// Where the message begins that the frame that comes next releases.
-    releases: Option<Offset>,
+    /// Where the message begins that the frame that comes next releases, and where its receipt ends.
+    releases: Option<(Offset, Option<Offset>)>,
     /// Bytes of what was compressed, and what became of them, for the messages that follow.
     packed: (u64, u64),
     /// From which byte on the messages that follow can be used.
@@ -71,8 +88,8 @@ pub struct Collector<'a> {
     group: ReaderGroup,
     /// The frame that comes next requests messages.
     asks: bool,
-    /// It acknowledges as many messages as ever were under way.
-    makes_room: bool,
+    /// It acknowledges a message that ends here while as many as ever were under way, and whether that makes room.
+    acknowledges: Option<(Option<Offset>, bool)>,
     /// The consumer or channel that it is about.
     line: u64,
     /// The subscription that the message in it is for.
@@ -100,7 +117,7 @@ impl<'a> Collector<'a> {
             is_unsure: false,
             group: ReaderGroup::Unknown,
             asks: false,
-            makes_room: false,
+            acknowledges: None,
             line: 0,
             subscription: 0,
         }
@@ -127,13 +144,15 @@ impl FrameSink for Collector<'_> {
         }
         self.control.upkeep |= matches!(frame.class, FrameClass::KeepAlive | FrameClass::Discovery);
         self.control.set_up |= matches!(frame.class, FrameClass::Session | FrameClass::Subscribe);
-        if let Some(message) = self.releases.take() {
-            self.found.released.push(Released { side: self.side, message, end: frame.range.end });
+        if let Some((message, receipt)) = self.releases.take() {
+            let (side, end) = (self.side, frame.range.end);
+            self.found.released.push(Released { side, message, end, receipt });
         }
         let line = std::mem::take(&mut self.line);
         let subscription = std::mem::take(&mut self.subscription);
-        if std::mem::take(&mut self.makes_room) {
-            self.control.makes_room(line);
+        if let Some((message, makes_room)) = self.acknowledges.take() {
+            let end = frame.range.end;
+            self.control.acknowledges(FoundRoom { line, message, end, makes_room });
         }
         if std::mem::take(&mut self.asks) || frame.asks_for_messages() {
             self.control.asked = Some(frame.range.end);
@@ -182,8 +201,10 @@ impl FrameSink for Collector<'_> {
             FrameNote::Line(line) => self.line = line,
             FrameNote::Subscription(number) => self.subscription = number,
             FrameNote::AwaitsCommit => self.control.committed = true,
-            FrameNote::Releases(start) => self.releases = Some(start),
-            FrameNote::MakesRoom => self.makes_room = true,
+            FrameNote::Releases { message, receipt } => self.releases = Some((message, receipt)),
+            FrameNote::Acknowledges { message, makes_room } => {
+                self.acknowledges = Some((message, makes_room));
+            }
             FrameNote::Throttles(throttle) => self.control.throttle = Some(throttle),
             FrameNote::Unsubscribes => self.control.unsubscribes = true,
             FrameNote::Unpacked { bytes, decompressed } => self.packed = (bytes, decompressed),

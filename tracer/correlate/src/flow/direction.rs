@@ -8,7 +8,8 @@ use super::head::FirstBytes;
 use super::output::DecoderOutput;
 use super::pieces::Pieces;
 use super::reassembly::Reassembly;
-use super::requests::{PendingRelease, RELEASES, REQUESTS, ROOMS, Request};
+use super::requests::{PendingRelease, RELEASES, REQUESTS, Request};
+use super::rooms::Rooms;
 use super::round_trips::{RoundTrips, UnreadReply};
 use super::seen_bytes::SeenBytes;
 use super::throttles::Throttles;
@@ -22,8 +23,7 @@ use crate::stats::Ring;
 use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 use wirelap_events::{
-    ByteRange, Credit, FlowKey, Nanos, Offset, PacketHook, Release, Seq, SocketId, TcpFields,
-    tcp_flags,
+    ByteRange, FlowKey, Nanos, Offset, PacketHook, Release, Seq, SocketId, TcpFields, tcp_flags,
 };
 use wirelap_protocols::stream::Stream;
 
@@ -83,8 +83,8 @@ pub struct Flow {
     pub throttles: Option<Box<Throttles>>,
     /// The last time that it unsubscribed from something.
     pub unsubscribed: Option<Nanos>,
-    /// The last times that its receiver might send more messages again, by consumer or channel.
-    rooms: Vec<(u64, Credit)>,
+    /// What it has acknowledged, by consumer or channel; most flows have nothing to acknowledge.
+    pub rooms: Option<Box<Rooms>>,
     /// TCP: bytes that no packet brought, from the end of a PDU on.
     pub hole: Option<ByteRange>,
     /// TCP: the last message that was found.
@@ -106,7 +106,7 @@ pub struct Flow {
 pub const WRITES: usize = 8;
 
 /// The last byte before `end`.
-fn last_before(end: Offset) -> ByteRange {
+pub(super) fn last_before(end: Offset) -> ByteRange {
     ByteRange { start: Offset(end.0.saturating_sub(1)), end }
 }
 
@@ -149,7 +149,7 @@ impl Flow {
             set_up: Nanos(0),
             throttles: None,
             unsubscribed: None,
-            rooms: Vec::new(),
+            rooms: None,
             hole: None,
             last: None,
             messages: 0,
@@ -172,28 +172,6 @@ impl Flow {
         asked.find(|request| request.line == line)
     }
 
-    /// The last time that its receiver might send more messages of this consumer or channel.
-    pub fn room(&self, line: u64) -> Option<Credit> {
-        self.rooms.iter().find(|(of, _)| *of == line).map(|(_, room)| *room)
-    }
-
-    /// The last time that its receiver might send more messages of any.
-    pub fn last_room(&self) -> Option<Nanos> {
-        self.rooms.iter().map(|(_, room)| room.at).max()
-    }
-
-    /// It lets its receiver send more of a consumer or channel.
-    pub fn makes_room(&mut self, line: u64, room: Credit) {
-        if let Some((_, known)) = self.rooms.iter_mut().find(|(of, _)| *of == line) {
-            *known = room;
-            return;
-        }
-        if self.rooms.len() >= ROOMS {
-            self.rooms.remove(0);
-        }
-        self.rooms.push((line, room));
-    }
-
     /// It asks for messages.
     pub fn asks(&mut self, request: Request) {
         self.requests.get_or_insert_default().push(request);
@@ -209,10 +187,7 @@ impl Flow {
     /// When the last bytes that came were there for their reader.
     pub fn last_arrived(&self) -> Option<Nanos> {
         let end = self.bytes.next()?;
-        let last = last_before(end);
-        let path = self.marks.path(last, 0);
-        // Of what came long ago, only when it was read is remembered.
-        path.ready.or(path.rx).or(path.read).or_else(|| self.marks.passed_at(last))
+        self.arrived(end).or_else(|| self.marks.passed_at(last_before(end)))
     }
 
     /// The last request is answered with messages that are handed out when their transaction is committed.

@@ -1,6 +1,7 @@
 //! Flows: from packets to bytes in order, from bytes to messages found.
 
 mod acceptance;
+mod arrivals;
 mod attempts;
 mod carried;
 mod closed;
@@ -22,6 +23,7 @@ mod reading;
 mod reassembly;
 mod recognition;
 mod requests;
+mod rooms;
 mod round_trips;
 mod seen_bytes;
 mod server_protocols;
@@ -43,6 +45,7 @@ pub use identity::identity_of;
 pub use output::DecoderOutput;
 pub use reassembly::{Piece, Reassembly};
 pub use requests::{PendingRelease, Request};
+pub use rooms::Answered;
 pub use round_trips::{Departure, FoundExchange, RoundTrip, UnreadReply};
 pub use server_protocols::ServerEnd;
 pub use table::FlowTable;

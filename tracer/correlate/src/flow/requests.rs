@@ -1,7 +1,7 @@
 //! What the ends of a conversation ask of each other, and allow each other.
 
 use crate::marks::Path;
-use wirelap_events::{Nagle, Nanos, Offset, Release, RequestLimits};
+use wirelap_events::{Nagle, Nanos, Offset, Receipt, Release, RequestLimits};
 use wirelap_protocols::Side;
 
 /// A sender lets its receiver pass a message on.
@@ -12,6 +12,8 @@ pub struct Released {
     pub message: Offset,
     /// One past the last byte of the permission.
     pub end: Offset,
+    /// One past the last byte of what its sender had to have before, in the other direction.
+    pub receipt: Option<Offset>,
 }
 
 /// Requests for messages that are remembered: the messages of their answers wait for a moment before they are judged.
@@ -39,9 +41,6 @@ pub struct Request {
     pub filled: Option<Nanos>,
 }
 
-/// Consumers or channels of a connection whose last acknowledgements are remembered.
-pub const ROOMS: usize = 64;
-
 /// Permissions to pass messages on that are remembered until the messages are seen to go on.
 pub const RELEASES: usize = 128;
 
@@ -49,10 +48,8 @@ pub const RELEASES: usize = 128;
 #[derive(Clone, Copy, Debug)]
 pub struct PendingRelease {
     pub of: Released,
-    /// TCP had to send again what the sender waited for before it gave this.
-    pub after_loss: bool,
-    /// When bytes of what it waited for were lost and not there.
-    pub missing: Option<(Nanos, Nanos)>,
+    /// What its sender had to have before.
+    pub receipt: Option<Receipt>,
     /// Once it was read.
     pub read: Option<Release>,
 }
@@ -61,23 +58,34 @@ impl PendingRelease {
     /// What is known of it when it was read at `read`, by the way of its last byte.
     pub fn seen(&self, path: &Path<'_>, read: Nanos) -> Release {
         let arrived = path.ready.or(path.rx).unwrap_or(read).min(read);
-        let sent = path.send.unwrap_or(arrived).min(arrived);
         let seen = &path.circumstances;
         // Of a copy that was lost, only its first way out is the sender's matter.
-        let first = if seen.resent { path.lost } else { path.queue.or(path.xmit) };
+        let first = first_left(path);
+        let sent = path.send.or(first).unwrap_or(arrived).min(arrived);
         let left = first.unwrap_or(sent).clamp(sent, arrived);
         let waits = path.sending.iter().map(|hop| hop.running - hop.woken);
-        let may_wait = seen.tx.is_some_and(|tx| tx.nagle == Nagle::On && tx.in_flight > 0);
         Release {
             sent,
             left,
             arrived,
             read,
             waited: waits.fold(Nanos(0), |sum, wait| sum + wait),
-            nagle: may_wait && seen.acked.is_some(),
+            nagle: waits_for_acknowledgement(path),
             resent: seen.resent || seen.behind_loss,
-            after_loss: self.after_loss,
-            missing: self.missing,
+            recovery: seen.recovery,
+            receipt: self.receipt,
         }
     }
+}
+
+/// When a byte left its socket for the first time.
+pub fn first_left(path: &Path<'_>) -> Option<Nanos> {
+    if path.circumstances.resent { path.lost } else { path.queue.or(path.xmit) }
+}
+
+/// Whether Nagle's algorithm kept a byte until earlier ones were acknowledged.
+pub fn waits_for_acknowledgement(path: &Path<'_>) -> bool {
+    let seen = &path.circumstances;
+    let may_wait = seen.tx.is_some_and(|tx| tx.nagle == Nagle::On && tx.in_flight > 0);
+    may_wait && seen.acked.is_some()
 }

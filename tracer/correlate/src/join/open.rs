@@ -6,8 +6,8 @@ use crate::flow::{Content, Identity};
 use crate::ids::{Direction, FlowEnds, LegKey, Node, Way};
 use std::sync::Arc;
 use wirelap_events::{
-    ByteRange, Credit, FlowKey, FlowRange, GroupId, Leg, MessageId, Nanos, Offset, Release,
-    Saturate, Stamp, TopicId, Transport,
+    ByteRange, FlowKey, FlowRange, GroupId, Leg, MessageId, Nanos, Offset, Release, Saturate, Stamp,
+    TopicId, Transport,
 };
 use wirelap_protocols::Topology;
 
@@ -56,7 +56,7 @@ pub struct NewLeg {
     /// When its receiver had asked for messages last, where they are asked for.
     pub asked: Option<Nanos>,
     /// When its receiver had let its sender send more the last time, where only so many may be unacknowledged.
-    pub room: Option<Credit>,
+    pub room: Option<(u64, Nanos)>,
     /// How its connection began, if that was seen.
     pub connected: Option<Connected>,
     pub ends: Arc<FlowEnds>,
@@ -133,7 +133,7 @@ pub struct Permissions {
     /// When its receiver had asked for messages last, where they are asked for.
     pub asked: Option<Nanos>,
     /// When its receiver had let its sender send more the last time.
-    pub room: Option<Credit>,
+    pub room: Option<(u64, Nanos)>,
     /// Since when its sender was allowed to pass the message on, if it had to wait for that.
     pub release: Option<Release>,
     /// Since when its receiver was there, if it connected only after its sender had the message.

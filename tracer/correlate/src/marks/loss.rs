@@ -44,9 +44,20 @@ pub struct Loss {
     pub in_vain: bool,
 }
 
-/// How much of a time lies behind a moment; of the same, the last is more.
-pub fn overlap((from, there): (Nanos, Nanos), since: Nanos) -> (Nanos, Nanos) {
-    (there - from.max(since), there)
+/// A time in which lost bytes were not there.
+#[derive(Clone, Copy, Debug)]
+pub struct Missing {
+    pub from: Nanos,
+    pub there: Nanos,
+    /// What made TCP send them again.
+    pub recovery: Option<Recovery>,
+}
+
+impl Missing {
+    /// How much of it lies behind a moment; of the same, the last is more.
+    pub fn overlap(&self, since: Nanos) -> (Nanos, Nanos) {
+        (self.there - self.from.max(since), self.there)
+    }
 }
 
 impl Loss {
@@ -192,7 +203,7 @@ impl Losses {
     }
 
     /// How long, between the two times, bytes before the message's end were missing, or the news that they had arrived.
-    fn missing(&self, extent: ByteRange, from: Option<Nanos>, to: Option<Nanos>) -> Nanos {
+    pub fn missing(&self, extent: ByteRange, from: Option<Nanos>, to: Option<Nanos>) -> Nanos {
         let (Some(from), Some(to)) = (from, to) else { return Nanos(0) };
         let is_it = |loss: &&Loss| loss.holds_sender() && loss.range.start < extent.end;
         let all = self.all.iter().filter(is_it);
@@ -209,11 +220,19 @@ impl Losses {
         })
     }
 
-    /// The longest time between two moments in which bytes were missing: from when to when. It may have begun before.
-    pub fn missing_between(&self, since: Nanos, to: Nanos) -> Option<(Nanos, Nanos)> {
+    /// The longest time between two moments in which bytes were missing. It may have begun before.
+    pub fn missing_between(&self, since: Nanos, to: Nanos) -> Option<Missing> {
         let all = self.all.iter().filter(|loss| loss.is_of_bytes() && loss.from < to);
-        let times = all.filter_map(|loss| Some((loss.from, loss.there.or(loss.until)?.min(to))));
-        times.max_by_key(|&missing| overlap(missing, since))
+        let times = all.filter_map(|loss| {
+            let recovery = match loss.sign {
+                Sign::Resent(recovery) => recovery,
+                Sign::Dropped { .. } | Sign::Unheard(_) => None,
+            };
+            let there = loss.there.or(loss.until)?.min(to);
+            Some(Missing { from: loss.from, there, recovery })
+        });
+        // Of the signs of one loss, the one that tells how it was made good.
+        times.max_by_key(|missing| (missing.overlap(since), missing.recovery.is_some()))
     }
 
     /// Nobody asks about bytes before `floor` any more, nor about what was lost before `long_ago`: a message of the other

@@ -10,7 +10,7 @@ mod udp;
 
 pub use alone::PacketTimes;
 pub use either::Marks;
-pub use loss::overlap;
+pub use loss::Missing;
 pub use path::{Path, ReadBy};
 
 pub use udp::{Arrival, Datagram, MemoryUse, Sending, UdpMarks};

@@ -7,7 +7,7 @@ mod occupied;
 mod way;
 
 use super::layers::Layers;
-use super::loss::Losses;
+use super::loss::{Losses, Missing};
 use crate::threads::Chain;
 use kinds::{ChainMark, HeardAcks, Mark, ReadMark, RxMark, SendMark, XmitMark};
 use occupied::{KEPT, Occupied};
@@ -152,6 +152,13 @@ impl TcpMarks {
         }
     }
 
+    /// Everything before `upto` has come in, and nobody sees when it is read.
+    pub fn came_in(&mut self, upto: Offset, at: Nanos) {
+        if self.passes.back().is_none_or(|&(passed, _)| passed < upto) {
+            self.pass(upto, at);
+        }
+    }
+
     fn pass(&mut self, upto: Offset, at: Nanos) {
         let before = self.passes.len().checked_sub(2).map(|index| self.passes[index].1);
         if let Some(last) = self.passes.back_mut()
@@ -253,9 +260,14 @@ impl TcpMarks {
         self.rxs.covering(extent.last()).next().is_some()
     }
 
-    /// The longest time between two moments in which bytes were lost and not there: from when to when.
-    pub fn missing_between(&self, since: Nanos, to: Nanos) -> Option<(Nanos, Nanos)> {
+    /// The longest time between two moments in which bytes were lost and not there.
+    pub fn missing_between(&self, since: Nanos, to: Nanos) -> Option<Missing> {
         self.losses.missing_between(since, to)
+    }
+
+    /// How long, between two moments, bytes before the end of `extent` were missing, or the news that they had arrived.
+    pub fn missing_before(&self, extent: ByteRange, since: Nanos, to: Nanos) -> Nanos {
+        self.losses.missing(extent, Some(since), Some(to))
     }
 
     /// Nobody asks about messages that end before `floor` any more. What is asked about sends is where

@@ -100,10 +100,12 @@ impl Schedules<'_> {
     fn dwell(self, leg: &Leg, ForwarderRead { read, by }: ForwarderRead, rests: &mut LegOffCpu) {
         let Some(sent) = leg.times.get(Stage::Send) else { return };
         let seen = &leg.circumstances;
-        if let (Some((asked, Some(free))), Some(reader)) = (seen.allowed(), leg.reader)
-            && asked.min(sent) > free.max(read)
+        let asking = || Some((seen.free_since?.max(read), seen.requested?.min(sent)));
+        let acknowledging = || seen.awaited_credit()?.longest;
+        if let (Some((from, to)), Some(reader)) = (asking().or_else(acknowledging), leg.reader)
+            && to > from
         {
-            rests.requester = self.rested(reader, free.max(read), asked.min(sent));
+            rests.requester = self.rested(reader, from, to);
         }
         rests.before = self.waits(&leg.before, read, sent);
         rests.handoff_before = self.between(&leg.before, read, sent);

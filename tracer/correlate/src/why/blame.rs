@@ -22,7 +22,10 @@
 mod ahead;
 mod dwell;
 mod held_back;
+mod permits;
+mod span;
 
+use super::awaited::Awaited;
 use super::explanation::Cause;
 use super::kind::VerdictKind;
 use super::waits;
@@ -56,6 +59,8 @@ pub struct BlamedPart<'a> {
     pub time: Nanos,
     /// Who had the CPU while the leg waited for one, or whom it waited for until it let go. That of a stall was itself blocked.
     pub holder: Option<&'a Holder>,
+    /// What a broker waited for.
+    pub awaited: Awaited,
 }
 
 /// Takes the parts of a message's time.
@@ -106,7 +111,14 @@ impl LegParts<'_> {
     }
 
     fn part(&mut self, segment: Segment, cause: Cause, time: Nanos, holder: Option<&Holder>) {
-        self.out.part(BlamedPart { leg: self.index, segment, cause, time, holder });
+        let (leg, awaited) = (self.index, Awaited::Nothing);
+        self.out.part(BlamedPart { leg, segment, cause, time, holder, awaited });
+    }
+
+    /// A part in which a broker waited for something.
+    fn awaits(&mut self, segment: Segment, cause: Cause, time: Nanos, awaited: Awaited) {
+        let (leg, holder) = (self.index, None);
+        self.out.part(BlamedPart { leg, segment, cause, time, holder, awaited });
     }
 
     fn put_of(&mut self, segment: Segment, kind: VerdictKind, time: Nanos) {

@@ -1,5 +1,6 @@
 //! What a verdict stands on, and what helps against it: codes and numbers. The report has the words.
 
+use super::awaited::Awaited;
 use super::kind::VerdictKind;
 use super::whereabouts::Overdue;
 use wirelap_events::{
@@ -34,8 +35,8 @@ pub enum Clause {
     SendBuffer { tx: TxState, bytes: u32 },
     /// When the sender came with the rest, nothing was under way.
     LateWrite,
-    /// TCP sent a request for messages again, or what was needed before it.
-    RequestResent,
+    /// TCP sent again what the broker waited for, or what was needed before it.
+    AwaitedLost(Awaited),
     /// The network lost bytes, or datagrams, of `own` messages; so many waited `behind` them.
     Lost { datagrams: bool, own: u64, behind: u64, ends: Option<(Named, Named)> },
     /// Packets of `own` messages came late, and so many waited `behind` them: of what TCP sent again, so much arrived `twice`.
@@ -80,6 +81,10 @@ pub enum Clause {
     AwaitsCommit,
     /// The acknowledgement that the broker waits for was on its way.
     AcknowledgementUnderWay,
+    /// The subscriber had not acknowledged, and how long that took itself is not known.
+    AcknowledgementUnseen,
+    /// The subscriber was late with the acknowledgement that the broker waits for.
+    SubscriberAcknowledgedLate,
     /// The broker let a request wait, which may say for how long.
     RequestWaits(Option<RequestLimits>),
     /// The subscriber connected only after the broker had the message.
@@ -93,6 +98,12 @@ pub enum Clause {
     LeftUnread,
     /// The publisher had not released the message.
     NotReleased,
+    /// It had not been released, and how long that took the publisher itself is not known.
+    ReleaseUnseen,
+    /// The confirmation that the publisher has to have before was held back in the broker's socket.
+    ReceiptInSocket { waited: Nanos, by: Option<VerdictKind> },
+    /// It was so long on its way.
+    ReceiptUnderWay(Nanos),
     /// The publisher's threads waited so long for a CPU before that.
     ReleaseWaitedForCpu(Nanos),
     /// The publisher's release was held back in its own socket, by Nagle's algorithm perhaps.

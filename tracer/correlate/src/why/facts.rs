@@ -1,5 +1,6 @@
 //! The numbers and facts that a verdict about time stands on.
 
+use super::awaited::Awaited;
 use super::blame::NOTICED;
 use super::clause::{Clause, Named};
 use super::evidence::Evidence;
@@ -7,7 +8,7 @@ use super::finding::Finding;
 use super::kind::VerdictKind;
 use super::quotas;
 use super::weigh::Cost;
-use wirelap_events::{DropCause, Nanos, Recovery, Segment, TaskId, Total};
+use wirelap_events::{DropCause, Nanos, Receipt, Recovery, Segment, TaskId, Total};
 
 /// One clause a number.
 pub fn of(
@@ -114,7 +115,16 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
         earlier.is_some_and(|earlier| earlier.time >= Nanos(finding.longest.0 / 2))
     };
     if finding.segment() == Segment::BrokerDwell && !is_behind(finding) {
-        return std::iter::once(Clause::RequestResent).chain(in_all(evidence)).collect();
+        let recoveries = finding.awaited_recoveries;
+        let has_recoveries = recoveries.iter().any(|&count| count > 0);
+        return [
+            Some(Clause::AwaitedLost(finding.mostly_awaited())),
+            has_recoveries.then_some(Clause::Recovered(recoveries)),
+            in_all(evidence),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
     }
     let name = |task: Option<TaskId>| -> Option<Named> {
         let pid = task?.pid;
@@ -198,12 +208,16 @@ fn asked_late(finding: &Finding) -> Option<Clause> {
 
 /// What kept the broker was how many messages may be unacknowledged, and not a request.
 fn is_window(finding: &Finding) -> bool {
-    let seen = &finding.circumstances;
-    seen.requested.is_none() && seen.credit.is_some()
+    finding.circumstances.awaited_credit().is_some()
 }
 
 fn released(finding: &Finding) -> Vec<Clause> {
     let Some(release) = finding.circumstances.release else { return vec![Clause::NotReleased] };
+    match finding.mostly_awaited() {
+        Awaited::UnseenRelease => return vec![Clause::ReleaseUnseen],
+        Awaited::Receipt => return release.receipt.iter().map(confirmed).collect(),
+        _ => {}
+    }
     let (held, under_way) = (release.left - release.sent, release.arrived - release.left);
     // The longest part is one of three.
     if finding.longest <= held {
@@ -217,12 +231,29 @@ fn released(finding: &Finding) -> Vec<Clause> {
     std::iter::once(Clause::NotReleased).chain(for_cpu).collect()
 }
 
+/// The broker's confirmation had not come to the publisher.
+fn confirmed(receipt: &Receipt) -> Clause {
+    let in_socket = receipt.left - receipt.sent;
+    let under_way = receipt.arrived.unwrap_or(receipt.left) - receipt.left;
+    if in_socket < under_way {
+        return Clause::ReceiptUnderWay(under_way);
+    }
+    let window = receipt.is_window_full.then_some(VerdictKind::ReceiveWindow);
+    let nagle = receipt.nagle.then_some(VerdictKind::NagleDelayedAck);
+    Clause::ReceiptInSocket { waited: in_socket, by: window.or(nagle) }
+}
+
 fn asked(finding: &Finding) -> Clause {
     if finding.circumstances.awaits_commit {
-        Clause::AwaitsCommit
-    } else if is_window(finding) {
-        Clause::AcknowledgementUnderWay
-    } else if asked_late(finding).is_some() {
+        return Clause::AwaitsCommit;
+    }
+    match finding.mostly_awaited() {
+        Awaited::Acknowledgement => return Clause::AcknowledgementUnderWay,
+        Awaited::UnseenAcknowledgement => return Clause::AcknowledgementUnseen,
+        Awaited::LateAcknowledgement => return Clause::SubscriberAcknowledgedLate,
+        _ => {}
+    }
+    if asked_late(finding).is_some() {
         Clause::ConsumerAskedLate
     } else {
         let limits = finding.circumstances.request_limits;

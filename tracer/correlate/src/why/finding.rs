@@ -1,5 +1,6 @@
 //! What was found of one kind of cause on one leg, at one process.
 
+use super::awaited::Awaited;
 use super::culprits::Culprits;
 use super::kind::VerdictKind;
 use super::timeline::Timeline;
@@ -38,6 +39,10 @@ pub struct Finding {
     pub holder: Option<Holder>,
     /// What it lost to the network, by message.
     pub lost: LossWaits,
+    /// What brokers waited for, and how long.
+    pub awaited: [u64; Awaited::ALL.len()],
+    /// By what made TCP send again what they waited for.
+    pub awaited_recoveries: [u64; Recovery::ALL.len()],
     /// The thread that it was for.
     pub reader: Option<TaskId>,
     /// How its thread rested, and what it slept on.
@@ -107,6 +112,8 @@ impl Default for Finding {
             late_requests: 0,
             holder: None,
             lost: LossWaits::default(),
+            awaited: [0; Awaited::ALL.len()],
+            awaited_recoveries: [0; Recovery::ALL.len()],
             reader: None,
             rest: None,
             cgroup: CgroupId(0),
@@ -130,6 +137,34 @@ impl Finding {
         self.most = self.most.max(time);
     }
 
+    /// A broker waited for something for `time`.
+    pub fn note_awaited(
+        &mut self,
+        awaited: Awaited,
+        kind: VerdictKind,
+        time: Nanos,
+        seen: &Circumstances,
+    ) {
+        self.awaited[awaited as usize].grow(time.0);
+        let recovery = match awaited {
+            Awaited::Receipt => seen.release.and_then(|release| release.receipt?.recovery),
+            Awaited::Release => seen.release.and_then(|release| release.recovery),
+            Awaited::Nothing => None,
+            _ => seen.missing_by.and_then(|bytes| bytes.recovery),
+        };
+        if kind == VerdictKind::Retransmission
+            && let Some(recovery) = recovery
+        {
+            self.awaited_recoveries[recovery as usize].grow(1);
+        }
+    }
+
+    /// What brokers waited for most.
+    pub fn mostly_awaited(&self) -> Awaited {
+        let all = Awaited::ALL.into_iter().filter(|&awaited| self.awaited[awaited as usize] > 0);
+        all.max_by_key(|&awaited| self.awaited[awaited as usize]).unwrap_or_default()
+    }
+
     /// All its time.
     pub fn whole(&self) -> u64 {
         self.segments.iter().fold(0, |sum, time| sum.saturating_add(*time))
@@ -146,6 +181,9 @@ impl Finding {
         self.late_requests.grow(other.late_requests);
         self.lost.merge(&other.lost);
         self.time.merge(&other.time);
+        self.awaited.iter_mut().zip(other.awaited).for_each(|(sum, more)| sum.grow(more));
+        let recoveries = self.awaited_recoveries.iter_mut().zip(other.awaited_recoveries);
+        recoveries.for_each(|(sum, more)| sum.grow(more));
         self.culprits.merge(&other.culprits);
         self.segments.iter_mut().zip(other.segments).for_each(|(sum, more)| sum.grow(more));
         if other.longest > self.longest {

@@ -8,6 +8,7 @@
 //! ```
 
 mod against;
+mod awaited;
 mod blame;
 mod breakdown;
 mod clause;
@@ -40,6 +41,7 @@ mod waits;
 mod weigh;
 mod whereabouts;
 
+pub use awaited::Awaited;
 pub use blame::{BlameSink, BlamedPart, blame};
 pub use clause::{Circumstance, Clause, CpuHolders, Named, Remedy};
 pub use evidence::Evidence;

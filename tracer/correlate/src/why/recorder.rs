@@ -1,5 +1,6 @@
 //! Puts the parts of one message's time where they belong.
 
+use super::awaited::Awaited;
 use super::blame::{BlameSink, BlamedPart, NOTICED};
 use super::breakdown::Cell;
 use super::explanation::Cause;
@@ -25,7 +26,7 @@ pub struct Recorder<'a> {
 
 impl BlameSink for Recorder<'_> {
     fn part(&mut self, part: BlamedPart<'_>) {
-        let BlamedPart { leg, segment, cause, time, holder } = part;
+        let BlamedPart { leg, segment, cause, time, holder, awaited } = part;
         let cell = Cell { leg, segment, cause };
         self.gathered.breakdown.part(self.one_way, cell, time);
         let Cause::Of(kind) = cause else { return self.ordinary(leg, segment, time) };
@@ -34,9 +35,14 @@ impl BlameSink for Recorder<'_> {
         // Who asked too late is the reader, whatever it did meanwhile.
         let is_readers_wait = kind == VerdictKind::FetchWait && is_late;
         let sends = is_senders(kind, segment, &on.circumstances) && !is_readers_wait;
-        let task = match leg.checked_sub(1) {
+        let task = match (awaited, leg.checked_sub(1)) {
             // Whom the broker waits for is the sender of the leg before.
-            Some(before) if kind == VerdictKind::ReleaseWait => self.delivery.legs[before].sender,
+            (Awaited::Release, Some(before)) => self.delivery.legs[before].sender,
+            // What is on its way, or was not seen, nobody is late with.
+            (Awaited::UnseenRelease, _) => None,
+            (Awaited::Receipt, _) if kind == VerdictKind::ReleaseWait => None,
+            // What was lost is an acknowledgement of its own.
+            (Awaited::Acknowledgement, _) if kind == VerdictKind::Retransmission => on.reader,
             _ if sends => on.sender,
             _ => on.reader,
         };
@@ -44,6 +50,7 @@ impl BlameSink for Recorder<'_> {
         self.spending.part(leg, segment, kind, time, pid);
         let finding = self.gathered.finding_mut((leg, kind, pid));
         finding.late_requests.grow(u64::from(is_late));
+        finding.note_awaited(awaited, kind, time, &on.circumstances);
         if time >= NOTICED {
             finding.parts.grow(1);
         }
@@ -114,7 +121,7 @@ fn was_asked_late(delivery: &Delivery, leg: usize) -> bool {
     let before = leg.checked_sub(1).and_then(|before| delivery.legs.get(before));
     let read = before.and_then(|before| before.times.get(Stage::Read));
     let asked = delivery.legs.get(leg).and_then(|leg| leg.circumstances.allowed());
-    asked.zip(read).is_some_and(|((asked, _), read)| asked > read)
+    asked.zip(read).is_some_and(|(asked, read)| asked > read)
 }
 
 /// How the thread rested that the leg waited for: the longest rest, where there were several.

@@ -61,7 +61,7 @@ fn a_broker_may_pass_on_qos_2_once_it_has_read_the_pubrel() {
     let (mut publisher, mut subscribers) = house(&mut world, 1);
     let bytes = publish_with(0x34, "t", &payload(stamp(0), 64));
     world.message(&mut publisher.up, &bytes);
-    world.message(&mut publisher.down, b"\x50\x02\x00\x07");
+    let (confirmed, had) = world.message(&mut publisher.down, b"\x50\x02\x00\x07");
     let (given, read) = world.message(&mut publisher.up, b"\x62\x02\x00\x07");
     world.message(&mut subscribers[0].down, &bytes);
     // With QoS 1 there is nothing to wait for.
@@ -74,7 +74,10 @@ fn a_broker_may_pass_on_qos_2_once_it_has_read_the_pubrel() {
     let Some(release) = releases[0] else { panic!("it had to wait for the PUBREL") };
     assert_eq!((release.sent, release.read), (given, read));
     assert!(given < release.left && release.left < release.arrived && release.arrived < read);
-    assert_eq!((release.nagle, release.resent, release.after_loss), (false, false, false));
+    assert_eq!((release.nagle, release.resent), (false, false));
+    let receipt = release.receipt.unwrap();
+    assert_eq!((receipt.sent, receipt.lost), (confirmed, Nanos(0)));
+    assert!(confirmed < receipt.left && receipt.arrived.is_some_and(|at| at < had));
     assert_eq!(releases[1], None);
 }
 
@@ -121,6 +124,10 @@ fn an_acknowledgement_makes_room_for_the_next_message() {
         .map(|all| all.legs[1].circumstances.credit.map(|room| room.at))
         .collect();
     assert_eq!(rooms[0], None);
+    // It had the first message until it acknowledged it, and that was read at once.
+    let first = played.deliveries[1].legs[1].circumstances.credit.unwrap();
+    assert!(first.own > Nanos(0) && first.unknown == Nanos(0), "{first:?}");
+    assert_eq!(first.longest.map(|(_, acknowledged)| acknowledged), Some(asked[0].0));
     for (room, (given, taken)) in rooms[1..].iter().zip(asked) {
         assert!(room.is_some_and(|at| given < at && at < taken), "{room:?}: {given:?}, {taken:?}");
     }

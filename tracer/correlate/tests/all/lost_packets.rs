@@ -10,7 +10,7 @@ use wirelap_events::{
 use wirelap_test_support::compose::{plain, stamp};
 use wirelap_test_support::world::{Connection, STEP, Way, World, process};
 
-const TIMEOUT: u64 = 200_000_000;
+pub const TIMEOUT: u64 = 200_000_000;
 
 fn world() -> (World, Connection) {
     let mut world = World::new();
@@ -39,14 +39,14 @@ fn thrown_away(
     world.tell(Body::Drop(drop), &[])
 }
 
-fn sent_again(world: &mut World, way: &Way, at: (Seq, u32), recovery: Recovery) {
+pub fn sent_again(world: &mut World, way: &Way, at: (Seq, u32), recovery: Recovery) {
     let recovery = Some(recovery);
     let again = Retransmit { socket: way.from.0, start: at.0, len: at.1, recovery };
     world.tell(Body::Retransmit(again), &[]);
 }
 
 /// The receiver's acknowledgement of everything before `ack` comes in.
-fn acknowledge(world: &mut World, back: &Way, ack: Seq) {
+pub fn acknowledge(world: &mut World, back: &Way, ack: Seq) {
     for hook in [PacketHook::Xmit, PacketHook::Rx] {
         let mut packet = world.tcp_packet(back, hook, back.next, 0);
         packet.tcp = Some(TcpFields { seq: back.next, ack, flags: tcp_flags::ACK, window: 99 });
@@ -55,7 +55,7 @@ fn acknowledge(world: &mut World, back: &Way, ack: Seq) {
 }
 
 /// The copy that arrives is taken in and read.
-fn arrive(world: &mut World, way: &Way, (start, len): (Seq, u32), upto: Seq) {
+pub fn arrive(world: &mut World, way: &Way, (start, len): (Seq, u32), upto: Seq) {
     world.rx(way, start, len);
     world.ready(way, upto);
     world.wake(way.to.1.task, None);

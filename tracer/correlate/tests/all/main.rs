@@ -2,6 +2,7 @@
 
 mod brokered;
 mod by_name;
+mod confirmed;
 mod containers;
 mod dds;
 mod ends;

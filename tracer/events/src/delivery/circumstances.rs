@@ -32,6 +32,8 @@ pub struct Circumstances {
     /// The last interval before the send in which lost bytes of either direction of the connection had not arrived yet. The bytes may
     /// be a request or an acknowledgement of the receiver.
     pub missing: Option<(Nanos, Nanos)>,
+    /// Whose those bytes were, if they were TCP's.
+    pub missing_by: Option<MissingBytes>,
     /// Whether a loss shortly before had reduced the congestion window, which had not recovered yet.
     pub shrunk_by_loss: bool,
     /// Why TCP retransmitted lost bytes; `None` if it did not, or that was not seen.
@@ -116,16 +118,32 @@ pub struct Heard {
 pub struct Credit {
     /// When the acknowledgement was seen.
     pub at: Nanos,
-    /// From when on the receiver could have acknowledged: it had everything that it got before. 0 if it had as many unacknowledged
-    /// messages all the time, so that a slow network is not the reason.
-    pub free_since: Option<Nanos>,
+    /// For how long, from when the sender had the message until then, the receiver had messages that it had not acknowledged.
+    pub own: Nanos,
+    /// For how much of the rest it is not known whether it had some.
+    pub unknown: Nanos,
+    /// The longest interval of its own.
+    pub longest: Option<(Nanos, Nanos)>,
+}
+
+/// Lost bytes of a leg's connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MissingBytes {
+    /// Whether the receiver of the leg had sent them.
+    pub by_receiver: bool,
+    /// Why TCP retransmitted them; `None` if that was not seen.
+    pub recovery: Option<Recovery>,
 }
 
 impl Circumstances {
-    /// When the receiver allowed its sender to send, by a request or an acknowledgement, and from when on it could have.
-    pub fn allowed(&self) -> Option<(Nanos, Option<Nanos>)> {
-        let by_request = self.requested.map(|requested| (requested, self.free_since));
-        by_request.or(self.credit.map(|credit| (credit.at, credit.free_since)))
+    /// When the receiver allowed its sender to send, by a request or an acknowledgement.
+    pub fn allowed(&self) -> Option<Nanos> {
+        self.requested.or(self.credit.map(|credit| credit.at))
+    }
+
+    /// The acknowledgement that the sender may have waited for. A receiver that asks for messages gets no more for one.
+    pub fn awaited_credit(&self) -> Option<Credit> {
+        self.credit.filter(|_| self.requested.is_none())
     }
 }
 

@@ -12,7 +12,7 @@ mod leg;
 mod off_cpu;
 mod sample_status;
 
-pub use circumstances::{Circumstances, Credit, EarlierBytes, FanOut, Heard};
+pub use circumstances::{Circumstances, Credit, EarlierBytes, FanOut, Heard, MissingBytes};
 pub use leg::{Hop, Leg, MAX_HOPS, SegmentSpan};
 pub use off_cpu::{LegOffCpu, OffCpu};
 pub use sample_status::SampleStatus;

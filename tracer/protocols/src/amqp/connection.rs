@@ -47,7 +47,7 @@ impl AmqpConnection {
         {
             self.permits.acknowledged(header.channel, acknowledgement, out);
         } else if let Some(delivery) = Delivery::read(method, arguments) {
-            self.permits.delivered(header.channel, delivery);
+            self.permits.delivered(header.channel, delivery, range.end);
         } else if method.is_get() {
             Permits::asks(header.channel, out);
         } else if method.turns_channel() {

@@ -5,7 +5,7 @@ use super::method::{Acknowledgement, Delivery};
 use crate::FrameSink;
 use crate::in_flight::InFlight;
 use rustc_hash::FxHashMap;
-use wirelap_events::{Nanos, RequestLimits, Total};
+use wirelap_events::{Nanos, Offset, RequestLimits, Total};
 
 /// The most channels of a connection that are kept.
 const MOST_CHANNELS: usize = 1024;
@@ -26,10 +26,10 @@ fn line(channel: u16, is_asked: bool) -> u64 {
 }
 
 impl Permits {
-    /// A message is delivered on a channel.
-    pub fn delivered(&mut self, channel: u16, delivery: Delivery) {
+    /// A message is delivered on a channel, by a method that ends before `end`.
+    pub fn delivered(&mut self, channel: u16, delivery: Delivery, end: Offset) {
         if self.channels.len() < MOST_CHANNELS || self.channels.contains_key(&channel) {
-            self.channels.entry(channel).or_default().sent(delivery.tag);
+            self.channels.entry(channel).or_default().sent(delivery.tag, end);
         }
     }
 
@@ -41,15 +41,15 @@ impl Permits {
         out: &mut dyn FrameSink,
     ) {
         let Some(open) = self.channels.get_mut(&channel) else { return };
-        let makes_room = match acknowledgement {
+        let room = match acknowledgement {
             Acknowledgement::One(tag) => open.acknowledged(tag),
             // 0 is all of them.
             Acknowledgement::UpTo(0) => open.acknowledged_up_to(u64::MAX),
             Acknowledgement::UpTo(tag) => open.acknowledged_up_to(tag),
         };
-        if makes_room {
+        if let Some(room) = room {
             out.line(line(channel, false));
-            out.makes_room();
+            out.makes_room(room.message());
         }
     }
 

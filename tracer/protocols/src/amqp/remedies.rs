@@ -4,6 +4,9 @@ use crate::remedies::{BrokerRemedies, Remedies};
 
 pub const REMEDIES: Remedies = Remedies {
     batching: Some("publish without waiting for each confirm, and confirm many messages at once"),
+    unacknowledged: Some(
+        "raise the consumer's prefetch count (`basic.qos`), let it acknowledge sooner, or consume without acknowledgements (`no-ack`)",
+    ),
     overflow: Some(
         "bound the queues (`x-max-length`) and see which policy drops messages, add consumers, or send slower",
     ),

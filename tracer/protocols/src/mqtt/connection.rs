@@ -56,7 +56,7 @@ impl MqttConnection {
         };
         if let Some(id) = publish.packet_id {
             out.requests(id.into(), range);
-            self.in_flight[side as usize].sent(id.into());
+            self.in_flight[side as usize].sent(id.into(), range.end);
             if header.qos() == 2 {
                 self.held[side as usize].hold(id, range.start);
             }
@@ -109,10 +109,14 @@ impl MqttConnection {
         if kind != PacketType::Pubcomp {
             out.replies(id.into(), range);
         }
-        if kind != PacketType::Pubrec
-            && self.in_flight[side.other() as usize].acknowledged(id.into())
-        {
-            out.makes_room();
+        let sender = side.other() as usize;
+        if kind == PacketType::Pubrec {
+            self.held[sender].received(id, range.end);
+            if let Some(message) = self.in_flight[sender].confirmed(id.into()) {
+                out.confirms(message);
+            }
+        } else if let Some(room) = self.in_flight[sender].acknowledged(id.into()) {
+            out.makes_room(room.message());
         }
     }
 
@@ -147,10 +151,11 @@ impl MqttConnection {
                 self.server = Some(side);
             }
             PacketType::Pubrel => {
-                if let Ok(id) = { fields }.packet_id()
-                    && let Some(start) = self.held[side as usize].release(id)
-                {
-                    out.releases(start);
+                if let Ok(id) = { fields }.packet_id() {
+                    self.in_flight[side as usize].sent_more(id.into(), range.end);
+                    if let Some(held) = self.held[side as usize].release(id) {
+                        out.releases(held.start, held.receipt);
+                    }
                 }
             }
             PacketType::Puback | PacketType::Pubrec | PacketType::Pubcomp => {
@@ -235,6 +240,8 @@ impl Connection for MqttConnection {
     fn gap(&mut self, side: Side) {
         self.aliases[side as usize].forget();
         self.held[side as usize].forget();
+        // A receipt may be in the gap, and those of other messages have the same numbers.
+        self.held[side.other() as usize].forget_receipts();
         self.in_flight.iter_mut().for_each(InFlight::forget);
         self.subscriptions.gap();
     }

@@ -6,6 +6,9 @@ pub const REMEDIES: Remedies = Remedies {
     nagle: Some(
         "set TCP_NODELAY in the client: `set_tcp_nodelay(true)` in rumqttc's NetworkOptions, a socket option in Paho's on_socket_open",
     ),
+    unacknowledged: Some(
+        "raise how many messages may be unacknowledged (`max_inflight_messages` at the broker, the subscriber's Receive Maximum in MQTT 5), let the subscriber acknowledge sooner, or use QoS 0",
+    ),
     late_write: Some(
         "use a client whose event loop waits until the socket takes more (Paho C looks only about once a second), send slower, or raise net.ipv4.tcp_wmem so that the socket fills less often",
     ),

@@ -2,10 +2,10 @@
 //! (`max_ack_pending`) before one is acknowledged.
 
 use super::jetstream::consumer_of_ack;
-use crate::in_flight::InFlight;
+use crate::in_flight::{InFlight, Room};
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
-use wirelap_events::Total;
+use wirelap_events::{Offset, Total};
 
 /// The most consumers of a connection that are kept; the oldest go first.
 const MOST: usize = 64;
@@ -20,29 +20,28 @@ pub(super) struct Acks {
 }
 
 impl Acks {
-    /// A client gets a message of a consumer, with this subject for its ack.
-    pub fn delivered(&mut self, consumer: u64, reply: &[u8]) {
+    /// A client gets a message of a consumer, which ends before `end`, with this subject for its ack.
+    pub fn delivered(&mut self, consumer: u64, reply: &[u8], end: Offset) {
         let id = number(reply);
         if let Some((_, open)) = self.consumers.iter_mut().find(|(known, _)| *known == consumer) {
-            return open.sent(id);
+            return open.sent(id, end);
         }
         if self.consumers.len() >= MOST {
             self.consumers.remove(0);
         }
         let mut open = InFlight::default();
-        open.sent(id);
+        open.sent(id, end);
         self.consumers.push((consumer, open));
     }
 
-    /// A client publishes to a subject. Returns the consumer if that acknowledges a message of one that had as many
-    /// unacknowledged ones as ever.
-    pub fn published(&mut self, subject: &[u8], payload: &[u8]) -> Option<u64> {
+    /// A client publishes to a subject. Returns the consumer, and what room that makes, if it acknowledges a message.
+    pub fn published(&mut self, subject: &[u8], payload: &[u8]) -> Option<(u64, Room)> {
         if self.consumers.is_empty() || payload.starts_with(IN_PROGRESS) {
             return None;
         }
         let consumer = consumer_of_ack(subject)?;
         let (_, open) = self.consumers.iter_mut().find(|(known, _)| *known == consumer)?;
-        open.acknowledged(number(subject)).then_some(consumer)
+        open.acknowledged(number(subject)).map(|room| (consumer, room))
     }
 
     /// Something was missed.
@@ -73,7 +72,7 @@ mod tests {
 
     fn deliver(acks: &mut Acks, consumer: &str, n: u32) {
         let reply = ack(consumer, n);
-        acks.delivered(consumer_of_ack(&reply).unwrap(), &reply);
+        acks.delivered(consumer_of_ack(&reply).unwrap(), &reply, Offset(n.into()));
     }
 
     #[test]
@@ -85,11 +84,16 @@ mod tests {
             deliver(&mut acks, "b", n);
         }
         assert_eq!(acks.published(&ack("a", 1), b"+WPI"), None);
-        assert_eq!(acks.published(&ack("a", 1), b"+ACK"), consumer_of_ack(&ack("a", 1)));
-        assert_eq!(acks.published(&ack("b", 2), b""), consumer_of_ack(&ack("b", 1)));
-        assert_eq!(acks.published(&ack("b", 9), b"").or(acks.published(b"orders", b"")), None);
+        let of = |consumer, n| {
+            Some((consumer_of_ack(&ack(consumer, 1)).unwrap(), Room::After(Offset(n))))
+        };
+        assert_eq!(acks.published(&ack("a", 1), b"+ACK"), of("a", 1));
+        assert_eq!(acks.published(&ack("b", 2), b""), of("b", 2));
+        let unknown = |consumer| Some((consumer_of_ack(&ack(consumer, 1)).unwrap(), Room::Unknown));
+        assert_eq!(acks.published(&ack("b", 9), b""), unknown("b"));
+        assert_eq!(acks.published(b"orders", b""), None);
         acks.forget();
-        assert_eq!(acks.published(&ack("a", 2), b""), None);
+        assert_eq!(acks.published(&ack("a", 2), b""), unknown("a"));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::servers::Servers;
 use super::subscriptions::Subscriptions;
 use crate::connection::frame_without_data;
 use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Reader, Side};
-use wirelap_events::{DecodedMessage, Frame, FrameClass};
+use wirelap_events::{DecodedMessage, Frame, FrameClass, Offset};
 
 /// The decoder of one connection.
 #[derive(Debug, Default)]
@@ -80,19 +80,20 @@ impl NatsConnection {
         }
     }
 
-    /// Takes in what a client asks for and acknowledges, and what comes of it.
+    /// Takes in what a client asks for and acknowledges, and what comes of it, by a message that ends before `end`.
     fn permit(
         &mut self,
-        message: &MessageLine<'_>,
+        (message, end): (&MessageLine<'_>, Offset),
         parts: &MessageBody<'_>,
         class: Option<FrameClass>,
         out: &mut dyn FrameSink,
     ) {
         match (message.sid.is_some(), class) {
             (false, Some(FrameClass::Ack | FrameClass::Other)) => {
-                if let Some(consumer) = self.acks.published(message.subject, parts.payload) {
+                if let Some((consumer, room)) = self.acks.published(message.subject, parts.payload)
+                {
                     out.line(consumer);
-                    out.makes_room();
+                    out.makes_room(room.message());
                 }
                 if let Some((consumer, ask)) = self.pulls.published(message, parts.payload) {
                     out.line(consumer);
@@ -105,7 +106,7 @@ impl NatsConnection {
                     && let Some(consumer) = consumer_of_ack(reply)
                 {
                     self.pulls.delivered(consumer);
-                    self.acks.delivered(consumer, reply);
+                    self.acks.delivered(consumer, reply, end);
                     out.line(consumer);
                 }
             }
@@ -128,7 +129,7 @@ impl NatsConnection {
         }
         let class = self.control_class(line.verb.kind, &message, &parts);
         if !is_between {
-            self.permit(&message, &parts, class, out);
+            self.permit((&message, pdu.range.end), &parts, class, out);
         }
         if let Some(class) = class {
             return out.frame(&frame_without_data(pdu.range, name, class));

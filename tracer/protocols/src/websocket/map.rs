@@ -215,8 +215,8 @@ impl FrameSink for MappedSink<'_> {
             FrameNote::Reply { number, extent } => {
                 FrameNote::Reply { number, extent: self.extent(extent) }
             }
-            // A message that is released lies before this PDU, and its place is one of the flow.
-            FrameNote::Releases(_)
+            // What is released or acknowledged lies before this PDU, and its place is one of the flow.
+            FrameNote::Releases { .. }
             | FrameNote::Client { .. }
             | FrameNote::ClientTitle { .. }
             | FrameNote::Member { .. }
@@ -226,7 +226,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Line(_)
             | FrameNote::Subscription(_)
             | FrameNote::AwaitsCommit
-            | FrameNote::MakesRoom
+            | FrameNote::Acknowledges { .. }
             | FrameNote::Throttles(_)
             | FrameNote::Unsubscribes
             | FrameNote::Unpacked { .. }

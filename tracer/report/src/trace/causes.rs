@@ -20,7 +20,7 @@ pub struct BlamedTimes(Vec<BlamedTime>);
 
 impl BlameSink for BlamedTimes {
     fn part(&mut self, part: BlamedPart<'_>) {
-        let BlamedPart { leg, segment, cause, time, holder } = part;
+        let BlamedPart { leg, segment, cause, time, holder, .. } = part;
         // The thread that holds a lock need not have the CPU.
         let holder = holder.filter(|_| cause != Cause::Of(VerdictKind::LockWait)).copied();
         self.0.push(BlamedTime { leg, segment, cause, left: time, holder });

@@ -1,6 +1,6 @@
 //! What threads and CPUs did, in words.
 
-use wirelap_correlate::{Clause, CpuHolders, Named};
+use wirelap_correlate::{Clause, CpuHolders, Named, VerdictKind};
 use wirelap_events::{OffCpuReason, Quota, SleepCall, ThreadActivity, Tid};
 
 /// Who had the CPU for which part of the waits.
@@ -97,7 +97,21 @@ pub fn request(clause: &Clause) -> Option<String> {
         Clause::LeftUnread => "the message was in its socket, and its thread waited for data of other connections (epoll_wait, poll, select): it did not watch this one".into(),
         Clause::Throttled { is_publisher: true } => "the broker had said that it reads nothing from the publisher for a time: a quota, or an alarm for memory or disk".into(),
         Clause::Throttled { is_publisher: false } => "the broker had said that it reads nothing from the consumer for a time, its requests neither: a quota, or an alarm".into(),
+        Clause::AcknowledgementUnseen => "the broker sends the subscriber only so many messages before one is acknowledged, and the subscriber had not acknowledged; how long that took itself is not known".into(),
+        Clause::SubscriberAcknowledgedLate => "the broker sends the subscriber only so many messages before one is acknowledged, and the subscriber had messages that it had not acknowledged".into(),
         Clause::NotReleased => "the broker had read the PUBLISH, and the publisher had not sent the PUBREL that lets it deliver".into(),
+        Clause::ReleaseUnseen => "the broker had read the PUBLISH, and the publisher's PUBREL that lets it deliver had not come; how long that took the publisher itself is not known".into(),
+        Clause::ReceiptInSocket { waited, by } => format!(
+            "the broker had read the PUBLISH, and its PUBREC, which the publisher has to have before it sends the PUBREL, waited {waited} in the broker's socket{}",
+            match by {
+                Some(VerdictKind::NagleDelayedAck) => ": Nagle's algorithm kept it until bytes before it were acknowledged",
+                Some(VerdictKind::ReceiveWindow) => ": the publisher's socket had no room for it",
+                _ => "",
+            }
+        ),
+        Clause::ReceiptUnderWay(time) => format!(
+            "the broker had read the PUBLISH, and its PUBREC, which the publisher has to have before it sends the PUBREL, was on its way for {time}"
+        ),
         Clause::ReleaseWaitedForCpu(waited) => {
             format!("of the longest, the publisher's threads waited {waited} for a CPU")
         }

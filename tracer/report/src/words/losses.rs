@@ -1,6 +1,6 @@
 //! Why events were lost, and what became of packets and messages that were lost, came twice or cannot be seen, in words.
 
-use wirelap_correlate::{Clause, Named};
+use wirelap_correlate::{Awaited, Clause, Named};
 use wirelap_events::human::exact;
 use wirelap_events::{Comm, DropCause, Losses, Pid, Recovery};
 
@@ -22,8 +22,10 @@ pub fn lost_because(losses: Losses) -> String {
 /// A clause about losses; empty for any other.
 pub fn clause(clause: &Clause) -> String {
     match clause {
-        Clause::RequestResent => "TCP sent the consumer's request for messages again, or what it had to have before it asked".into(),
-        Clause::Lost { datagrams, own, behind, ends } => lost(*datagrams, (*own, *behind), ends.as_ref()),
+        Clause::AwaitedLost(awaited) => awaited_lost(*awaited).into(),
+        Clause::Lost { datagrams, own, behind, ends } => {
+            lost(*datagrams, (*own, *behind), ends.as_ref())
+        }
         Clause::Recovered(counts) => {
             let all = Recovery::ALL.map(|kind| (counts[kind as usize], recovered(kind)));
             format!("what brought them again: {}", listed(&all))
@@ -32,7 +34,9 @@ pub fn clause(clause: &Clause) -> String {
             let all = DropCause::ALL.map(|cause| (counts[cause as usize], dropped_for(cause)));
             format!("where this host saw them go: {}", listed(&all))
         }
-        Clause::NotDroppedHere => "this host threw none of them away: they were lost on the way".into(),
+        Clause::NotDroppedHere => {
+            "this host threw none of them away: they were lost on the way".into()
+        }
         Clause::RepairedByProtocol => "what brought them again: the protocol's own repair".into(),
         Clause::DatagramsDropped(all) => {
             let all = all.map(|(cause, count)| (count, dropped_for(cause)));
@@ -105,6 +109,29 @@ fn messages_lost(clause: &Clause) -> String {
             "messages have their payload in shared memory: only where it lies is on the network",
         ),
         _ => String::new(),
+    }
+}
+
+/// What a broker waited for that was lost.
+const fn awaited_lost(awaited: Awaited) -> &'static str {
+    match awaited {
+        Awaited::Receipt => {
+            "the network lost the broker's PUBREC, without which the publisher sends no PUBREL, or what was before it on the connection"
+        }
+        Awaited::Release | Awaited::UnseenRelease => {
+            "the network lost the publisher's PUBREL that lets the broker deliver, or what was before it on the connection"
+        }
+        Awaited::Earlier => {
+            "the network lost messages that the broker had sent to the subscriber before, which had to have them before it answered"
+        }
+        Awaited::Acknowledgement
+        | Awaited::LateAcknowledgement
+        | Awaited::UnseenAcknowledgement => {
+            "the network lost the subscriber's acknowledgement that the broker waits for, or what was before it on the connection"
+        }
+        Awaited::Nothing | Awaited::Request => {
+            "TCP sent the consumer's request for messages again, or what it had to have before it asked"
+        }
     }
 }
 

@@ -11,6 +11,7 @@ pub fn remedy(verdict: &Verdict, why: &Why) -> String {
     match &verdict.remedy {
         Remedy::None => String::new(),
         Remedy::Usual(_) if asked_late(verdict) => "find what kept the consumer from asking: it had not begun to read, was given what it reads from another, or was at work".into(),
+        Remedy::Usual(_) if is_unacknowledged(verdict) => unacknowledged(why).into(),
         Remedy::Usual(circumstance) if is_of_python(verdict) => {
             let usual = usual(verdict.kind, *circumstance, why);
             format!("{usual} (in Python, threads share one interpreter lock: multiprocessing)")
@@ -26,6 +27,27 @@ pub fn remedy(verdict: &Verdict, why: &Why) -> String {
 /// Whether messages waited only because nobody had asked for them yet: what a request lets the broker wait for has no part in it.
 fn asked_late(verdict: &Verdict) -> bool {
     verdict.kind == VerdictKind::FetchWait && verdict.evidence.contains(&Clause::ConsumerAskedLate)
+}
+
+/// Whether messages waited only until others before them were acknowledged.
+fn is_unacknowledged(verdict: &Verdict) -> bool {
+    let is_it = |clause: &Clause| {
+        matches!(
+            clause,
+            Clause::AcknowledgementUnderWay
+                | Clause::AcknowledgementUnseen
+                | Clause::SubscriberAcknowledgedLate
+        )
+    };
+    verdict.kind == VerdictKind::FetchWait && verdict.evidence.iter().any(is_it)
+}
+
+/// What helps where a broker sends only so many messages before one is acknowledged.
+fn unacknowledged(why: &Why) -> &'static str {
+    let own = by_name(why.protocol).and_then(|protocol| protocol.remedies().unacknowledged);
+    own.unwrap_or(
+        "raise how many messages the broker sends before one is acknowledged, or let the subscriber acknowledge sooner",
+    )
 }
 
 /// Whether a thread of a Python interpreter waits for another one, perhaps for the lock that all of them share.
@@ -296,6 +318,21 @@ mod tests {
         assert!(cpu("mqtt", "mosquitto").starts_with("mosquitto has one thread"));
         assert!(cpu("mqtt", "emqx").starts_with("give the broker more CPU"));
         assert!(cpu("kafka", "java").contains("num.io.threads"));
+    }
+
+    #[test]
+    fn who_waits_for_acknowledgements_is_told_how_to_need_fewer() {
+        let of = |protocol| {
+            let why = Why { protocol, ..Why::default() };
+            let remedy_of = Remedy::Usual(Circumstance::in_segment(Segment::BrokerDwell));
+            let evidence = vec![Clause::AcknowledgementUnderWay];
+            let new = Verdict::new(VerdictKind::FetchWait, Severity::Problem);
+            remedy(&Verdict { remedy: remedy_of, evidence, ..new }, &why)
+        };
+        assert!(of("mqtt").contains("max_inflight_messages"));
+        assert!(of("amqp").contains("prefetch"));
+        assert!(of("nats").contains("max_ack_pending"));
+        assert!(of("zenoh").starts_with("raise how many messages"));
     }
 
     #[test]

@@ -133,7 +133,7 @@ fn losses(seen: &Circumstances) -> Vec<String> {
 
 /// When the receiver allowed its sender to send.
 fn allowed(leg: &Leg) -> Option<String> {
-    let (at, _) = leg.circumstances.allowed()?;
+    let at = leg.circumstances.allowed()?;
     let (_, first) = leg.times.seen().next()?;
     Some(match at.since(first) {
         Some(after) => format!("the reader asked {} after the first stage", text::time(after)),

@@ -2,14 +2,14 @@
 
 use super::super::accounts::Accounts;
 use super::Conversations;
-use crate::flow::{Claim, Conversation, Flow, Request, State};
+use crate::flow::{Answered, Claim, Conversation, Flow, Request, State};
 use crate::ids::Direction;
 use crate::join::Messages;
 use crate::marks::Marks;
 use crate::rows::Rows;
 use wirelap_events::{
-    ByteRange, Credit, FlowRange, Nanos, Offset, Packet, PacketHook, Saturate, TcpFields,
-    WrittenBytes, tcp_flags,
+    ByteRange, FlowRange, Nanos, Offset, Packet, PacketHook, Saturate, TcpFields, WrittenBytes,
+    tcp_flags,
 };
 use wirelap_protocols::Side;
 
@@ -102,6 +102,9 @@ impl Conversations {
             conversation.packet(direction.side, range, packet.payload, at, &mut self.found);
             self.note_control_frames(at, direction, &mut accounts.rows);
         }
+        if self.config.packets_only && packet.hook == PacketHook::Rx {
+            self.came_in(at, direction);
+        }
         if tcp.flags & tcp_flags::ACK != 0 {
             let is_bare = packet.payload_len == 0;
             self.acknowledged(at, direction.back(), (packet.hook, is_bare), tcp);
@@ -164,11 +167,16 @@ impl Conversations {
         if control.set_up {
             conversation.flow_mut(direction.side).set_up = at;
         }
-        for line in control.rooms.into_iter().flatten() {
-            let arrived = conversation.flow(direction.back().side).last_arrived();
+        for room in control.rooms.into_iter().flatten() {
+            let back = conversation.flow(direction.back().side);
+            let had = room.message.and_then(|message| back.arrived(message));
             let flow = conversation.flow_mut(direction.side);
-            let before = flow.room(line).map(|room| room.at);
-            flow.makes_room(line, made_room(at, arrived, before));
+            let answered = match had.zip(flow.sent_at(room.end)) {
+                Some((had, sent)) => Answered::Within(had, sent),
+                None => Answered::By(at),
+            };
+            let rooms = flow.rooms.get_or_insert_default();
+            rooms.acknowledged(room.line, at, answered, room.makes_room);
         }
         if let Some(throttle) = control.throttle {
             let client = conversation.flow_mut(direction.back().side);
@@ -247,6 +255,16 @@ impl Conversations {
         }
     }
 
+    /// Where no reads are seen, a receiver has what came in, in order.
+    fn came_in(&mut self, at: Nanos, direction: Direction) {
+        if let Some(flow) = self.flows.flow_mut(direction)
+            && let Some(next) = flow.bytes.next()
+            && let Marks::Tcp(marks) = &mut flow.marks
+        {
+            marks.came_in(next, at);
+        }
+    }
+
     /// The receiver has everything before `upto`.
     pub(super) fn passed(&mut self, direction: Direction, upto: Offset) {
         if let Some(conversation) = self.flows.get_mut(direction) {
@@ -292,14 +310,4 @@ fn mark(flow: &mut Flow, packet: &Packet<'_>, range: ByteRange, at: Nanos) -> Op
         flow.sender.get_or_insert(socket);
     }
     counts.then(|| flow.carried.add(range))
-}
-
-/// A receiver acknowledged at `at` one of as many messages as ever, of which the last had arrived at `arrived`, when it had
-/// done so at `before`. If it had them all for most of the time between, it is slow, and was so before.
-fn made_room(at: Nanos, arrived: Option<Nanos>, before: Option<Nanos>) -> Credit {
-    let slow = arrived.zip(before).is_some_and(|(arrived, before)| {
-        let (had, between) = (at - arrived, at - before);
-        had.0 >= between.0 / 2
-    });
-    Credit { at, free_since: if slow { Some(Nanos(0)) } else { arrived } }
 }

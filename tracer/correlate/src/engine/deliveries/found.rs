@@ -3,12 +3,11 @@
 use super::new_leg::new_leg;
 use super::{Context, Deliveries};
 use crate::bytes::Part;
-use crate::flow::{Flow, FlowTable, Found, PendingRelease};
+use crate::flow::{FlowTable, Found, PendingRelease};
 use crate::ids::{Direction, LegKey};
 use crate::join::{Joined, NewLeg, Receiver};
-use crate::marks::Marks;
 use crate::rows::{Counts, Rows};
-use wirelap_events::{ByteRange, Nanos, Saturate};
+use wirelap_events::{Nanos, Saturate};
 use wirelap_protocols::{Side, Topology};
 
 impl Deliveries {
@@ -278,15 +277,10 @@ fn note_released(direction: Direction, c: &mut Context<'_>) {
     let mut released = std::mem::take(&mut c.conversations.found_mut().released);
     for released in released.drain(..) {
         let direction = Direction { side: released.side, ..direction };
-        let flows = c.conversations.flows();
-        let after_loss = flows.flow(direction.back()).is_some_and(Flow::came_late);
-        let first = ByteRange::new(released.message, 1);
-        let had = flows.flow(direction).and_then(|flow| flow.marks.path(first, 0).read);
-        let missing = had.and_then(|had| match &flows.flow(direction.back())?.marks {
-            Marks::Tcp(marks) => marks.missing_between(had, c.coverage.now()),
-            Marks::Udp(_) => None,
-        });
-        let release = PendingRelease { of: released, after_loss, missing, read: None };
+        let (flows, now) = (c.conversations.flows(), c.coverage.now());
+        let receipt =
+            released.receipt.and_then(|end| flows.flow(direction.back())?.receipt(end, now));
+        let release = PendingRelease { of: released, receipt, read: None };
         if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
             flow.lets_go(release);
         }

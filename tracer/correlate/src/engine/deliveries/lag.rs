@@ -280,5 +280,5 @@ fn is_hindered(flow: &Flow) -> bool {
 /// When the subscriber let the broker send the last time, where it has to: it asked for messages, or else acknowledged some. Who
 /// asks gets no more for an acknowledgement.
 fn allowed(back: &Flow) -> Option<Nanos> {
-    back.request().map(|request| request.at).or(back.last_room())
+    back.request().map(|request| request.at).or(back.rooms.as_ref()?.last())
 }

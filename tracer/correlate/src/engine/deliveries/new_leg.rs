@@ -36,7 +36,8 @@ pub fn new_leg(
     let written = flow.marks.written_at(own);
     let back = conversation.flow(direction.back().side);
     let asked = back.request_on(found.line).map(|request| request.at);
-    let room = back.room(found.line);
+    let rooms = back.rooms.as_ref();
+    let room = rooms.and_then(|rooms| Some((found.line, rooms.last_of(found.line)?)));
     // The broker may have kept it for any time.
     let may_wait = asked.is_some() || room.is_some();
     let is_behind = found.subject != 0 && (may_wait || flow.marks.has_more(own));

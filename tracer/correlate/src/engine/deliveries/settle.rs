@@ -6,11 +6,11 @@ use crate::flow::{Flow, FlowTable};
 use crate::ids::{Direction, LegKey};
 use crate::join::kept::{KeptLeg, PacketLeg};
 use crate::join::{LONGEST, LegState, Receiver, leg};
-use crate::marks::{Marks, overlap};
+use crate::marks::{Marks, Missing};
 use crate::rows::Rows;
 use wirelap_events::{
-    EarlierBytes, FanOut, FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TaskId,
-    TraceDetail, Transport,
+    Credit, EarlierBytes, FanOut, FlowRange, GroupId, Leg, MissingBytes, Nanos, Probe, Saturate,
+    Stage, Stamp, TaskId, TraceDetail, Transport,
 };
 
 impl Deliveries {
@@ -194,7 +194,6 @@ impl Deliveries {
         };
         let (direction, extent, message) = (state.direction, state.extent, state.message);
         let (permissions, start_up) = (state.permissions(), state.start_up);
-        first.circumstances.credit = permissions.room;
         let siblings = self.siblings(state, c.conversations.flows());
         if let Some(asked) = permissions.asked {
             let request = c
@@ -216,10 +215,15 @@ impl Deliveries {
         first.circumstances.start_up = start_up && permissions.ready.is_none();
         first.circumstances.release = permissions.release;
         let had = self.had_since(key, c.conversations.flows());
+        first.circumstances.credit =
+            permissions.room.and_then(|room| credit(c.conversations.flows(), direction, had, room));
         let missing = missing_before(c.conversations.flows(), direction, had, &first);
         first.circumstances.behind = behind(c.conversations.flows(), direction, had, &first);
         first.circumstances.held_before = self.held_before(key, had, c.conversations.flows());
-        first.circumstances.missing = missing.or(first.circumstances.missing);
+        if let Some((missing, bytes)) = missing {
+            first.circumstances.missing = Some((missing.from, missing.there));
+            first.circumstances.missing_by = Some(bytes);
+        }
         first.circumstances.throttled = throttled(c.conversations.flows(), direction, &first);
         first.circumstances.requests_unread =
             requests_unread(c.conversations.flows(), direction, had, &first);
@@ -378,19 +382,35 @@ fn behind(
     marks.behind(had, send)
 }
 
-/// When bytes of a leg's connection were missing before its send: the longest time since some moment, or the last.
+/// The last acknowledgement by which a leg's receiver `made_room`, on which consumer or channel and when, and what it did since
+/// the leg's sender `had` the message.
+fn credit(
+    flows: &FlowTable,
+    direction: Direction,
+    had: Option<Nanos>,
+    (line, made_room): (u64, Nanos),
+) -> Option<Credit> {
+    let rooms = flows.flow(direction.back())?.rooms.as_ref()?;
+    Some(rooms.credit(line, had.unwrap_or(made_room), made_room))
+}
+
+/// When bytes of a leg's connection were missing before its send, and whose: the longest time since some moment, or the last.
 fn missing_before(
     flows: &FlowTable,
     direction: Direction,
     since: Option<Nanos>,
     leg: &Leg,
-) -> Option<(Nanos, Nanos)> {
+) -> Option<(Missing, MissingBytes)> {
     let send = leg.times.get(Stage::Send)?;
     let since = since.map_or(send, |since| since.min(send));
     let of = |direction: Direction| match &flows.flow(direction)?.marks {
         Marks::Tcp(marks) => marks.missing_between(since, send),
         Marks::Udp(_) => None,
     };
-    let both = [of(direction), of(direction.back())].into_iter().flatten();
-    both.max_by_key(|&missing| overlap(missing, since))
+    let whose = |direction: Direction, by_receiver| {
+        let missing = of(direction)?;
+        Some((missing, MissingBytes { by_receiver, recovery: missing.recovery }))
+    };
+    let both = [whose(direction, false), whose(direction.back(), true)].into_iter().flatten();
+    both.max_by_key(|(missing, _)| missing.overlap(since))
 }

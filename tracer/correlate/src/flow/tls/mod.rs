@@ -35,6 +35,7 @@ struct FoundBefore {
     all: usize,
     fragments: usize,
     released: usize,
+    rooms: usize,
     has_asked: bool,
 }
 
@@ -118,6 +119,7 @@ impl Conversation {
             fragments: found.fragments.len(),
             released: found.released.len(),
             has_asked: self.control.asked.is_some(),
+            rooms: self.control.rooms.iter().flatten().count(),
         };
         let missing = range.len().saturating_sub(text.len() as u64);
         let piece = Piece::Bytes { at: range.start, bytes: text, missing };
@@ -142,6 +144,12 @@ impl Conversation {
         for released in found.released.iter_mut().skip(before.released) {
             released.message = lane(released.side).start(released.message);
             released.end = lane(released.side).end(released.end);
+            let back = lane(released.side.other());
+            released.receipt = released.receipt.map(|end| back.end(end));
+        }
+        for room in self.control.rooms.iter_mut().skip(before.rooms).flatten() {
+            room.end = lane(side).end(room.end);
+            room.message = room.message.map(|end| lane(side.other()).end(end));
         }
         if !before.has_asked {
             self.control.asked = self.control.asked.map(|end| lane(side).end(end));

@@ -110,7 +110,7 @@ fn the_last_loss_is_remembered_when_its_bytes_are_not() {
     marks.prune(Offset(20), Nanos(50));
     let missing = |marks: &TcpMarks, since, to| {
         let missing = marks.missing_between(Nanos(since), Nanos(to));
-        missing.map(|(from, there)| (from.0, there.0))
+        missing.map(|missing| (missing.from.0, missing.there.0))
     };
     assert_eq!(missing(&marks, 0, 2_000), Some((1_000, 1_302)));
     assert_eq!(missing(&marks, 0, 900), Some((100, 402)));

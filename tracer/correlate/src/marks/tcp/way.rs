@@ -116,8 +116,8 @@ impl TcpMarks {
         self.acks.get(index).map(|&(_, at)| at)
     }
 
-    /// When everything before `place` had been read; `None` if that was not seen, or is too long ago.
-    pub(super) fn had_read(&self, place: Offset) -> Option<Nanos> {
+    /// When everything before `place` had been read, or had come in where no reads are seen; `None` if that was not seen, or is too long ago.
+    pub fn had_read(&self, place: Offset) -> Option<Nanos> {
         let index = self.passes.partition_point(|&(upto, _)| upto < place);
         let (_, at) = *self.passes.get(index)?;
         (index > 0 || self.passes.len() < PASSES).then_some(at)

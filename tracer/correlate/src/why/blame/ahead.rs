@@ -1,5 +1,6 @@
 //! What a forwarder waits for that does not read because it cannot send.
 
+use super::super::awaited::Awaited;
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
 use super::held_back::held_back;
@@ -45,7 +46,8 @@ impl LegParts<'_> {
         ahead.left -= held;
         let (leg, segment, cause) =
             (self.index.saturating_add(1), Segment::BrokerDwell, ahead.cause);
-        self.out.part(BlamedPart { leg, segment, cause, time: held, holder: None });
+        let (holder, awaited) = (None, Awaited::Nothing);
+        self.out.part(BlamedPart { leg, segment, cause, time: held, holder, awaited });
         time - held
     }
 }

@@ -1,8 +1,10 @@
 //! Between a forwarder's read of a message and its send.
 
+use super::super::awaited::Awaited;
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
 use super::held_back::held_back;
+use super::span::Span;
 use super::{LegParts, NOTICED, SHORT_SLEEP};
 use crate::threads::has_slept;
 use wirelap_events::{
@@ -44,25 +46,28 @@ impl LegParts<'_> {
         {
             let from = rest.from;
             let held = rest.advance(earlier.since + earlier.time);
-            let held = self.not_lost(from, held);
+            let held = held - self.lost_within(from, held, held);
             self.put(Segment::BrokerDwell, cause, held);
         }
         let asked = self.leg.circumstances.requested;
         let seen = &self.leg.circumstances;
         let (was_lost, taken) =
             (seen.requested_after_loss, seen.request_read.filter(|_| seen.request_resent));
-        if let Some((asked, free)) = seen.allowed() {
+        if let Some(asked) = asked {
             // It could not ask before it had what came before; from then on, it is late by its own doing.
             let from = rest.from;
-            let waited = rest.advance(free.map_or(asked, |free| free.min(asked)));
+            let waited = rest.advance(seen.free_since.map_or(asked, |free| free.min(asked)));
             let kind = if was_lost { VerdictKind::Retransmission } else { VerdictKind::FetchWait };
             self.idle_dwell(from, waited, Cause::Of(kind));
             let from = rest.from;
             let late = rest.advance(asked);
             self.asked_late(from, late);
+        } else if let Some(credit) = seen.credit {
+            self.unacknowledged(&credit, &mut rest);
         }
         if let Some(taken) = taken {
-            self.put_of(Segment::BrokerDwell, VerdictKind::Retransmission, rest.advance(taken));
+            let taken = rest.advance(taken);
+            self.await_of(VerdictKind::Retransmission, Awaited::Request, taken);
         }
         let mut is_awaited = asked.is_some();
         if let Some(until) = asked.and_then(|asked| self.may_wait_until(asked, sent)) {
@@ -112,62 +117,28 @@ impl LegParts<'_> {
         }
     }
 
-    /// Puts down what of `time` from `from` on earlier bytes were in the socket. Returns the rest.
-    fn not_behind(&mut self, from: Nanos, time: Nanos) -> Nanos {
-        let Some(earlier) = self.leg.circumstances.behind else { return time };
+    /// Puts down what of `time` from `from` on earlier bytes were in the socket, `most` at most. Returns how much that is.
+    pub(super) fn behind_within(&mut self, from: Nanos, time: Nanos, most: Nanos) -> Nanos {
+        let Some(earlier) = self.leg.circumstances.behind else { return Nanos(0) };
         let until = (earlier.since + earlier.time).min(from + time);
-        let held = until - earlier.since.max(from).min(until);
+        let held = (until - earlier.since.max(from).min(until)).min(most);
         match self.kept_by(&earlier).filter(|_| held >= NOTICED) {
             Some(cause) => {
                 self.put(Segment::BrokerDwell, cause, held);
-                time - held
+                held
             }
-            None => time,
+            None => Nanos(0),
         }
     }
 
     /// The reader let `time` pass from `from` on before it asked.
     fn asked_late(&mut self, from: Nanos, time: Nanos) {
-        let segment = Segment::BrokerDwell;
         let Some(rested) = self.rests.requester.filter(|_| self.is_last && time >= SHORT_SLEEP)
         else {
             return self.idle_dwell(from, time, Cause::Of(VerdictKind::FetchWait));
         };
-        let own = self.not_lost(from, time);
-        let asleep = rested.asleep.min(own);
-        let waited = rested.waited.min(own - asleep);
-        let hidden = rested.hidden.min(own - asleep - waited);
-        self.put_of(segment, VerdictKind::ClientStalled, asleep);
-        // Others had the CPU that it needed to ask, or what it did is not known.
-        self.put_of(segment, VerdictKind::FetchWait, waited + hidden);
-        self.put_of(segment, VerdictKind::ReaderBusy, own - asleep - waited - hidden);
-    }
-
-    /// The sender of the message had not let it go: how long the broker waited for that. What the broker did with
-    /// the permission once that was there is its own matter.
-    fn released(&mut self, rest: &mut Span) -> Nanos {
-        let begin = rest.from;
-        let release = self.leg.circumstances.release;
-        let Some(release) =
-            release.filter(|release| release.read > rest.from && release.read <= rest.to)
-        else {
-            return Nanos(0);
-        };
-        let kind =
-            if release.after_loss { VerdictKind::Retransmission } else { VerdictKind::ReleaseWait };
-        // What the publisher waited for was lost on the way to it, or waited behind what was.
-        let (lost, there) = release.missing.unwrap_or_default();
-        let until = there.min(release.sent);
-        let missing = until - lost.max(rest.from).min(until);
-        let held = rest.advance(release.sent);
-        let held = self.lost_part(Segment::BrokerDwell, held, missing);
-        self.put_of(Segment::BrokerDwell, kind, held);
-        // It is in the publisher's socket, and then on its way.
-        self.put_of(Segment::BrokerDwell, VerdictKind::ReleaseWait, rest.advance(release.left));
-        let kind =
-            if release.resent { VerdictKind::Retransmission } else { VerdictKind::ReleaseWait };
-        self.put_of(Segment::BrokerDwell, kind, rest.advance(release.arrived));
-        rest.from - begin
+        let own = time - self.lost_within(from, time, time);
+        self.late(own, &rested, Awaited::Request);
     }
 
     /// Until when a broker that was asked at `asked` and answered at `sent` did what the request let it do: wait for more
@@ -238,16 +209,31 @@ impl LegParts<'_> {
     /// The forwarder had nothing to do with the message for `time` from `from` on. What of it passed while bytes of the
     /// connection were missing, a request or an acknowledgement perhaps, is the network's.
     fn idle_dwell(&mut self, from: Nanos, time: Nanos, cause: Cause) {
-        let rest = self.not_lost(from, time);
-        let rest = self.not_behind(from, rest);
-        self.put(Segment::BrokerDwell, cause, rest);
+        let rest = time - self.lost_within(from, time, time);
+        let rest = rest - self.behind_within(from, rest, rest);
+        if rest > Nanos(0) {
+            self.awaits(Segment::BrokerDwell, cause, rest, Awaited::Request);
+        }
     }
 
-    /// Puts down what of `time` from `from` on passed while bytes of the connection were missing. Returns the rest.
-    fn not_lost(&mut self, from: Nanos, time: Nanos) -> Nanos {
-        let (begin, there) = self.leg.circumstances.missing.unwrap_or_default();
-        let lost = there.min(from + time) - begin.max(from).min(there);
-        self.lost_part(Segment::BrokerDwell, time, lost)
+    /// Puts down what of `time` from `from` on passed while bytes of the connection were missing, `most` at most. Returns how
+    /// much that is.
+    pub(super) fn lost_within(&mut self, from: Nanos, time: Nanos, most: Nanos) -> Nanos {
+        let seen = &self.leg.circumstances;
+        let (begin, there) = seen.missing.unwrap_or_default();
+        let there = there.min(from + time);
+        let lost = (there - begin.max(from).min(there)).min(most);
+        if lost < NOTICED {
+            return Nanos(0);
+        }
+        let is_readers = seen.missing_by.is_none_or(|bytes| bytes.by_receiver);
+        let awaited = match (is_readers, seen.requested) {
+            (true, Some(_)) => Awaited::Request,
+            (true, None) => Awaited::Acknowledgement,
+            (false, _) => Awaited::Earlier,
+        };
+        self.await_of(VerdictKind::Retransmission, awaited, lost);
+        lost
     }
 
     /// Of how the forwarder's threads rested before they woke others, what fits into `time`, which is taken away from it.
@@ -310,27 +296,4 @@ fn shorten((first, last): (Nanos, Nanos), time: Nanos, of_last: bool) -> (Nanos,
 /// What a thread did beside the sleep of so much time, which is accounted for.
 fn awake(rested: Option<OffCpu>, slept: Nanos) -> Option<OffCpu> {
     rested.map(|rested| OffCpu { asleep: rested.asleep - rested.asleep.min(slept), ..rested })
-}
-
-/// A stretch of time that is cut off from its beginning.
-struct Span {
-    from: Nanos,
-    to: Nanos,
-    /// From when on its thread sent the message to others.
-    fan_out: Nanos,
-}
-
-impl Span {
-    /// How much of it lies before `until`.
-    fn left_until(&self, until: Nanos) -> Nanos {
-        until.min(self.to) - self.from
-    }
-
-    /// Cuts off what lies before `until`.
-    fn advance(&mut self, until: Nanos) -> Nanos {
-        let until = until.clamp(self.from, self.to);
-        let cut = until - self.from;
-        self.from = until;
-        cut
-    }
 }

@@ -1,6 +1,7 @@
 //! The causes of messages' times.
 
 mod dwell;
+mod permits;
 mod socket;
 mod threads;
 

@@ -71,7 +71,7 @@ fn a_broker_that_watches_others_holds_its_client_back() {
     let second = leg(&[(Stage::Send, 910), (Stage::Read, 920)]);
     let asleep = OffCpu { asleep: Nanos(850_000), polled: Nanos(600_000), ..OffCpu::NONE };
     let rests = LegOffCpu { before_wakeup: Some(asleep), ..LegOffCpu::NONE };
-    let parts = blamed_with(vec![first.clone(), second.clone()], vec![rests.clone()]);
+    let parts = blamed_with(vec![first.clone(), second.clone()], vec![rests]);
     let wakeup = |kind, time| (0, Segment::Wakeup, of(kind), time);
     assert!(parts.contains(&wakeup(VerdictKind::Backpressure, 600_000)), "{parts:?}");
     assert!(parts.contains(&wakeup(VerdictKind::BrokerStalled, 250_000)), "{parts:?}");

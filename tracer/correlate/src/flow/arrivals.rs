@@ -1,0 +1,48 @@
+//! When bytes that are no messages of their own were sent, and were there: what an end of a conversation answers, and its
+//! answer.
+
+use super::direction::{Flow, last_before};
+use super::requests::{first_left, waits_for_acknowledgement};
+use crate::marks::Marks;
+use wirelap_events::{Nanos, Offset, Receipt};
+
+impl Flow {
+    /// When all bytes before `end` were there for their reader; `None` if that was not seen.
+    pub fn arrived(&self, end: Offset) -> Option<Nanos> {
+        let path = self.marks.path(last_before(end), 0);
+        let was_behind = path.circumstances.behind_loss;
+        // Of what came long ago, only when it was read is remembered.
+        let had_read = || match &self.marks {
+            Marks::Tcp(marks) => marks.had_read(end),
+            Marks::Udp(_) => None,
+        };
+        path.ready.or(path.rx.filter(|_| !was_behind)).or(path.read).or_else(had_read)
+    }
+
+    /// When the byte before `end` was sent by its sender, whose side is seen.
+    pub fn sent_at(&self, end: Offset) -> Option<Nanos> {
+        let path = self.marks.path(last_before(end), 0);
+        path.send.or(first_left(&path))
+    }
+
+    /// What is known of a confirmation that ends before `end`, whose receiver answered it by `answered`.
+    pub fn receipt(&self, end: Offset, answered: Nanos) -> Option<Receipt> {
+        let Marks::Tcp(marks) = &self.marks else { return None };
+        let byte = last_before(end);
+        let path = self.marks.path(byte, 0);
+        let sent = path.send.or(first_left(&path)).or(path.rx)?;
+        let arrived = self.arrived(end).map(|at| at.clamp(sent, answered.max(sent)));
+        let seen = &path.circumstances;
+        Some(Receipt {
+            sent,
+            left: first_left(&path).unwrap_or(sent).max(sent),
+            arrived,
+            lost: marks.missing_before(byte, sent, arrived.unwrap_or(answered)),
+            recovery: seen.recovery,
+            nagle: waits_for_acknowledgement(&path),
+            is_window_full: seen
+                .tx
+                .is_some_and(|tx| tx.in_flight.saturating_add(seen.send_len) > tx.window),
+        })
+    }
+}

@@ -1,0 +1,147 @@
+//! What lets a broker pass a message on.
+
+use super::super::super::awaited::Awaited;
+use super::{BlameSink, BlamedPart, Cause, VerdictKind, blame, hop, leg, of};
+use wirelap_events::{
+    Circumstances, Credit, Leg, LegOffCpu, Nanos, OffCpu, Receipt, Release, Segment, Stage,
+};
+use wirelap_test_support::delivered;
+
+/// What a broker waited for, in microseconds.
+#[derive(Default)]
+struct Waits(Vec<(VerdictKind, Awaited, u64)>);
+
+impl BlameSink for Waits {
+    fn part(&mut self, part: BlamedPart<'_>) {
+        if let (Segment::BrokerDwell, Cause::Of(kind)) = (part.segment, part.cause)
+            && part.awaited != Awaited::Nothing
+        {
+            self.0.push((kind, part.awaited, part.time.0 / 1_000));
+        }
+    }
+}
+
+fn us(us: u64) -> Nanos {
+    Nanos(us * 1_000)
+}
+
+/// What a broker waited for that read at 100 µs and sent at 1,100 µs.
+fn waits(
+    requester: Option<OffCpu>,
+    edit: impl FnOnce(&mut Circumstances),
+) -> Vec<(VerdictKind, Awaited, u64)> {
+    let mut second: Leg = leg(&[(Stage::Send, 1_100), (Stage::Read, 1_200)]);
+    second.before.push(hop(200, 1_000, 1_000, 0));
+    edit(&mut second.circumstances);
+    let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
+    let mut delivery = delivered::delivery(vec![first, second]);
+    delivery.off_cpu =
+        [LegOffCpu::NONE, LegOffCpu { requester, ..LegOffCpu::NONE }].into_iter().collect();
+    let mut found = Waits::default();
+    blame(&delivery, &mut found);
+    found.0.retain(|(kind, ..)| *kind != VerdictKind::BrokerStalled);
+    found.0
+}
+
+/// A release that was sent at 800 µs and read at 1,000 µs, whose sender had to have a receipt.
+fn released(receipt: Option<Receipt>) -> Vec<(VerdictKind, Awaited, u64)> {
+    let release = Release {
+        sent: us(800),
+        left: us(800),
+        arrived: us(950),
+        read: us(1_000),
+        waited: Nanos(0),
+        nagle: false,
+        resent: false,
+        recovery: None,
+        receipt,
+    };
+    waits(None, |seen| seen.release = Some(release))
+}
+
+/// A receipt that was sent at 110 µs and left at 200 µs.
+fn receipt(arrived: Option<u64>, lost: u64) -> Receipt {
+    Receipt {
+        sent: us(110),
+        left: us(200),
+        arrived: arrived.map(us),
+        lost: us(lost),
+        recovery: None,
+        nagle: false,
+        is_window_full: false,
+    }
+}
+
+#[test]
+fn a_publisher_owes_its_release_from_when_it_has_the_receipt() {
+    let way = (VerdictKind::ReleaseWait, Awaited::Release, 150);
+    let wait = |awaited, time| (VerdictKind::ReleaseWait, awaited, time);
+    let slow = released(Some(receipt(Some(210), 0)));
+    assert_eq!(slow, [wait(Awaited::Receipt, 100), wait(Awaited::Release, 590), way]);
+    // It was lost, or waited behind what was lost, in the broker's socket or later.
+    let lost = (VerdictKind::Retransmission, Awaited::Receipt, 600);
+    let quick = released(Some(receipt(Some(780), 600)));
+    assert_eq!(quick, [lost, wait(Awaited::Receipt, 70), wait(Awaited::Release, 20), way]);
+}
+
+#[test]
+fn a_publisher_that_is_not_seen_is_not_blamed() {
+    let way = (VerdictKind::ReleaseWait, Awaited::Release, 150);
+    let wait = (VerdictKind::ReleaseWait, Awaited::UnseenRelease, 700);
+    assert_eq!(released(None), [wait, way]);
+    let lost = (VerdictKind::Retransmission, Awaited::Receipt, 300);
+    let wait = (VerdictKind::ReleaseWait, Awaited::UnseenRelease, 390);
+    assert_eq!(released(Some(receipt(None, 300))), [lost, wait, way]);
+}
+
+/// An acknowledgement at 900 µs.
+fn acknowledged(own: u64, unknown: u64) -> Credit {
+    let longest = Some((us(200), us(200 + own / 2)));
+    Credit { at: us(900), own: us(own), unknown: us(unknown), longest }
+}
+
+#[test]
+fn a_subscriber_that_has_what_it_does_not_acknowledge_is_late_by_itself() {
+    let late = |requester| waits(requester, |seen| seen.credit = Some(acknowledged(600, 0)));
+    let of = |kind, time| (kind, Awaited::LateAcknowledgement, time);
+    let way = (VerdictKind::FetchWait, Awaited::Acknowledgement, 200);
+    // What its thread did in half of it holds for all.
+    let asleep = OffCpu { asleep: us(300), ..OffCpu::NONE };
+    assert_eq!(late(Some(asleep)), [of(VerdictKind::ClientStalled, 600), way]);
+    assert_eq!(late(Some(OffCpu::NONE)), [of(VerdictKind::ReaderBusy, 600), way]);
+    let mixed = OffCpu { asleep: us(100), waited: us(50), ..OffCpu::NONE };
+    let parts = [
+        of(VerdictKind::ClientStalled, 200),
+        of(VerdictKind::FetchWait, 100),
+        of(VerdictKind::ReaderBusy, 300),
+        way,
+    ];
+    assert_eq!(late(Some(mixed)), parts);
+    assert_eq!(late(None), [of(VerdictKind::FetchWait, 600), way]);
+}
+
+#[test]
+fn what_was_not_seen_is_neither_on_its_way_nor_late() {
+    let unseen = waits(None, |seen| seen.credit = Some(acknowledged(0, 800)));
+    assert_eq!(unseen, [(VerdictKind::FetchWait, Awaited::UnseenAcknowledgement, 800)]);
+    // Lost bytes are the network's, but not while the subscriber had something to acknowledge.
+    let lost = waits(None, |seen| {
+        seen.credit = Some(acknowledged(300, 100));
+        seen.missing = Some((us(100), us(900)));
+    });
+    let parts = [
+        (VerdictKind::FetchWait, Awaited::LateAcknowledgement, 300),
+        (VerdictKind::Retransmission, Awaited::Acknowledgement, 500),
+    ];
+    assert_eq!(lost, parts);
+}
+
+#[test]
+fn who_is_asked_for_messages_waits_for_no_acknowledgement() {
+    let asked = waits(None, |seen| {
+        seen.credit = Some(acknowledged(600, 0));
+        seen.requested = Some(us(50));
+    });
+    assert!(asked.iter().all(|part| part.1 == Awaited::Request), "{asked:?}");
+    assert!(asked.iter().all(|part| of(part.0) == of(VerdictKind::FetchWait)), "{asked:?}");
+}
