@@ -81,7 +81,7 @@ pub use view::{
 };
 pub use why::{
     Awaited, BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause,
-    ENOUGH, Evidence, HolderShare, Losses, Missing, Named, Overdue, Period, Remedy, Setting,
+    ENOUGH, Evidence, HolderShare, Losses, Missing, MostLeft, Named, Overdue, Period, Remedy, Setting,
     Severity, Tail, TailRow, Throttled, TimeSpent, TimeSpentRow, TypicalRow, Verdict, VerdictKind,
     Whereabouts, Why, WorkloadCounts, WorstMessage, blame,
 };

@@ -90,6 +90,11 @@ pub trait Protocol: Sync {
         false
     }
 
+    /// Whether a broker keeps a message that nobody reads at the moment for those who read later.
+    fn keeps_messages(&self) -> bool {
+        false
+    }
+
     /// Whether a client says on another connection than the one that it reads on which group it reads in.
     fn names_groups_elsewhere(&self) -> bool {
         false

@@ -85,6 +85,15 @@ pub enum FrameNote<'a> {
     /// Which of its receiver's subscriptions the message in the next frame is for: a receiver gets a message once for each.
     /// Never 0.
     Subscription(u32),
+    /// The sender of the next frame begins with it the subscription that has this number in [`FrameNote::Subscription`].
+    Subscribes(u32),
+    /// The sender of the next frame, a server, gives a subscription that the other end has begun another number.
+    Renumbers {
+        /// The number that it was begun with.
+        begun: u32,
+        /// The number that its messages have.
+        number: u32,
+    },
     /// The next messages are delivered after a commit.
     AwaitsCommit,
     /// The next frame allows to forward a message of the same direction.
@@ -178,6 +187,14 @@ impl<F: FnMut(&Frame<'_>)> FrameSink for F {
     fn note(&mut self, _note: FrameNote<'_>) {}
 }
 
+/// The number of a subscription with this name, never 0.
+fn subscription_number(name: impl Hash) -> u32 {
+    let mut hasher = FxHasher::default();
+    name.hash(&mut hasher);
+    let folded = hasher.finish() >> u32::BITS;
+    u32::try_from(folded).unwrap_or(u32::MAX).max(1)
+}
+
 /// A name, if it is not too long to be kept.
 fn bounded(name: &[u8]) -> Option<&[u8]> {
     (name.len() <= MAX_CLIENT_NAME).then_some(name)
@@ -234,10 +251,18 @@ impl dyn FrameSink + '_ {
     /// Reports which of its receiver's subscriptions the message in the next frame is for. `name` is different for each of
     /// them.
     pub fn subscription(&mut self, name: impl Hash) {
-        let mut hasher = FxHasher::default();
-        name.hash(&mut hasher);
-        let folded = hasher.finish() >> u32::BITS;
-        self.note(FrameNote::Subscription(u32::try_from(folded).unwrap_or(u32::MAX).max(1)));
+        self.note(FrameNote::Subscription(subscription_number(name)));
+    }
+
+    /// Reports that the next frame begins the sender's subscription with this name.
+    pub fn subscribes(&mut self, name: impl Hash) {
+        self.note(FrameNote::Subscribes(subscription_number(name)));
+    }
+
+    /// Reports that the server names a subscription in the next frame, which began with another name.
+    pub fn renames_subscription(&mut self, begun: impl Hash, name: impl Hash) {
+        let (begun, number) = (subscription_number(begun), subscription_number(name));
+        self.note(FrameNote::Renumbers { begun, number });
     }
 
     /// Reports that the next messages belong to a transaction: their reader delivers them only after its commit.

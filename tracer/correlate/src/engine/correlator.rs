@@ -73,7 +73,10 @@ impl Correlator {
         }
         match &event.body {
             Body::Socket(socket) => self.conversations.socket(at, socket, &mut self.accounts),
-            Body::Closed(socket) => self.conversations.closed(at, *socket),
+            Body::Closed(socket) => {
+                self.look_before_close(*socket);
+                self.conversations.closed(at, *socket);
+            }
             Body::Send(send) => {
                 let (threads, totals) = (self.host.threads(), &mut self.accounts.totals);
                 let assemblies = self.deliveries.assemblies_mut();
@@ -120,6 +123,19 @@ impl Correlator {
             Body::Window(open) => self.window(at, *open),
             Body::Retransmit(retransmit) => self.conversations.retransmit(at, retransmit),
             Body::Drop(drop) => self.conversations.dropped(at, drop, &mut self.accounts.rows),
+        }
+    }
+
+    /// What a subscriber lacks when its connection is closed is counted then.
+    fn look_before_close(&mut self, socket: SocketId) {
+        let sent = self.conversations.sockets().get(socket).and_then(|socket| socket.tx);
+        let is_behind = |direction: Direction| {
+            let behind = &self.accounts.behind;
+            behind.is_behind(direction.id()) || behind.is_behind(direction.back().id())
+        };
+        if sent.is_some_and(is_behind) {
+            let (deliveries, mut context) = self.split();
+            deliveries.look_before_close(&mut context);
         }
     }
 

@@ -2,13 +2,13 @@
 
 use crate::ids::Direction;
 use std::collections::VecDeque;
-use wirelap_events::Pid;
+use wirelap_events::{Nanos, Pid};
 use wirelap_protocols::Side;
 
 /// Connections that are remembered.
 const LIMIT: usize = 256;
 
-/// A connection was closed.
+/// A connection was closed, or its reader unsubscribed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClosedConnection {
     /// The process that had read from it.
@@ -17,6 +17,8 @@ pub struct ClosedConnection {
     pub is_abrupt: bool,
     /// It was the other end that closed it, the server of a subscriber.
     pub by_server: bool,
+    /// When the process had last unsubscribed from something.
+    pub unsubscribed: Option<Nanos>,
 }
 
 /// The last connections that were closed.
@@ -31,16 +33,23 @@ struct Closing {
     is_abrupt: bool,
     /// Which side closed it.
     by: Side,
+    /// When each side had last unsubscribed from something.
+    unsubscribed: [Option<Nanos>; 2],
 }
 
 impl ClosedConnections {
-    /// The conversation of `direction` ends, and its sender closed it.
-    pub fn note(&mut self, direction: Direction, is_abrupt: bool) {
+    /// The conversation of `direction` ends, and its sender closed it. Each side had unsubscribed from something then.
+    pub fn note(
+        &mut self,
+        direction: Direction,
+        is_abrupt: bool,
+        unsubscribed: [Option<Nanos>; 2],
+    ) {
         if self.0.len() >= LIMIT {
             self.0.pop_front();
         }
         let Direction { index, serial, side: by } = direction;
-        self.0.push_back(Closing { index, serial, is_abrupt, by });
+        self.0.push_back(Closing { index, serial, is_abrupt, by, unsubscribed });
     }
 
     pub fn is_empty(&self) -> bool {
@@ -53,7 +62,9 @@ impl ClosedConnections {
         let found =
             last.find(|one| (one.index, one.serial) == (direction.index, direction.serial))?;
         let by_server = found.by == direction.side;
-        Some(ClosedConnection { pid, is_abrupt: found.is_abrupt, by_server })
+        let (is_abrupt, unsubscribed) =
+            (found.is_abrupt, found.unsubscribed[direction.back().side as usize]);
+        Some(ClosedConnection { pid, is_abrupt, by_server, unsubscribed })
     }
 }
 
@@ -65,12 +76,17 @@ mod tests {
     fn a_connection_is_found_by_either_way() {
         let direction = |serial, side| Direction { index: 1, serial, side };
         let mut closed = ClosedConnections::default();
-        let by = |by_server| ClosedConnection { pid: Some(Pid(7)), is_abrupt: true, by_server };
-        closed.note(direction(3, Side::A), true);
+        let by = |by_server| ClosedConnection {
+            pid: Some(Pid(7)),
+            is_abrupt: true,
+            by_server,
+            unsubscribed: if by_server { Some(Nanos(2)) } else { None },
+        };
+        closed.note(direction(3, Side::A), true, [None, Some(Nanos(2))]);
         let of = |side| closed.of((direction(3, side), Some(Pid(7))));
         assert_eq!((of(Side::B), of(Side::A)), (Some(by(false)), Some(by(true))));
         assert_eq!(closed.of((direction(4, Side::A), None)), None);
-        (10..1_000).for_each(|serial| closed.note(direction(serial, Side::A), false));
+        (10..1_000).for_each(|serial| closed.note(direction(serial, Side::A), false, [None; 2]));
         assert_eq!((closed.of((direction(3, Side::B), None)), closed.0.len()), (None, LIMIT));
     }
 }

@@ -5,6 +5,7 @@ use super::identity::{content, identify};
 use super::output::DecoderOutput;
 use super::requests::Released;
 use super::round_trips::FoundExchange;
+use super::subscriptions::FoundSubscription;
 use crate::breakdown::{Introduction, ReaderGroup};
 use crate::bytes::Ledger;
 use wirelap_events::{Frame, FrameClass, Offset, RequestLimits, Saturate};
@@ -200,6 +201,14 @@ impl FrameSink for Collector<'_> {
             FrameNote::Asks(ask) => (self.control.ask, self.asks) = (Some(ask), true),
             FrameNote::Line(line) => self.line = line,
             FrameNote::Subscription(number) => self.subscription = number,
+            FrameNote::Subscribes(number) => {
+                let side = self.side;
+                found.subscriptions.push(FoundSubscription { side, number, begun_as: None });
+            }
+            FrameNote::Renumbers { begun, number } => {
+                let (side, begun_as) = (self.side.other(), Some(begun));
+                found.subscriptions.push(FoundSubscription { side, number, begun_as });
+            }
             FrameNote::AwaitsCommit => self.control.committed = true,
             FrameNote::Releases { message, receipt } => self.releases = Some((message, receipt)),
             FrameNote::Acknowledges { message, makes_room } => {

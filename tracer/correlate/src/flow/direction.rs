@@ -12,6 +12,7 @@ use super::requests::{PendingRelease, RELEASES, REQUESTS, Request};
 use super::rooms::Rooms;
 use super::round_trips::{RoundTrips, UnreadReply};
 use super::seen_bytes::SeenBytes;
+use super::subscriptions::Subscriptions;
 use super::throttles::Throttles;
 use super::unwrap::Unwrap;
 use super::window::Window;
@@ -77,8 +78,10 @@ pub struct Flow {
     pub releases: Option<VecDeque<PendingRelease>>,
     /// Its open requests, and its replies that are not read yet; most flows have none.
     pub round_trips: Option<Box<RoundTrips>>,
-    /// The last time that it opened a session or subscribed to something.
+    /// The last time that it opened a session or subscribed to something before it got its first message.
     pub set_up: Nanos,
+    /// When its last subscriptions began, where messages tell for which of them they are; most flows have none.
+    pub subscriptions: Option<Box<Subscriptions>>,
     /// When its receiver did not read it, by its own word; most flows are always read.
     pub throttles: Option<Box<Throttles>>,
     /// The last time that it unsubscribed from something.
@@ -147,6 +150,7 @@ impl Flow {
             releases: None,
             round_trips: None,
             set_up: Nanos(0),
+            subscriptions: None,
             throttles: None,
             unsubscribed: None,
             rooms: None,

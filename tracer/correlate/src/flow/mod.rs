@@ -27,6 +27,7 @@ mod rooms;
 mod round_trips;
 mod seen_bytes;
 mod server_protocols;
+mod subscriptions;
 mod table;
 mod throttles;
 mod tls;

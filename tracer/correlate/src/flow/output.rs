@@ -3,6 +3,7 @@
 use super::found::{Found, FoundFragments};
 use super::requests::Released;
 use super::round_trips::FoundExchange;
+use super::subscriptions::FoundSubscription;
 use super::topics::Topics;
 use crate::breakdown::Introduction;
 use crate::ros::RosGraph;
@@ -26,6 +27,8 @@ pub struct DecoderOutput {
     pub ordered: Vec<(Side, [u8; 16], u64)>,
     /// Permissions to pass messages on.
     pub released: Vec<Released>,
+    /// Subscriptions that began.
+    pub subscriptions: Vec<FoundSubscription>,
     /// Requests that are answered, and their replies.
     pub exchanges: Vec<FoundExchange>,
     pub topics: Topics,
@@ -48,6 +51,7 @@ impl DecoderOutput {
         self.fragments.clear();
         self.ordered.clear();
         self.released.clear();
+        self.subscriptions.clear();
         self.exchanges.clear();
         (self.unread, self.missed) = ([0; 2], [false; 2]);
         (self.thrown_away, self.read_twice) = (0, 0);

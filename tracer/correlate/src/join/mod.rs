@@ -28,4 +28,4 @@ pub use assemblies::Assemblies;
 pub use assembly::{Assembly, Carrier, Last, Taker};
 pub use forwarders::Receiver;
 pub use messages::{LONGEST, Messages};
-pub use open::{Connected, GivenUp, Joined, LegState, Message, NewLeg, Toward};
+pub use open::{GivenUp, Joined, LegState, Message, NewLeg, Presence, Toward};

@@ -29,12 +29,12 @@ impl Toward {
     }
 }
 
-/// How a connection began.
+/// Since when the receiver of a message is there, or its subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Connected {
-    /// When it was opened.
-    pub opened: Nanos,
-    /// When its receiver had last said who it is or what it wants.
+pub struct Presence {
+    /// When it came: a message that its sender had before could not be sent to it then.
+    pub since: Nanos,
+    /// When it had said who it is and what it wants.
     pub ready: Nanos,
 }
 
@@ -57,8 +57,8 @@ pub struct NewLeg {
     pub asked: Option<Nanos>,
     /// When its receiver had let its sender send more the last time, where only so many may be unacknowledged.
     pub room: Option<(u64, Nanos)>,
-    /// How its connection began, if that was seen.
-    pub connected: Option<Connected>,
+    /// Since when its receiver is there, if that was seen.
+    pub present: Option<Presence>,
     pub ends: Arc<FlowEnds>,
     pub toward: Toward,
     pub topology: Topology,
@@ -136,7 +136,7 @@ pub struct Permissions {
     pub room: Option<(u64, Nanos)>,
     /// Since when its sender was allowed to pass the message on, if it had to wait for that.
     pub release: Option<Release>,
-    /// Since when its receiver was there, if it connected only after its sender had the message.
+    /// Since when its receiver was there, if it connected or subscribed only after its sender had the message.
     pub ready: Option<Nanos>,
 }
 
@@ -346,7 +346,7 @@ impl LegState {
         self.permissions.get_or_insert_default().release = Some(release);
     }
 
-    /// Its receiver connected only after its sender had the message.
+    /// Its receiver connected or subscribed only after its sender had the message.
     pub(super) fn awaited(&mut self, ready: Nanos) {
         self.permissions.get_or_insert_default().ready = Some(ready);
     }

@@ -4,14 +4,22 @@
 //! |---|---|
 //! | `table` | how many messages a topic has had, and which of them was sent to each subscriber last |
 //! | `ages` | when a topic had so many messages, in few entries |
+//! | `behind` | a subscriber that is or was behind |
+//! | `handed_over` | topics that one member of a group has left to another |
+//! | `left` | who was behind when its connection was closed |
 //! | `seen` | who has been behind so far, and by how much at most |
 //! | `view` | what a snapshot has of them |
 
 mod ages;
+mod behind;
+mod handed_over;
+mod left;
 mod seen;
 mod table;
 mod view;
 
-pub use seen::{Behind, SeenBehind};
+pub use behind::Behind;
+pub use left::LeftBehind;
+pub use seen::SeenBehind;
 pub use table::{LagTable, Pair, PairKey, TopicKey};
 pub use view::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};

@@ -1,39 +1,66 @@
 //! Who has been behind so far, and by how much at most.
 
-use super::table::PairKey;
-use super::view::Lag;
+use super::behind::Behind;
+use super::left::{AllLeftBehind, LeftBehind};
+use super::table::{LagTable, PairKey};
+use crate::flow::ClosedConnection;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
-use std::net::SocketAddr;
-use wirelap_events::{GroupId, Nanos, Pid, TopicId};
+use wirelap_events::{FlowId, Nanos, TopicId};
 
 /// Subscribers that are remembered. With one more, the quarter with the fewest messages makes room.
 const KEPT: usize = 4_096;
-
-/// A subscriber that is or was behind on a topic. Its names are numbers, because the connection may be gone.
-#[derive(Clone, Copy, Debug)]
-pub struct Behind {
-    pub group: GroupId,
-    pub client: Option<TopicId>,
-    pub pid: Option<Pid>,
-    pub address: SocketAddr,
-    pub topic: Option<TopicId>,
-    pub now: Option<Lag>,
-    pub most: Lag,
-    pub most_at: Nanos,
-}
 
 /// Who has been behind so far.
 #[derive(Debug, Default)]
 pub struct SeenBehind {
     all: FxHashMap<PairKey, Behind>,
+    /// When it was looked last.
+    at: Nanos,
     /// How many had to make room.
     evicted: u64,
+    /// Those that were behind when their connections were closed.
+    left: AllLeftBehind,
 }
 
 impl SeenBehind {
-    /// Another look: nobody is behind until it is said.
-    pub fn begin(&mut self) {
+    /// Whether a subscriber was behind at the last look, by what is sent to it.
+    pub fn is_behind(&self, flow: FlowId) -> bool {
+        self.all.iter().any(|(((of, _), _), behind)| *of == flow && behind.now.is_some())
+    }
+
+    /// Notes which of those that are behind are gone by now, as `closed` says.
+    pub fn note_gone(
+        &mut self,
+        table: &LagTable,
+        closed: impl Fn(&Behind) -> Option<ClosedConnection>,
+    ) {
+        for (&key, behind) in &self.all {
+            if let Some(lag) = behind.now
+                && let Some(closed) = closed(behind)
+            {
+                self.left.note((key, behind, lag), closed, table, self.at);
+            }
+        }
+    }
+
+    /// Looks who of those that were gone has come back.
+    pub fn look_for_returned(
+        &mut self,
+        table: &LagTable,
+        name_of: impl Fn(PairKey) -> Option<TopicId>,
+    ) {
+        self.left.look_for_returned(table, name_of);
+    }
+
+    /// Who was behind when its connection was closed, and has not come back.
+    pub fn left(&self) -> impl Iterator<Item = &LeftBehind> {
+        self.left.iter()
+    }
+
+    /// Another look, at `now`: nobody is behind until it is said.
+    pub fn begin(&mut self, now: Nanos) {
+        self.at = now;
         self.all.values_mut().for_each(|behind| behind.now = None);
     }
 
@@ -80,8 +107,10 @@ impl SeenBehind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::lag::LagHolder;
-    use wirelap_events::FlowId;
+    use crate::ids::Direction;
+    use crate::lag::{Lag, LagHolder};
+    use std::net::SocketAddr;
+    use wirelap_events::GroupId;
 
     fn behind(unread: u64) -> Behind {
         let lag = Lag {
@@ -96,6 +125,7 @@ mod tests {
             client: None,
             pid: None,
             address: SocketAddr::from(([127, 0, 0, 1], 4000)),
+            direction: Direction { index: 0, serial: 1, side: wirelap_protocols::Side::B },
             topic: None,
             now: Some(lag),
             most: lag,
@@ -107,10 +137,10 @@ mod tests {
     fn the_most_is_kept_after_it_caught_up() {
         let mut seen = SeenBehind::default();
         for unread in [3, 9, 4] {
-            seen.begin();
+            seen.begin(Nanos(0));
             seen.see(((FlowId(2), 0), 1), behind(unread));
         }
-        seen.begin();
+        seen.begin(Nanos(0));
         seen.see(((FlowId(4), 0), 1), behind(1));
         let order = seen.in_order();
         assert_eq!((order[0].most.unread, order[0].now.is_some()), (1, true));

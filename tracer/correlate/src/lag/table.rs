@@ -49,6 +49,10 @@ pub struct Pair {
     pub direction: Direction,
     pub group: GroupId,
     pub topic: Option<TopicId>,
+    /// The number of the first message that was sent to it; 0 if that was an earlier one than are known.
+    pub first: u64,
+    /// When that was.
+    pub began: Nanos,
     /// The number of the newest message that was sent to it, and when it was.
     pub sent: u64,
     pub at: Nanos,
@@ -95,6 +99,8 @@ impl LagTable {
             direction: way.direction,
             group,
             topic,
+            first: number,
+            began: at,
             sent: number.saturating_sub(1),
             at,
             got: 0,
@@ -137,7 +143,11 @@ impl LagTable {
         let known = self.pairs.get(&(way.id(), subject));
         let sent = known.filter(|pair| pair.group == group).map_or(published, |pair| pair.sent);
         let number = sent.saturating_add(1).min(published);
+        let is_first = known.is_none();
         self.sent(way, (group, subject), (topic, number), at);
+        if is_first && let Some(pair) = self.pairs.get_mut(&(way.id(), subject)) {
+            pair.first = 0;
+        }
     }
 
     /// The number of the message that a subscriber gets next; `None` if it gets only a share, or that is not known yet.
@@ -182,6 +192,11 @@ impl LagTable {
             let newest = newest.get(&(flow, subject)).copied().unwrap_or_default();
             subscription == 0 || pair.sent >= newest || pair.at + SUPERSEDED > now
         });
+    }
+
+    /// Forgets pairs that are not to be kept, by their topic and how far they are.
+    pub fn retain_pairs(&mut self, is_kept: impl Fn(u64, &Pair) -> bool) {
+        self.pairs.retain(|&(_, subject), pair| is_kept(subject, pair));
     }
 
     /// Forgets the topics of rows, and who gets their messages.

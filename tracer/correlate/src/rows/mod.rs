@@ -15,3 +15,4 @@ pub use counts::Counts;
 pub use deferred::{DeferredDelivery, DeferredFigures, nothing};
 pub use row::{Role, Row};
 pub use table::{PROCESSES, Rows, Server};
+pub use topic_readers::LastReader;

@@ -25,6 +25,15 @@ struct Reader {
     last: Nanos,
 }
 
+/// Who got the last messages of a topic before some time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastReader {
+    pub direction: Direction,
+    pub pid: Option<Pid>,
+    /// When the last of them was sent.
+    pub last: Nanos,
+}
+
 /// Whom the messages of a row reach, by topic.
 #[derive(Debug, Default)]
 pub struct TopicReaders(FxHashMap<u64, ArrayVec<Reader, WAYS>>);
@@ -64,10 +73,11 @@ impl TopicReaders {
 
     /// The connection that a message that was sent at `at` would have come to: of those that got earlier ones, and none
     /// since, the last; and who read from it.
-    pub fn before(&self, subject: u64, at: Nanos) -> Option<(Direction, Option<Pid>)> {
+    pub fn before(&self, subject: u64, at: Nanos) -> Option<LastReader> {
         let readers = self.0.get(&subject).into_iter().flatten();
         let before = readers.filter(|reader| reader.last < at);
-        before.max_by_key(|reader| reader.last).map(|reader| (reader.direction, reader.pid))
+        let last = before.max_by_key(|reader| reader.last)?;
+        Some(LastReader { direction: last.direction, pid: last.pid, last: last.last })
     }
 
     /// Whether somebody got what was sent before and what was sent after `at`.
@@ -102,11 +112,12 @@ mod tests {
         assert!(readers.covers(1, Nanos(5)));
         assert!(!readers.covers(2, Nanos(5)), "another topic");
         assert!(!readers.covers(1, Nanos(8)));
-        assert_eq!(readers.before(1, Nanos(8)), Some(by(1)));
-        assert_eq!(
-            (readers.before(1, Nanos(10)), readers.before(2, Nanos(10))),
-            (Some(by(2)), None)
-        );
+        let before = |subject, at| {
+            let last = readers.before(subject, Nanos(at))?;
+            Some(((last.direction, last.pid), last.last))
+        };
+        assert_eq!(before(1, 8), Some((by(1), Nanos(7))));
+        assert_eq!((before(1, 10), before(2, 10)), (Some((by(2), Nanos(9))), None));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::awaited::Awaited;
 use super::kind::VerdictKind;
+use super::left_behind::MostLeft;
 use super::whereabouts::Overdue;
 use wirelap_events::{
     Comm, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery, RequestLimits, Segment,
@@ -87,8 +88,8 @@ pub enum Clause {
     SubscriberAcknowledgedLate,
     /// The broker let a request wait, which may say for how long.
     RequestWaits(Option<RequestLimits>),
-    /// The subscriber connected only after the broker had the message.
-    NotConnected,
+    /// The subscriber connected or subscribed only after the broker had the message.
+    SubscribedLate,
     /// The broker said that it reads nothing from the publisher, or from the consumer, for some time.
     Throttled {
         /// Of the publisher.
@@ -132,10 +133,18 @@ pub enum Clause {
     Filtered(u64),
     /// Messages that the broker read and was not seen to pass on; packets of its connections that this host dropped.
     Swallowed { messages: u64, sent: u64, dropped: u64 },
-    /// The connection of who had got the others was closed; its process, and its name.
-    ReaderLeft { reader: Option<(Pid, Option<Comm>)>, is_abrupt: bool, by_broker: bool },
-    /// Messages that the broker read after that.
-    AfterReaderLeft { messages: u64, sent: u64 },
+    /// The connection of who had got the others was closed, or it unsubscribed; its process, and its name.
+    ReaderLeft {
+        reader: Option<(Pid, Option<Comm>)>,
+        is_abrupt: bool,
+        by_broker: bool,
+        has_unsubscribed: bool,
+    },
+    /// Messages that the broker read after that, which it may keep for who reads next.
+    AfterReaderLeft { messages: u64, sent: u64, is_kept: bool },
+    /// What a subscriber had not got when its connection was closed; its name; and how many messages `others` had not, at how many
+    /// times.
+    LeftBehind { most: MostLeft, name: Option<Comm>, others: (u64, u64) },
     /// Messages that the broker read and nobody was seen to get.
     NobodyGot { messages: u64, sent: u64 },
     /// Nobody seems to subscribe.

@@ -50,9 +50,11 @@ pub fn of(
         }
         VerdictKind::SerialFanOut => clauses.extend(in_turn(finding)),
         VerdictKind::FetchWait => clauses.push(asked(finding)),
-        VerdictKind::SubscriberAway => clauses.push(Clause::NotConnected),
+        VerdictKind::SubscriberAway => clauses.push(Clause::SubscribedLate),
         VerdictKind::ClientThrottled => {
-            let is_publisher = finding.segment() != Segment::BrokerDwell;
+            // Of a message that the broker has, the consumer comes first.
+            let is_publisher = finding.segment() != Segment::BrokerDwell
+                || finding.circumstances.requests_unread.is_none();
             clauses.push(Clause::Throttled { is_publisher });
         }
         VerdictKind::Backpressure => clauses.push(Clause::LeftUnread),

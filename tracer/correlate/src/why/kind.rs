@@ -11,7 +11,7 @@ pub enum VerdictKind {
     SenderBatching,
     /// The broker has the message and nobody has asked for it, or it waits for more.
     FetchWait,
-    /// The subscriber was not connected when the broker had the message.
+    /// The subscriber was not connected, or had not subscribed, when the broker had the message.
     SubscriberAway,
     /// The broker did not read a client for a time, as it said itself: a quota, or an alarm for memory or disk.
     ClientThrottled,

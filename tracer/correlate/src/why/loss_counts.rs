@@ -1,5 +1,6 @@
 //! Messages by what became of them that should not have.
 
+use super::left_behind::LeftMessages;
 use super::numbers::Missing;
 use crate::flow::ClosedConnection;
 
@@ -27,6 +28,10 @@ pub struct Losses {
     pub is_abrupt: bool,
     /// It was the broker that closed the last of them.
     pub closed_by_broker: bool,
+    /// Who had it had unsubscribed.
+    pub has_unsubscribed: bool,
+    /// Not got by subscribers when their connections were closed.
+    pub left_behind: LeftMessages,
     /// Read by a subscriber, and not joined to any message that was sent.
     pub unjoined: u64,
     /// As many messages may have been in the bytes that were not captured or not understood: compressed in an unknown
@@ -94,7 +99,8 @@ impl Losses {
         if messages > 0 {
             self.abandoned.grow(messages);
             self.left_by = closed.pid.or(self.left_by);
-            self.is_abrupt |= closed.is_abrupt;
+            self.is_abrupt |= closed.is_abrupt && closed.unsubscribed.is_none();
+            self.has_unsubscribed = closed.unsubscribed.is_some();
             self.closed_by_broker = closed.by_server;
         }
     }
@@ -127,6 +133,8 @@ impl Losses {
         self.left_by = other.left_by.or(self.left_by);
         self.is_abrupt |= other.is_abrupt;
         self.closed_by_broker |= other.closed_by_broker;
+        self.has_unsubscribed |= other.has_unsubscribed;
+        self.left_behind.add(&other.left_behind);
         self.unjoined.grow(other.unjoined);
         self.hidden.grow(other.hidden);
         self.thrown_away.grow(other.thrown_away);

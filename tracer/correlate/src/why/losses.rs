@@ -8,6 +8,7 @@ use super::kind::VerdictKind;
 use super::loss_counts::Losses;
 use super::numbers::Missing;
 use wirelap_events::{Nanos, Pid, Segment, TaskId, Tid, Total};
+use wirelap_protocols::{Protocol, by_name};
 
 /// One in so many messages may be missing at the ends of an observation.
 const TOLERATED: u64 = 1000;
@@ -125,6 +126,12 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
             }
             clauses.extend(came_too_late(evidence, abandoned));
         }
+        if let Some(clause) = left_behind(evidence) {
+            if clauses.is_empty() && is_only_noted(evidence) {
+                severity = Severity::Note;
+            }
+            clauses.push(clause);
+        }
         // Without anybody who got some of the same topic, it is not known that anybody should have.
         let messages = losses.surely(losses.unmatched);
         if clauses.is_empty() && messages.saturating_mul(TOLERATED) > sent && losses.delivered == 0
@@ -144,15 +151,40 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
 /// Messages that came when those that had got the others were gone.
 fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
     let losses = &evidence.losses;
+    let is_kept = keeps_messages(evidence);
     let reader = losses.left_by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
     [
         Clause::ReaderLeft {
             reader,
             is_abrupt: losses.is_abrupt,
             by_broker: losses.closed_by_broker,
+            has_unsubscribed: losses.has_unsubscribed,
         },
-        Clause::AfterReaderLeft { messages, sent: losses.sent },
+        Clause::AfterReaderLeft { messages, sent: losses.sent, is_kept },
     ]
+}
+
+/// What subscribers had not got when their connections were closed.
+fn left_behind(evidence: &Evidence) -> Option<Clause> {
+    let left = &evidence.losses.left_behind;
+    let most = left.most?;
+    if left.messages.saturating_mul(TOLERATED) <= evidence.losses.sent {
+        return None;
+    }
+    let name = most.pid.and_then(|pid| evidence.setting.names.get(&pid).copied());
+    let others = (left.times.saturating_sub(1), left.messages.saturating_sub(most.messages));
+    Some(Clause::LeftBehind { most, name, others })
+}
+
+/// Whether those who were behind when their connections were closed meant to go, or get the rest when they come back.
+fn is_only_noted(evidence: &Evidence) -> bool {
+    let left = evidence.losses.left_behind.most;
+    left.is_none_or(|most| !most.is_abrupt && !most.by_broker) || keeps_messages(evidence)
+}
+
+/// Whether the broker keeps what nobody reads at the moment.
+fn keeps_messages(evidence: &Evidence) -> bool {
+    by_name(evidence.setting.protocol).is_some_and(Protocol::keeps_messages)
 }
 
 fn duplicates(evidence: &Evidence) -> Option<Verdict> {

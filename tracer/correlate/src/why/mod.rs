@@ -23,6 +23,7 @@ mod gathered;
 mod holders;
 mod judge;
 mod kind;
+mod left_behind;
 mod limits;
 mod loss_counts;
 mod losses;
@@ -51,6 +52,7 @@ pub use explanation::{
 };
 pub use judge::DelayCause;
 pub use kind::VerdictKind;
+pub use left_behind::MostLeft;
 pub use loss_counts::{Losses, WorkloadCounts};
 pub use numbers::{Missing, Numbers};
 pub use setting::{Setting, Throttled};

@@ -53,14 +53,14 @@ fn pass(world: &mut World, way: &mut Way, bytes: &[u8], fate: Fate) {
     }
 }
 
-struct Watch {
-    world: World,
-    correlator: Correlator,
+pub struct Watch {
+    pub world: World,
+    pub correlator: Correlator,
     taken: usize,
 }
 
 impl Watch {
-    fn new(world: World) -> Watch {
+    pub fn new(world: World) -> Watch {
         Watch::with(world, Config::default())
     }
 
@@ -69,7 +69,8 @@ impl Watch {
         Watch { world, correlator, taken: 0 }
     }
 
-    fn take(&mut self, rest_ms: u64) -> SlowSubscribers {
+    /// Takes in what has happened, and then as much time as that without anything.
+    pub fn take(&mut self, rest_ms: u64) -> SlowSubscribers {
         let mut ignore = |_: &Delivery| ();
         for told in &self.world.events[self.taken..] {
             self.correlator.take(&told.event(), &mut ignore);

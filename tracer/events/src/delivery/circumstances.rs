@@ -59,8 +59,7 @@ pub struct Circumstances {
     pub filled: Option<Nanos>,
     /// Whether the message is part of a transaction and its receiver takes only committed messages.
     pub awaits_commit: bool,
-    /// When the receiver had connected, and had last said who it is or what it subscribes to, if it opened its connection only
-    /// after the sender had read the message.
+    /// When the receiver had connected, said who it is and subscribed, if it did so only after the sender had read the message.
     pub ready: Option<Nanos>,
     /// What its sender had written on the connection before, if that was still in the socket after the sender had read the message.
     pub behind: Option<EarlierBytes>,
@@ -70,6 +69,9 @@ pub struct Circumstances {
     pub throttled: Nanos,
     /// The last interval in which the sender, a server, did not read the receiver, by its own word, while it had the message.
     pub requests_unread: Option<(Nanos, Nanos)>,
+    /// The last interval in which the sender, a server, did not read who had sent it the message, by its own word, while it had the
+    /// message.
+    pub publisher_unread: Option<(Nanos, Nanos)>,
     /// The permission to pass the message on, if the sender had to wait for it after it had read the message.
     pub release: Option<Release>,
     /// The last acknowledgement that may have been needed before the sender could send more to this receiver.

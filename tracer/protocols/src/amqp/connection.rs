@@ -1,6 +1,7 @@
 //! The decoder of one AMQP connection.
 
 use super::client_properties::connection_name;
+use super::consumer;
 use super::content::{Contents, Continued};
 use super::frame::{self, FrameHeader, FrameKind, OPENING};
 use super::method::{Acknowledgement, BASIC, Delivery, Envelope, Method};
@@ -52,6 +53,8 @@ impl AmqpConnection {
             Permits::asks(header.channel, out);
         } else if method.turns_channel() {
             self.permits.end(header.channel);
+        } else {
+            consumer::tell(method, header.channel, arguments, out);
         }
         match method.name {
             "connection.blocked" => out.throttles(Throttle::Begins),

@@ -1,9 +1,9 @@
 //! Messages: a method, a header with the size of the body, and as many frames of the body as it takes. Frames of other
 //! channels may come between them (AMQP 0-9-1 §2.3.5.2).
 
+use super::consumer;
 use super::method::Envelope;
-use rustc_hash::{FxHashMap, FxHasher};
-use std::hash::{Hash, Hasher};
+use rustc_hash::FxHashMap;
 use wirelap_events::{ByteRange, DecodedMessage, Offset};
 
 /// How many messages of one direction may be incomplete at once; a client's channels rarely send at the same time.
@@ -92,11 +92,7 @@ impl Contents {
         envelope.write_topic(&mut content.topic);
         (content.redelivered, content.returned) = (envelope.redelivered, envelope.returned);
         content.was_asked = envelope.was_asked;
-        content.consumer = envelope.consumer.map(|tag| {
-            let mut hasher = FxHasher::default();
-            tag.hash(&mut hasher);
-            hasher.finish()
-        });
+        content.consumer = envelope.consumer.map(consumer::number);
         self.open.insert(channel, content);
     }
 

@@ -97,6 +97,16 @@ impl Method {
         self.class_id == BASIC && self.id == 70
     }
 
+    /// Whether a consumer is asked for with this method.
+    pub fn is_consume(&self) -> bool {
+        self.class_id == BASIC && self.id == 20
+    }
+
+    /// Whether the server says with this method which tag a consumer has.
+    pub fn is_consume_ok(&self) -> bool {
+        self.class_id == BASIC && self.id == 21
+    }
+
     /// Whether this method opens or closes its channel.
     pub fn turns_channel(&self) -> bool {
         self.class_id == CHANNEL && matches!(self.id, 10 | 40)
@@ -223,7 +233,7 @@ impl<'a> Envelope<'a> {
 }
 
 /// A string with a length of one byte (§4.2.5.3).
-fn short_string<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
+pub(super) fn short_string<'a>(reader: &mut Reader<'a>) -> Option<&'a [u8]> {
     let len = reader.u8()?;
     reader.take(len.into())
 }

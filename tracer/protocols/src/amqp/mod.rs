@@ -5,6 +5,7 @@
 //! | `frame` | the frames: type, channel, size |
 //! | `method` | the methods: their names, purposes and who sends them; the arguments of those with content |
 //! | `client_properties` | the name of a client |
+//! | `consumer` | which consumer a message is for, and when consumers begin |
 //! | `content` | a message, whose method, header and body are frames of their own |
 //! | `permits` | what lets the broker deliver: acknowledgements and requests |
 //! | `recognition` | whether bytes are AMQP |
@@ -15,6 +16,7 @@
 
 mod client_properties;
 mod connection;
+mod consumer;
 mod content;
 mod frame;
 mod method;
@@ -63,6 +65,11 @@ impl Protocol for Amqp {
 
     fn match_signature(&self, _: Transport, head: &[u8]) -> SignatureMatch {
         recognition::match_signature(head)
+    }
+
+    /// A queue does, as long as it is there.
+    fn keeps_messages(&self) -> bool {
+        true
     }
 
     fn topology(&self) -> Topology {

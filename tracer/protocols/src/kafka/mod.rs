@@ -145,6 +145,11 @@ impl Protocol for Kafka {
         Topology::Brokered
     }
 
+    /// It is a log.
+    fn keeps_messages(&self) -> bool {
+        true
+    }
+
     /// A member talks to its group's coordinator, and reads from the leaders of its partitions.
     fn names_groups_elsewhere(&self) -> bool {
         true

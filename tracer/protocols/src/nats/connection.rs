@@ -68,7 +68,12 @@ impl NatsConnection {
             "CONNECT" if !self.servers.are_both() => {
                 out.client(side, &client_name(line.args).unwrap_or_default());
             }
-            "SUB" => self.subscriptions.subscribe(line),
+            "SUB" => {
+                if let Some(sid) = Subscriptions::sid(line) {
+                    out.subscribes(sid);
+                }
+                self.subscriptions.subscribe(line);
+            }
             "UNSUB" => {
                 self.subscriptions.unsubscribe(line);
                 // With a number of messages, it ends once these have come.

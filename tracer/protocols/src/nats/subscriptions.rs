@@ -34,6 +34,13 @@ pub(super) struct Subscriptions {
 }
 
 impl Subscriptions {
+    /// The number in a `SUB`.
+    pub fn sid<'a>(line: &ControlLine<'a>) -> Option<&'a [u8]> {
+        let mut words = line.arguments().skip(1);
+        let second = words.next();
+        words.next().or(second)
+    }
+
     /// Takes in the arguments of a `SUB`.
     pub fn subscribe(&mut self, line: &ControlLine<'_>) {
         let mut words = line.arguments();

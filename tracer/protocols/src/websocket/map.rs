@@ -225,6 +225,8 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Asks(_)
             | FrameNote::Line(_)
             | FrameNote::Subscription(_)
+            | FrameNote::Subscribes(_)
+            | FrameNote::Renumbers { .. }
             | FrameNote::AwaitsCommit
             | FrameNote::Acknowledges { .. }
             | FrameNote::Throttles(_)

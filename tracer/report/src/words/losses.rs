@@ -1,6 +1,6 @@
 //! Why events were lost, and what became of packets and messages that were lost, came twice or cannot be seen, in words.
 
-use wirelap_correlate::{Awaited, Clause, Named};
+use wirelap_correlate::{Awaited, Clause, MostLeft, Named};
 use wirelap_events::human::exact;
 use wirelap_events::{Comm, DropCause, Losses, Pid, Recovery};
 
@@ -62,7 +62,10 @@ pub fn clause(clause: &Clause) -> String {
             "datagram was thrown away by a packet filter of this host (nftables, tc)",
             "datagrams were thrown away by a packet filter of this host (nftables, tc)",
         ),
-        Clause::ReaderLeft { reader, is_abrupt, by_broker } => {
+        Clause::ReaderLeft { reader, has_unsubscribed: true, .. } => {
+            format!("{}, which had got those before, unsubscribed", named(*reader))
+        }
+        Clause::ReaderLeft { reader, is_abrupt, by_broker, .. } => {
             reader_left(*reader, *is_abrupt, *by_broker)
         }
         other => messages_lost(other),
@@ -86,9 +89,13 @@ fn messages_lost(clause: &Clause) -> String {
         Clause::Swallowed { messages, sent, dropped } => format!(
             "{messages} of {sent} messages were read by the broker and not seen to leave it: they may wait in its sockets, as this host threw away {dropped} packets of these connections"
         ),
-        Clause::AfterReaderLeft { messages, sent } => format!(
+        Clause::AfterReaderLeft { messages, sent, is_kept: false } => format!(
             "{messages} of {sent} messages were read by the broker after that, and passed on to nobody"
         ),
+        Clause::AfterReaderLeft { messages, sent, is_kept: true } => format!(
+            "{messages} of {sent} messages were read by the broker after that: it keeps them for who reads next, unless their queue is gone with its last consumer"
+        ),
+        Clause::LeftBehind { most, name, others } => left_behind(most, *name, *others),
         Clause::NobodyGot { messages, sent } => format!(
             "{messages} of {sent} messages were read by the broker, and nobody was seen to get any"
         ),
@@ -174,11 +181,7 @@ fn on_all_connections(resent: u64, dropped: u64) -> String {
 
 /// Who had got the messages before.
 fn reader_left(reader: Option<(Pid, Option<Comm>)>, is_abrupt: bool, by_broker: bool) -> String {
-    let name = |(pid, comm): (Pid, Option<Comm>)| {
-        let name = comm.as_ref().map_or("the subscriber", Comm::as_str);
-        format!("{name} (pid {})", pid.0)
-    };
-    let whom = reader.map_or("the subscriber".to_owned(), name);
+    let whom = named(reader);
     let how = match (by_broker, is_abrupt) {
         (true, true) => {
             "closed by the broker without the protocol's farewell: the broker was ended, or it dropped this subscriber"
@@ -190,6 +193,36 @@ fn reader_left(reader: Option<(Pid, Option<Comm>)>, is_abrupt: bool, by_broker: 
         (false, false) => "closed",
     };
     format!("the connection of {whom}, which had got those before, was {how}")
+}
+
+/// What a subscriber had not got when its connection was closed.
+fn left_behind(most: &MostLeft, name: Option<Comm>, (times, others): (u64, u64)) -> String {
+    let whom = named(most.pid.map(|pid| (pid, name)));
+    let how = match (most.by_broker, most.is_abrupt) {
+        (true, _) => "the broker closed its connection",
+        (false, true) => "its connection ended without the protocol's farewell",
+        (false, false) => "it closed its connection",
+    };
+    let others = match times {
+        0 => String::new(),
+        1 => format!("; {} more another time", messages(others)),
+        _ => format!("; {} more, {times} other times", messages(others)),
+    };
+    format!(
+        "{} had not been delivered to {whom} when {how}, the oldest for {}, held up by the {}{others}",
+        messages(most.messages),
+        most.oldest,
+        most.holder.name()
+    )
+}
+
+/// A subscriber that is gone.
+fn named(reader: Option<(Pid, Option<Comm>)>) -> String {
+    let name = |(pid, comm): (Pid, Option<Comm>)| {
+        let name = comm.as_ref().map_or("the subscriber", Comm::as_str);
+        format!("{name} (pid {})", pid.0)
+    };
+    reader.map_or("the subscriber".to_owned(), name)
 }
 
 /// Those that there are, and how many.

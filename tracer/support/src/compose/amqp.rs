@@ -39,6 +39,23 @@ pub fn get(queue: &str) -> Vec<u8> {
     frame(1, 1, &[&[0, 60, 0, 70, 0, 0][..], &short(queue), &[0]].concat())
 }
 
+/// A `basic.consume` on a channel. With an empty tag the server chooses one.
+pub fn consume(channel: u16, queue: &str, tag: &str, no_wait: bool) -> Vec<u8> {
+    let flags = u8::from(no_wait) << 3;
+    let arguments = [&short(queue)[..], &short(tag), &[flags], &[0; 4]].concat();
+    frame(1, channel, &[&[0, 60, 0, 20, 0, 0][..], &arguments].concat())
+}
+
+/// A `basic.consume-ok` on a channel.
+pub fn consume_ok(channel: u16, tag: &str) -> Vec<u8> {
+    frame(1, channel, &[&[0, 60, 0, 21][..], &short(tag)].concat())
+}
+
+/// A `basic.cancel` on a channel.
+pub fn cancel(channel: u16, tag: &str) -> Vec<u8> {
+    frame(1, channel, &[&[0, 60, 0, 30][..], &short(tag), &[0]].concat())
+}
+
 /// A `basic.ack` on a channel, of one message or of `all` up to it.
 pub fn ack(channel: u16, tag: u64, all: bool) -> Vec<u8> {
     frame(1, channel, &[&[0, 60, 0, 80][..], &tag.to_be_bytes(), &[u8::from(all)]].concat())

@@ -100,7 +100,8 @@ impl Conversations {
             let has_farewell = conversation.protocol().is_some_and(Protocol::announces_close);
             let is_abrupt = has_farewell && !conversation.ledger.is_closing();
             let by = conversation.closed_by.unwrap_or(direction.side);
-            self.closed.note(Direction { side: by, ..direction }, is_abrupt);
+            let unsubscribed = conversation.flows.each_ref().map(|flow| flow.unsubscribed);
+            self.closed.note(Direction { side: by, ..direction }, is_abrupt, unsubscribed);
             self.closing.push_back(Direction { side: Side::A, ..direction });
         }
     }

@@ -1,6 +1,7 @@
 //! The conversations, the sockets at their ends, and what becomes of them with each event.
 
 mod calls;
+mod departures;
 mod drops;
 mod ends;
 mod muting;

@@ -164,7 +164,8 @@ impl Conversations {
             let request = Request { after_loss, ask, ..seen };
             conversation.flow_mut(direction.side).asks(request);
         }
-        if control.set_up {
+        // Who gets messages already is there, whatever else it subscribes to.
+        if control.set_up && conversation.flow(direction.back().side).messages == 0 {
             conversation.flow_mut(direction.side).set_up = at;
         }
         for room in control.rooms.into_iter().flatten() {

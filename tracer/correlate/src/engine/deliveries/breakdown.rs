@@ -27,6 +27,34 @@ impl Context<'_> {
         self.conversations.found_mut().introduced = introduced;
     }
 
+    /// Forgets who is behind on topics that another member of its group gets now.
+    pub(super) fn drop_handed_over(&mut self, now: Nanos) {
+        let (clients, conversations) = (&self.accounts.clients, &*self.conversations);
+        self.accounts.lag.drop_handed_over(now, |pair| {
+            let back = pair.direction.back();
+            let address = || Some(conversations.flows().flow(back)?.key.src.ip());
+            let pid = conversations.sender_of(back);
+            let owner = pid.map(Owner::Process).or_else(|| address().map(Owner::Address))?;
+            clients.group(back.id(), owner)
+        });
+    }
+
+    /// Notes who was behind at the last look and is gone by now, and who has come back.
+    pub(super) fn note_gone(&mut self) {
+        let (conversations, clients) = (&*self.conversations, &self.accounts.clients);
+        self.accounts.behind.note_gone(&self.accounts.lag, |behind| {
+            let conversation = conversations.flows().get(behind.direction);
+            if conversation.is_some_and(|conversation| !conversation.closed) {
+                return None;
+            }
+            conversations.closed_connections().of((behind.direction, behind.pid))
+        });
+        self.accounts.behind.look_for_returned(&self.accounts.lag, |((flow, _), _)| {
+            // The other direction of the same conversation.
+            clients.of(FlowId(flow.0 ^ 1))
+        });
+    }
+
     /// A message begins in this direction, or turns out not to.
     pub(super) fn note_sent(
         &mut self,

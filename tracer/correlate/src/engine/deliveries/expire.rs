@@ -31,8 +31,7 @@ impl Deliveries {
             };
             let is_known = row.readers.covers(gone.subject, gone.at);
             let departure = row.readers.before(gone.subject, gone.at);
-            let departure =
-                departure.and_then(|reader| c.conversations.closed_connections().of(reader));
+            let departure = departure.and_then(|reader| c.conversations.departure(reader));
             let losses = &mut row.evidence.losses;
             // What is still under way at the end is not lost, unless nobody is there any more.
             let is_lost = !all || gone.at + LATE <= c.coverage.now();

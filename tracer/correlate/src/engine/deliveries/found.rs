@@ -26,6 +26,7 @@ impl Deliveries {
         note_unread(direction, c);
         note_readers_own(direction, c);
         note_released(direction, c);
+        note_subscriptions(at, direction, c);
         self.note_exchanges(at, direction, c);
         if c.conversations.found_mut().all.is_empty() {
             return;
@@ -286,6 +287,21 @@ fn note_released(direction: Direction, c: &mut Context<'_>) {
         }
     }
     c.conversations.found_mut().released = released;
+}
+
+/// Takes in which subscriptions began.
+fn note_subscriptions(at: Nanos, direction: Direction, c: &mut Context<'_>) {
+    if c.conversations.found_mut().subscriptions.is_empty() {
+        return;
+    }
+    let mut found = std::mem::take(&mut c.conversations.found_mut().subscriptions);
+    for one in found.drain(..) {
+        let direction = Direction { side: one.side, ..direction };
+        if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
+            flow.subscriptions.get_or_insert_default().note(&one, at);
+        }
+    }
+    c.conversations.found_mut().subscriptions = found;
 }
 
 /// A message whose content is not known passes a broker: it cannot be found again on its other leg. After a pause, its first packet

@@ -17,6 +17,9 @@ const HELD: Nanos = Nanos::from_millis(200);
 /// Between two looks.
 const LOOK: Nanos = Nanos::from_millis(500);
 
+/// Between a look and another one before a connection is closed: many may be closed at once.
+const LOOK_AGAIN: Nanos = Nanos::from_millis(50);
+
 /// After this time without a message, while others get them and nothing hinders the broker, a subscriber has unsubscribed.
 const UNSUBSCRIBED: Nanos = Nanos::from_millis(10_000);
 
@@ -99,10 +102,12 @@ impl Deliveries {
         }
         self.looked = now;
         c.accounts.lag.drop_superseded(now);
+        c.drop_handed_over(now);
         let sent = self.sent(c.observed());
         let not_at_broker = self.not_at_broker(c.observed());
         let found = behind(&sent, &not_at_broker, &c.accounts.lag, c.observed());
-        c.accounts.behind.begin();
+        c.note_gone();
+        c.accounts.behind.begin(now);
         for (key, direction, (group, topic), lag) in found {
             let flows = c.conversations.flows();
             let Some(flow) = flows.flow(direction) else { continue };
@@ -111,6 +116,7 @@ impl Deliveries {
                 client: c.accounts.clients.of(direction.back().id()),
                 pid: c.conversations.receiver_of(direction),
                 address: flow.key.dst,
+                direction,
                 topic,
                 now: Some(lag),
                 most: lag,
@@ -140,6 +146,13 @@ impl Deliveries {
             });
             is_gone(pair) || has_unsubscribed
         });
+    }
+
+    /// Looks who is behind before a connection is closed, if that was not done just now.
+    pub fn look_before_close(&mut self, c: &mut Context<'_>) {
+        if c.coverage.now() >= self.looked + LOOK_AGAIN {
+            self.look_for_lag(true, c);
+        }
     }
 
     /// Messages of each topic that a broker has not read yet: it can send them to nobody.

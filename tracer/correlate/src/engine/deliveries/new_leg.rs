@@ -1,9 +1,9 @@
 //! What is known of a leg when its message was found on a flow.
 
 use super::Context;
-use crate::flow::Found;
+use crate::flow::{Conversation, Found};
 use crate::ids::{Direction, FlowEnds, Way};
-use crate::join::{Connected, NewLeg, Toward};
+use crate::join::{NewLeg, Presence, Toward};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos};
 use wirelap_protocols::Topology;
@@ -53,9 +53,7 @@ pub fn new_leg(
         transport: flow.key.transport,
         asked,
         room,
-        connected: conversation
-            .opened
-            .map(|opened| Connected { opened, ready: back.set_up.max(opened) }),
+        present: presence(conversation, direction, found, asked.is_some()),
         ends,
         toward: toward(direction, topology, c)?,
         topology,
@@ -73,6 +71,23 @@ pub fn new_leg(
         wire_payload: found.wire_payload,
         start_up: is_start_up(at, direction, c),
     })
+}
+
+/// Since when the receiver of a message is there: its subscription, where the message tells which one it is for, or else its
+/// connection. Who asks for messages may subscribe anew each time, and what waits for that waits for being asked for.
+fn presence(
+    conversation: &Conversation,
+    direction: Direction,
+    found: &Found,
+    is_asked_for: bool,
+) -> Option<Presence> {
+    let back = conversation.flow(direction.back().side);
+    let known = back.subscriptions.as_ref().filter(|_| !is_asked_for);
+    if let Some(begun) = known.and_then(|all| all.begun(found.subscription)) {
+        return Some(Presence { since: begun, ready: begun });
+    }
+    let opened = conversation.opened?;
+    Some(Presence { since: opened, ready: back.set_up.max(opened) })
 }
 
 /// The part that the receiver of a direction has.

@@ -105,8 +105,7 @@ impl Deliveries {
                 continue;
             }
             let reader = row.readers.before(message.subject, message.at);
-            if let Some(departure) =
-                reader.and_then(|reader| seen.conversations.closed_connections().of(reader))
+            if let Some(departure) = reader.and_then(|reader| seen.conversations.departure(reader))
             {
                 losses.abandon(1, departure);
             }

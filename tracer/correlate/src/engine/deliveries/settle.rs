@@ -227,6 +227,7 @@ impl Deliveries {
         first.circumstances.throttled = throttled(c.conversations.flows(), direction, &first);
         first.circumstances.requests_unread =
             requests_unread(c.conversations.flows(), direction, had, &first);
+        first.circumstances.publisher_unread = self.publisher_unread(key, c, had, &first);
         first.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
             (first.sender.is_some() && first.sender == sender).then_some(fan_out)
         });
@@ -314,6 +315,19 @@ impl Deliveries {
         let (Some(had), Some(Marks::Tcp(marks))) = (had, marks) else { return Nanos(0) };
         let earlier = sent().filter(|&sent| sent < had).and_then(|sent| marks.behind(sent, had));
         earlier.map_or(Nanos(0), |earlier| earlier.time)
+    }
+
+    /// The last interval in which the sender of a leg, a server, did not read who had sent it the message while it `had` the message.
+    fn publisher_unread(
+        &self,
+        key: LegKey,
+        c: &Context<'_>,
+        had: Option<Nanos>,
+        leg: &Leg,
+    ) -> Option<(Nanos, Nanos)> {
+        let publisher = self.messages.path(key.0).nth(1)?.direction;
+        let throttles = c.conversations.flows().flow(publisher)?.throttles.as_ref()?;
+        throttles.last_within(had?, leg.times.get(Stage::Send)?)
     }
 
     /// A conversation's first message may be found before it is known whose sockets carry it. It

@@ -52,10 +52,14 @@ impl Picture<'_> {
             ..evidence.losses
         };
         self.deliveries.count_abandoned((id, row), &mut evidence.losses, now, self.seen);
+        let left = self.accounts.behind.left();
+        left.filter(|left| self.accounts.rows.root(left.group) == id)
+            .for_each(|left| evidence.losses.left_behind.count(left));
         let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();
         let losses = &evidence.losses;
         let full = losses.full_sockets.all().map(|(pid, _)| pid);
-        let named = row.roles.keys().copied().chain(full).chain(losses.left_by);
+        let left = losses.left_behind.most.and_then(|most| most.pid);
+        let named = row.roles.keys().copied().chain(full).chain(losses.left_by).chain(left);
         let names =
             named.filter_map(|pid| Some((pid, self.seen.conversations.sockets().comm(pid)?)));
         evidence.setting = Setting {

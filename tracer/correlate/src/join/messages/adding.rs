@@ -123,10 +123,8 @@ impl Messages {
             let came = self.legs.get(parent).map(|parent| parent.at);
             let leg = &mut self.legs[index];
             (leg.parent, leg.position) = (parent.into(), position.unwrap_or_default());
-            if let Some(connected) =
-                new.connected.filter(|one| came.is_some_and(|at| at < one.opened))
-            {
-                leg.awaited(connected.ready);
+            if let Some(present) = new.present.filter(|one| came.is_some_and(|at| at < one.since)) {
+                leg.awaited(present.ready);
             }
         }
         self.unfinished.set(message, true);

@@ -80,6 +80,7 @@ impl LegParts<'_> {
         {
             self.put_of(Segment::BrokerDwell, VerdictKind::FetchWait, rest.advance(last.woken));
         }
+        self.publisher_unread(&mut rest);
         let mut woken_by_own = false;
         for hop in &self.leg.before {
             if hop.running <= rest.from {
@@ -97,6 +98,18 @@ impl LegParts<'_> {
         let seen = !self.leg.before.is_empty();
         let rested = awake(self.rests.sender, released);
         self.broker_worked(&mut rest, sent, rested, Cause::when(seen, VerdictKind::BrokerCpuBound));
+    }
+
+    /// A broker that reads nothing more from a publisher, as it lacks memory or disk, may keep what it had just read of it. One that is
+    /// asked for messages hands these out whoever is throttled.
+    fn publisher_unread(&mut self, rest: &mut Span) {
+        let seen = &self.leg.circumstances;
+        let Some((from, until)) = seen.publisher_unread.filter(|_| seen.requested.is_none()) else {
+            return;
+        };
+        let before = rest.advance(from);
+        self.put(Segment::BrokerDwell, self.slept(before), before);
+        self.put_of(Segment::BrokerDwell, VerdictKind::ClientThrottled, rest.advance(until));
     }
 
     /// What kept earlier bytes in the socket that the message had to leave by; `None` if a later write could have set them free.

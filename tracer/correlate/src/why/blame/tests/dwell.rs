@@ -3,7 +3,7 @@
 use super::super::{Cause, VerdictKind};
 use super::{QUIET, RESTED, blamed, blamed_with, held_up, hop, leg, of};
 use wirelap_events::{
-    EarlierBytes, Hop, Leg, LegOffCpu, Nanos, OffCpu, Pid, Release, RequestLimits, Segment,
+    Credit, EarlierBytes, Hop, Leg, LegOffCpu, Nanos, OffCpu, Pid, Release, RequestLimits, Segment,
     SleepCall, Stage, TaskId, Tid, TxState,
 };
 
@@ -223,6 +223,31 @@ fn a_broker_that_does_not_read_its_consumer_is_not_stalled() {
     };
     assert_eq!(of_time(VerdictKind::ClientThrottled), 500, "{throttled:?}");
     assert_eq!(of_time(VerdictKind::BrokerStalled), 0, "{throttled:?}");
+}
+
+/// It lacks memory, and said so just after it had read the message.
+#[test]
+fn a_broker_that_does_not_read_its_publisher_may_keep_what_it_had_read() {
+    let kept = |edit: fn(&mut Leg)| {
+        let all = dwell(|leg: &mut Leg| {
+            leg.before.push(hop(120, 900, 905, 0));
+            leg.circumstances.publisher_unread = Some((Nanos(102_000), Nanos(890_000)));
+            edit(leg);
+        });
+        let of_time =
+            |kind| -> u64 { all.iter().filter(|part| part.0 == of(kind)).map(|part| part.1).sum() };
+        [VerdictKind::ClientThrottled, VerdictKind::BrokerStalled, VerdictKind::FetchWait]
+            .map(of_time)
+    };
+    assert_eq!(kept(|_| ()), [788, 0, 0]);
+    // What the consumer had not made room for is its own matter.
+    let [throttled, stalled, waited] = kept(|leg| {
+        leg.circumstances.credit =
+            Some(Credit { at: Nanos(600_000), free_since: Some(Nanos(600_000)) });
+    });
+    assert_eq!((throttled, stalled, waited), (290, 0, 500));
+    // One that is asked has nothing to do with the publisher's quota.
+    assert_eq!(kept(|leg| leg.circumstances.requested = Some(Nanos(50_000)))[0], 0);
 }
 
 /// A broker that was asked at 50 µs, read at 1 ms, slept from 2 to 9 ms and sent at 11 ms: what it is blamed for, in

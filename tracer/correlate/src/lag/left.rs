@@ -1,0 +1,90 @@
+//! Subscribers whose connections were closed while they were behind.
+
+use super::behind::Behind;
+use super::table::{LagTable, PairKey, TopicKey};
+use super::view::Lag;
+use crate::flow::ClosedConnection;
+use rustc_hash::{FxHashMap, FxHashSet};
+use wirelap_events::{GroupId, Nanos, TopicId};
+
+/// Subscribers that are remembered. Of more, the first.
+const KEPT: usize = 256;
+
+/// A subscriber that is gone, and what it had not got of a topic.
+#[derive(Clone, Copy, Debug)]
+pub struct LeftBehind {
+    pub group: GroupId,
+    pub client: Option<TopicId>,
+    /// By how much it was behind.
+    pub lag: Lag,
+    pub closed: ClosedConnection,
+    topic: TopicKey,
+    /// The number of the last message that was sent to it.
+    sent: u64,
+    /// When it was last seen to be behind.
+    at: Nanos,
+    /// It has connected again, and goes on where it was.
+    has_resumed: bool,
+}
+
+/// All of them, the oldest first.
+#[derive(Debug, Default)]
+pub struct AllLeftBehind {
+    all: Vec<LeftBehind>,
+    known: FxHashSet<PairKey>,
+}
+
+impl AllLeftBehind {
+    /// A subscriber's connection was closed when it was behind on a topic, as was last seen at `at`.
+    pub fn note(
+        &mut self,
+        (key, behind, lag): (PairKey, &Behind, Lag),
+        closed: ClosedConnection,
+        table: &LagTable,
+        at: Nanos,
+    ) {
+        if self.all.len() >= KEPT || !self.known.insert(key) {
+            return;
+        }
+        let pair = table.pair(key);
+        self.all.push(LeftBehind {
+            group: behind.group,
+            client: behind.client,
+            lag,
+            closed,
+            topic: (pair.map_or(behind.group, |pair| pair.group), key.1),
+            sent: pair.map_or(0, |pair| pair.sent),
+            at,
+            has_resumed: false,
+        });
+    }
+
+    /// Looks who has come back by the same name and gets what it had not got: its session was kept.
+    pub fn look_for_returned(
+        &mut self,
+        table: &LagTable,
+        name_of: impl Fn(PairKey) -> Option<TopicId>,
+    ) {
+        if self.all.iter().all(|one| one.has_resumed || one.client.is_none()) {
+            return;
+        }
+        let mut newest: FxHashMap<(TopicKey, TopicId), (Nanos, u64)> = FxHashMap::default();
+        for (key, pair) in table.pairs() {
+            if let Some(name) = name_of(key) {
+                let known = newest.entry(((pair.group, key.1), name)).or_default();
+                *known = (*known).max((pair.began, pair.first));
+            }
+        }
+        for one in &mut self.all {
+            let again = one.client.and_then(|client| newest.get(&(one.topic, client)));
+            one.has_resumed |= again.is_some_and(|&(began, first)| {
+                began > one.at && first <= one.sent.saturating_add(1)
+            });
+        }
+    }
+
+    /// Those that have not come back.
+    pub fn iter(&self) -> impl Iterator<Item = &LeftBehind> {
+        self.all.iter().filter(|one| !one.has_resumed)
+    }
+}

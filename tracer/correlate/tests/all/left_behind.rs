@@ -1,0 +1,125 @@
+//! Subscribers that are gone before they have got everything, or have given a topic to another.
+
+use crate::slow::{Watch, join};
+use crate::words::words;
+use wirelap_correlate::{Severity, VerdictKind};
+use wirelap_events::{Body, Nanos};
+use wirelap_test_support::compose::kafka::{batch, fetch, fetched, heartbeat_of, produce, record};
+use wirelap_test_support::compose::mqtt::publish;
+use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::world::{Connection, World, process};
+
+/// MQTT's farewell.
+const DISCONNECT: &[u8] = b"\xe0\0";
+
+/// What is said of messages that were never delivered.
+fn never(watch: &mut Watch) -> Option<(Severity, String)> {
+    let snapshot = watch.correlator.snapshot(Nanos(watch.world.now));
+    let [group] = &snapshot.groups[..] else { panic!("{:?}", snapshot.groups) };
+    let mut all = group.why.verdicts.iter();
+    let found = all.find(|verdict| verdict.kind == VerdictKind::NeverDelivered)?;
+    Some((found.severity, words(found)))
+}
+
+/// Sixty messages to two subscribers, of which the second gets the first thirty. Then its connection is closed, by one of its ends, with
+/// these last words.
+fn closed(last_words: Option<&[u8]>, by_broker: bool) -> (Watch, [Connection; 2]) {
+    let mut world = World::new();
+    let mut publisher = join(&mut world, 20, "pub");
+    let mut subscribers = [30, 31].map(|pid| join(&mut world, pid, "sub"));
+    let mut watch = Watch::new(world);
+    for n in 0..60 {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        watch.world.message(&mut publisher.up, &bytes);
+        watch.world.message(&mut subscribers[0].down, &bytes);
+        if n < 30 {
+            watch.world.message(&mut subscribers[1].down, &bytes);
+        }
+        watch.take(100);
+    }
+    let gone = &mut subscribers[1];
+    if let Some(words) = last_words {
+        watch.world.message(&mut gone.up, words);
+    }
+    let socket = if by_broker { gone.down.from.0 } else { gone.down.to.0 };
+    watch.world.tell(Body::Closed(socket), &[]);
+    // What comes later is not for it.
+    for n in 60..70 {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        watch.world.message(&mut publisher.up, &bytes);
+        watch.world.message(&mut subscribers[0].down, &bytes);
+        watch.take(100);
+    }
+    (watch, [publisher, subscribers.into_iter().next().unwrap()])
+}
+
+#[test]
+fn what_a_subscriber_had_not_got_is_said_when_it_is_gone() {
+    let cases = [
+        (Some(DISCONNECT), false, Severity::Note, "it closed its connection"),
+        (None, false, Severity::Problem, "its connection ended without the protocol's farewell"),
+        (None, true, Severity::Problem, "the broker closed its connection"),
+    ];
+    for (last_words, by_broker, severity, how) in cases {
+        let (mut watch, _) = closed(last_words, by_broker);
+        let (said, evidence) = never(&mut watch).unwrap();
+        assert_eq!(said, severity, "{evidence}");
+        let expected = format!("30 messages had not been delivered to sub (pid 31) when {how}, ");
+        assert!(evidence.starts_with(&expected), "{evidence}");
+        assert!(evidence.ends_with("held up by the broker"), "{evidence}");
+        assert!(watch.take(3_000).listed[0].now.is_none());
+    }
+}
+
+#[test]
+fn a_session_that_goes_on_has_lost_nothing() {
+    // By its name, the same client: it gets the thirty-first message first.
+    for (first, is_lost) in [(30, false), (65, true)] {
+        let (mut watch, [mut publisher, mut other]) = closed(None, false);
+        let mut again = join(&mut watch.world, 32, "sub");
+        for n in 70..80 {
+            let bytes = publish("t", &payload(stamp(n), 64));
+            watch.world.message(&mut publisher.up, &bytes);
+            watch.world.message(&mut other.down, &bytes);
+            let late = publish("t", &payload(stamp(first + n - 70), 64));
+            watch.world.message(&mut again.down, &late);
+            watch.take(100);
+        }
+        assert_eq!(never(&mut watch).is_some(), is_lost, "{:?}", never(&mut watch));
+    }
+}
+
+/// A consumer group of two members, of which the second gets the topic after thirty records, if it does.
+fn group(takes_over: bool) -> Watch {
+    let mut world = World::new();
+    let clients = [(20, "producer"), (30, "one"), (31, "two")];
+    let [mut producer, mut one, mut two] = clients.map(|(pid, name)| {
+        let from = format!("127.0.0.1:{}", 40_000 + pid);
+        world.connect(process(pid, name), &from, process(10, "java"), "127.0.0.1:9092")
+    });
+    for (member, name) in [(&mut one, "one"), (&mut two, "two")] {
+        world.message(&mut member.up, &heartbeat_of(name, "g", 1));
+    }
+    let mut watch = Watch::new(world);
+    for n in 0..60_u8 {
+        let records = batch(1, &record(&[n; 20]));
+        watch.world.message(&mut producer.up, &produce(n.into(), "t", &records));
+        let member = if n < 30 { &mut one } else { &mut two };
+        if n < 30 || takes_over {
+            watch.world.message(&mut member.up, &fetch(n.into()));
+            watch.world.message(&mut member.down, &fetched(n.into(), "t", &records));
+        }
+        watch.take(100);
+    }
+    watch
+}
+
+#[test]
+fn who_has_handed_its_topic_over_is_not_behind() {
+    let slow = group(true).take(0);
+    assert!(slow.listed.is_empty(), "{slow:?}");
+    // One that pauses is.
+    let slow = group(false).take(0);
+    let [one] = &slow.listed[..] else { panic!("{slow:?}") };
+    assert_eq!(one.most.unsent, 30, "{slow:?}");
+}
