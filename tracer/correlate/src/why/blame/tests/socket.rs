@@ -226,7 +226,9 @@ fn what_waits_before_a_full_proxy_waits_for_the_proxys_client() {
     before.times.set(Stage::Read, Nanos(90_100_000));
     let mut after = held_in_socket(none);
     let times = [(Stage::Send, 90_200_000), (Stage::Sent, 90_200_000), (Stage::Queue, 95_000_000)];
-    times.into_iter().for_each(|(stage, at)| after.times.set(stage, Nanos(at)));
+    for (stage, at) in times {
+        after.times.set(stage, Nanos(at));
+    }
     after.circumstances.held_before = Nanos(70_000_000);
     let parts = blamed(vec![before.clone(), after.clone()]);
     let window = of(VerdictKind::ReceiveWindow);
