@@ -6,8 +6,8 @@ use crate::flow::{Content, Identity};
 use crate::ids::{Direction, FlowEnds, LegKey, Node, Way};
 use std::sync::Arc;
 use wirelap_events::{
-    ByteRange, FlowKey, FlowRange, GroupId, Leg, MessageId, Nanos, Offset, Release, Saturate, Stamp,
-    TopicId, Transport,
+    ByteRange, FlowKey, FlowRange, GroupId, Leg, MessageId, Nanos, Offset, Release, Saturate,
+    Stamp, TopicId, Transport,
 };
 use wirelap_protocols::Topology;
 

@@ -42,7 +42,9 @@ pub fn clause(clause: &Clause) -> String {
             let all = all.map(|(cause, count)| (count, dropped_for(cause)));
             format!("what this host threw away in all: {}", listed(&all))
         }
-        Clause::Overtaken { own, behind, resent, twice } => overtaken(*own, *behind, (*resent, *twice)),
+        Clause::Overtaken { own, behind, resent, twice } => {
+            overtaken(*own, *behind, (*resent, *twice))
+        }
         Clause::OnAllConnections { resent, dropped } => on_all_connections(*resent, *dropped),
         Clause::BufferFull(packets) => counted(
             *packets,
