@@ -8,7 +8,8 @@ use crossterm::event::KeyCode;
 use views::{SIZES, app, press, text};
 use wirelap_correlate::Dimension;
 use wirelap_correlate::snapshot::{
-    Breakdown, BreakdownRow, Lag, LagHolder, SlowSubscriber, SlowSubscribers, Snapshot, Summary,
+    Breakdown, BreakdownRow, Lag, LagHolder, MutedExtent, SlowSubscriber, SlowSubscribers,
+    Snapshot, Summary,
 };
 use wirelap_events::{GroupId, Nanos};
 use wirelap_test_pipeline::snapshots;
@@ -45,6 +46,7 @@ fn row(names: [Option<&str>; 2], sent: u64, delivered: u64, p50: u64) -> Breakdo
         matched: delivered,
         payload_bytes: delivered * 64,
         one_way: if delivered > 0 { summary(delivered, p50) } else { Summary::default() },
+        muted: MutedExtent::None,
     }
 }
 
@@ -96,6 +98,19 @@ fn rows_by_topic_and_client() {
     let sorted = text(&app, (80, 24));
     let first = sorted.lines().find(|line| line.contains("plant/")).unwrap();
     assert!(first.contains("plant/line2") && sorted.contains("P99▼"), "{sorted}");
+}
+
+#[test]
+fn muted_rows_are_marked() {
+    let mut snapshot = usual();
+    let rows = &mut snapshot.breakdown.as_mut().unwrap().rows;
+    (rows[1].muted, rows[3].muted) = (MutedExtent::Whole, MutedExtent::Part);
+    let mut app = app([snapshot], &keys("gj"));
+    check("muted", &app);
+    press(&mut app, &keys("jj"));
+    let part = text(&app, (80, 24));
+    assert!(part.contains("client plc-8"), "{part}");
+    assert!(part.contains("muted in part: it counts only what is of other rows"), "{part}");
 }
 
 #[test]

@@ -26,6 +26,12 @@ pub enum AttachError {
         /// The error of opening it.
         source: std::io::Error,
     },
+    /// This process has no room for the kernel's BTF type information.
+    #[error("there is no room for the kernel's BTF type information{}", advice(Some(source)))]
+    NoRoom {
+        /// The error of taking memory.
+        source: io::Error,
+    },
     /// The kernel's BTF type information cannot be parsed.
     #[error("the kernel's BTF type information cannot be parsed: {0}")]
     BadBtf(#[from] aya::BtfError),
@@ -134,6 +140,7 @@ impl AttachError {
             AttachError::Load(error) => !is_shortage(find_io(&**error)),
             AttachError::Refused { source, .. } => !is_shortage(Some(source)),
             AttachError::BtfFile { .. }
+            | AttachError::NoRoom { .. }
             | AttachError::NoMemory { .. }
             | AttachError::BadRingSize(_)
             | AttachError::BadCgroup { .. }
@@ -237,6 +244,7 @@ mod tests {
             refused(libc::ENOMEM),
             refused(libc::EMFILE),
             AttachError::NoMemory { ring_bytes: 1 },
+            AttachError::NoRoom { source: io::Error::from_raw_os_error(libc::ENOMEM) },
             AttachError::BtfFile { path, what: "it cannot be read".into() },
         ] {
             assert!(!error.leaves_packets(), "{error}");

@@ -54,7 +54,9 @@ mod tls_keys;
 mod view;
 mod why;
 
-pub use breakdown::{Breakdown, BreakdownQuery, BreakdownRow, Dimension, MAX_NESTED, RowFigure};
+pub use breakdown::{
+    Breakdown, BreakdownQuery, BreakdownRow, Dimension, MAX_NESTED, MutedExtent, RowFigure,
+};
 pub use bytes::{
     Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
 };

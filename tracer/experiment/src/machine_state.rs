@@ -81,10 +81,11 @@ fn on_a_thread<T: Send>(
     work: impl FnOnce() -> io::Result<T> + Send,
 ) -> io::Result<T> {
     thread::scope(|scope| {
-        let thread = scope.spawn(move || {
-            bind(cpu)?;
-            work()
-        });
+        let thread =
+            thread::Builder::new().name("bound".into()).spawn_scoped(scope, move || {
+                bind(cpu)?;
+                work()
+            })?;
         thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread has panicked")))
     })
 }
@@ -109,7 +110,7 @@ fn sockets() -> io::Result<(UnixDatagram, UnixDatagram)> {
 fn round_trip([near, far]: [Option<usize>; 2]) -> io::Result<u64> {
     let (ping, pong) = sockets()?;
     thread::scope(|scope| {
-        scope.spawn(move || echo(&pong, far));
+        thread::Builder::new().name("echo".into()).spawn_scoped(scope, move || echo(&pong, far))?;
         on_a_thread(near, || {
             let mut datagram = [0; BYTES];
             let median = median_of(|| {

@@ -108,10 +108,10 @@ fn as_user<T: Send>(
         rustix::thread::set_thread_res_uid(uid, uid, uid)
     };
     std::thread::scope(|scope| {
-        let thread = scope.spawn(|| {
+        let thread = std::thread::Builder::new().name("user".into()).spawn_scoped(scope, || {
             become_user()?;
             act()
-        });
+        })?;
         thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread failed")))
     })
 }

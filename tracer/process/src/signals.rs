@@ -79,9 +79,9 @@ impl Signals {
         let text = format!(
             "wirelap: {caught}: wirelap could not stop in order within {seconds} s and ends now; output may be incomplete\n"
         );
-        let said = thread::spawn(move || say(&text));
+        let said = thread::Builder::new().name("message".into()).spawn(move || say(&text));
         let until = Instant::now() + MESSAGE_LIMIT;
-        while !said.is_finished() && Instant::now() < until {
+        while said.as_ref().is_ok_and(|said| !said.is_finished()) && Instant::now() < until {
             thread::sleep(POLL_INTERVAL);
         }
         std::process::exit(1);

@@ -112,8 +112,9 @@ pub enum FrameNote<'a> {
     },
     /// Its sender says in the next frame how long it does not read what comes from the receiver of the frame.
     Throttles(Throttle),
-    /// Its sender gets no more of some messages that it got before: it has unsubscribed, or asks for them no more.
-    Unsubscribes,
+    /// The client at this end gets no more of some messages that it got before: it has unsubscribed, or the server has ended its
+    /// subscription.
+    Unsubscribes(Side),
     /// The previous frame was decompressed.
     Unpacked {
         /// The frame's bytes.
@@ -295,9 +296,9 @@ impl dyn FrameSink + '_ {
         self.note(FrameNote::Throttles(throttle));
     }
 
-    /// Reports that the sender of the next frame gets no more of some messages that it got before.
-    pub fn unsubscribes(&mut self) {
-        self.note(FrameNote::Unsubscribes);
+    /// Reports that the client at this end gets no more of some messages that it got before.
+    pub fn unsubscribes(&mut self, side: Side) {
+        self.note(FrameNote::Unsubscribes(side));
     }
 
     /// Reports that the previous frame of `bytes` bytes was decompressed to `decompressed` bytes, which contain the messages

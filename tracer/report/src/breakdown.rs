@@ -50,6 +50,39 @@ pub struct BreakdownRow {
     /// One-way latency of the messages that were read. Quantiles are at most a bin above the exact ones, which is 3.2 % unless the
     /// times of a row are very far apart.
     pub one_way_ns: Distribution,
+    /// Whether the user had muted what the row counts: `whole`, and its figures are those of the moment at which that was, or `part`,
+    /// and it lacks messages of since; absent if nothing of it is muted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub muted: Option<MutedExtent>,
+}
+
+/// How much of a row is muted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MutedExtent {
+    /// Some of its messages are of a row that is muted.
+    Part,
+    /// All of its messages are.
+    Whole,
+}
+
+impl MutedExtent {
+    /// That of a snapshot's row.
+    fn of(muted: snapshot::MutedExtent) -> Option<MutedExtent> {
+        match muted {
+            snapshot::MutedExtent::None => None,
+            snapshot::MutedExtent::Part => Some(MutedExtent::Part),
+            snapshot::MutedExtent::Whole => Some(MutedExtent::Whole),
+        }
+    }
+
+    /// Its word in a table.
+    fn word(self) -> &'static str {
+        match self {
+            MutedExtent::Part => "in part",
+            MutedExtent::Whole => "muted",
+        }
+    }
 }
 
 impl Breakdown {
@@ -77,6 +110,7 @@ impl From<&snapshot::BreakdownRow> for BreakdownRow {
             matched: row.matched,
             payload_bytes: row.payload_bytes,
             one_way_ns: row.one_way.into(),
+            muted: MutedExtent::of(row.muted),
         }
     }
 }
@@ -88,8 +122,17 @@ impl Breakdown {
         align.extend([Align::Right; 5]);
         let mut heading = self.by.clone();
         heading.extend(["sent", "delivered", "1-way p50", "p99", "max"].map(String::from));
+        let has_muted = self.rows.iter().take(listed).any(|row| row.muted.is_some());
+        if has_muted {
+            align.push(Align::Left);
+            heading.push("muted".into());
+        }
         let mut rows = vec![heading];
-        rows.extend(self.rows.iter().take(listed).map(|row| cells(row, self.by.len())));
+        rows.extend(self.rows.iter().take(listed).map(|row| {
+            let mut cells = cells(row, self.by.len());
+            cells.extend(has_muted.then(|| row.muted.map_or("", MutedExtent::word).to_owned()));
+            cells
+        }));
         let mut out = lay_out(&align, &rows);
         let (mut sent, mut delivered) = (self.rest.sent, self.rest.delivered);
         for row in self.rows.iter().skip(listed) {
@@ -109,6 +152,13 @@ impl Breakdown {
                 "note: ",
                 "There were more rows than are kept: those with the fewest messages were added to the rest, and a row that came \
                  back may lack messages.",
+            ));
+        }
+        if has_muted {
+            out.push_str(&hang(
+                "note: ",
+                "Messages of muted rows are not counted while they are muted: where all of a row is, its figures are those of the \
+                 moment at which it was muted.",
             ));
         }
         let is_unknown =
@@ -180,6 +230,33 @@ mod tests {
     use super::*;
 
     #[test]
+    fn muted_rows_are_marked() {
+        let row = |name: &str, muted| BreakdownRow {
+            names: vec![Some(name.to_owned())],
+            sent: 5,
+            muted,
+            ..BreakdownRow::default()
+        };
+        let marks = [None, Some(MutedExtent::Part), Some(MutedExtent::Whole)];
+        let all = Breakdown {
+            by: vec!["topic".into()],
+            rows: ["a", "b", "c"].iter().zip(marks).map(|(name, mark)| row(name, mark)).collect(),
+            ..Breakdown::default()
+        };
+        let text = all.table(9);
+        let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+        assert!(lines[0].ends_with("muted") && lines[2].ends_with(human::NONE), "{text}");
+        assert!(lines[3].ends_with("in part") && lines[4].ends_with("muted"), "{text}");
+        assert!(text.contains("not counted while they are muted"), "{text}");
+        let json = serde_json::to_value(&all).unwrap();
+        assert_eq!(json["rows"][0].get("muted"), None);
+        assert_eq!(
+            (&json["rows"][1]["muted"], &json["rows"][2]["muted"]),
+            (&"part".into(), &"whole".into())
+        );
+    }
+
+    #[test]
     fn what_is_not_listed_is_added_up() {
         let row = |name: Option<&str>, sent| BreakdownRow {
             names: vec![name.map(str::to_owned)],
@@ -199,6 +276,7 @@ mod tests {
         assert!(text.contains("the rest: 5 rows, 3 sent, 0 delivered"), "{text}");
         assert!(text.contains("unknown") && !text.contains('\u{1b}'), "{text}");
         assert!(!all.table(9).contains("crowded"));
+        assert!(!text.contains("muted"), "{text}");
         let groups = Breakdown {
             by: vec!["group".into()],
             rows: vec![row(Some(""), 5), row(Some("workers"), 3)],

@@ -68,7 +68,7 @@ pub mod why;
 pub mod words;
 mod write;
 
-pub use breakdown::{Breakdown, BreakdownRow};
+pub use breakdown::{Breakdown, BreakdownRow, MutedExtent};
 pub use clocks::{ClockOffset, HostClock};
 pub use container::{Container, NetworkNamespace, Pod};
 pub use distribution::{Distribution, Samples};

@@ -3,10 +3,10 @@
 use proptest::prelude::*;
 use wirelap_correlate::snapshot::{
     Breakdown, BreakdownRow, Cause, Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint,
-    HolderShare, Holes, Lag, LagHolder, Muted, Overdue, Overhead, Part, Period, ProbeLoss, Process,
-    Rate, Scheduling, SegmentStat, Severity, SlowSubscriber, SlowSubscribers, Snapshot,
-    SnapshotNote, Summary, Tail, TailRow, Trust, UnixClients, Unknown, UnknownTraffic, Unseen,
-    Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
+    HolderShare, Holes, Lag, LagHolder, Muted, MutedExtent, Overdue, Overhead, Part, Period,
+    ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, SlowSubscriber, SlowSubscribers,
+    Snapshot, SnapshotNote, Summary, Tail, TailRow, Trust, UnixClients, Unknown, UnknownTraffic,
+    Unseen, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use wirelap_correlate::{Circumstance, Clause, CpuHolders, Dimension, ForeignName, Remedy};
 use wirelap_events::{
@@ -294,9 +294,10 @@ prop_compose! {
     fn by_name()(
         names in prop::collection::vec(prop::option::of(any::<String>()), 2), counts in prop::array::uniform3(count()),
         one_way in summary(),
+        muted in prop::sample::select(&[MutedExtent::None, MutedExtent::Part, MutedExtent::Whole][..]),
     ) -> BreakdownRow {
         let [sent, delivered, payload_bytes] = counts;
-        BreakdownRow { names, sent, delivered, matched: delivered, payload_bytes, one_way }
+        BreakdownRow { names, sent, delivered, matched: delivered, payload_bytes, one_way, muted }
     }
 }
 

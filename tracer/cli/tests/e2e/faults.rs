@@ -2,7 +2,7 @@
 //! can be read. `make faults` runs those that take minutes, too.
 
 use crate::bench::{Bench, Running, kill, links_of, lock, poll, state, words_of};
-use crate::{LONG, lost};
+use crate::{LONG, assert_flawless, lost};
 use rustix::process::Signal;
 use std::fs;
 use std::path::Path;
@@ -149,6 +149,56 @@ fn a_broker_that_is_killed_costs_its_trial_only() {
         assert!(failed || result["messages"]["matched"] == 500, "{result:#}");
     }
     bench.assert_clean();
+}
+
+/// Waits until the trial's trace has ended, and probes are attached anew to measure what they cost.
+fn wait_for_turns(run: &Running) {
+    let links = || {
+        assert!(run.is_running(), "wirelap ended before the cost was measured");
+        links_of(run.pid())
+    };
+    let of_trace = poll("the trace", LONG, || Some(links()).filter(|links| !links.is_empty()));
+    poll("the turns", LONG, || {
+        let links = links();
+        let are_new = !links.is_empty() && !links.iter().any(|link| of_trace.contains(link));
+        are_new.then_some(())
+    });
+}
+
+/// All messages that count were sent and read before.
+#[test]
+fn who_is_killed_while_the_cost_is_measured_costs_that_figure_only() {
+    let _alone = lock();
+    for (on, victim) in [
+        ("tcp", "pub"),
+        ("tcp", "sub"),
+        ("mqtt --broker mosquitto", "pub"),
+        ("mqtt --broker mosquitto", "mosquitto"),
+    ] {
+        let bench = Bench::new();
+        let words = format!(
+            "run latency --on {on} --rate 500 --messages 300 --warmup 50 --measure-cost=true"
+        );
+        let run = bench.wirelap(&words).json().start();
+        let what = format!("{on}: {victim}");
+        wait_for_turns(&run);
+        let links = links_of(run.pid());
+        let others = run.descendants();
+        kill(descendant(&run, victim).unwrap(), Signal::KILL);
+        let ended = run.end(LONG);
+        assert_eq!(ended.status, Some(0), "{what}: {}", ended.stderr);
+        let said: Vec<&str> = ended.stdout.split_whitespace().collect();
+        assert!(said.join(" ").contains("its measurement stopped"), "{what}: {}", ended.stdout);
+        assert_gone(&others, &links);
+        let report = bench.report();
+        assert_eq!(report["partial"], false, "{what}");
+        let result = &report["results"][0];
+        assert_flawless(result, 300);
+        let tracer = &result["trust"]["tracer"];
+        assert_eq!(tracer["slowdown_unknown"], "stopped", "{what}: {tracer}");
+        assert!(tracer["slowdown"].is_null(), "{what}: {tracer}");
+        bench.assert_clean();
+    }
 }
 
 /// Stops a process for so long.
@@ -305,9 +355,12 @@ fn whatever_the_limit_on_open_files_it_is_told_or_enough() {
 fn too_little_address_space_is_told() {
     let _alone = lock();
     let bench = Bench::new();
-    let script = "ulimit -v 100000; exec \"$0\" \"$@\"";
-    let ended = bench.wirelap_by(script, "live --plain --duration 500ms").end(LONG);
-    assert_eq!(ended.status, Some(3), "{}", ended.stderr);
-    let last = ended.stderr.lines().last().unwrap_or_default();
-    assert!(last.contains("ulimit -v"), "{}", ended.stderr);
+    // Threads cannot be started; the kernel's types cannot be read, or not parsed; the ring buffer cannot be mapped.
+    for limit in [30_000, 32_000, 34_000, 48_000, 60_000, 66_000, 100_000] {
+        let script = format!("ulimit -v {limit}; exec \"$0\" \"$@\"");
+        let ended = bench.wirelap_by(&script, "live --plain --duration 500ms").end(LONG);
+        assert_eq!(ended.status, Some(3), "{limit}: {}", ended.stderr);
+        assert_eq!(ended.stderr.lines().count(), 1, "{limit}: {}", ended.stderr);
+        assert!(ended.stderr.contains("ulimit -v"), "{limit}: {}", ended.stderr);
+    }
 }

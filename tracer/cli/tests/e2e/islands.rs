@@ -17,7 +17,7 @@ pub struct Islands {
     pub broker: u32,
 }
 
-fn ip(words: &str) {
+pub fn ip(words: &str) {
     let status = Command::new("ip").args(words.split(' ')).status().expect("iproute2 is installed");
     assert!(status.success(), "ip {words}");
 }
@@ -153,7 +153,7 @@ fn connected(pid: u32) -> bool {
     sockets.lines().any(|line| line.split_whitespace().nth(3) == Some("01"))
 }
 
-fn said_so(file: &Path, words: &str) -> bool {
+pub fn said_so(file: &Path, words: &str) -> bool {
     fs::read_to_string(file).unwrap_or_default().contains(words)
 }
 

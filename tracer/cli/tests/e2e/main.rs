@@ -23,6 +23,7 @@ mod memory;
 #[cfg(feature = "parquet")]
 mod messages;
 mod mqtt;
+mod muted;
 mod offline;
 mod one_side;
 mod packets;

@@ -6,12 +6,14 @@
 //! | [`BreakdownQuery`], [`RowFigure`] | which rows are made, and in which order a snapshot lists them |
 //! | `bins` | times in bins whose number is bounded |
 //! | `clients` | what the ends of conversations say of themselves: clients' names, groups |
+//! | `parents` | the rows of the comparison whose messages a row counts |
 //! | `table` | the rows, of which the least go into the rest when there are too many |
 //! | `view` | what a snapshot has of them |
 
 mod bins;
 mod clients;
 mod dimension;
+mod parents;
 mod query;
 mod table;
 mod view;
@@ -20,4 +22,4 @@ pub use clients::{ClientNames, Introduction, Owner, ReaderGroup};
 pub use dimension::{Dimension, MAX_NESTED};
 pub use query::{BreakdownQuery, RowFigure, has_text};
 pub use table::{BreakdownTable, MessageEnd, NONE, RowFigures, RowKey, UNKNOWN};
-pub use view::{Breakdown, BreakdownRow};
+pub use view::{Breakdown, BreakdownRow, MutedExtent};

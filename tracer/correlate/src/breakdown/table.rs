@@ -3,6 +3,7 @@
 use super::bins::BoundedBins;
 use super::clients::ReaderGroup;
 use super::dimension::{Dimension, MAX_NESTED};
+use super::parents::Parents;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use std::net::{IpAddr, SocketAddr};
@@ -46,6 +47,7 @@ pub struct RowFigures {
     pub matched: u64,
     pub payload_bytes: u64,
     pub one_way: BoundedBins,
+    pub parents: Parents,
 }
 
 impl RowFigures {
@@ -60,6 +62,7 @@ impl RowFigures {
         self.matched.grow(other.matched);
         self.payload_bytes.grow(other.payload_bytes);
         self.one_way.merge(&other.one_way);
+        self.parents.add_all(&other.parents);
     }
 }
 
@@ -158,7 +161,9 @@ impl BreakdownTable {
         if self.by.contains(&Dimension::Connection) {
             self.connections.entry(end.flow.0 >> 1).or_insert(end.addresses);
         }
-        self.rows.entry(key).or_default()
+        let row = self.rows.entry(key).or_default();
+        row.parents.add(group);
+        row
     }
 
     fn host(&mut self, address: IpAddr) -> u64 {

@@ -26,6 +26,18 @@ pub struct Breakdown {
     pub is_crowded: bool,
 }
 
+/// How much of a row by name is of rows that the user has muted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MutedExtent {
+    /// Nothing.
+    #[default]
+    None,
+    /// Some of it: messages of those rows are not counted any more, others are.
+    Part,
+    /// All of it: its figures are those of the moment at which they were muted.
+    Whole,
+}
+
 /// One row of a breakdown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BreakdownRow {
@@ -41,6 +53,8 @@ pub struct BreakdownRow {
     pub payload_bytes: u64,
     /// The one-way latency of what was read.
     pub one_way: Summary,
+    /// How much of it the user has muted.
+    pub muted: MutedExtent,
 }
 
 impl BreakdownRow {

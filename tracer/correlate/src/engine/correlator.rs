@@ -69,6 +69,9 @@ impl Correlator {
         }
         self.coverage.advance(at);
         if self.conversations.is_muted(at, &event.body) {
+            if let Body::Packet(packet) = &event.body {
+                self.conversations.muted_datagram(at, packet, &mut self.accounts.totals);
+            }
             return;
         }
         match &event.body {

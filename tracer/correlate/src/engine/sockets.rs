@@ -330,6 +330,11 @@ impl Sockets {
         }
     }
 
+    /// Whether what a socket does at `at` is not looked at, because the user has muted the rows that it is of.
+    pub fn is_muted(&self, id: SocketId, at: Nanos) -> bool {
+        self.get(id).is_some_and(|entry| at < entry.muted_until)
+    }
+
     /// What sockets do is looked at again from `at` on, that of `still` excepted. What is in their queues by then is not known.
     pub fn unmute_except(&mut self, still: &FxHashSet<SocketId>, at: Nanos) {
         let muted = self

@@ -35,8 +35,8 @@ pub struct ControlFrames {
     pub rooms: [Option<FoundRoom>; ROOMS],
     /// How long its sender does not read what comes from its receiver.
     pub throttle: Option<Throttle>,
-    /// Its sender has unsubscribed from something.
-    pub unsubscribes: bool,
+    /// The ends whose clients get no more of something.
+    pub unsubscribes: [bool; 2],
 }
 
 /// So many consumers of a connection may acknowledge in one packet, of which all are told.
@@ -215,7 +215,7 @@ impl FrameSink for Collector<'_> {
                 self.acknowledges = Some((message, makes_room));
             }
             FrameNote::Throttles(throttle) => self.control.throttle = Some(throttle),
-            FrameNote::Unsubscribes => self.control.unsubscribes = true,
+            FrameNote::Unsubscribes(side) => self.control.unsubscribes[side as usize] = true,
             FrameNote::Unpacked { bytes, decompressed } => self.packed = (bytes, decompressed),
             FrameNote::UsableAt(end) => self.usable_at = Some(end),
             FrameNote::UncertainStart => self.is_unsure = true,

@@ -135,19 +135,38 @@ impl FlowTable {
         netns: NetNs,
         tcp: Option<&TcpFields>,
     ) -> Option<Direction> {
-        let newest = self.find(key)?;
-        let is_only = self.twins.is_empty() || !self.twins.contains_key(&key);
-        if (is_only || tcp.is_none()) && self.get(newest)?.namespaces.has(netns) {
-            return Some(newest);
-        }
-        let Some(tcp) = tcp else {
-            self.get_mut(newest)?.namespaces.add(netns);
-            return Some(newest);
-        };
-        let back = (tcp.flags & tcp_flags::ACK != 0).then_some(tcp.ack);
-        let direction = self.nearest(key, netns, tcp.seq, back, |_| true)?;
+        let direction = self.seek(key, netns, tcp)?;
         self.get_mut(direction)?.namespaces.add(netns);
         Some(direction)
+    }
+
+    /// The same, for a packet that is only asked about.
+    pub fn seek(&self, key: FlowKey, netns: NetNs, tcp: Option<&TcpFields>) -> Option<Direction> {
+        let newest = self.find(key)?;
+        let Some(tcp) = tcp else { return Some(newest) };
+        if self.is_only(key) && self.get(newest)?.namespaces.has(netns) {
+            return Some(newest);
+        }
+        self.nearest(key, netns, tcp.seq, acknowledged(tcp), |_| true)
+    }
+
+    /// The conversation that a packet is of whose namespace is not known: of several, the one that goes on nearest to its numbers,
+    /// but rather one of which nothing is known than one that is far from them.
+    pub fn seek_anywhere(&self, key: FlowKey, tcp: Option<&TcpFields>) -> Option<Direction> {
+        let newest = self.find(key)?;
+        let Some(tcp) = tcp.filter(|_| !self.is_only(key)) else { return Some(newest) };
+        let rank = |direction: Direction| {
+            let conversation = self.get(direction)?;
+            let distance = conversation.distance(direction.side, tcp.seq, acknowledged(tcp));
+            Some((distance.unwrap_or(self.near.saturating_add(1)), direction))
+        };
+        let all = std::iter::once(newest).chain(self.older(key)).filter_map(rank);
+        all.min_by_key(|(distance, _)| *distance).map(|(_, direction)| direction)
+    }
+
+    /// Whether there is no other conversation between these addresses.
+    fn is_only(&self, key: FlowKey) -> bool {
+        self.twins.is_empty() || !self.twins.contains_key(&key)
     }
 
     /// Of the conversations between the same addresses that of a namespace whose next numbers these are. One elsewhere is
@@ -168,12 +187,13 @@ impl FlowTable {
             let is_here = conversation.namespaces.has(netns);
             let distance = conversation.distance(direction.side, next, back);
             let is_near = distance.is_some_and(|distance| distance <= self.near);
-            // Best: here, and it goes on here. One elsewhere with other numbers is another one.
+            // Best: here, and it goes on here, or may. One elsewhere with other numbers is another one.
             let class = match (is_near, is_here, distance) {
                 (true, true, _) => 0_u8,
-                (true, false, _) => 1,
-                (false, true, _) => 2,
-                (false, false, None) => 3,
+                (false, true, None) => 1,
+                (true, false, _) => 2,
+                (false, true, Some(_)) => 3,
+                (false, false, None) => 4,
                 (false, false, Some(_)) => return None,
             };
             Some((class, distance.unwrap_or_default()))
@@ -412,6 +432,11 @@ impl FlowTable {
 fn rank_idle(conversation: &Conversation) -> (bool, bool, Nanos) {
     let is_read = !matches!(conversation.state, State::Ignored);
     (conversation.claim == Claim::Possible, is_read, conversation.seen)
+}
+
+/// What a segment acknowledges.
+fn acknowledged(tcp: &TcpFields) -> Option<Seq> {
+    (tcp.flags & tcp_flags::ACK != 0).then_some(tcp.ack)
 }
 
 fn direction_of(index: usize, conversation: &Conversation) -> Direction {

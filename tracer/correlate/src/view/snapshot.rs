@@ -1,7 +1,7 @@
 //! The immutable picture that the terminal, the JSON and the HTML are all drawn from.
 
 pub use super::notes::{GroupNote, Muted, SnapshotNote};
-pub use crate::breakdown::{Breakdown, BreakdownRow, Dimension, RowFigure};
+pub use crate::breakdown::{Breakdown, BreakdownRow, Dimension, MutedExtent, RowFigure};
 pub use crate::bytes::{
     Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
 };

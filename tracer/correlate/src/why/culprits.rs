@@ -12,7 +12,7 @@ const LIMIT: usize = 256;
 /// Culprits that a verdict lists.
 const LISTED: usize = 10;
 
-/// A process with a smaller part is not told.
+/// A part that is not larger is not told: it would be 0 % in whole percents, to which 0.5 % is rounded, too.
 const SOME: f64 = 0.005;
 
 /// Processes that a clause names.
@@ -88,7 +88,7 @@ impl Culprits {
         ];
         let unknown = Clause::CpuHolderUnknown(self.share(self.unknown));
         let mut clauses: Vec<(u64, Clause)> = all.into_iter().flatten().collect();
-        clauses.extend((self.unknown > 0).then_some((self.unknown, unknown)));
+        clauses.extend(self.is_some(self.unknown).then_some((self.unknown, unknown)));
         clauses.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
         clauses.into_iter().map(|(_, clause)| clause).collect()
     }
@@ -105,8 +105,7 @@ impl Culprits {
             }
         }
         let time = by_pid.values().map(|one| one.1).total();
-        let is_some = |one: &(Pid, (Comm, u64, u64))| self.share(one.1.1) >= SOME;
-        let mut all: Vec<_> = by_pid.into_iter().filter(is_some).collect();
+        let mut all: Vec<_> = by_pid.into_iter().filter(|(_, one)| self.is_some(one.1)).collect();
         all.sort_by_key(|&(pid, (_, time, _))| (std::cmp::Reverse(time), pid));
         let more = all.len().saturating_sub(NAMED);
         let rest: u64 = all.iter().skip(NAMED).map(|(_, one)| one.1).total();
@@ -114,6 +113,11 @@ impl Culprits {
         let named: Vec<_> = all.into_iter().take(NAMED).map(one).collect();
         let more = (more > 0).then(|| (more, self.share(rest)));
         (!named.is_empty()).then_some((time, Clause::CpuHeld { by, named, more }))
+    }
+
+    /// Whether a time is enough of the whole to be told.
+    fn is_some(&self, time: u64) -> bool {
+        self.share(time) > SOME
     }
 
     /// The part of the whole that a time is, 0..=1.
@@ -172,6 +176,21 @@ mod tests {
         };
         let told = culprits.of_the_cpu(Some(WAITING), &FxHashSet::default());
         assert_eq!(told, [Clause::CpuHolderUnknown(0.9), held]);
+    }
+
+    /// Half a percent is written as 0 %.
+    #[test]
+    fn what_would_be_no_percent_is_not_told() {
+        for (few, is_told) in [(0, false), (4, false), (5, false), (6, true)] {
+            for holder in [None, Some(holder(8, 8, "mosquitto"))] {
+                let mut culprits = Culprits::default();
+                culprits.add(Some(&self::holder(50, 51, "stress-ng")), Nanos(1_000 - few));
+                culprits.add(holder.as_ref(), Nanos(few));
+                let members = [Pid(7), Pid(8)].into_iter().collect();
+                let told = culprits.of_the_cpu(Some(WAITING), &members);
+                assert_eq!(told.len(), 1 + usize::from(is_told), "{few}: {told:?}");
+            }
+        }
     }
 
     #[test]

@@ -9,15 +9,15 @@ use wirelap_test_support::world::udp::{ALL, datagram, end, flow};
 use wirelap_test_support::world::{Connection, World, process};
 
 /// A correlator that takes in what happens in a world, as it happens.
-struct Live {
-    correlator: Correlator,
-    world: World,
+pub struct Live {
+    pub correlator: Correlator,
+    pub world: World,
     taken: usize,
     deliveries: usize,
 }
 
 impl Live {
-    fn new() -> Live {
+    pub fn new() -> Live {
         Live {
             correlator: Correlator::new(Config::default()),
             world: World::new(),
@@ -27,7 +27,7 @@ impl Live {
     }
 
     /// Takes in what has happened since, and waits until slower layers had time to report.
-    fn catch_up(&mut self) {
+    pub fn catch_up(&mut self) {
         let mut count = |_: &Delivery| self.deliveries += 1;
         for event in &self.world.events[self.taken..] {
             self.correlator.take(&event.event(), &mut count);
@@ -38,7 +38,7 @@ impl Live {
     }
 
     /// Publishes messages that a subscriber gets.
-    fn publish(&mut self, publisher: &mut Connection, subscriber: &mut Connection, count: u64) {
+    pub fn publish(&mut self, publisher: &mut Connection, subscriber: &mut Connection, count: u64) {
         for n in 0..count {
             let bytes = publish("t", &(self.world.now + n).to_be_bytes());
             self.world.message(&mut publisher.up, &bytes);
@@ -49,42 +49,42 @@ impl Live {
     }
 
     /// Time passes.
-    fn wait(&mut self, seconds: u64) {
+    pub fn wait(&mut self, seconds: u64) {
         for _ in 0..seconds {
             self.world.now += 1_000_000_000;
             self.catch_up();
         }
     }
 
-    fn snapshot(&self) -> Snapshot {
+    pub fn snapshot(&self) -> Snapshot {
         self.correlator.snapshot(Nanos(self.world.now))
     }
 
     /// The row of a broker's address.
-    fn at(&self, address: &str) -> Group {
+    pub fn at(&self, address: &str) -> Group {
         let endpoint = address.parse().unwrap();
         let groups = self.snapshot().groups;
         groups.into_iter().find(|group| group.endpoint == Some(endpoint)).unwrap()
     }
 
-    fn mute(&mut self, row: GroupId) -> bool {
+    pub fn mute(&mut self, row: GroupId) -> bool {
         let mut count = |_: &Delivery| self.deliveries += 1;
         self.correlator.mute(row, &mut count)
     }
 
-    fn unmute(&mut self, row: GroupId) {
+    pub fn unmute(&mut self, row: GroupId) {
         assert!(self.correlator.unmute(row, Nanos(self.world.now)));
     }
 }
 
 /// sent, delivered, matched, uncovered, cut, unfinished.
-fn counts(group: &Group) -> [u64; 6] {
+pub fn counts(group: &Group) -> [u64; 6] {
     let all = group.messages;
     [all.sent, all.delivered, all.matched, all.uncovered, all.cut, all.unfinished]
 }
 
 /// A row without what is so of the host's processes, and without how long it was muted.
-fn figures(group: Group) -> Group {
+pub fn figures(group: Group) -> Group {
     Group { muted: None, notes: vec![], processes: vec![], ..group }
 }
 

@@ -6,7 +6,7 @@ use wirelap_correlate::{Config, Correlator, LagHolder, SlowSubscriber, SlowSubsc
 use wirelap_events::{Body, Delivery, Nanos, Seq};
 use wirelap_test_support::compose::kafka::{batch, fetch, fetched, produce, record};
 use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
-use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::compose::{amqp, nats, payload, stamp};
 use wirelap_test_support::world::{Connection, Way, World, process};
 
 /// A client of the broker. Each connection has sequence numbers of its own, as they have.
@@ -122,6 +122,67 @@ fn who_unsubscribes_is_not_behind() {
         }
         let slow = watch.take(100);
         assert!(slow.listed.is_empty(), "{n}: {slow:?}");
+    }
+}
+
+/// What ends, after thirty messages, what a client subscribed to without the client's saying so then.
+struct Ending {
+    hello: [&'static [u8]; 2],
+    subscription: &'static [u8],
+    published: fn(u32) -> Vec<u8>,
+    delivered: fn(u32) -> Vec<u8>,
+    /// What the server says.
+    end: &'static [u8],
+}
+
+/// RabbitMQ cancels a consumer whose queue is gone: `basic.cancel` with no-wait.
+const CANCELLED: Ending = Ending {
+    hello: [
+        b"AMQP\0\0\x09\x01",
+        b"\x01\0\0\0\0\0\x12\0\x0a\0\x0a\0\x09\0\0\0\0\0\0\0\0\0\0\0\0\xce",
+    ],
+    subscription: b"\x01\0\x01\0\0\0\x05\0\x14\0\x0a\0\xce",
+    published: |n| amqp::publish("", "t", &payload(stamp(n), 64)),
+    delivered: |n| amqp::deliver("", "t", u64::from(n) + 1, &payload(stamp(n), 64)),
+    end: b"\x01\0\x01\0\0\0\x09\0\x3c\0\x1e\x03tag\x01\xce",
+};
+
+/// A maximum was named with the subscription.
+const AT_MAXIMUM: Ending = Ending {
+    hello: [b"CONNECT {\"verbose\":false}\r\n", b"INFO {\"server_id\":\"N\"}\r\n"],
+    subscription: b"SUB t 1\r\nUNSUB 1 30\r\n",
+    published: |n| nats::message("PUB t", &payload(stamp(n), 64)),
+    delivered: |n| nats::message("MSG t 1", &payload(stamp(n), 64)),
+    end: b"PING\r\n",
+};
+
+#[test]
+fn whose_subscription_the_server_ends_is_not_behind() {
+    for (which, ending) in [CANCELLED, AT_MAXIMUM].iter().enumerate() {
+        let mut world = World::new();
+        let mut clients = [(20, "pub"), (30, "sub"), (31, "sub")].map(|(pid, name)| {
+            let (client, broker) = (process(pid, name), process(10, "server"));
+            let from = format!("127.0.0.1:{}", 40_000 + pid);
+            let mut connection = world.connect_at(client, &from, broker, BROKER, Seq(pid << 20));
+            let [own, servers] = ending.hello;
+            world.message(&mut connection.up, own);
+            world.message(&mut connection.down, servers);
+            connection
+        });
+        world.message(&mut clients[2].up, ending.subscription);
+        let mut watch = Watch::new(world);
+        for n in 0..60 {
+            let [publisher, other, ended] = &mut clients;
+            watch.world.message(&mut publisher.up, &(ending.published)(n));
+            watch.world.message(&mut other.down, &(ending.delivered)(n));
+            if n < 30 {
+                watch.world.message(&mut ended.down, &(ending.delivered)(n));
+            } else if n == 30 {
+                watch.world.message(&mut ended.down, ending.end);
+            }
+            let slow = watch.take(100);
+            assert!(slow.listed.is_empty(), "{which} {n}: {slow:?}");
+        }
     }
 }
 

@@ -5,7 +5,11 @@ use crate::rights::missing_to_attach;
 use rustix::io::Errno;
 use rustix::process::{Resource, getrlimit};
 use std::fs;
+use std::hint::black_box;
 use std::io;
+
+/// More than a thread takes: its stack is 2 MiB.
+const THREAD: usize = 4 << 20;
 
 /// The cause of an error in this process's limits or rights, with the remedy. `None` if the error has no such cause.
 pub fn of_cause(error: &io::Error) -> Option<String> {
@@ -31,6 +35,8 @@ fn of_errno(error: Errno) -> Option<String> {
                      choose a smaller --ring-size"
                 .into(),
         },
+        // A thread's stack that cannot be mapped is reported so, too (pthread_create(3)).
+        Errno::AGAIN if !has_room(THREAD) => return of_errno(Errno::NOMEM),
         Errno::AGAIN => format!(
             "this user may have at most {} processes and threads: raise this limit (`ulimit -u`), or pids.max of \
              this process's cgroup",
@@ -43,6 +49,16 @@ fn of_errno(error: Errno) -> Option<String> {
         Errno::PERM | Errno::ACCESS => return forbidden(),
         _ => return None,
     })
+}
+
+/// Whether this process may take so many bytes of memory more. An allocation that fails where nobody expects it ends the program
+/// without a sentence, so what takes much asks first.
+pub fn has_room(bytes: usize) -> bool {
+    let mut room: Vec<u8> = Vec::new();
+    let has_room = room.try_reserve_exact(bytes).is_ok();
+    // Otherwise the compiler may leave out an allocation that nothing uses, and take it for possible.
+    black_box(&mut room);
+    has_room
 }
 
 fn limit(resource: Resource) -> String {

@@ -3,7 +3,7 @@
 
 mod cause;
 
-pub use cause::{Barrier, barrier, is_shortage, of_cause};
+pub use cause::{Barrier, barrier, has_room, is_shortage, of_cause};
 
 use crate::failure::Failure;
 use rustix::fs::{StatVfsMountFlags, statvfs};

@@ -20,9 +20,29 @@ pub(super) struct AmqpConnection {
     contents: [Contents; 2],
     /// What lets the server deliver.
     permits: Permits,
+    /// Whether the server has said that it does not read what the client publishes.
+    blocked: Blocked,
+}
+
+/// Whether a server does not read what its client publishes, by its own word.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Blocked {
+    #[default]
+    No,
+    Yes,
+    /// It did not, and bytes are missing in which it may have said that it does again.
+    Uncertain,
 }
 
 impl AmqpConnection {
+    /// What a server said before bytes that are missing does not hold any more.
+    fn doubt_blocked(&mut self, side: Side, out: &mut dyn FrameSink) {
+        if self.blocked == Blocked::Uncertain && self.server == Some(side) {
+            self.blocked = Blocked::No;
+            out.throttles(Throttle::Ends);
+        }
+    }
+
     fn method(
         &mut self,
         side: Side,
@@ -57,9 +77,16 @@ impl AmqpConnection {
             consumer::tell(method, header.channel, arguments, out);
         }
         match method.name {
-            "connection.blocked" => out.throttles(Throttle::Begins),
-            "connection.unblocked" => out.throttles(Throttle::Ends),
-            "basic.cancel" => out.unsubscribes(),
+            "connection.blocked" => {
+                self.blocked = Blocked::Yes;
+                out.throttles(Throttle::Begins);
+            }
+            "connection.unblocked" => {
+                self.blocked = Blocked::No;
+                out.throttles(Throttle::Ends);
+            }
+            // A server cancels a consumer whose queue is gone.
+            "basic.cancel" => out.unsubscribes(self.server.map_or(side, Side::other)),
             _ => {}
         }
         if Envelope::is_before_content(method) {
@@ -158,6 +185,7 @@ impl Connection for AmqpConnection {
 
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink) {
         let range = pdu.range;
+        self.doubt_blocked(side, out);
         if pdu.bytes.starts_with(OPENING) {
             self.server = Some(side.other());
             return out.frame(&frame_without_data(range, "protocol-header", FrameClass::Session));
@@ -180,5 +208,8 @@ impl Connection for AmqpConnection {
     fn gap(&mut self, side: Side) {
         self.contents[side as usize].gap();
         self.permits.forget();
+        if self.blocked == Blocked::Yes && self.server == Some(side) {
+            self.blocked = Blocked::Uncertain;
+        }
     }
 }

@@ -174,7 +174,7 @@ impl MqttConnection {
             PacketType::Subscribe | PacketType::Unsubscribe => {
                 self.subscriptions.change(header, version, fields);
                 if header.kind == PacketType::Unsubscribe {
-                    out.unsubscribes();
+                    out.unsubscribes(side);
                 }
             }
             _ => {}

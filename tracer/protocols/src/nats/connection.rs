@@ -74,13 +74,7 @@ impl NatsConnection {
                 }
                 self.subscriptions.subscribe(line);
             }
-            "UNSUB" => {
-                self.subscriptions.unsubscribe(line);
-                // With a number of messages, it ends once these have come.
-                if line.arguments().nth(1).is_none() {
-                    out.unsubscribes();
-                }
-            }
+            "UNSUB" if self.subscriptions.unsubscribe(line) => out.unsubscribes(side),
             _ => {}
         }
     }
@@ -128,6 +122,12 @@ impl NatsConnection {
         let Some((message, parts)) = parts else {
             return out.frame(&frame_without_data(pdu.range, name, FrameClass::Opaque));
         };
+        if let Some(sid) = message.sid
+            && self.subscriptions.delivered(sid)
+            && let Some(server) = self.server
+        {
+            out.unsubscribes(server.other());
+        }
         let inbox = |subject| jetstream::inbox_number(subject).filter(|_| !is_between);
         if let Some(number) = inbox(message.subject) {
             out.replies(number, pdu.range);

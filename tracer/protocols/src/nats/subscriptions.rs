@@ -4,8 +4,13 @@
 //! SUB   subject [queue group] sid
 //! UNSUB sid [most messages]
 //! ```
+//!
+//! The number of messages counts from `SUB` on. If there have been as many, or if it is 0, the subscription ends at once. A `SUB`
+//! with the number of a subscription that has not ended changes nothing (nats-server, `client.go`: `processUnsub`,
+//! `processSubEx`).
 
-use super::line::ControlLine;
+use super::jetstream::is_inbox;
+use super::line::{ControlLine, number};
 use crate::ReadIn;
 use rustc_hash::FxHashMap;
 use wirelap_events::{Saturate, Total};
@@ -21,8 +26,21 @@ const LONGEST: usize = 256;
 struct Subscription {
     /// `None` outside of groups.
     group: Option<Box<[u8]>>,
-    /// The client has unsubscribed; messages may still be under way.
+    /// It gets answers. Its end is that of a request, and no unsubscription.
+    is_inbox: bool,
+    /// Messages that were seen since it began.
+    delivered: u64,
+    /// It ends with so many of them.
+    most: Option<u64>,
+    /// It has ended; messages may still be under way.
     has_ended: bool,
+}
+
+impl Subscription {
+    /// Ends it. Returns whether the client gets less of what is published.
+    fn end(&mut self) -> bool {
+        !std::mem::replace(&mut self.has_ended, true) && !self.is_inbox
+    }
 }
 
 /// The subscriptions of one client.
@@ -44,8 +62,11 @@ impl Subscriptions {
     /// Takes in the arguments of a `SUB`.
     pub fn subscribe(&mut self, line: &ControlLine<'_>) {
         let mut words = line.arguments();
-        let (_subject, second, third) = (words.next(), words.next(), words.next());
+        let (subject, second, third) = (words.next(), words.next(), words.next());
         let (group, Some(sid)) = (third.and(second), third.or(second)) else { return };
+        if self.by_sid.get(sid).is_some_and(|before| !before.has_ended) {
+            return;
+        }
         if let Some(before) = self.by_sid.remove(sid) {
             self.text_bytes.shrink(text_bytes(sid, &before));
         }
@@ -53,21 +74,40 @@ impl Subscriptions {
             return;
         }
         if self.by_sid.len() >= MOST {
-            self.by_sid.retain(|_, known| !known.has_ended);
+            self.by_sid.retain(|_, known| !known.has_ended && known.most.is_none());
             self.text_bytes = self.by_sid.iter().map(|(sid, one)| text_bytes(sid, one)).total();
         }
         if self.by_sid.len() < MOST {
-            let subscription = Subscription { group: group.map(Box::from), has_ended: false };
+            let subscription = Subscription {
+                group: group.map(Box::from),
+                is_inbox: subject.is_some_and(is_inbox),
+                delivered: 0,
+                most: None,
+                has_ended: false,
+            };
             self.text_bytes.grow(text_bytes(sid, &subscription));
             self.by_sid.insert(sid.into(), subscription);
         }
     }
 
-    /// Takes in the arguments of an `UNSUB`.
-    pub fn unsubscribe(&mut self, line: &ControlLine<'_>) {
-        if let Some(known) = line.arguments().next().and_then(|sid| self.by_sid.get_mut(sid)) {
-            known.has_ended = true;
-        }
+    /// Takes in the arguments of an `UNSUB`. Returns whether the client gets less from now on of what is published.
+    pub fn unsubscribe(&mut self, line: &ControlLine<'_>) -> bool {
+        let mut words = line.arguments();
+        let Some(sid) = words.next() else { return false };
+        let most = words.next().and_then(number).map(u64::from).filter(|most| *most > 0);
+        let Some(known) = self.by_sid.get_mut(sid) else {
+            // It may be of before the connection was seen.
+            return most.is_none();
+        };
+        known.most = most.filter(|most| *most > known.delivered);
+        known.most.is_none() && known.end()
+    }
+
+    /// A message of a subscription is delivered. Returns whether the client gets less after it of what is published.
+    pub fn delivered(&mut self, sid: &[u8]) -> bool {
+        let Some(known) = self.by_sid.get_mut(sid) else { return false };
+        known.delivered.grow(1);
+        known.most.is_some_and(|most| known.delivered >= most) && known.end()
     }
 
     /// The group in which the client gets the messages of a subscription; unknown if the subscription was not seen.
@@ -101,7 +141,12 @@ mod tests {
         let mut all = Subscriptions::default();
         for line in lines {
             let line = ControlLine::read(line.as_bytes()).unwrap();
-            if line.verb.name == "SUB" { all.subscribe(&line) } else { all.unsubscribe(&line) }
+            match line.verb.name {
+                "SUB" => all.subscribe(&line),
+                _ => {
+                    all.unsubscribe(&line);
+                }
+            }
         }
         all
     }
@@ -128,6 +173,17 @@ mod tests {
         assert_eq!((all.by_sid.len(), all.group_of(b"one")), (MOST, ReadIn::Unknown));
         assert!(all.held_bytes() < MOST * 200);
         let long = format!("SUB a {} 1\r\n", "g".repeat(300));
-        assert_eq!(play(&["SUB a h 1\r\n", &long]).group_of(b"1"), ReadIn::Unknown);
+        let ended = ["SUB a h 1\r\n", "UNSUB 1\r\n", &long];
+        assert_eq!(play(&ended).group_of(b"1"), ReadIn::Unknown);
+    }
+
+    #[test]
+    fn a_number_is_used_again_once_its_subscription_has_ended() {
+        let again = |end: &str| play(&["SUB a h 1\r\n", end, "SUB b i 1\r\n"]);
+        assert_eq!(again("UNSUB 1\r\n").group_of(b"1"), ReadIn::Group(b"i"));
+        assert_eq!(again("UNSUB 1 0\r\n").group_of(b"1"), ReadIn::Group(b"i"));
+        for open in ["UNSUB 1 2\r\n", "UNSUB 2\r\n"] {
+            assert_eq!(again(open).group_of(b"1"), ReadIn::Group(b"h"), "{open}");
+        }
     }
 }

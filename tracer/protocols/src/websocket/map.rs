@@ -230,7 +230,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::AwaitsCommit
             | FrameNote::Acknowledges { .. }
             | FrameNote::Throttles(_)
-            | FrameNote::Unsubscribes
+            | FrameNote::Unsubscribes(_)
             | FrameNote::Unpacked { .. }
             | FrameNote::UncertainStart
             | FrameNote::UnreadMessages(_)

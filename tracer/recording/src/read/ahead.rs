@@ -16,8 +16,20 @@ struct Batch {
     bytes: Vec<u8>,
 }
 
+impl Batch {
+    /// Hands out its entries, after which it has none.
+    fn hand_out<E>(&mut self, take: &mut impl FnMut(Entry<'_>) -> Result<(), E>) -> Result<(), E> {
+        for entry in &self.entries {
+            take(entry.entry(|range| self.bytes.get(range).unwrap_or_default()))?;
+        }
+        self.entries.clear();
+        Ok(())
+    }
+}
+
 impl<R: Read + Send> Recording<R> {
-    /// Hands out all entries that are left, as [`Recording::next`] does. They are read on a thread of its own meanwhile.
+    /// Hands out all entries that are left, as [`Recording::next`] does. They are read on a thread of its own meanwhile, if one can be
+    /// started.
     ///
     /// # Errors
     /// What `take` fails with; nothing more is handed out then.
@@ -27,29 +39,44 @@ impl<R: Read + Send> Recording<R> {
     ) -> Result<(), E> {
         let (full, batches) = sync_channel::<Batch>(BATCHES);
         let (used, empty) = sync_channel::<Batch>(BATCHES);
-        thread::scope(|scope| {
-            scope.spawn(move || {
-                self.blocks.input_mut().keep_past();
-                let mut first = None;
-                loop {
-                    let mut batch = empty.try_recv().unwrap_or_default();
-                    first = self.fill(first, &mut batch);
-                    // Nobody takes more batches, or there are no more entries.
-                    if batch.entries.is_empty() || full.send(batch).is_err() {
-                        return;
-                    }
+        let reader = &mut *self;
+        let read = move || {
+            reader.blocks.input_mut().keep_past();
+            let mut first = None;
+            loop {
+                let mut batch = empty.try_recv().unwrap_or_default();
+                first = reader.fill(first, &mut batch);
+                // Nobody takes more batches, or there are no more entries.
+                if batch.entries.is_empty() || full.send(batch).is_err() {
+                    return;
                 }
-            });
+            }
+        };
+        let is_started = thread::scope(|scope| {
+            if thread::Builder::new().name("ahead".into()).spawn_scoped(scope, read).is_err() {
+                return Ok(false);
+            }
             for mut batch in batches {
-                for entry in &batch.entries {
-                    take(entry.entry(|range| batch.bytes.get(range).unwrap_or_default()))?;
-                }
-                batch.entries.clear();
+                batch.hand_out(&mut take)?;
                 // A batch that is one too many is not kept.
                 let _ = used.try_send(batch);
             }
-            Ok(())
-        })
+            Ok(true)
+        })?;
+        if is_started { Ok(()) } else { self.read_here(take) }
+    }
+
+    /// Hands out all entries that are left, a batch at a time.
+    fn read_here<E>(&mut self, mut take: impl FnMut(Entry<'_>) -> Result<(), E>) -> Result<(), E> {
+        self.blocks.input_mut().keep_past();
+        let (mut first, mut batch) = (None, Batch::default());
+        loop {
+            first = self.fill(first, &mut batch);
+            if batch.entries.is_empty() {
+                return Ok(());
+            }
+            batch.hand_out(&mut take)?;
+        }
     }
 }
 

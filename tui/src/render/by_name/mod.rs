@@ -4,7 +4,7 @@
 //! ─ by topic, client: 256 of 12,345 rows, since start, sorted by messages ─────
 //!   TOPIC           CLIENT             SENT DELIVERED     P50     P99     MAX
 //! ▶ sensors/a       logger-1              –    12,345  48.1 µs  121 µs  3.4 ms
-//!   sensors/a       plc-7            12,345         –        –       –       –
+//!   sensors/a       plc-7            12,345         –        –       –       –  muted
 //!   the rest: 12,089 rows            45,210    99,120   …
 //!  topic sensors/a, client logger-1                              of the selected
 //! ─ slow subscribers: 1 behind now, 1 in all ──────────────────────────────────
@@ -25,7 +25,7 @@ use crate::theme::Theme;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
-use wirelap_correlate::snapshot::{Breakdown, BreakdownRow};
+use wirelap_correlate::snapshot::{Breakdown, BreakdownRow, MutedExtent};
 
 /// Lines of the selected row's names at most.
 const NAMES: u16 = 3;
@@ -53,7 +53,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     panel::lines(frame, below, names, 0);
 }
 
-/// The selected row's names in full, if the table may have cut them.
+/// The selected row's names in full, if the table may have cut them, and what its mark means.
 fn names(shown: &Breakdown, row: Option<&BreakdownRow>, area: Rect) -> Vec<String> {
     let Some(row) = row.filter(|_| area.height > 8) else { return Vec::new() };
     let named = shown.by.iter().zip(&row.names);
@@ -67,7 +67,17 @@ fn names(shown: &Breakdown, row: Option<&BreakdownRow>, area: Rect) -> Vec<Strin
             *last = text::truncate(&format!("{last}……"), width);
         }
     }
+    lines.extend(muted(row.muted).map(str::to_owned));
     lines.into_iter().map(|line| format!(" {line}")).collect()
+}
+
+/// What a row's mark means.
+fn muted(extent: MutedExtent) -> Option<&'static str> {
+    match extent {
+        MutedExtent::None => None,
+        MutedExtent::Part => Some("muted in part: it counts only what is of other rows"),
+        MutedExtent::Whole => Some("muted: these are its figures of before"),
+    }
 }
 
 /// A text in lines, cut wherever they are full: a name has no spaces.

@@ -10,8 +10,11 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Paragraph;
 use wirelap_correlate::RowFigure;
-use wirelap_correlate::snapshot::{Breakdown, BreakdownRow};
+use wirelap_correlate::snapshot::{Breakdown, BreakdownRow, MutedExtent};
 use wirelap_events::Nanos;
+
+/// The width of the mark of rows that are muted, with the space before it.
+const MUTED: usize = 8;
 
 /// Draws headings, the rows around the selected one, and the rest.
 pub fn draw(
@@ -21,7 +24,9 @@ pub fn draw(
     order: RowFigure,
     theme: Theme,
 ) {
-    let columns = Columns::of(usize::from(area.width).saturating_sub(2), shown.by.len(), order);
+    let has_muted = rows.iter().any(|row| row.muted != MutedExtent::None);
+    let room = usize::from(area.width).saturating_sub(if has_muted { 2 + MUTED } else { 2 });
+    let columns = Columns::of(room, shown.by.len(), order);
     let (head, body) = split_top(area, 1);
     let (body, last) = split_top(body, body.height.saturating_sub(u16::from(has_rest(shown))));
     let mut spans = vec![Span::raw("  ")];
@@ -34,6 +39,9 @@ pub fn draw(
         let sign = if figure == order { "▼" } else { "" };
         let title = format!("{}{sign}", heading(figure));
         spans.push(Span::styled(format!(" {}", text::right(&title, width(figure))), style));
+    }
+    if has_muted {
+        spans.push(Span::styled(" MUTED", theme.dim()));
     }
     frame.render_widget(Line::from(spans), head);
     let visible = window(rows.len(), selected, usize::from(body.height));
@@ -66,6 +74,11 @@ fn line(row: &BreakdownRow, selected: bool, columns: &Columns, theme: Theme) -> 
         spans.push(if is_known { Span::raw(cell) } else { Span::styled(cell, theme.dim()) });
     }
     spans.push(Span::raw(figures(row, columns)));
+    match row.muted {
+        MutedExtent::None => {}
+        MutedExtent::Part => spans.push(Span::styled(" in part", theme.warning())),
+        MutedExtent::Whole => spans.push(Span::styled(" muted", theme.warning())),
+    }
     let line = Line::from(spans);
     if selected { line.style(theme.selected()) } else { line }
 }

@@ -12,7 +12,7 @@ impl Conversations {
     /// A packet was thrown away. That a datagram's message is lost is recognised by its never being read. What TCP
     /// sends is never lost: it comes again.
     pub fn dropped(&mut self, at: Nanos, drop: &DroppedPacket, rows: &mut Rows) {
-        let Some(direction) = self.flows.find(drop.flow) else {
+        let Some(direction) = self.flows.seek_anywhere(drop.flow, drop.tcp.as_ref()) else {
             return;
         };
         let is_lost = match (drop.flow.transport, &drop.tcp) {

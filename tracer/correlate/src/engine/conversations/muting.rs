@@ -2,9 +2,10 @@
 
 use super::Conversations;
 use crate::flow::{Conversation, Flow};
+use crate::ids::Direction;
 use crate::rows::Rows;
 use rustc_hash::FxHashSet;
-use wirelap_events::{Body, FlowKey, GroupId, Nanos, SocketId, Transport, tcp_flags};
+use wirelap_events::{Body, GroupId, Nanos, SocketId, Transport, tcp_flags};
 use wirelap_protocols::Side;
 
 /// The time up to which a conversation is not looked at that is muted now.
@@ -26,9 +27,12 @@ impl Conversations {
             Body::Packet(packet) => {
                 // One that opens a connection may be of another conversation with the same addresses.
                 let opens = packet.tcp.as_ref().is_some_and(|tcp| tcp.flags & tcp_flags::SYN != 0);
-                !opens && self.is_flow_muted(at, packet.flow)
+                let of = self.flows.seek(packet.flow, packet.netns, packet.tcp.as_ref());
+                !opens && self.is_way_muted(at, of)
             }
-            Body::Drop(drop) => self.is_flow_muted(at, drop.flow),
+            Body::Drop(drop) => {
+                self.is_way_muted(at, self.flows.seek_anywhere(drop.flow, drop.tcp.as_ref()))
+            }
             _ => false,
         }
     }
@@ -39,8 +43,8 @@ impl Conversations {
         at < its.map_or(entry.muted_until, |conversation| conversation.muted_until)
     }
 
-    fn is_flow_muted(&self, at: Nanos, key: FlowKey) -> bool {
-        let conversation = self.flows.find(key).and_then(|direction| self.flows.get(direction));
+    fn is_way_muted(&self, at: Nanos, direction: Option<Direction>) -> bool {
+        let conversation = direction.and_then(|direction| self.flows.get(direction));
         conversation.is_some_and(|conversation| at < conversation.muted_until)
     }
 
@@ -56,10 +60,8 @@ impl Conversations {
             if are_new && conversation.flows.iter().all(|flow| flow.messages == 0) {
                 conversation.forget_bytes();
             }
-            for trips in conversation.flows.iter_mut().filter_map(|flow| flow.round_trips.as_mut())
-            {
-                trips.interrupt();
-            }
+            // Its numbers go on unseen: of conversations between the same addresses, those of others tell what is theirs.
+            conversation.flows.iter_mut().for_each(Flow::lose_place);
         }
         let sockets = self.muted_sockets(rows, None);
         self.sockets.mute(&sockets);

@@ -183,8 +183,10 @@ impl Conversations {
             let client = conversation.flow_mut(direction.back().side);
             client.throttles.get_or_insert_default().tell(at, throttle);
         }
-        if control.unsubscribes {
-            conversation.flow_mut(direction.side).unsubscribed = Some(at);
+        for side in [Side::A, Side::B] {
+            if control.unsubscribes[side as usize] {
+                conversation.flow_mut(side).unsubscribed = Some(at);
+            }
         }
         if control.committed {
             conversation.flow_mut(direction.back().side).answered_at_commit();

@@ -8,7 +8,9 @@ use crate::flow::State;
 use crate::ids::Direction;
 use crate::join::Messages;
 use crate::marks::{Marks, UdpMarks};
-use wirelap_events::{FlowRange, Nanos, Packet, PacketHook, PacketKind, Saturate, SocketId};
+use wirelap_events::{
+    FlowRange, Nanos, Packet, PacketHook, PacketKind, Saturate, SocketId, Transport,
+};
 
 /// Packets in memory that are remembered; when there are more, those of flows that are gone go.
 const PACKETS: usize = 262_144;
@@ -66,6 +68,35 @@ impl Conversations {
         }
         self.activate(direction);
         Some(direction)
+    }
+
+    /// A datagram of a conversation that is muted. Where its receiver has a socket that others use as well, it is remembered that it
+    /// came: a read of that socket may take it.
+    pub fn muted_datagram(&mut self, at: Nanos, packet: &Packet<'_>, totals: &mut Totals) {
+        if packet.flow.transport != Transport::Udp
+            || matches!(packet.kind, PacketKind::Fragment { start, .. } if start > 0)
+        {
+            return;
+        }
+        let Some(direction) = self.flows.find(packet.flow) else { return };
+        let known = self.datagrams.get(&packet.id).copied();
+        let Some(flow) = self.flows.flow_mut(direction) else { return };
+        if flow.receiver.is_some_and(|receiver| self.sockets.is_muted(receiver, at)) {
+            return;
+        }
+        let is_sent_here = flow.devices.is_sent_here();
+        let Marks::Udp(marks) = &mut flow.marks else { return };
+        let same = known.filter(|&(of, _)| of == direction);
+        let number = if let Some(number) = again(marks, same, packet, at, is_sent_here) {
+            number
+        } else {
+            let (number, _) = marks.add(packet, at, known);
+            self.remember(packet, direction, number, totals);
+            number
+        };
+        if packet.hook == PacketHook::Rx || packet.link_header == 0 {
+            self.comes_in(packet, direction, number);
+        }
     }
 
     /// The packet at hand is this datagram's.

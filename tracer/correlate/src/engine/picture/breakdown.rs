@@ -2,8 +2,8 @@
 
 use super::Picture;
 use crate::breakdown::{
-    Breakdown, BreakdownRow, BreakdownTable, Dimension, NONE, RowFigure, RowFigures, RowKey,
-    UNKNOWN, has_text,
+    Breakdown, BreakdownRow, BreakdownTable, Dimension, MutedExtent, NONE, RowFigure, RowFigures,
+    RowKey, UNKNOWN, has_text,
 };
 use crate::view::Group;
 use std::cmp::Reverse;
@@ -40,7 +40,7 @@ impl Picture<'_> {
             named.entry(self.names(table, groups, key)).or_default().merge(row);
         }
         let mut rows: Vec<BreakdownRow> =
-            named.into_iter().map(|(names, row)| shown(names, &row)).collect();
+            named.into_iter().map(|(names, row)| self.shown(names, &row)).collect();
         rows.sort_by_key(|row| Reverse(row.figure(query.order)));
         Some(Breakdown {
             by: table.by.to_vec(),
@@ -48,7 +48,7 @@ impl Picture<'_> {
             order: query.order,
             text: text.to_owned(),
             rows,
-            rest: shown(Vec::new(), &rest),
+            rest: self.shown(Vec::new(), &rest),
             rest_rows: table.evicted.saturating_add(unlisted.len() as u64),
             is_crowded: table.evicted > 0,
         })
@@ -94,6 +94,12 @@ impl Picture<'_> {
         }
     }
 
+    fn shown(&self, names: Vec<Option<String>>, row: &RowFigures) -> BreakdownRow {
+        let rows = &self.accounts.rows;
+        let muted = row.parents.muted(|group| rows.is_muted(group));
+        BreakdownRow { muted, ..figures(names, row) }
+    }
+
     /// A process by its name and number.
     pub(super) fn process_name(&self, pid: Pid) -> String {
         match self.seen.conversations.sockets().name(pid) {
@@ -123,7 +129,7 @@ fn rank(order: RowFigure, row: &RowFigures) -> u64 {
         RowFigure::Sent => row.sent,
         RowFigure::Delivered => row.delivered,
         RowFigure::Bytes => row.payload_bytes,
-        RowFigure::P50 | RowFigure::P99 | RowFigure::Max => shown(Vec::new(), row).figure(order),
+        RowFigure::P50 | RowFigure::P99 | RowFigure::Max => figures(Vec::new(), row).figure(order),
     }
 }
 
@@ -135,7 +141,7 @@ fn text(name: &[u8]) -> String {
     }
 }
 
-fn shown(names: Vec<Option<String>>, row: &RowFigures) -> BreakdownRow {
+fn figures(names: Vec<Option<String>>, row: &RowFigures) -> BreakdownRow {
     BreakdownRow {
         names,
         sent: row.sent,
@@ -143,5 +149,6 @@ fn shown(names: Vec<Option<String>>, row: &RowFigures) -> BreakdownRow {
         matched: row.matched,
         payload_bytes: row.payload_bytes,
         one_way: row.one_way.summary(),
+        muted: MutedExtent::None,
     }
 }
