@@ -92,25 +92,28 @@ fn a_session_that_goes_on_has_lost_nothing() {
 /// A consumer group of two members, of which the second gets the topic after thirty records, if it does.
 fn group(takes_over: bool) -> Watch {
     let mut world = World::new();
-    let clients = [(20, "producer"), (30, "one"), (31, "two")];
-    let [mut producer, mut one, mut two] = clients.map(|(pid, name)| {
-        let from = format!("127.0.0.1:{}", 40_000 + pid);
+    let mut join = |port: u32, pid, name| {
+        let from = format!("127.0.0.1:{port}");
         world.connect(process(pid, name), &from, process(10, "java"), "127.0.0.1:9092")
-    });
-    for (member, name) in [(&mut one, "one"), (&mut two, "two")] {
-        world.message(&mut member.up, &heartbeat_of(name, "g", 1));
+    };
+    let mut producer = join(40_020, 20, "producer");
+    let mut members = [(30, "one"), (31, "two")].map(|(pid, name)| join(40_000 + pid, pid, name));
+    let coordinators = [(30, "one"), (31, "two")].map(|(pid, name)| join(41_000 + pid, pid, name));
+    for mut coordinator in coordinators {
+        world.message(&mut coordinator.up, &heartbeat_of("maker", "g", 1));
     }
     let mut watch = Watch::new(world);
     for n in 0..60_u8 {
         let records = batch(1, &record(&[n; 20]));
         watch.world.message(&mut producer.up, &produce(n.into(), "t", &records));
-        let member = if n < 30 { &mut one } else { &mut two };
+        let member = &mut members[usize::from(n >= 30)];
         if n < 30 || takes_over {
             watch.world.message(&mut member.up, &fetch(n.into()));
             watch.world.message(&mut member.down, &fetched(n.into(), "t", &records));
         }
         watch.take(100);
     }
+    watch.take(1_000);
     watch
 }
 
