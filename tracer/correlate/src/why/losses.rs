@@ -168,7 +168,8 @@ fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
 fn left_behind(evidence: &Evidence) -> Option<Clause> {
     let left = &evidence.losses.left_behind;
     let most = left.most?;
-    if left.messages.saturating_mul(TOLERATED) <= evidence.losses.sent {
+    let surely = evidence.losses.surely(left.messages);
+    if surely.saturating_mul(TOLERATED) <= evidence.losses.sent {
         return None;
     }
     let name = most.pid.and_then(|pid| evidence.setting.names.get(&pid).copied());
