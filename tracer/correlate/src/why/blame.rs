@@ -137,6 +137,20 @@ impl LegParts<'_> {
         time - throttled
     }
 
+    /// What of the time a message waited before a forwarder whose own socket was full: it is put down to the next leg. Returns the rest.
+    fn not_ahead(&mut self, time: Nanos) -> Nanos {
+        let Some(ahead) = &mut self.ahead else { return time };
+        let held = ahead.left.min(time);
+        if held < NOTICED {
+            return time;
+        }
+        ahead.left -= held;
+        let (leg, segment) = (self.index.saturating_add(1), Segment::BrokerDwell);
+        let cause = ahead.cause;
+        self.out.part(BlamedPart { leg, segment, cause, time: held, holder: None });
+        time - held
+    }
+
     fn all(&mut self, segments: &Segments) {
         for (segment, time) in segments.iter() {
             match segment {

@@ -4,16 +4,15 @@ use super::super::awaited::Awaited;
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
 use super::held_back::held_back;
-use super::{BlamedPart, LegParts, NOTICED};
-use wirelap_events::{Leg, Nanos, Segment};
+use wirelap_events::{Leg, Nanos};
 
 /// Bytes of the next leg were in their sender's socket while a message was on its way to that sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead {
     /// What kept them there.
-    cause: Cause,
+    pub cause: Cause,
     /// How long, as far as no time was put down to it.
-    left: Nanos,
+    pub left: Nanos,
 }
 
 impl Ahead {
@@ -22,7 +21,7 @@ impl Ahead {
         let seen = &next.circumstances;
         let time = seen.held_before;
         let tx = seen.behind.map(|earlier| earlier.tx).or(seen.tx)?;
-        let cause = (time >= NOTICED).then(|| held_back(tx, seen, time))?;
+        let cause = (time > Nanos(0)).then(|| held_back(tx, seen, time))?;
         let is_full = matches!(
             cause,
             Cause::Of(
@@ -32,22 +31,5 @@ impl Ahead {
             )
         );
         is_full.then_some(Ahead { cause, left: time })
-    }
-}
-
-impl LegParts<'_> {
-    /// What of the time a message waited before a forwarder whose own socket was full: it is put down to the next leg. Returns the rest.
-    pub(super) fn not_ahead(&mut self, time: Nanos) -> Nanos {
-        let Some(ahead) = &mut self.ahead else { return time };
-        let held = ahead.left.min(time);
-        if held < NOTICED {
-            return time;
-        }
-        ahead.left -= held;
-        let (leg, segment, cause) =
-            (self.index.saturating_add(1), Segment::BrokerDwell, ahead.cause);
-        let (holder, awaited) = (None, Awaited::Nothing);
-        self.out.part(BlamedPart { leg, segment, cause, time: held, holder, awaited });
-        time - held
     }
 }
