@@ -146,8 +146,15 @@ impl LegParts<'_> {
         }
         ahead.left -= held;
         let (leg, segment) = (self.index.saturating_add(1), Segment::BrokerDwell);
-        let cause = ahead.cause;
-        self.out.part(BlamedPart { leg, segment, cause, time: held, holder: None });
+        let part = BlamedPart {
+            leg,
+            segment,
+            cause: ahead.cause,
+            time: held,
+            awaited: Awaited::Nothing,
+            holder: None,
+        };
+        self.out.part(part);
         time - held
     }
 

@@ -1,6 +1,5 @@
 //! What a forwarder waits for that does not read because it cannot send.
 
-use super::super::awaited::Awaited;
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
 use super::held_back::held_back;
