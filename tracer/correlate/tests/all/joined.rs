@@ -24,14 +24,14 @@ enum Start {
 }
 
 /// A message of `len` bytes of payload, number `n` of its kind.
-pub type Encode = fn(n: u32, len: usize) -> Vec<u8>;
+type Encode = fn(n: u32, len: usize) -> Vec<u8>;
 
-pub struct Case {
-    pub name: &'static str,
+struct Case {
+    name: &'static str,
     port: u16,
     /// What the client sends first.
     opening: &'static [u8],
-    pub encode: Encode,
+    encode: Encode,
 }
 
 /// Bytes that look like nothing, different for each message.
@@ -47,7 +47,7 @@ fn produce(n: u32, len: usize) -> Vec<u8> {
     kafka::produce(n as usize + 7, "t1", &kafka::batch(1, &kafka::record(&payload(n, len))))
 }
 
-pub const CASES: [Case; 11] = [
+const CASES: [Case; 11] = [
     Case {
         name: "mqtt",
         port: 1883,

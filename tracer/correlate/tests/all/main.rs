@@ -14,7 +14,6 @@ mod fragments;
 mod given;
 mod given_up;
 mod joined;
-mod joined_full;
 mod kafka;
 mod late;
 mod ledger;

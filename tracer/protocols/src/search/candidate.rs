@@ -1,12 +1,17 @@
 //! A candidate: a protocol that one direction may have, with the evidence for it.
 
-use super::chains::Chain;
-use super::thresholds::{COUNTED_BITS, HINTED_BITS, MOST_WEAK_BITS};
+use super::thresholds::HINTED_BITS;
 use crate::{PduSignature, Protocol};
 use wirelap_events::{ByteRange, Offset};
 
+/// The most evidence that PDUs without distinctive content, such as acknowledgements, add up to.
+const MOST_WEAK_BITS: u32 = 28;
+
 /// How many PDUs a candidate that was found inside a packet needs.
 const INSIDE_PDUS: u32 = 3;
+
+/// The evidence of a counter that is one more than in the previous PDU.
+const COUNTED_BITS: u32 = 14;
 
 /// The evidence of a PDU that ends where a packet ends.
 const FIT_BITS: u32 = 8;
@@ -26,8 +31,6 @@ pub struct Candidate {
     pub protocol: &'static dyn Protocol,
     /// Where the candidate's first PDU starts.
     pub start: Offset,
-    /// Where the chain begins whose last PDU the candidate was found by; else the same as `start`.
-    first: Offset,
     /// Where the candidate's last known PDU starts.
     last: Offset,
     /// Where the candidate's next PDU must start.
@@ -66,12 +69,11 @@ impl Candidate {
         handicap: u32,
         inside: Option<Offset>,
     ) -> Candidate {
-        let [first, last, next] = [start; 3];
+        let [last, next] = [start; 2];
         let (strong, weak, is_distinctive, number) = (0, 0, false, None);
         Candidate {
             protocol,
             start,
-            first,
             last,
             next,
             strong,
@@ -87,57 +89,6 @@ impl Candidate {
             fits: 0,
             counted: 0,
         }
-    }
-
-    /// The candidate of which a chain of PDUs inside packets is evidence. Its first PDUs are not kept any more, so it starts
-    /// with the last one. `inside` is the end of the packet in which the chain begins, if that is the last packet.
-    pub(super) fn of_chain(
-        protocol: &'static dyn Protocol,
-        chain: &Chain,
-        handicap: u32,
-        inside: Option<Offset>,
-    ) -> Candidate {
-        Candidate {
-            first: chain.first,
-            next: chain.next,
-            strong: chain.strong,
-            weak: chain.weak,
-            is_distinctive: chain.strong > 0,
-            number: chain.number,
-            pdus: chain.pdus,
-            content: chain.content,
-            most: chain.most,
-            counted: chain.counted,
-            ..Candidate::new(protocol, chain.last, handicap, inside)
-        }
-    }
-
-    /// How many bytes lie between its first and its last known PDU: the length that the last one claims is not confirmed.
-    pub(super) fn span(&self) -> u64 {
-        self.last.0.saturating_sub(self.first.0)
-    }
-
-    /// Whether it ends with the same PDUs as another candidate, which has more of them.
-    pub(super) fn is_tail_of(&self, other: &Candidate) -> bool {
-        other.protocol.name() == self.protocol.name()
-            && other.next == self.next
-            && other.pdus > self.pdus
-    }
-
-    /// The range of its known PDUs.
-    pub(super) fn range(&self) -> (Offset, Offset) {
-        (self.first, self.next)
-    }
-
-    /// Whether it was found inside a packet, where nothing but its bytes says that a PDU starts.
-    pub(super) fn is_found_inside(&self) -> bool {
-        self.handicap > 0
-    }
-
-    /// Whether nothing but its PDUs says that they are some: it was found inside a packet, or several follow each other and
-    /// none of them ends with a packet.
-    pub(super) fn is_unaligned(&self) -> bool {
-        self.is_found_inside() || (self.pdus > 1 && self.fits == 0)
     }
 
     /// Whether the candidate's PDUs are in the stream itself and not embedded in another protocol, as far as is known.

@@ -95,11 +95,8 @@ impl SearchEvidence {
 /// The evidence for a protocol in both directions. Candidates that may be embedded in another protocol do not count.
 pub fn evidence(searches: [&ProtocolSearch; 2], protocol: &dyn Protocol) -> SearchEvidence {
     let mut evidence = SearchEvidence::default();
-    for search in searches {
-        if let Some(best) = search.best_of(protocol).filter(|best| search.is_free(best)) {
-            evidence.add(best);
-        }
-    }
+    let best = searches.iter().filter_map(|search| search.best_of(protocol));
+    best.filter(|candidate| candidate.is_free()).for_each(|candidate| evidence.add(candidate));
     let index = registry_index(protocol);
     evidence.is_broken = searches.iter().any(|search| search.broken.get(index) == Some(&true));
     evidence

@@ -1,7 +1,6 @@
 //! The search for the protocol of one direction of a flow.
 
 use super::candidate::Candidate;
-use super::chains::Chains;
 use super::packet::{Followed, LONGEST_PDU, PacketBytes, follow};
 use super::thresholds::HINTED_BITS;
 use crate::{Protocol, SignatureMatch, registry};
@@ -12,18 +11,15 @@ const CANDIDATES: usize = 6;
 
 /// How many bytes inside packets are searched for the start of a PDU; after them, only starts of packets and of writes are
 /// tried.
-pub(super) const SEARCH_BYTES: usize = 4 << 20;
+const SEARCH_BYTES: usize = 4 << 20;
 
-/// How many bytes the PDUs of a candidate must span that no packet begins or ends with: the payload of a message may have
-/// messages, which end with it. Those of a chain that ended so count twice.
-const LEAST_SPAN: u64 = 16 << 10;
-
-/// A PDU of at most so many bytes that seems to lie around a candidate is waited for: its end tells which of them is one.
-const LONGEST_AROUND: u64 = 64 << 10;
+/// How much evidence is subtracted from a candidate that was found inside a packet, where about a thousand positions are
+/// tried.
+const INSIDE_BITS: u32 = 10;
 
 /// How much evidence a PDU inside a packet has at least, where the server is known to speak the protocol: an MQTT PUBLISH with
 /// a topic of one letter has so much.
-pub(super) const KNOWN_INSIDE_BITS: u32 = 14;
+const KNOWN_INSIDE_BITS: u32 = 14;
 
 /// The most protocols in the registry.
 const PROTOCOLS: usize = 16;
@@ -37,15 +33,11 @@ const LONGEST_HEAD: usize = 8 << 10;
 /// The search for the protocol of one direction of a flow.
 #[derive(Debug)]
 pub struct ProtocolSearch {
-    pub(super) candidates: Vec<Candidate>,
+    candidates: Vec<Candidate>,
     /// The last bytes of a packet, which may be the head of a PDU, and their offset.
     carry: (Offset, Vec<u8>),
-    /// PDUs inside packets of the protocol that is known.
-    pub(super) chains: Chains,
-    /// The most bytes that PDUs of a candidate spanned that was found inside a packet and then was none.
-    broken_span: u64,
     /// How many bytes may still be searched inside packets, see [`SEARCH_BYTES`].
-    pub(super) bytes_left: usize,
+    bytes_left: usize,
     /// The protocol of other conversations with the same server.
     pub known: Option<&'static str>,
     /// For each protocol, the number of short packets or datagrams in a row, up to the last one, in which it has no PDU.
@@ -59,8 +51,6 @@ impl Default for ProtocolSearch {
         ProtocolSearch {
             candidates: Vec::new(),
             carry: (Offset(0), Vec::new()),
-            chains: Chains::default(),
-            broken_span: 0,
             bytes_left: SEARCH_BYTES,
             known: None,
             unexplained: [0; PROTOCOLS],
@@ -78,17 +68,7 @@ impl ProtocolSearch {
     /// The best evidence for a protocol in this direction.
     pub fn best_of(&self, protocol: &dyn Protocol) -> Option<&Candidate> {
         let same = self.candidates.iter().filter(|c| c.protocol.name() == protocol.name());
-        same.max_by_key(|candidate| (self.is_free(candidate), candidate.bits()))
-    }
-
-    /// Whether a candidate's PDUs are in the stream itself, and not in another protocol or in the payload of a longer PDU, as
-    /// far as is known.
-    pub fn is_free(&self, candidate: &Candidate) -> bool {
-        let least_span = LEAST_SPAN.max(self.broken_span.saturating_mul(2));
-        candidate.is_free()
-            && (!candidate.is_unaligned()
-                || candidate.span() >= least_span
-                    && !self.chains.enclose(candidate.range(), LONGEST_AROUND, KNOWN_INSIDE_BITS))
+        same.max_by_key(|candidate| candidate.bits())
     }
 
     /// Whether a range lies in the part of a long PDU that nothing is read from, whichever candidate is right.
@@ -105,7 +85,7 @@ impl ProtocolSearch {
 
     /// Bytes of memory that the search uses.
     pub fn held_bytes(&self) -> usize {
-        self.carry.1.capacity().saturating_add(self.chains.held_bytes())
+        self.carry.1.capacity()
     }
 
     /// The number of short packets or datagrams in a row, up to the last one, that cannot be of the protocol.
@@ -207,10 +187,6 @@ impl ProtocolSearch {
                 }
                 Followed::Wrong => {
                     let wrong = self.candidates.swap_remove(index);
-                    if wrong.is_found_inside() && wrong.pdus > 1 && span.from(wrong.next).is_some()
-                    {
-                        self.broken_span = self.broken_span.max(wrong.span());
-                    }
                     if wrong.fits > 1
                         && wrong.handicap == 0
                         && let Some(broken) = self.broken.get_mut(registry_index(wrong.protocol))
@@ -227,14 +203,14 @@ impl ProtocolSearch {
                 short = Some(short.map_or(place, |other| place.min(other)));
             }
         }
-        if !self.has_found() {
+        if self.candidates.iter().all(|candidate| candidate.strong < HINTED_BITS) {
             self.look_inside(span, packet);
         }
         self.keep_head(short, span);
     }
 
     /// Tries all protocols at one position. Returns whether one of them needs more bytes to decide.
-    pub(super) fn begin(&mut self, place: Offset, span: PacketBytes<'_>, strict: bool) -> bool {
+    fn begin(&mut self, place: Offset, span: PacketBytes<'_>, strict: bool) -> bool {
         let Some(head) = span.from(place) else { return false };
         let mut short = false;
         for &protocol in registry().iter().filter(|p| p.transports().contains(&Transport::Tcp)) {
@@ -248,7 +224,7 @@ impl ProtocolSearch {
                 SignatureMatch::Pdu(sight)
                     if strict && sight.bits < self.least_inside(protocol) => {}
                 SignatureMatch::Pdu(_) => {
-                    let handicap = if strict { self.handicap(protocol) } else { 0 };
+                    let handicap = if strict { INSIDE_BITS } else { 0 };
                     let inside = strict.then_some(span.end);
                     self.add(Candidate::new(protocol, place, handicap, inside), span);
                 }
@@ -263,7 +239,7 @@ impl ProtocolSearch {
     }
 
     /// Whether a candidate of the protocol already starts, or has its next PDU, at this position.
-    pub(super) fn is_followed(&self, protocol: &dyn Protocol, place: Offset) -> bool {
+    fn is_followed(&self, protocol: &dyn Protocol, place: Offset) -> bool {
         self.candidates.iter().any(|candidate| {
             candidate.protocol.name() == protocol.name()
                 && candidate.start <= place
@@ -271,9 +247,8 @@ impl ProtocolSearch {
         })
     }
 
-    pub(super) fn add(&mut self, mut candidate: Candidate, span: PacketBytes<'_>) {
-        let is_wrong = matches!(follow(&mut candidate, span), Followed::Wrong);
-        if is_wrong || self.candidates.iter().any(|other| candidate.is_tail_of(other)) {
+    fn add(&mut self, mut candidate: Candidate, span: PacketBytes<'_>) {
+        if matches!(follow(&mut candidate, span), Followed::Wrong) {
             return;
         }
         if self.candidates.len() < CANDIDATES {
@@ -282,6 +257,25 @@ impl ProtocolSearch {
             && weakest.bits() <= candidate.bits()
         {
             *weakest = candidate;
+        }
+    }
+
+    /// Looks for the start of a PDU inside a packet.
+    fn look_inside(&mut self, span: PacketBytes<'_>, packet: Offset) {
+        let Some(bytes) = span.from(packet) else { return };
+        let known = registry().iter().find(|protocol| Some(protocol.name()) == self.known).copied();
+        let tries = bytes.len().min(self.bytes_left);
+        self.bytes_left.shrink(tries);
+        for at in 1..tries {
+            let Some(head) = bytes.get(at..) else { return };
+            if known.is_some_and(|known| stands_out_there(known, head))
+                || registry().iter().any(|protocol| protocol.stands_out(head))
+            {
+                self.begin(packet.plus(at as u64), span, true);
+                if self.candidates.iter().any(|candidate| candidate.strong >= HINTED_BITS) {
+                    return;
+                }
+            }
         }
     }
 
@@ -299,6 +293,14 @@ impl ProtocolSearch {
             self.candidates.retain(|candidate| candidate.next != place);
         }
     }
+}
+
+/// Whether a PDU of the protocol that the server is known to speak may start inside a packet. What follows has to say the same.
+fn stands_out_there(known: &dyn Protocol, head: &[u8]) -> bool {
+    matches!(
+        known.match_signature(Transport::Tcp, head),
+        SignatureMatch::Pdu(sight) if sight.distinctive && sight.bits >= KNOWN_INSIDE_BITS
+    )
 }
 
 /// The protocol's index in the registry.

@@ -15,21 +15,17 @@
 //! |---|---|
 //! | `thresholds` | how much evidence suffices |
 //! | `candidate` | a protocol that one direction may have, with the evidence for it |
-//! | `chains` | PDUs inside packets, each of which starts where another one ends |
 //! | `packet` | the bytes of a packet, and how a candidate is followed through them |
-//! | `inside` | the search for the start of a PDU inside packets |
 //! | `direction` | the search in one direction of a flow |
 //! | `conversation` | the evidence in both directions of a conversation |
 
 mod candidate;
-mod chains;
 mod conversation;
 mod direction;
-mod inside;
 mod packet;
 mod thresholds;
 
 pub use candidate::Candidate;
 pub use conversation::{SearchEvidence, evidence};
 pub use direction::ProtocolSearch;
-pub use thresholds::{CHAIN_BITS, HINTED_BITS, SURE_BITS, UNMISTAKABLE_BITS};
+pub use thresholds::{HINTED_BITS, SURE_BITS, UNMISTAKABLE_BITS};
