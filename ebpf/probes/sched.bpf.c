@@ -128,8 +128,7 @@ __noinline int find_holders(struct slices *slices, struct slice *last, struct sh
 		from = slice_before(slices, slice + 1)->until;
 		from = from > since ? from : since;
 		if (from < until)
-			add_share(shares,
-				  share_of(slice ? slice_before(slices, slice) : last, own),
+			add_share(shares, share_of(slice ? slice_before(slices, slice) : last, own),
 				  slice, until - from);
 		until = from;
 	}
