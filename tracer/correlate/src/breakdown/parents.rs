@@ -49,7 +49,9 @@ mod tests {
         let is_muted = |group: GroupId| group.0 >= 2;
         let of = |groups: &[u32]| {
             let mut parents = Parents::default();
-            groups.iter().for_each(|&group| parents.add(GroupId(group)));
+            for &group in groups {
+                parents.add(GroupId(group));
+            }
             parents
         };
         assert_eq!(of(&[]).muted(is_muted), MutedExtent::None);

@@ -14,10 +14,6 @@ use wirelap_protocols::{Fragments, FrameNote, FrameSink, Protocol, Side, Throttl
 
 /// Kinds of frames that bear on messages and are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is another kind of frame, and a packet may have several"
-)]
 pub struct ControlFrames {
     /// A keep-alive or discovery frame.
     pub upkeep: bool,

@@ -47,12 +47,11 @@ impl Row {
         let Some(read) = read else { return };
         let one_way = delivery.one_way().filter(|_| is_whole);
         self.delivered(delivery, read, one_way, now);
-        match one_way {
-            Some(one_way) => _ = self.matched(delivery, one_way, |_| {}),
-            None => {
-                let may_be_cut = Pauses::default().may_be_cut(read);
-                self.counts.of_unfollowed(may_be_cut).grow(1);
-            }
+        if let Some(one_way) = one_way {
+            self.matched(delivery, one_way, |_| {});
+        } else {
+            let may_be_cut = Pauses::default().may_be_cut(read);
+            self.counts.of_unfollowed(may_be_cut).grow(1);
         }
     }
 }

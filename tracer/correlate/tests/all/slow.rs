@@ -135,7 +135,7 @@ struct Ending {
     end: &'static [u8],
 }
 
-/// RabbitMQ cancels a consumer whose queue is gone: `basic.cancel` with no-wait.
+/// `RabbitMQ` cancels a consumer whose queue is gone: `basic.cancel` with no-wait.
 const CANCELLED: Ending = Ending {
     hello: [
         b"AMQP\0\0\x09\x01",
