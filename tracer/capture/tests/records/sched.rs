@@ -28,7 +28,9 @@ fn a_wakeup() {
     for (call, sleep) in [
         (libc::SYS_futex, SleepCall::Lock),
         (libc::SYS_clock_nanosleep, SleepCall::Timer),
-        (libc::SYS_epoll_wait, SleepCall::Call),
+        (libc::SYS_epoll_pwait, SleepCall::Poll),
+        (libc::SYS_ppoll, SleepCall::Poll),
+        (libc::SYS_read, SleepCall::Call),
         (0xFFFF_FFFF, SleepCall::Unknown),
     ] {
         record.u32(f::CALL, u32::try_from(call).unwrap());
