@@ -19,7 +19,7 @@ pub(crate) struct PayloadStash {
     payloads: VecDeque<(PacketName, Vec<u8>)>,
     bytes: usize,
     spare: Vec<Vec<u8>>,
-    /// The payload of the datagram that was asked for last, which is kept no longer.
+    /// The payload of the datagram, or fragment, that was asked for last.
     taken: Vec<u8>,
 }
 
@@ -50,18 +50,30 @@ impl PayloadStash {
     }
 
     /// Datagrams of a flow may all have the same name, and leave in the order in which they were sent. So each payload is that of one
-    /// datagram, the oldest first: a datagram whose own payload was not copied must not get that of an earlier one.
+    /// datagram, the oldest first, whole or in fragments: a datagram whose own payload was not copied must not get that of an earlier one.
     fn datagram(&mut self, name: &PacketName) -> &[u8] {
-        let is_its = |kept: &PacketName| kept.flow == name.flow && kept.seq == name.seq;
-        let Some(index) = self.payloads.iter().position(|(kept, _)| is_its(kept)) else {
+        let skipped = |kept: &PacketName| name.seq.wrapping_sub(kept.seq);
+        let is_its = |kept: &PacketName| {
+            let left = kept.len.checked_sub(skipped(kept));
+            kept.flow == name.flow && left.is_some_and(|left| left > 0 && name.len <= left)
+        };
+        let found = self.payloads.iter().position(|(kept, _)| is_its(kept));
+        let Some((index, (kept, payload))) =
+            found.and_then(|at| Some((at, self.payloads.get(at)?)))
+        else {
             return &[];
         };
-        let Some((_, payload)) = self.payloads.remove(index) else { return &[] };
-        self.bytes -= payload.len();
-        let last = std::mem::replace(&mut self.taken, payload);
-        self.reuse(last);
-        // The packet may be the first fragment of its datagram.
-        self.taken.get(..name.len as usize).unwrap_or(&self.taken)
+        let start = skipped(kept);
+        // The snap length may have cut off the end of the payload.
+        let rest = payload.get(start as usize..).unwrap_or_default();
+        self.taken.clear();
+        self.taken.extend_from_slice(rest.get(..name.len as usize).unwrap_or(rest));
+        let is_last = name.len == kept.len - start;
+        if is_last && let Some((_, payload)) = self.payloads.remove(index) {
+            self.bytes -= payload.len();
+            self.reuse(payload);
+        }
+        &self.taken
     }
 
     /// The payload stays, because other segments may follow.
@@ -106,8 +118,9 @@ mod tests {
         stash.put(datagram(1, 9, 3), b"def");
         assert_eq!(stash.get(&datagram(1, 8, 3)), b"");
         assert_eq!(stash.get(&datagram(1, 9, 3)), b"abc");
-        // A first fragment.
+        // In two fragments.
         assert_eq!(stash.get(&datagram(1, 9, 2)), b"de");
+        assert_eq!(stash.get(&datagram(1, 11, 1)), b"f");
         // Its payload was not copied.
         assert_eq!(stash.get(&datagram(1, 9, 3)), b"");
         assert_eq!(stash.bytes, 0);
