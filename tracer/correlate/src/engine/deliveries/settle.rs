@@ -219,7 +219,8 @@ impl Deliveries {
             permissions.room.and_then(|room| credit(c.conversations.flows(), direction, had, room));
         let missing = missing_before(c.conversations.flows(), direction, had, &first);
         first.circumstances.behind = behind(c.conversations.flows(), direction, had, &first);
-        first.circumstances.held_before = self.held_before(key, had, c.conversations.flows());
+        first.circumstances.held_before =
+            self.held_before(key, direction, had, c.conversations.flows()).unwrap_or_default();
         if let Some((missing, bytes)) = missing {
             first.circumstances.missing = Some((missing.from, missing.there));
             first.circumstances.missing_by = Some(bytes);
@@ -308,13 +309,18 @@ impl Deliveries {
     }
 
     /// How long the sender of a leg had earlier bytes in its socket before it `had` the message, and since that was sent to it.
-    fn held_before(&self, key: LegKey, had: Option<Nanos>, flows: &FlowTable) -> Nanos {
-        let sent = || self.messages.path(key.0).nth(1)?.leg.sent()?.1;
-        let direction = self.messages.leg(key).map(|leg| leg.direction);
-        let marks = direction.and_then(|direction| Some(&flows.flow(direction)?.marks));
-        let (Some(had), Some(Marks::Tcp(marks))) = (had, marks) else { return Nanos(0) };
-        let earlier = sent().filter(|&sent| sent < had).and_then(|sent| marks.behind(sent, had));
-        earlier.map_or(Nanos(0), |earlier| earlier.time)
+    fn held_before(
+        &self,
+        key: LegKey,
+        direction: Direction,
+        had: Option<Nanos>,
+        flows: &FlowTable,
+    ) -> Option<Nanos> {
+        let had = had?;
+        let before = self.messages.path(key.0).nth(1)?;
+        let sent = before.leg.sent()?.1.filter(|&sent| sent < had)?;
+        let Marks::Tcp(marks) = &flows.flow(direction)?.marks else { return None };
+        Some(marks.behind(sent, had)?.time)
     }
 
     /// The last interval in which the sender of a leg, a server, did not read who had sent it the message while it `had` the message.
