@@ -139,12 +139,13 @@ wiresharks: setup build ## the dissectors' tests with the Wireshark of the Debia
 
 dist: ## what is handed out of this commit: static programs, .deb, OCI images, with sums, for both architectures: DIST=FOLDER DIST_WORKLOADS=no
 	@.ci/setup wirelap dist
-	@[[ "$${DIST_WORKLOADS-}" == no ]] || .ci/setup build
+	@[[ "$${DIST_WORKLOADS-}" == no ]] || .ci/setup build foreign-build
 	.ci/dist/all "$(DIST)"
 
-try-dist: dist ## install the packages in minimal systems of the Debian suites SUITES, use them, remove them
-	@.ci/setup try-dist
+try-dist: dist ## install the packages in minimal systems of the Debian suites SUITES and in a virtual ARM64 machine, use them, remove them
+	@.ci/setup try-dist kernels foreign-kernels
 	$(SUDO) .ci/dist/try "$(DIST)" $(SUITES)
+	.ci/dist/try-machine "$(DIST)" "$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/kernels"
 
 screenshot: setup build ## draw the pictures of all views anew (docs/screens), from a real run
 	.ci/screenshot docs/screens --keys jj -- $(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE) --by broker,client

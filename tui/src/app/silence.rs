@@ -7,20 +7,27 @@ use wirelap_events::{GroupId, Nanos};
 /// A row is not silent before this time without a delivery.
 const LEAST: Nanos = Nanos::from_millis(3_000);
 
-/// A row is not silent before this many of the times that usually pass between two of its deliveries.
+/// A row is not silent before this many of the times that usually pass between two of its deliveries have been observed.
 const USUAL_GAPS: f64 = 5.0;
+
+/// A row is not silent before it was observed for this long without a delivery: with sampling, most of the time nobody looks.
+const LEAST_OBSERVED: Nanos = Nanos::from_millis(500);
 
 /// When the last delivery of each row was seen. It has an entry for each row of the latest snapshot, and no other.
 #[derive(Debug, Default)]
 pub struct LastDeliveries {
     rows: HashMap<GroupId, LastDelivery>,
     now: Nanos,
+    /// How long observation has been paused until now, by sampling.
+    paused: Nanos,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct LastDelivery {
     delivered: u64,
     at: Nanos,
+    /// How long observation had been paused by then.
+    paused: Nanos,
 }
 
 /// A row without deliveries.
@@ -36,17 +43,19 @@ impl LastDeliveries {
     /// Takes in a snapshot that is not older than those before.
     pub fn add(&mut self, snapshot: &Snapshot) {
         self.now = snapshot.at;
+        self.paused = snapshot.trust.paused;
         let before = std::mem::take(&mut self.rows);
         let row = |group: &Group| {
             let delivered = group.messages.delivered;
             let is_known = |last: &&LastDelivery| last.delivered == delivered && !group.is_muted();
             let known = before.get(&group.id).filter(is_known);
-            let at = match (known, before.contains_key(&group.id)) {
-                (Some(last), _) => last.at,
-                (None, true) => snapshot.at,
-                (None, false) => first_seen(group, snapshot.at),
+            let (at, paused) = match (known, before.contains_key(&group.id)) {
+                (Some(last), _) => (last.at, last.paused),
+                (None, true) => (snapshot.at, snapshot.trust.paused),
+                // When the pauses were is not known: all may have been since.
+                (None, false) => (first_seen(group, snapshot.at), Nanos(0)),
             };
-            (group.id, LastDelivery { delivered, at })
+            (group.id, LastDelivery { delivered, at, paused })
         };
         self.rows = snapshot.groups.iter().map(row).collect();
     }
@@ -56,9 +65,10 @@ impl LastDeliveries {
         let last =
             self.rows.get(&group.id).filter(|last| last.delivered > 0 && !group.is_muted())?;
         let lasts = self.now - last.at;
+        let observed = lasts - (self.paused - last.paused);
         let usual = USUAL_GAPS / group.rate_active.msg_per_s;
-        let is_usual = usual.is_finite() && lasts.0 as f64 <= usual * 1e9;
-        (lasts >= LEAST && !is_usual).then_some(Silence { since: last.at, lasts })
+        let is_usual = usual.is_finite() && observed.0 as f64 <= usual * 1e9;
+        (lasts >= LEAST && observed >= LEAST_OBSERVED && !is_usual).then_some(Silence { since: last.at, lasts })
     }
 }
 
@@ -112,6 +122,24 @@ mod tests {
         let slow = |seconds| snapshot(seconds, 5, 0.1);
         assert_eq!(silence(&[slow(10), slow(50)]), None);
         assert_eq!(silence(&[slow(10), slow(71)]), Some(61));
+    }
+
+    #[test]
+    fn a_sampled_row_is_not_silent_where_nobody_looked() {
+        // 50 ms of each second are observed.
+        let sampled = |seconds: u64, delivered| {
+            let mut snapshot = snapshot(seconds, delivered, 100.0);
+            snapshot.trust.paused = Nanos::from_millis(950 * seconds);
+            snapshot
+        };
+        assert_eq!(silence(&[sampled(10, 5), sampled(11, 6), sampled(20, 6)]), None);
+        assert_eq!(silence(&[sampled(10, 5), sampled(11, 6), sampled(22, 6)]), Some(11));
+        let slow = |seconds| {
+            let mut slow = sampled(seconds, 5);
+            slow.groups[0].rate_active.msg_per_s = 2.0;
+            slow
+        };
+        assert_eq!(silence(&[sampled(10, 4), slow(11), slow(60)]), None, "2.45 s were observed");
     }
 
     #[test]
