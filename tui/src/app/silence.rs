@@ -68,7 +68,8 @@ impl LastDeliveries {
         let observed = lasts - (self.paused - last.paused);
         let usual = USUAL_GAPS / group.rate_active.msg_per_s;
         let is_usual = usual.is_finite() && observed.0 as f64 <= usual * 1e9;
-        (lasts >= LEAST && observed >= LEAST_OBSERVED && !is_usual).then_some(Silence { since: last.at, lasts })
+        (lasts >= LEAST && observed >= LEAST_OBSERVED && !is_usual)
+            .then_some(Silence { since: last.at, lasts })
     }
 }
 

@@ -148,7 +148,7 @@ impl Accounts {
     pub fn count_leftover(&mut self, gone: &GivenUp, all: &Pauses) {
         if let Some(row) = self.rows.get_mut(gone.row) {
             let pauses = row.pauses(all);
-            let (was_cut, may_be_cut) = (gone.at < pauses.cut(), pauses.may_be_cut(gone.at));
+            let (was_cut, may_be_cut) = (pauses.has_cut(gone.at), pauses.may_be_cut(gone.at));
             let read = gone.left.unjoined.saturating_add(gone.left.from_elsewhere);
             row.counts.delivered.grow(read);
             row.evidence.losses.unjoined.grow(gone.left.unjoined);

@@ -153,6 +153,7 @@ impl Correlator {
     fn window(&mut self, at: Nanos, open: bool) {
         if !open {
             self.coverage.close(at);
+            self.accounts.lag.interrupt();
             self.accounts.rows.iter_mut().for_each(|row| row.close_window(at));
             return;
         }

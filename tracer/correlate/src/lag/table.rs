@@ -178,6 +178,14 @@ impl LagTable {
         self.topics.get(&(pair.group, key.1))?.unsent(pair, now)
     }
 
+    /// Observation pauses: what has been published is sent in the pause, or it is not known that it was not.
+    pub fn interrupt(&mut self) {
+        for (&(_, subject), pair) in &mut self.pairs {
+            let topic = self.topics.get(&(pair.group, subject));
+            pair.sent = topic.map_or(pair.sent, |topic| pair.sent.max(topic.published));
+        }
+    }
+
     /// Forgets subscriptions of which another one on the same connection has taken the place: a client that fetches may
     /// subscribe anew each time.
     pub fn drop_superseded(&mut self, now: Nanos) {

@@ -65,6 +65,11 @@ impl Pauses {
         self.cut
     }
 
+    /// Whether a pause came, or has begun, after something was found at `found`: what has become of it since is not known.
+    pub fn has_cut(&self, found: Nanos) -> bool {
+        found < self.cut
+    }
+
     /// How long all pauses lasted until `now`.
     pub fn paused(&self, now: Nanos) -> Nanos {
         self.closed_for + self.closed_since.map_or(Nanos(0), |closed| now - closed)

@@ -42,6 +42,7 @@ mod row_muted;
 mod row_muted_names;
 mod row_muted_shared;
 mod row_muted_twin;
+mod sampled;
 mod servers;
 mod slow;
 mod span;

@@ -29,6 +29,9 @@ impl Deliveries {
             let Some(row) = c.accounts.rows.get_mut(gone.row) else {
                 continue;
             };
+            if row.pauses(c.coverage.pauses()).has_cut(gone.at) {
+                continue;
+            }
             let is_known = row.readers.covers(gone.subject, gone.at);
             let departure = row.readers.before(gone.subject, gone.at);
             let departure = departure.and_then(|reader| c.conversations.departure(reader));

@@ -159,7 +159,9 @@ impl Deliveries {
     fn not_at_broker(&self, seen: Observed<'_>) -> FxHashMap<TopicKey, u64> {
         let mut all: FxHashMap<TopicKey, u64> = FxHashMap::default();
         for (message, leg) in self.messages.unfinished(seen.coverage.now()) {
-            if leg.was_read() || message.number.is_none() || !self.messages.goes_on(message, leg) {
+            let is_cut = seen.coverage.pauses().has_cut(message.at);
+            let is_counted = message.number.is_some() && !is_cut;
+            if leg.was_read() || !is_counted || !self.messages.goes_on(message, leg) {
                 continue;
             }
             let flow = seen.conversations.flows().flow(leg.direction);
@@ -175,7 +177,9 @@ impl Deliveries {
     fn sent(&self, seen: Observed<'_>) -> FxHashMap<PairKey, Sent> {
         let mut all: FxHashMap<PairKey, Sent> = FxHashMap::default();
         for (message, leg) in self.messages.unfinished(seen.coverage.now()) {
-            if leg.was_read() || message.is_warmup() || self.messages.goes_on(message, leg) {
+            let is_cut = seen.coverage.pauses().has_cut(message.at);
+            let is_other = message.is_warmup() || self.messages.goes_on(message, leg);
+            if leg.was_read() || is_cut || is_other {
                 continue;
             }
             let Some(flow) = seen.conversations.flows().flow(leg.direction) else { continue };

@@ -52,7 +52,8 @@ impl Deliveries {
             let limit =
                 *limits.entry(message.row).or_insert_with(|| late_after(message.row, seen.rows));
             let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
-            if message.at + limit > now || is_warmup {
+            let is_cut = seen.coverage.pauses().has_cut(message.at);
+            if message.at + limit > now || is_warmup || is_cut {
                 continue;
             }
             let Some((place, pid)) = self.whereabouts(message, leg, lies, seen) else {
@@ -101,7 +102,8 @@ impl Deliveries {
         }
         for (message, leg) in self.messages.unfinished(now - LATE) {
             let is_here = seen.rows.root(message.row) == id && leg.was_read();
-            if !is_here || !self.messages.goes_on(message, leg) {
+            let is_cut = seen.coverage.pauses().has_cut(message.at);
+            if !is_here || is_cut || !self.messages.goes_on(message, leg) {
                 continue;
             }
             let reader = row.readers.before(message.subject, message.at);
