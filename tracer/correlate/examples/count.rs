@@ -1,60 +1,132 @@
-//! Work of one kind, to be counted by callgrind: `count make|read|write|correlate|capture|live FILE`.
+//! Work of one kind, to be counted by callgrind: `count make|pcap TRAFFIC FILE`, `count read|write|correlate|live|session|capture FILE`.
 //!
-//! `make` writes a recording of MQTT messages through a broker: 40,000 of 64 B, 20,000 a second, 12 events each. `read` reads
-//! it; `write` and `correlate` read it too, and write its events again, or correlate them. What they cost without
-//! reading is the difference to `read`. `capture` correlates a capture of another program, in which MQTT is spoken at port 18831,
-//! as `wirelap analyze` does; `live` correlates a recording of such traffic with the settings of a session.
+//! `make` writes a recording of 40,000 messages of some traffic (`wirelap_test_support::traffic`; `mqtt` is through a broker: 64 B, 20,000
+//! a second, 12 events each), `pcap` a capture of the same as `tcpdump` would write it, with an acknowledgement of each packet. `read`
+//! reads it; `write` and `correlate` read it too, and write its events again, or correlate them. What they cost without
+//! reading is the difference to `read`. `live` correlates with the settings of a session; `session` also asks four times a second who
+//! holds messages, and has a picture made. `capture` correlates a capture of another program, as `wirelap analyze`
+//! does, but on one thread. In the last three, MQTT is also expected at port 18831.
 
+use std::collections::HashMap;
 use std::hint::black_box;
+use std::net::SocketAddr;
 use std::{env, fs};
 use wirelap_correlate::{Config, Correlator};
-use wirelap_events::{Delivery, Nanos, TxState};
+use wirelap_events::{Body, Delivery, FlowKey, Nanos, PacketHook, Seq, Transport, tcp_flags};
 use wirelap_recording::{Encoder, Entry, Recording, Section, Settings};
-use wirelap_test_support::compose::{mqtt, payload, stamp};
-use wirelap_test_support::world::{World, process};
+use wirelap_test_support::event::OwnedEvent;
+use wirelap_test_support::traffic;
 
 const MESSAGES: u32 = 40_000;
 
+const USAGE: &str =
+    "count make|pcap TRAFFIC FILE, count read|write|correlate|live|session|capture FILE";
+
 fn main() {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    let [work, file] = &arguments[..] else {
-        panic!("count make|read|write|correlate|capture|live FILE")
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let (work, file) = match arguments[..] {
+        ["make", traffic, file] => {
+            return fs::write(file, make(&events(traffic))).expect("written");
+        }
+        ["pcap", traffic, file] => {
+            return fs::write(file, pcap(&events(traffic))).expect("written");
+        }
+        [work, file] => (work, file),
+        _ => panic!("{USAGE}"),
     };
-    if work == "make" {
-        return fs::write(file, make()).expect("the file can be written");
-    }
     let bytes = fs::read(file).expect("the file can be read");
     let recording = Recording::new(&bytes[..]).expect("the file is a recording");
-    let count = match work.as_str() {
+    let count = match work {
         "read" => read(recording),
         "write" => write(recording),
         "correlate" => correlate(recording),
-        "capture" => capture(recording, true),
-        "live" => capture(recording, false),
-        other => panic!("unknown work: {other}"),
+        "live" => live(recording),
+        "session" => session(recording),
+        "capture" => capture(recording),
+        _ => panic!("{USAGE}"),
     };
     println!("{count}");
 }
 
+fn events(name: &str) -> Vec<OwnedEvent> {
+    let found = traffic::ALL.into_iter().find(|(known, _)| *known == name);
+    let names = traffic::ALL.map(|(name, _)| name);
+    let (_, maker) = found.unwrap_or_else(|| panic!("TRAFFIC is one of {names:?}"));
+    maker(MESSAGES)
+}
+
 /// The bytes of a recording.
-fn make() -> Vec<u8> {
-    let mut world = World::new();
-    world.state = Some(TxState { window: 65_535, mss: 32_768, cwnd: 10, ..TxState::default() });
-    let (broker, to) = (process(10, "broker"), "127.0.0.1:1883");
-    let mut publisher = world.connect_mqtt(process(20, "pub"), "127.0.0.1:41000", broker, to);
-    let mut subscriber = world.connect_mqtt(process(30, "sub"), "127.0.0.1:42000", broker, to);
-    for n in 0..MESSAGES {
-        let bytes = mqtt::publish("wirelap/data", &payload(stamp(n), 64));
-        world.message(&mut publisher.up, &bytes);
-        world.message(&mut subscriber.down, &bytes);
-        world.now += 36_000;
-    }
+fn make(events: &[OwnedEvent]) -> Vec<u8> {
     let mut encoder = encoder();
-    for event in &world.events {
+    for event in events {
         encoder.event(&event.event());
     }
     encoder.complete();
     encoder.bytes().to_vec()
+}
+
+/// The bytes of a classic pcap file with nanoseconds and Ethernet frames.
+fn pcap(events: &[OwnedEvent]) -> Vec<u8> {
+    let words = [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 1];
+    let mut file: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    let mut next: HashMap<FlowKey, Seq> = HashMap::new();
+    for event in events {
+        let Body::Packet(packet) = event.event.body else { continue };
+        if packet.hook != PacketHook::Xmit {
+            continue;
+        }
+        let (at, flow, payload) = (event.event.at, packet.flow, &event.payload[..]);
+        let Some(tcp) = packet.tcp else {
+            let udp = [&[0; 4][..], &short(payload.len() + 8), &[0; 2]].concat();
+            put(&mut file, at, flow, &udp, payload);
+            continue;
+        };
+        let is_opening = tcp.flags & tcp_flags::SYN != 0;
+        next.insert(flow, tcp.seq.plus(packet.payload_len + u32::from(is_opening)));
+        let back = next.get(&flow.reversed()).copied();
+        let flags = tcp.flags | if back.is_some() { tcp_flags::ACK } else { 0 };
+        let ack = back.unwrap_or(Seq(0));
+        put(&mut file, at, flow, &header(tcp.seq, ack, flags), payload);
+        if !payload.is_empty() {
+            let (ack, back) = (next[&flow], back.unwrap_or(Seq(0)));
+            let header = header(back, ack, tcp_flags::ACK);
+            put(&mut file, at + Nanos(500), flow.reversed(), &header, &[]);
+        }
+    }
+    file
+}
+
+fn short(number: usize) -> [u8; 2] {
+    u16::try_from(number).expect("packets are short").to_be_bytes()
+}
+
+/// A TCP header, without ports at its beginning.
+fn header(seq: Seq, ack: Seq, flags: u8) -> Vec<u8> {
+    let (seq, ack) = (seq.0.to_be_bytes(), ack.0.to_be_bytes());
+    [&[0; 4][..], &seq, &ack, &[0x50, flags], &[0xFF; 2], &[0; 4]].concat()
+}
+
+/// Adds a frame whose transport header begins with ports, which are filled in.
+fn put(file: &mut Vec<u8>, at: Nanos, flow: FlowKey, header: &[u8], payload: &[u8]) {
+    let (SocketAddr::V4(from), SocketAddr::V4(to)) = (flow.src, flow.dst) else {
+        panic!("traffic has IPv4 addresses")
+    };
+    let len = 14 + 20 + header.len() + payload.len();
+    let protocol = if flow.transport == Transport::Udp { 17 } else { 6 };
+    for word in [at.0 / 1_000_000_000, at.0 % 1_000_000_000, len as u64, len as u64] {
+        file.extend(u32::try_from(word).expect("times are short").to_le_bytes());
+    }
+    file.extend([0; 12]);
+    file.extend([8, 0, 0x45, 0]);
+    file.extend(short(len - 14));
+    file.extend([0, 0, 0x40, 0, 64, protocol, 0, 0]);
+    file.extend(from.ip().octets());
+    file.extend(to.ip().octets());
+    file.extend(from.port().to_be_bytes());
+    file.extend(to.port().to_be_bytes());
+    file.extend(&header[4..]);
+    file.extend(payload);
 }
 
 fn encoder() -> Encoder {
@@ -105,10 +177,8 @@ fn correlate(mut recording: Recording<&[u8]>) -> usize {
 }
 
 /// Returns the number of deliveries.
-fn capture(mut recording: Recording<&[u8]>, packets_only: bool) -> usize {
-    let decode = vec![(18831, "mqtt".to_owned())];
-    let config = Config { packets_only, topics: true, decode, ..Config::default() };
-    let mut correlator = Correlator::new(config);
+fn live(mut recording: Recording<&[u8]>) -> usize {
+    let mut correlator = correlator(false);
     let mut deliveries = 0;
     while let Some(entry) = recording.next() {
         let Entry::Event(event) = entry else { continue };
@@ -116,4 +186,37 @@ fn capture(mut recording: Recording<&[u8]>, packets_only: bool) -> usize {
     }
     correlator.finish(&mut |_: &Delivery| deliveries += 1);
     deliveries
+}
+
+/// Returns the number of deliveries.
+fn session(mut recording: Recording<&[u8]>) -> usize {
+    let mut correlator = correlator(false);
+    let (mut deliveries, mut shown) = (0, Nanos(0));
+    while let Some(entry) = recording.next() {
+        let Entry::Event(event) = entry else { continue };
+        correlator.take(&event, &mut |_: &Delivery| deliveries += 1);
+        if event.at > shown + Nanos::from_millis(250) {
+            shown = event.at;
+            black_box(correlator.holding(event.at));
+            black_box(correlator.snapshot(event.at));
+        }
+    }
+    deliveries
+}
+
+/// Returns the number of deliveries.
+fn capture(mut recording: Recording<&[u8]>) -> usize {
+    let mut correlator = correlator(true);
+    let mut deliveries = 0;
+    while let Some(entry) = recording.next() {
+        let Entry::Event(event) = entry else { continue };
+        correlator.take(&event, &mut |_: &Delivery| deliveries += 1);
+    }
+    correlator.finish(&mut |_: &Delivery| deliveries += 1);
+    deliveries
+}
+
+fn correlator(packets_only: bool) -> Correlator {
+    let decode = vec![(18831, "mqtt".to_owned())];
+    Correlator::new(Config { packets_only, topics: true, decode, ..Config::default() })
 }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`compose`] | bytes of messages, protocol by protocol |
 //! | [`world`] | a host in miniature: processes, sockets and packets that become events |
+//! | [`traffic`] | traffic of such a host for benchmarks: healthy, with a slow subscriber, with a blocked broker |
 //! | [`delivered`] | messages that were delivered, made of the times of their stages |
 //! | [`event`] | an event that owns its payload |
 //! | [`player`] | conversations played to a decoder, and what holds of its frames |
@@ -33,6 +34,7 @@ pub mod pcap;
 pub mod player;
 pub mod random;
 pub mod segments;
+pub mod traffic;
 pub mod transcript;
 pub mod tshark;
 pub mod world;

@@ -12,6 +12,7 @@ use wirelap_events::{Delivery, Nanos};
 use wirelap_test_support::compose::mqtt;
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::event::OwnedEvent;
+use wirelap_test_support::traffic;
 use wirelap_test_support::world::{World, process};
 
 const MESSAGES: u32 = 40_000;
@@ -237,9 +238,56 @@ fn breakdowns(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
+/// What a message costs where messages pile up, with what a session does each quarter of a second.
+fn piled_up(criterion: &mut Criterion<CpuTime>) {
+    let mut group = criterion.benchmark_group("messages pile up");
+    let cases: [(&str, traffic::Maker); 4] = [
+        ("slow subscriber, 50 clients", |messages| traffic::slow_subscriber(messages, 50)),
+        ("slow subscriber, 1,000 clients", |messages| traffic::slow_subscriber(messages, 1_000)),
+        ("broker that blocks publishers", traffic::blocked),
+        ("acknowledged one by one", traffic::acknowledged),
+    ];
+    for (name, make) in cases {
+        let told = make(BUSY);
+        let (before, during) = told.split_at(told.len() / 2);
+        assert!(watch(&mut patient(before), during) > u64::from(BUSY) / 10);
+        group.throughput(Throughput::Elements(u64::from(BUSY / 2)));
+        group.bench_function(name, |bencher| {
+            bencher.iter_batched(
+                || patient(before),
+                |mut correlator| (black_box(watch(&mut correlator, during)), correlator),
+                BatchSize::PerIteration,
+            );
+        });
+    }
+    group.finish();
+}
+
+/// Plays what came before to a correlator that keeps messages as long as a session does.
+fn patient(told: &[OwnedEvent]) -> Correlator {
+    let mut correlator = Correlator::new(Config::default());
+    watch(&mut correlator, told);
+    correlator
+}
+
+/// Plays events as a session does that is looked at.
+fn watch(correlator: &mut Correlator, told: &[OwnedEvent]) -> u64 {
+    let (mut deliveries, mut shown) = (0, Nanos(0));
+    for told in told {
+        let event = told.event();
+        correlator.take(&event, &mut |_: &Delivery| deliveries += 1);
+        if event.at > shown + Nanos::from_millis(250) {
+            shown = event.at;
+            black_box(correlator.holding(event.at));
+            black_box(correlator.snapshot(event.at));
+        }
+    }
+    deliveries
+}
+
 criterion_group! {
     name = pipeline;
     config = Criterion::default().with_measurement(CpuTime).sample_size(10);
-    targets = benches, crowds, breakdowns
+    targets = benches, crowds, breakdowns, piled_up
 }
 criterion_main!(pipeline);

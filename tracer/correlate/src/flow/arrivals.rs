@@ -9,6 +9,11 @@ use wirelap_events::{Nanos, Offset, Receipt};
 impl Flow {
     /// When all bytes before `end` were there for their reader; `None` if that was not seen.
     pub fn arrived(&self, end: Offset) -> Option<Nanos> {
+        if let Marks::Tcp(marks) = &self.marks
+            && let Some(ready) = marks.ready_at(last_before(end))
+        {
+            return Some(ready);
+        }
         let path = self.marks.path(last_before(end), 0);
         let was_behind = path.circumstances.behind_loss;
         // Of what came long ago, only when it was read is remembered.
@@ -21,6 +26,11 @@ impl Flow {
 
     /// When the byte before `end` was sent by its sender, whose side is seen.
     pub fn sent_at(&self, end: Offset) -> Option<Nanos> {
+        if let Marks::Tcp(marks) = &self.marks
+            && let Some(sent) = marks.written_at(last_before(end))
+        {
+            return Some(sent);
+        }
         let path = self.marks.path(last_before(end), 0);
         path.send.or(first_left(&path))
     }

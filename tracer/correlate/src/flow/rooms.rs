@@ -87,18 +87,23 @@ impl Rooms {
     pub fn credit(&self, line: u64, had: Nanos, at: Nanos) -> Credit {
         let Some(room) = self.of(line) else { return Credit { at, ..Credit::default() } };
         let had = had.min(at);
-        let within = |span: &Span| span.within(had, at);
-        let own = room.spans.iter().map(within).fold(Nanos(0), |sum, held| sum + held);
         let until = room.unknown_until.clamp(had, at);
-        let within = |span: &Span| span.within(had, until);
-        let known = room.spans.iter().map(within).fold(Nanos(0), |sum, held| sum + held);
-        let longest = room.spans.iter().max_by_key(|span| span.within(had, at));
-        let longest = longest.filter(|span| span.within(had, at) > Nanos(0));
+        let (mut own, mut known) = (Nanos(0), Nanos(0));
+        let mut longest: Option<(Nanos, &Span)> = None;
+        // Most messages wait for less time than is remembered: the last spans come first.
+        for span in room.spans.iter().rev().take_while(|span| span.to > had) {
+            let held = span.within(had, at);
+            own += held;
+            known += span.within(had, until);
+            if held > longest.map_or(Nanos(0), |(longest, _)| longest) {
+                longest = Some((held, span));
+            }
+        }
         Credit {
             at,
             own,
             unknown: until - had - known.min(until - had),
-            longest: longest.map(|span| (span.from.max(had), span.to.min(at))),
+            longest: longest.map(|(_, span)| (span.from.max(had), span.to.min(at))),
         }
     }
 
@@ -135,6 +140,9 @@ impl Span {
     fn within(&self, from: Nanos, to: Nanos) -> Nanos {
         let end = self.to.min(to);
         let time = end - self.from.max(from).min(end);
+        if self.held == self.to - self.from {
+            return time;
+        }
         let (whole, held) = ((self.to - self.from).0.max(1), u128::from(self.held.0));
         let part = u128::from(time.0).saturating_mul(held).checked_div(u128::from(whole));
         Nanos(u64::try_from(part.unwrap_or(0)).unwrap_or(u64::MAX))

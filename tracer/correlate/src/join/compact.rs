@@ -90,10 +90,18 @@ impl CompactLeg {
         })
     }
 
-    /// The leg, which is of this flow.
-    pub fn leg(&self, ends: &FlowEnds) -> Leg {
-        let mut times = StageTimes::default();
-        self.seen().for_each(|(stage, at)| times.set(stage, at));
+    /// Makes `place` the leg, which is of this flow.
+    pub fn put(&self, ends: &FlowEnds, place: &mut Leg) {
+        place.flow = ends.flow;
+        (place.from, place.to) = (self.from, self.to);
+        (place.sender, place.reader) = (self.sender, self.reader);
+        place.times = StageTimes::default();
+        self.seen().for_each(|(stage, at)| place.times.set(stage, at));
+        place.chain.clear();
+        place.chain.extend_from_slice(&self.chain);
+        place.before.clear();
+        place.before.extend_from_slice(&self.before);
+        place.flow_range = self.flow_range;
         let usual = || Circumstances {
             tx: self.tx,
             send_len: self.send_len,
@@ -102,18 +110,7 @@ impl CompactLeg {
             start_up: self.start_up,
             ..Circumstances::default()
         };
-        Leg {
-            flow: ends.flow,
-            from: self.from,
-            to: self.to,
-            sender: self.sender,
-            reader: self.reader,
-            times,
-            chain: self.chain.to_vec(),
-            before: self.before.to_vec(),
-            flow_range: self.flow_range,
-            circumstances: self.others.as_deref().copied().unwrap_or_else(usual),
-        }
+        place.circumstances = self.others.as_deref().copied().unwrap_or_else(usual);
     }
 
     /// Who sent it.
@@ -175,7 +172,10 @@ mod tests {
         rare.circumstances.acked = Some(Nanos(8));
         for leg in [leg(), rare] {
             let compact = CompactLeg::of(&mut leg.clone(), &ends(1)).unwrap();
-            assert_eq!(compact.leg(&ends(1)), leg);
+            let mut place = self::leg();
+            place.times.set(Stage::Read, Nanos(90));
+            compact.put(&ends(1), &mut place);
+            assert_eq!(place, leg);
             assert_eq!(
                 (compact.sender(), compact.at(Stage::Sent)),
                 (leg.sender, leg.times.get(Stage::Sent))

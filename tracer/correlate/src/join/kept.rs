@@ -83,23 +83,17 @@ impl PacketLeg {
         self.stages.at(stage, &self.times)
     }
 
-    /// The leg, in this flow.
-    pub fn leg(&self, flow: FlowKey, range: FlowRange) -> Leg {
-        let mut times = StageTimes::default();
-        self.seen().for_each(|(stage, at)| times.set(stage, at));
+    /// Makes `place` the leg, in this flow.
+    pub fn put(&self, flow: FlowKey, range: FlowRange, place: &mut Leg) {
+        place.flow = flow;
+        (place.from, place.to, place.sender, place.reader) = (None, None, None, None);
+        place.times = StageTimes::default();
+        self.seen().for_each(|(stage, at)| place.times.set(stage, at));
+        place.chain.clear();
+        place.before.clear();
+        place.flow_range = range;
         let (heard, start_up) = (self.heard, self.start_up);
-        Leg {
-            flow,
-            from: None,
-            to: None,
-            sender: None,
-            reader: None,
-            times,
-            chain: Vec::new(),
-            before: Vec::new(),
-            flow_range: range,
-            circumstances: Circumstances { heard, start_up, ..Circumstances::default() },
-        }
+        place.circumstances = Circumstances { heard, start_up, ..Circumstances::default() };
     }
 }
 
@@ -117,14 +111,15 @@ impl KeptLeg {
         !matches!(self, KeptLeg::Open)
     }
 
-    /// The leg, which has these bytes of a flow; `None` while more is expected, and when it was handed out.
-    pub fn leg(&self, ends: &FlowEnds, range: FlowRange) -> Option<Leg> {
+    /// Makes `place` the leg, which has these bytes of a flow. Returns false while more is expected, and when it was handed out.
+    pub fn put(&self, ends: &FlowEnds, range: FlowRange, place: &mut Leg) -> bool {
         match self {
-            KeptLeg::Open | KeptLeg::HandedOut { .. } => None,
-            KeptLeg::Packets(packets) => Some(packets.leg(ends.flow, range)),
-            KeptLeg::Whole(leg) => Some((**leg).clone()),
-            KeptLeg::Compact(leg) => Some(leg.leg(ends)),
+            KeptLeg::Open | KeptLeg::HandedOut { .. } => return false,
+            KeptLeg::Packets(packets) => packets.put(ends.flow, range, place),
+            KeptLeg::Whole(leg) => place.clone_from(leg),
+            KeptLeg::Compact(leg) => leg.put(ends, place),
         }
+        true
     }
 
     /// Whether it is known when it was read.
@@ -191,7 +186,9 @@ impl KeptLeg {
 mod tests {
     use super::*;
     use crate::ids::Node;
-    use wirelap_events::{ByteRange, FlowId, FlowKey, NetNs, Offset, SocketId, Transport, TxState};
+    use wirelap_events::{
+        ByteRange, FlowId, FlowKey, Hop, NetNs, Offset, SocketId, Transport, TxState,
+    };
 
     fn ends() -> FlowEnds {
         let addr = "127.0.0.1:1".parse().unwrap();
@@ -202,6 +199,14 @@ mod tests {
 
     fn range() -> FlowRange {
         FlowRange { flow: FlowId(3), range: ByteRange::new(Offset(5), 7) }
+    }
+
+    /// What comes out in the place of another leg.
+    fn out(kept: &KeptLeg) -> Option<Leg> {
+        let mut place = packets();
+        place.chain = vec![Hop::default(); 2];
+        place.sender = Some(TaskId::default());
+        kept.put(&ends(), range(), &mut place).then_some(place)
     }
 
     fn packets() -> Leg {
@@ -228,7 +233,7 @@ mod tests {
     fn a_leg_of_packets_alone_is_kept_as_it_was() {
         let (kept, room) = KeptLeg::of(Box::new(packets()), &ends(), range());
         assert!(room.is_some() && matches!(kept, KeptLeg::Packets(_)) && kept.was_read());
-        assert_eq!(kept.leg(&ends(), range()), Some(packets()));
+        assert_eq!(out(&kept), Some(packets()));
     }
 
     #[test]
@@ -241,7 +246,7 @@ mod tests {
         for leg in others {
             let (kept, room) = KeptLeg::of(Box::new(leg.clone()), &ends(), range());
             assert!(room.is_none());
-            assert_eq!(kept.leg(&ends(), range()), Some(leg));
+            assert_eq!(out(&kept), Some(leg));
         }
     }
 
@@ -255,7 +260,7 @@ mod tests {
         let sent = kept.sent();
         assert_eq!(sent, Some((Some(TaskId::default()), Some(Nanos(2)))));
         assert!(kept.hand_out().is_some() && kept.hand_out().is_none());
-        assert!(kept.is_known() && kept.was_read() && kept.leg(&ends(), range()).is_none());
+        assert!(kept.is_known() && kept.was_read() && out(&kept).is_none());
         assert_eq!(kept.sent(), sent);
     }
 }

@@ -80,6 +80,11 @@ impl Messages {
         self.legs.get(key.0).filter(|leg| leg.serial == key.1)
     }
 
+    /// The leg at a place.
+    pub fn leg_at(&self, place: usize) -> Option<&LegState> {
+        self.legs.get(place)
+    }
+
     /// The leg that this one continues.
     pub fn before(&self, key: LegKey) -> Option<&LegState> {
         self.legs.get(self.leg(key)?.parent()?)
@@ -169,9 +174,12 @@ impl Messages {
 
     /// Of a leg that continues another after its first sibling: that sibling, its own place and how many there are.
     pub fn siblings(&self, leg: &LegState) -> Option<(&LegState, u32, u32)> {
+        if leg.position <= 1 {
+            return None;
+        }
         let parent = self.legs.get(leg.parent()?)?;
         let first = self.leg(parent.first_child()?)?;
-        (leg.position > 1).then_some((first, leg.position, parent.children))
+        Some((first, leg.position, parent.children))
     }
 
     /// How many legs lead here.

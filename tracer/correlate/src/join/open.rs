@@ -1,6 +1,7 @@
 //! Messages and legs that are open.
 
 use super::kept::{KeptLeg, PacketLeg};
+use super::leg::nothing;
 use crate::breakdown::ReaderGroup;
 use crate::flow::{Content, Identity};
 use crate::ids::{Direction, FlowEnds, LegKey, Node, Way};
@@ -331,6 +332,11 @@ impl LegState {
         self.permissions.is_some()
     }
 
+    /// The addresses of its flow.
+    pub fn flow(&self) -> FlowKey {
+        self.ends.flow
+    }
+
     /// Whether these are the addresses that its ends were looked up by.
     pub fn is_between(&self, flow: &FlowKey) -> bool {
         self.ends.flow == *flow
@@ -399,9 +405,15 @@ impl LegState {
         FlowRange { flow: self.direction.id(), range: self.own() }
     }
 
+    /// Makes `place` what is known of it. Returns false while more is expected, and when it was handed out.
+    pub fn put(&self, place: &mut Leg) -> bool {
+        self.leg.put(&self.ends, self.flow_range(), place)
+    }
+
     /// Everything that is known of it, once nothing more is expected.
     pub fn known(&self) -> Option<Leg> {
-        self.leg.leg(&self.ends, self.flow_range())
+        let mut leg = nothing(self.ends.flow);
+        self.put(&mut leg).then_some(leg)
     }
 
     /// Its flow's addresses, its bytes and what packets tell of it, once nothing more is expected and if nothing else is known.

@@ -173,6 +173,11 @@ impl TcpMarks {
         self.passes.push_back((upto, at));
     }
 
+    /// When the last byte of `extent` was reported ready.
+    pub fn ready_at(&self, extent: ByteRange) -> Option<Nanos> {
+        self.readies.covering(extent.last()).map(|mark| mark.at).min()
+    }
+
     /// When the last byte of `extent` was read.
     pub fn read_at(&self, extent: ByteRange) -> Option<Nanos> {
         self.reads.covering(extent.last()).map(|mark| mark.at).min()

@@ -5,7 +5,7 @@ use super::deferred::{
 };
 use super::row::Row;
 use super::table::Rows;
-use crate::join::leg::cut_each;
+use crate::join::leg::{self, cut_each};
 use rustc_hash::FxHashMap;
 use wirelap_events::{Delivery, GroupId};
 
@@ -33,15 +33,24 @@ impl Accountant {
             match figure {
                 DeferredFigure::Upkeep(group, at) => self.row(group).note_upkeep(at),
                 DeferredFigure::Delivery(delivery) => {
-                    self.room.legs.clear();
-                    for leg in legs.by_ref().take(delivery.legs) {
+                    let places = &mut self.room.legs;
+                    for (index, leg) in legs.by_ref().take(delivery.legs).enumerate() {
                         match leg {
                             DeferredLeg::Packets { flow, range, leg } => {
-                                self.room.legs.push(leg.leg(flow, range));
+                                if places.len() <= index {
+                                    places.push(leg::nothing(flow));
+                                }
+                                if let Some(place) = places.get_mut(index) {
+                                    leg.put(flow, range, place);
+                                }
                             }
-                            DeferredLeg::Whole => self.room.legs.extend(whole.next()),
+                            DeferredLeg::Whole => {
+                                places.truncate(index);
+                                places.extend(whole.next());
+                            }
                         }
                     }
+                    places.truncate(delivery.legs);
                     self.delivery(&delivery);
                 }
             }

@@ -31,7 +31,9 @@ pub struct Evidence {
     /// Of the first messages of their connections.
     pub(super) start_up: Gathered,
     holders: Holders,
-    pub(super) worst: Vec<WorstMessage>,
+    /// The slowest first.
+    #[expect(clippy::vec_box, reason = "they are large, and move as others come between them")]
+    worst: Vec<Box<WorstMessage>>,
     typical: Typical,
     /// Messages that something became of.
     pub losses: Losses,
@@ -62,7 +64,7 @@ impl Evidence {
         let held_up = self.typical.held_up(&parts.spending);
         self.typical.renew(&self.steady.breakdown);
         if self.worst.len() < WORST || self.worst.last().is_some_and(|w| w.one_way < one_way) {
-            self.keep(WorstMessage { delivery: delivery.clone(), one_way });
+            self.keep(delivery, one_way);
         }
         held_up
     }
@@ -74,10 +76,22 @@ impl Evidence {
         (self.worst, self.typical) = (worst, typical);
     }
 
-    fn keep(&mut self, message: WorstMessage) {
-        let place = self.worst.partition_point(|worse| worse.one_way >= message.one_way);
+    /// Keeps a message that is among the worst. While more and more messages pile up, almost each of them is.
+    fn keep(&mut self, delivery: &Delivery, one_way: Nanos) {
+        let place = self.worst.partition_point(|worse| worse.one_way >= one_way);
+        if place >= WORST {
+            return;
+        }
+        let least = if self.worst.len() < WORST { None } else { self.worst.pop() };
+        let message = match least {
+            Some(mut room) => {
+                room.delivery.clone_from(delivery);
+                room.one_way = one_way;
+                room
+            }
+            None => Box::new(WorstMessage { delivery: delivery.clone(), one_way }),
+        };
         self.worst.insert(place, message);
-        self.worst.truncate(WORST);
     }
 
     /// The threads that are named for something.
@@ -135,7 +149,7 @@ impl Evidence {
         self.steady.merge(&other.steady);
         self.start_up.merge(&other.start_up);
         self.holders.merge(&other.holders);
-        other.worst.iter().for_each(|message| self.keep(message.clone()));
+        other.worst.iter().for_each(|worse| self.keep(&worse.delivery, worse.one_way));
         self.losses.add(&other.losses);
         self.setting.add(&other.setting);
         match (&mut self.outside, &other.outside) {
@@ -146,6 +160,11 @@ impl Evidence {
             (None, Some(other)) => self.outside = Some(other.clone()),
             (_, None) => {}
         }
+    }
+
+    /// The slowest messages, the slowest first.
+    pub(super) fn worst(&self) -> Vec<WorstMessage> {
+        self.worst.iter().map(|message| (**message).clone()).collect()
     }
 
     /// Who had a CPU while its threads waited for one, the longest first.

@@ -24,7 +24,7 @@ impl Evidence {
             typical: tails::typical(&weighed.breakdown),
             tails: tails::tails(&weighed.breakdown),
             open: Vec::new(),
-            worst: self.worst.clone(),
+            worst: self.worst(),
             holders: self.holders(),
         }
     }

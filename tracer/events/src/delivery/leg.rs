@@ -48,7 +48,7 @@ pub struct SegmentSpan<'a> {
 }
 
 /// One socket-to-socket hop of a message.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Leg {
     /// The flow that carried the message.
     pub flow: FlowKey,
@@ -71,6 +71,24 @@ pub struct Leg {
     pub flow_range: FlowRange,
     /// Further facts about the leg.
     pub circumstances: Circumstances,
+}
+
+impl Clone for Leg {
+    fn clone(&self) -> Leg {
+        Leg { chain: self.chain.clone(), before: self.before.clone(), ..*self }
+    }
+
+    /// The room for the threads is used again.
+    fn clone_from(&mut self, source: &Leg) {
+        let Leg { flow, from, to, sender, reader, times, flow_range, circumstances, chain, before } =
+            source;
+        (self.flow, self.from, self.to) = (*flow, *from, *to);
+        (self.sender, self.reader) = (*sender, *reader);
+        (self.times, self.flow_range) = (*times, *flow_range);
+        self.chain.clone_from(chain);
+        self.before.clone_from(before);
+        self.circumstances = *circumstances;
+    }
 }
 
 impl Leg {

@@ -38,7 +38,7 @@ pub struct GroupId(pub u32);
 /// One message at one reader, which is the unit of every statistic.
 ///
 /// A message with several readers has several deliveries with the same message id and the same first leg.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// The message.
     pub message: MessageId,
@@ -54,6 +54,21 @@ pub struct Delivery {
     pub legs: ArrayVec<Leg, MAX_LEGS>,
     /// The off-CPU times of each leg, in the same order; empty if no thread is known.
     pub off_cpu: ArrayVec<LegOffCpu, MAX_LEGS>,
+}
+
+impl Clone for Delivery {
+    fn clone(&self) -> Delivery {
+        Delivery { legs: self.legs.clone(), off_cpu: self.off_cpu.clone(), ..*self }
+    }
+
+    /// The room is used again. A delivery has room for as many legs as there can be, and only those that there are are copied.
+    fn clone_from(&mut self, source: &Delivery) {
+        let Delivery { message, group, stamp, payload_len, topic, ref legs, ref off_cpu } = *source;
+        (self.message, self.group, self.stamp) = (message, group, stamp);
+        (self.payload_len, self.topic) = (payload_len, topic);
+        self.legs.clone_from(legs);
+        self.off_cpu.clone_from(off_cpu);
+    }
 }
 
 impl Delivery {

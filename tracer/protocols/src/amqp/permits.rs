@@ -5,7 +5,7 @@ use super::method::{Acknowledgement, Delivery};
 use crate::FrameSink;
 use crate::in_flight::InFlight;
 use rustc_hash::FxHashMap;
-use wirelap_events::{Nanos, Offset, RequestLimits, Total};
+use wirelap_events::{Nanos, Offset, RequestLimits, Saturate, Total};
 
 /// The most channels of a connection that are kept.
 const MOST_CHANNELS: usize = 1024;
@@ -15,6 +15,8 @@ const MOST_CHANNELS: usize = 1024;
 pub(super) struct Permits {
     /// What is not acknowledged on each.
     channels: FxHashMap<u16, InFlight>,
+    /// Bytes of memory that these use, beside their places: asked for with each packet.
+    held: usize,
 }
 
 /// The line of a channel on which messages are asked for one by one.
@@ -29,7 +31,11 @@ impl Permits {
     /// A message is delivered on a channel, by a method that ends before `end`.
     pub fn delivered(&mut self, channel: u16, delivery: Delivery, end: Offset) {
         if self.channels.len() < MOST_CHANNELS || self.channels.contains_key(&channel) {
-            self.channels.entry(channel).or_default().sent(delivery.tag, end);
+            let open = self.channels.entry(channel).or_default();
+            let before = open.held_bytes();
+            open.sent(delivery.tag, end);
+            self.held.shrink(before);
+            self.held.grow(open.held_bytes());
         }
     }
 
@@ -41,12 +47,15 @@ impl Permits {
         out: &mut dyn FrameSink,
     ) {
         let Some(open) = self.channels.get_mut(&channel) else { return };
+        let before = open.held_bytes();
         let room = match acknowledgement {
             Acknowledgement::One(tag) => open.acknowledged(tag),
             // 0 is all of them.
             Acknowledgement::UpTo(0) => open.acknowledged_up_to(u64::MAX),
             Acknowledgement::UpTo(tag) => open.acknowledged_up_to(tag),
         };
+        self.held.shrink(before);
+        self.held.grow(open.held_bytes());
         if let Some(room) = room {
             out.line(line(channel, false));
             out.makes_room(room.message());
@@ -68,17 +77,45 @@ impl Permits {
     /// Something was missed.
     pub fn forget(&mut self) {
         self.channels.values_mut().for_each(InFlight::forget);
+        self.held = self.channels.values().map(InFlight::held_bytes).total();
     }
 
     /// A channel is closed, or opened anew.
     pub fn end(&mut self, channel: u16) {
-        self.channels.remove(&channel);
+        if let Some(open) = self.channels.remove(&channel) {
+            self.held.shrink(open.held_bytes());
+        }
     }
 
     /// Bytes of memory that they use.
     pub fn held_bytes(&self) -> usize {
         const ENTRY: usize = size_of::<(u16, InFlight)>() + 1;
-        let own = self.channels.capacity().saturating_mul(ENTRY);
-        own.saturating_add(self.channels.values().map(InFlight::held_bytes).total())
+        self.channels.capacity().saturating_mul(ENTRY).saturating_add(self.held)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_events::Frame;
+
+    #[test]
+    fn what_is_held_is_the_sum_of_all_channels() {
+        let mut permits = Permits::default();
+        let sum = |all: &Permits| all.channels.values().map(InFlight::held_bytes).sum::<usize>();
+        for n in 0..20_000_u64 {
+            let channel = u16::try_from(n % 7).unwrap();
+            // On one of them nothing is ever acknowledged.
+            permits.delivered(channel, Delivery { tag: n }, Offset(n));
+            if channel != 3 {
+                permits.acknowledged(channel, Acknowledgement::UpTo(n), &mut |_: &Frame<'_>| {});
+            }
+            match n % 1_000 {
+                0 => permits.end(channel),
+                500 => permits.forget(),
+                _ => {}
+            }
+            assert_eq!(permits.held, sum(&permits), "after {n}");
+        }
     }
 }

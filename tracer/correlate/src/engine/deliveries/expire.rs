@@ -3,9 +3,8 @@
 use super::super::sink::DeliverySink;
 use super::overdue::LATE;
 use super::{Context, Deliveries};
-use crate::join::{Message, Messages};
-use crate::rows::Rows;
-use crate::rows::nothing;
+use crate::join::{GivenUp, Message, Messages};
+use crate::rows::{Rows, nothing};
 use wirelap_events::Saturate;
 
 impl Deliveries {
@@ -29,23 +28,17 @@ impl Deliveries {
             let Some(row) = c.accounts.rows.get_mut(gone.row) else {
                 continue;
             };
+            // What has become of it in a pause is not known.
             if row.pauses(c.coverage.pauses()).has_cut(gone.at) {
                 continue;
             }
-            let is_known = row.readers.covers(gone.subject, gone.at);
-            let departure = row.readers.before(gone.subject, gone.at);
-            let departure = departure.and_then(|reader| c.conversations.departure(reader));
-            let losses = &mut row.evidence.losses;
-            // What is still under way at the end is not lost, unless nobody is there any more.
-            let is_lost = !all || gone.at + LATE <= c.coverage.now();
-            if !is_known && let Some(departure) = departure.filter(|_| is_lost) {
-                losses.abandon(gone.left.swallowed, departure);
-            } else if !all && is_known {
-                losses.swallowed.grow(gone.left.swallowed);
-            } else if !all {
-                losses.unmatched.grow(gone.left.swallowed);
+            if !all {
+                row.evidence.losses.unread.grow(gone.left.lost);
             }
-            losses.unread.grow(if all { 0 } else { gone.left.lost });
+            if gone.left.swallowed > 0 {
+                count_swallowed(&gone, all, c);
+            }
+            }
         }
     }
 
@@ -76,5 +69,22 @@ impl Deliveries {
                 out.undelivered(&so_far, at_end);
             }
         }
+    }
+}
+
+/// Counts what a broker read of a message and passed on to nobody; `at_end` of all.
+fn count_swallowed(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) {
+    let Some(row) = c.accounts.rows.get_mut(gone.row) else { return };
+    let losses = &mut row.evidence.losses;
+    if row.readers.covers(gone.subject, gone.at) {
+        losses.swallowed.grow(if at_end { 0 } else { gone.left.swallowed });
+        return;
+    }
+    let reader = row.readers.before(gone.subject, gone.at);
+    // What is still under way at the end is not lost, unless nobody is there any more.
+    let is_lost = !at_end || gone.at + LATE <= c.coverage.now();
+    match reader.filter(|_| is_lost).and_then(|reader| c.conversations.departure(reader)) {
+        Some(departure) => losses.abandon(gone.left.swallowed, departure),
+        None => losses.unmatched.grow(if at_end { 0 } else { gone.left.swallowed }),
     }
 }

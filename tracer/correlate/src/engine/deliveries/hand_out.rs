@@ -30,7 +30,6 @@ impl Deliveries {
         }
         let mut delivery = self.room.take().unwrap_or_else(|| Box::new(nothing()));
         for end in ends.drain(..) {
-            delivery.legs.clear();
             delivery.off_cpu.clear();
             if let Some(whole) = self.delivery(end, &mut delivery, &c.accounts.rows) {
                 self.note_reader(end, &mut c.accounts.rows);
@@ -102,7 +101,8 @@ impl Deliveries {
         }
     }
 
-    /// Fills in the empty delivery that ends with this leg: a large one, and so in place. Whether every end of every leg was seen.
+    /// Makes `delivery`, which is large, the one that ends with this leg, without how its threads rested. Whether every end of every leg
+    /// was seen.
     pub(super) fn delivery(
         &self,
         end: usize,
@@ -115,10 +115,19 @@ impl Deliveries {
         let message = self.messages.message(path.first()?.message)?;
         let mut whole = path.iter().all(|state| state.whole);
         let legs = &mut delivery.legs;
-        for leg in path.iter().filter_map(|state| state.known()) {
-            legs.push(leg);
+        let mut known = 0_usize;
+        for state in &path {
+            if legs.len() <= known {
+                legs.push(leg::nothing(state.flow()));
+            }
+            if let Some(place) = legs.get_mut(known)
+                && state.put(place)
+            {
+                known.grow(1);
+            }
         }
-        whole &= legs.len() == path.len();
+        legs.truncate(known);
+        whole &= known == path.len();
         whole &= leg::cut_each(legs);
         delivery.message = message.id;
         delivery.group = rows.root(message.row);

@@ -6,7 +6,7 @@ use crate::flow::{Flow, FlowTable};
 use crate::join::{LegState, Message};
 use crate::rows::{Row, Rows};
 use crate::why::{Losses, Overdue, Whereabouts};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use wirelap_events::{GroupId, Nanos, Pid, Saturate, TaskId, Tid};
 
@@ -64,12 +64,14 @@ impl Deliveries {
             sum.0.grow(1);
             sum.1 = sum.1.min(message.at);
         }
+        let unread = found.keys().filter(|(_, place, ..)| *place == Whereabouts::BrokerQueue);
+        let readers = reading(unread.map(|&(.., pid)| pid).collect(), now, seen.conversations);
         let all = found.into_iter().map(|((row, place, leg, pid), (messages, since))| {
             let (place, pid) = match place {
                 Whereabouts::Broker => {
                     unasked(row, since, seen.conversations).unwrap_or((place, pid))
                 }
-                Whereabouts::BrokerQueue if reads_others(pid, now, seen.conversations) => {
+                Whereabouts::BrokerQueue if readers.contains(&pid) => {
                     (Whereabouts::LeftUnread, pid)
                 }
                 _ => (place, pid),
@@ -167,11 +169,21 @@ fn unasked(
     Some((Whereabouts::Unasked, conversations.sockets().pid(sender).unwrap_or_default()))
 }
 
-/// Whether a process that leaves something unread has just read something else.
-fn reads_others(pid: Pid, now: Nanos, conversations: &Conversations) -> bool {
-    let flows = conversations.flows().iter().flat_map(|(_, conversation)| &conversation.flows);
-    let mut read = flows.filter(|flow| flow.marks.last_read() + READS > now);
-    read.any(|flow| conversations.sockets().pid(flow.receiver) == Some(pid))
+/// Which of these processes, each of which leaves something unread, have just read something else.
+fn reading(mut pids: FxHashSet<Pid>, now: Nanos, conversations: &Conversations) -> FxHashSet<Pid> {
+    let mut found = FxHashSet::default();
+    let mut flows = conversations.flows().iter().flat_map(|(_, conversation)| &conversation.flows);
+    while !pids.is_empty()
+        && let Some(flow) = flows.next()
+    {
+        if flow.marks.last_read() + READS > now
+            && let Some(pid) = conversations.sockets().pid(flow.receiver)
+            && pids.remove(&pid)
+        {
+            found.insert(pid);
+        }
+    }
+    found
 }
 
 /// Whether a publisher's message goes on: those before it did, to a subscriber that is still there, and none after it

@@ -2,15 +2,15 @@
 
 use super::super::sink::DeliverySink;
 use super::{Context, Deliveries, Observed};
-use crate::flow::{Flow, FlowTable};
+use crate::flow::{Conversation, Flow, FlowTable};
 use crate::ids::{Direction, LegKey};
 use crate::join::kept::{KeptLeg, PacketLeg};
 use crate::join::{LONGEST, LegState, Receiver, leg};
 use crate::marks::{Marks, Missing};
 use crate::rows::Rows;
 use wirelap_events::{
-    Credit, EarlierBytes, FanOut, FlowRange, GroupId, Leg, MissingBytes, Nanos, Probe, Saturate,
-    Stage, Stamp, TaskId, TraceDetail, Transport,
+    Circumstances, EarlierBytes, FanOut, FlowRange, GroupId, Leg, MissingBytes, Nanos, Probe,
+    Saturate, Stage, Stamp, TaskId, TraceDetail, Transport,
 };
 
 impl Deliveries {
@@ -189,53 +189,12 @@ impl Deliveries {
             let all = others.iter_mut().chain([&mut first]);
             all.for_each(|leg| leg.circumstances.reader_unobserved = true);
         }
-        let Some(state) = self.messages.leg(key) else {
-            return;
-        };
-        let (direction, extent, message) = (state.direction, state.extent, state.message);
-        let (permissions, start_up) = (state.permissions(), state.start_up);
-        let siblings = self.siblings(state, c.conversations.flows());
-        if let Some(asked) = permissions.asked {
-            let request = c
-                .conversations
-                .flows()
-                .flow(direction.back())
-                .and_then(|flow| flow.request_at(asked));
-            first.circumstances.requested = Some(asked);
-            let read = request.and_then(|request| request.read);
-            first.circumstances.request_read = read.map(|(at, _)| at);
-            first.circumstances.request_resent = read.is_some_and(|(_, resent)| resent);
-            first.circumstances.requested_after_loss = request.is_some_and(|r| r.after_loss);
-            first.circumstances.request_limits = request.and_then(|request| request.ask);
-            first.circumstances.free_since = request.and_then(|request| request.free_since);
-            first.circumstances.awaits_commit = request.is_some_and(|r| r.awaits_commit);
-            first.circumstances.filled = request.and_then(|request| request.filled);
-        }
-        first.circumstances.ready = permissions.ready;
-        first.circumstances.start_up = start_up && permissions.ready.is_none();
-        first.circumstances.release = permissions.release;
-        let had = self.had_since(key, c.conversations.flows());
-        first.circumstances.credit =
-            permissions.room.and_then(|room| credit(c.conversations.flows(), direction, had, room));
-        let missing = missing_before(c.conversations.flows(), direction, had, &first);
-        first.circumstances.behind = behind(c.conversations.flows(), direction, had, &first);
-        first.circumstances.held_before =
-            self.held_before(key, direction, had, c.conversations.flows()).unwrap_or_default();
-        if let Some((missing, bytes)) = missing {
-            first.circumstances.missing = Some((missing.from, missing.there));
-            first.circumstances.missing_by = Some(bytes);
-        }
-        first.circumstances.throttled = throttled(c.conversations.flows(), direction, &first);
-        first.circumstances.requests_unread =
-            requests_unread(c.conversations.flows(), direction, had, &first);
-        first.circumstances.publisher_unread = self.publisher_unread(key, c, had, &first);
-        first.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
-            (first.sender.is_some() && first.sender == sender).then_some(fan_out)
-        });
-        let Some(flow) = c.conversations.flows().flow(direction) else {
-            return;
-        };
-        let is_remote = !self.config.packets_only && flow.ends_unseen(extent);
+        let Some(state) = self.messages.leg(key) else { return };
+        let (direction, message) = (state.direction, state.message);
+        let Some(conversation) = c.conversations.flows().get(direction) else { return };
+        self.fill_in(state, &mut first, conversation, c.conversations.flows());
+        let flow = conversation.flow(direction.side);
+        let is_remote = !self.config.packets_only && flow.ends_unseen(state.extent);
         let has_sends = flow.has_sends;
         let whole = |leg: &Leg| leg.times.get(Stage::Send).is_some() || !has_sends;
         let is_whole = whole(&first);
@@ -250,6 +209,49 @@ impl Deliveries {
             row.to_remote.grow(1);
         }
         self.hand_out_others(key, others, whole, out, c);
+    }
+
+    /// Fills in what the leg before, its connection and what was allowed on it tell of a leg.
+    fn fill_in(
+        &self,
+        state: &LegState,
+        leg: &mut Leg,
+        conversation: &Conversation,
+        flows: &FlowTable,
+    ) {
+        let side = state.direction.side;
+        let (flow, back) = (conversation.flow(side), conversation.flow(side.other()));
+        let before = state.parent().and_then(|parent| self.messages.leg_at(parent));
+        let had = before.and_then(|before| had_since(before, flows));
+        let permissions = state.permissions();
+        if let Some(asked) = permissions.asked {
+            requested(back, asked, &mut leg.circumstances);
+        }
+        leg.circumstances.ready = permissions.ready;
+        leg.circumstances.start_up = state.start_up && permissions.ready.is_none();
+        leg.circumstances.release = permissions.release;
+        if let Some((line, room)) = permissions.room {
+            let rooms = back.rooms.as_ref();
+            leg.circumstances.credit =
+                rooms.map(|rooms| rooms.credit(line, had.unwrap_or(room), room));
+        }
+        if let Some((missing, bytes)) = missing_before([flow, back], had, leg) {
+            leg.circumstances.missing = Some((missing.from, missing.there));
+            leg.circumstances.missing_by = Some(bytes);
+        }
+        leg.circumstances.throttled = throttled(flow, leg).unwrap_or_default();
+        if let Some((before, had)) = before.zip(had) {
+            leg.circumstances.behind = behind(flow, had, leg);
+            leg.circumstances.held_before = held_before(flow, before, had).unwrap_or_default();
+            leg.circumstances.requests_unread = unread(back, had, leg);
+            let publisher = flows.flow(before.direction);
+            leg.circumstances.publisher_unread =
+                publisher.and_then(|publisher| unread(publisher, had, leg));
+        }
+        let siblings = self.siblings(state, flows);
+        leg.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
+            (leg.sender.is_some() && leg.sender == sender).then_some(fan_out)
+        });
     }
 
     /// A leg of a capture of which nothing is known but its packets, if it is one: almost all are.
@@ -301,41 +303,6 @@ impl Deliveries {
         Some((sender, FanOut { position, readers, first_sent: sent? }))
     }
 
-    /// When the sender of a leg had read its message.
-    fn had_since(&self, key: LegKey, flows: &FlowTable) -> Option<Nanos> {
-        let before = self.messages.path(key.0).nth(1)?;
-        // Of a message that the sender has had for long, the marks are gone.
-        before.leg.read_at().or_else(|| flows.flow(before.direction)?.marks.read_at(before.extent))
-    }
-
-    /// How long the sender of a leg had earlier bytes in its socket before it `had` the message, and since that was sent to it.
-    fn held_before(
-        &self,
-        key: LegKey,
-        direction: Direction,
-        had: Option<Nanos>,
-        flows: &FlowTable,
-    ) -> Option<Nanos> {
-        let had = had?;
-        let before = self.messages.path(key.0).nth(1)?;
-        let sent = before.leg.sent()?.1.filter(|&sent| sent < had)?;
-        let Marks::Tcp(marks) = &flows.flow(direction)?.marks else { return None };
-        Some(marks.behind(sent, had)?.time)
-    }
-
-    /// The last interval in which the sender of a leg, a server, did not read who had sent it the message while it `had` the message.
-    fn publisher_unread(
-        &self,
-        key: LegKey,
-        c: &Context<'_>,
-        had: Option<Nanos>,
-        leg: &Leg,
-    ) -> Option<(Nanos, Nanos)> {
-        let publisher = self.messages.path(key.0).nth(1)?.direction;
-        let throttles = c.conversations.flows().flow(publisher)?.throttles.as_ref()?;
-        throttles.last_within(had?, leg.times.get(Stage::Send)?)
-    }
-
     /// A conversation's first message may be found before it is known whose sockets carry it. It
     /// belongs to the row that the conversation is in when the message is complete.
     pub(super) fn settle_row(&mut self, key: LegKey, direction: Direction, c: &mut Context<'_>) {
@@ -371,66 +338,66 @@ fn uncount(row: GroupId, stamp: Option<Stamp>, rows: &mut Rows) {
     }
 }
 
-/// For how long the receiver of a leg, a server, did not read its sender while the message was on its way.
-fn throttled(flows: &FlowTable, direction: Direction, leg: &Leg) -> Nanos {
-    let throttles = flows.flow(direction).and_then(|flow| flow.throttles.as_ref());
-    let first = leg.times.seen().next().map(|(_, at)| at);
-    let span = first.zip(leg.times.get(Stage::Read));
-    throttles.zip(span).map_or(Nanos(0), |(throttles, (from, to))| throttles.within(from, to))
+/// What is known of a leg's request, which its receiver made at `asked` in this flow.
+fn requested(flow: &Flow, asked: Nanos, seen: &mut Circumstances) {
+    let request = flow.request_at(asked);
+    seen.requested = Some(asked);
+    let read = request.and_then(|request| request.read);
+    seen.request_read = read.map(|(at, _)| at);
+    seen.request_resent = read.is_some_and(|(_, resent)| resent);
+    seen.requested_after_loss = request.is_some_and(|request| request.after_loss);
+    seen.request_limits = request.and_then(|request| request.ask);
+    seen.free_since = request.and_then(|request| request.free_since);
+    seen.awaits_commit = request.is_some_and(|request| request.awaits_commit);
+    seen.filled = request.and_then(|request| request.filled);
 }
 
-/// The last interval in which the sender of a leg, a server, did not read its receiver while it `had` the message.
-fn requests_unread(
-    flows: &FlowTable,
-    direction: Direction,
-    had: Option<Nanos>,
-    leg: &Leg,
-) -> Option<(Nanos, Nanos)> {
-    let throttles = flows.flow(direction.back())?.throttles.as_ref()?;
-    throttles.last_within(had?, leg.times.get(Stage::Send)?)
+/// When the sender of a leg had read its message, on the leg `before`.
+fn had_since(before: &LegState, flows: &FlowTable) -> Option<Nanos> {
+    // Of a message that the sender has had for long, the marks are gone.
+    before.leg.read_at().or_else(|| flows.flow(before.direction)?.marks.read_at(before.extent))
 }
 
-/// What the sender of a leg had written on the connection before, and had in its socket after it `had` the message.
-fn behind(
-    flows: &FlowTable,
-    direction: Direction,
-    had: Option<Nanos>,
-    leg: &Leg,
-) -> Option<EarlierBytes> {
-    let (had, send) = (had?, leg.times.get(Stage::Send)?);
-    let Marks::Tcp(marks) = &flows.flow(direction)?.marks else { return None };
-    marks.behind(had, send)
+/// How long the sender of a leg of this flow had earlier bytes in its socket before it `had` the message, and since that was sent to it on
+/// the leg `before`.
+fn held_before(flow: &Flow, before: &LegState, had: Nanos) -> Option<Nanos> {
+    let Marks::Tcp(marks) = &flow.marks else { return None };
+    let sent = before.leg.sent()?.1.filter(|&sent| sent < had)?;
+    Some(marks.behind(sent, had)?.time)
 }
 
-/// The last acknowledgement by which a leg's receiver `made_room`, on which consumer or channel and when, and what it did since
-/// the leg's sender `had` the message.
-fn credit(
-    flows: &FlowTable,
-    direction: Direction,
-    had: Option<Nanos>,
-    (line, made_room): (u64, Nanos),
-) -> Option<Credit> {
-    let rooms = flows.flow(direction.back())?.rooms.as_ref()?;
-    Some(rooms.credit(line, had.unwrap_or(made_room), made_room))
+/// For how long the receiver of a leg, a server, did not read its sender while the message was on its way in this flow.
+fn throttled(flow: &Flow, leg: &Leg) -> Option<Nanos> {
+    let throttles = flow.throttles.as_ref()?;
+    let (_, from) = leg.times.seen().next()?;
+    Some(throttles.within(from, leg.times.get(Stage::Read)?))
 }
 
-/// When bytes of a leg's connection were missing before its send, and whose: the longest time since some moment, or the last.
+/// The last interval in which a server did not read this flow while it `had` the message of a leg that it sends.
+fn unread(flow: &Flow, had: Nanos, leg: &Leg) -> Option<(Nanos, Nanos)> {
+    flow.throttles.as_ref()?.last_within(had, leg.times.get(Stage::Send)?)
+}
+
+/// What the sender of a leg of this flow had written on the connection before, and had in its socket after it `had` the message.
+fn behind(flow: &Flow, had: Nanos, leg: &Leg) -> Option<EarlierBytes> {
+    let Marks::Tcp(marks) = &flow.marks else { return None };
+    marks.behind(had, leg.times.get(Stage::Send)?)
+}
+
+/// When bytes of a leg's connection were missing before its send, and whose: the longest time since some moment, or the last. The leg is
+/// in `flow`, and `back` is what its receiver sends.
 fn missing_before(
-    flows: &FlowTable,
-    direction: Direction,
+    [flow, back]: [&Flow; 2],
     since: Option<Nanos>,
     leg: &Leg,
 ) -> Option<(Missing, MissingBytes)> {
     let send = leg.times.get(Stage::Send)?;
     let since = since.map_or(send, |since| since.min(send));
-    let of = |direction: Direction| match &flows.flow(direction)?.marks {
-        Marks::Tcp(marks) => marks.missing_between(since, send),
-        Marks::Udp(_) => None,
-    };
-    let whose = |direction: Direction, by_receiver| {
-        let missing = of(direction)?;
+    let whose = |flow: &Flow, by_receiver| {
+        let Marks::Tcp(marks) = &flow.marks else { return None };
+        let missing = marks.missing_between(since, send)?;
         Some((missing, MissingBytes { by_receiver, recovery: missing.recovery }))
     };
-    let both = [whose(direction, false), whose(direction.back(), true)].into_iter().flatten();
+    let both = [whose(flow, false), whose(back, true)].into_iter().flatten();
     both.max_by_key(|(missing, _)| missing.overlap(since))
 }
