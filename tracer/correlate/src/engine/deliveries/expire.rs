@@ -25,19 +25,8 @@ impl Deliveries {
             self.note_from_elsewhere(index, c);
             let gone = self.messages.give_up(index);
             c.accounts.count_leftover(&gone, c.coverage.pauses());
-            let Some(row) = c.accounts.rows.get_mut(gone.row) else {
-                continue;
-            };
-            // What has become of it in a pause is not known.
-            if row.pauses(c.coverage.pauses()).has_cut(gone.at) {
-                continue;
-            }
-            if !all {
-                row.evidence.losses.unread.grow(gone.left.lost);
-            }
-            if gone.left.swallowed > 0 {
-                count_swallowed(&gone, all, c);
-            }
+            if gone.left.swallowed > 0 || gone.left.lost > 0 {
+                count_lost(&gone, all, c);
             }
         }
     }
@@ -73,9 +62,17 @@ impl Deliveries {
 }
 
 /// Counts what a broker read of a message and passed on to nobody; `at_end` of all.
-fn count_swallowed(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) {
+fn count_lost(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) {
     let Some(row) = c.accounts.rows.get_mut(gone.row) else { return };
+    // What has become of it in a pause is not known.
+    if row.pauses(c.coverage.pauses()).has_cut(gone.at) {
+        return;
+    }
     let losses = &mut row.evidence.losses;
+    losses.unread.grow(if at_end { 0 } else { gone.left.lost });
+    if gone.left.swallowed == 0 {
+        return;
+    }
     if row.readers.covers(gone.subject, gone.at) {
         losses.swallowed.grow(if at_end { 0 } else { gone.left.swallowed });
         return;
