@@ -61,7 +61,7 @@ impl Deliveries {
     }
 }
 
-/// Counts what a broker read of a message and passed on to nobody; `at_end` of all.
+/// Counts what a broker read of a message and passed on to nobody, and what nobody read; `at_end` of all.
 fn count_lost(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) {
     let Some(row) = c.accounts.rows.get_mut(gone.row) else { return };
     // What has become of it in a pause is not known.
