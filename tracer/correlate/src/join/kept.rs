@@ -4,6 +4,7 @@
 //! known, as in a capture, is kept in a few words meanwhile, so that tens of thousands of them fit into the CPU's caches.
 
 use super::compact::{CompactLeg, SeenStages};
+use super::leg::nothing;
 use crate::ids::FlowEnds;
 use crate::marks::PacketTimes;
 use wirelap_events::{
@@ -89,16 +90,10 @@ impl PacketLeg {
         self.seen().for_each(|(stage, at)| times.set(stage, at));
         let (heard, start_up) = (self.heard, self.start_up);
         Leg {
-            flow,
-            from: None,
-            to: None,
-            sender: None,
-            reader: None,
             times,
-            chain: Vec::new(),
-            before: Vec::new(),
             flow_range: range,
             circumstances: Circumstances { heard, start_up, ..Circumstances::default() },
+            ..nothing(flow)
         }
     }
 }
@@ -211,16 +206,10 @@ mod tests {
         times.set(Stage::Read, Nanos(6));
         let (heard, start_up) = (Some(Heard { at: Nanos(9), delayed: true }), true);
         Leg {
-            flow: ends().flow,
-            from: None,
-            to: None,
-            sender: None,
-            reader: None,
             times,
-            chain: Vec::new(),
-            before: Vec::new(),
             flow_range: range(),
             circumstances: Circumstances { heard, start_up, ..Circumstances::default() },
+            ..nothing(ends().flow)
         }
     }
 

@@ -32,7 +32,7 @@ pub fn build(
 }
 
 /// A leg of which nothing is known yet.
-fn nothing(flow: FlowKey) -> Leg {
+pub fn nothing(flow: FlowKey) -> Leg {
     Leg {
         flow,
         from: None,
