@@ -6,11 +6,9 @@ use crate::flow::{Flow, FlowTable};
 use crate::ids::{Direction, LegKey};
 use crate::join::kept::{KeptLeg, PacketLeg};
 use crate::join::{LONGEST, LegState, Receiver, leg};
-use crate::marks::{Marks, Missing};
 use crate::rows::Rows;
 use wirelap_events::{
-    Credit, EarlierBytes, FanOut, FlowRange, GroupId, Leg, MissingBytes, Nanos, Probe, Saturate,
-    Stage, Stamp, TaskId, TraceDetail, Transport,
+    FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TraceDetail, Transport,
 };
 
 impl Deliveries {
@@ -193,45 +191,7 @@ impl Deliveries {
             return;
         };
         let (direction, extent, message) = (state.direction, state.extent, state.message);
-        let (permissions, start_up) = (state.permissions(), state.start_up);
-        let siblings = self.siblings(state, c.conversations.flows());
-        if let Some(asked) = permissions.asked {
-            let request = c
-                .conversations
-                .flows()
-                .flow(direction.back())
-                .and_then(|flow| flow.request_at(asked));
-            first.circumstances.requested = Some(asked);
-            let read = request.and_then(|request| request.read);
-            first.circumstances.request_read = read.map(|(at, _)| at);
-            first.circumstances.request_resent = read.is_some_and(|(_, resent)| resent);
-            first.circumstances.requested_after_loss = request.is_some_and(|r| r.after_loss);
-            first.circumstances.request_limits = request.and_then(|request| request.ask);
-            first.circumstances.free_since = request.and_then(|request| request.free_since);
-            first.circumstances.awaits_commit = request.is_some_and(|r| r.awaits_commit);
-            first.circumstances.filled = request.and_then(|request| request.filled);
-        }
-        first.circumstances.ready = permissions.ready;
-        first.circumstances.start_up = start_up && permissions.ready.is_none();
-        first.circumstances.release = permissions.release;
-        let had = self.had_since(key, c.conversations.flows());
-        first.circumstances.credit =
-            permissions.room.and_then(|room| credit(c.conversations.flows(), direction, had, room));
-        let missing = missing_before(c.conversations.flows(), direction, had, &first);
-        first.circumstances.behind = behind(c.conversations.flows(), direction, had, &first);
-        first.circumstances.held_before =
-            self.held_before(key, direction, had, c.conversations.flows()).unwrap_or_default();
-        if let Some((missing, bytes)) = missing {
-            first.circumstances.missing = Some((missing.from, missing.there));
-            first.circumstances.missing_by = Some(bytes);
-        }
-        first.circumstances.throttled = throttled(c.conversations.flows(), direction, &first);
-        first.circumstances.requests_unread =
-            requests_unread(c.conversations.flows(), direction, had, &first);
-        first.circumstances.publisher_unread = self.publisher_unread(key, c, had, &first);
-        first.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
-            (first.sender.is_some() && first.sender == sender).then_some(fan_out)
-        });
+        self.note_circumstances(key, &mut first, c);
         let Some(flow) = c.conversations.flows().flow(direction) else {
             return;
         };
@@ -289,53 +249,6 @@ impl Deliveries {
         self.ends = ends;
     }
 
-    /// The place of a leg among those that its message goes on by, and who sent the first of them.
-    fn siblings(&self, leg: &LegState, flows: &FlowTable) -> Option<(Option<TaskId>, FanOut)> {
-        let (first, position, readers) = self.messages.siblings(leg)?;
-        let (sender, sent) = if let Some(sent) = first.leg.sent() {
-            sent
-        } else {
-            let path = flows.flow(first.direction)?.marks.path(first.extent, 0);
-            (path.sender, path.send)
-        };
-        Some((sender, FanOut { position, readers, first_sent: sent? }))
-    }
-
-    /// When the sender of a leg had read its message.
-    fn had_since(&self, key: LegKey, flows: &FlowTable) -> Option<Nanos> {
-        let before = self.messages.path(key.0).nth(1)?;
-        // Of a message that the sender has had for long, the marks are gone.
-        before.leg.read_at().or_else(|| flows.flow(before.direction)?.marks.read_at(before.extent))
-    }
-
-    /// How long the sender of a leg had earlier bytes in its socket before it `had` the message, and since that was sent to it.
-    fn held_before(
-        &self,
-        key: LegKey,
-        direction: Direction,
-        had: Option<Nanos>,
-        flows: &FlowTable,
-    ) -> Option<Nanos> {
-        let had = had?;
-        let before = self.messages.path(key.0).nth(1)?;
-        let sent = before.leg.sent()?.1.filter(|&sent| sent < had)?;
-        let Marks::Tcp(marks) = &flows.flow(direction)?.marks else { return None };
-        Some(marks.behind(sent, had)?.time)
-    }
-
-    /// The last interval in which the sender of a leg, a server, did not read who had sent it the message while it `had` the message.
-    fn publisher_unread(
-        &self,
-        key: LegKey,
-        c: &Context<'_>,
-        had: Option<Nanos>,
-        leg: &Leg,
-    ) -> Option<(Nanos, Nanos)> {
-        let publisher = self.messages.path(key.0).nth(1)?.direction;
-        let throttles = c.conversations.flows().flow(publisher)?.throttles.as_ref()?;
-        throttles.last_within(had?, leg.times.get(Stage::Send)?)
-    }
-
     /// A conversation's first message may be found before it is known whose sockets carry it. It
     /// belongs to the row that the conversation is in when the message is complete.
     pub(super) fn settle_row(&mut self, key: LegKey, direction: Direction, c: &mut Context<'_>) {
@@ -369,68 +282,4 @@ fn uncount(row: GroupId, stamp: Option<Stamp>, rows: &mut Rows) {
         let count = row.counts.of_sent(stamp.is_some_and(|stamp| stamp.warmup));
         *count = count.saturating_sub(1);
     }
-}
-
-/// For how long the receiver of a leg, a server, did not read its sender while the message was on its way.
-fn throttled(flows: &FlowTable, direction: Direction, leg: &Leg) -> Nanos {
-    let throttles = flows.flow(direction).and_then(|flow| flow.throttles.as_ref());
-    let first = leg.times.seen().next().map(|(_, at)| at);
-    let span = first.zip(leg.times.get(Stage::Read));
-    throttles.zip(span).map_or(Nanos(0), |(throttles, (from, to))| throttles.within(from, to))
-}
-
-/// The last interval in which the sender of a leg, a server, did not read its receiver while it `had` the message.
-fn requests_unread(
-    flows: &FlowTable,
-    direction: Direction,
-    had: Option<Nanos>,
-    leg: &Leg,
-) -> Option<(Nanos, Nanos)> {
-    let throttles = flows.flow(direction.back())?.throttles.as_ref()?;
-    throttles.last_within(had?, leg.times.get(Stage::Send)?)
-}
-
-/// What the sender of a leg had written on the connection before, and had in its socket after it `had` the message.
-fn behind(
-    flows: &FlowTable,
-    direction: Direction,
-    had: Option<Nanos>,
-    leg: &Leg,
-) -> Option<EarlierBytes> {
-    let (had, send) = (had?, leg.times.get(Stage::Send)?);
-    let Marks::Tcp(marks) = &flows.flow(direction)?.marks else { return None };
-    marks.behind(had, send)
-}
-
-/// The last acknowledgement by which a leg's receiver `made_room`, on which consumer or channel and when, and what it did since
-/// the leg's sender `had` the message.
-fn credit(
-    flows: &FlowTable,
-    direction: Direction,
-    had: Option<Nanos>,
-    (line, made_room): (u64, Nanos),
-) -> Option<Credit> {
-    let rooms = flows.flow(direction.back())?.rooms.as_ref()?;
-    Some(rooms.credit(line, had.unwrap_or(made_room), made_room))
-}
-
-/// When bytes of a leg's connection were missing before its send, and whose: the longest time since some moment, or the last.
-fn missing_before(
-    flows: &FlowTable,
-    direction: Direction,
-    since: Option<Nanos>,
-    leg: &Leg,
-) -> Option<(Missing, MissingBytes)> {
-    let send = leg.times.get(Stage::Send)?;
-    let since = since.map_or(send, |since| since.min(send));
-    let of = |direction: Direction| match &flows.flow(direction)?.marks {
-        Marks::Tcp(marks) => marks.missing_between(since, send),
-        Marks::Udp(_) => None,
-    };
-    let whose = |direction: Direction, by_receiver| {
-        let missing = of(direction)?;
-        Some((missing, MissingBytes { by_receiver, recovery: missing.recovery }))
-    };
-    let both = [whose(direction, false), whose(direction.back(), true)].into_iter().flatten();
-    both.max_by_key(|(missing, _)| missing.overlap(since))
 }
