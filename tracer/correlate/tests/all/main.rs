@@ -29,6 +29,7 @@ mod numbered;
 mod one_side;
 mod open;
 mod others;
+mod outages;
 mod peers;
 mod permits;
 mod places;

@@ -106,11 +106,9 @@ impl Conversations {
             Server { addr, scope, pid: self.sender_of(serves), netns: self.netns_of(serves) };
         let process = server.pid.zip(server.netns);
         self.flows.learn(&ServerEnd { process, ..ServerEnd::new(addr, scope) }, protocol);
-        let row = rows.row_of(protocol, key, server, &pids);
-        let pid = server.pid;
-        if let Some(row) = rows.get_mut(row) {
-            row.server = row.server.or(pid);
-        }
+        let sockets = &self.sockets;
+        let row = rows.row_of(protocol, key, server, &pids, &|pid| sockets.has_open(pid));
+        self.note_served(direction);
         let state = self.sockets.learned.saturating_add(rows.version()) << 1 | told;
         self.flows.get_mut(direction)?.row = Some((row, state));
         Some(row)

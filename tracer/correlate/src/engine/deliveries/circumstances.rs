@@ -33,6 +33,7 @@ impl Deliveries {
             leg.circumstances.filled = request.and_then(|request| request.filled);
         }
         leg.circumstances.ready = permissions.ready;
+        leg.circumstances.sender_was_gone = permissions.sender_was_gone;
         leg.circumstances.start_up = start_up && permissions.ready.is_none();
         leg.circumstances.release = permissions.release;
         let had = self.had_since(key, c.conversations.flows());
