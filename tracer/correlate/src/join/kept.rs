@@ -190,7 +190,7 @@ mod tests {
 
     fn ends() -> FlowEnds {
         let addr = "127.0.0.1:1".parse().unwrap();
-        let node = Node { pid: None, addr, scope: NetNs(0), netns: None };
+        let node = Node { pid: None, addr, scope: NetNs(0), netns: None, party: None };
         let flow = FlowKey::new(Transport::Tcp, addr, addr, NetNs(0));
         FlowEnds { flow, sender: node, receiver: node }
     }

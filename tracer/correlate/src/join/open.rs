@@ -73,6 +73,8 @@ pub struct NewLeg {
     pub row: GroupId,
     /// Its publisher says that it repeats it.
     pub repeats: bool,
+    /// Its sender has it from somebody else, as the message itself tells.
+    pub passed_on: bool,
     pub topic: Option<TopicId>,
     /// The group in which its receiver reads it.
     pub group: ReaderGroup,

@@ -53,4 +53,5 @@ mod udp;
 mod unseen;
 mod websocket;
 mod words;
+mod zenoh_routers;
 mod zmtp;

@@ -44,6 +44,7 @@ impl Conversations {
         let state = EndsState {
             learned: self.sockets.version(),
             sockets: conversation.flows.each_ref().map(|flow| [flow.sender, flow.receiver]),
+            parties: [Side::A, Side::B].map(|side| conversation.party(side)),
         };
         let of = |known: &KnownEnds| Arc::clone(&known.ends[direction.side as usize]);
         if let Some(known) = conversation.ends.as_deref().filter(|known| known.state == state) {
@@ -67,7 +68,8 @@ impl Conversations {
         let conversation = self.flows.get(direction)?;
         let key = conversation.flow(direction.side).key;
         let (addr, scope) = self.flows.place(conversation.end(direction.side), key.scope);
-        Some(Node { pid: self.sender_of(direction), addr, scope, netns: self.netns_of(direction) })
+        let (pid, netns) = (self.sender_of(direction), self.netns_of(direction));
+        Some(Node { pid, addr, scope, netns, party: conversation.party(direction.side) })
     }
 
     /// Notes who is at the ends of a conversation whose protocol is not known: what their servers speak elsewhere helps to

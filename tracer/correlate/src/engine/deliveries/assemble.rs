@@ -290,6 +290,7 @@ impl Deliveries {
                 payload_len,
                 duplicate: false,
                 retained: false,
+                passed_on: false,
                 shared: false,
                 line: 0,
                 subscription: 0,

@@ -64,6 +64,7 @@ pub fn new_leg(
         payload_len: found.payload_len,
         row,
         repeats: found.duplicate,
+        passed_on: found.passed_on,
         topic: found.topic,
         group: found.group,
         subscription: found.subscription,

@@ -22,7 +22,7 @@ impl Messages {
             Topology::PeerToPeer => false,
             Topology::Brokered if new.is_handed_on() => true,
             Topology::Brokered | Topology::Either => {
-                self.may_have_missed(&new.ends.sender, &new.ends.receiver, new.at)
+                new.passed_on || self.may_have_missed(&new.ends.sender, &new.ends.receiver, new.at)
             }
         };
         self.serial.grow(1);
