@@ -40,6 +40,7 @@ impl Counted {
             delivered: now.delivered.saturating_sub(then.delivered),
             matched: now.matched.saturating_sub(then.matched),
             uncovered: now.uncovered.saturating_sub(then.uncovered),
+            never_read: now.never_read.saturating_sub(then.never_read),
             cut: now.cut.saturating_sub(then.cut),
             unfinished: now.unfinished.saturating_sub(then.unfinished),
             duplicates: now.duplicates.saturating_sub(then.duplicates),

@@ -32,6 +32,15 @@ pub enum Topology {
     Either,
 }
 
+/// Who an end of a conversation says that it is, where messages may go on through several processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Party {
+    /// A number for its name, which is the same in all of its conversations.
+    pub id: u64,
+    /// Whether it says that it passes on what others publish.
+    pub is_router: bool,
+}
+
 /// What hides the messages of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
@@ -220,6 +229,11 @@ pub trait Connection: Send {
 
     /// The end that is the server, if the frames so far show it.
     fn server(&self) -> Option<Side> {
+        None
+    }
+
+    /// Who an end says that it is; `None` if it does not say it, or said it before the conversation was joined.
+    fn party(&self, _side: Side) -> Option<Party> {
         None
     }
 

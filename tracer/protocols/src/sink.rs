@@ -122,6 +122,8 @@ pub enum FrameNote<'a> {
         /// What they were decompressed to.
         decompressed: u64,
     },
+    /// The sender of the message in the next frame has it from somebody else.
+    PassedOn,
     /// The messages of the next frames can be used with all bytes before this one.
     UsableAt(Offset),
     /// The payload in the next frame may have started earlier.
@@ -305,6 +307,11 @@ impl dyn FrameSink + '_ {
     /// of the next frames; these frames have no bytes of their own in the flow.
     pub fn unpacked(&mut self, bytes: u64, decompressed: u64) {
         self.note(FrameNote::Unpacked { bytes, decompressed });
+    }
+
+    /// Reports that the sender of the message in the next frame has it from somebody else: the message itself names another origin.
+    pub fn passed_on(&mut self) {
+        self.note(FrameNote::PassedOn);
     }
 
     /// Reports that the reader can use the messages of the next frames only when it has all bytes before `end`, because they

@@ -106,6 +106,7 @@ impl From<Counts> for Messages {
             expected: None,
             matched: counts.matched,
             uncovered: counts.uncovered,
+            never_read: counts.never_read,
             cut: counts.cut,
             unfinished: counts.unfinished,
             duplicates: counts.duplicates,

@@ -268,10 +268,13 @@ pub struct Messages {
     pub matched: u64,
     /// Deliveries that the trace did not follow from end to end.
     pub uncovered: u64,
+    /// Times that the trace saw a message sent to somebody on this host and did not see it read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub never_read: u64,
     /// Deliveries that the trace did not follow because they may have begun or ended outside a sampling window; not in `uncovered`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut: u64,
-    /// Sends whose messages had not arrived when a sampling window ended; not in `uncovered`.
+    /// Sends whose messages had not arrived when a sampling window ended; not in `never_read`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unfinished: u64,
     /// Messages that arrived more than once.

@@ -205,6 +205,7 @@ fn counts(group: &Group) -> String {
     );
     let more = [
         ("uncovered", messages.uncovered),
+        ("never read", messages.never_read),
         ("cut at a window's edge", messages.cut.saturating_add(messages.unfinished)),
         ("duplicates", messages.duplicates),
         ("retained", messages.retained),

@@ -273,7 +273,7 @@ prop_compose! {
         let [msg, bit, msg_now, bit_now] = rates;
         Group {
             id: GroupId(id), middleware, broker, endpoint,
-            messages: Counts { sent, delivered, matched, uncovered, cut: uncovered / 2, unfinished: uncovered, duplicates, retained, warmup },
+            messages: Counts { sent, delivered, matched, uncovered, never_read: warmup / 2, cut: uncovered / 2, unfinished: uncovered, duplicates, retained, warmup },
             rate: Rate { msg_per_s: msg, payload_bit_per_s: bit },
             rate_active: Rate { msg_per_s: msg, payload_bit_per_s: bit },
             rate_now: Rate { msg_per_s: msg_now, payload_bit_per_s: bit_now },

@@ -154,7 +154,7 @@ impl Accounts {
             row.evidence.losses.unjoined.grow(gone.left.unjoined);
             row.counts.of_unfollowed(was_cut || may_be_cut).grow(gone.left.unjoined);
             let unread =
-                if was_cut { &mut row.counts.unfinished } else { &mut row.counts.uncovered };
+                if was_cut { &mut row.counts.unfinished } else { &mut row.counts.never_read };
             unread.grow(gone.left.unread);
         }
     }

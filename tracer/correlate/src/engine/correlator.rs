@@ -1,24 +1,21 @@
 //! Takes events in, hands deliveries out: gives each event to whom it concerns.
 
+mod figures;
+mod muting;
+mod news;
+mod questions;
+
 use super::accounts::Accounts;
 use super::conversations::{Conversations, ReadOutput};
 use super::coverage::Coverage;
-use super::deliveries::{Context, Deliveries, Observed};
+use super::deliveries::{Context, Deliveries};
 use super::host::HostState;
-use super::picture::{Picture, broker_of};
 use super::sink::DeliverySink;
-use crate::breakdown::{BreakdownQuery, Dimension};
-use crate::config::{Config, Label};
-use crate::containers::{CgroupRead, ContainerNames};
+use crate::config::Config;
 use crate::ids::Direction;
-use crate::rows::{Accountant, DeferredFigures};
-use crate::view::Snapshot;
-use crate::why::{Evidence, Overdue};
+use crate::why::Overdue;
 use std::sync::Arc;
-use wirelap_events::{
-    Body, Comm, Cpu, Event, FlowRange, GroupId, Nanos, NetNs, Pid, SocketId, TopicId, TraceDetail,
-    Wake,
-};
+use wirelap_events::{Body, Cpu, Event, GroupId, Nanos, SocketId, TraceDetail, Wake};
 
 /// Between two ticks of [`Correlator::take`].
 const TICK: Nanos = Nanos::from_millis(5);
@@ -188,11 +185,6 @@ impl Correlator {
         self.deliveries.make_room(self.coverage.pauses(), &mut self.accounts)
     }
 
-    /// Whether messages that were found between two times are still on their way.
-    pub fn are_waited_for(&self, from: Nanos, to: Nanos) -> bool {
-        self.deliveries.are_waited_for(from, to)
-    }
-
     /// Hands out what is complete. `now` is the time up to which the caller has taken in all events:
     /// its clock, read before the poll that emptied the ring buffer. Call it every few milliseconds.
     pub fn tick(&mut self, now: Nanos, out: &mut dyn DeliverySink) {
@@ -230,36 +222,6 @@ impl Correlator {
         deliveries.expire(all, out, &mut context);
     }
 
-    /// From now on what deliveries add to the figures of their rows is only noted, so that it can be added on another thread: by an
-    /// [`Accountant`], which takes all that [`Correlator::take_deferred`] hands out and is given back to
-    /// [`Correlator::adopt_figures`]. Meanwhile nobody is told of single deliveries, and snapshots lack them. Returns whether that can be
-    /// done: only for captures of other programs, of which nothing but packets is known, and where no rows by topic and the like are asked
-    /// for.
-    pub fn defer_figures(&mut self) -> bool {
-        let can_wait = self.deliveries.packets_only() && self.accounts.breakdown.is_none();
-        self.accounts.rows.defer(can_wait);
-        can_wait
-    }
-
-    /// How much was noted.
-    pub fn deferred(&mut self) -> usize {
-        self.accounts.rows.deferred().map_or(0, |deferred| deferred.len())
-    }
-
-    /// Takes what was noted. `spare`, an empty batch, is used in its place.
-    pub fn take_deferred(&mut self, spare: DeferredFigures) -> DeferredFigures {
-        match self.accounts.rows.deferred() {
-            Some(deferred) => std::mem::replace(deferred, spare),
-            None => spare,
-        }
-    }
-
-    /// Ends [`Correlator::defer_figures`]: takes over what was added up, which must be all that was noted.
-    pub fn adopt_figures(&mut self, accountant: Accountant) {
-        self.accounts.rows.defer(false);
-        self.accounts.rows.adopt(accountant);
-    }
-
     /// The deliveries, and what they are made from.
     fn split(&mut self) -> (&mut Deliveries, Context<'_>) {
         let context = Context {
@@ -269,169 +231,5 @@ impl Correlator {
             coverage: &self.coverage,
         };
         (&mut self.deliveries, context)
-    }
-
-    fn observed(&self) -> Observed<'_> {
-        Observed {
-            conversations: &self.conversations,
-            rows: &self.accounts.rows,
-            host: &self.host,
-            coverage: &self.coverage,
-        }
-    }
-
-    fn picture(&self) -> Picture<'_> {
-        Picture {
-            deliveries: &self.deliveries,
-            accounts: &self.accounts,
-            seen: self.observed(),
-            overdue_at_end: self.overdue_at_end.as_deref(),
-            detail: self.detail,
-        }
-    }
-
-    /// Everything known at `now`. The caller adds what only it can know: the tracer's own cost, and the
-    /// processes' CPU time and memory.
-    pub fn snapshot(&self, now: Nanos) -> Snapshot {
-        self.picture().snapshot(now)
-    }
-
-    /// Why each row's messages took as long as they did, by the row's name. For adding up repetitions.
-    pub fn evidence(&self) -> Vec<(String, Evidence)> {
-        self.picture().evidence()
-    }
-
-    /// The processes that have messages which ought to have arrived by `now`: what they do is worth a look
-    /// ([`wirelap_events::Body::State`]).
-    pub fn holding(&self, now: Nanos) -> Vec<Pid> {
-        self.deliveries.holding(now, self.observed())
-    }
-
-    /// The open sockets of TCP conversations in protocols that are not decoded, which is certain: their bytes are only counted. At
-    /// least so many bytes have passed. Their calls and their packets' payload need not be observed any more.
-    pub fn only_counted(&self, least: u64) -> Vec<SocketId> {
-        self.conversations.only_counted(least)
-    }
-
-    /// Mutes a row: a pause of this row alone, in which its figures stay as they are. What has arrived is handed out; what is on its way is
-    /// given up, and counted as cut by a pause. Its conversations are not looked at until [`Correlator::unmute`], and neither are new
-    /// ones of the row. The caller may observe less of the sockets of [`Correlator::muted_sockets`]. Returns whether there is such a row
-    /// that was not muted.
-    pub fn mute(&mut self, group: GroupId, out: &mut dyn DeliverySink) -> bool {
-        let (deliveries, mut context) = self.split();
-        let row = context.accounts.rows.root(group);
-        if !context.accounts.rows.is_muted(row) {
-            deliveries.settle_of(row, out, &mut context);
-        }
-        // What was found in the last event was found before that.
-        let (at, pauses) = (self.coverage.now() + Nanos(1), self.coverage.pauses());
-        let is_new = self.accounts.rows.mute(group, at, pauses);
-        if is_new {
-            self.conversations.mute(&self.accounts.rows, false);
-            let (deliveries, mut context) = self.split();
-            deliveries.give_up_muted(&mut context);
-            let rows = &self.accounts.rows;
-            self.accounts.lag.forget(|group| rows.is_muted(group));
-        }
-        is_new
-    }
-
-    /// Ends the muting of a row. Events from `at` on count, from which everything is observed of its sockets; its streams are joined again
-    /// in mid-stream. Returns whether it was muted.
-    pub fn unmute(&mut self, group: GroupId, at: Nanos) -> bool {
-        let (pauses, since) = (self.coverage.pauses(), self.coverage.since());
-        let was_muted = self.accounts.rows.unmute(group, at, pauses, since);
-        if was_muted {
-            self.conversations.unmute(&self.accounts.rows, at);
-        }
-        was_muted
-    }
-
-    /// The open sockets of muted rows, those of conversations too that came into view since: these are not looked at any more from now
-    /// on. `except`: the sockets of this row are left out, which [`Correlator::unmute`] will be asked for.
-    pub fn muted_sockets(&mut self, except: Option<GroupId>) -> Vec<SocketId> {
-        if !self.accounts.rows.has_muted() {
-            return Vec::new();
-        }
-        let rows = &self.accounts.rows;
-        let all = self.conversations.mute(rows, true);
-        match except {
-            None => all,
-            Some(_) => self.conversations.muted_sockets(rows, except),
-        }
-    }
-
-    /// Asks for other rows of [`Snapshot::breakdown`], or others of them. Rows by something else count from now on.
-    pub fn ask_breakdown(&mut self, query: BreakdownQuery) {
-        if query.by.contains(&Dimension::Topic) {
-            self.conversations.keep_topics();
-        }
-        self.accounts.ask(query, self.coverage.now());
-    }
-
-    /// At most so many of the processes that came into view since the last calls, with the network namespace of a socket of each. The
-    /// caller may read where they run.
-    pub fn newcomers(&mut self, most: usize) -> Vec<(Pid, NetNs)> {
-        self.see_arrivals();
-        self.host.places_mut().take_newcomers(most)
-    }
-
-    /// What came of reading a process's cgroup, and the names that files give its container and network namespace. Returns whether that
-    /// tells something new.
-    pub fn locate(&mut self, pid: Pid, read: &CgroupRead, names: &ContainerNames) -> bool {
-        self.host.places_mut().put(pid, read, names)
-    }
-
-    /// The caller is in this network namespace.
-    pub fn note_own_namespace(&mut self, own: NetNs) {
-        self.host.places_mut().note_own_namespace(own);
-    }
-
-    fn see_arrivals(&mut self) {
-        for (pid, netns) in self.conversations.sockets_mut().take_arrived() {
-            self.host.places_mut().arrive(pid, netns);
-        }
-    }
-
-    /// Names a row from now on.
-    pub fn add_label(&mut self, label: Label) {
-        self.accounts.rows.add_label(label);
-    }
-
-    /// The name of a topic, if [`Config::topics`] keeps them.
-    pub fn topic(&self, id: TopicId) -> Option<&[u8]> {
-        self.conversations.topic(id)
-    }
-
-    /// As [`Correlator::topic`], for what is written to a file: not the name of one that was encrypted.
-    pub fn public_topic(&self, id: TopicId) -> Option<&[u8]> {
-        self.conversations.public_topic(id)
-    }
-
-    /// The bytes that the last event's packet carries, if it was a packet with bytes of a conversation that messages may
-    /// be found in. Legs tell theirs, so that it is known which packets carried a message.
-    pub fn carried(&self) -> Option<FlowRange> {
-        self.conversations.carried()
-    }
-
-    /// What a row's messages travel with: the middleware and the broker, as they are called in a snapshot.
-    pub fn row_name(&self, group: GroupId) -> Option<(&str, Option<String>)> {
-        let row = self.accounts.rows.get(group)?;
-        Some((&row.middleware, broker_of(row, self.conversations.sockets())))
-    }
-
-    /// What a process is called, for one of which [`Correlator::process_name`] knows no name.
-    pub fn call(&mut self, pid: Pid, comm: Comm) {
-        self.conversations.sockets_mut().call(pid, comm);
-    }
-
-    /// A process's name, if one of its sockets or threads told it.
-    pub fn process_name(&self, pid: Pid) -> Option<Comm> {
-        self.conversations.sockets().comm(pid)
-    }
-
-    /// A socket's owner.
-    pub fn owner(&self, socket: SocketId) -> Option<Pid> {
-        self.conversations.sockets().pid(Some(socket))
     }
 }

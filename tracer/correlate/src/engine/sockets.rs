@@ -149,6 +149,8 @@ pub struct Sockets {
     entries: FxHashMap<SocketId, Entry>,
     /// Those that were closed, and when.
     gone: VecDeque<(Nanos, SocketId)>,
+    /// How many sockets each process has open.
+    open: FxHashMap<Pid, u32>,
     /// Open UDP sockets by port.
     ports: FxHashMap<(NetNs, u16), ArrayVec<SocketId, SHARERS>>,
     names: FxHashMap<Pid, Comm>,
@@ -177,18 +179,17 @@ impl Sockets {
         let pid = socket.task.pid;
         let udp = (socket.transport == Transport::Udp)
             .then(|| Box::new(Datagrams { port: socket.local.port(), ..Datagrams::default() }));
-        self.entries.insert(
-            socket.id,
-            Entry {
-                pid,
-                netns: socket.netns,
-                handed: 0,
-                tx,
-                udp,
-                closed: None,
-                muted_until: Nanos(0),
-            },
-        );
+        let entry = Entry {
+            pid,
+            netns: socket.netns,
+            handed: 0,
+            tx,
+            udp,
+            closed: None,
+            muted_until: Nanos(0),
+        };
+        let before = self.entries.insert(socket.id, entry).filter(|one| one.closed.is_none());
+        self.moves(before.map(|before| before.pid), Some(pid));
         if socket.transport == Transport::Udp {
             let at = self.ports.entry((socket.netns, socket.local.port())).or_default();
             if !at.is_full() && !at.contains(&socket.id) {
@@ -202,6 +203,27 @@ impl Sockets {
                 self.arrive(pid, socket.netns);
             }
         }
+    }
+
+    /// An open socket is not of one process any more, and of another one from now on.
+    fn moves(&mut self, from: Option<Pid>, to: Option<Pid>) {
+        let is_known = |pid: &Pid| *pid != Pid(0);
+        if let Some(from) = from.filter(is_known)
+            && let Some(count) = self.open.get_mut(&from)
+        {
+            count.shrink(1);
+            if *count == 0 {
+                self.open.remove(&from);
+            }
+        }
+        if let Some(to) = to.filter(is_known) {
+            self.open.entry(to).or_default().grow(1);
+        }
+    }
+
+    /// Whether a process has an open socket here.
+    pub fn has_open(&self, pid: Pid) -> bool {
+        self.open.contains_key(&pid)
     }
 
     fn arrive(&mut self, pid: Pid, netns: NetNs) {
@@ -241,9 +263,12 @@ impl Sockets {
             && (entry.pid == Pid(0) || entry.handed < HANDED)
         {
             entry.handed.grow(u8::from(entry.pid != Pid(0)));
-            entry.pid = task.pid;
+            let before = std::mem::replace(&mut entry.pid, task.pid);
+            let (netns, is_open) = (entry.netns, entry.closed.is_none());
             self.learned.grow(1);
-            let netns = entry.netns;
+            if is_open {
+                self.moves(Some(before), Some(task.pid));
+            }
             if !self.names.contains_key(&task.pid) {
                 self.arrive(task.pid, netns);
                 if self.nameless.len() < CALLS * CALLS {
@@ -260,6 +285,11 @@ impl Sockets {
         {
             self.names.insert(self.nameless.swap_remove(index), comm);
         }
+    }
+
+    /// Whether a socket went from one process to another.
+    pub fn was_handed_over(&self, id: SocketId) -> bool {
+        self.entries.get(&id).is_some_and(|entry| entry.handed > 0)
     }
 
     /// The name of a process of which no socket and no thread has told it. Its main thread may sleep for ever.
@@ -315,10 +345,12 @@ impl Sockets {
                 self.ports.remove(&place);
             }
         }
+        let (tx, pid) = (entry.tx, entry.pid);
         if entry.closed.replace(at).is_none() {
             self.gone.push_back((at, id));
+            self.moves(Some(pid), None);
         }
-        entry.tx
+        tx
     }
 
     /// What these sockets do is not looked at any more.

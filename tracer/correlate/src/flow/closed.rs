@@ -17,6 +17,8 @@ pub struct ClosedConnection {
     pub is_abrupt: bool,
     /// It was the other end that closed it, the server of a subscriber.
     pub by_server: bool,
+    /// It ended because the server was gone.
+    pub server_gone: bool,
     /// When the process had last unsubscribed from something.
     pub unsubscribed: Option<Nanos>,
 }
@@ -64,7 +66,7 @@ impl ClosedConnections {
         let by_server = found.by == direction.side;
         let (is_abrupt, unsubscribed) =
             (found.is_abrupt, found.unsubscribed[direction.back().side as usize]);
-        Some(ClosedConnection { pid, is_abrupt, by_server, unsubscribed })
+        Some(ClosedConnection { pid, is_abrupt, by_server, server_gone: false, unsubscribed })
     }
 }
 
@@ -80,6 +82,7 @@ mod tests {
             pid: Some(Pid(7)),
             is_abrupt: true,
             by_server,
+            server_gone: false,
             unsubscribed: if by_server { Some(Nanos(2)) } else { None },
         };
         closed.note(direction(3, Side::A), true, [None, Some(Nanos(2))]);

@@ -81,6 +81,8 @@ pub struct Collector<'a> {
     usable_at: Option<Offset>,
     /// The payload of the message in the frame that comes next may start earlier.
     is_unsure: bool,
+    /// Its sender has the message in the frame that comes next from somebody else.
+    passed_on: bool,
     /// The group in which the message in the frame that comes next is read.
     group: ReaderGroup,
     /// The frame that comes next requests messages.
@@ -112,6 +114,7 @@ impl<'a> Collector<'a> {
             packed: (0, 0),
             usable_at: None,
             is_unsure: false,
+            passed_on: false,
             group: ReaderGroup::Unknown,
             asks: false,
             acknowledges: None,
@@ -133,6 +136,7 @@ impl FrameSink for Collector<'_> {
         self.ledger.frame(self.side, frame);
         let fragments = self.fragments.take();
         let is_unsure = std::mem::take(&mut self.is_unsure);
+        let passed_on = std::mem::take(&mut self.passed_on);
         let group = std::mem::take(&mut self.group);
         if let Some(fragments) = fragments {
             self.ledger.repeated(self.side, fragments.repeated_bytes);
@@ -160,7 +164,8 @@ impl FrameSink for Collector<'_> {
             let topic = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
             let own = identify(self.side, data);
-            let mut found = Found { shared, line, subscription, topic, group, assembly, ..own };
+            let own = Found { passed_on, shared, line, subscription, ..own };
+            let mut found = Found { topic, group, assembly, ..own };
             if self.protocol.numbers_topics() {
                 found.content = content(found.stamp, data, is_unsure);
                 let is_known = data.key.is_some() || !data.topic.is_empty();
@@ -215,6 +220,7 @@ impl FrameSink for Collector<'_> {
             FrameNote::Unpacked { bytes, decompressed } => self.packed = (bytes, decompressed),
             FrameNote::UsableAt(end) => self.usable_at = Some(end),
             FrameNote::UncertainStart => self.is_unsure = true,
+            FrameNote::PassedOn => self.passed_on = true,
             FrameNote::UnreadMessages(messages) => {
                 found.unread[self.side as usize].grow(messages);
             }

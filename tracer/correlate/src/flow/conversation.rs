@@ -25,7 +25,7 @@ use wirelap_events::{
 use wirelap_protocols::foreign::{ForeignName, Observer};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::websocket::Trial;
-use wirelap_protocols::{Connection, Encryption, Memories, Protocol, Side};
+use wirelap_protocols::{Connection, Encryption, Memories, Party, Protocol, Side};
 
 /// What is known of a conversation's protocol.
 pub enum State {
@@ -55,6 +55,8 @@ pub struct EndsState {
     pub learned: u64,
     /// Sender and receiver of each flow.
     pub sockets: [[Option<SocketId>; 2]; 2],
+    /// Who each end says that it is.
+    pub parties: [Option<Party>; 2],
 }
 
 /// The ends of a conversation as they were looked up when that was known.
@@ -393,6 +395,12 @@ impl Conversation {
     /// Whether its frames have told which end serves.
     pub fn tells_server(&self) -> bool {
         matches!(&self.state, State::Decoding(_, connection) if connection.server().is_some())
+    }
+
+    /// Who an end says that it is.
+    pub fn party(&self, side: Side) -> Option<Party> {
+        let State::Decoding(_, connection) = &self.state else { return None };
+        connection.party(side)
     }
 
     /// Whether both ends are servers, each of which hands on what it gets.

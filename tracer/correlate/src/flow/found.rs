@@ -23,6 +23,8 @@ pub struct Found {
     pub duplicate: bool,
     /// The protocol says that it is to be stored, or was.
     pub retained: bool,
+    /// Its sender has it from somebody else, as the message itself tells.
+    pub passed_on: bool,
     /// Its payload is in shared memory.
     pub shared: bool,
     /// The consumer or channel of its connection that it is for, where there are several.

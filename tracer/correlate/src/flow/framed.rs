@@ -78,6 +78,7 @@ mod tests {
             payload_len: 90,
             duplicate: false,
             retained: false,
+            passed_on: false,
             shared: false,
             line: 0,
             subscription: 0,

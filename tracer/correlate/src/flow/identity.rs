@@ -46,6 +46,7 @@ pub fn identify(side: Side, data: &DecodedMessage<'_>) -> Found {
         payload_len: data.payload_len,
         duplicate: data.duplicate,
         retained: data.retained,
+        passed_on: false,
         shared: false,
         line: 0,
         subscription: 0,

@@ -19,6 +19,8 @@ pub struct DecoderOutput {
     /// By the sending end: whether bytes passed that no packet event brought, or that could not be decoded, so that messages may
     /// be in them.
     pub missed: [bool; 2],
+    /// By the sending end: whether bytes passed on a connection that was open before, and of which it is not known yet what it speaks.
+    pub unknown: [bool; 2],
     /// Messages that their readers throw away.
     pub thrown_away: u64,
     /// Messages that two readers were sent of which only one should have been.
@@ -53,7 +55,7 @@ impl DecoderOutput {
         self.released.clear();
         self.subscriptions.clear();
         self.exchanges.clear();
-        (self.unread, self.missed) = ([0; 2], [false; 2]);
+        (self.unread, self.missed, self.unknown) = ([0; 2], [false; 2], [false; 2]);
         (self.thrown_away, self.read_twice) = (0, 0);
     }
 }

@@ -100,10 +100,14 @@ impl Conversation {
             State::Ignored => {}
         }
         let is_absent = !matches!(piece, Piece::Bytes { missing: 0, .. });
-        if matches!(self.state, State::Decoding(..))
-            && (is_absent || self.undecoded_bytes() > undecoded)
-        {
-            found.missed[side as usize] = true;
+        match self.state {
+            State::Decoding(..) if is_absent || self.undecoded_bytes() > undecoded => {
+                found.missed[side as usize] = true;
+            }
+            State::Undecided(_) if self.flow(side).isn.is_none() => {
+                found.unknown[side as usize] = true;
+            }
+            State::Decoding(..) | State::Undecided(_) | State::Ignored => {}
         }
     }
 

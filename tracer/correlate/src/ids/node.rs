@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use wirelap_events::{FlowKey, NetNs, Pid};
+use wirelap_protocols::Party;
 
 /// Who is at an end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,15 +13,21 @@ pub struct Node {
     pub scope: NetNs,
     /// The namespace of its socket, if that is on this host and known.
     pub netns: Option<NetNs>,
+    /// Who it says that it is, where its protocol lets it say that.
+    pub party: Option<Party>,
 }
 
 impl Node {
     /// Whether it is the same process, or the same address of a process that is not known (or has
-    /// several workers behind one address). One address in two namespaces is two places.
+    /// several workers behind one address), or says that it is the same, at whatever addresses. One address in two namespaces is
+    /// two places.
     pub fn is(&self, other: &Node) -> bool {
+        let is_another = self.pid.zip(other.pid).is_some_and(|(a, b)| a != b);
+        let says_so = self.party.zip(other.party).is_some_and(|(own, other)| own.id == other.id);
         let is_elsewhere = self.netns.zip(other.netns).is_some_and(|(a, b)| a != b);
         (self.pid.is_some() && self.pid == other.pid)
             || (self.addr == other.addr && self.scope == other.scope && !is_elsewhere)
+            || (says_so && !is_another)
     }
 }
 

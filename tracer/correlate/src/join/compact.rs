@@ -136,7 +136,7 @@ mod tests {
 
     fn ends(port: u16) -> FlowEnds {
         let addr = std::net::SocketAddr::from(([127, 0, 0, 1], port));
-        let node = Node { pid: None, addr, scope: NetNs(0), netns: None };
+        let node = Node { pid: None, addr, scope: NetNs(0), netns: None, party: None };
         let flow = FlowKey::new(Transport::Tcp, addr, addr, NetNs(0));
         FlowEnds { flow, sender: node, receiver: node }
     }

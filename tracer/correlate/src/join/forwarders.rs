@@ -44,10 +44,14 @@ impl Handed {
 pub struct Forwarders {
     pids: FxHashSet<Pid>,
     addrs: FxHashSet<(SocketAddr, NetNs)>,
+    /// By what they say that they are.
+    parties: FxHashSet<u64>,
     /// How many messages each process has handed on, and to whom.
     roles: FxHashMap<Pid, Handed>,
     /// When each receiver was last found to have got bytes in which messages may be that were not found.
     missed: FxHashMap<Receiver, Nanos>,
+    /// When each receiver last got bytes of which it is not known yet what they are.
+    unknown: FxHashMap<Receiver, Nanos>,
     /// The one that was learned last.
     last: Option<Node>,
 }
@@ -56,12 +60,18 @@ pub struct Forwarders {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Receiver {
     Process(Pid),
+    /// What it says that it is.
+    Party(u64),
     Address(SocketAddr, NetNs),
 }
 
 impl Receiver {
     pub fn at(node: &Node) -> Receiver {
-        node.pid.map_or(Receiver::Address(node.addr, node.scope), Receiver::Process)
+        match (node.pid, node.party) {
+            (Some(pid), _) => Receiver::Process(pid),
+            (None, Some(party)) => Receiver::Party(party.id),
+            (None, None) => Receiver::Address(node.addr, node.scope),
+        }
     }
 }
 
@@ -73,6 +83,7 @@ impl Forwarders {
             // Of a process that talks to itself only this socket forwards.
             self.pids.extend(node.pid.filter(|_| !leg.stays_inside()));
             self.addrs.insert((node.addr, node.scope));
+            self.parties.extend(node.party.map(|party| party.id));
             self.last = Some(node);
         }
     }
@@ -116,22 +127,38 @@ impl Forwarders {
 
     /// Somebody has got bytes that no packet event brought, or that could not be decoded.
     pub fn missed(&mut self, receiver: Receiver, at: Nanos) {
-        // Of so many, only those are of interest that missed something lately.
-        if self.missed.len() >= FORWARDERS {
-            self.missed.clear();
-        }
-        self.missed.insert(receiver, at);
+        note(&mut self.missed, receiver, at);
+    }
+
+    /// Somebody has got bytes of which it is not known yet what they are.
+    pub fn got_unknown(&mut self, receiver: Receiver, at: Nanos) {
+        note(&mut self.unknown, receiver, at);
     }
 
     /// Whether a message of which no earlier leg was found may only be passed on here: this process passes messages on, and
-    /// since `since` it has got bytes in which messages may be that were not found.
+    /// since `since` it has got bytes in which messages may be that were not found; or it says that it is a router, and has got
+    /// bytes of which it is not known yet what they are.
     pub fn may_have_missed(&self, node: &Node, since: Nanos) -> bool {
-        self.missed.get(&Receiver::at(node)).is_some_and(|&at| at >= since) && self.forwards(node)
+        let receiver = Receiver::at(node);
+        let lately =
+            |of: &FxHashMap<Receiver, Nanos>| of.get(&receiver).is_some_and(|&at| at >= since);
+        let is_router = || node.party.is_some_and(|party| party.is_router);
+        lately(&self.missed) && self.forwards(node) || lately(&self.unknown) && is_router()
     }
 
-    /// Whether this process, or who is at this address, has passed a message on.
+    /// Whether this process, or who is at this address or says that it is this, has passed a message on.
     pub fn forwards(&self, node: &Node) -> bool {
         node.pid.is_some_and(|pid| self.pids.contains(&pid))
             || self.addrs.contains(&(node.addr, node.scope))
+            || node.party.is_some_and(|party| self.parties.contains(&party.id))
     }
+}
+
+/// Notes when something happened to a receiver.
+fn note(all: &mut FxHashMap<Receiver, Nanos>, receiver: Receiver, at: Nanos) {
+    // Of so many, only those are of interest to which it happened lately.
+    if all.len() >= FORWARDERS {
+        all.clear();
+    }
+    all.insert(receiver, at);
 }

@@ -4,6 +4,7 @@
 //! known, as in a capture, is kept in a few words meanwhile, so that tens of thousands of them fit into the CPU's caches.
 
 use super::compact::{CompactLeg, SeenStages};
+use super::leg::nothing;
 use crate::ids::FlowEnds;
 use crate::marks::PacketTimes;
 use wirelap_events::{
@@ -192,7 +193,7 @@ mod tests {
 
     fn ends() -> FlowEnds {
         let addr = "127.0.0.1:1".parse().unwrap();
-        let node = Node { pid: None, addr, scope: NetNs(0), netns: None };
+        let node = Node { pid: None, addr, scope: NetNs(0), netns: None, party: None };
         let flow = FlowKey::new(Transport::Tcp, addr, addr, NetNs(0));
         FlowEnds { flow, sender: node, receiver: node }
     }
@@ -216,16 +217,10 @@ mod tests {
         times.set(Stage::Read, Nanos(6));
         let (heard, start_up) = (Some(Heard { at: Nanos(9), delayed: true }), true);
         Leg {
-            flow: ends().flow,
-            from: None,
-            to: None,
-            sender: None,
-            reader: None,
             times,
-            chain: Vec::new(),
-            before: Vec::new(),
             flow_range: range(),
             circumstances: Circumstances { heard, start_up, ..Circumstances::default() },
+            ..nothing(ends().flow)
         }
     }
 

@@ -206,6 +206,11 @@ impl Messages {
         self.forwarders.missed(receiver, at);
     }
 
+    /// Somebody has got bytes of which it is not known yet what they are.
+    pub fn got_unknown(&mut self, receiver: Receiver, at: Nanos) {
+        self.forwarders.got_unknown(receiver, at);
+    }
+
     /// Whether a message is one that some process passes on, as far as is known.
     pub fn is_passed_on(&self, new: &NewLeg) -> bool {
         match new.topology {

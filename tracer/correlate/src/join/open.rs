@@ -37,6 +37,8 @@ pub struct Presence {
     pub since: Nanos,
     /// When it had said who it is and what it wants.
     pub ready: Nanos,
+    /// It came back to a server that had been gone, whose end had closed its connection.
+    pub has_returned: bool,
 }
 
 /// A leg that is not joined to a message yet: what is known of it when its message was found on a flow.
@@ -72,6 +74,8 @@ pub struct NewLeg {
     pub row: GroupId,
     /// Its publisher says that it repeats it.
     pub repeats: bool,
+    /// Its sender has it from somebody else, as the message itself tells.
+    pub passed_on: bool,
     pub topic: Option<TopicId>,
     /// The group in which its receiver reads it.
     pub group: ReaderGroup,
@@ -139,6 +143,8 @@ pub struct Permissions {
     pub release: Option<Release>,
     /// Since when its receiver was there, if it connected or subscribed only after its sender had the message.
     pub ready: Option<Nanos>,
+    /// It did so because its sender, a server, had been gone.
+    pub sender_was_gone: bool,
 }
 
 /// One leg of an open message. Tens of thousands are remembered, so it is small.
@@ -277,7 +283,7 @@ impl LegState {
     /// The leg of a message that was found. It is the last of its message, and nothing is known of it yet but `new`.
     pub(super) fn new(message: usize, serial: u64, new: &NewLeg) -> LegState {
         let permissions =
-            Permissions { asked: new.asked, room: new.room, release: None, ready: None };
+            Permissions { asked: new.asked, room: new.room, ..Permissions::default() };
         LegState {
             message,
             serial,
@@ -353,8 +359,10 @@ impl LegState {
     }
 
     /// Its receiver connected or subscribed only after its sender had the message.
-    pub(super) fn awaited(&mut self, ready: Nanos) {
-        self.permissions.get_or_insert_default().ready = Some(ready);
+    pub(super) fn awaited(&mut self, present: Presence) {
+        let permissions = self.permissions.get_or_insert_default();
+        permissions.ready = Some(present.ready);
+        permissions.sender_was_gone = present.has_returned;
     }
 
     /// Another leg continues it. Returns its place among those that do.

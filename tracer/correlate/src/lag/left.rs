@@ -4,6 +4,7 @@ use super::behind::Behind;
 use super::table::{LagTable, PairKey, TopicKey};
 use super::view::Lag;
 use crate::flow::ClosedConnection;
+use crate::ids::Direction;
 use rustc_hash::{FxHashMap, FxHashSet};
 use wirelap_events::{GroupId, Nanos, TopicId};
 
@@ -18,6 +19,8 @@ pub struct LeftBehind {
     /// By how much it was behind.
     pub lag: Lag,
     pub closed: ClosedConnection,
+    /// Where its messages came.
+    pub direction: Direction,
     topic: TopicKey,
     /// The number of the last message that was sent to it.
     sent: u64,
@@ -52,6 +55,7 @@ impl AllLeftBehind {
             client: behind.client,
             lag,
             closed,
+            direction: behind.direction,
             topic: (pair.map_or(behind.group, |pair| pair.group), key.1),
             sent: pair.map_or(0, |pair| pair.sent),
             at,

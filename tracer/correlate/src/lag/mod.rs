@@ -19,7 +19,6 @@ mod table;
 mod view;
 
 pub use behind::Behind;
-pub use left::LeftBehind;
 pub use seen::SeenBehind;
 pub use table::{LagTable, Pair, PairKey, TopicKey};
 pub use view::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};

@@ -13,12 +13,14 @@ pub struct Counts {
     pub delivered: u64,
     /// Deliveries with every leg from first send to last read.
     pub matched: u64,
-    /// Deliveries or sends that could not be joined: a gap, a truncation, an attach in mid-stream.
+    /// Deliveries that could not be joined with their sends: a gap, a truncation, an attach in mid-stream.
     pub uncovered: u64,
+    /// Times that a message was sent to somebody here and not seen to be read.
+    pub never_read: u64,
     /// Deliveries without all legs that a pause of the observation may have cut: they were read shortly after one, or were on their way
     /// when one began. They are not in `uncovered`.
     pub cut: u64,
-    /// Sends whose messages were on their way when observation paused; not in `uncovered`.
+    /// Sends whose messages were on their way when observation paused; not in `never_read`.
     pub unfinished: u64,
     /// Copies that the protocol marks as duplicates, or that repeat a stamp.
     pub duplicates: u64,
@@ -35,6 +37,7 @@ impl AddAssign for Counts {
         self.delivered.grow(other.delivered);
         self.matched.grow(other.matched);
         self.uncovered.grow(other.uncovered);
+        self.never_read.grow(other.never_read);
         self.cut.grow(other.cut);
         self.unfinished.grow(other.unfinished);
         self.duplicates.grow(other.duplicates);

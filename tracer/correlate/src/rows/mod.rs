@@ -13,6 +13,6 @@ mod topic_readers;
 pub use accountant::Accountant;
 pub use counts::Counts;
 pub use deferred::{DeferredDelivery, DeferredFigures, nothing};
-pub use row::{Role, Row};
-pub use table::{PROCESSES, Rows, Server};
+pub use row::{PROCESSES, Role, Row};
+pub use table::{Rows, Server};
 pub use topic_readers::LastReader;

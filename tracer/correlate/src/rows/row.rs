@@ -10,6 +10,9 @@ use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
 use wirelap_events::{Leg, Nanos, NetNs, Pid, Saturate};
 
+/// Processes that are listed in a row.
+pub const PROCESSES: usize = 256;
+
 /// What a process did in a row's messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Role {
@@ -127,6 +130,24 @@ impl Row {
             partial: None,
             partial_evidence: Evidence::default(),
             own_pauses: None,
+        }
+    }
+
+    /// This process serves in one of its conversations. It takes the place of another one that does not run any more.
+    pub(super) fn is_served_by(&mut self, pid: Option<Pid>, is_running: &dyn Fn(Pid) -> bool) {
+        let Some(pid) = pid.filter(|&pid| self.server != Some(pid)) else { return };
+        let Some(before) = self.server else {
+            self.server = Some(pid);
+            return;
+        };
+        if is_running(before) || !is_running(pid) {
+            return;
+        }
+        self.server = Some(pid);
+        // What its predecessor did is its part from now on, before it has done anything.
+        if self.roles.get(&before).is_some_and(|role| role.forwards) && self.roles.len() < PROCESSES
+        {
+            self.roles.entry(pid).or_default().forwards = true;
         }
     }
 

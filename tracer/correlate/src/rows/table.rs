@@ -44,9 +44,6 @@ const LIMIT: usize = 256;
 /// Names that rows are known by.
 const KEYS: usize = 65_536;
 
-/// Processes that are listed in a row.
-pub const PROCESSES: usize = 256;
-
 /// Every row.
 #[derive(Debug, Default)]
 pub struct Rows {
@@ -200,8 +197,23 @@ impl Rows {
         self.labels.iter().position(|label| label.name == *name).map(RowKey::Label)
     }
 
-    /// The row of a conversation. A label by process beats one by port.
+    /// The row of a conversation. A label by process beats one by port. `is_running` tells which processes have a connection.
     pub fn row_of(
+        &mut self,
+        protocol: &'static dyn Protocol,
+        key: FlowKey,
+        server: Server,
+        pids: &[Pid],
+        is_running: &dyn Fn(Pid) -> bool,
+    ) -> GroupId {
+        let row = self.find_row(protocol, key, server, pids);
+        if let Some(row) = self.get_mut(row) {
+            row.is_served_by(server.pid, is_running);
+        }
+        row
+    }
+
+    fn find_row(
         &mut self,
         protocol: &'static dyn Protocol,
         key: FlowKey,
@@ -318,7 +330,6 @@ impl Rows {
         }
         if let Some(row) = self.get_mut(id) {
             row.netns = row.netns.or(server.netns);
-            row.server = row.server.or(server.pid);
         }
         id
     }

@@ -90,6 +90,8 @@ pub enum Clause {
     RequestWaits(Option<RequestLimits>),
     /// The subscriber connected or subscribed only after the broker had the message.
     SubscribedLate,
+    /// The broker had been gone, and with it the connection of the subscriber, which came back after it.
+    CameBackAfterBroker,
     /// The broker said that it reads nothing from the publisher, or from the consumer, for some time.
     Throttled {
         /// Of the publisher.
@@ -138,6 +140,7 @@ pub enum Clause {
         reader: Option<(Pid, Option<Comm>)>,
         is_abrupt: bool,
         by_broker: bool,
+        broker_gone: bool,
         has_unsubscribed: bool,
     },
     /// Messages that the broker read after that, which it may keep for who reads next.

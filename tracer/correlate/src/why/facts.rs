@@ -51,6 +51,7 @@ pub fn of(
         VerdictKind::SerialFanOut => clauses.extend(in_turn(finding)),
         VerdictKind::FetchWait => clauses.push(asked(finding)),
         VerdictKind::SubscriberAway => clauses.push(Clause::SubscribedLate),
+        VerdictKind::BrokerAway => clauses.push(Clause::CameBackAfterBroker),
         VerdictKind::ClientThrottled => {
             // Of a message that the broker has, the consumer comes first.
             let is_publisher = finding.segment() != Segment::BrokerDwell

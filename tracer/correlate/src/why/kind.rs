@@ -13,6 +13,8 @@ pub enum VerdictKind {
     FetchWait,
     /// The subscriber was not connected, or had not subscribed, when the broker had the message.
     SubscriberAway,
+    /// The broker was gone, and with it the connection of the subscriber, which came back after it.
+    BrokerAway,
     /// The broker did not read a client for a time, as it said itself: a quota, or an alarm for memory or disk.
     ClientThrottled,
     /// The broker left a connection unread while it waited for others: flow control, or a request at a time.
@@ -73,12 +75,13 @@ pub enum VerdictKind {
 
 impl VerdictKind {
     /// Every kind.
-    pub const ALL: [VerdictKind; 33] = [
+    pub const ALL: [VerdictKind; 34] = [
         VerdictKind::NagleDelayedAck,
         VerdictKind::Corked,
         VerdictKind::SenderBatching,
         VerdictKind::FetchWait,
         VerdictKind::SubscriberAway,
+        VerdictKind::BrokerAway,
         VerdictKind::ClientThrottled,
         VerdictKind::Backpressure,
         VerdictKind::ReleaseWait,
@@ -117,6 +120,7 @@ impl VerdictKind {
             VerdictKind::SenderBatching => "sender_batching",
             VerdictKind::FetchWait => "fetch_wait",
             VerdictKind::SubscriberAway => "subscriber_away",
+            VerdictKind::BrokerAway => "broker_away",
             VerdictKind::ClientThrottled => "client_throttled",
             VerdictKind::Backpressure => "backpressure",
             VerdictKind::ReleaseWait => "release_wait",

@@ -1,6 +1,7 @@
 //! Subscribers that were gone before they had got everything.
 
-use crate::lag::{LagHolder, LeftBehind};
+use crate::flow::ClosedConnection;
+use crate::lag::{Lag, LagHolder};
 use wirelap_events::{Nanos, Pid, Saturate};
 
 /// What subscribers had not got when their connections were closed.
@@ -29,12 +30,13 @@ pub struct MostLeft {
     pub is_abrupt: bool,
     /// The broker closed the connection.
     pub by_broker: bool,
+    /// It did so because it ended: nobody listened at its address then, or another process has served there since.
+    pub broker_gone: bool,
 }
 
 impl LeftMessages {
-    /// Adds what one had not got.
-    pub fn count(&mut self, left: &LeftBehind) {
-        let (lag, closed) = (left.lag, left.closed);
+    /// Adds what one had not got when its connection was closed.
+    pub fn count(&mut self, lag: Lag, closed: ClosedConnection) {
         let one = MostLeft {
             pid: closed.pid,
             messages: lag.messages(),
@@ -42,6 +44,7 @@ impl LeftMessages {
             holder: lag.holder,
             is_abrupt: closed.is_abrupt,
             by_broker: closed.by_server,
+            broker_gone: closed.server_gone,
         };
         self.add(&LeftMessages { times: 1, messages: one.messages, most: Some(one) });
     }

@@ -28,6 +28,8 @@ pub struct Losses {
     pub is_abrupt: bool,
     /// It was the broker that closed the last of them.
     pub closed_by_broker: bool,
+    /// It did so because it ended.
+    pub broker_gone: bool,
     /// Who had it had unsubscribed.
     pub has_unsubscribed: bool,
     /// Not got by subscribers when their connections were closed.
@@ -102,6 +104,7 @@ impl Losses {
             self.is_abrupt |= closed.is_abrupt && closed.unsubscribed.is_none();
             self.has_unsubscribed = closed.unsubscribed.is_some();
             self.closed_by_broker = closed.by_server;
+            self.broker_gone = closed.server_gone;
         }
     }
 
@@ -133,6 +136,7 @@ impl Losses {
         self.left_by = other.left_by.or(self.left_by);
         self.is_abrupt |= other.is_abrupt;
         self.closed_by_broker |= other.closed_by_broker;
+        self.broker_gone |= other.broker_gone;
         self.has_unsubscribed |= other.has_unsubscribed;
         self.left_behind.add(&other.left_behind);
         self.unjoined.grow(other.unjoined);

@@ -158,6 +158,7 @@ fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
             reader,
             is_abrupt: losses.is_abrupt,
             by_broker: losses.closed_by_broker,
+            broker_gone: losses.broker_gone,
             has_unsubscribed: losses.has_unsubscribed,
         },
         Clause::AfterReaderLeft { messages, sent: losses.sent, is_kept },

@@ -1,13 +1,13 @@
 //! Subscribers that are gone before they have got everything, or have given a topic to another.
 
-use crate::slow::{Watch, join};
+use crate::slow::{Audience, Watch, join};
 use crate::words::words;
 use wirelap_correlate::{Severity, VerdictKind};
 use wirelap_events::{Body, Nanos};
 use wirelap_test_support::compose::kafka::{batch, fetch, fetched, heartbeat_of, produce, record};
 use wirelap_test_support::compose::mqtt::publish;
 use wirelap_test_support::compose::{payload, stamp};
-use wirelap_test_support::world::{Connection, World, process};
+use wirelap_test_support::world::{World, process};
 
 /// MQTT's farewell.
 const DISCONNECT: &[u8] = b"\xe0\0";
@@ -23,34 +23,27 @@ fn never(watch: &mut Watch) -> Option<(Severity, String)> {
 
 /// Sixty messages to two subscribers, of which the second gets the first thirty. Then its connection is closed, by one of its ends, with
 /// these last words.
-fn closed(last_words: Option<&[u8]>, by_broker: bool) -> (Watch, [Connection; 2]) {
-    let mut world = World::new();
-    let mut publisher = join(&mut world, 20, "pub");
-    let mut subscribers = [30, 31].map(|pid| join(&mut world, pid, "sub"));
-    let mut watch = Watch::new(world);
+fn closed(last_words: Option<&[u8]>, by_broker: bool) -> Audience {
+    let mut all = Audience::new();
     for n in 0..60 {
-        let bytes = publish("t", &payload(stamp(n), 64));
-        watch.world.message(&mut publisher.up, &bytes);
-        watch.world.message(&mut subscribers[0].down, &bytes);
+        let bytes = all.publish_number(n);
         if n < 30 {
-            watch.world.message(&mut subscribers[1].down, &bytes);
+            all.second_gets(&bytes);
         }
-        watch.take(100);
+        all.watch.take(100);
     }
-    let gone = &mut subscribers[1];
+    let (world, gone) = (&mut all.watch.world, &mut all.subscribers[1]);
     if let Some(words) = last_words {
-        watch.world.message(&mut gone.up, words);
+        world.message(&mut gone.up, words);
     }
     let socket = if by_broker { gone.down.from.0 } else { gone.down.to.0 };
-    watch.world.tell(Body::Closed(socket), &[]);
+    world.tell(Body::Closed(socket), &[]);
     // What comes later is not for it.
     for n in 60..70 {
-        let bytes = publish("t", &payload(stamp(n), 64));
-        watch.world.message(&mut publisher.up, &bytes);
-        watch.world.message(&mut subscribers[0].down, &bytes);
-        watch.take(100);
+        all.publish_number(n);
+        all.watch.take(100);
     }
-    (watch, [publisher, subscribers.into_iter().next().unwrap()])
+    all
 }
 
 #[test]
@@ -61,7 +54,7 @@ fn what_a_subscriber_had_not_got_is_said_when_it_is_gone() {
         (None, true, Severity::Problem, "the broker closed its connection"),
     ];
     for (last_words, by_broker, severity, how) in cases {
-        let (mut watch, _) = closed(last_words, by_broker);
+        let mut watch = closed(last_words, by_broker).watch;
         let (said, evidence) = never(&mut watch).unwrap();
         assert_eq!(said, severity, "{evidence}");
         let expected = format!("30 messages had not been delivered to sub (pid 31) when {how}, ");
@@ -75,17 +68,16 @@ fn what_a_subscriber_had_not_got_is_said_when_it_is_gone() {
 fn a_session_that_goes_on_has_lost_nothing() {
     // By its name, the same client: it gets the thirty-first message first.
     for (first, is_lost) in [(30, false), (65, true)] {
-        let (mut watch, [mut publisher, mut other]) = closed(None, false);
-        let mut again = join(&mut watch.world, 32, "sub");
+        let mut all = closed(None, false);
+        let mut again = join(&mut all.watch.world, 32, "sub");
         for n in 70..80 {
-            let bytes = publish("t", &payload(stamp(n), 64));
-            watch.world.message(&mut publisher.up, &bytes);
-            watch.world.message(&mut other.down, &bytes);
+            all.publish_number(n);
             let late = publish("t", &payload(stamp(first + n - 70), 64));
-            watch.world.message(&mut again.down, &late);
-            watch.take(100);
+            all.watch.world.message(&mut again.down, &late);
+            all.watch.take(100);
         }
-        assert_eq!(never(&mut watch).is_some(), is_lost, "{:?}", never(&mut watch));
+        let said = never(&mut all.watch);
+        assert_eq!(said.is_some(), is_lost, "{said:?}");
     }
 }
 

@@ -44,13 +44,15 @@ fn assert_others_are_right(played: &Played, times: &[(Nanos, Nanos)]) {
 }
 
 #[test]
-fn a_lost_send_or_read_leaves_one_message_uncovered() {
+fn a_lost_send_leaves_a_delivery_uncovered_and_a_lost_read_a_message_never_read() {
     let (world, times) = stream();
     let send = without(&world, 10, |body| matches!(body, Body::Send(_)));
     assert_eq!(send.counts(), [30, 30, 29, 1]);
+    assert_eq!(send.group().messages.never_read, 0);
     assert_others_are_right(&send, &times);
     let read = without(&world, 10, |body| matches!(body, Body::Read(_)));
-    assert_eq!(read.counts(), [30, 29, 29, 1]);
+    assert_eq!(read.counts(), [30, 29, 29, 0]);
+    assert_eq!(read.group().messages.never_read, 1);
     assert_others_are_right(&read, &times);
 }
 
@@ -198,6 +200,7 @@ fn a_flood_of_messages_keeps_the_memory_bounded() {
     }
     let config = Config { max_messages: 100, ..Config::default() };
     let played = Played::new(config, &world.events);
-    assert_eq!(played.counts(), [500, 0, 0, 500]);
+    assert_eq!(played.counts(), [500, 0, 0, 0]);
+    assert_eq!(played.group().messages.never_read, 500);
     assert_eq!(played.snapshot.trust.evicted, 400);
 }

@@ -84,22 +84,55 @@ impl Watch {
     }
 }
 
+/// A publisher and two subscribers of a broker, watched.
+pub struct Audience {
+    pub watch: Watch,
+    pub publisher: Connection,
+    pub subscribers: [Connection; 2],
+}
+
+impl Audience {
+    pub fn new() -> Audience {
+        Audience::with(Config::default())
+    }
+
+    fn with(config: Config) -> Audience {
+        let mut world = World::new();
+        let publisher = join(&mut world, 20, "pub");
+        let subscribers = [30, 31].map(|pid| join(&mut world, pid, "sub"));
+        Audience { watch: Watch::with(world, config), publisher, subscribers }
+    }
+
+    /// Publishes something that the first subscriber gets. Returns its bytes.
+    pub fn publish(&mut self, content: &[u8]) -> Vec<u8> {
+        let bytes = publish("t", content);
+        self.watch.world.message(&mut self.publisher.up, &bytes);
+        self.watch.world.message(&mut self.subscribers[0].down, &bytes);
+        bytes
+    }
+
+    /// Publishes message `n`, which the first subscriber gets. Returns its bytes.
+    pub fn publish_number(&mut self, n: u32) -> Vec<u8> {
+        self.publish(&payload(stamp(n), 64))
+    }
+
+    /// The second subscriber gets this, too.
+    pub fn second_gets(&mut self, bytes: &[u8]) {
+        self.watch.world.message(&mut self.subscribers[1].down, bytes);
+    }
+}
+
 /// Sixty messages to two subscribers, of which the second gets the last thirty like this.
 fn watched(fate: Fate) -> (Watch, SlowSubscribers) {
-    let mut world = World::new();
-    let mut publisher = join(&mut world, 20, "pub");
-    let mut subscribers = [30, 31].map(|pid| join(&mut world, pid, "sub"));
-    let mut watch = Watch::new(world);
+    let mut all = Audience::new();
     let mut slow = SlowSubscribers::default();
     for n in 0..60 {
-        let bytes = publish("t", &payload(stamp(n), 64));
-        watch.world.message(&mut publisher.up, &bytes);
-        watch.world.message(&mut subscribers[0].down, &bytes);
+        let bytes = all.publish_number(n);
         let its = if n < 30 { Fate::Read } else { fate };
-        pass(&mut watch.world, &mut subscribers[1].down, &bytes, its);
-        slow = watch.take(100);
+        pass(&mut all.watch.world, &mut all.subscribers[1].down, &bytes, its);
+        slow = all.watch.take(100);
     }
-    (watch, slow)
+    (all.watch, slow)
 }
 
 /// UNSUBSCRIBE from `t`.
@@ -107,20 +140,15 @@ const UNSUBSCRIBE: &[u8] = &[0xa2, 5, 0, 1, 0, 1, b't'];
 
 #[test]
 fn who_unsubscribes_is_not_behind() {
-    let mut world = World::new();
-    let mut publisher = join(&mut world, 20, "pub");
-    let mut subscribers = [30, 31].map(|pid| join(&mut world, pid, "sub"));
-    let mut watch = Watch::new(world);
+    let mut all = Audience::new();
     for n in 0..60 {
-        let bytes = publish("t", &payload(stamp(n), 64));
-        watch.world.message(&mut publisher.up, &bytes);
-        watch.world.message(&mut subscribers[0].down, &bytes);
+        let bytes = all.publish_number(n);
         if n < 30 {
-            watch.world.message(&mut subscribers[1].down, &bytes);
+            all.second_gets(&bytes);
         } else if n == 30 {
-            watch.world.message(&mut subscribers[1].up, UNSUBSCRIBE);
+            all.watch.world.message(&mut all.subscribers[1].up, UNSUBSCRIBE);
         }
-        let slow = watch.take(100);
+        let slow = all.watch.take(100);
         assert!(slow.listed.is_empty(), "{n}: {slow:?}");
     }
 }
@@ -256,16 +284,11 @@ fn behind_a_slow_link(
     content: impl Fn(u32) -> Vec<u8>,
     config: Config,
 ) -> (Watch, u64) {
-    let mut world = World::new();
-    let mut publisher = join(&mut world, 20, "pub");
-    let mut subscribers = [30, 31].map(|pid| join(&mut world, pid, "sub"));
-    let mut watch = Watch::with(world, config);
+    let mut all = Audience::with(config);
     let mut waiting: VecDeque<Waiting> = VecDeque::new();
     for n in 0..messages {
-        let bytes = publish("t", &content(n));
-        watch.world.message(&mut publisher.up, &bytes);
-        watch.world.message(&mut subscribers[0].down, &bytes);
-        let way = &mut subscribers[1].down;
+        let bytes = all.publish(&content(n));
+        let (watch, way) = (&mut all.watch, &mut all.subscribers[1].down);
         let (start, len) = way.advance(bytes.len());
         watch.world.send(way, start, len);
         waiting.push_back((start, bytes));
@@ -276,7 +299,7 @@ fn behind_a_slow_link(
         }
         watch.take(100);
     }
-    (watch, waiting.len() as u64)
+    (all.watch, waiting.len() as u64)
 }
 
 /// However long a message waits in the broker's socket, and whether its content is its own or that of all.
@@ -318,17 +341,12 @@ fn messages_kept_for_those_who_are_behind_are_bounded() {
 /// What came in behind a lost packet is in nobody's receive queue, and comes when the packet was sent again, however late that is.
 #[test]
 fn what_is_behind_a_lost_packet_is_in_the_network() {
-    let mut world = World::new();
-    let mut publisher = join(&mut world, 20, "pub");
-    let mut subscribers = [30, 31].map(|pid| join(&mut world, pid, "sub"));
-    let mut watch = Watch::new(world);
+    let mut all = Audience::new();
     let mut lost = None;
     let mut slow = SlowSubscribers::default();
     for n in 0..100 {
-        let bytes = publish("t", format!("{n:064}").as_bytes());
-        watch.world.message(&mut publisher.up, &bytes);
-        watch.world.message(&mut subscribers[0].down, &bytes);
-        let way = &mut subscribers[1].down;
+        let bytes = all.publish(format!("{n:064}").as_bytes());
+        let (watch, way) = (&mut all.watch, &mut all.subscribers[1].down);
         if n < 20 {
             watch.world.message(way, &bytes);
         } else {
@@ -345,7 +363,8 @@ fn what_is_behind_a_lost_packet_is_in_the_network() {
     }
     let lag = only(&slow).now.unwrap();
     assert_eq!((lag.unread, lag.messages(), lag.holder), (0, 80, LagHolder::Network));
-    let (way, (start, bytes)) = (&subscribers[1].down, lost.unwrap());
+    let (start, bytes) = lost.unwrap();
+    let (watch, way) = (&mut all.watch, &all.subscribers[1].down);
     let len = u32::try_from(bytes.len()).unwrap();
     watch.world.xmit(way, start, &bytes);
     watch.world.rx(way, start, len);

@@ -58,6 +58,7 @@ pub fn messages(outcome: &Outcome) -> Messages {
             Sampling::Off => delivered.saturating_sub(tally.matched),
             Sampling::Windows { .. } => tally.unmatched,
         },
+        never_read: 0,
         cut: 0,
         unfinished: 0,
         duplicates: receiver.map_or(tally.duplicates, |done| done.duplicates),

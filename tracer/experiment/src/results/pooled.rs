@@ -115,6 +115,7 @@ fn sum_of_messages(all: &[&Repetition]) -> Messages {
             },
             matched: a.matched.saturating_add(b.matched),
             uncovered: a.uncovered.saturating_add(b.uncovered),
+            never_read: a.never_read.saturating_add(b.never_read),
             cut: a.cut.saturating_add(b.cut),
             unfinished: a.unfinished.saturating_add(b.unfinished),
             duplicates: a.duplicates.saturating_add(b.duplicates),

@@ -7,7 +7,9 @@ use super::kept::{Item, Kept};
 use super::map::{Mapped, Place, Segments};
 use crate::connection::frame_without_data;
 use crate::stream::Stream;
-use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Protocol, ProtocolSearch, Side};
+use crate::{
+    Connection, Encryption, FrameSink, Party, Pdu, PduLen, Protocol, ProtocolSearch, Side,
+};
 use wirelap_events::{ByteRange, Frame, FrameClass, Offset, Saturate, Total};
 
 /// The first carried bytes of each direction show the protocol.
@@ -357,6 +359,10 @@ impl Connection for WebSocket {
                 self.inflated = inflated;
             }
         }
+    }
+
+    fn party(&self, side: Side) -> Option<Party> {
+        self.carried.as_ref()?.connection.party(side)
     }
 
     fn joins_servers(&self) -> bool {

@@ -233,6 +233,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Unsubscribes(_)
             | FrameNote::Unpacked { .. }
             | FrameNote::UncertainStart
+            | FrameNote::PassedOn
             | FrameNote::UnreadMessages(_)
             | FrameNote::Discarded(_)
             | FrameNote::ReadTwice(_)

@@ -14,7 +14,7 @@
 
 use super::handshake;
 use super::layer::WebSocket;
-use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Side};
+use crate::{Connection, Encryption, FrameSink, Party, Pdu, PduLen, Side};
 use std::cell::Cell;
 
 /// What a conversation is.
@@ -138,6 +138,10 @@ impl Connection for MaybeWebSocket {
             Stack::Plain => self.plain.pdu(side, pdu, out),
             Stack::WebSocket => self.layer.pdu(side, pdu, out),
         }
+    }
+
+    fn party(&self, side: Side) -> Option<Party> {
+        self.decided().party(side)
     }
 
     fn joins_servers(&self) -> bool {

@@ -4,7 +4,7 @@ use super::fragments::CompleteMessage;
 use super::keys::{KeyExprs, follow, resolve};
 use super::message::{Exchange, NetworkMessage};
 use super::scouting;
-use super::session::{ZenohSession, ZenohSide};
+use super::session::{ZenohSession, ZenohSide, index};
 use super::transport::{FragmentHeader, TransportMessage};
 use super::wire::{Cursor, Parsed};
 use crate::ros2::{RosFact, RosToken};
@@ -94,6 +94,9 @@ impl<'s> BatchReader<'s> {
         if let Some(zid) = message.zid() {
             self.out.client(self.side, zid.to_string().as_bytes());
         }
+        if let Some(sender) = message.sender() {
+            self.session.sides[index(self.side)].who = Some(sender);
+        }
     }
 
     fn transport(&mut self, at: &mut Cursor<'_>) -> Parsed<()> {
@@ -139,6 +142,7 @@ impl<'s> BatchReader<'s> {
         at.skip(len)?;
         let range = self.range_to(at.position());
         let is_datagram = !self.session.stream;
+        let who = self.session.sides[index(self.side)].who;
         let (sender, receiver, scratch) = self.session.ends(self.side);
         let ZenohSide { keys, fragments, .. } = sender;
         let piece = fragments.fragment(fragment, range.start, captured, len);
@@ -164,6 +168,9 @@ impl<'s> BatchReader<'s> {
         }
         if let Some(CompleteMessage { start, message }) = piece.complete {
             let extent = ByteRange { start, end: range.end };
+            if who.is_some_and(|who| who.passes_on(&message)) {
+                self.out.passed_on();
+            }
             let books = KeyTables { sender: keys, receiver: &receiver.keys, scratch };
             frame.data = books.data(extent, &message);
         }
@@ -183,6 +190,10 @@ impl<'s> BatchReader<'s> {
     /// Passes a complete network message to the sink.
     fn message(&mut self, end: u64, message: &NetworkMessage<'_>) {
         let range = self.range_to(end);
+        let who = self.session.sides[index(self.side)].who;
+        if who.is_some_and(|who| who.passes_on(message)) {
+            self.out.passed_on();
+        }
         match message.exchange {
             Some(Exchange::Request(number)) => self.out.requests(number.into(), range),
             Some(Exchange::Reply(number)) => self.out.replies(number.into(), range),

@@ -39,6 +39,7 @@ const ERR: BodyNames = ["Err", "Err (shm)"];
 /// Reads the body of a Push.
 #[inline]
 pub fn push<'a>(at: &mut Cursor<'a>, message: &mut NetworkMessage<'a>) -> Parsed<()> {
+    message.is_push = true;
     let header = at.u8()?;
     match id(header) {
         1 => put(at, header, PUT, message),
@@ -83,7 +84,7 @@ fn put<'a>(
     message: &mut NetworkMessage<'a>,
 ) -> Parsed<()> {
     if header & FLAG_5 != 0 {
-        at.timestamp()?;
+        message.stamped_by = Some(at.timestamp()?);
     }
     if header & FLAG_6 != 0 {
         at.encoding()?;
@@ -149,7 +150,7 @@ fn del(
     message: &mut NetworkMessage<'_>,
 ) -> Parsed<()> {
     if header & FLAG_5 != 0 {
-        at.timestamp()?;
+        message.stamped_by = Some(at.timestamp()?);
     }
     at.exts(header, |ext| {
         if let (1, ExtBody::Buf(info)) = (ext.id, ext.body) {

@@ -4,7 +4,9 @@ use super::batch::BatchReader;
 use super::session::{ZenohSession, index};
 use super::survey;
 use super::wire::id;
-use crate::{Connection, FrameSink, Pdu, PduLen, Side};
+use crate::{Connection, FrameSink, Party, Pdu, PduLen, Side};
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
 use wirelap_events::Total;
 
 impl Connection for ZenohSession {
@@ -44,7 +46,87 @@ impl Connection for ZenohSession {
         BatchReader::new(self, side, out).read(pdu, prefix);
     }
 
+    fn party(&self, side: Side) -> Option<Party> {
+        let who = self.sides[index(side)].who?;
+        let mut id = FxHasher::default();
+        who.zid.0.hash(&mut id);
+        Some(Party { id: id.finish(), is_router: who.is_router })
+    }
+
     fn gap(&mut self, side: Side) {
         self.sides[index(side)].fragments.gap();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FrameNote;
+    use wirelap_events::{ByteRange, Frame, Offset};
+
+    /// Counts the messages, and those of which it was told that they are passed on.
+    #[derive(Default)]
+    struct Counts {
+        messages: u32,
+        passed_on: u32,
+    }
+
+    impl FrameSink for Counts {
+        fn frame(&mut self, frame: &Frame<'_>) {
+            self.messages = self.messages.saturating_add(u32::from(frame.data.is_some()));
+        }
+
+        fn note(&mut self, note: FrameNote<'_>) {
+            self.passed_on = self.passed_on.saturating_add(u32::from(note == FrameNote::PassedOn));
+        }
+    }
+
+    fn read(session: &mut ZenohSession, side: Side, batch: &[u8], out: &mut dyn FrameSink) {
+        let len = u16::try_from(batch.len()).unwrap().to_le_bytes();
+        let bytes = [&len[..], batch].concat();
+        let range = ByteRange::new(Offset(0), bytes.len() as u64);
+        session.pdu(side, Pdu { range, bytes: &bytes }, out);
+    }
+
+    /// A session whose ends have these roles, with the IDs 0xa1 and 0xa2.
+    fn session(roles: [u8; 2]) -> ZenohSession {
+        let (mut session, mut out) = (ZenohSession::new(true), Counts::default());
+        let [a, b] = roles;
+        read(&mut session, Side::A, &[0x01, 9, a, 0xa1], &mut out);
+        read(&mut session, Side::B, &[0x21, 9, b, 0xa2, 1, 7], &mut out);
+        session
+    }
+
+    #[test]
+    fn the_ends_say_who_they_are() {
+        let session = session([2, 0]);
+        let (a, b) = (session.party(Side::A).unwrap(), session.party(Side::B).unwrap());
+        assert!(!a.is_router && b.is_router && a.id != b.id);
+        assert_eq!(ZenohSession::new(true).party(Side::A), None);
+    }
+
+    #[test]
+    fn a_router_that_passes_on_is_told_by_the_origin_or_the_time() {
+        const PUSH: &[u8] = b"\x25\x01\x3d\x00\x01k";
+        let by_clock = |id: u8| [PUSH, &[0x21, 7, 1, id, 1, 9]].concat();
+        // Source info: length, flags with the ID's size, ID, entity, number.
+        let by_origin = |id: u8| [PUSH, &[0x81, 0x41, 4, 0, id, 1, 1, 1, 9]].concat();
+        let reply = [&b"\x25\x01\x3b\x01\x00\x01k\x04"[..], &[0x21, 7, 1, 0xa9, 1, 9]].concat();
+        for (batch, roles, passed_on) in [
+            (by_clock(0xa2), [2, 0], 0),
+            (by_clock(0xa9), [2, 0], 1),
+            (by_clock(0xa9), [2, 1], 0),
+            (by_origin(0xa2), [2, 0], 0),
+            (by_origin(0xa9), [2, 0], 1),
+            (by_origin(0xa9), [0, 2], 0),
+            (reply, [2, 0], 0),
+        ] {
+            let mut out = Counts::default();
+            read(&mut session(roles), Side::B, &batch, &mut out);
+            assert_eq!((out.messages, out.passed_on), (1, passed_on), "{batch:x?} {roles:?}");
+        }
+        let mut out = Counts::default();
+        read(&mut ZenohSession::new(true), Side::B, &by_clock(0xa9), &mut out);
+        assert_eq!((out.messages, out.passed_on), (1, 0), "nobody said who they are");
     }
 }

@@ -1,6 +1,6 @@
 //! A network message, as far as it was decoded.
 
-use super::wire::WireExpr;
+use super::wire::{WireExpr, ZenohId};
 use wirelap_events::{FrameClass, GlobalKey};
 
 /// The position of a message's payload.
@@ -45,6 +45,10 @@ pub struct NetworkMessage<'a> {
     pub payload: Option<PayloadRange<'a>>,
     /// The publisher's own number for the message.
     pub key: Option<GlobalKey>,
+    /// Whether it is published, and no query or reply: a reply may be of what was published long ago.
+    pub is_push: bool,
+    /// By whose clock it has a timestamp.
+    pub stamped_by: Option<ZenohId>,
     /// The declaration about a key expression.
     pub mapping: Option<KeyExprMapping<'a>>,
     /// The query that it is, or is part of the reply to.
@@ -60,6 +64,8 @@ impl<'a> NetworkMessage<'a> {
             expr: WireExpr::default(),
             payload: None,
             key: None,
+            is_push: false,
+            stamped_by: None,
             mapping: None,
             exchange: None,
         }

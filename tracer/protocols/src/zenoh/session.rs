@@ -2,7 +2,7 @@
 
 use super::fragments::FragmentBuffer;
 use super::keys::KeyExprs;
-use super::transport::{SessionTerms, VERSION};
+use super::transport::{Introduction, SessionTerms, VERSION};
 use super::wire::{Cursor, Parsed, id};
 use crate::Side;
 
@@ -13,6 +13,8 @@ pub struct ZenohSide {
     pub keys: KeyExprs,
     /// Its incomplete messages.
     pub fragments: FragmentBuffer,
+    /// Who it says that it is, if the start was captured.
+    pub who: Option<Introduction>,
     /// Whether it has sent its Open, after which the negotiated options apply.
     opened: bool,
 }

@@ -24,6 +24,7 @@
 //! Source: the Zenoh 1.x protocol as implemented by zenoh-protocol and zenoh-codec 1.10,
 //! `src/transport` of each.
 
+use super::message::NetworkMessage;
 use super::wire::{Cursor, CursorError, ExtBody, Parsed, ZenohId, id};
 use wirelap_events::{FrameClass, GlobalKey};
 
@@ -32,6 +33,9 @@ pub const VERSION: u8 = 9;
 
 const FLAG_5: u8 = 0x20;
 const FLAG_6: u8 = 0x40;
+
+/// The role of a router; 1 is a peer, and 2 a client.
+const ROUTER: u8 = 0;
 
 /// A lane in which messages are numbered: reliable or not, with one of eight priorities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +73,25 @@ pub struct SessionTerms {
     pub markers: bool,
 }
 
+/// Who an end is, by its own word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Introduction {
+    /// Its ID.
+    pub zid: ZenohId,
+    /// Whether it is a router, and not a peer or a client.
+    pub is_router: bool,
+}
+
+impl Introduction {
+    /// Whether a message that it sends names another origin, or has a timestamp by the clock of another. Only a router is known not
+    /// to publish such messages, and it may reply with what others published long ago.
+    pub fn passes_on(self, message: &NetworkMessage<'_>) -> bool {
+        let origin = message.key.map(|key| ZenohId(key.origin));
+        let named = [origin, message.stamped_by].into_iter().flatten();
+        self.is_router && message.is_push && named.into_iter().any(|one| one != self.zid)
+    }
+}
+
 /// A fragment's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FragmentHeader {
@@ -94,7 +117,7 @@ pub enum TransportMessage {
         /// The protocol version.
         version: u8,
         /// The sender.
-        zid: ZenohId,
+        sender: Introduction,
         /// The offered options; with `ack`, the negotiated ones.
         terms: SessionTerms,
     },
@@ -121,7 +144,7 @@ pub enum TransportMessage {
         /// The protocol version.
         version: u8,
         /// The sender.
-        zid: ZenohId,
+        sender: Introduction,
     },
     /// Operation, administration and maintenance.
     Oam,
@@ -156,9 +179,17 @@ impl TransportMessage {
     /// The sender, if the message names it.
     pub fn zid(self) -> Option<ZenohId> {
         match self {
-            TransportMessage::Init { zid, .. }
-            | TransportMessage::Join { zid, .. }
-            | TransportMessage::Hello { zid } => Some(zid),
+            TransportMessage::Hello { zid } => Some(zid),
+            _ => self.sender().map(|sender| sender.zid),
+        }
+    }
+
+    /// Who the sender is at its end of a session, if the message says it.
+    pub fn sender(self) -> Option<Introduction> {
+        match self {
+            TransportMessage::Init { sender, .. } | TransportMessage::Join { sender, .. } => {
+                Some(sender)
+            }
             _ => None,
         }
     }
@@ -237,18 +268,18 @@ fn fragment(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
     }))
 }
 
-/// Reads version, role, zid and sizes of INIT and JOIN. Returns version and zid.
-fn introduction(at: &mut Cursor<'_>, header: u8) -> Parsed<(u8, ZenohId)> {
+/// Reads version, role, zid and sizes of INIT and JOIN. Returns the version, and who the sender is.
+fn introduction(at: &mut Cursor<'_>, header: u8) -> Parsed<(u8, Introduction)> {
     let version = at.u8()?;
     let flags = at.u8()?;
     if flags & 3 == 3 {
         return Err(CursorError::Malformed);
     }
-    let zid = at.zid(flags)?;
+    let sender = Introduction { zid: at.zid(flags)?, is_router: flags & 3 == ROUTER };
     if header & FLAG_6 != 0 {
         at.skip(3)?;
     }
-    Ok((version, zid))
+    Ok((version, sender))
 }
 
 fn cookie(at: &mut Cursor<'_>) -> Parsed<()> {
@@ -258,7 +289,7 @@ fn cookie(at: &mut Cursor<'_>) -> Parsed<()> {
 
 fn init(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
     let ack = header & FLAG_5 != 0;
-    let (version, zid) = introduction(at, header)?;
+    let (version, sender) = introduction(at, header)?;
     if ack {
         cookie(at)?;
     }
@@ -272,7 +303,7 @@ fn init(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
         }
         Ok(())
     })?;
-    Ok(TransportMessage::Init { ack, version, zid, terms })
+    Ok(TransportMessage::Init { ack, version, sender, terms })
 }
 
 fn open(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
@@ -287,12 +318,12 @@ fn open(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
 }
 
 fn join(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
-    let (version, zid) = introduction(at, header)?;
+    let (version, sender) = introduction(at, header)?;
     at.z64()?;
     at.z64()?;
     at.z64()?;
     at.exts(header, |_| Ok(()))?;
-    Ok(TransportMessage::Join { version, zid })
+    Ok(TransportMessage::Join { version, sender })
 }
 
 fn oam(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {

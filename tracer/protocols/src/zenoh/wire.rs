@@ -162,11 +162,16 @@ impl<'a> Cursor<'a> {
         Ok(ZenohId(zid))
     }
 
-    /// Skips a timestamp.
-    pub fn timestamp(&mut self) -> Parsed<()> {
+    /// Reads a timestamp. Returns whose clock it is of.
+    pub fn timestamp(&mut self) -> Parsed<ZenohId> {
         self.z64()?;
         match self.z64()? {
-            size @ 0..=16 => self.skip(size),
+            size @ 0..=16 => {
+                let bytes = self.bytes(size)?;
+                let mut id = [0; 16];
+                id.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
+                Ok(ZenohId(id))
+            }
             _ => Err(CursorError::Malformed),
         }
     }

@@ -70,7 +70,7 @@ fn coverage(result: &RunResult) -> String {
         ),
     };
     let mut sides = Vec::new();
-    // What is not covered are deliveries without their sends, and sends that nobody was seen to read.
+    // In earlier reports, sends that nobody was seen to read are among the uncovered deliveries.
     let not_matched = messages.delivered.saturating_sub(messages.matched).min(messages.uncovered);
     if not_matched > 0 {
         sides.push(format!(

@@ -67,6 +67,10 @@ pub fn clause(clause: &Clause) -> String {
         Clause::ReaderLeft { reader, has_unsubscribed: true, .. } => {
             format!("{}, which had got those before, unsubscribed", named(*reader))
         }
+        Clause::ReaderLeft { reader, broker_gone: true, .. } => format!(
+            "the broker was gone (nobody listened at its address, or another process has served there since), and with it the connection of {}, which had got those before",
+            named(*reader)
+        ),
         Clause::ReaderLeft { reader, is_abrupt, by_broker, .. } => {
             reader_left(*reader, *is_abrupt, *by_broker)
         }
@@ -201,6 +205,7 @@ fn reader_left(reader: Option<(Pid, Option<Comm>)>, is_abrupt: bool, by_broker: 
 fn left_behind(most: &MostLeft, name: Option<Comm>, (times, others): (u64, u64)) -> String {
     let whom = named(most.pid.map(|pid| (pid, name)));
     let how = match (most.by_broker, most.is_abrupt) {
+        (true, _) if most.broker_gone => "the broker was gone, and its connection with it",
         (true, _) => "the broker closed its connection",
         (false, true) => "its connection ended without the protocol's farewell",
         (false, false) => "it closed its connection",

@@ -187,6 +187,9 @@ const fn in_middleware(kind: VerdictKind) -> &'static str {
         VerdictKind::SubscriberAway => {
             "the broker keeps messages for a subscriber that is away: find why it was, or let messages expire that are of no use later"
         }
+        VerdictKind::BrokerAway => {
+            "find why the broker ended: its log, its supervisor, the kernel's log (out of memory); clients come back sooner with shorter pauses between their attempts to connect"
+        }
         VerdictKind::ClientThrottled => {
             "raise the client's quota or send less (Kafka: `producer_byte_rate`, `consumer_byte_rate`, `request_percentage`), or see which alarm the broker raised (RabbitMQ: memory or disk)"
         }

@@ -87,12 +87,12 @@ impl Conversations {
 
     pub fn closed(&mut self, at: Nanos, id: SocketId) {
         if let Some(direction) = self.sockets.close(id, at) {
-            self.ends(direction);
+            self.ends(at, direction);
         }
     }
 
     /// One end of a conversation is gone.
-    pub fn ends(&mut self, direction: Direction) {
+    pub fn ends(&mut self, at: Nanos, direction: Direction) {
         if let Some(conversation) = self.flows.get_mut(direction)
             && !conversation.closed
         {
@@ -103,6 +103,7 @@ impl Conversations {
             let unsubscribed = conversation.flows.each_ref().map(|flow| flow.unsubscribed);
             self.closed.note(Direction { side: by, ..direction }, is_abrupt, unsubscribed);
             self.closing.push_back(Direction { side: Side::A, ..direction });
+            self.note_closed_by(at, Direction { side: by, ..direction });
         }
     }
 

@@ -2,16 +2,24 @@
 
 use super::Conversations;
 use crate::flow::ClosedConnection;
+use crate::ids::Direction;
 use crate::rows::LastReader;
-use wirelap_events::Nanos;
+use wirelap_events::{Nanos, Pid};
 use wirelap_protocols::Protocol;
 
 impl Conversations {
+    /// How the connection that a process read from was closed; `None` if it was not, or too long ago.
+    pub fn closing_of(&self, reader: (Direction, Option<Pid>)) -> Option<ClosedConnection> {
+        let closed = self.closed.of(reader)?;
+        let server_gone = closed.by_server && self.outages.has_ended(reader.0.serial);
+        Some(ClosedConnection { server_gone, ..closed })
+    }
+
     /// How a reader left: its connection was closed, or it unsubscribed after its last message. `None` if it is still there, or that is
     /// too long ago. Where a broker keeps nothing, who unsubscribes misses nothing.
     pub fn departure(&self, reader: LastReader) -> Option<ClosedConnection> {
         let since = |said: Option<Nanos>| said.filter(|&said| said >= reader.last);
-        if let Some(closed) = self.closed.of((reader.direction, reader.pid)) {
+        if let Some(closed) = self.closing_of((reader.direction, reader.pid)) {
             return Some(ClosedConnection { unsubscribed: since(closed.unsubscribed), ..closed });
         }
         let conversation = self.flows.get(reader.direction)?;
@@ -21,6 +29,7 @@ impl Conversations {
             pid: reader.pid,
             is_abrupt: false,
             by_server: false,
+            server_gone: false,
             unsubscribed: Some(said),
         })
     }

@@ -44,6 +44,7 @@ impl Conversations {
         let state = EndsState {
             learned: self.sockets.version(),
             sockets: conversation.flows.each_ref().map(|flow| [flow.sender, flow.receiver]),
+            parties: [Side::A, Side::B].map(|side| conversation.party(side)),
         };
         let of = |known: &KnownEnds| Arc::clone(&known.ends[direction.side as usize]);
         if let Some(known) = conversation.ends.as_deref().filter(|known| known.state == state) {
@@ -67,7 +68,8 @@ impl Conversations {
         let conversation = self.flows.get(direction)?;
         let key = conversation.flow(direction.side).key;
         let (addr, scope) = self.flows.place(conversation.end(direction.side), key.scope);
-        Some(Node { pid: self.sender_of(direction), addr, scope, netns: self.netns_of(direction) })
+        let (pid, netns) = (self.sender_of(direction), self.netns_of(direction));
+        Some(Node { pid, addr, scope, netns, party: conversation.party(direction.side) })
     }
 
     /// Notes who is at the ends of a conversation whose protocol is not known: what their servers speak elsewhere helps to
@@ -106,11 +108,9 @@ impl Conversations {
             Server { addr, scope, pid: self.sender_of(serves), netns: self.netns_of(serves) };
         let process = server.pid.zip(server.netns);
         self.flows.learn(&ServerEnd { process, ..ServerEnd::new(addr, scope) }, protocol);
-        let row = rows.row_of(protocol, key, server, &pids);
-        let pid = server.pid;
-        if let Some(row) = rows.get_mut(row) {
-            row.server = row.server.or(pid);
-        }
+        let sockets = &self.sockets;
+        let row = rows.row_of(protocol, key, server, &pids, &|pid| sockets.has_open(pid));
+        self.note_served(direction);
         let state = self.sockets.learned.saturating_add(rows.version()) << 1 | told;
         self.flows.get_mut(direction)?.row = Some((row, state));
         Some(row)

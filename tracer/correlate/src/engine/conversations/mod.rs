@@ -5,6 +5,7 @@ mod departures;
 mod drops;
 mod ends;
 mod muting;
+mod outages;
 mod packets;
 mod reads;
 mod room;
@@ -19,7 +20,7 @@ pub use reads::ReadOutput;
 use super::sockets::Sockets;
 use crate::breakdown::Dimension;
 use crate::config::Config;
-use crate::flow::{ClosedConnections, DecoderOutput, FlowTable, RecentPackets, Topics};
+use crate::flow::{ClosedConnections, DecoderOutput, FlowTable, Outages, RecentPackets, Topics};
 use crate::ids::Direction;
 use crate::ros::Ros;
 use crate::tls_keys::TlsCounts;
@@ -45,6 +46,8 @@ pub struct Conversations {
     closing: VecDeque<Direction>,
     /// Those that have ended.
     closed: ClosedConnections,
+    /// Servers that were gone.
+    outages: Outages,
     /// When what is closed was looked at last.
     swept: Nanos,
     /// What decoders found in the last event's bytes. Reused from event to event.
@@ -71,6 +74,7 @@ impl Conversations {
             active: Vec::new(),
             closing: VecDeque::new(),
             closed: ClosedConnections::default(),
+            outages: Outages::default(),
             swept: Nanos(0),
             found: DecoderOutput { topics, client_names, group_names, ..DecoderOutput::default() },
             carried: None,
@@ -109,9 +113,9 @@ impl Conversations {
         self.config.tls_keys.counts()
     }
 
-    /// The connections that were closed last.
-    pub fn closed_connections(&self) -> &ClosedConnections {
-        &self.closed
+    /// Whether no connection was closed.
+    pub fn has_closed_none(&self) -> bool {
+        self.closed.is_empty()
     }
 
     /// The name of a topic, if names are kept.

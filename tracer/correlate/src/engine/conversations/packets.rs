@@ -45,7 +45,7 @@ impl Conversations {
         self.make_room(accounts);
         let direction = self.flows.add(packet.flow, packet.netns, at, &self.config);
         if last {
-            self.ends(direction);
+            self.ends(at, direction);
         }
         direction
     }

@@ -61,7 +61,8 @@ impl Conversations {
             conversation.closed_by.get_or_insert(direction.side);
         }
         if tcp.flags & tcp_flags::RST != 0 {
-            self.ends(direction);
+            self.note_refused(direction);
+            self.ends(at, direction);
         }
         if packet.payload_len > 0 {
             self.note_processes(direction);

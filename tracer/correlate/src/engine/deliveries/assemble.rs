@@ -290,6 +290,7 @@ impl Deliveries {
                 payload_len,
                 duplicate: false,
                 retained: false,
+                passed_on: false,
                 shared: false,
                 line: 0,
                 subscription: 0,
@@ -352,7 +353,7 @@ impl Deliveries {
             && let Some(row) = c.row_of(direction)
             && let Some(row) = c.accounts.rows.get_mut(row)
         {
-            row.counts.uncovered.grow(lacking);
+            row.counts.never_read.grow(lacking);
             row.evidence.losses.unread.grow(lacking);
         }
         self.assemblies.forget(id);

@@ -47,7 +47,7 @@ impl Context<'_> {
             if conversation.is_some_and(|conversation| !conversation.closed) {
                 return None;
             }
-            conversations.closed_connections().of((behind.direction, behind.pid))
+            conversations.closing_of((behind.direction, behind.pid))
         });
         self.accounts.behind.look_for_returned(&self.accounts.lag, |((flow, _), _)| {
             // The other direction of the same conversation.

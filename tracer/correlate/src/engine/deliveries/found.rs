@@ -39,18 +39,26 @@ impl Deliveries {
         c.conversations.found_mut().all = found;
     }
 
-    /// Notes whose messages may be in bytes that no packet event brought, or that could not be decoded.
+    /// Notes whose messages may be in bytes that no packet event brought, that could not be decoded, or of which it is not known
+    /// yet what they are.
     fn note_missed(&mut self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
-        let missed = std::mem::take(&mut c.conversations.found_mut().missed);
-        if missed == [false; 2] {
+        let found = c.conversations.found_mut();
+        let (missed, unknown) =
+            (std::mem::take(&mut found.missed), std::mem::take(&mut found.unknown));
+        if (missed, unknown) == ([false; 2], [false; 2]) {
             return;
         }
         for side in [Side::A, Side::B] {
             let receiver = Direction { side: side.other(), ..direction };
-            if missed[side as usize]
-                && let Some(node) = c.conversations.node(receiver)
-            {
+            let (missed, unknown) = (missed[side as usize], unknown[side as usize]);
+            if !(missed || unknown) {
+                continue;
+            }
+            let Some(node) = c.conversations.node(receiver) else { continue };
+            if missed {
                 self.messages.missed(Receiver::at(&node), at);
+            } else {
+                self.messages.got_unknown(Receiver::at(&node), at);
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod assemble;
 mod breakdown;
+mod circumstances;
 mod datagrams;
 mod expire;
 mod found;

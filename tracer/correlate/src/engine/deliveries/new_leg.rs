@@ -53,7 +53,7 @@ pub fn new_leg(
         transport: flow.key.transport,
         asked,
         room,
-        present: presence(conversation, direction, found, asked.is_some()),
+        present: presence((conversation, direction), found, asked.is_some(), c),
         ends,
         toward: toward(direction, topology, c)?,
         topology,
@@ -64,6 +64,7 @@ pub fn new_leg(
         payload_len: found.payload_len,
         row,
         repeats: found.duplicate,
+        passed_on: found.passed_on,
         topic: found.topic,
         group: found.group,
         subscription: found.subscription,
@@ -76,18 +77,20 @@ pub fn new_leg(
 /// Since when the receiver of a message is there: its subscription, where the message tells which one it is for, or else its
 /// connection. Who asks for messages may subscribe anew each time, and what waits for that waits for being asked for.
 fn presence(
-    conversation: &Conversation,
-    direction: Direction,
+    (conversation, direction): (&Conversation, Direction),
     found: &Found,
     is_asked_for: bool,
+    c: &Context<'_>,
 ) -> Option<Presence> {
+    let has_returned =
+        conversation.opened.is_some_and(|at| c.conversations.has_returned(direction, at));
     let back = conversation.flow(direction.back().side);
     let known = back.subscriptions.as_ref().filter(|_| !is_asked_for);
     if let Some(begun) = known.and_then(|all| all.begun(found.subscription)) {
-        return Some(Presence { since: begun, ready: begun });
+        return Some(Presence { since: begun, ready: begun, has_returned });
     }
     let opened = conversation.opened?;
-    Some(Presence { since: opened, ready: back.set_up.max(opened) })
+    Some(Presence { since: opened, ready: back.set_up.max(opened), has_returned })
 }
 
 /// The part that the receiver of a direction has.

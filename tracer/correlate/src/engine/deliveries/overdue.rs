@@ -99,7 +99,7 @@ impl Deliveries {
         now: Nanos,
         seen: Observed<'_>,
     ) {
-        if seen.conversations.closed_connections().is_empty() {
+        if seen.conversations.has_closed_none() {
             return;
         }
         for (message, leg) in self.messages.unfinished(now - LATE) {

@@ -52,9 +52,14 @@ impl Picture<'_> {
             ..evidence.losses
         };
         self.deliveries.count_abandoned((id, row), &mut evidence.losses, now, self.seen);
+        let conversations = self.seen.conversations;
         let left = self.accounts.behind.left();
-        left.filter(|left| self.accounts.rows.root(left.group) == id)
-            .for_each(|left| evidence.losses.left_behind.count(left));
+        left.filter(|left| self.accounts.rows.root(left.group) == id).for_each(|left| {
+            // That the broker was gone may have turned out since.
+            let closing = conversations.closing_of((left.direction, left.closed.pid));
+            let closed = closing.unwrap_or(left.closed);
+            evidence.losses.left_behind.count(left.lag, closed);
+        });
         let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();
         let losses = &evidence.losses;
         let full = losses.full_sockets.all().map(|(pid, _)| pid);

@@ -22,7 +22,7 @@ impl Messages {
             Topology::PeerToPeer => false,
             Topology::Brokered if new.is_handed_on() => true,
             Topology::Brokered | Topology::Either => {
-                self.may_have_missed(&new.ends.sender, &new.ends.receiver, new.at)
+                new.passed_on || self.may_have_missed(&new.ends.sender, &new.ends.receiver, new.at)
             }
         };
         self.serial.grow(1);
@@ -124,7 +124,7 @@ impl Messages {
             let leg = &mut self.legs[index];
             (leg.parent, leg.position) = (parent.into(), position.unwrap_or_default());
             if let Some(present) = new.present.filter(|one| came.is_some_and(|at| at < one.since)) {
-                leg.awaited(present.ready);
+                leg.awaited(present);
             }
         }
         self.unfinished.set(message, true);

@@ -138,7 +138,9 @@ impl Messages {
             let elsewhere = was_read && ends && Messages::comes_from_elsewhere(leg);
             left.from_elsewhere.grow(u64::from(elsewhere));
             left.unjoined.grow(u64::from(was_read && ends && !elsewhere));
-            left.swallowed.grow(u64::from(was_read && !ends && got_by_nobody()));
+            // Of a message that was not seen to begin, it is not known who else got it.
+            let is_swallowed = was_read && !ends && !message.is_orphan && got_by_nobody();
+            left.swallowed.grow(u64::from(is_swallowed));
             left.unread.grow(u64::from(!was_read));
             left.lost.grow(u64::from(!was_read && leg.transport == Transport::Udp));
         }

@@ -1,0 +1,74 @@
+//! Servers that were gone: what conversations tell of it.
+
+use super::Conversations;
+use crate::flow::{ClientOf, ClosedByServer, ServerAt};
+use crate::ids::Direction;
+use wirelap_events::Nanos;
+
+impl Conversations {
+    /// The server of a conversation, and the direction in which it sends.
+    fn server_of(&self, direction: Direction) -> Option<(ServerAt, Direction)> {
+        let side = self.flows.server(direction)?;
+        let conversation = self.flows.get(direction)?;
+        let scope = conversation.flow(side).key.scope;
+        let server = self.flows.place(conversation.end(side), scope);
+        Some((server, Direction { side, ..direction }))
+    }
+
+    /// Who is at the other end of a server's conversation. `serves`: the direction in which the server sends.
+    fn client_of(&self, serves: Direction) -> Option<ClientOf> {
+        if let Some(pid) = self.receiver_of(serves) {
+            return Some(ClientOf::Process(pid));
+        }
+        let conversation = self.flows.get(serves)?;
+        Some(ClientOf::Host(conversation.end(serves.back().side).ip()))
+    }
+
+    /// The sender of a direction has closed its conversation at `at`.
+    pub(super) fn note_closed_by(&mut self, at: Nanos, direction: Direction) {
+        let Some((server, serves)) = self.server_of(direction) else { return };
+        if serves.side != direction.side {
+            return;
+        }
+        let Some(client) = self.client_of(serves) else { return };
+        let socket = self.flows.flow(serves).and_then(|flow| flow.sender);
+        // A process that was forked for one connection ends with it.
+        let is_own = socket.is_none_or(|socket| !self.sockets.was_handed_over(socket));
+        let pid = self.sender_of(serves).filter(|_| is_own);
+        self.outages.close(at, ClosedByServer { serial: direction.serial, server, pid, client });
+    }
+
+    /// The sender of a direction has reset its conversation, which it may have refused to open.
+    pub(super) fn note_refused(&mut self, direction: Direction) {
+        let Some(conversation) = self.flows.get(direction) else { return };
+        let (own, asked) =
+            (conversation.flow(direction.side), conversation.flow(direction.back().side));
+        let is_refused = own.isn.is_none()
+            && asked.isn.is_some()
+            && own.messages == 0
+            && conversation.server == Some(direction.side)
+            && !conversation.closed;
+        if is_refused && let Some((server, _)) = self.server_of(direction) {
+            self.outages.refuse(server);
+        }
+    }
+
+    /// It became known who serves in a conversation.
+    pub(super) fn note_served(&mut self, direction: Direction) {
+        let Some((server, serves)) = self.server_of(direction) else { return };
+        let opened = self.flows.get(direction).and_then(|conversation| conversation.opened);
+        let (pid, sockets) = (self.sender_of(serves), &self.sockets);
+        let at = opened.unwrap_or_default();
+        self.outages.accept(at, server, pid, |pid| !sockets.has_open(pid));
+    }
+
+    /// Whether the client of a conversation, which was opened at `opened`, came back with it to a server that had been gone.
+    pub fn has_returned(&self, direction: Direction, opened: Nanos) -> bool {
+        if self.outages.is_empty() {
+            return false;
+        }
+        let Some((server, serves)) = self.server_of(direction) else { return false };
+        let client = self.client_of(serves);
+        client.is_some_and(|client| self.outages.has_returned(opened, server, client))
+    }
+}

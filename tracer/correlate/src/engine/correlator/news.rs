@@ -1,0 +1,52 @@
+//! What the caller says beside events: which rows it wants and how they are called, and where processes run.
+
+use super::Correlator;
+use crate::breakdown::{BreakdownQuery, Dimension};
+use crate::config::Label;
+use crate::containers::{CgroupRead, ContainerNames};
+use wirelap_events::{Comm, NetNs, Pid};
+
+impl Correlator {
+    /// Asks for other rows of [`Snapshot::breakdown`], or others of them. Rows by something else count from now on.
+    pub fn ask_breakdown(&mut self, query: BreakdownQuery) {
+        if query.by.contains(&Dimension::Topic) {
+            self.conversations.keep_topics();
+        }
+        self.accounts.ask(query, self.coverage.now());
+    }
+
+    /// At most so many of the processes that came into view since the last calls, with the network namespace of a socket of each. The
+    /// caller may read where they run.
+    pub fn newcomers(&mut self, most: usize) -> Vec<(Pid, NetNs)> {
+        self.see_arrivals();
+        self.host.places_mut().take_newcomers(most)
+    }
+
+    /// What came of reading a process's cgroup, and the names that files give its container and network namespace. Returns whether that
+    /// tells something new.
+    pub fn locate(&mut self, pid: Pid, read: &CgroupRead, names: &ContainerNames) -> bool {
+        self.host.places_mut().put(pid, read, names)
+    }
+
+    /// The caller is in this network namespace.
+    pub fn note_own_namespace(&mut self, own: NetNs) {
+        self.host.places_mut().note_own_namespace(own);
+    }
+
+    /// Takes in which processes have come into view.
+    pub(super) fn see_arrivals(&mut self) {
+        for (pid, netns) in self.conversations.sockets_mut().take_arrived() {
+            self.host.places_mut().arrive(pid, netns);
+        }
+    }
+
+    /// Names a row from now on.
+    pub fn add_label(&mut self, label: Label) {
+        self.accounts.rows.add_label(label);
+    }
+
+    /// What a process is called, for one of which [`Correlator::process_name`] knows no name.
+    pub fn call(&mut self, pid: Pid, comm: Comm) {
+        self.conversations.sockets_mut().call(pid, comm);
+    }
+}

@@ -1,0 +1,131 @@
+//! What is known of a leg beside its times: what its sender waited for, what lay before it, and what its ends did meanwhile.
+
+use super::Deliveries;
+use crate::flow::{Conversation, Flow, FlowTable};
+use crate::join::LegState;
+use crate::marks::{Marks, Missing};
+use wirelap_events::{
+    Circumstances, EarlierBytes, FanOut, Leg, MissingBytes, Nanos, Stage, TaskId,
+};
+
+impl Deliveries {
+    /// Fills in what the leg before, its connection and what was allowed on it tell of a leg.
+    pub(super) fn fill_in(
+        &self,
+        state: &LegState,
+        leg: &mut Leg,
+        conversation: &Conversation,
+        flows: &FlowTable,
+    ) {
+        let side = state.direction.side;
+        let (flow, back) = (conversation.flow(side), conversation.flow(side.other()));
+        let before = state.parent().and_then(|parent| self.messages.leg_at(parent));
+        let had = before.and_then(|before| had_since(before, flows));
+        let permissions = state.permissions();
+        if let Some(asked) = permissions.asked {
+            requested(back, asked, &mut leg.circumstances);
+        }
+        leg.circumstances.ready = permissions.ready;
+        leg.circumstances.sender_was_gone = permissions.sender_was_gone;
+        leg.circumstances.start_up = state.start_up && permissions.ready.is_none();
+        leg.circumstances.release = permissions.release;
+        if let Some((line, room)) = permissions.room {
+            let rooms = back.rooms.as_ref();
+            leg.circumstances.credit =
+                rooms.map(|rooms| rooms.credit(line, had.unwrap_or(room), room));
+        }
+        if let Some((missing, bytes)) = missing_before([flow, back], had, leg) {
+            leg.circumstances.missing = Some((missing.from, missing.there));
+            leg.circumstances.missing_by = Some(bytes);
+        }
+        leg.circumstances.throttled = throttled(flow, leg).unwrap_or_default();
+        if let Some((before, had)) = before.zip(had) {
+            leg.circumstances.behind = behind(flow, had, leg);
+            leg.circumstances.held_before = held_before(flow, before, had).unwrap_or_default();
+            leg.circumstances.requests_unread = unread(back, had, leg);
+            let publisher = flows.flow(before.direction);
+            leg.circumstances.publisher_unread =
+                publisher.and_then(|publisher| unread(publisher, had, leg));
+        }
+        let siblings = self.siblings(state, flows);
+        leg.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
+            (leg.sender.is_some() && leg.sender == sender).then_some(fan_out)
+        });
+    }
+
+    /// The place of a leg among those that its message goes on by, and who sent the first of them.
+    fn siblings(&self, leg: &LegState, flows: &FlowTable) -> Option<(Option<TaskId>, FanOut)> {
+        let (first, position, readers) = self.messages.siblings(leg)?;
+        let (sender, sent) = if let Some(sent) = first.leg.sent() {
+            sent
+        } else {
+            let path = flows.flow(first.direction)?.marks.path(first.extent, 0);
+            (path.sender, path.send)
+        };
+        Some((sender, FanOut { position, readers, first_sent: sent? }))
+    }
+}
+
+/// What is known of a leg's request, which its receiver made at `asked` in this flow.
+fn requested(flow: &Flow, asked: Nanos, seen: &mut Circumstances) {
+    let request = flow.request_at(asked);
+    seen.requested = Some(asked);
+    let read = request.and_then(|request| request.read);
+    seen.request_read = read.map(|(at, _)| at);
+    seen.request_resent = read.is_some_and(|(_, resent)| resent);
+    seen.requested_after_loss = request.is_some_and(|request| request.after_loss);
+    seen.request_limits = request.and_then(|request| request.ask);
+    seen.free_since = request.and_then(|request| request.free_since);
+    seen.awaits_commit = request.is_some_and(|request| request.awaits_commit);
+    seen.filled = request.and_then(|request| request.filled);
+}
+
+/// When the sender of a leg had read its message, on the leg `before`.
+fn had_since(before: &LegState, flows: &FlowTable) -> Option<Nanos> {
+    // Of a message that the sender has had for long, the marks are gone.
+    before.leg.read_at().or_else(|| flows.flow(before.direction)?.marks.read_at(before.extent))
+}
+
+/// How long the sender of a leg of this flow had earlier bytes in its socket before it `had` the message, and since that was sent to it on
+/// the leg `before`.
+fn held_before(flow: &Flow, before: &LegState, had: Nanos) -> Option<Nanos> {
+    let Marks::Tcp(marks) = &flow.marks else { return None };
+    let sent = before.leg.sent()?.1.filter(|&sent| sent < had)?;
+    Some(marks.behind(sent, had)?.time)
+}
+
+/// For how long the receiver of a leg, a server, did not read its sender while the message was on its way in this flow.
+fn throttled(flow: &Flow, leg: &Leg) -> Option<Nanos> {
+    let throttles = flow.throttles.as_ref()?;
+    let (_, from) = leg.times.seen().next()?;
+    Some(throttles.within(from, leg.times.get(Stage::Read)?))
+}
+
+/// The last interval in which a server did not read this flow while it `had` the message of a leg that it sends.
+fn unread(flow: &Flow, had: Nanos, leg: &Leg) -> Option<(Nanos, Nanos)> {
+    flow.throttles.as_ref()?.last_within(had, leg.times.get(Stage::Send)?)
+}
+
+/// What the sender of a leg of this flow had written on the connection before, and had in its socket after it `had` the message.
+fn behind(flow: &Flow, had: Nanos, leg: &Leg) -> Option<EarlierBytes> {
+    let Marks::Tcp(marks) = &flow.marks else { return None };
+    marks.behind(had, leg.times.get(Stage::Send)?)
+}
+
+/// When bytes of a leg's connection were missing before its send, and whose: the longest time since some moment, or the last. The leg is
+/// in `flow`, and `back` is what its receiver sends.
+fn missing_before(
+    [flow, back]: [&Flow; 2],
+    since: Option<Nanos>,
+    leg: &Leg,
+) -> Option<(Missing, MissingBytes)> {
+    let send = leg.times.get(Stage::Send)?;
+    let since = since.map_or(send, |since| since.min(send));
+    let whose = |flow: &Flow, by_receiver| {
+        let Marks::Tcp(marks) = &flow.marks else { return None };
+        let missing = marks.missing_between(since, send)?;
+        Some((missing, MissingBytes { by_receiver, recovery: missing.recovery }))
+    };
+    let both = [whose(flow, false), whose(back, true)].into_iter().flatten();
+    both.max_by_key(|(missing, _)| missing.overlap(since))
+}

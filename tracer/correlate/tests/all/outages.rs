@@ -1,0 +1,204 @@
+//! Brokers that end, and others that serve at their address since: who was away, and who is named.
+
+use crate::slow::{Audience, Watch};
+use crate::words::words;
+use wirelap_correlate::{Group, Verdict, VerdictKind};
+use wirelap_events::{Body, Nanos, PacketHook, Pid, Seq, TcpFields, tcp_flags};
+use wirelap_test_support::compose::kafka::{batch, fetch, fetched, produce, record};
+use wirelap_test_support::compose::mqtt::publish;
+use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::world::{Connection, World, process};
+
+const KAFKA: &str = "127.0.0.1:9092";
+
+/// Connects a client of a process to a broker of another one. Each connection has sequence numbers of its own.
+fn connect(world: &mut World, client: (u32, &str), broker: u32, port: u16) -> Connection {
+    let (pid, name) = client;
+    let from = format!("127.0.0.1:{port}");
+    let isn = Seq(u32::from(port) << 14);
+    world.connect_at(process(pid, name), &from, process(broker, "java"), KAFKA, isn)
+}
+
+/// An attempt to connect is refused: nobody listens.
+fn refused(world: &mut World, client: (u32, &str), port: u16) {
+    let mut elsewhere = World::new();
+    let Connection { up, down } = connect(&mut elsewhere, client, 0, port);
+    let syn = Seq(up.next.0.wrapping_sub(1));
+    let answer = (down, Seq(0), tcp_flags::RST | tcp_flags::ACK, up.next);
+    for (way, seq, flags, ack) in [(up, syn, tcp_flags::SYN, Seq(0)), answer] {
+        for hook in [PacketHook::Xmit, PacketHook::Rx] {
+            let mut packet = world.tcp_packet(&way, hook, seq, 0);
+            packet.socket = None;
+            packet.tcp = packet.tcp.map(|tcp| TcpFields { flags, ack, ..tcp });
+            world.tell(Body::Packet(packet), &[]);
+        }
+    }
+}
+
+/// How a consumer lost its connection.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ended {
+    /// The broker was killed, and attempts to connect are refused until another process serves.
+    KilledAndRefuses,
+    /// The broker was killed, and nobody tries to connect before another process serves.
+    Killed,
+    /// The consumer closed it.
+    ByConsumer,
+    /// The broker closed it, and serves others.
+    ByBroker,
+}
+
+/// Thirty records, after each of which the consumer has it. Then its connection ends. Thirty more, and the consumer comes back.
+fn crashed(ended: Ended) -> Watch {
+    let mut world = World::new();
+    let (maker, taker) = ((20, "producer"), (30, "consumer"));
+    let mut producer = connect(&mut world, maker, 10, 40_020);
+    let mut consumer = connect(&mut world, taker, 10, 40_030);
+    let mut watch = Watch::new(world);
+    let records = |n: u8| batch(1, &record(&[n; 20]));
+    for n in 0..30_u8 {
+        watch.world.message(&mut consumer.up, &fetch(n.into()));
+        watch.world.message(&mut producer.up, &produce(n.into(), "t", &records(n)));
+        watch.world.message(&mut consumer.down, &fetched(n.into(), "t", &records(n)));
+        watch.take(100);
+    }
+    let is_killed = matches!(ended, Ended::Killed | Ended::KilledAndRefuses);
+    let closes = if ended == Ended::ByConsumer { consumer.up } else { consumer.down };
+    watch.world.tell(Body::Closed(closes.from.0), &[]);
+    let mut broker = 10;
+    if is_killed {
+        broker = 11;
+        watch.world.tell(Body::Closed(producer.down.from.0), &[]);
+        watch.take(300);
+        if ended == Ended::KilledAndRefuses {
+            refused(&mut watch.world, taker, 40_031);
+        }
+        watch.take(700);
+        producer = connect(&mut watch.world, maker, broker, 40_021);
+    }
+    for n in 30..60_u8 {
+        watch.world.message(&mut producer.up, &produce(n.into(), "t", &records(n)));
+        watch.take(100);
+    }
+    consumer = connect(&mut watch.world, taker, broker, 40_032);
+    for n in 30..60_u8 {
+        watch.world.message(&mut consumer.up, &fetch(n.into()));
+        watch.world.message(&mut consumer.down, &fetched(n.into(), "t", &records(n)));
+        watch.take(20);
+    }
+    watch.take(1_000);
+    watch
+}
+
+fn group(watch: &Watch) -> Group {
+    let mut groups = watch.correlator.snapshot(Nanos(watch.world.now)).groups;
+    assert_eq!(groups.len(), 1, "{groups:?}");
+    groups.remove(0)
+}
+
+fn of_kind(group: &Group, kind: VerdictKind) -> Option<&Verdict> {
+    group.why.verdicts.iter().find(|verdict| verdict.kind == kind)
+}
+
+#[test]
+fn who_was_away_is_who_had_gone() {
+    for ended in [Ended::KilledAndRefuses, Ended::Killed, Ended::ByConsumer, Ended::ByBroker] {
+        let group = group(&crashed(ended));
+        assert_eq!(group.messages.delivered, 60, "{ended:?}");
+        let away = [VerdictKind::BrokerAway, VerdictKind::SubscriberAway];
+        let [broker, subscriber] = away.map(|kind| of_kind(&group, kind));
+        let is_broker = matches!(ended, Ended::KilledAndRefuses | Ended::Killed);
+        let found = (broker.is_some(), subscriber.is_some());
+        assert_eq!(found, (is_broker, !is_broker), "{ended:?}: {:?}", group.why.verdicts);
+        let named = broker.or(subscriber).and_then(|one| one.process).map(|(task, _)| task.pid.0);
+        assert_eq!(named, Some(if is_broker { 11 } else { 30 }), "{ended:?}");
+    }
+}
+
+#[test]
+fn the_process_that_serves_now_is_named() {
+    // As soon as it serves, before anything was delivered by it.
+    let mut all = Audience::new();
+    for n in 0..20 {
+        let bytes = all.publish_number(n);
+        all.second_gets(&bytes);
+        all.watch.take(100);
+    }
+    let brokers = |watch: &Watch| {
+        let group = group(watch);
+        let all = group.processes.into_iter().filter(|process| process.role == "broker");
+        all.map(|process| (process.pid.0, process.comm)).collect::<Vec<_>>()
+    };
+    assert_eq!(brokers(&all.watch), [(10, "mosquitto".to_owned())]);
+    let world = &mut all.watch.world;
+    for down in [all.publisher.down, all.subscribers[0].down, all.subscribers[1].down] {
+        world.tell(Body::Closed(down.from.0), &[]);
+    }
+    let broker = process(12, "rumqttd");
+    let (publisher, at) = (process(20, "pub"), crate::brokered::BROKER);
+    let mut again = world.connect_mqtt(publisher, "127.0.0.1:41020", broker, at);
+    world.message(&mut again.up, &publish("t", &payload(stamp(20), 64)));
+    all.watch.take(1_000);
+    let named = [(10, "mosquitto".to_owned()), (12, "rumqttd".to_owned())];
+    assert_eq!(brokers(&all.watch), named);
+    let group = group(&all.watch);
+    assert_eq!(group.broker.as_deref(), Some("rumqttd"));
+}
+
+/// Of several processes at one address, the one that was seen first gives its name, as long as it has connections.
+#[test]
+fn a_further_process_at_the_address_replaces_nobody() {
+    let mut all = Audience::new();
+    let mut further = None;
+    for n in 0..20 {
+        let bytes = all.publish_number(n);
+        all.second_gets(&bytes);
+        all.watch.take(100);
+        let world = &mut all.watch.world;
+        let client = further.get_or_insert_with(|| {
+            let (client, at) = (process(40, "pub"), crate::brokered::BROKER);
+            world.connect_mqtt(client, "127.0.0.1:41040", process(12, "worker"), at)
+        });
+        world.message(&mut client.up, &publish("u", &payload(stamp(100 + n), 64)));
+    }
+    all.watch.take(1_000);
+    assert_eq!(group(&all.watch).broker.as_deref(), Some("mosquitto"));
+}
+
+/// What subscribers had not got when the broker was killed, and what came when it had closed the last of their connections.
+#[test]
+fn what_nobody_got_when_the_broker_ended_is_the_brokers() {
+    for is_gone in [true, false] {
+        let mut all = Audience::new();
+        for n in 0..60 {
+            let bytes = all.publish_number(n);
+            if n < 30 {
+                all.second_gets(&bytes);
+            }
+            all.watch.take(100);
+        }
+        let world = &mut all.watch.world;
+        world.tell(Body::Closed(all.subscribers[1].down.from.0), &[]);
+        if is_gone {
+            for down in [all.publisher.down, all.subscribers[0].down] {
+                world.tell(Body::Closed(down.from.0), &[]);
+            }
+            let (broker, at) = (process(12, "mosquitto"), crate::brokered::BROKER);
+            let mut again = world.connect_mqtt(process(20, "pub"), "127.0.0.1:41020", broker, at);
+            world.message(&mut again.up, &publish("u", &payload(stamp(60), 64)));
+        }
+        all.watch.take(2_000);
+        let group = group(&all.watch);
+        let never = of_kind(&group, VerdictKind::NeverDelivered).unwrap();
+        let said = words(never);
+        let how = if is_gone {
+            "when the broker was gone, and its connection with it"
+        } else {
+            "when the broker closed its connection"
+        };
+        assert!(said.contains(how), "{said}");
+        assert!(said.contains("sub (pid 31)"), "{said}");
+        let serves = group.processes.iter().find(|process| process.pid == Pid(12));
+        assert_eq!(serves.is_some(), is_gone);
+    }
+}
