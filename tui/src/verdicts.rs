@@ -124,6 +124,7 @@ pub const fn short(kind: VerdictKind) -> &'static str {
         VerdictKind::ReleaseWait => "release wait",
         VerdictKind::ReceiveWindow => "receive window",
         VerdictKind::CongestionWindow => "cwnd",
+        VerdictKind::BottleneckLink => "slow link",
         VerdictKind::Pacing => "pacing",
         VerdictKind::SendBuffer => "send buffer",
         VerdictKind::LateWrite => "late write",

@@ -4,6 +4,7 @@ mod heard;
 mod kinds;
 mod lost;
 mod occupied;
+mod queues;
 mod way;
 
 use super::layers::Layers;
@@ -11,6 +12,7 @@ use super::loss::{Losses, Missing};
 use crate::threads::Chain;
 use kinds::{ChainMark, HeardAcks, Mark, ReadMark, RxMark, SendMark, XmitMark};
 use occupied::{KEPT, Occupied};
+use queues::{Queues, RoundTrips};
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, EarlierBytes, Nanos, Offset, TaskId, TxState};
 
@@ -55,6 +57,9 @@ pub struct TcpMarks {
     losses: Losses,
     /// Most sockets are empty at once.
     occupied: Option<Box<Occupied>>,
+    round_trips: RoundTrips,
+    /// Most links are fast enough.
+    queues: Option<Box<Queues>>,
 }
 
 impl TcpMarks {
@@ -74,6 +79,8 @@ impl TcpMarks {
             heard: None,
             losses: Losses::default(),
             occupied: None,
+            round_trips: RoundTrips::default(),
+            queues: None,
         }
     }
 
@@ -89,7 +96,8 @@ impl TcpMarks {
             self.sends.pop_last();
         }
         let shrunk = state.is_some_and(|state| self.losses.is_shrunk(state.cwnd));
-        self.sends.push(SendMark { range, at, task, state, shrunk });
+        let trip = self.round_trips.last();
+        self.sends.push(SendMark { range, at, task, state, shrunk, trip });
     }
 
     /// Whether exactly these bytes were sent by one call.
@@ -109,6 +117,7 @@ impl TcpMarks {
         let mut acks = self.acks.iter().rev().map(|&(_, acked)| acked);
         let acked = acks.find(|&acked| acked <= limit);
         self.leaves(range, limit);
+        self.left_qdisc(range, limit, at);
         self.xmits.push(XmitMark { range, queued, at, acked });
     }
 
@@ -296,6 +305,7 @@ impl TcpMarks {
         self.acks = VecDeque::new();
         self.passes = VecDeque::new();
         self.occupied = None;
+        self.queues = None;
         self.xmits.shrink();
         self.rxs.shrink();
         self.readies.shrink();

@@ -6,10 +6,10 @@
 //! write        of datagrams, no CPU for the sender; earlier bytes lost; the qdisc; the receiver's window, the send buffer, a sender that comes back late
 //! socket_tx    earlier bytes lost; the qdisc; corked; window, congestion window (small because of a loss, or not),
 //!              send buffer or Nagle, if an ACK set it free; paced
-//!              in both, a reader that could not read what was under way: no quota, no CPU, asleep elsewhere
+//!              in both, a queue before the device or on the path, which the bytes before are in; a reader that could not read what was under way: no quota, no CPU, asleep elsewhere
 //! loss         –
 //! qdisc        –
-//! wire         left to ksoftirqd
+//! wire         left to ksoftirqd; in a queue on the path
 //! stack_rx     earlier bytes lost
 //! wakeup       the broker said that it does not read, or did not watch the connection; the reader waited for a lock, slept elsewhere, was stopped, or was at work
 //! runqueue     each thread's wait: no quota, another had the CPU, or the CPU was idle
@@ -22,6 +22,7 @@
 mod ahead;
 mod dwell;
 mod held_back;
+mod link;
 mod permits;
 mod span;
 mod threads;
@@ -174,10 +175,7 @@ impl LegParts<'_> {
                 }
                 Segment::Loss => self.put_of(segment, VerdictKind::Retransmission, time),
                 Segment::Qdisc => self.put_of(segment, VerdictKind::QdiscQueueing, time),
-                Segment::Wire => {
-                    let deferred = self.leg.circumstances.deferred;
-                    self.put(segment, Cause::when(deferred, VerdictKind::SoftirqDeferral), time);
-                }
+                Segment::Wire => self.wire(time),
                 Segment::StackRx => {
                     let seen = &self.leg.circumstances;
                     let lost = time >= NOTICED && (seen.resent || seen.behind_loss);
@@ -217,6 +215,7 @@ impl LegParts<'_> {
     /// otherwise: that has the same cause. The same holds for a sender that does not get to write.
     fn behind(&mut self, segment: Segment, cause: Cause, time: Nanos, reader: &OffCpu) {
         let Cause::Of(kind) = cause else { return self.put(segment, cause, time) };
+        let time = self.not_on_link_in(segment, cause, time);
         let is_idle_wait =
             matches!(kind, VerdictKind::NagleDelayedAck | VerdictKind::CongestionWindow);
         // What the broker leaves unread fills its socket first, and then the client's.

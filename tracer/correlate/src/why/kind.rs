@@ -23,6 +23,8 @@ pub enum VerdictKind {
     ReceiveWindow,
     /// The congestion window is full.
     CongestionWindow,
+    /// Bytes wait in a queue on the path: a link is slower than their sender.
+    BottleneckLink,
     /// Congestion control spreads the segments over time.
     Pacing,
     /// The sender's socket buffer is full.
@@ -73,7 +75,7 @@ pub enum VerdictKind {
 
 impl VerdictKind {
     /// Every kind.
-    pub const ALL: [VerdictKind; 33] = [
+    pub const ALL: [VerdictKind; 34] = [
         VerdictKind::NagleDelayedAck,
         VerdictKind::Corked,
         VerdictKind::SenderBatching,
@@ -84,6 +86,7 @@ impl VerdictKind {
         VerdictKind::ReleaseWait,
         VerdictKind::ReceiveWindow,
         VerdictKind::CongestionWindow,
+        VerdictKind::BottleneckLink,
         VerdictKind::Pacing,
         VerdictKind::SendBuffer,
         VerdictKind::LateWrite,
@@ -122,6 +125,7 @@ impl VerdictKind {
             VerdictKind::ReleaseWait => "release_wait",
             VerdictKind::ReceiveWindow => "receive_window",
             VerdictKind::CongestionWindow => "congestion_window",
+            VerdictKind::BottleneckLink => "bottleneck_link",
             VerdictKind::Pacing => "pacing",
             VerdictKind::SendBuffer => "send_buffer",
             VerdictKind::LateWrite => "late_write",

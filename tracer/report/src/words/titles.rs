@@ -29,6 +29,7 @@ pub const fn title(kind: VerdictKind) -> &'static str {
         VerdictKind::ReleaseWait => "waiting for the publisher's PUBREL",
         VerdictKind::ReceiveWindow => "receive window full",
         VerdictKind::CongestionWindow => "congestion window full",
+        VerdictKind::BottleneckLink => "slow link on the path",
         VerdictKind::Pacing => "paced by congestion control",
         VerdictKind::SendBuffer => "send buffer full",
         VerdictKind::LateWrite => "sender late with the rest of the message",

@@ -9,8 +9,8 @@ use crate::join::{LONGEST, LegState, Receiver, leg};
 use crate::marks::{Marks, Missing};
 use crate::rows::Rows;
 use wirelap_events::{
-    Credit, EarlierBytes, FanOut, FlowRange, GroupId, Leg, MissingBytes, Nanos, Probe, Saturate,
-    Stage, Stamp, TaskId, TraceDetail, Transport,
+    Credit, EarlierBytes, FanOut, FlowRange, GroupId, Leg, LinkQueue, MissingBytes, Nanos, Probe,
+    Saturate, Stage, Stamp, TaskId, TraceDetail, Transport,
 };
 
 impl Deliveries {
@@ -221,6 +221,10 @@ impl Deliveries {
         first.circumstances.behind = behind(c.conversations.flows(), direction, had, &first);
         first.circumstances.held_before =
             self.held_before(key, direction, had, c.conversations.flows()).unwrap_or_default();
+        let (qdisc_queue, path_queue) =
+            self.queues_of(key, direction, &first, c.conversations.flows()).unwrap_or_default();
+        first.circumstances.qdisc_queue = qdisc_queue;
+        first.circumstances.path_queue = path_queue;
         if let Some((missing, bytes)) = missing {
             first.circumstances.missing = Some((missing.from, missing.there));
             first.circumstances.missing_by = Some(bytes);
@@ -321,6 +325,26 @@ impl Deliveries {
         let sent = before.leg.sent()?.1.filter(|&sent| sent < had)?;
         let Marks::Tcp(marks) = &flows.flow(direction)?.marks else { return None };
         Some(marks.behind(sent, had)?.time)
+    }
+
+    /// The queues that bytes of a leg's flow were in, before a device and on the path, while the message was at the leg's sender, on its
+    /// way there, or on its way from there.
+    fn queues_of(
+        &self,
+        key: LegKey,
+        direction: Direction,
+        leg: &Leg,
+        flows: &FlowTable,
+    ) -> Option<(Option<LinkQueue>, Option<LinkQueue>)> {
+        let Marks::Tcp(marks) = &flows.flow(direction)?.marks else { return None };
+        if !marks.has_queues() {
+            return None;
+        }
+        let before = self.messages.path(key.0).nth(1).and_then(|before| before.leg.sent()?.1);
+        let from = before.or(leg.times.seen().next().map(|(_, at)| at))?;
+        let on_the_way = leg.times.seen().take_while(|&(stage, _)| stage <= Stage::Rx);
+        let (_, to) = on_the_way.last()?;
+        Some(marks.queues_between(from, to))
     }
 
     /// The last interval in which the sender of a leg, a server, did not read who had sent it the message while it `had` the message.

@@ -46,8 +46,9 @@ impl LegParts<'_> {
         {
             let from = rest.from;
             let held = rest.advance(earlier.since + earlier.time);
-            let held = held - self.lost_within(from, held, held);
-            self.put(Segment::BrokerDwell, cause, held);
+            let kept = held - self.lost_within(from, held, held);
+            let kept = self.not_on_link(Segment::BrokerDwell, cause, (from, from + held), kept);
+            self.put(Segment::BrokerDwell, cause, kept);
         }
         let asked = self.leg.circumstances.requested;
         let seen = &self.leg.circumstances;
@@ -137,7 +138,9 @@ impl LegParts<'_> {
         let held = (until - earlier.since.max(from).min(until)).min(most);
         match self.kept_by(&earlier).filter(|_| held >= NOTICED) {
             Some(cause) => {
-                self.put(Segment::BrokerDwell, cause, held);
+                let segment = Segment::BrokerDwell;
+                let kept = self.not_on_link(segment, cause, (earlier.since.max(from), until), held);
+                self.put(segment, cause, kept);
                 held
             }
             None => Nanos(0),

@@ -3,8 +3,8 @@
 use super::super::{Cause, VerdictKind};
 use super::{QUIET, RESTED, blamed, blamed_with, held_up, hop, leg, of};
 use wirelap_events::{
-    Credit, EarlierBytes, Hop, Leg, LegOffCpu, Nanos, OffCpu, Pid, Release, RequestLimits, Segment,
-    SleepCall, Stage, TaskId, Tid, TxState,
+    Credit, EarlierBytes, Hop, Leg, LegOffCpu, LinkQueue, Nanos, OffCpu, Pid, Release,
+    RequestLimits, Segment, SleepCall, Stage, TaskId, Tid, TxState,
 };
 
 /// A request that is on its way again keeps a broker waiting that would have answered.
@@ -391,6 +391,18 @@ fn what_waits_behind_earlier_bytes_is_not_the_brokers() {
     });
     let halves = [(of(VerdictKind::Retransmission), 300), (of(VerdictKind::ReceiveWindow), 300)];
     assert_eq!(lost[..2], halves);
+}
+
+#[test]
+fn what_waits_behind_bytes_in_a_queue_on_the_path_waits_for_the_link() {
+    let small = TxState { window: 64, ..QUIET };
+    let told = kept_behind(small, 10, |leg| {
+        let (from, to) = (Nanos::from_millis(30), Nanos::from_millis(200));
+        let (longest, least, rate) = (Nanos::from_millis(40), Nanos::from_millis(1), 125_000);
+        leg.circumstances.path_queue = Some(LinkQueue { from, to, longest, least, rate });
+    });
+    let parts = [(of(VerdictKind::BottleneckLink), 400), (of(VerdictKind::ReceiveWindow), 200)];
+    assert_eq!(told[..2], parts);
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use super::super::{Cause, VerdictKind};
 use super::{QUIET, RESTED, blamed, blamed_with, hop, leg, of, throttled};
 use wirelap_events::{
-    Circumstances, Leg, LegOffCpu, Nagle, Nanos, OffCpu, Segment, Stage, Transport, TxState,
+    Circumstances, Leg, LegOffCpu, LinkQueue, Nagle, Nanos, OffCpu, Segment, Stage, Transport,
+    TxState,
 };
 
 /// A send that waited 40 ms in its socket, in these circumstances.
@@ -238,4 +239,78 @@ fn what_waits_before_a_full_proxy_waits_for_the_proxys_client() {
     after.circumstances.held_before = Nanos(0);
     let parts = blamed(vec![before, after]);
     assert!(parts.contains(&(0, Segment::SocketTx, window, 90_000_000)), "{parts:?}");
+}
+
+/// So many microseconds of a queue, in the middle of what `held_in_socket` waits for.
+fn queue(from: u64, to: u64) -> Option<LinkQueue> {
+    let [from, to] = [from, to].map(Nanos::from_micros);
+    let (longest, least) = (Nanos::from_millis(40), Nanos::from_millis(1));
+    Some(LinkQueue { from, to, longest, least, rate: 125_000 })
+}
+
+/// Of 90 ms in a socket whose windows are full, 60 ms passed while the bytes before were in a queue.
+#[test]
+fn what_waits_for_a_slow_link_is_neither_the_windows_nor_the_readers() {
+    let congested = TxState { segments_out: 10, ..QUIET };
+    let full = TxState { window: 100, ..QUIET };
+    let asleep = OffCpu { asleep: Nanos::from_millis(90), ..OffCpu::NONE };
+    let rests = LegOffCpu { unread: asleep, ..LegOffCpu::NONE };
+    for (tx, after) in [(congested, VerdictKind::ClientStalled), (full, VerdictKind::ReceiveWindow)]
+    {
+        let mut held = held_in_socket(tx);
+        held.circumstances.path_queue = queue(20_000, 80_000);
+        let on_link = blamed_with(vec![held.clone()], vec![rests]);
+        let expected = [
+            (0, Segment::SocketTx, of(VerdictKind::BottleneckLink), 60_000_000),
+            (0, Segment::SocketTx, of(after), 30_000_000),
+        ];
+        assert_eq!(on_link, expected);
+        // A device of this host comes first.
+        held.circumstances.qdisc_queue = queue(20_000, 80_000);
+        let in_qdisc = blamed_with(vec![held], vec![rests]);
+        assert_eq!(in_qdisc[0].2, of(VerdictKind::QdiscQueueing), "{in_qdisc:?}");
+        assert_eq!(in_qdisc[0].3, 60_000_000);
+    }
+}
+
+#[test]
+fn a_queue_has_no_part_in_what_waits_for_something_else() {
+    let held = |tx: TxState, queued| {
+        let mut held = held_in_socket(tx);
+        held.circumstances.unread_until = None;
+        held.circumstances.path_queue = queued;
+        blamed(vec![held])
+    };
+    let of_link = |parts: &[(usize, Segment, Cause, u64)]| {
+        parts.iter().any(|part| part.2 == of(VerdictKind::BottleneckLink))
+    };
+    // Nagle's algorithm, a cork.
+    assert!(!of_link(&held(QUIET, queue(0, 90_000))));
+    assert!(!of_link(&held(TxState { nagle: Nagle::Corked, ..QUIET }, queue(0, 90_000))));
+    // The queue was gone, or came later.
+    let congested = TxState { segments_out: 10, ..QUIET };
+    assert!(!of_link(&held(congested, None)));
+    assert!(!of_link(&held(congested, queue(95_000, 99_000))));
+}
+
+#[test]
+fn a_message_that_is_in_a_queue_on_the_path_waits_for_the_link() {
+    let wire = |edit: fn(&mut Leg)| {
+        let mut sent = leg(&[(Stage::Send, 0), (Stage::Xmit, 10), (Stage::Rx, 30_010)]);
+        edit(&mut sent);
+        let parts = blamed(vec![sent]);
+        parts
+            .into_iter()
+            .filter(|part| part.1 == Segment::Wire)
+            .map(|part| (part.2, part.3))
+            .collect::<Vec<_>>()
+    };
+    let expected = [(of(VerdictKind::BottleneckLink), 29_000_000), (Cause::Ordinary, 1_000_000)];
+    assert_eq!(wire(|leg| leg.circumstances.path_queue = queue(0, 40_000)), expected);
+    assert_eq!(wire(|_| ()), [(Cause::Ordinary, 30_000_000)]);
+    let deferred = wire(|leg| {
+        leg.circumstances.path_queue = queue(0, 40_000);
+        leg.circumstances.deferred = true;
+    });
+    assert_eq!(deferred, [(of(VerdictKind::SoftirqDeferral), 30_000_000)]);
 }
