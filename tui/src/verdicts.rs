@@ -119,6 +119,7 @@ pub const fn short(kind: VerdictKind) -> &'static str {
         VerdictKind::SenderBatching => "batching",
         VerdictKind::FetchWait => "fetch wait",
         VerdictKind::SubscriberAway => "subscriber away",
+        VerdictKind::GroupRebalance => "rebalance",
         VerdictKind::ClientThrottled => "throttled",
         VerdictKind::Backpressure => "backpressure",
         VerdictKind::ReleaseWait => "release wait",

@@ -36,6 +36,8 @@ pub struct Presence {
     pub since: Nanos,
     /// When it had said who it is and what it wants.
     pub ready: Nanos,
+    /// It took the place of another member of its group.
+    pub is_handed_over: bool,
 }
 
 /// A leg that is not joined to a message yet: what is known of it when its message was found on a flow.
@@ -138,6 +140,8 @@ pub struct Permissions {
     pub release: Option<Release>,
     /// Since when its receiver was there, if it connected or subscribed only after its sender had the message.
     pub ready: Option<Nanos>,
+    /// It took the place of another member of its group then.
+    pub is_handed_over: bool,
 }
 
 /// One leg of an open message. Tens of thousands are remembered, so it is small.
@@ -276,7 +280,7 @@ impl LegState {
     /// The leg of a message that was found. It is the last of its message, and nothing is known of it yet but `new`.
     pub(super) fn new(message: usize, serial: u64, new: &NewLeg) -> LegState {
         let permissions =
-            Permissions { asked: new.asked, room: new.room, release: None, ready: None };
+            Permissions { asked: new.asked, room: new.room, ..Permissions::default() };
         LegState {
             message,
             serial,
@@ -347,8 +351,10 @@ impl LegState {
     }
 
     /// Its receiver connected or subscribed only after its sender had the message.
-    pub(super) fn awaited(&mut self, ready: Nanos) {
-        self.permissions.get_or_insert_default().ready = Some(ready);
+    pub(super) fn awaited(&mut self, present: Presence) {
+        let permissions = self.permissions.get_or_insert_default();
+        permissions.ready = Some(present.ready);
+        permissions.is_handed_over = present.is_handed_over;
     }
 
     /// Another leg continues it. Returns its place among those that do.

@@ -96,6 +96,8 @@ pub enum Clause {
     RequestWaits(Option<RequestLimits>),
     /// The subscriber connected or subscribed only after the broker had the message.
     SubscribedLate,
+    /// No member of its group read the partition, until the one that got the message took it over.
+    HandedOver,
     /// The broker said that it reads nothing from the publisher, or from the consumer, for some time.
     Throttled {
         /// Of the publisher.

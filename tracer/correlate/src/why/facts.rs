@@ -58,6 +58,7 @@ pub fn of(
         VerdictKind::SerialFanOut => clauses.extend(in_turn(finding)),
         VerdictKind::FetchWait => clauses.push(asked(finding)),
         VerdictKind::SubscriberAway => clauses.push(Clause::SubscribedLate),
+        VerdictKind::GroupRebalance => clauses.push(Clause::HandedOver),
         VerdictKind::ClientThrottled => {
             // Of a message that the broker has, the consumer comes first.
             let is_publisher = finding.segment() != Segment::BrokerDwell

@@ -13,6 +13,8 @@ pub enum VerdictKind {
     FetchWait,
     /// The subscriber was not connected, or had not subscribed, when the broker had the message.
     SubscriberAway,
+    /// No member of the subscriber's group read what the message is part of: it went from one member to another.
+    GroupRebalance,
     /// The broker did not read a client for a time, as it said itself: a quota, or an alarm for memory or disk.
     ClientThrottled,
     /// The broker left a connection unread while it waited for others: flow control, or a request at a time.
@@ -75,12 +77,13 @@ pub enum VerdictKind {
 
 impl VerdictKind {
     /// Every kind.
-    pub const ALL: [VerdictKind; 34] = [
+    pub const ALL: [VerdictKind; 35] = [
         VerdictKind::NagleDelayedAck,
         VerdictKind::Corked,
         VerdictKind::SenderBatching,
         VerdictKind::FetchWait,
         VerdictKind::SubscriberAway,
+        VerdictKind::GroupRebalance,
         VerdictKind::ClientThrottled,
         VerdictKind::Backpressure,
         VerdictKind::ReleaseWait,
@@ -120,6 +123,7 @@ impl VerdictKind {
             VerdictKind::SenderBatching => "sender_batching",
             VerdictKind::FetchWait => "fetch_wait",
             VerdictKind::SubscriberAway => "subscriber_away",
+            VerdictKind::GroupRebalance => "group_rebalance",
             VerdictKind::ClientThrottled => "client_throttled",
             VerdictKind::Backpressure => "backpressure",
             VerdictKind::ReleaseWait => "release_wait",

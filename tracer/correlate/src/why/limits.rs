@@ -27,6 +27,7 @@ pub const fn rule(kind: VerdictKind) -> Option<Rule> {
         // A broker that is polled answers within a millisecond or two where it is set to.
         VerdictKind::FetchWait
         | VerdictKind::SubscriberAway
+        | VerdictKind::GroupRebalance
         | VerdictKind::ClientThrottled
         | VerdictKind::SenderBatching => ((ms(3), 0.3), (ms(10), 0.3)),
         VerdictKind::ReceiveWindow

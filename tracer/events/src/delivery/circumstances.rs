@@ -69,6 +69,8 @@ pub struct Circumstances {
     pub awaits_commit: bool,
     /// When the receiver had connected, said who it is and subscribed, if it did so only after the sender had read the message.
     pub ready: Option<Nanos>,
+    /// Whether the receiver then took the place of another member of its group, which had no reader of the message in between.
+    pub handed_over: bool,
     /// What its sender had written on the connection before, if that was still in the socket after the sender had read the message.
     pub behind: Option<EarlierBytes>,
     /// How long there were earlier bytes while the message was on its way to the sender: a forwarder that cannot send may not read either.

@@ -30,6 +30,9 @@ use wirelap_events::{Nanos, RequestLimits};
 /// How many partitions of a connection are remembered; all records fetched from further ones count as messages.
 const PARTITIONS: usize = 4096;
 
+/// Messages of requests further back than this one had long been fetched otherwise.
+const TAKEN_OVER: u32 = 64;
+
 /// How far a consumer is in one partition.
 #[derive(Clone, Copy, Debug, Default)]
 struct ConsumerPosition {
@@ -45,6 +48,10 @@ struct ConsumerPosition {
     place: PartitionKey,
     /// Whether the consumer still reads the partition.
     is_read: bool,
+    /// The number of the request with which it began to read.
+    begun: u32,
+    /// The number of the request that took it over from another member of the consumer's group.
+    taken_over: Option<u32>,
 }
 
 /// How far a consumer is in its partitions.
@@ -53,6 +60,9 @@ pub(super) struct ConsumerPositions {
     all: FxHashMap<(u64, i32), ConsumerPosition>,
     /// The number of partitions that the consumer still reads.
     read: usize,
+    /// The number of requests so far, and which of them took partitions over the last time.
+    requests: u32,
+    taken_over: Option<u32>,
     reader: Option<ConsumerId>,
     /// Whether the reader is another broker, which replicates the partitions.
     pub is_replica: bool,
@@ -85,12 +95,20 @@ impl ConsumerPositions {
         let FetchPreamble { ask, is_replica, is_committed, is_full } =
             head(call, &mut fields).ok()?;
         (self.is_replica, self.is_committed) = (is_replica, is_committed);
+        self.requests = self.requests.wrapping_add(1);
         let mut table = topics.handovers.open();
         let reader = *self.reader.get_or_insert_with(|| table.reader());
         let asking = FetchRequest { id, call, reader, topics };
         // The partitions before a truncated end are kept.
         if self.topics(&asking, &mut table, &mut fields) == Ok(NamedPartitions::Fewer) && is_full {
             self.leave(reader, &mut table, |position| position.since != id);
+        }
+        // A member that gave all its partitions up, and got some of them back with those of others, waited for the same rebalance.
+        if self.taken_over == Some(self.requests) {
+            let begun = |position: &&mut ConsumerPosition| position.begun == self.requests;
+            self.all.values_mut().filter(begun).for_each(|position| {
+                position.taken_over = self.taken_over;
+            });
         }
         Some((ask, table.take_found()))
     }
@@ -180,9 +198,21 @@ impl ConsumerPositions {
             return;
         }
         position.is_read = true;
+        (position.begun, position.taken_over) = (self.requests, None);
         position.place = (asking.topics.number(topic), index);
         self.read.grow(1);
-        table.begins(position.place, asking.reader, offset);
+        if table.begins(position.place, asking.reader, offset) {
+            self.taken_over = Some(self.requests);
+        }
+    }
+
+    /// How many requests ago the consumer took a partition over from another member of its group, if that is not long ago.
+    pub fn taken_over(&self, place: (u64, i32)) -> Option<u32> {
+        let ago = |then: u32| {
+            Some(self.requests.wrapping_sub(then)).filter(|&requests| requests < TAKEN_OVER)
+        };
+        self.taken_over.and_then(ago)?;
+        ago(self.all.get(&place)?.taken_over?)
     }
 
     /// Notes a record in the response to the request with this correlation ID, and says what it means for the consumer.

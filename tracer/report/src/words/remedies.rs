@@ -201,6 +201,9 @@ const fn in_middleware(kind: VerdictKind) -> &'static str {
         VerdictKind::SubscriberAway => {
             "the broker keeps messages for a subscriber that is away: find why it was, or let messages expire that are of no use later"
         }
+        VerdictKind::GroupRebalance => {
+            "let the group find out and share out sooner: a shorter `session.timeout.ms`, close() at the end of a consumer, the cooperative assignor (`partition.assignment.strategy`) or KIP-848 (`group.protocol=consumer`); for restarts, static membership (`group.instance.id`)"
+        }
         VerdictKind::ClientThrottled => {
             "raise the client's quota or send less (Kafka: `producer_byte_rate`, `consumer_byte_rate`, `request_percentage`), or see which alarm the broker raised (RabbitMQ: memory or disk)"
         }

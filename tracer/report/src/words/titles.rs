@@ -24,6 +24,7 @@ pub const fn title(kind: VerdictKind) -> &'static str {
         VerdictKind::SenderBatching => "batching in the sender",
         VerdictKind::FetchWait => "fetch or poll wait at the broker",
         VerdictKind::SubscriberAway => "subscriber not connected or not subscribed",
+        VerdictKind::GroupRebalance => "partition without a reader (consumer group rebalance)",
         VerdictKind::ClientThrottled => "client throttled by the broker",
         VerdictKind::Backpressure => "connection left unread by the broker (backpressure)",
         VerdictKind::ReleaseWait => "waiting for the publisher's PUBREL",

@@ -74,7 +74,7 @@ pub fn new_leg(
 }
 
 /// Since when the receiver of a message is there: its subscription, where the message tells which one it is for, or else its
-/// connection. Who asks for messages may subscribe anew each time, and what waits for that waits for being asked for.
+/// connection, or what it took over from another member of its group. Who asks for messages may subscribe anew each time, and what waits for that waits for being asked for.
 fn presence(
     conversation: &Conversation,
     direction: Direction,
@@ -82,12 +82,17 @@ fn presence(
     is_asked_for: bool,
 ) -> Option<Presence> {
     let back = conversation.flow(direction.back().side);
+    let taken_over = found.taken_over.and_then(|ago| back.request_before(ago));
+    if let Some(request) = taken_over {
+        return Some(Presence { since: request.at, ready: request.at, is_handed_over: true });
+    }
     let known = back.subscriptions.as_ref().filter(|_| !is_asked_for);
     if let Some(begun) = known.and_then(|all| all.begun(found.subscription)) {
-        return Some(Presence { since: begun, ready: begun });
+        return Some(Presence { since: begun, ready: begun, is_handed_over: false });
     }
     let opened = conversation.opened?;
-    Some(Presence { since: opened, ready: back.set_up.max(opened) })
+    let ready = back.set_up.max(opened);
+    Some(Presence { since: opened, ready, is_handed_over: false })
 }
 
 /// The part that the receiver of a direction has.

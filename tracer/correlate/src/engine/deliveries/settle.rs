@@ -212,6 +212,7 @@ impl Deliveries {
             first.circumstances.filled = request.and_then(|request| request.filled);
         }
         first.circumstances.ready = permissions.ready;
+        first.circumstances.handed_over = permissions.is_handed_over;
         first.circumstances.start_up = start_up && permissions.ready.is_none();
         first.circumstances.release = permissions.release;
         let had = self.had_since(key, c.conversations.flows());

@@ -124,7 +124,7 @@ impl Messages {
             let leg = &mut self.legs[index];
             (leg.parent, leg.position) = (parent.into(), position.unwrap_or_default());
             if let Some(present) = new.present.filter(|one| came.is_some_and(|at| at < one.since)) {
-                leg.awaited(present.ready);
+                leg.awaited(present);
             }
         }
         self.unfinished.set(message, true);

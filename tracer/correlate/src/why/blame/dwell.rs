@@ -29,7 +29,12 @@ impl LegParts<'_> {
         let mut rest = Span { from: read, to: sent, fan_out };
         let released = self.released(&mut rest);
         if let Some(ready) = self.leg.circumstances.ready {
-            self.put_of(Segment::BrokerDwell, VerdictKind::SubscriberAway, rest.advance(ready));
+            let kind = if self.leg.circumstances.handed_over {
+                VerdictKind::GroupRebalance
+            } else {
+                VerdictKind::SubscriberAway
+            };
+            self.put_of(Segment::BrokerDwell, kind, rest.advance(ready));
         }
         // A broker that pushes sends to whom it does not read, too.
         if let Some((from, until)) = self.leg.circumstances.requests_unread
