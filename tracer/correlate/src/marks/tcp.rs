@@ -96,8 +96,20 @@ impl TcpMarks {
             self.sends.pop_last();
         }
         let shrunk = state.is_some_and(|state| self.losses.is_shrunk(state.cwnd));
+        if state.is_some_and(|state| is_full(state, range)) {
+            self.occupied.get_or_insert_default().finds_full(at);
+        }
         let trip = self.round_trips.last();
         self.sends.push(SendMark { range, at, task, state, shrunk, trip });
+    }
+
+    /// The receiver says whether it has any room.
+    pub fn has_room(&mut self, has_room: bool, at: Nanos) {
+        if !has_room && !self.sends.is_unused() {
+            self.occupied.get_or_insert_default().closes(at);
+        } else if let Some(occupied) = &mut self.occupied {
+            occupied.opens(at);
+        }
     }
 
     /// Whether exactly these bytes were sent by one call.
@@ -247,11 +259,7 @@ impl TcpMarks {
             return false;
         }
         let last = self.sends.last();
-        last.zip(last.and_then(|mark| mark.state)).is_some_and(|(mark, tx)| {
-            let waiting = u64::from(tx.unsent).saturating_add(mark.range.len());
-            u64::from(tx.in_flight).saturating_add(waiting.min(u64::from(tx.mss)))
-                > u64::from(tx.window)
-        })
+        last.zip(last.and_then(|mark| mark.state)).is_some_and(|(mark, tx)| is_full(tx, mark.range))
     }
 
     /// When the last byte of `extent` left, or else came in.
@@ -323,6 +331,12 @@ impl TcpMarks {
             .saturating_add(self.rxs.take_evicted());
         first.saturating_add(self.readies.take_evicted()).saturating_add(self.reads.take_evicted())
     }
+}
+
+/// Whether the receiver had no room for what was sent when `range` was.
+fn is_full(tx: TxState, range: ByteRange) -> bool {
+    let waiting = u64::from(tx.unsent).saturating_add(range.len());
+    u64::from(tx.in_flight).saturating_add(waiting.min(u64::from(tx.mss))) > u64::from(tx.window)
 }
 
 #[cfg(test)]

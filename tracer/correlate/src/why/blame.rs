@@ -30,8 +30,9 @@ mod threads;
 use super::awaited::Awaited;
 use super::explanation::Cause;
 use super::kind::VerdictKind;
-use ahead::Ahead;
+use ahead::{Ahead, kept_by};
 use held_back::held_back;
+use link::is_full;
 use wirelap_events::{
     Delivery, Holder, Leg, LegOffCpu, Nanos, OffCpu, Segment, Segments, Stage, Transport, TxState,
 };
@@ -166,6 +167,7 @@ impl LegParts<'_> {
                         // No socket keeps a datagram: it is its sender who had no CPU.
                         self.worked(segment, &self.rests.writing, rest, Cause::Ordinary);
                     } else {
+                        let rest = self.held_in_write(rest);
                         self.behind(segment, self.write(rest), rest, &self.rests.writing);
                     }
                 }
@@ -183,7 +185,10 @@ impl LegParts<'_> {
                 }
                 Segment::Wakeup => self.wakeup(time),
                 Segment::RunQueue => self.run_queue(time),
-                Segment::Busy => self.own_work(segment, time, true),
+                Segment::Busy => {
+                    let rest = if self.is_last { time } else { self.not_ahead(time) };
+                    self.own_work(segment, rest, true);
+                }
                 Segment::Read => self.own_work(segment, time, time >= SHORT_SLEEP),
                 Segment::Handoff => self.handoff(time),
                 Segment::ClientTx => {
@@ -253,18 +258,31 @@ impl LegParts<'_> {
         self.put(segment, cause, left);
     }
 
+    /// Of the time between the first and the last of several writes, what bytes before the last one were in the socket for want of room,
+    /// where there was room at that one again. Returns the rest.
+    fn held_in_write(&mut self, time: Nanos) -> Nanos {
+        let is_told =
+            !matches!(self.write(time), Cause::Ordinary | Cause::Of(VerdictKind::LateWrite));
+        let held = self.leg.circumstances.held_in_write.filter(|_| !is_told);
+        let cause = held.and_then(|held| kept_by(self.leg, &held)).filter(|&cause| is_full(cause));
+        let Some((held, cause)) = held.zip(cause) else { return time };
+        let held = held.time.min(time);
+        self.behind(Segment::Write, cause, held, &OffCpu::NONE);
+        time - held
+    }
+
     fn write(&self, time: Nanos) -> Cause {
         let Some(tx) = self.leg.circumstances.tx.filter(|_| time >= NOTICED) else {
             return Cause::Ordinary;
         };
-        if self.is_queued_behind(tx) {
+        if is_queued_behind(self.leg, tx) {
             return Cause::Of(VerdictKind::QdiscQueueing);
         }
         // What else waits in the socket does not make the window any fuller.
         if tx.in_flight.saturating_add(tx.mss) > tx.window {
             Cause::Of(VerdictKind::ReceiveWindow)
         } else if tx.unsent > 0 && tx.segments_out >= tx.cwnd {
-            self.congestion(tx)
+            congestion(self.leg, tx)
         } else if tx.unsent > 0 {
             Cause::Of(VerdictKind::SendBuffer)
         } else {
@@ -283,33 +301,35 @@ impl LegParts<'_> {
             return Cause::Of(VerdictKind::Retransmission);
         }
         let cause = match seen.tx {
-            Some(tx) if self.is_queued_behind(tx) => Cause::Of(VerdictKind::QdiscQueueing),
-            Some(tx) => held_back(tx, seen, time),
+            Some(tx) if is_queued_behind(self.leg, tx) => Cause::Of(VerdictKind::QdiscQueueing),
+            Some(tx) => match held_back(tx, seen, time) {
+                // When it was sent, there was room; then there was none.
+                Cause::Ordinary if seen.no_room => Cause::Of(VerdictKind::ReceiveWindow),
+                cause => cause,
+            },
             None => Cause::Ordinary,
         };
         match seen.tx {
-            Some(tx) if cause == Cause::Of(VerdictKind::CongestionWindow) => self.congestion(tx),
+            Some(tx) if cause == Cause::Of(VerdictKind::CongestionWindow) => {
+                congestion(self.leg, tx)
+            }
             _ => cause,
         }
     }
+}
 
-    /// The congestion window is full, perhaps because a loss made it small. After a rest, TCP itself makes it small.
-    fn congestion(&self, tx: TxState) -> Cause {
-        let is_by_loss = self.leg.circumstances.shrunk_by_loss && tx.in_flight > 0;
-        Cause::Of(if is_by_loss {
-            VerdictKind::Retransmission
-        } else {
-            VerdictKind::CongestionWindow
-        })
-    }
+/// The congestion window is full, perhaps because a loss made it small. After a rest, TCP itself makes it small.
+fn congestion(leg: &Leg, tx: TxState) -> Cause {
+    let is_by_loss = leg.circumstances.shrunk_by_loss && tx.in_flight > 0;
+    Cause::Of(if is_by_loss { VerdictKind::Retransmission } else { VerdictKind::CongestionWindow })
+}
 
-    /// Whether the qdisc is so full that the socket may not add to it: TCP small queues
-    /// (`tcp_small_queue_check` in `net/ipv4/tcp_output.c`).
-    fn is_queued_behind(&self, tx: TxState) -> bool {
-        let times = &self.leg.times;
-        let queued = times.get(Stage::Queue).zip(times.get(Stage::Xmit));
-        tx.in_flight > 0 && queued.is_some_and(|(queue, xmit)| xmit - queue >= BACKED_UP)
-    }
+/// Whether the qdisc is so full that the socket may not add to it: TCP small queues
+/// (`tcp_small_queue_check` in `net/ipv4/tcp_output.c`).
+fn is_queued_behind(leg: &Leg, tx: TxState) -> bool {
+    let times = &leg.times;
+    let queued = times.get(Stage::Queue).zip(times.get(Stage::Xmit));
+    tx.in_flight > 0 && queued.is_some_and(|(queue, xmit)| xmit - queue >= BACKED_UP)
 }
 
 #[cfg(test)]

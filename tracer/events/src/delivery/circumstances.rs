@@ -73,8 +73,12 @@ pub struct Circumstances {
     pub handed_over: bool,
     /// What its sender had written on the connection before, if that was still in the socket after the sender had read the message.
     pub behind: Option<EarlierBytes>,
-    /// How long there were earlier bytes while the message was on its way to the sender: a forwarder that cannot send may not read either.
-    pub held_before: Nanos,
+    /// Such bytes while the message was on its way to the sender: a forwarder that cannot send may not read either.
+    pub held_before: Option<EarlierBytes>,
+    /// Such bytes, of the message itself perhaps, while it was being written in several calls.
+    pub held_in_write: Option<EarlierBytes>,
+    /// Whether the receiver was seen to have no room while the last byte waited in its sender's socket.
+    pub no_room: bool,
     /// For how long the receiver, a server, did not read the sender, by its own word, while the message was on its way.
     pub throttled: Nanos,
     /// The last interval in which the sender, a server, did not read the receiver, by its own word, while it had the message.
@@ -114,6 +118,8 @@ pub struct EarlierBytes {
     pub tx: TxState,
     /// The bytes of that send call.
     pub send_len: u32,
+    /// Whether the receiver was seen to have no room meanwhile: it said so, or a send found its window full.
+    pub no_room: bool,
 }
 
 /// A time in which bytes of a connection waited in a queue after they had left their socket: the link behind it is slower than their

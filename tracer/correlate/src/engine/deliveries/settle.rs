@@ -220,8 +220,10 @@ impl Deliveries {
             permissions.room.and_then(|room| credit(c.conversations.flows(), direction, had, room));
         let missing = missing_before(c.conversations.flows(), direction, had, &first);
         first.circumstances.behind = behind(c.conversations.flows(), direction, had, &first);
+        first.circumstances.held_in_write =
+            held_in_write(c.conversations.flows(), direction, &first);
         first.circumstances.held_before =
-            self.held_before(key, direction, had, c.conversations.flows()).unwrap_or_default();
+            self.held_before(key, direction, had, c.conversations.flows());
         let (qdisc_queue, path_queue) =
             self.queues_of(key, direction, &first, c.conversations.flows()).unwrap_or_default();
         first.circumstances.qdisc_queue = qdisc_queue;
@@ -313,19 +315,19 @@ impl Deliveries {
         before.leg.read_at().or_else(|| flows.flow(before.direction)?.marks.read_at(before.extent))
     }
 
-    /// How long the sender of a leg had earlier bytes in its socket before it `had` the message, and since that was sent to it.
+    /// The earlier bytes that the sender of a leg had in its socket before it `had` the message, and since that was sent to it.
     fn held_before(
         &self,
         key: LegKey,
         direction: Direction,
         had: Option<Nanos>,
         flows: &FlowTable,
-    ) -> Option<Nanos> {
+    ) -> Option<EarlierBytes> {
         let had = had?;
         let before = self.messages.path(key.0).nth(1)?;
         let sent = before.leg.sent()?.1.filter(|&sent| sent < had)?;
         let Marks::Tcp(marks) = &flows.flow(direction)?.marks else { return None };
-        Some(marks.behind(sent, had)?.time)
+        marks.behind(sent, had)
     }
 
     /// The queues that bytes of a leg's flow were in, before a device and on the path, while the message was at the leg's sender, on its
@@ -425,6 +427,13 @@ fn behind(
     let (had, send) = (had?, leg.times.get(Stage::Send)?);
     let Marks::Tcp(marks) = &flows.flow(direction)?.marks else { return None };
     marks.behind(had, send)
+}
+
+/// What the sender of a leg had in its socket while it wrote the message in several calls.
+fn held_in_write(flows: &FlowTable, direction: Direction, leg: &Leg) -> Option<EarlierBytes> {
+    let (send, sent) = (leg.times.get(Stage::Send)?, leg.times.get(Stage::Sent)?);
+    let Marks::Tcp(marks) = &flows.flow(direction)?.marks else { return None };
+    marks.behind(send, sent)
 }
 
 /// The last acknowledgement by which a leg's receiver `made_room`, on which consumer or channel and when, and what it did since

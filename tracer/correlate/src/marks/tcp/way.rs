@@ -59,6 +59,7 @@ impl TcpMarks {
                 behind_loss: harm.before,
                 loss_in_write: harm.in_write,
                 loss_in_socket: harm.in_socket,
+                no_room: waited && self.had_no_room(sent_at, queue),
                 round_trip: sent.filter(|_| waited).and_then(|mark| mark.trip),
                 shrunk_by_loss: sent.is_some_and(|mark| mark.shrunk),
                 recovery: harm.recovery,
@@ -67,6 +68,14 @@ impl TcpMarks {
                 ..Circumstances::default()
             },
         }
+    }
+
+    /// Whether the receiver was seen to have no room at some time between two moments.
+    fn had_no_room(&self, from: Option<Nanos>, to: Option<Nanos>) -> bool {
+        let Some(((from, to), occupied)) = from.zip(to).zip(self.occupied.as_ref()) else {
+            return false;
+        };
+        occupied.was_closed(from, to)
     }
 
     /// What packets tell of `extent`, if nothing else was seen of the flow and its last byte was not sent twice.

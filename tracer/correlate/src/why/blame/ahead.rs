@@ -1,9 +1,11 @@
-//! What a forwarder waits for that does not read because it cannot send.
+//! What a forwarder waits for that does not read because it cannot send, and what waits behind earlier bytes of its connection.
 
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
 use super::held_back::held_back;
-use wirelap_events::{Leg, Nanos};
+use super::link::is_full;
+use super::{congestion, is_queued_behind};
+use wirelap_events::{Circumstances, EarlierBytes, Leg, Nanos};
 
 /// Bytes of the next leg were in their sender's socket while a message was on its way to that sender.
 #[derive(Clone, Copy, Debug)]
@@ -15,20 +17,43 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// What kept the forwarder from sending on the leg `next`, by what TCP knew when the message was sent there, or what was before it.
+    /// What kept the forwarder from sending on the leg `next`, by what was seen of its socket while the message was on its way: at the
+    /// send of the message itself, there may be room again.
     pub fn of(next: &Leg) -> Option<Ahead> {
+        let earlier = next.circumstances.held_before?;
+        let cause = kept_by(next, &earlier).filter(|&cause| is_full(cause))?;
+        let (from, to) = (earlier.since, earlier.since + earlier.time);
         let seen = &next.circumstances;
-        let time = seen.held_before;
-        let tx = seen.behind.map(|earlier| earlier.tx).or(seen.tx)?;
-        let cause = (time > Nanos(0)).then(|| held_back(tx, seen, time))?;
-        let is_full = matches!(
-            cause,
-            Cause::Of(
-                VerdictKind::ReceiveWindow
-                    | VerdictKind::CongestionWindow
-                    | VerdictKind::SendBuffer
-            )
-        );
-        is_full.then_some(Ahead { cause, left: time })
+        let queues = [
+            (seen.qdisc_queue, VerdictKind::QdiscQueueing),
+            (seen.path_queue, VerdictKind::BottleneckLink),
+        ];
+        let is_most = |within: Nanos| within.0 > earlier.time.0 / 2;
+        let mut on_link = queues
+            .into_iter()
+            .filter(|(queue, _)| queue.is_some_and(|queue| is_most(queue.within(from, to))));
+        let cause = on_link.next().map_or(cause, |(_, kind)| Cause::Of(kind));
+        Some(Ahead { cause, left: earlier.time })
+    }
+}
+
+/// What kept earlier bytes in the socket that the message of `leg` had to leave by; `None` if a later write could have set them free.
+pub(super) fn kept_by(leg: &Leg, earlier: &EarlierBytes) -> Option<Cause> {
+    if is_queued_behind(leg, earlier.tx) {
+        return Some(Cause::Of(VerdictKind::QdiscQueueing));
+    }
+    let then = Circumstances {
+        send_len: earlier.send_len,
+        acked: Some(earlier.since),
+        ..leg.circumstances
+    };
+    let window = Cause::Of(VerdictKind::ReceiveWindow);
+    match held_back(earlier.tx, &then, earlier.time) {
+        Cause::Of(VerdictKind::CongestionWindow) => Some(congestion(leg, earlier.tx)),
+        // When they were sent, there was room; then there was none.
+        _ if earlier.no_room => Some(window),
+        Cause::Of(VerdictKind::NagleDelayedAck | VerdictKind::Corked) => None,
+        Cause::Of(kind) => Some(Cause::Of(kind)),
+        Cause::Ordinary => Some(Cause::when(earlier.tx.unsent > 0, VerdictKind::SendBuffer)),
     }
 }

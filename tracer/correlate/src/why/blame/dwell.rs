@@ -3,13 +3,11 @@
 use super::super::awaited::Awaited;
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
-use super::held_back::held_back;
+use super::ahead::kept_by;
 use super::span::Span;
 use super::{LegParts, NOTICED, SHORT_SLEEP};
 use crate::threads::has_slept;
-use wirelap_events::{
-    Circumstances, EarlierBytes, Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, SleepCall,
-};
+use wirelap_events::{Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, SleepCall};
 
 /// A broker's timers may be so late: they are looked at only now and then, and hand on to other threads.
 const TIMERS: Nanos = Nanos::from_millis(5);
@@ -47,7 +45,7 @@ impl LegParts<'_> {
         }
         if let Some(earlier) = self.leg.circumstances.behind
             && earlier.since <= rest.from
-            && let Some(cause) = self.kept_by(&earlier)
+            && let Some(cause) = kept_by(self.leg, &earlier)
         {
             let from = rest.from;
             let held = rest.advance(earlier.since + earlier.time);
@@ -118,30 +116,12 @@ impl LegParts<'_> {
         self.put_of(Segment::BrokerDwell, VerdictKind::ClientThrottled, rest.advance(until));
     }
 
-    /// What kept earlier bytes in the socket that the message had to leave by; `None` if a later write could have set them free.
-    fn kept_by(&self, earlier: &EarlierBytes) -> Option<Cause> {
-        if self.is_queued_behind(earlier.tx) {
-            return Some(Cause::Of(VerdictKind::QdiscQueueing));
-        }
-        let then = Circumstances {
-            send_len: earlier.send_len,
-            acked: Some(earlier.since),
-            ..self.leg.circumstances
-        };
-        match held_back(earlier.tx, &then, earlier.time) {
-            Cause::Of(VerdictKind::NagleDelayedAck | VerdictKind::Corked) => None,
-            Cause::Of(VerdictKind::CongestionWindow) => Some(self.congestion(earlier.tx)),
-            Cause::Of(kind) => Some(Cause::Of(kind)),
-            Cause::Ordinary => Some(Cause::when(earlier.tx.unsent > 0, VerdictKind::SendBuffer)),
-        }
-    }
-
     /// Puts down what of `time` from `from` on earlier bytes were in the socket, `most` at most. Returns how much that is.
     pub(super) fn behind_within(&mut self, from: Nanos, time: Nanos, most: Nanos) -> Nanos {
         let Some(earlier) = self.leg.circumstances.behind else { return Nanos(0) };
         let until = (earlier.since + earlier.time).min(from + time);
         let held = (until - earlier.since.max(from).min(until)).min(most);
-        match self.kept_by(&earlier).filter(|_| held >= NOTICED) {
+        match kept_by(self.leg, &earlier).filter(|_| held >= NOTICED) {
             Some(cause) => {
                 let segment = Segment::BrokerDwell;
                 let kept = self.not_on_link(segment, cause, (earlier.since.max(from), until), held);

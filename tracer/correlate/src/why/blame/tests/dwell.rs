@@ -363,7 +363,8 @@ fn a_transactions_messages_wait_for_its_end() {
 fn kept_behind(tx: TxState, since_ms: u64, edit: impl FnOnce(&mut Leg)) -> Vec<(Cause, u64)> {
     let (since, time) = (Nanos::from_millis(since_ms), Nanos::from_millis(60));
     dwell_of(100, |leg| {
-        leg.circumstances.behind = Some(EarlierBytes { since, time, tx, send_len: 64 });
+        leg.circumstances.behind =
+            Some(EarlierBytes { since, time, tx, send_len: 64, no_room: false });
         leg.before.push(hop(10_000, 109_000, 110_000, 5));
         edit(leg);
     })
@@ -386,6 +387,12 @@ fn what_waits_behind_earlier_bytes_is_not_the_brokers() {
     }
     // What keeps a small write may be set free by the next.
     assert_eq!(kept_behind(QUIET, 10, |_| {})[0], (of(VerdictKind::BrokerStalled), 990));
+    // There was room when they were sent, and then none.
+    let closed = kept_behind(QUIET, 10, |leg| {
+        let behind = leg.circumstances.behind.as_mut();
+        behind.unwrap().no_room = true;
+    });
+    assert_eq!(closed[0], (of(VerdictKind::ReceiveWindow), 600));
     let lost = kept_behind(small, 10, |leg| {
         leg.circumstances.missing = Some((Nanos::from_millis(20), Nanos::from_millis(50)));
     });
@@ -415,7 +422,8 @@ fn what_waits_for_the_queue_of_the_device_waits_there_too() {
         (Stage::Read, 120_000),
     ]);
     let (since, time) = (Nanos::from_millis(10), Nanos::from_millis(60));
-    queued.circumstances.behind = Some(EarlierBytes { since, time, tx: congested, send_len: 64 });
+    queued.circumstances.behind =
+        Some(EarlierBytes { since, time, tx: congested, send_len: 64, no_room: false });
     let parts = blamed(vec![leg(&[(Stage::Send, 0), (Stage::Read, 10_000)]), queued]);
     let in_queue = (1, Segment::BrokerDwell, of(VerdictKind::QdiscQueueing), 60_000_000);
     assert!(parts.contains(&in_queue), "{parts:?}");
