@@ -245,8 +245,8 @@ fn numbered(n: usize) -> Vec<u8> {
 }
 
 /// Sixty records of a partition, 30 ms apart. Its reader is gone after the thirtieth, and `second`, which reads another topic until then,
-/// takes it over ten records later, as a member of this group. Returns also when.
-fn handed_over(group: &str) -> (Played, Nanos) {
+/// takes it over ten records later, as a member of this group, which has committed so many. Returns also when.
+fn handed_over(group: &str, committed: usize) -> (Played, Nanos) {
     let mut world = World::new();
     let (mut producer, _) = house(&mut world);
     let [mut first, mut second] = [31, 32].map(|pid| Member::new(&mut world, pid));
@@ -265,10 +265,10 @@ fn handed_over(group: &str) -> (Played, Nanos) {
                 world.tell(Body::Closed(socket), &[]);
             }
             40 => {
-                second.joins(&mut world, group, "t", Some(30));
-                taken = second.asks(&mut world, "t", 30);
-                let waited: Vec<_> = (30..40).map(numbered).collect();
-                second.gets(&mut world, "t", &waited, 30);
+                second.joins(&mut world, group, "t", Some(committed));
+                taken = second.asks(&mut world, "t", committed);
+                let waited: Vec<_> = (committed..40).map(numbered).collect();
+                second.gets(&mut world, "t", &waited, committed);
             }
             _ => {}
         }
@@ -290,18 +290,25 @@ fn handed_over(group: &str) -> (Played, Nanos) {
     (Played::of(&world), taken)
 }
 
+/// When those messages were taken over that waited for it.
+fn taken_over(played: &Played) -> Vec<Option<Nanos>> {
+    let seen = played.deliveries.iter().map(|delivery: &Delivery| &delivery.legs[1].circumstances);
+    seen.filter(|seen| seen.handed_over).map(|seen| seen.ready).collect()
+}
+
+/// What the first had got and had not committed is sent again, and had a reader.
+#[test]
+fn what_was_read_before_did_not_wait_for_a_rebalance() {
+    let (played, taken) = handed_over("g", 20);
+    assert_eq!(taken_over(&played), [Some(taken); 10]);
+}
+
 /// Nobody in the group read the partition; who takes it over did nothing wrong.
 #[test]
 fn what_waits_for_a_rebalance_does_not_wait_for_who_takes_over() {
-    let (played, taken) = handed_over("g");
+    let (played, taken) = handed_over("g", 30);
     assert_eq!(played.counts(), [90, 90, 90, 0]);
-    let over: Vec<_> = played
-        .deliveries
-        .iter()
-        .filter(|delivery| delivery.legs[1].circumstances.handed_over)
-        .map(|delivery| delivery.legs[1].circumstances.ready)
-        .collect();
-    assert_eq!(over, [Some(taken); 10]);
+    assert_eq!(taken_over(&played), [Some(taken); 10]);
     let verdicts = &played.group().why.verdicts;
     let [rebalance] = &verdicts[..] else { panic!("{verdicts:?}") };
     assert_eq!((rebalance.kind, rebalance.process), (VerdictKind::GroupRebalance, None));
@@ -311,9 +318,8 @@ fn what_waits_for_a_rebalance_does_not_wait_for_who_takes_over() {
 /// A group of its own that reads the same later is no member that takes over.
 #[test]
 fn another_group_takes_nothing_over() {
-    let (played, _) = handed_over("h");
-    let is_over = |delivery: &Delivery| delivery.legs[1].circumstances.handed_over;
-    assert!(!played.deliveries.iter().any(is_over));
+    let (played, _) = handed_over("h", 30);
+    assert!(taken_over(&played).is_empty());
     let verdicts = &played.group().why.verdicts;
     assert!(verdicts.iter().all(|one| one.kind != VerdictKind::GroupRebalance), "{verdicts:?}");
 }

@@ -52,6 +52,8 @@ struct ConsumerPosition {
     begun: u32,
     /// The number of the request that took it over from another member of the consumer's group.
     taken_over: Option<u32>,
+    /// The offset after the last record that the other member was sent.
+    read_before: i64,
 }
 
 /// How far a consumer is in its partitions.
@@ -75,6 +77,8 @@ pub(super) struct ConsumerPositions {
 pub(super) enum RecordStatus {
     /// A message.
     Message,
+    /// A message that nobody in the consumer's group was sent before it took the partition over, so many requests ago.
+    TakenOver { requests_ago: u32 },
     /// A message that was sent on this connection before.
     Again,
     /// No message: the consumer requested a later offset.
@@ -201,18 +205,11 @@ impl ConsumerPositions {
         (position.begun, position.taken_over) = (self.requests, None);
         position.place = (asking.topics.number(topic), index);
         self.read.grow(1);
-        if table.begins(position.place, asking.reader, offset) {
+        let read_before = table.begins(position.place, asking.reader, offset);
+        position.read_before = read_before.unwrap_or_default();
+        if read_before.is_some() {
             self.taken_over = Some(self.requests);
         }
-    }
-
-    /// How many requests ago the consumer took a partition over from another member of its group, if that is not long ago.
-    pub fn taken_over(&self, place: (u64, i32)) -> Option<u32> {
-        let ago = |then: u32| {
-            Some(self.requests.wrapping_sub(then)).filter(|&requests| requests < TAKEN_OVER)
-        };
-        self.taken_over.and_then(ago)?;
-        ago(self.all.get(&place)?.taken_over?)
     }
 
     /// Notes a record in the response to the request with this correlation ID, and says what it means for the consumer.
@@ -226,7 +223,13 @@ impl ConsumerPositions {
             return RecordStatus::Again;
         }
         position.next = offset.saturating_add(1);
-        RecordStatus::Message
+        let is_new = offset >= position.read_before;
+        let taken_over = position.taken_over.filter(|_| is_new);
+        let requests_ago = taken_over.map(|then| self.requests.wrapping_sub(then));
+        match requests_ago.filter(|&requests| requests < TAKEN_OVER) {
+            Some(requests_ago) => RecordStatus::TakenOver { requests_ago },
+            None => RecordStatus::Message,
+        }
     }
 }
 

@@ -102,9 +102,10 @@ impl HandoverTable {
         partition.offsets.push_back((group, offset));
     }
 
-    /// Notes that a consumer begins to read a partition. Returns whether it takes it over from another member of its group.
-    pub fn begins(&mut self, key: PartitionKey, reader: ConsumerId, from: i64) -> bool {
-        let Some(partition) = self.partition(key) else { return false };
+    /// Notes that a consumer begins to read a partition. If it takes it over from another member of its group, returns the offset after the
+    /// last record that this one was sent.
+    pub fn begins(&mut self, key: PartitionKey, reader: ConsumerId, from: i64) -> Option<i64> {
+        let partition = self.partition(key)?;
         let fits = |&&(_, offset): &&(u64, i64)| offset == from || offset < 0;
         let group = partition.offsets.iter().rev().find(fits).map(|(group, _)| *group);
         partition.spans.retain(|span| span.reader != reader);
@@ -112,9 +113,10 @@ impl HandoverTable {
             partition.spans.pop_front();
         }
         let span = ReadRange { reader, group, from, to: from, has_left: false, twice: 0 };
-        let is_taken_over = partition.spans.iter().any(|before| before.is_of_member_before(&span));
+        let before = partition.spans.iter().filter(|before| before.is_of_member_before(&span));
+        let read_before = before.map(|before| before.to).max();
         partition.spans.push_back(span);
-        is_taken_over
+        read_before
     }
 
     /// Notes that a consumer was sent the records before this offset, and whether it has stopped reading the partition.
@@ -280,7 +282,7 @@ mod tests {
             let mut table = HandoverTable::default();
             let [before, mut after] = [table.reader(), table.reader()];
             table.set_offset(PARTITION, groups[0], -1);
-            assert!(!table.begins(PARTITION, before, 0), "nobody read it before");
+            assert_eq!(table.begins(PARTITION, before, 0), None, "nobody read it before");
             table.reaches(PARTITION, before, 100, false);
             table.set_offset(PARTITION, groups[1], 90);
             if same {
@@ -289,17 +291,17 @@ mod tests {
             table.begins(PARTITION, after, 90)
         };
         // It hangs, perhaps, and nobody sees that it reads no more.
-        assert!(takes_over([1, 1], false));
-        assert!(!takes_over([1, 2], false));
-        assert!(!takes_over([1, 1], true));
+        assert_eq!(takes_over([1, 1], false), Some(100));
+        assert_eq!(takes_over([1, 2], false), None);
+        assert_eq!(takes_over([1, 1], true), None);
         // Seen to leave, it may have been a member since before the observation began.
         let mut table = HandoverTable::default();
         let [before, after] = [table.reader(), table.reader()];
         table.begins(PARTITION, before, 10);
         table.set_offset(PARTITION, 1, 90);
-        assert!(!table.begins(PARTITION, after, 90));
+        assert_eq!(table.begins(PARTITION, after, 90), None);
         table.reaches(PARTITION, before, 100, true);
-        assert!(table.begins(PARTITION, after, 90));
+        assert_eq!(table.begins(PARTITION, after, 90), Some(100));
     }
 
     #[test]

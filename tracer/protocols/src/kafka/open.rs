@@ -110,7 +110,6 @@ impl OpenPdu {
         let range = ByteRange::new(range.start, len);
         match part {
             BodyPart::Record(fields) => {
-                note_taken_over(state.at, is_fetched, state.positions, out);
                 let meaning =
                     |at: &TopicPartition, offset| means(at, state.positions, answers, offset);
                 let position = RecordPosition { frame: range, extent: range, is_fetched };
@@ -208,21 +207,6 @@ fn means(
     positions.sent(id, at.key(), at.header.base_offset.saturating_add(offset.into()))
 }
 
-/// Tells that a fetched record is of a partition that its consumer has taken over, if it is.
-fn note_taken_over(
-    at: &TopicPartition,
-    is_fetched: bool,
-    positions: &ConsumerPositions,
-    out: &mut dyn FrameSink,
-) {
-    if is_fetched
-        && !at.internal
-        && let Some(ago) = positions.taken_over(at.key())
-    {
-        out.taken_over(ago);
-    }
-}
-
 /// Passes a compressed batch to `out`: a frame with its bytes, then its records as frames without bytes.
 fn compressed(
     (range, packed): (ByteRange, Option<&[u8]>),
@@ -268,7 +252,6 @@ fn compressed(
         if rest.take(len).is_err() {
             break;
         }
-        note_taken_over(at, is_fetched, positions, out);
         let meaning = |at: &TopicPartition, offset| means(at, positions, answers, offset);
         record::report_record(position, one, (at, topics), meaning, out);
     }
