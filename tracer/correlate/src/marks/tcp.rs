@@ -2,6 +2,7 @@
 
 mod heard;
 mod kinds;
+mod links;
 mod lost;
 mod occupied;
 mod queues;

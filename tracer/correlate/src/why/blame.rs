@@ -30,18 +30,14 @@ mod threads;
 use super::awaited::Awaited;
 use super::explanation::Cause;
 use super::kind::VerdictKind;
-use ahead::{Ahead, kept_by};
-use held_back::held_back;
-use link::is_full;
+use ahead::Ahead;
+use held_back::{congestion, held_back, is_full, is_queued_behind, kept_by};
 use wirelap_events::{
     Delivery, Holder, Leg, LegOffCpu, Nanos, OffCpu, Segment, Segments, Stage, Transport, TxState,
 };
 
 /// Less than this is what a call, a softirq or a timer's slack takes anyway.
 pub const NOTICED: Nanos = Nanos::from_micros(50);
-
-/// A packet that is in the qdisc for so long has a queue before it.
-const BACKED_UP: Nanos = Nanos::from_millis(1);
 
 /// A thread that sleeps less than this between reading and sending is not stalled, but waits for another.
 const SHORT_SLEEP: Nanos = Nanos::from_micros(200);
@@ -316,20 +312,6 @@ impl LegParts<'_> {
             _ => cause,
         }
     }
-}
-
-/// The congestion window is full, perhaps because a loss made it small. After a rest, TCP itself makes it small.
-fn congestion(leg: &Leg, tx: TxState) -> Cause {
-    let is_by_loss = leg.circumstances.shrunk_by_loss && tx.in_flight > 0;
-    Cause::Of(if is_by_loss { VerdictKind::Retransmission } else { VerdictKind::CongestionWindow })
-}
-
-/// Whether the qdisc is so full that the socket may not add to it: TCP small queues
-/// (`tcp_small_queue_check` in `net/ipv4/tcp_output.c`).
-fn is_queued_behind(leg: &Leg, tx: TxState) -> bool {
-    let times = &leg.times;
-    let queued = times.get(Stage::Queue).zip(times.get(Stage::Xmit));
-    tx.in_flight > 0 && queued.is_some_and(|(queue, xmit)| xmit - queue >= BACKED_UP)
 }
 
 #[cfg(test)]

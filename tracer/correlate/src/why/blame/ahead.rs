@@ -1,11 +1,9 @@
-//! What a forwarder waits for that does not read because it cannot send, and what waits behind earlier bytes of its connection.
+//! What a forwarder waits for that does not read because it cannot send.
 
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
-use super::held_back::held_back;
-use super::link::is_full;
-use super::{congestion, is_queued_behind};
-use wirelap_events::{Circumstances, EarlierBytes, Leg, Nanos};
+use super::held_back::{is_full, kept_by};
+use wirelap_events::{Leg, Nanos};
 
 /// Bytes of the next leg were in their sender's socket while a message was on its way to that sender.
 #[derive(Clone, Copy, Debug)]
@@ -34,26 +32,5 @@ impl Ahead {
             .filter(|(queue, _)| queue.is_some_and(|queue| is_most(queue.within(from, to))));
         let cause = on_link.next().map_or(cause, |(_, kind)| Cause::Of(kind));
         Some(Ahead { cause, left: earlier.time })
-    }
-}
-
-/// What kept earlier bytes in the socket that the message of `leg` had to leave by; `None` if a later write could have set them free.
-pub(super) fn kept_by(leg: &Leg, earlier: &EarlierBytes) -> Option<Cause> {
-    if is_queued_behind(leg, earlier.tx) {
-        return Some(Cause::Of(VerdictKind::QdiscQueueing));
-    }
-    let then = Circumstances {
-        send_len: earlier.send_len,
-        acked: Some(earlier.since),
-        ..leg.circumstances
-    };
-    let window = Cause::Of(VerdictKind::ReceiveWindow);
-    match held_back(earlier.tx, &then, earlier.time) {
-        Cause::Of(VerdictKind::CongestionWindow) => Some(congestion(leg, earlier.tx)),
-        // When they were sent, there was room; then there was none.
-        _ if earlier.no_room => Some(window),
-        Cause::Of(VerdictKind::NagleDelayedAck | VerdictKind::Corked) => None,
-        Cause::Of(kind) => Some(Cause::Of(kind)),
-        Cause::Ordinary => Some(Cause::when(earlier.tx.unsent > 0, VerdictKind::SendBuffer)),
     }
 }

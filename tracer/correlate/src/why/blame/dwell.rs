@@ -3,7 +3,7 @@
 use super::super::awaited::Awaited;
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
-use super::ahead::kept_by;
+use super::held_back::kept_by;
 use super::span::Span;
 use super::{LegParts, NOTICED, SHORT_SLEEP};
 use crate::threads::has_slept;

@@ -2,18 +2,9 @@
 
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
+use super::held_back::is_full;
 use super::{LegParts, NOTICED};
 use wirelap_events::{LinkQueue, Nanos, Segment, Stage};
-
-/// Whether it is only what keeps bytes in a socket until others were acknowledged or read: these may be in a queue meanwhile.
-pub(super) fn is_full(cause: Cause) -> bool {
-    matches!(
-        cause,
-        Cause::Of(
-            VerdictKind::ReceiveWindow | VerdictKind::CongestionWindow | VerdictKind::SendBuffer
-        )
-    )
-}
 
 impl LegParts<'_> {
     /// The queues in which bytes of the leg's connection were seen, and what it is called to wait for them.
