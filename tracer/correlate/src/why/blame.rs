@@ -33,7 +33,7 @@ use super::kind::VerdictKind;
 use ahead::Ahead;
 use held_back::{congestion, held_back, is_full, is_queued_behind, kept_by};
 use wirelap_events::{
-    Delivery, Holder, Leg, LegOffCpu, Nanos, OffCpu, Segment, Segments, Stage, Transport, TxState,
+    Delivery, Holder, Leg, LegOffCpu, Nanos, OffCpu, Segment, Segments, Stage, Transport,
 };
 
 /// Less than this is what a call, a softirq or a timer's slack takes anyway.
