@@ -33,7 +33,8 @@ pub mod units;
 
 pub use delivery::{
     Circumstances, Credit, Delivery, EarlierBytes, FanOut, GroupId, Heard, Hop, Leg, LegOffCpu,
-    MAX_HOPS, MAX_LEGS, MessageId, MissingBytes, OffCpu, SampleStatus, SegmentSpan, TopicId,
+    LinkQueue, MAX_HOPS, MAX_LEGS, MessageId, MissingBytes, OffCpu, RoundTrip, SampleStatus,
+    SegmentSpan, TopicId,
 };
 pub use detail::TraceDetail;
 pub use event::{

@@ -94,6 +94,12 @@ pub enum FrameNote<'a> {
         /// The number that its messages have.
         number: u32,
     },
+    /// The reader of the message in the next frame has taken over what it is part of from another member of its group, with the request
+    /// that it made so many requests before its last one.
+    TakenOver {
+        /// 0 for the last request.
+        requests_ago: u32,
+    },
     /// The next messages are delivered after a commit.
     AwaitsCommit,
     /// The next frame allows to forward a message of the same direction.
@@ -266,6 +272,12 @@ impl dyn FrameSink + '_ {
     pub fn renames_subscription(&mut self, begun: impl Hash, name: impl Hash) {
         let (begun, number) = (subscription_number(begun), subscription_number(name));
         self.note(FrameNote::Renumbers { begun, number });
+    }
+
+    /// Reports that the reader of the message in the next frame has taken over what it is part of (a partition) from another member of its
+    /// group, with the request that it made so many requests ([`FrameSink::asks`]) before its last one.
+    pub fn taken_over(&mut self, requests_ago: u32) {
+        self.note(FrameNote::TakenOver { requests_ago });
     }
 
     /// Reports that the next messages belong to a transaction: their reader delivers them only after its commit.

@@ -93,6 +93,8 @@ pub struct Collector<'a> {
     line: u64,
     /// The subscription that the message in it is for.
     subscription: u32,
+    /// How many requests ago its reader took over what it is part of.
+    taken_over: Option<u32>,
 }
 
 impl<'a> Collector<'a> {
@@ -120,6 +122,7 @@ impl<'a> Collector<'a> {
             acknowledges: None,
             line: 0,
             subscription: 0,
+            taken_over: None,
         }
     }
 
@@ -151,6 +154,7 @@ impl FrameSink for Collector<'_> {
         }
         let line = std::mem::take(&mut self.line);
         let subscription = std::mem::take(&mut self.subscription);
+        let taken_over = self.taken_over.take();
         if let Some((message, makes_room)) = self.acknowledges.take() {
             let end = frame.range.end;
             self.control.acknowledges(FoundRoom { line, message, end, makes_room });
@@ -164,7 +168,7 @@ impl FrameSink for Collector<'_> {
             let topic = self.found.topics.id_of_topic(data.topic, self.protocol.name());
             let assembly = fragments.map(|fragments| fragments.message);
             let own = identify(self.side, data);
-            let own = Found { passed_on, shared, line, subscription, ..own };
+            let own = Found { passed_on, shared, line, subscription, taken_over, ..own };
             let mut found = Found { topic, group, assembly, ..own };
             if self.protocol.numbers_topics() {
                 found.content = content(found.stamp, data, is_unsure);
@@ -210,6 +214,7 @@ impl FrameSink for Collector<'_> {
                 let (side, begun_as) = (self.side.other(), Some(begun));
                 found.subscriptions.push(FoundSubscription { side, number, begun_as });
             }
+            FrameNote::TakenOver { requests_ago } => self.taken_over = Some(requests_ago),
             FrameNote::AwaitsCommit => self.control.committed = true,
             FrameNote::Releases { message, receipt } => self.releases = Some((message, receipt)),
             FrameNote::Acknowledges { message, makes_room } => {

@@ -170,6 +170,12 @@ impl Flow {
         self.requests.as_ref()?.iter().next().filter(|request| request.at > Nanos(0))
     }
 
+    /// Its request that was made so many requests before the last one, if it is remembered.
+    pub fn request_before(&self, requests: u32) -> Option<&Request> {
+        let at = usize::try_from(requests).ok()?;
+        self.requests.as_ref()?.iter().nth(at).filter(|request| request.at > Nanos(0))
+    }
+
     /// The last time that it asked for messages of this consumer.
     pub fn request_on(&self, line: u64) -> Option<&Request> {
         let mut asked = self.requests.as_ref()?.iter().take_while(|request| request.at > Nanos(0));

@@ -31,6 +31,8 @@ pub struct Found {
     pub line: u64,
     /// Which of its receiver's subscriptions it is for; 0 if that is not told.
     pub subscription: u32,
+    /// How many requests before its last one its reader took over what it is part of from another member of its group.
+    pub taken_over: Option<u32>,
     /// Its topic is a number that nothing tells the meaning of, and it has too little payload to be known by.
     pub nameless: bool,
     /// No packet of it was seen: its neighbours tell of it.

@@ -82,6 +82,7 @@ mod tests {
             shared: false,
             line: 0,
             subscription: 0,
+            taken_over: None,
             nameless: false,
             framed: false,
             topic: None,

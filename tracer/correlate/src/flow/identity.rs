@@ -50,6 +50,7 @@ pub fn identify(side: Side, data: &DecodedMessage<'_>) -> Found {
         shared: false,
         line: 0,
         subscription: 0,
+        taken_over: None,
         nameless: false,
         framed: false,
         topic: None,

@@ -39,6 +39,8 @@ pub struct Presence {
     pub ready: Nanos,
     /// It came back to a server that had been gone, whose end had closed its connection.
     pub has_returned: bool,
+    /// It took the place of another member of its group.
+    pub is_handed_over: bool,
 }
 
 /// A leg that is not joined to a message yet: what is known of it when its message was found on a flow.
@@ -145,6 +147,8 @@ pub struct Permissions {
     pub ready: Option<Nanos>,
     /// It did so because its sender, a server, had been gone.
     pub sender_was_gone: bool,
+    /// It took the place of another member of its group then.
+    pub is_handed_over: bool,
 }
 
 /// One leg of an open message. Tens of thousands are remembered, so it is small.
@@ -363,6 +367,7 @@ impl LegState {
         let permissions = self.permissions.get_or_insert_default();
         permissions.ready = Some(present.ready);
         permissions.sender_was_gone = present.has_returned;
+        permissions.is_handed_over = present.is_handed_over;
     }
 
     /// Another leg continues it. Returns its place among those that do.

@@ -10,6 +10,8 @@ use wirelap_events::{GroupId, Nanos, Pid, TopicId};
 pub struct Behind {
     pub group: GroupId,
     pub client: Option<TopicId>,
+    /// The group in which it reads.
+    pub members: Option<TopicId>,
     pub pid: Option<Pid>,
     pub address: SocketAddr,
     /// What is sent to it.

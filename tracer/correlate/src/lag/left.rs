@@ -1,7 +1,7 @@
 //! Subscribers whose connections were closed while they were behind.
 
 use super::behind::Behind;
-use super::table::{LagTable, PairKey, TopicKey};
+use super::table::{LagTable, Pair, PairKey, TopicKey};
 use super::view::Lag;
 use crate::flow::ClosedConnection;
 use crate::ids::Direction;
@@ -21,12 +21,14 @@ pub struct LeftBehind {
     pub closed: ClosedConnection,
     /// Where its messages came.
     pub direction: Direction,
+    /// The group in which it read.
+    members: Option<TopicId>,
     topic: TopicKey,
     /// The number of the last message that was sent to it.
     sent: u64,
     /// When it was last seen to be behind.
     at: Nanos,
-    /// It has connected again, and goes on where it was.
+    /// It has connected again, and goes on where it was, or another member of its group does.
     has_resumed: bool,
 }
 
@@ -53,6 +55,7 @@ impl AllLeftBehind {
         self.all.push(LeftBehind {
             group: behind.group,
             client: behind.client,
+            members: behind.members,
             lag,
             closed,
             direction: behind.direction,
@@ -61,6 +64,28 @@ impl AllLeftBehind {
             at,
             has_resumed: false,
         });
+    }
+
+    /// Looks whose topic another member of its group has taken over, which gets what it had not got. `group_of` is the group of a
+    /// subscriber.
+    pub fn look_for_taken_over(
+        &mut self,
+        table: &LagTable,
+        group_of: impl Fn(&Pair) -> Option<TopicId>,
+    ) {
+        if self.all.iter().all(|one| one.has_resumed || one.members.is_none()) {
+            return;
+        }
+        for (key, pair) in table.pairs().filter(|(_, pair)| pair.taken_over > Nanos(0)) {
+            let members = group_of(pair);
+            let is_its = |one: &&mut LeftBehind| {
+                one.members.is_some()
+                    && one.members == members
+                    && one.topic == (pair.group, key.1)
+                    && pair.taken_over > one.at
+            };
+            self.all.iter_mut().filter(is_its).for_each(|one| one.has_resumed = true);
+        }
     }
 
     /// Looks who has come back by the same name and gets what it had not got: its session was kept.

@@ -2,7 +2,7 @@
 
 use super::behind::Behind;
 use super::left::{AllLeftBehind, LeftBehind};
-use super::table::{LagTable, PairKey};
+use super::table::{LagTable, Pair, PairKey};
 use crate::flow::ClosedConnection;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -42,6 +42,15 @@ impl SeenBehind {
                 self.left.note((key, behind, lag), closed, table, self.at);
             }
         }
+    }
+
+    /// Looks whose topic another member of its group has taken over.
+    pub fn look_for_taken_over(
+        &mut self,
+        table: &LagTable,
+        group_of: impl Fn(&Pair) -> Option<TopicId>,
+    ) {
+        self.left.look_for_taken_over(table, group_of);
     }
 
     /// Looks who of those that were gone has come back.
@@ -122,6 +131,7 @@ mod tests {
         };
         Behind {
             group: GroupId(0),
+            members: None,
             client: None,
             pid: None,
             address: SocketAddr::from(([127, 0, 0, 1], 4000)),

@@ -56,6 +56,8 @@ pub struct Pair {
     /// The number of the newest message that was sent to it, and when it was.
     pub sent: u64,
     pub at: Nanos,
+    /// When it had last taken over what messages of the topic are in from another member of its group; 0 if it never has.
+    pub taken_over: Nanos,
     /// Messages that it got, and those between that it did not.
     got: u16,
     skipped: u16,
@@ -103,6 +105,7 @@ impl LagTable {
             began: at,
             sent: number.saturating_sub(1),
             at,
+            taken_over: Nanos(0),
             got: 0,
             skipped: 0,
         };
@@ -124,6 +127,13 @@ impl LagTable {
         }
         if pair.got.saturating_add(pair.skipped) >= REMEMBERED {
             (pair.got, pair.skipped) = (pair.got / 2, pair.skipped / 2);
+        }
+    }
+
+    /// A subscriber of a topic took over messages of it from another member of its group.
+    pub fn took_over(&mut self, way: Way, subject: u64, at: Nanos) {
+        if let Some(pair) = self.pairs.get_mut(&(way.id(), subject)) {
+            pair.taken_over = pair.taken_over.max(at);
         }
     }
 

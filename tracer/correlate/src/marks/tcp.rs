@@ -2,8 +2,10 @@
 
 mod heard;
 mod kinds;
+mod links;
 mod lost;
 mod occupied;
+mod queues;
 mod way;
 
 use super::layers::Layers;
@@ -11,6 +13,7 @@ use super::loss::{Losses, Missing};
 use crate::threads::Chain;
 use kinds::{ChainMark, HeardAcks, Mark, ReadMark, RxMark, SendMark, XmitMark};
 use occupied::{KEPT, Occupied};
+use queues::{Queues, RoundTrips};
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, EarlierBytes, Nanos, Offset, TaskId, TxState};
 
@@ -55,6 +58,9 @@ pub struct TcpMarks {
     losses: Losses,
     /// Most sockets are empty at once.
     occupied: Option<Box<Occupied>>,
+    round_trips: RoundTrips,
+    /// Most links are fast enough.
+    queues: Option<Box<Queues>>,
 }
 
 impl TcpMarks {
@@ -74,6 +80,8 @@ impl TcpMarks {
             heard: None,
             losses: Losses::default(),
             occupied: None,
+            round_trips: RoundTrips::default(),
+            queues: None,
         }
     }
 
@@ -89,7 +97,20 @@ impl TcpMarks {
             self.sends.pop_last();
         }
         let shrunk = state.is_some_and(|state| self.losses.is_shrunk(state.cwnd));
-        self.sends.push(SendMark { range, at, task, state, shrunk });
+        if state.is_some_and(|state| is_full(state, range)) {
+            self.occupied.get_or_insert_default().finds_full(at);
+        }
+        let trip = self.round_trips.last();
+        self.sends.push(SendMark { range, at, task, state, shrunk, trip });
+    }
+
+    /// The receiver says whether it has any room.
+    pub fn has_room(&mut self, has_room: bool, at: Nanos) {
+        if !has_room && !self.sends.is_unused() {
+            self.occupied.get_or_insert_default().closes(at);
+        } else if let Some(occupied) = &mut self.occupied {
+            occupied.opens(at);
+        }
     }
 
     /// Whether exactly these bytes were sent by one call.
@@ -109,6 +130,7 @@ impl TcpMarks {
         let mut acks = self.acks.iter().rev().map(|&(_, acked)| acked);
         let acked = acks.find(|&acked| acked <= limit);
         self.leaves(range, limit);
+        self.left_qdisc(range, limit, at);
         self.xmits.push(XmitMark { range, queued, at, acked });
     }
 
@@ -243,11 +265,7 @@ impl TcpMarks {
             return false;
         }
         let last = self.sends.last();
-        last.zip(last.and_then(|mark| mark.state)).is_some_and(|(mark, tx)| {
-            let waiting = u64::from(tx.unsent).saturating_add(mark.range.len());
-            u64::from(tx.in_flight).saturating_add(waiting.min(u64::from(tx.mss)))
-                > u64::from(tx.window)
-        })
+        last.zip(last.and_then(|mark| mark.state)).is_some_and(|(mark, tx)| is_full(tx, mark.range))
     }
 
     /// When the last byte of `extent` left, or else came in.
@@ -301,6 +319,7 @@ impl TcpMarks {
         self.acks = VecDeque::new();
         self.passes = VecDeque::new();
         self.occupied = None;
+        self.queues = None;
         self.xmits.shrink();
         self.rxs.shrink();
         self.readies.shrink();
@@ -318,6 +337,12 @@ impl TcpMarks {
             .saturating_add(self.rxs.take_evicted());
         first.saturating_add(self.readies.take_evicted()).saturating_add(self.reads.take_evicted())
     }
+}
+
+/// Whether the receiver had no room for what was sent when `range` was.
+fn is_full(tx: TxState, range: ByteRange) -> bool {
+    let waiting = u64::from(tx.unsent).saturating_add(range.len());
+    u64::from(tx.in_flight).saturating_add(waiting.min(u64::from(tx.mss))) > u64::from(tx.window)
 }
 
 #[cfg(test)]

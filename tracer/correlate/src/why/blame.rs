@@ -6,10 +6,10 @@
 //! write        of datagrams, no CPU for the sender; earlier bytes lost; the qdisc; the receiver's window, the send buffer, a sender that comes back late
 //! socket_tx    earlier bytes lost; the qdisc; corked; window, congestion window (small because of a loss, or not),
 //!              send buffer or Nagle, if an ACK set it free; paced
-//!              in both, a reader that could not read what was under way: no quota, no CPU, asleep elsewhere
+//!              in both, a queue before the device or on the path, which the bytes before are in; a reader that could not read what was under way: no quota, no CPU, asleep elsewhere
 //! loss         –
 //! qdisc        –
-//! wire         left to ksoftirqd
+//! wire         left to ksoftirqd; in a queue on the path
 //! stack_rx     earlier bytes lost
 //! wakeup       the broker said that it does not read, or did not watch the connection; the reader waited for a lock, slept elsewhere, was stopped, or was at work
 //! runqueue     each thread's wait: no quota, another had the CPU, or the CPU was idle
@@ -22,6 +22,7 @@
 mod ahead;
 mod dwell;
 mod held_back;
+mod link;
 mod permits;
 mod span;
 mod threads;
@@ -30,16 +31,13 @@ use super::awaited::Awaited;
 use super::explanation::Cause;
 use super::kind::VerdictKind;
 use ahead::Ahead;
-use held_back::held_back;
+use held_back::{congestion, held_back, is_full, is_queued_behind, kept_by};
 use wirelap_events::{
-    Delivery, Holder, Leg, LegOffCpu, Nanos, OffCpu, Segment, Segments, Stage, Transport, TxState,
+    Delivery, Holder, Leg, LegOffCpu, Nanos, OffCpu, Segment, Segments, Stage, Transport,
 };
 
 /// Less than this is what a call, a softirq or a timer's slack takes anyway.
 pub const NOTICED: Nanos = Nanos::from_micros(50);
-
-/// A packet that is in the qdisc for so long has a queue before it.
-const BACKED_UP: Nanos = Nanos::from_millis(1);
 
 /// A thread that sleeps less than this between reading and sending is not stalled, but waits for another.
 const SHORT_SLEEP: Nanos = Nanos::from_micros(200);
@@ -165,6 +163,7 @@ impl LegParts<'_> {
                         // No socket keeps a datagram: it is its sender who had no CPU.
                         self.worked(segment, &self.rests.writing, rest, Cause::Ordinary);
                     } else {
+                        let rest = self.held_in_write(rest);
                         self.behind(segment, self.write(rest), rest, &self.rests.writing);
                     }
                 }
@@ -174,10 +173,7 @@ impl LegParts<'_> {
                 }
                 Segment::Loss => self.put_of(segment, VerdictKind::Retransmission, time),
                 Segment::Qdisc => self.put_of(segment, VerdictKind::QdiscQueueing, time),
-                Segment::Wire => {
-                    let deferred = self.leg.circumstances.deferred;
-                    self.put(segment, Cause::when(deferred, VerdictKind::SoftirqDeferral), time);
-                }
+                Segment::Wire => self.wire(time),
                 Segment::StackRx => {
                     let seen = &self.leg.circumstances;
                     let lost = time >= NOTICED && (seen.resent || seen.behind_loss);
@@ -185,7 +181,10 @@ impl LegParts<'_> {
                 }
                 Segment::Wakeup => self.wakeup(time),
                 Segment::RunQueue => self.run_queue(time),
-                Segment::Busy => self.own_work(segment, time, true),
+                Segment::Busy => {
+                    let rest = if self.is_last { time } else { self.not_ahead(time) };
+                    self.own_work(segment, rest, true);
+                }
                 Segment::Read => self.own_work(segment, time, time >= SHORT_SLEEP),
                 Segment::Handoff => self.handoff(time),
                 Segment::ClientTx => {
@@ -217,6 +216,7 @@ impl LegParts<'_> {
     /// otherwise: that has the same cause. The same holds for a sender that does not get to write.
     fn behind(&mut self, segment: Segment, cause: Cause, time: Nanos, reader: &OffCpu) {
         let Cause::Of(kind) = cause else { return self.put(segment, cause, time) };
+        let time = self.not_on_link_in(segment, cause, time);
         let is_idle_wait =
             matches!(kind, VerdictKind::NagleDelayedAck | VerdictKind::CongestionWindow);
         // What the broker leaves unread fills its socket first, and then the client's.
@@ -254,18 +254,31 @@ impl LegParts<'_> {
         self.put(segment, cause, left);
     }
 
+    /// Of the time between the first and the last of several writes, what bytes before the last one were in the socket for want of room,
+    /// where there was room at that one again. Returns the rest.
+    fn held_in_write(&mut self, time: Nanos) -> Nanos {
+        let is_told =
+            !matches!(self.write(time), Cause::Ordinary | Cause::Of(VerdictKind::LateWrite));
+        let held = self.leg.circumstances.held_in_write.filter(|_| !is_told);
+        let cause = held.and_then(|held| kept_by(self.leg, &held)).filter(|&cause| is_full(cause));
+        let Some((held, cause)) = held.zip(cause) else { return time };
+        let held = held.time.min(time);
+        self.behind(Segment::Write, cause, held, &OffCpu::NONE);
+        time - held
+    }
+
     fn write(&self, time: Nanos) -> Cause {
         let Some(tx) = self.leg.circumstances.tx.filter(|_| time >= NOTICED) else {
             return Cause::Ordinary;
         };
-        if self.is_queued_behind(tx) {
+        if is_queued_behind(self.leg, tx) {
             return Cause::Of(VerdictKind::QdiscQueueing);
         }
         // What else waits in the socket does not make the window any fuller.
         if tx.in_flight.saturating_add(tx.mss) > tx.window {
             Cause::Of(VerdictKind::ReceiveWindow)
         } else if tx.unsent > 0 && tx.segments_out >= tx.cwnd {
-            self.congestion(tx)
+            congestion(self.leg, tx)
         } else if tx.unsent > 0 {
             Cause::Of(VerdictKind::SendBuffer)
         } else {
@@ -284,32 +297,20 @@ impl LegParts<'_> {
             return Cause::Of(VerdictKind::Retransmission);
         }
         let cause = match seen.tx {
-            Some(tx) if self.is_queued_behind(tx) => Cause::Of(VerdictKind::QdiscQueueing),
-            Some(tx) => held_back(tx, seen, time),
+            Some(tx) if is_queued_behind(self.leg, tx) => Cause::Of(VerdictKind::QdiscQueueing),
+            Some(tx) => match held_back(tx, seen, time) {
+                // When it was sent, there was room; then there was none.
+                Cause::Ordinary if seen.no_room => Cause::Of(VerdictKind::ReceiveWindow),
+                cause => cause,
+            },
             None => Cause::Ordinary,
         };
         match seen.tx {
-            Some(tx) if cause == Cause::Of(VerdictKind::CongestionWindow) => self.congestion(tx),
+            Some(tx) if cause == Cause::Of(VerdictKind::CongestionWindow) => {
+                congestion(self.leg, tx)
+            }
             _ => cause,
         }
-    }
-
-    /// The congestion window is full, perhaps because a loss made it small. After a rest, TCP itself makes it small.
-    fn congestion(&self, tx: TxState) -> Cause {
-        let is_by_loss = self.leg.circumstances.shrunk_by_loss && tx.in_flight > 0;
-        Cause::Of(if is_by_loss {
-            VerdictKind::Retransmission
-        } else {
-            VerdictKind::CongestionWindow
-        })
-    }
-
-    /// Whether the qdisc is so full that the socket may not add to it: TCP small queues
-    /// (`tcp_small_queue_check` in `net/ipv4/tcp_output.c`).
-    fn is_queued_behind(&self, tx: TxState) -> bool {
-        let times = &self.leg.times;
-        let queued = times.get(Stage::Queue).zip(times.get(Stage::Xmit));
-        tx.in_flight > 0 && queued.is_some_and(|(queue, xmit)| xmit - queue >= BACKED_UP)
     }
 }
 

@@ -5,8 +5,8 @@ use super::kind::VerdictKind;
 use super::left_behind::MostLeft;
 use super::whereabouts::Overdue;
 use wirelap_events::{
-    Comm, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery, RequestLimits, Segment,
-    SleepCall, ThreadActivity, Tid, TxState,
+    Comm, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery, RequestLimits, RoundTrip,
+    Segment, SleepCall, ThreadActivity, Tid, TxState,
 };
 
 /// A process, and its name as far as it is known.
@@ -30,6 +30,12 @@ pub enum Clause {
     ReceiveWindow(TxState),
     /// The congestion window was full when so many bytes were to be sent.
     CongestionWindow { tx: TxState, bytes: u32 },
+    /// What a round trip took when the congestion window was full, if that was seen.
+    RoundTrip(Option<RoundTrip>),
+    /// A round trip took so long at most, and so long at least; so many payload bytes a second came through.
+    QueueOnPath { longest: Nanos, least: Nanos, rate: u64 },
+    /// A packet was in the qdisc for so long at most; so many payload bytes a second came through.
+    QueueInQdisc { longest: Nanos, rate: u64 },
     /// TCP spread so many bytes over time.
     Paced { tx: TxState, bytes: u32 },
     /// The send buffer was full when so many bytes were to be sent.
@@ -92,6 +98,8 @@ pub enum Clause {
     SubscribedLate,
     /// The broker had been gone, and with it the connection of the subscriber, which came back after it.
     CameBackAfterBroker,
+    /// No member of its group read the partition, until the one that got the message took it over.
+    HandedOver,
     /// The broker said that it reads nothing from the publisher, or from the consumer, for some time.
     Throttled {
         /// Of the publisher.

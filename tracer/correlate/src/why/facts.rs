@@ -8,7 +8,7 @@ use super::finding::Finding;
 use super::kind::VerdictKind;
 use super::quotas;
 use super::weigh::Cost;
-use wirelap_events::{DropCause, Nanos, Receipt, Recovery, Segment, TaskId, Total};
+use wirelap_events::{DropCause, LinkQueue, Nanos, Receipt, Recovery, Segment, TaskId, Total};
 
 /// One clause a number.
 pub fn of(
@@ -28,13 +28,20 @@ pub fn of(
             // Who it was is said first, and whether they belong to the row.
             clauses.splice(0..0, finding.culprits.of_the_cpu(finding.task, members));
         }
+        VerdictKind::BottleneckLink => clauses.extend(on_path(finding)),
+        VerdictKind::QdiscQueueing => clauses.extend(in_qdisc(finding)),
         VerdictKind::NagleDelayedAck
         | VerdictKind::Corked
         | VerdictKind::ReceiveWindow
         | VerdictKind::CongestionWindow
         | VerdictKind::Pacing
         | VerdictKind::SendBuffer
-        | VerdictKind::LateWrite => clauses.extend(in_socket(kind, finding)),
+        | VerdictKind::LateWrite => {
+            clauses.extend(in_socket(kind, finding));
+            if kind == VerdictKind::CongestionWindow {
+                clauses.push(Clause::RoundTrip(finding.circumstances.round_trip));
+            }
+        }
         VerdictKind::Retransmission => clauses.extend(lost(evidence, finding)),
         VerdictKind::CpuThrottled => {
             clauses.extend(quotas::used_up(&evidence.setting, finding.cgroup));
@@ -52,6 +59,7 @@ pub fn of(
         VerdictKind::FetchWait => clauses.push(asked(finding)),
         VerdictKind::SubscriberAway => clauses.push(Clause::SubscribedLate),
         VerdictKind::BrokerAway => clauses.push(Clause::CameBackAfterBroker),
+        VerdictKind::GroupRebalance => clauses.push(Clause::HandedOver),
         VerdictKind::ClientThrottled => {
             // Of a message that the broker has, the consumer comes first.
             let is_publisher = finding.segment() != Segment::BrokerDwell
@@ -100,6 +108,18 @@ fn in_socket(kind: VerdictKind, finding: &Finding) -> Option<Clause> {
         VerdictKind::SendBuffer => Clause::SendBuffer { tx: tx?, bytes },
         _ => return None,
     })
+}
+
+/// How fast the path was, and how long its queue.
+fn on_path(finding: &Finding) -> Option<Clause> {
+    let LinkQueue { longest, least, rate, .. } = finding.circumstances.path_queue?;
+    Some(Clause::QueueOnPath { longest, least, rate })
+}
+
+/// How fast packets left the qdisc.
+fn in_qdisc(finding: &Finding) -> Option<Clause> {
+    let LinkQueue { longest, rate, .. } = finding.circumstances.qdisc_queue?;
+    Some(Clause::QueueInQdisc { longest, rate })
 }
 
 /// What each of several subscribers waits for those before it.

@@ -14,7 +14,7 @@ const TUNED: Nanos = Nanos::from_millis(200);
 /// The time of a message by what a start-up may take, or takes only so long.
 #[derive(Debug, Default)]
 struct Times {
-    /// Lost packets, the device's queue, no quota.
+    /// Lost packets, a queue before the device or on the path, no quota.
     never: Nanos,
     /// A full window or buffer.
     full: Nanos,
@@ -27,6 +27,7 @@ impl BlameSink for Times {
         let Cause::Of(kind) = part.cause else { return };
         match kind {
             VerdictKind::QdiscQueueing
+            | VerdictKind::BottleneckLink
             | VerdictKind::Retransmission
             | VerdictKind::CpuThrottled => self.never += part.time,
             VerdictKind::ReceiveWindow | VerdictKind::SendBuffer => self.full += part.time,

@@ -15,6 +15,8 @@ pub enum VerdictKind {
     SubscriberAway,
     /// The broker was gone, and with it the connection of the subscriber, which came back after it.
     BrokerAway,
+    /// No member of the subscriber's group read what the message is part of: it went from one member to another.
+    GroupRebalance,
     /// The broker did not read a client for a time, as it said itself: a quota, or an alarm for memory or disk.
     ClientThrottled,
     /// The broker left a connection unread while it waited for others: flow control, or a request at a time.
@@ -25,6 +27,8 @@ pub enum VerdictKind {
     ReceiveWindow,
     /// The congestion window is full.
     CongestionWindow,
+    /// Bytes wait in a queue on the path: a link is slower than their sender.
+    BottleneckLink,
     /// Congestion control spreads the segments over time.
     Pacing,
     /// The sender's socket buffer is full.
@@ -75,18 +79,20 @@ pub enum VerdictKind {
 
 impl VerdictKind {
     /// Every kind.
-    pub const ALL: [VerdictKind; 34] = [
+    pub const ALL: [VerdictKind; 36] = [
         VerdictKind::NagleDelayedAck,
         VerdictKind::Corked,
         VerdictKind::SenderBatching,
         VerdictKind::FetchWait,
         VerdictKind::SubscriberAway,
         VerdictKind::BrokerAway,
+        VerdictKind::GroupRebalance,
         VerdictKind::ClientThrottled,
         VerdictKind::Backpressure,
         VerdictKind::ReleaseWait,
         VerdictKind::ReceiveWindow,
         VerdictKind::CongestionWindow,
+        VerdictKind::BottleneckLink,
         VerdictKind::Pacing,
         VerdictKind::SendBuffer,
         VerdictKind::LateWrite,
@@ -121,11 +127,13 @@ impl VerdictKind {
             VerdictKind::FetchWait => "fetch_wait",
             VerdictKind::SubscriberAway => "subscriber_away",
             VerdictKind::BrokerAway => "broker_away",
+            VerdictKind::GroupRebalance => "group_rebalance",
             VerdictKind::ClientThrottled => "client_throttled",
             VerdictKind::Backpressure => "backpressure",
             VerdictKind::ReleaseWait => "release_wait",
             VerdictKind::ReceiveWindow => "receive_window",
             VerdictKind::CongestionWindow => "congestion_window",
+            VerdictKind::BottleneckLink => "bottleneck_link",
             VerdictKind::Pacing => "pacing",
             VerdictKind::SendBuffer => "send_buffer",
             VerdictKind::LateWrite => "late_write",

@@ -28,10 +28,12 @@ pub const fn rule(kind: VerdictKind) -> Option<Rule> {
         VerdictKind::FetchWait
         | VerdictKind::SubscriberAway
         | VerdictKind::BrokerAway
+        | VerdictKind::GroupRebalance
         | VerdictKind::ClientThrottled
         | VerdictKind::SenderBatching => ((ms(3), 0.3), (ms(10), 0.3)),
         VerdictKind::ReceiveWindow
         | VerdictKind::CongestionWindow
+        | VerdictKind::BottleneckLink
         | VerdictKind::Pacing
         | VerdictKind::SendBuffer => ((us(200), 0.2), (ms(1), 0.25)),
         VerdictKind::ReleaseWait => ((us(500), 0.3), (ms(2), 0.3)),

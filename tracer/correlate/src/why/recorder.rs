@@ -40,6 +40,8 @@ impl BlameSink for Recorder<'_> {
             (Awaited::Release, Some(before)) => self.delivery.legs[before].sender,
             // What is on its way, or was not seen, nobody is late with.
             (Awaited::UnseenRelease, _) => None,
+            // A link is nobody's process, and a rebalance is its group's, not the doing of who gets the messages then.
+            _ if matches!(kind, VerdictKind::BottleneckLink | VerdictKind::GroupRebalance) => None,
             (Awaited::Receipt, _) if kind == VerdictKind::ReleaseWait => None,
             // What was lost is an acknowledgement of its own.
             (Awaited::Acknowledgement, _) if kind == VerdictKind::Retransmission => on.reader,

@@ -185,6 +185,7 @@ impl TimeVerdicts<'_> {
                 | VerdictKind::SendBuffer
                 | VerdictKind::ReceiveWindow
                 | VerdictKind::CongestionWindow
+                | VerdictKind::BottleneckLink
                 | VerdictKind::Pacing
                 | VerdictKind::QdiscQueueing
         );

@@ -1,13 +1,13 @@
 //! Producer → broker → consumer, who asks.
 
 use crate::played::Played;
-use wirelap_correlate::GroupNote;
-use wirelap_events::{Body, Nanos};
+use wirelap_correlate::{GroupNote, Severity, VerdictKind};
+use wirelap_events::{Body, Delivery, Nanos};
 use wirelap_test_support::compose::kafka::{
-    batch, fetch, fetch_by_id, fetch_committed, fetched, fetched_by_id, produce, record,
-    transactional,
+    at_offset, batch, fetch, fetch_by_id, fetch_committed, fetch_from, fetched, fetched_by_id,
+    offset_fetch, offset_fetched, produce, record, transactional,
 };
-use wirelap_test_support::world::{Connection, World, process};
+use wirelap_test_support::world::{Connection, STEP, World, process};
 
 /// A broker, a producer and a consumer, all connected.
 fn house(world: &mut World) -> (Connection, Connection) {
@@ -201,6 +201,131 @@ fn what_a_commit_is_waited_for_is_told() {
             assert_eq!(seen.awaits_commit, is_committed && is_transactional);
         }
     }
+}
+
+/// A consumer's connection, from which it asks for offsets of its group and for records.
+struct Member {
+    connection: Connection,
+    asked: usize,
+}
+
+impl Member {
+    fn new(world: &mut World, pid: u32) -> Member {
+        let from = format!("127.0.0.1:{}", 40_000 + pid);
+        let (client, broker) = (process(pid, "member"), process(10, "java"));
+        let connection = world.connect(client, &from, broker, "127.0.0.1:9092");
+        Member { connection, asked: 0 }
+    }
+
+    /// It joins a group, which has committed this offset of `topic-0`.
+    fn joins(&mut self, world: &mut World, group: &str, topic: &str, offset: Option<usize>) {
+        self.asked += 1;
+        world.message(&mut self.connection.up, &offset_fetch(self.asked, group));
+        let answer = offset_fetched(self.asked, topic, offset);
+        world.message(&mut self.connection.down, &answer);
+    }
+
+    /// It asks for records from an offset on. Returns when its request leaves.
+    fn asks(&mut self, world: &mut World, topic: &str, offset: usize) -> Nanos {
+        self.asked += 1;
+        let (sent, _) =
+            world.message(&mut self.connection.up, &fetch_from(self.asked, topic, offset));
+        sent + Nanos(STEP)
+    }
+
+    fn gets(&mut self, world: &mut World, topic: &str, records: &[Vec<u8>], offset: usize) {
+        let all: Vec<u8> = (offset..)
+            .zip(records)
+            .flat_map(|(at, record)| at_offset(batch(1, record), at))
+            .collect();
+        world.message(&mut self.connection.down, &fetched(self.asked, topic, &all));
+    }
+}
+
+fn numbered(n: usize) -> Vec<u8> {
+    record(format!("value {n}").as_bytes())
+}
+
+/// Sixty records of a partition, 30 ms apart. Its reader is gone after the thirtieth, and `second`, which reads another topic until then,
+/// takes it over ten records later, as a member of this group, which has committed so many. Returns also when.
+fn handed_over(group: &str, committed: usize) -> (Played, Nanos) {
+    let mut world = World::new();
+    let (mut producer, _) = house(&mut world);
+    let [mut first, mut second] = [31, 32].map(|pid| Member::new(&mut world, pid));
+    first.joins(&mut world, "g", "t", None);
+    second.joins(&mut world, "g", "u", None);
+    let mut taken = Nanos(0);
+    for n in 0..60 {
+        world.now += 30_000_000;
+        match n {
+            0..30 => {
+                first.asks(&mut world, "t", n);
+                second.asks(&mut world, "u", n);
+            }
+            30 => {
+                let socket = first.connection.up.from.0;
+                world.tell(Body::Closed(socket), &[]);
+            }
+            40 => {
+                second.joins(&mut world, group, "t", Some(committed));
+                taken = second.asks(&mut world, "t", committed);
+                let waited: Vec<_> = (committed..40).map(numbered).collect();
+                second.gets(&mut world, "t", &waited, committed);
+            }
+            _ => {}
+        }
+        if n >= 40 {
+            second.asks(&mut world, "t", n);
+        }
+        world.message(&mut producer.up, &produce(n + 1, "t", &batch(1, &numbered(n))));
+        match n {
+            0..30 => {
+                let other = record(format!("other {n}").as_bytes());
+                world.message(&mut producer.up, &produce(n + 1, "u", &batch(1, &other)));
+                first.gets(&mut world, "t", &[numbered(n)], n);
+                second.gets(&mut world, "u", &[other], n);
+            }
+            40.. => second.gets(&mut world, "t", &[numbered(n)], n),
+            _ => {}
+        }
+    }
+    (Played::of(&world), taken)
+}
+
+/// When those messages were taken over that waited for it.
+fn taken_over(played: &Played) -> Vec<Option<Nanos>> {
+    let seen = played.deliveries.iter().map(|delivery: &Delivery| &delivery.legs[1].circumstances);
+    seen.filter(|seen| seen.handed_over).map(|seen| seen.ready).collect()
+}
+
+/// What the first had got and had not committed is sent again, and had a reader.
+#[test]
+fn what_was_read_before_did_not_wait_for_a_rebalance() {
+    let (played, taken) = handed_over("g", 20);
+    assert_eq!(taken_over(&played), [Some(taken); 10]);
+}
+
+/// Nobody in the group read the partition; who takes it over did nothing wrong.
+#[test]
+fn what_waits_for_a_rebalance_does_not_wait_for_who_takes_over() {
+    let (played, taken) = handed_over("g", 30);
+    assert_eq!(played.counts(), [90, 90, 90, 0]);
+    assert_eq!(taken_over(&played), [Some(taken); 10]);
+    let verdicts = &played.group().why.verdicts;
+    let problems: Vec<_> =
+        verdicts.iter().filter(|one| one.severity == Severity::Problem).collect();
+    let [rebalance] = problems[..] else { panic!("{verdicts:?}") };
+    assert_eq!((rebalance.kind, rebalance.process), (VerdictKind::GroupRebalance, None));
+    assert_eq!(rebalance.leg, Some(2));
+}
+
+/// A group of its own that reads the same later is no member that takes over.
+#[test]
+fn another_group_takes_nothing_over() {
+    let (played, _) = handed_over("h", 30);
+    assert!(taken_over(&played).is_empty());
+    let verdicts = &played.group().why.verdicts;
+    assert!(verdicts.iter().all(|one| one.kind != VerdictKind::GroupRebalance), "{verdicts:?}");
 }
 
 /// A consumer that has its last answer and does not ask for more keeps the messages waiting, not the broker.

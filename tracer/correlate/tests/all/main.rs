@@ -1,5 +1,6 @@
 //! Scenarios: events as the kernel would send them, and exactly what must come out.
 
+mod blocked;
 mod brokered;
 mod by_name;
 mod confirmed;
@@ -46,6 +47,7 @@ mod row_muted_twin;
 mod sampled;
 mod servers;
 mod slow;
+mod slow_link;
 mod span;
 mod subscribed_late;
 mod taken;

@@ -34,6 +34,14 @@ pub struct Circumstances {
     pub missing: Option<(Nanos, Nanos)>,
     /// Whose those bytes were, if they were TCP's.
     pub missing_by: Option<MissingBytes>,
+    /// The longest time in which packets of the connection waited in the qdisc of this host, while the message was at its sender or on
+    /// its way.
+    pub qdisc_queue: Option<LinkQueue>,
+    /// The longest time in which bytes of the connection waited in a queue on the path, while the message was at its sender or on its
+    /// way.
+    pub path_queue: Option<LinkQueue>,
+    /// What a round trip took when the last byte was sent, if that was seen.
+    pub round_trip: Option<RoundTrip>,
     /// Whether a loss shortly before had reduced the congestion window, which had not recovered yet.
     pub shrunk_by_loss: bool,
     /// Why TCP retransmitted lost bytes; `None` if it did not, or that was not seen.
@@ -63,10 +71,16 @@ pub struct Circumstances {
     pub ready: Option<Nanos>,
     /// Whether the receiver did that so late because the sender, a server, had been gone, and the receiver's connection with it.
     pub sender_was_gone: bool,
+    /// Whether the receiver then took the place of another member of its group, which had no reader of the message in between.
+    pub handed_over: bool,
     /// What its sender had written on the connection before, if that was still in the socket after the sender had read the message.
     pub behind: Option<EarlierBytes>,
-    /// How long there were earlier bytes while the message was on its way to the sender: a forwarder that cannot send may not read either.
-    pub held_before: Nanos,
+    /// Such bytes while the message was on its way to the sender: a forwarder that cannot send may not read either.
+    pub held_before: Option<EarlierBytes>,
+    /// Such bytes, of the message itself perhaps, while it was being written in several calls.
+    pub held_in_write: Option<EarlierBytes>,
+    /// Whether the receiver was seen to have no room while the last byte waited in its sender's socket.
+    pub no_room: bool,
     /// For how long the receiver, a server, did not read the sender, by its own word, while the message was on its way.
     pub throttled: Nanos,
     /// The last interval in which the sender, a server, did not read the receiver, by its own word, while it had the message.
@@ -106,6 +120,54 @@ pub struct EarlierBytes {
     pub tx: TxState,
     /// The bytes of that send call.
     pub send_len: u32,
+    /// Whether the receiver was seen to have no room meanwhile: it said so, or a send found its window full.
+    pub no_room: bool,
+}
+
+/// A time in which bytes of a connection waited in a queue after they had left their socket: the link behind it is slower than their
+/// sender.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LinkQueue {
+    /// From when on.
+    pub from: Nanos,
+    /// Until when.
+    pub to: Nanos,
+    /// The longest time that some of the bytes took: in the qdisc, or for a round trip.
+    pub longest: Nanos,
+    /// The shortest round trip of the connection until then; 0 for a qdisc.
+    pub least: Nanos,
+    /// Payload bytes of the connection that came through in a second.
+    pub rate: u64,
+}
+
+/// How long TCP's acknowledgements take, from when bytes leave their host.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RoundTrip {
+    /// The last one.
+    pub time: Nanos,
+    /// The shortest one of the connection.
+    pub least: Nanos,
+    /// Whether about as short a one was of bytes that left when no others were under way, and so had none before them in a queue.
+    pub is_without_queue: bool,
+}
+
+impl RoundTrip {
+    /// Whether a round trip is no longer than the shortest one, but for what differs anyway.
+    pub fn is_about(time: Nanos, least: Nanos) -> bool {
+        time <= least + Nanos(least.0 / 4).max(Nanos::from_micros(200))
+    }
+
+    /// Whether it is about as short as one without a queue on the path.
+    pub fn is_short(self) -> bool {
+        self.is_without_queue && RoundTrip::is_about(self.time, self.least)
+    }
+}
+
+impl LinkQueue {
+    /// How much of the time between two moments it covers.
+    pub fn within(&self, from: Nanos, to: Nanos) -> Nanos {
+        self.to.min(to) - self.from.max(from).min(to)
+    }
 }
 
 /// The acknowledgement of a message's last byte by TCP at the other end.

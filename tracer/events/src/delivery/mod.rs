@@ -12,7 +12,9 @@ mod leg;
 mod off_cpu;
 mod sample_status;
 
-pub use circumstances::{Circumstances, Credit, EarlierBytes, FanOut, Heard, MissingBytes};
+pub use circumstances::{
+    Circumstances, Credit, EarlierBytes, FanOut, Heard, LinkQueue, MissingBytes, RoundTrip,
+};
 pub use leg::{Hop, Leg, MAX_HOPS, SegmentSpan};
 pub use off_cpu::{LegOffCpu, OffCpu};
 pub use sample_status::SampleStatus;

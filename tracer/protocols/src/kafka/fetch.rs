@@ -30,6 +30,9 @@ use wirelap_events::{Nanos, RequestLimits};
 /// How many partitions of a connection are remembered; all records fetched from further ones count as messages.
 const PARTITIONS: usize = 4096;
 
+/// Messages of requests further back than this one had long been fetched otherwise.
+const TAKEN_OVER: u32 = 64;
+
 /// How far a consumer is in one partition.
 #[derive(Clone, Copy, Debug, Default)]
 struct ConsumerPosition {
@@ -45,6 +48,12 @@ struct ConsumerPosition {
     place: PartitionKey,
     /// Whether the consumer still reads the partition.
     is_read: bool,
+    /// The number of the request with which it began to read.
+    begun: u32,
+    /// The number of the request that took it over from another member of the consumer's group.
+    taken_over: Option<u32>,
+    /// The offset after the last record that the other member was sent.
+    read_before: i64,
 }
 
 /// How far a consumer is in its partitions.
@@ -53,6 +62,9 @@ pub(super) struct ConsumerPositions {
     all: FxHashMap<(u64, i32), ConsumerPosition>,
     /// The number of partitions that the consumer still reads.
     read: usize,
+    /// The number of requests so far, and which of them took partitions over the last time.
+    requests: u32,
+    taken_over: Option<u32>,
     reader: Option<ConsumerId>,
     /// Whether the reader is another broker, which replicates the partitions.
     pub is_replica: bool,
@@ -65,6 +77,8 @@ pub(super) struct ConsumerPositions {
 pub(super) enum RecordStatus {
     /// A message.
     Message,
+    /// A message that nobody in the consumer's group was sent before it took the partition over, so many requests ago.
+    TakenOver { requests_ago: u32 },
     /// A message that was sent on this connection before.
     Again,
     /// No message: the consumer requested a later offset.
@@ -85,12 +99,20 @@ impl ConsumerPositions {
         let FetchPreamble { ask, is_replica, is_committed, is_full } =
             head(call, &mut fields).ok()?;
         (self.is_replica, self.is_committed) = (is_replica, is_committed);
+        self.requests = self.requests.wrapping_add(1);
         let mut table = topics.handovers.open();
         let reader = *self.reader.get_or_insert_with(|| table.reader());
         let asking = FetchRequest { id, call, reader, topics };
         // The partitions before a truncated end are kept.
         if self.topics(&asking, &mut table, &mut fields) == Ok(NamedPartitions::Fewer) && is_full {
             self.leave(reader, &mut table, |position| position.since != id);
+        }
+        // A member that gave all its partitions up, and got some of them back with those of others, waited for the same rebalance.
+        if self.taken_over == Some(self.requests) {
+            let begun = |position: &&mut ConsumerPosition| position.begun == self.requests;
+            self.all.values_mut().filter(begun).for_each(|position| {
+                position.taken_over = self.taken_over;
+            });
         }
         Some((ask, table.take_found()))
     }
@@ -180,9 +202,14 @@ impl ConsumerPositions {
             return;
         }
         position.is_read = true;
+        (position.begun, position.taken_over) = (self.requests, None);
         position.place = (asking.topics.number(topic), index);
         self.read.grow(1);
-        table.begins(position.place, asking.reader, offset);
+        let read_before = table.begins(position.place, asking.reader, offset);
+        position.read_before = read_before.unwrap_or_default();
+        if read_before.is_some() {
+            self.taken_over = Some(self.requests);
+        }
     }
 
     /// Notes a record in the response to the request with this correlation ID, and says what it means for the consumer.
@@ -196,7 +223,13 @@ impl ConsumerPositions {
             return RecordStatus::Again;
         }
         position.next = offset.saturating_add(1);
-        RecordStatus::Message
+        let is_new = offset >= position.read_before;
+        let taken_over = position.taken_over.filter(|_| is_new);
+        let requests_ago = taken_over.map(|then| self.requests.wrapping_sub(then));
+        match requests_ago.filter(|&requests| requests < TAKEN_OVER) {
+            Some(requests_ago) => RecordStatus::TakenOver { requests_ago },
+            None => RecordStatus::Message,
+        }
     }
 }
 

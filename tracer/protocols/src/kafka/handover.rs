@@ -102,9 +102,10 @@ impl HandoverTable {
         partition.offsets.push_back((group, offset));
     }
 
-    /// Notes that a consumer begins to read a partition.
-    pub fn begins(&mut self, key: PartitionKey, reader: ConsumerId, from: i64) {
-        let Some(partition) = self.partition(key) else { return };
+    /// Notes that a consumer begins to read a partition. If it takes it over from another member of its group, returns the offset after the
+    /// last record that this one was sent.
+    pub fn begins(&mut self, key: PartitionKey, reader: ConsumerId, from: i64) -> Option<i64> {
+        let partition = self.partition(key)?;
         let fits = |&&(_, offset): &&(u64, i64)| offset == from || offset < 0;
         let group = partition.offsets.iter().rev().find(fits).map(|(group, _)| *group);
         partition.spans.retain(|span| span.reader != reader);
@@ -112,7 +113,10 @@ impl HandoverTable {
             partition.spans.pop_front();
         }
         let span = ReadRange { reader, group, from, to: from, has_left: false, twice: 0 };
+        let before = partition.spans.iter().filter(|before| before.is_of_member_before(&span));
+        let read_before = before.map(|before| before.to).max();
         partition.spans.push_back(span);
+        read_before
     }
 
     /// Notes that a consumer was sent the records before this offset, and whether it has stopped reading the partition.
@@ -160,6 +164,13 @@ impl Partition {
 }
 
 impl ReadRange {
+    /// Whether `after` is of another member of the same group, which the group has given the partition since. Of a member that hangs,
+    /// nobody sees that it stops reading.
+    fn is_of_member_before(&self, after: &ReadRange) -> bool {
+        let is_known = self.group.is_some() && self.group == after.group;
+        is_known && self.reader != after.reader || self.hands_over_to(after)
+    }
+
     /// Whether `after` took the partition over from this consumer. Only one consumer of a group reads a partition at a time.
     fn hands_over_to(&self, after: &ReadRange) -> bool {
         let is_group = match (self.group, after.group) {
@@ -263,6 +274,34 @@ mod tests {
         // An answer that was under way still came.
         table.reaches(PARTITION, before, 101, true);
         assert_eq!(table.take_found(), 1);
+    }
+
+    #[test]
+    fn only_another_member_of_the_group_takes_over() {
+        let takes_over = |groups: [u64; 2], same: bool| {
+            let mut table = HandoverTable::default();
+            let [before, mut after] = [table.reader(), table.reader()];
+            table.set_offset(PARTITION, groups[0], -1);
+            assert_eq!(table.begins(PARTITION, before, 0), None, "nobody read it before");
+            table.reaches(PARTITION, before, 100, false);
+            table.set_offset(PARTITION, groups[1], 90);
+            if same {
+                after = before;
+            }
+            table.begins(PARTITION, after, 90)
+        };
+        // It hangs, perhaps, and nobody sees that it reads no more.
+        assert_eq!(takes_over([1, 1], false), Some(100));
+        assert_eq!(takes_over([1, 2], false), None);
+        assert_eq!(takes_over([1, 1], true), None);
+        // Seen to leave, it may have been a member since before the observation began.
+        let mut table = HandoverTable::default();
+        let [before, after] = [table.reader(), table.reader()];
+        table.begins(PARTITION, before, 10);
+        table.set_offset(PARTITION, 1, 90);
+        assert_eq!(table.begins(PARTITION, after, 90), None);
+        table.reaches(PARTITION, before, 100, true);
+        assert_eq!(table.begins(PARTITION, after, 90), Some(100));
     }
 
     #[test]

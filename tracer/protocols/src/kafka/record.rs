@@ -46,6 +46,9 @@ pub(super) fn report_record(
     if meaning == RecordStatus::Skipped {
         return out.frame(&frame_without_data(range, "Record", FrameClass::Other));
     }
+    if let RecordStatus::TakenOver { requests_ago } = meaning {
+        out.taken_over(requests_ago);
+    }
     out.frame(&Frame {
         range,
         name: "Record",

@@ -228,6 +228,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Subscribes(_)
             | FrameNote::Renumbers { .. }
             | FrameNote::AwaitsCommit
+            | FrameNote::TakenOver { .. }
             | FrameNote::Acknowledges { .. }
             | FrameNote::Throttles(_)
             | FrameNote::Unsubscribes(_)

@@ -95,6 +95,7 @@ pub fn request(clause: &Clause) -> Option<String> {
         }
         Clause::SubscribedLate => "the subscriber connected, or subscribed, only after the broker had the message, which the broker kept until then".into(),
         Clause::CameBackAfterBroker => "the broker had been gone (nobody listened at its address, or another process has served there since), and with it the subscriber's connection; the subscriber came back after that".into(),
+        Clause::HandedOver => "no member of its consumer group read the partition then: one had stopped, and the one that got the message had not yet taken it over".into(),
         Clause::LeftUnread => "the message was in its socket, and its thread waited for data of other connections (epoll_wait, poll, select): it did not watch this one".into(),
         Clause::Throttled { is_publisher: true } => "the broker had said that it reads nothing from the publisher for a time: a quota, or an alarm for memory or disk".into(),
         Clause::Throttled { is_publisher: false } => "the broker had said that it reads nothing from the consumer for a time, its requests neither: a quota, or an alarm".into(),

@@ -4,7 +4,7 @@ use super::causes::{activity, busy, off_cpu, quota, request, who_had_the_cpu};
 use super::losses;
 use super::titles::{place, title};
 use wirelap_correlate::{Clause, Overdue};
-use wirelap_events::{Holder, Nagle, Nanos, TxState};
+use wirelap_events::{Holder, Nagle, Nanos, RoundTrip, TxState, human};
 
 /// A clause in words.
 pub fn clause(clause: &Clause) -> String {
@@ -22,6 +22,15 @@ pub fn clause(clause: &Clause) -> String {
             tx.window, tx.in_flight, tx.unsent
         ),
         Clause::CongestionWindow { tx, bytes } => congestion(tx, *bytes),
+        Clause::RoundTrip(trip) => round_trip(*trip),
+        Clause::QueueOnPath { longest, least, rate } => format!(
+            "bytes of the connection waited in a queue on the path: a round trip took up to {longest}, and {least} at the shortest; {} of payload came through",
+            payload(*rate)
+        ),
+        Clause::QueueInQdisc { longest, rate } => format!(
+            "packets of the connection were in the qdisc for up to {longest}; {} of payload came through",
+            payload(*rate)
+        ),
         Clause::Paced { tx, bytes } => {
             format!("TCP spread {bytes} B at {} B a second", tx.pacing)
         }
@@ -131,6 +140,24 @@ fn congestion(tx: &TxState, bytes: u32) -> String {
         tx.mss,
         if tx.in_flight == 0 { " after a rest, which makes it small again" } else { "" }
     )
+}
+
+/// What a full congestion window may stand for, by what a round trip took.
+fn round_trip(trip: Option<RoundTrip>) -> String {
+    match trip {
+        Some(trip @ RoundTrip { time, least, .. }) if trip.is_short() => format!(
+            "a round trip took {time} then, and {least} at the shortest: no queue on the path was in the way"
+        ),
+        Some(RoundTrip { time, least, .. }) => format!(
+            "a round trip took {time} then, and {least} at the shortest that was seen: a slow link on the path may be why the window is full"
+        ),
+        None => "what a round trip took was not seen: a slow link on the path may be why the window is full".into(),
+    }
+}
+
+/// So many bytes a second, as links are named.
+fn payload(bytes: u64) -> String {
+    human::traffic_rate(bytes as f64 * 8.0)
 }
 
 fn send_buffer(tx: &TxState, bytes: u32) -> String {

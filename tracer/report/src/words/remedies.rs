@@ -12,6 +12,7 @@ pub fn remedy(verdict: &Verdict, why: &Why) -> String {
         Remedy::None => String::new(),
         Remedy::Usual(_) if asked_late(verdict) => "find what kept the consumer from asking: it had not begun to read, was given what it reads from another, or was at work".into(),
         Remedy::Usual(_) if is_unacknowledged(verdict) => unacknowledged(why).into(),
+        Remedy::Usual(_) if may_be_slow_link(verdict) => "see whether a link on the path is slow or busy (`ss -ti` shows its round trips and rate); if not, keep connections open and busy (net.ipv4.tcp_slow_start_after_idle=0), and find what loses packets".into(),
         Remedy::Usual(circumstance) if is_of_python(verdict) => {
             let usual = usual(verdict.kind, *circumstance, why);
             format!("{usual} (in Python, threads share one interpreter lock: multiprocessing)")
@@ -27,6 +28,15 @@ pub fn remedy(verdict: &Verdict, why: &Why) -> String {
 /// Whether messages waited only because nobody had asked for them yet: what a request lets the broker wait for has no part in it.
 fn asked_late(verdict: &Verdict) -> bool {
     verdict.kind == VerdictKind::FetchWait && verdict.evidence.contains(&Clause::ConsumerAskedLate)
+}
+
+/// Whether the congestion window was full, and perhaps only because a link takes no more.
+fn may_be_slow_link(verdict: &Verdict) -> bool {
+    let is_known = |clause: &Clause| {
+        let Clause::RoundTrip(Some(trip)) = clause else { return false };
+        trip.is_short()
+    };
+    verdict.kind == VerdictKind::CongestionWindow && !verdict.evidence.iter().any(is_known)
 }
 
 /// Whether messages waited only until others before them were acknowledged.
@@ -102,6 +112,7 @@ const fn general(kind: VerdictKind, circumstance: Circumstance) -> &'static str 
         VerdictKind::Corked
         | VerdictKind::ReceiveWindow
         | VerdictKind::CongestionWindow
+        | VerdictKind::BottleneckLink
         | VerdictKind::Pacing
         | VerdictKind::SendBuffer
         | VerdictKind::LateWrite
@@ -131,6 +142,9 @@ const fn in_socket(kind: VerdictKind) -> &'static str {
         }
         VerdictKind::CongestionWindow => {
             "keep connections open and busy (net.ipv4.tcp_slow_start_after_idle=0), and find what loses packets"
+        }
+        VerdictKind::BottleneckLink => {
+            "send less than the link takes, or give it more: find the device or limit on the path whose queue is long (`tc -s qdisc` on each host and router, a slow uplink), shorten the queue (fq_codel), or give this traffic a class of its own"
         }
         VerdictKind::Pacing => {
             "keep the connection busy, so that BBR knows how fast the path is, or use another congestion control (net.ipv4.tcp_congestion_control)"
@@ -189,6 +203,9 @@ const fn in_middleware(kind: VerdictKind) -> &'static str {
         }
         VerdictKind::BrokerAway => {
             "find why the broker ended: its log, its supervisor, the kernel's log (out of memory); clients come back sooner with shorter pauses between their attempts to connect"
+        }
+        VerdictKind::GroupRebalance => {
+            "let the group find out and share out sooner: a shorter `session.timeout.ms`, close() at the end of a consumer, the cooperative assignor (`partition.assignment.strategy`) or KIP-848 (`group.protocol=consumer`); for restarts, static membership (`group.instance.id`)"
         }
         VerdictKind::ClientThrottled => {
             "raise the client's quota or send less (Kafka: `producer_byte_rate`, `consumer_byte_rate`, `request_percentage`), or see which alarm the broker raised (RabbitMQ: memory or disk)"

@@ -70,6 +70,45 @@ pub fn fetch_committed(correlation_id: usize) -> Vec<u8> {
     pdu(&[&head[..], &limits, &[0; 4], &[0xFF; 4], b"\x01\x01\x01\0"].concat())
 }
 
+/// A Fetch request, outside of a session, for `topic-0` from an offset on.
+pub fn fetch_from(correlation_id: usize, topic: &str, offset: usize) -> Vec<u8> {
+    let limits = [&[0xFF; 4][..], &i32_of(500), &i32_of(1), &i32_of(1 << 20), &[0]].concat();
+    let place = [&i32_of(0)[..], &[0xFF; 4], &i64_of(offset), &[0xFF; 12], &i32_of(1 << 20)];
+    let topics = only(&[named(topic), only(&place.concat())].concat());
+    let session = [&[0; 4][..], &[0xFF; 4]].concat();
+    let head = head(1, 12, "maker", correlation_id);
+    pdu(&[&head[..], &limits, &session, &topics, b"\x01\x01\0"].concat())
+}
+
+/// A request for the offsets that a group has committed.
+pub fn offset_fetch(correlation_id: usize, group: &str) -> Vec<u8> {
+    let head = head(9, 7, "maker", correlation_id);
+    pdu(&[&head[..], &named(group), b"\0\0\0"].concat())
+}
+
+/// Its response: an offset of `topic-0`; `None` if the group has committed none.
+pub fn offset_fetched(correlation_id: usize, topic: &str, offset: Option<usize>) -> Vec<u8> {
+    let offset = offset.map_or([0xFF; 8], i64_of);
+    let partition = [&i32_of(0)[..], &offset, &[0xFF; 4], b"\0\0\0"].concat();
+    let topics = only(&[named(topic), only(&partition)].concat());
+    pdu(&[&i32_of(correlation_id)[..], &[0; 5], &topics, b"\0\0\0"].concat())
+}
+
+/// A batch whose first record has this offset.
+pub fn at_offset(mut batch: Vec<u8>, offset: usize) -> Vec<u8> {
+    batch[..8].copy_from_slice(&i64_of(offset));
+    batch
+}
+
+fn i64_of(n: usize) -> [u8; 8] {
+    i64::try_from(n).unwrap().to_be_bytes()
+}
+
+/// A name behind its length.
+fn named(name: &str) -> Vec<u8> {
+    [varint(name.len() + 1), name.into()].concat()
+}
+
 /// A batch of a transaction.
 pub fn transactional(mut batch: Vec<u8>) -> Vec<u8> {
     batch[22] |= 0x10;

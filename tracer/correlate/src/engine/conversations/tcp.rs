@@ -253,6 +253,7 @@ impl Conversations {
                 marks.heard(upto, at, is_bare);
             }
             marks.acknowledged(upto, at);
+            marks.has_room(tcp.window > 0, at);
         }
         if flow.bytes.is_waiting() {
             self.passed(direction, upto);

@@ -294,6 +294,7 @@ impl Deliveries {
                 shared: false,
                 line: 0,
                 subscription: 0,
+                taken_over: None,
                 nameless: false,
                 framed: false,
                 topic: None,

@@ -1,9 +1,24 @@
 //! What messages add to the rows that the user asked for.
 
+use super::super::conversations::Conversations;
 use super::Context;
-use crate::breakdown::{Dimension, MessageEnd, Owner, ReaderGroup};
+use crate::breakdown::{ClientNames, Dimension, MessageEnd, Owner, ReaderGroup};
 use crate::ids::Direction;
+use crate::lag::Pair;
 use wirelap_events::{Delivery, FlowId, GroupId, Nanos, Pid, TopicId};
+
+/// The group in which who gets messages in this direction reads.
+fn members_of(
+    direction: Direction,
+    conversations: &Conversations,
+    clients: &ClientNames,
+) -> Option<TopicId> {
+    let back = direction.back();
+    let address = || Some(conversations.flows().flow(back)?.key.src.ip());
+    let pid = conversations.sender_of(back);
+    let owner = pid.map(Owner::Process).or_else(|| address().map(Owner::Address))?;
+    clients.group(back.id(), owner)
+}
 
 impl Context<'_> {
     /// Takes in what ends said of themselves.
@@ -30,13 +45,13 @@ impl Context<'_> {
     /// Forgets who is behind on topics that another member of its group gets now.
     pub(super) fn drop_handed_over(&mut self, now: Nanos) {
         let (clients, conversations) = (&self.accounts.clients, &*self.conversations);
-        self.accounts.lag.drop_handed_over(now, |pair| {
-            let back = pair.direction.back();
-            let address = || Some(conversations.flows().flow(back)?.key.src.ip());
-            let pid = conversations.sender_of(back);
-            let owner = pid.map(Owner::Process).or_else(|| address().map(Owner::Address))?;
-            clients.group(back.id(), owner)
-        });
+        let group_of = |pair: &Pair| members_of(pair.direction, conversations, clients);
+        self.accounts.lag.drop_handed_over(now, group_of);
+    }
+
+    /// The group in which who gets messages in this direction reads.
+    pub(super) fn members_of(&self, direction: Direction) -> Option<TopicId> {
+        members_of(direction, self.conversations, &self.accounts.clients)
     }
 
     /// Notes who was behind at the last look and is gone by now, and who has come back.
@@ -53,6 +68,8 @@ impl Context<'_> {
             // The other direction of the same conversation.
             clients.of(FlowId(flow.0 ^ 1))
         });
+        let group_of = |pair: &Pair| members_of(pair.direction, conversations, clients);
+        self.accounts.behind.look_for_taken_over(&self.accounts.lag, group_of);
     }
 
     /// A message begins in this direction, or turns out not to.

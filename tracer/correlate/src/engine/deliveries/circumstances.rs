@@ -5,7 +5,7 @@ use crate::flow::{Conversation, Flow, FlowTable};
 use crate::join::LegState;
 use crate::marks::{Marks, Missing};
 use wirelap_events::{
-    Circumstances, EarlierBytes, FanOut, Leg, MissingBytes, Nanos, Stage, TaskId,
+    Circumstances, EarlierBytes, FanOut, Leg, LinkQueue, MissingBytes, Nanos, Stage, TaskId,
 };
 
 impl Deliveries {
@@ -27,6 +27,7 @@ impl Deliveries {
         }
         leg.circumstances.ready = permissions.ready;
         leg.circumstances.sender_was_gone = permissions.sender_was_gone;
+        leg.circumstances.handed_over = permissions.is_handed_over;
         leg.circumstances.start_up = state.start_up && permissions.ready.is_none();
         leg.circumstances.release = permissions.release;
         if let Some((line, room)) = permissions.room {
@@ -39,9 +40,12 @@ impl Deliveries {
             leg.circumstances.missing_by = Some(bytes);
         }
         leg.circumstances.throttled = throttled(flow, leg).unwrap_or_default();
+        leg.circumstances.held_in_write = held_in_write(flow, leg);
+        (leg.circumstances.qdisc_queue, leg.circumstances.path_queue) =
+            queues_of(flow, before, leg).unwrap_or_default();
         if let Some((before, had)) = before.zip(had) {
             leg.circumstances.behind = behind(flow, had, leg);
-            leg.circumstances.held_before = held_before(flow, before, had).unwrap_or_default();
+            leg.circumstances.held_before = held_before(flow, before, had);
             leg.circumstances.requests_unread = unread(back, had, leg);
             let publisher = flows.flow(before.direction);
             leg.circumstances.publisher_unread =
@@ -86,12 +90,37 @@ fn had_since(before: &LegState, flows: &FlowTable) -> Option<Nanos> {
     before.leg.read_at().or_else(|| flows.flow(before.direction)?.marks.read_at(before.extent))
 }
 
-/// How long the sender of a leg of this flow had earlier bytes in its socket before it `had` the message, and since that was sent to it on
+/// The earlier bytes that the sender of a leg of this flow had in its socket before it `had` the message, and since that was sent to it on
 /// the leg `before`.
-fn held_before(flow: &Flow, before: &LegState, had: Nanos) -> Option<Nanos> {
+fn held_before(flow: &Flow, before: &LegState, had: Nanos) -> Option<EarlierBytes> {
     let Marks::Tcp(marks) = &flow.marks else { return None };
     let sent = before.leg.sent()?.1.filter(|&sent| sent < had)?;
-    Some(marks.behind(sent, had)?.time)
+    marks.behind(sent, had)
+}
+
+/// What the sender of a leg of this flow had in its socket while it wrote the message in several calls.
+fn held_in_write(flow: &Flow, leg: &Leg) -> Option<EarlierBytes> {
+    let (send, sent) = (leg.times.get(Stage::Send)?, leg.times.get(Stage::Sent)?);
+    let Marks::Tcp(marks) = &flow.marks else { return None };
+    marks.behind(send, sent)
+}
+
+/// The queues that bytes of a leg's flow were in, before a device and on the path, while the message was at the leg's sender, on its
+/// way there (on the leg `before`), or on its way from there.
+fn queues_of(
+    flow: &Flow,
+    before: Option<&LegState>,
+    leg: &Leg,
+) -> Option<(Option<LinkQueue>, Option<LinkQueue>)> {
+    let Marks::Tcp(marks) = &flow.marks else { return None };
+    if !marks.has_queues() {
+        return None;
+    }
+    let before = before.and_then(|before| before.leg.sent()?.1);
+    let from = before.or(leg.times.seen().next().map(|(_, at)| at))?;
+    let on_the_way = leg.times.seen().take_while(|&(stage, _)| stage <= Stage::Rx);
+    let (_, to) = on_the_way.last()?;
+    Some(marks.queues_between(from, to))
 }
 
 /// For how long the receiver of a leg, a server, did not read its sender while the message was on its way in this flow.

@@ -90,6 +90,9 @@ impl Deliveries {
                 let topic = (c.accounts.rows.root(message.row), message.subject);
                 let numbered = (message.topic, number);
                 c.accounts.lag.sent(new.way(), topic, numbered, new.at);
+                if let Some(present) = new.present.filter(|present| present.is_handed_over) {
+                    c.accounts.lag.took_over(new.way(), new.subject, present.since);
+                }
             }
         }
     }
@@ -114,6 +117,7 @@ impl Deliveries {
             let behind = Behind {
                 group,
                 client: c.accounts.clients.of(direction.back().id()),
+                members: c.members_of(direction),
                 pid: c.conversations.receiver_of(direction),
                 address: flow.key.dst,
                 direction,

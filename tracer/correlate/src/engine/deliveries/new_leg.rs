@@ -75,7 +75,8 @@ pub fn new_leg(
 }
 
 /// Since when the receiver of a message is there: its subscription, where the message tells which one it is for, or else its
-/// connection. Who asks for messages may subscribe anew each time, and what waits for that waits for being asked for.
+/// connection, or what it took over from another member of its group. Who asks for messages may subscribe anew each time, and what
+/// waits for that waits for being asked for.
 fn presence(
     (conversation, direction): (&Conversation, Direction),
     found: &Found,
@@ -85,12 +86,22 @@ fn presence(
     let has_returned =
         conversation.opened.is_some_and(|at| c.conversations.has_returned(direction, at));
     let back = conversation.flow(direction.back().side);
+    let taken_over = found.taken_over.and_then(|ago| back.request_before(ago));
+    if let Some(request) = taken_over {
+        return Some(Presence {
+            since: request.at,
+            ready: request.at,
+            has_returned: false,
+            is_handed_over: true,
+        });
+    }
     let known = back.subscriptions.as_ref().filter(|_| !is_asked_for);
     if let Some(begun) = known.and_then(|all| all.begun(found.subscription)) {
-        return Some(Presence { since: begun, ready: begun, has_returned });
+        return Some(Presence { since: begun, ready: begun, has_returned, is_handed_over: false });
     }
     let opened = conversation.opened?;
-    Some(Presence { since: opened, ready: back.set_up.max(opened), has_returned })
+    let ready = back.set_up.max(opened);
+    Some(Presence { since: opened, ready, has_returned, is_handed_over: false })
 }
 
 /// The part that the receiver of a direction has.

@@ -22,6 +22,10 @@ const TIMES_TYPICAL: u64 = 10;
 /// A publisher's messages go on if so many of them have, and so many of a hundred do.
 const FORWARDED: (u64, u64) = (10, 90);
 
+/// A group gives what a member read to another member within this time: Kafka waits for a member for 45 s (`session.timeout.ms`), and then
+/// for all to join again.
+const HANDING_OVER: Nanos = Nanos::from_millis(60_000);
+
 /// A row's overdue messages at one process, in one place on one leg.
 type Key = (GroupId, Whereabouts, usize, Pid);
 
@@ -155,17 +159,26 @@ fn late_after(row: GroupId, rows: &Rows) -> Nanos {
 }
 
 /// Where messages are that a broker has since some moment, if its readers ask for messages and none has since: with
-/// the reader that asked last.
+/// the reader that asked last; with none, if another one that asked is gone, whose messages they may be.
 fn unasked(
     row: GroupId,
     since: Nanos,
     conversations: &Conversations,
 ) -> Option<(Whereabouts, Pid)> {
-    let asks = conversations.flows().iter().filter(|(_, c)| c.row.is_some_and(|(of, _)| of == row));
-    let flows = asks.flat_map(|(_, conversation)| &conversation.flows);
-    let asks = flows.filter_map(|flow| Some((flow.request()?.at, flow.sender)));
-    let last = asks.max_by_key(|ask| ask.0);
-    let (_, sender) = last.filter(|(asked, _)| *asked < since)?;
+    let all = conversations.flows().iter().filter(|(_, c)| c.row.is_some_and(|(of, _)| of == row));
+    let asked = |flow: &Flow| Some((flow.request()?.at, flow.sender));
+    let (mut last, mut gone) = (None, None);
+    for (_, conversation) in all {
+        let asked = conversation.flows.iter().filter_map(asked).max();
+        if conversation.closed && asked.is_some() {
+            gone = gone.max(Some(conversation.seen));
+        }
+        last = last.max(asked);
+    }
+    let (asked, sender) = last.filter(|&(asked, _)| asked < since)?;
+    if gone.is_some_and(|gone| gone + HANDING_OVER >= asked) {
+        return Some((Whereabouts::Unasked, Pid(0)));
+    }
     Some((Whereabouts::Unasked, conversations.sockets().pid(sender).unwrap_or_default()))
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::layers::{Layers, Spanned};
 use crate::threads::Chain;
-use wirelap_events::{ByteRange, Nanos, Offset, TaskId, TxState};
+use wirelap_events::{ByteRange, Nanos, Offset, RoundTrip, TaskId, TxState};
 
 #[derive(Clone, Copy, Debug)]
 pub struct SendMark {
@@ -12,6 +12,8 @@ pub struct SendMark {
     pub state: Option<TxState>,
     /// A loss had made the congestion window smaller.
     pub shrunk: bool,
+    /// What the last round trip took.
+    pub trip: Option<RoundTrip>,
 }
 
 /// How a thread came to send.

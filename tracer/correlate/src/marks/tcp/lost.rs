@@ -5,7 +5,7 @@ use super::TcpMarks;
 use wirelap_events::{ByteRange, DropCause, Nanos, Offset, Recovery};
 
 /// Acknowledgements that are remembered: as many as may come while a packet is in the qdisc.
-const ACKS: usize = 64;
+pub(super) const ACKS: usize = 64;
 
 /// TCP tells that it has sent something again when it has: what takes the packet in may run before that.
 const TOLD_LATE: Nanos = Nanos::from_millis(2);
@@ -14,6 +14,7 @@ impl TcpMarks {
     /// The sender hears that everything before `upto` has arrived.
     pub fn acknowledged(&mut self, upto: Offset, at: Nanos) {
         if upto > self.acked_to {
+            self.came_back(upto, at);
             self.acked_to = upto;
             if self.acks.len() >= ACKS {
                 self.acks.pop_front();

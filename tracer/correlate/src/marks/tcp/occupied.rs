@@ -9,6 +9,9 @@ pub const KEPT: Nanos = Nanos::from_micros(50);
 /// The most spans that are kept: those of a connection that is always full are one.
 const SPANS: usize = 64;
 
+/// Sends that find the receiver's window full so soon after each other are told together.
+const AGAIN: Nanos = Nanos::from_millis(1);
+
 /// A span of time in which the socket always had bytes that had not left it.
 #[derive(Clone, Copy, Debug)]
 struct Span {
@@ -22,6 +25,8 @@ struct Span {
 #[derive(Debug, Default)]
 pub struct Occupied {
     spans: VecDeque<Span>,
+    /// When the receiver was seen to have no room; without an end, it has none yet.
+    closed: VecDeque<(Nanos, Option<Nanos>)>,
 }
 
 impl Occupied {
@@ -46,14 +51,54 @@ impl Occupied {
         }
     }
 
+    /// The receiver says that it has no room.
+    pub fn closes(&mut self, at: Nanos) {
+        if self.closed.back().is_none_or(|(_, until)| until.is_some()) {
+            self.close((at, None));
+        }
+    }
+
+    /// The receiver has room again.
+    pub fn opens(&mut self, at: Nanos) {
+        if let Some((_, until @ None)) = self.closed.back_mut() {
+            *until = Some(at);
+        }
+    }
+
+    /// A send finds no room at the receiver.
+    pub fn finds_full(&mut self, at: Nanos) {
+        match self.closed.back_mut() {
+            Some((_, None)) => {}
+            Some((_, Some(until))) if at < *until + AGAIN => *until = at.max(*until),
+            _ => self.close((at, Some(at))),
+        }
+    }
+
+    fn close(&mut self, closed: (Nanos, Option<Nanos>)) {
+        if self.closed.len() >= SPANS {
+            self.closed.pop_front();
+        }
+        self.closed.push_back(closed);
+    }
+
+    /// Whether the receiver was seen to have no room at some time between two moments.
+    pub fn was_closed(&self, from: Nanos, to: Nanos) -> bool {
+        let mut closed = self.closed.iter().rev();
+        closed.any(|&(since, until)| since < to && until.is_none_or(|until| until >= from))
+    }
+
     /// The longest time between two moments in which the socket had bytes that were written before the second.
     pub fn between(&self, from: Nanos, to: Nanos) -> Option<EarlierBytes> {
         let within = self.spans.iter().rev().take_while(|span| span.to > from).map(|span| {
             let since = span.from.max(from);
             let (_, tx, send_len) = span.longest;
-            EarlierBytes { since, time: span.to.min(to) - since.min(to), tx, send_len }
+            let time = span.to.min(to) - since.min(to);
+            EarlierBytes { since, time, tx, send_len, no_room: false }
         });
-        within.max_by_key(|earlier| earlier.time).filter(|earlier| earlier.time >= KEPT)
+        let longest = within.max_by_key(|earlier| earlier.time);
+        let earlier = longest.filter(|earlier| earlier.time >= KEPT)?;
+        let no_room = self.was_closed(earlier.since, earlier.since + earlier.time);
+        Some(EarlierBytes { no_room, ..earlier })
     }
 }
 
@@ -89,6 +134,26 @@ mod tests {
     }
 
     #[test]
+    fn a_receiver_without_room_is_remembered_with_the_bytes_that_wait_for_it() {
+        let mut occupied = Occupied::default();
+        for n in [10, 30, 50, 70] {
+            occupied.leaves(at(n), at(n + 10), Some(tx(1)), 5);
+        }
+        occupied.closes(at(12));
+        occupied.closes(at(13));
+        occupied.opens(at(18));
+        occupied.opens(at(33));
+        occupied.finds_full(at(55));
+        occupied.closes(at(90));
+        let no_room = |from, to| occupied.between(at(from), at(to)).unwrap().no_room;
+        assert!(no_room(0, 25));
+        assert!(!no_room(19, 25), "room came before");
+        assert!(!no_room(25, 45));
+        assert!(no_room(45, 65));
+        assert!(!no_room(65, 85), "it is closed later");
+    }
+
+    #[test]
     fn what_leaves_at_once_keeps_nothing_waiting() {
         let mut occupied = Occupied::default();
         occupied.leaves(at(10), at(10) + Nanos(20_000), Some(tx(1)), 5);
@@ -102,6 +167,8 @@ mod tests {
             occupied.leaves(at(n * 10), at(n * 10 + 1), Some(tx(1)), 5);
         }
         assert_eq!(occupied.spans.len(), SPANS);
+        (0..1_000).for_each(|n| occupied.finds_full(at(n * 10)));
+        assert_eq!(occupied.closed.len(), SPANS);
         assert_eq!(seen(&occupied, 0, 10_000).map(|(_, time, _)| time), Some(at(1)));
     }
 }

@@ -4,7 +4,7 @@ use super::super::alone::PacketTimes;
 use super::super::loss::Question;
 use super::super::path::{Path, ReadBy};
 use super::kinds::{RxMark, SendMark, XmitMark};
-use super::{PASSES, TcpMarks};
+use super::{KEPT, PASSES, TcpMarks};
 use wirelap_events::{ByteRange, Circumstances, Nanos, Offset};
 
 impl TcpMarks {
@@ -22,6 +22,8 @@ impl TcpMarks {
         let lost = self.first_left(last).filter(|&first| queue.is_none_or(|queue| first < queue));
         let sent_at = sent.map(|mark| mark.at);
         let after = |at: &Nanos| sent_at.is_some_and(|sent| *at > sent) && queue >= Some(*at);
+        // Bytes that leave at once waited for no acknowledgement.
+        let waited = send.zip(queue).is_some_and(|(send, queue)| send.at + KEPT <= queue);
         let harm = self.losses.harm(&Question {
             extent,
             send: send.map(|mark| mark.at),
@@ -57,6 +59,8 @@ impl TcpMarks {
                 behind_loss: harm.before,
                 loss_in_write: harm.in_write,
                 loss_in_socket: harm.in_socket,
+                no_room: waited && self.had_no_room(sent_at, queue),
+                round_trip: sent.filter(|_| waited).and_then(|mark| mark.trip),
                 shrunk_by_loss: sent.is_some_and(|mark| mark.shrunk),
                 recovery: harm.recovery,
                 dropped: harm.dropped,
@@ -64,6 +68,14 @@ impl TcpMarks {
                 ..Circumstances::default()
             },
         }
+    }
+
+    /// Whether the receiver was seen to have no room at some time between two moments.
+    fn had_no_room(&self, from: Option<Nanos>, to: Option<Nanos>) -> bool {
+        let Some(((from, to), occupied)) = from.zip(to).zip(self.occupied.as_ref()) else {
+            return false;
+        };
+        occupied.was_closed(from, to)
     }
 
     /// What packets tell of `extent`, if nothing else was seen of the flow and its last byte was not sent twice.

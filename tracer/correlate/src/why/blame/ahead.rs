@@ -2,7 +2,7 @@
 
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
-use super::held_back::held_back;
+use super::held_back::{is_full, kept_by};
 use wirelap_events::{Leg, Nanos};
 
 /// Bytes of the next leg were in their sender's socket while a message was on its way to that sender.
@@ -15,20 +15,22 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// What kept the forwarder from sending on the leg `next`, by what TCP knew when the message was sent there, or what was before it.
+    /// What kept the forwarder from sending on the leg `next`, by what was seen of its socket while the message was on its way: at the
+    /// send of the message itself, there may be room again.
     pub fn of(next: &Leg) -> Option<Ahead> {
+        let earlier = next.circumstances.held_before?;
+        let cause = kept_by(next, &earlier).filter(|&cause| is_full(cause))?;
+        let (from, to) = (earlier.since, earlier.since + earlier.time);
         let seen = &next.circumstances;
-        let time = seen.held_before;
-        let tx = seen.behind.map(|earlier| earlier.tx).or(seen.tx)?;
-        let cause = (time > Nanos(0)).then(|| held_back(tx, seen, time))?;
-        let is_full = matches!(
-            cause,
-            Cause::Of(
-                VerdictKind::ReceiveWindow
-                    | VerdictKind::CongestionWindow
-                    | VerdictKind::SendBuffer
-            )
-        );
-        is_full.then_some(Ahead { cause, left: time })
+        let queues = [
+            (seen.qdisc_queue, VerdictKind::QdiscQueueing),
+            (seen.path_queue, VerdictKind::BottleneckLink),
+        ];
+        let is_most = |within: Nanos| within.0 > earlier.time.0 / 2;
+        let mut on_link = queues
+            .into_iter()
+            .filter(|(queue, _)| queue.is_some_and(|queue| is_most(queue.within(from, to))));
+        let cause = on_link.next().map_or(cause, |(_, kind)| Cause::Of(kind));
+        Some(Ahead { cause, left: earlier.time })
     }
 }

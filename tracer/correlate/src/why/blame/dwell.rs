@@ -3,13 +3,11 @@
 use super::super::awaited::Awaited;
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
-use super::held_back::held_back;
+use super::held_back::kept_by;
 use super::span::Span;
 use super::{LegParts, NOTICED, SHORT_SLEEP};
 use crate::threads::has_slept;
-use wirelap_events::{
-    Circumstances, EarlierBytes, Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, SleepCall,
-};
+use wirelap_events::{Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, SleepCall};
 
 /// A broker's timers may be so late: they are looked at only now and then, and hand on to other threads.
 const TIMERS: Nanos = Nanos::from_millis(5);
@@ -29,8 +27,11 @@ impl LegParts<'_> {
         let mut rest = Span { from: read, to: sent, fan_out };
         let released = self.released(&mut rest);
         if let Some(ready) = self.leg.circumstances.ready {
-            let was_gone = self.leg.circumstances.sender_was_gone;
-            let kind = if was_gone { VerdictKind::BrokerAway } else { VerdictKind::SubscriberAway };
+            let kind = match &self.leg.circumstances {
+                seen if seen.sender_was_gone => VerdictKind::BrokerAway,
+                seen if seen.handed_over => VerdictKind::GroupRebalance,
+                _ => VerdictKind::SubscriberAway,
+            };
             self.put_of(Segment::BrokerDwell, kind, rest.advance(ready));
         }
         // A broker that pushes sends to whom it does not read, too.
@@ -44,12 +45,13 @@ impl LegParts<'_> {
         }
         if let Some(earlier) = self.leg.circumstances.behind
             && earlier.since <= rest.from
-            && let Some(cause) = self.kept_by(&earlier)
+            && let Some(cause) = kept_by(self.leg, &earlier)
         {
             let from = rest.from;
             let held = rest.advance(earlier.since + earlier.time);
-            let held = held - self.lost_within(from, held, held);
-            self.put(Segment::BrokerDwell, cause, held);
+            let kept = held - self.lost_within(from, held, held);
+            let kept = self.not_on_link(Segment::BrokerDwell, cause, (from, from + held), kept);
+            self.put(Segment::BrokerDwell, cause, kept);
         }
         let asked = self.leg.circumstances.requested;
         let seen = &self.leg.circumstances;
@@ -114,32 +116,16 @@ impl LegParts<'_> {
         self.put_of(Segment::BrokerDwell, VerdictKind::ClientThrottled, rest.advance(until));
     }
 
-    /// What kept earlier bytes in the socket that the message had to leave by; `None` if a later write could have set them free.
-    fn kept_by(&self, earlier: &EarlierBytes) -> Option<Cause> {
-        if self.is_queued_behind(earlier.tx) {
-            return Some(Cause::Of(VerdictKind::QdiscQueueing));
-        }
-        let then = Circumstances {
-            send_len: earlier.send_len,
-            acked: Some(earlier.since),
-            ..self.leg.circumstances
-        };
-        match held_back(earlier.tx, &then, earlier.time) {
-            Cause::Of(VerdictKind::NagleDelayedAck | VerdictKind::Corked) => None,
-            Cause::Of(VerdictKind::CongestionWindow) => Some(self.congestion(earlier.tx)),
-            Cause::Of(kind) => Some(Cause::Of(kind)),
-            Cause::Ordinary => Some(Cause::when(earlier.tx.unsent > 0, VerdictKind::SendBuffer)),
-        }
-    }
-
     /// Puts down what of `time` from `from` on earlier bytes were in the socket, `most` at most. Returns how much that is.
     pub(super) fn behind_within(&mut self, from: Nanos, time: Nanos, most: Nanos) -> Nanos {
         let Some(earlier) = self.leg.circumstances.behind else { return Nanos(0) };
         let until = (earlier.since + earlier.time).min(from + time);
         let held = (until - earlier.since.max(from).min(until)).min(most);
-        match self.kept_by(&earlier).filter(|_| held >= NOTICED) {
+        match kept_by(self.leg, &earlier).filter(|_| held >= NOTICED) {
             Some(cause) => {
-                self.put(Segment::BrokerDwell, cause, held);
+                let segment = Segment::BrokerDwell;
+                let kept = self.not_on_link(segment, cause, (earlier.since.max(from), until), held);
+                self.put(segment, cause, kept);
                 held
             }
             None => Nanos(0),

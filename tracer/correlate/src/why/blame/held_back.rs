@@ -2,10 +2,13 @@
 
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
-use wirelap_events::{Circumstances, Nagle, Nanos, TxState};
+use wirelap_events::{Circumstances, EarlierBytes, Leg, Nagle, Nanos, Stage, TxState};
 
 /// A connection that has rested begins again with so many segments (`TCP_INIT_CWND`, include/net/tcp.h).
 const INITIAL_WINDOW: u32 = 10;
+
+/// A packet that is in the qdisc for so long has a queue before it.
+const BACKED_UP: Nanos = Nanos::from_millis(1);
 
 /// What kept TCP from sending at once: the rules of `tcp_write_xmit` (`net/ipv4/tcp_output.c`), in its order.
 pub(super) fn held_back(tx: TxState, seen: &Circumstances, time: Nanos) -> Cause {
@@ -64,4 +67,49 @@ fn is_paced(tx: TxState, waiting: u32, time: Nanos) -> bool {
         .checked_div(u128::from(tx.pacing.max(1)))
         .unwrap_or(0);
     tx.pacing > 0 && spread >= u128::from(time.0) / 2
+}
+
+/// Whether it is only what keeps bytes in a socket until others were acknowledged or read: these may be in a queue meanwhile.
+pub(super) fn is_full(cause: Cause) -> bool {
+    matches!(
+        cause,
+        Cause::Of(
+            VerdictKind::ReceiveWindow | VerdictKind::CongestionWindow | VerdictKind::SendBuffer
+        )
+    )
+}
+
+/// What kept earlier bytes in the socket that the message of `leg` had to leave by; `None` if a later write could have set them free.
+pub(super) fn kept_by(leg: &Leg, earlier: &EarlierBytes) -> Option<Cause> {
+    if is_queued_behind(leg, earlier.tx) {
+        return Some(Cause::Of(VerdictKind::QdiscQueueing));
+    }
+    let then = Circumstances {
+        send_len: earlier.send_len,
+        acked: Some(earlier.since),
+        ..leg.circumstances
+    };
+    let window = Cause::Of(VerdictKind::ReceiveWindow);
+    match held_back(earlier.tx, &then, earlier.time) {
+        Cause::Of(VerdictKind::CongestionWindow) => Some(congestion(leg, earlier.tx)),
+        // When they were sent, there was room; then there was none.
+        _ if earlier.no_room => Some(window),
+        Cause::Of(VerdictKind::NagleDelayedAck | VerdictKind::Corked) => None,
+        Cause::Of(kind) => Some(Cause::Of(kind)),
+        Cause::Ordinary => Some(Cause::when(earlier.tx.unsent > 0, VerdictKind::SendBuffer)),
+    }
+}
+
+/// The congestion window is full, perhaps because a loss made it small. After a rest, TCP itself makes it small.
+pub(super) fn congestion(leg: &Leg, tx: TxState) -> Cause {
+    let is_by_loss = leg.circumstances.shrunk_by_loss && tx.in_flight > 0;
+    Cause::Of(if is_by_loss { VerdictKind::Retransmission } else { VerdictKind::CongestionWindow })
+}
+
+/// Whether the qdisc is so full that the socket may not add to it: TCP small queues
+/// (`tcp_small_queue_check` in `net/ipv4/tcp_output.c`).
+pub(super) fn is_queued_behind(leg: &Leg, tx: TxState) -> bool {
+    let times = &leg.times;
+    let queued = times.get(Stage::Queue).zip(times.get(Stage::Xmit));
+    tx.in_flight > 0 && queued.is_some_and(|(queue, xmit)| xmit - queue >= BACKED_UP)
 }

@@ -3,8 +3,8 @@
 use super::super::{Cause, VerdictKind};
 use super::{QUIET, RESTED, blamed, blamed_with, held_up, hop, leg, of};
 use wirelap_events::{
-    Credit, EarlierBytes, Hop, Leg, LegOffCpu, Nanos, OffCpu, Pid, Release, RequestLimits, Segment,
-    SleepCall, Stage, TaskId, Tid, TxState,
+    Credit, EarlierBytes, Hop, Leg, LegOffCpu, LinkQueue, Nanos, OffCpu, Pid, Release,
+    RequestLimits, Segment, SleepCall, Stage, TaskId, Tid, TxState,
 };
 
 /// A request that is on its way again keeps a broker waiting that would have answered.
@@ -363,7 +363,8 @@ fn a_transactions_messages_wait_for_its_end() {
 fn kept_behind(tx: TxState, since_ms: u64, edit: impl FnOnce(&mut Leg)) -> Vec<(Cause, u64)> {
     let (since, time) = (Nanos::from_millis(since_ms), Nanos::from_millis(60));
     dwell_of(100, |leg| {
-        leg.circumstances.behind = Some(EarlierBytes { since, time, tx, send_len: 64 });
+        leg.circumstances.behind =
+            Some(EarlierBytes { since, time, tx, send_len: 64, no_room: false });
         leg.before.push(hop(10_000, 109_000, 110_000, 5));
         edit(leg);
     })
@@ -386,11 +387,29 @@ fn what_waits_behind_earlier_bytes_is_not_the_brokers() {
     }
     // What keeps a small write may be set free by the next.
     assert_eq!(kept_behind(QUIET, 10, |_| {})[0], (of(VerdictKind::BrokerStalled), 990));
+    // There was room when they were sent, and then none.
+    let closed = kept_behind(QUIET, 10, |leg| {
+        let behind = leg.circumstances.behind.as_mut();
+        behind.unwrap().no_room = true;
+    });
+    assert_eq!(closed[0], (of(VerdictKind::ReceiveWindow), 600));
     let lost = kept_behind(small, 10, |leg| {
         leg.circumstances.missing = Some((Nanos::from_millis(20), Nanos::from_millis(50)));
     });
     let halves = [(of(VerdictKind::Retransmission), 300), (of(VerdictKind::ReceiveWindow), 300)];
     assert_eq!(lost[..2], halves);
+}
+
+#[test]
+fn what_waits_behind_bytes_in_a_queue_on_the_path_waits_for_the_link() {
+    let small = TxState { window: 64, ..QUIET };
+    let told = kept_behind(small, 10, |leg| {
+        let (from, to) = (Nanos::from_millis(30), Nanos::from_millis(200));
+        let (longest, least, rate) = (Nanos::from_millis(40), Nanos::from_millis(1), 125_000);
+        leg.circumstances.path_queue = Some(LinkQueue { from, to, longest, least, rate });
+    });
+    let parts = [(of(VerdictKind::BottleneckLink), 400), (of(VerdictKind::ReceiveWindow), 200)];
+    assert_eq!(told[..2], parts);
 }
 
 #[test]
@@ -403,7 +422,8 @@ fn what_waits_for_the_queue_of_the_device_waits_there_too() {
         (Stage::Read, 120_000),
     ]);
     let (since, time) = (Nanos::from_millis(10), Nanos::from_millis(60));
-    queued.circumstances.behind = Some(EarlierBytes { since, time, tx: congested, send_len: 64 });
+    queued.circumstances.behind =
+        Some(EarlierBytes { since, time, tx: congested, send_len: 64, no_room: false });
     let parts = blamed(vec![leg(&[(Stage::Send, 0), (Stage::Read, 10_000)]), queued]);
     let in_queue = (1, Segment::BrokerDwell, of(VerdictKind::QdiscQueueing), 60_000_000);
     assert!(parts.contains(&in_queue), "{parts:?}");

@@ -3,7 +3,8 @@
 use super::super::{Cause, VerdictKind};
 use super::{QUIET, RESTED, blamed, blamed_with, hop, leg, of, throttled};
 use wirelap_events::{
-    Circumstances, Leg, LegOffCpu, Nagle, Nanos, OffCpu, Segment, Stage, Transport, TxState,
+    Circumstances, EarlierBytes, Leg, LegOffCpu, LinkQueue, Nagle, Nanos, OffCpu, Segment, Stage,
+    Transport, TxState,
 };
 
 /// A send that waited 40 ms in its socket, in these circumstances.
@@ -218,6 +219,94 @@ fn a_library_that_waits_for_what_was_lost_is_the_networks() {
     assert_eq!(found[1], (0, Segment::ClientTx, Cause::Ordinary, 110_000_000));
 }
 
+/// Earlier bytes that were in a forwarder's socket for 70 ms, sent in this state.
+fn stuck(tx: TxState, no_room: bool) -> Option<EarlierBytes> {
+    let time = Nanos::from_millis(70);
+    Some(EarlierBytes { since: Nanos::from_millis(10), time, tx, send_len: 64, no_room })
+}
+
+/// A forwarder that slept and worked for 40 ms each after a message had come, and sent it at once then: what is put down to it, and to the
+/// reader behind it. `TCP_NODELAY` is set, so that nothing waits for an acknowledgement.
+fn before_a_forwarder(held_before: Option<EarlierBytes>) -> [u64; 3] {
+    let before = leg(&[(Stage::Send, 0), (Stage::Ready, 1_000), (Stage::Read, 81_000)]);
+    let mut after = leg(&[(Stage::Send, 81_010), (Stage::Queue, 81_020), (Stage::Read, 81_500)]);
+    // Of the message itself, the socket took and sent all.
+    after.circumstances.tx = Some(SENT_AT_ONCE);
+    after.circumstances.held_before = held_before;
+    let asleep = Nanos::from_millis(40);
+    let rests = LegOffCpu { reader: Some(OffCpu { asleep, ..OffCpu::NONE }), ..LegOffCpu::NONE };
+    let parts = blamed_with(vec![before, after], vec![rests, LegOffCpu::NONE]);
+    let of_kind = |kind| {
+        parts.iter().filter(move |part| part.2 == of(kind)).map(|part| part.3 / 1_000_000).sum()
+    };
+    [VerdictKind::BrokerStalled, VerdictKind::BrokerCpuBound, VerdictKind::ReceiveWindow]
+        .map(of_kind)
+}
+
+const SENT_AT_ONCE: TxState = TxState { nagle: Nagle::Off, ..RESTED };
+
+/// What was seen of the socket while the message waited counts, not what there was when the forwarder could send at last.
+#[test]
+fn a_forwarder_whose_client_has_no_room_is_not_slow_itself() {
+    let full = TxState { window: 0, ..SENT_AT_ONCE };
+    // There is some work beside.
+    assert_eq!(before_a_forwarder(stuck(full, false)), [10, 0, 70]);
+    // There was room when they were sent, and the window was closed afterwards.
+    assert_eq!(before_a_forwarder(stuck(SENT_AT_ONCE, true)), [10, 0, 70]);
+}
+
+#[test]
+fn a_forwarder_that_sleeps_or_works_is_slow_itself() {
+    assert_eq!(before_a_forwarder(None), [40, 40, 0]);
+    // What was in its socket was not there for want of room.
+    assert_eq!(before_a_forwarder(stuck(SENT_AT_ONCE, false)), [40, 40, 0]);
+}
+
+/// One that reads and writes a message in pieces, and slept between the first and the last: what is put down to it, to the reader behind it,
+/// and to nobody.
+#[test]
+fn a_forwarder_that_writes_in_pieces_waits_for_room_before_the_last() {
+    let between = |held: Option<EarlierBytes>| {
+        let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
+        let mut late = leg(&[(Stage::Send, 1_000), (Stage::Sent, 91_000), (Stage::Queue, 91_010)]);
+        late.circumstances.tx = Some(SENT_AT_ONCE);
+        late.circumstances.held_in_write = held;
+        let writing = OffCpu { asleep: Nanos::from_millis(90), ..OffCpu::NONE };
+        let rests = LegOffCpu { writing, ..LegOffCpu::NONE };
+        let parts = blamed_with(vec![first, late], vec![LegOffCpu::NONE, rests]);
+        let of_kind = |kind| {
+            parts.iter().filter(move |part| part.2 == of(kind)).map(|part| part.3 / 1_000_000).sum()
+        };
+        let all: [u64; 2] = [VerdictKind::BrokerStalled, VerdictKind::ReceiveWindow].map(of_kind);
+        all
+    };
+    assert_eq!(between(stuck(TxState { window: 0, ..SENT_AT_ONCE }, false)), [20, 70]);
+    assert_eq!(between(stuck(SENT_AT_ONCE, true)), [20, 70]);
+    // It was stopped, perhaps: nothing was in its socket, or nothing that there was no room for.
+    assert_eq!(between(None), [90, 0]);
+    assert_eq!(between(stuck(SENT_AT_ONCE, false)), [90, 0]);
+}
+
+#[test]
+fn a_window_that_closes_behind_a_send_is_full_all_the_same() {
+    let mut sent = leg(&[(Stage::Send, 0), (Stage::Sent, 0), (Stage::Queue, 40_000)]);
+    sent.circumstances.tx = Some(SENT_AT_ONCE);
+    assert_eq!(blamed(vec![sent.clone()])[0].2, Cause::Ordinary);
+    sent.circumstances.no_room = true;
+    assert_eq!(blamed(vec![sent])[0].2, of(VerdictKind::ReceiveWindow));
+}
+
+#[test]
+fn a_forwarder_behind_a_slow_link_waits_for_the_link() {
+    let before = leg(&[(Stage::Send, 0), (Stage::Ready, 1_000), (Stage::Read, 81_000)]);
+    let mut after = leg(&[(Stage::Send, 81_010), (Stage::Queue, 81_020), (Stage::Read, 81_500)]);
+    after.circumstances.held_before = stuck(TxState { window: 0, ..SENT_AT_ONCE }, false);
+    after.circumstances.path_queue = queue(5_000, 60_000);
+    let parts = blamed(vec![before, after]);
+    let link = (1, Segment::BrokerDwell, of(VerdictKind::BottleneckLink), 70_000_000);
+    assert!(parts.contains(&link), "{parts:?}");
+}
+
 /// A proxy that cannot send to its client does not read what the broker sends.
 #[test]
 fn what_waits_before_a_full_proxy_waits_for_the_proxys_client() {
@@ -229,13 +318,87 @@ fn what_waits_before_a_full_proxy_waits_for_the_proxys_client() {
     for (stage, at) in times {
         after.times.set(stage, Nanos(at));
     }
-    after.circumstances.held_before = Nanos(70_000_000);
+    after.circumstances.held_before = stuck(none, false);
     let parts = blamed(vec![before.clone(), after.clone()]);
     let window = of(VerdictKind::ReceiveWindow);
     assert!(parts.contains(&(1, Segment::BrokerDwell, window, 70_000_000)), "{parts:?}");
     assert!(parts.contains(&(0, Segment::SocketTx, window, 20_000_000)), "{parts:?}");
     // It could have sent.
-    after.circumstances.held_before = Nanos(0);
+    after.circumstances.held_before = None;
     let parts = blamed(vec![before, after]);
     assert!(parts.contains(&(0, Segment::SocketTx, window, 90_000_000)), "{parts:?}");
+}
+
+/// So many microseconds of a queue, in the middle of what `held_in_socket` waits for.
+fn queue(from: u64, to: u64) -> Option<LinkQueue> {
+    let [from, to] = [from, to].map(Nanos::from_micros);
+    let (longest, least) = (Nanos::from_millis(40), Nanos::from_millis(1));
+    Some(LinkQueue { from, to, longest, least, rate: 125_000 })
+}
+
+/// Of 90 ms in a socket whose windows are full, 60 ms passed while the bytes before were in a queue.
+#[test]
+fn what_waits_for_a_slow_link_is_neither_the_windows_nor_the_readers() {
+    let congested = TxState { segments_out: 10, ..QUIET };
+    let full = TxState { window: 100, ..QUIET };
+    let asleep = OffCpu { asleep: Nanos::from_millis(90), ..OffCpu::NONE };
+    let rests = LegOffCpu { unread: asleep, ..LegOffCpu::NONE };
+    for (tx, after) in [(congested, VerdictKind::ClientStalled), (full, VerdictKind::ReceiveWindow)]
+    {
+        let mut held = held_in_socket(tx);
+        held.circumstances.path_queue = queue(20_000, 80_000);
+        let on_link = blamed_with(vec![held.clone()], vec![rests]);
+        let expected = [
+            (0, Segment::SocketTx, of(VerdictKind::BottleneckLink), 60_000_000),
+            (0, Segment::SocketTx, of(after), 30_000_000),
+        ];
+        assert_eq!(on_link, expected);
+        // A device of this host comes first.
+        held.circumstances.qdisc_queue = queue(20_000, 80_000);
+        let in_qdisc = blamed_with(vec![held], vec![rests]);
+        assert_eq!(in_qdisc[0].2, of(VerdictKind::QdiscQueueing), "{in_qdisc:?}");
+        assert_eq!(in_qdisc[0].3, 60_000_000);
+    }
+}
+
+#[test]
+fn a_queue_has_no_part_in_what_waits_for_something_else() {
+    let held = |tx: TxState, queued| {
+        let mut held = held_in_socket(tx);
+        held.circumstances.unread_until = None;
+        held.circumstances.path_queue = queued;
+        blamed(vec![held])
+    };
+    let of_link = |parts: &[(usize, Segment, Cause, u64)]| {
+        parts.iter().any(|part| part.2 == of(VerdictKind::BottleneckLink))
+    };
+    // Nagle's algorithm, a cork.
+    assert!(!of_link(&held(QUIET, queue(0, 90_000))));
+    assert!(!of_link(&held(TxState { nagle: Nagle::Corked, ..QUIET }, queue(0, 90_000))));
+    // The queue was gone, or came later.
+    let congested = TxState { segments_out: 10, ..QUIET };
+    assert!(!of_link(&held(congested, None)));
+    assert!(!of_link(&held(congested, queue(95_000, 99_000))));
+}
+
+#[test]
+fn a_message_that_is_in_a_queue_on_the_path_waits_for_the_link() {
+    let wire = |edit: fn(&mut Leg)| {
+        let mut sent = leg(&[(Stage::Send, 0), (Stage::Xmit, 10), (Stage::Rx, 30_010)]);
+        edit(&mut sent);
+        let parts = blamed(vec![sent]);
+        parts
+            .into_iter()
+            .filter(|part| part.1 == Segment::Wire)
+            .map(|part| (part.2, part.3))
+            .collect::<Vec<_>>()
+    };
+    let expected = [(of(VerdictKind::BottleneckLink), 29_000_000), (Cause::Ordinary, 1_000_000)];
+    assert_eq!(wire(|leg| leg.circumstances.path_queue = queue(0, 40_000)), expected);
+    assert_eq!(wire(|_| ()), [(Cause::Ordinary, 30_000_000)]);
+    let deferred = wire(|leg| {
+        leg.circumstances.path_queue = queue(0, 40_000);
+        leg.circumstances.deferred = true;
+    });
+    assert_eq!(deferred, [(of(VerdictKind::SoftirqDeferral), 30_000_000)]);
 }

@@ -1,0 +1,202 @@
+//! What the times at which bytes leave and are acknowledged tell of the link that takes them.
+//!
+//! ```text
+//!  sent, k bytes in flight             acknowledgements come back one after the other: nothing waits for the
+//!  ┌┬┬┬┬┬┬┬┐                           ▼   ▼   ▼   ▼   ▼   ▼   ▼   ▼   sender, and each takes longer than the
+//! ─┴┴┴┴┴┴┴┴┴──────────────────────────┴───┴───┴───┴───┴───┴───┴───┴──▶ shortest one: the bytes are in a queue
+//! ```
+
+use super::TcpMarks;
+use super::kinds::XmitMark;
+use super::queues::{BACKED_UP, Span};
+use wirelap_events::{ByteRange, LinkQueue, Nanos, Offset, RoundTrip};
+
+/// A round trip that takes longer than the shortest one by less than this part of it may do so without a queue.
+const PART: u64 = 2;
+
+/// So many acknowledgements within one round trip show that the link delivers all the time.
+const STEADY: usize = 3;
+
+impl TcpMarks {
+    /// A packet with so many bytes left the qdisc at `at`.
+    pub(super) fn left_qdisc(&mut self, range: ByteRange, queued: Nanos, at: Nanos) {
+        let time = at - queued;
+        if time >= BACKED_UP {
+            let (bytes, least) = (range.len(), Nanos(0));
+            let span = Span { from: queued, to: at, longest: time, least, bytes, time };
+            self.queues.get_or_insert_default().device.add(span);
+        }
+    }
+
+    /// The acknowledgement of everything before `upto` has come in, which is new. To be told before it is noted.
+    pub(super) fn came_back(&mut self, upto: Offset, at: Nanos) {
+        // Without the state of TCP at a send, nobody asks.
+        if self.sends.is_unused() || upto == Offset::START {
+            return;
+        }
+        let mut xmits = self.xmits.covering(Offset(upto.0.saturating_sub(1)));
+        // Of bytes that left twice, it is not known which copy was acknowledged (RFC 6298 §3).
+        let (Some(&XmitMark { range, at: left, .. }), None) = (xmits.next(), xmits.next()) else {
+            return;
+        };
+        let Some(time) = at.since(left) else { return };
+        let before = self.acks.back().is_none_or(|&(_, acked)| acked <= left);
+        let RoundTrip { least, .. } =
+            self.round_trips.add(time, before && self.acked_to >= range.start);
+        let more = time - least;
+        if more < BACKED_UP.max(Nanos(least.0 / PART)) {
+            return;
+        }
+        if let Some((bytes, over)) = self.delivered_steadily(upto, (left, at)) {
+            let span = Span { from: left, to: at, longest: time, least, bytes, time: over };
+            self.queues.get_or_insert_default().path.add(span);
+        }
+    }
+
+    /// How many bytes were acknowledged in the time between two moments, as far as is remembered, and in what time, if acknowledgements
+    /// came all the time. A receiver that delays an acknowledgement sends no other meanwhile (RFC 9293 §3.8.6.3).
+    fn delivered_steadily(&self, upto: Offset, (left, at): (Nanos, Nanos)) -> Option<(u64, Nanos)> {
+        let longest = Nanos((at - left).0 / 2);
+        let (mut first, mut count) = ((upto, at), 0_usize);
+        for &before in self.acks.iter().rev() {
+            if first.1 - before.1.max(left) > longest {
+                return None;
+            }
+            if before.1 <= left {
+                break;
+            }
+            first = before;
+            count = count.saturating_add(1);
+        }
+        let is_remembered = self.acks.len() >= super::lost::ACKS;
+        if !is_remembered && first.1 - left > longest {
+            return None;
+        }
+        let bytes = upto.0.saturating_sub(first.0.0);
+        (count >= STEADY).then_some((bytes, at - first.1))
+    }
+
+    /// Whether bytes were seen to wait in a queue.
+    pub fn has_queues(&self) -> bool {
+        self.queues.is_some()
+    }
+
+    /// The queue in the qdisc and that on the path that cover most of the time between two moments.
+    pub fn queues_between(&self, from: Nanos, to: Nanos) -> (Option<LinkQueue>, Option<LinkQueue>) {
+        self.queues.as_ref().map_or((None, None), |queues| {
+            (queues.device.between(from, to), queues.path.between(from, to))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_events::{TaskId, TxState};
+
+    /// Bytes of a packet.
+    const SEGMENT: u64 = 1_000;
+
+    fn us(us: u64) -> Nanos {
+        Nanos::from_micros(us)
+    }
+
+    fn packet(number: u64) -> ByteRange {
+        ByteRange::new(Offset(number * SEGMENT), SEGMENT)
+    }
+
+    /// What is asked of a path: the round trip of a packet alone, the number of packets that leave at once at 100 ms, and when the
+    /// acknowledgement of each comes in. All in microseconds.
+    fn path(alone: u64, burst: u64, acked: impl Fn(u64) -> u64) -> TcpMarks {
+        let mut marks = TcpMarks::new(1_000);
+        let send = |marks: &mut TcpMarks, number, at| {
+            let state = Some(TxState::default());
+            marks.send(packet(number), at, TaskId::default(), state);
+            marks.xmit(packet(number), None, at);
+        };
+        send(&mut marks, 0, us(10));
+        marks.acknowledged(packet(0).end, us(10 + alone));
+        (1..=burst).for_each(|number| send(&mut marks, number, us(100_000)));
+        (1..=burst)
+            .for_each(|number| marks.acknowledged(packet(number).end, us(100_000 + acked(number))));
+        marks
+    }
+
+    fn on_path(marks: &TcpMarks) -> Option<LinkQueue> {
+        marks.queues_between(Nanos(0), us(10_000_000)).1
+    }
+
+    #[test]
+    fn acknowledgements_that_come_at_the_rate_of_a_link_show_its_queue() {
+        let queue = on_path(&path(1_000, 20, |number| 1_000 + number * 2_000)).unwrap();
+        assert_eq!((queue.from, queue.to), (us(100_000), us(141_000)));
+        assert_eq!((queue.longest, queue.least), (us(41_000), us(1_000)));
+        // A packet every 2 ms.
+        assert_eq!(queue.rate, 500_000);
+        assert_eq!(queue.within(us(90_000), us(110_000)), us(10_000));
+        assert_eq!(queue.within(us(141_000), us(150_000)), Nanos(0));
+    }
+
+    #[test]
+    fn a_link_that_is_fast_enough_has_no_queue() {
+        assert_eq!(on_path(&path(1_000, 60, |number| 1_000 + number * 10)), None);
+        // Far away, and so long are all round trips.
+        assert_eq!(on_path(&path(20_000, 60, |number| 20_000 + number * 100)), None);
+    }
+
+    #[test]
+    fn a_receiver_that_acknowledges_late_is_no_link() {
+        assert_eq!(on_path(&path(100, 20, |_| 40_000)), None);
+        // The last ones of them soon after each other.
+        assert_eq!(on_path(&path(100, 20, |number| 40_000 + number)), None);
+        assert_eq!(on_path(&path(100, 20, |number| if number < 10 { 100 } else { 40_000 })), None);
+    }
+
+    #[test]
+    fn of_bytes_that_left_twice_the_round_trip_is_not_known() {
+        let mut marks = path(1_000, 0, |_| 0);
+        for at in [200_000, 300_000] {
+            (1..=20).for_each(|number| marks.xmit(packet(number), None, us(at)));
+        }
+        (1..=20).for_each(|number| {
+            marks.acknowledged(packet(number).end, us(301_000 + number * 2_000))
+        });
+        assert_eq!(on_path(&marks), None);
+    }
+
+    #[test]
+    fn what_a_round_trip_takes_without_a_queue_is_known_of_bytes_alone() {
+        let trip = |marks: &mut TcpMarks| {
+            marks.round_trips.last().map(|trip| (trip.time, trip.is_short(), trip.is_without_queue))
+        };
+        let mut far = path(20_000, 30, |number| 20_000 + number * 100);
+        assert_eq!(trip(&mut far), Some((us(23_000), true, true)));
+        let mut slow = path(20_000, 30, |number| 20_000 + number * 1_000);
+        assert_eq!(trip(&mut slow), Some((us(50_000), false, true)));
+        // The queue was there before anybody looked: all round trips are as long.
+        let mut joined = TcpMarks::new(100);
+        joined.send(packet(0), us(1), TaskId::default(), None);
+        (10..60).for_each(|number| joined.xmit(packet(number), None, us(number * 1_000)));
+        (10..60).for_each(|number| {
+            joined.acknowledged(packet(number).end, us(number * 1_000 + 40_000));
+        });
+        let trip = joined.round_trips.last().unwrap();
+        assert_eq!((trip.time, trip.least), (us(40_000), us(40_000)));
+        assert!(!trip.is_short());
+    }
+
+    #[test]
+    fn packets_that_wait_before_a_device_show_its_queue() {
+        let mut marks = TcpMarks::new(100);
+        let leaves = |marks: &mut TcpMarks, number: u64, took: u64| {
+            marks.xmit(packet(number), Some(us(1_000)), us(1_000 + took));
+        };
+        leaves(&mut marks, 0, 900);
+        assert!(!marks.has_queues());
+        (1..=10).for_each(|number| leaves(&mut marks, number, number * 1_000));
+        let (queue, none) = marks.queues_between(Nanos(0), us(100_000));
+        let queue = queue.unwrap();
+        assert_eq!((queue.from, queue.to, none), (us(1_000), us(11_000), None));
+        assert_eq!((queue.longest, queue.rate), (us(10_000), 1_000_000));
+    }
+}

@@ -1,0 +1,73 @@
+//! What waits because a link is slower than its sender.
+
+use super::super::explanation::Cause;
+use super::super::kind::VerdictKind;
+use super::held_back::is_full;
+use super::{LegParts, NOTICED};
+use wirelap_events::{LinkQueue, Nanos, Segment, Stage};
+
+impl LegParts<'_> {
+    /// The queues in which bytes of the leg's connection were seen, and what it is called to wait for them.
+    fn queues(&self) -> [(Option<LinkQueue>, VerdictKind); 2] {
+        let seen = &self.leg.circumstances;
+        [
+            (seen.qdisc_queue, VerdictKind::QdiscQueueing),
+            (seen.path_queue, VerdictKind::BottleneckLink),
+        ]
+    }
+
+    /// Of `time` between two moments that has this cause, what the bytes before were in a queue for is put down to that. Returns the rest.
+    pub(super) fn not_on_link(
+        &mut self,
+        segment: Segment,
+        cause: Cause,
+        (from, to): (Nanos, Nanos),
+        time: Nanos,
+    ) -> Nanos {
+        let mut left = time;
+        if !is_full(cause) {
+            return left;
+        }
+        for (queue, kind) in self.queues() {
+            let waited = queue.map_or(Nanos(0), |queue| queue.within(from, to)).min(left);
+            if waited >= NOTICED {
+                self.put_of(segment, kind, waited);
+                left -= waited;
+            }
+        }
+        left
+    }
+
+    /// The same of time that the message spent in its sender's socket, or being written.
+    pub(super) fn not_on_link_in(&mut self, segment: Segment, cause: Cause, time: Nanos) -> Nanos {
+        let times = &self.leg.times;
+        let (send, sent) = (times.get(Stage::Send), times.get(Stage::Sent));
+        let (from, until) = match segment {
+            Segment::Write => (send, sent),
+            _ => (sent.or(send), times.get(Stage::Lost).or(times.get(Stage::Queue))),
+        };
+        let until = until.or(times.get(Stage::Xmit));
+        match from.zip(until) {
+            Some(span) => self.not_on_link(segment, cause, span, time),
+            None => time,
+        }
+    }
+
+    /// What the message itself spent in a queue on the path, of the time that it was on its way. A link without a queue would have taken a
+    /// round trip at most.
+    pub(super) fn wire(&mut self, time: Nanos) {
+        let segment = Segment::Wire;
+        if self.leg.circumstances.deferred {
+            return self.put_of(segment, VerdictKind::SoftirqDeferral, time);
+        }
+        let times = &self.leg.times;
+        let span = times.get(Stage::Xmit).or(times.get(Stage::Queue)).zip(times.get(Stage::Rx));
+        let waited =
+            self.leg.circumstances.path_queue.zip(span).map_or(Nanos(0), |(queue, span)| {
+                queue.within(span.0, span.1).min(time - queue.least)
+            });
+        let waited = if waited < NOTICED { Nanos(0) } else { waited };
+        self.put_of(segment, VerdictKind::BottleneckLink, waited);
+        self.put(segment, Cause::Ordinary, time - waited);
+    }
+}
