@@ -36,7 +36,7 @@ pub enum Topology {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Party {
     /// A number for its name, which is the same in all of its conversations.
-    pub id: u64,
+    pub id: u32,
     /// Whether it says that it passes on what others publish.
     pub is_router: bool,
 }

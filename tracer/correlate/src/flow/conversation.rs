@@ -55,8 +55,6 @@ pub struct EndsState {
     pub learned: u64,
     /// Sender and receiver of each flow.
     pub sockets: [[Option<SocketId>; 2]; 2],
-    /// Who each end says that it is.
-    pub parties: [Option<Party>; 2],
 }
 
 /// The ends of a conversation as they were looked up when that was known.

@@ -45,7 +45,7 @@ pub struct Forwarders {
     pids: FxHashSet<Pid>,
     addrs: FxHashSet<(SocketAddr, NetNs)>,
     /// By what they say that they are.
-    parties: FxHashSet<u64>,
+    parties: FxHashSet<u32>,
     /// How many messages each process has handed on, and to whom.
     roles: FxHashMap<Pid, Handed>,
     /// When each receiver was last found to have got bytes in which messages may be that were not found.
@@ -61,7 +61,7 @@ pub struct Forwarders {
 pub enum Receiver {
     Process(Pid),
     /// What it says that it is.
-    Party(u64),
+    Party(u32),
     Address(SocketAddr, NetNs),
 }
 

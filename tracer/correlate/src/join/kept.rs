@@ -4,7 +4,6 @@
 //! known, as in a capture, is kept in a few words meanwhile, so that tens of thousands of them fit into the CPU's caches.
 
 use super::compact::{CompactLeg, SeenStages};
-use super::leg::nothing;
 use crate::ids::FlowEnds;
 use crate::marks::PacketTimes;
 use wirelap_events::{
@@ -185,6 +184,7 @@ impl KeptLeg {
 
 #[cfg(test)]
 mod tests {
+    use super::super::leg::nothing;
     use super::*;
     use crate::ids::Node;
     use wirelap_events::{

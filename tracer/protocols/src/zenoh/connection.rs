@@ -50,7 +50,9 @@ impl Connection for ZenohSession {
         let who = self.sides[index(side)].who?;
         let mut id = FxHasher::default();
         who.zid.0.hash(&mut id);
-        Some(Party { id: id.finish(), is_router: who.is_router })
+        let folded = id.finish() >> u32::BITS;
+        let id = u32::try_from(folded).unwrap_or(u32::MAX);
+        Some(Party { id, is_router: who.is_router })
     }
 
     fn gap(&mut self, side: Side) {

@@ -44,10 +44,14 @@ impl Conversations {
         let state = EndsState {
             learned: self.sockets.version(),
             sockets: conversation.flows.each_ref().map(|flow| [flow.sender, flow.receiver]),
-            parties: [Side::A, Side::B].map(|side| conversation.party(side)),
         };
         let of = |known: &KnownEnds| Arc::clone(&known.ends[direction.side as usize]);
-        if let Some(known) = conversation.ends.as_deref().filter(|known| known.state == state) {
+        let parties = [Side::A, Side::B].map(|side| conversation.party(side));
+        let is_current = |known: &&KnownEnds| {
+            let [ab, _] = &known.ends;
+            known.state == state && [ab.sender.party, ab.receiver.party] == parties
+        };
+        if let Some(known) = conversation.ends.as_deref().filter(is_current) {
             return Some(of(known));
         }
         let [ab, ba] = conversation.flows.each_ref().map(|flow| flow.key);
