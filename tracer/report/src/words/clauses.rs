@@ -229,6 +229,11 @@ mod tests {
         assert_eq!(told(None), limit);
         let used = format!("{limit}, and used that up in 105 of 110 periods");
         assert_eq!(told(Some((105, 110))), used);
+        let unlimited = Box::new(Quota { quota: Quota::UNLIMITED, ..*quota });
+        assert_eq!(
+            clause(&Clause::QuotaUsed { quota: unlimited, used: Some((105, 110)) }),
+            "its cgroup /docker/0123 had used up its CPU time in 105 of 110 periods; its limit was taken away before it was read"
+        );
     }
 
     #[test]
