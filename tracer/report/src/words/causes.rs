@@ -45,8 +45,17 @@ pub fn quota(quota: &Quota, used: Option<(u32, u32)>) -> String {
     }
 }
 
+/// A thread that is on a CPU for less than this part of the time worked in bursts.
+const IN_BURSTS: f64 = 0.1;
+
 pub fn busy(tid: Tid, share: f64) -> String {
-    format!("thread {} was on a CPU {:.0} % of the time", tid.0, share * 100.0)
+    let (tid, percent) = (tid.0, share * 100.0);
+    if share < IN_BURSTS {
+        return format!(
+            "thread {tid} was on a CPU at that time, and {percent:.0} % of all the time: it works in bursts"
+        );
+    }
+    format!("thread {tid} was on a CPU {percent:.0} % of the time")
 }
 
 /// How a thread was off the CPU.

@@ -254,4 +254,14 @@ mod tests {
         );
         assert_eq!(lost(1, 0), "the network lost bytes of 1 message from a (pid 1) to b (pid 2)");
     }
+
+    #[test]
+    fn who_is_seldom_at_work_worked_at_that_time() {
+        let busy = |share| clause(&Clause::Busy { tid: wirelap_events::Tid(7), share });
+        assert_eq!(busy(0.9), "thread 7 was on a CPU 90 % of the time");
+        assert_eq!(
+            busy(0.04),
+            "thread 7 was on a CPU at that time, and 4 % of all the time: it works in bursts"
+        );
+    }
 }
