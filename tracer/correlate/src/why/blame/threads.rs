@@ -82,10 +82,12 @@ impl LegParts<'_> {
             _ => self.stalled(),
         };
         // What the thread itself was blocked for is not told apart here.
-        let is_behind = rested.waker.task != Holder::NOBODY.task;
+        let is_behind = rested.blocker.task != Holder::NOBODY.task;
         let blocked = if is_behind { blocked } else { Nanos(0) };
         let mut put = Nanos(0);
-        for (kind, time) in [(VerdictKind::LockWait, locked), (stalled, blocked)] {
+        let parts =
+            [(VerdictKind::LockWait, locked, &rested.waker), (stalled, blocked, &rested.blocker)];
+        for (kind, time, holder) in parts {
             if time >= SHORT_SLEEP {
                 self.part(segment, Cause::Of(kind), time, Some(&rested.waker));
                 put += time;

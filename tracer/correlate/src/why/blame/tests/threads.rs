@@ -147,7 +147,8 @@ fn who_waits_for_a_thread_that_waits_for_a_disk_is_stalled() {
     first.chain.push(hop(5_990, 6_000, 6_002, 0));
     let second = leg(&[(Stage::Send, 6_010), (Stage::Read, 6_020)]);
     let blocked = Nanos(4_000_000);
-    let rested = OffCpu { locked: held_up().locked - blocked, blocked, ..held_up() };
+    let blocker = Holder { task: TaskId { pid: Pid(0), tid: Tid(67) }, ..Holder::default() };
+    let rested = OffCpu { locked: held_up().locked - blocked, blocked, blocker, ..held_up() };
     let rests = LegOffCpu { before_wakeup: Some(rested), ..LegOffCpu::NONE };
     let parts = blamed_with(vec![first, second], vec![rests]);
     let wakeup = |kind, time| (0, Segment::Wakeup, of(kind), time);
