@@ -104,6 +104,12 @@ pub trait Protocol: Sync {
         false
     }
 
+    /// Whether a server reads nothing more of a connection until it has answered the request that it read last, even while the client
+    /// sends further ones.
+    fn answers_in_turn(&self) -> bool {
+        false
+    }
+
     /// Whether a client says on another connection than the one that it reads on which group it reads in.
     fn names_groups_elsewhere(&self) -> bool {
         false

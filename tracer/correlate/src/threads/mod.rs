@@ -4,6 +4,7 @@ mod history;
 mod off_cpu;
 mod quotas;
 mod scheduling;
+mod spells;
 mod states;
 mod wakeups;
 

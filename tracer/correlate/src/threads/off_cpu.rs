@@ -45,7 +45,7 @@ impl Schedules<'_> {
         if let (Some(hop), Some(wakeup), Some((_, ready))) =
             (leg.chain.first(), leg.times.get(Stage::Wakeup), seen(Stage::Wakeup))
         {
-            rests.before_wakeup = self.followed(hop.task, ready, wakeup);
+            rests.before_wakeup = self.before_wakeup(hop.task, &leg.chain, ready, wakeup);
         }
         if let (Some(reader), Some((_, since))) = (leg.reader, seen(Stage::Read)) {
             rests.reader = self.rested(reader, since, read);
@@ -53,6 +53,17 @@ impl Schedules<'_> {
         let since = leg.times.get(Stage::Wakeup).unwrap_or(read);
         rests.chain = self.waits(&leg.chain, since, read);
         rests.handoff = self.between(&leg.chain, since, read);
+    }
+
+    /// How the first thread of a chain rested. One of a pool that waited until a later one of the chain had something for it
+    /// was not what kept that one waiting: then it is how the later one rested.
+    fn before_wakeup(self, first: TaskId, chain: &[Hop], from: Nanos, to: Nanos) -> Option<OffCpu> {
+        let rested = self.followed(first, from, to)?;
+        let waker = rested.waker.task;
+        let is_circular = rested.locked > Nanos(0)
+            && waker != first
+            && chain.iter().skip(1).any(|hop| hop.task == waker);
+        if is_circular { self.followed(waker, from, to) } else { Some(rested) }
     }
 
     /// What those did for whom bytes had to wait in their sender's socket, or to be written.
@@ -126,13 +137,34 @@ impl Schedules<'_> {
         let rested = self.threads.rested(task.tid, from, to)?;
         // While none of its process's threads may run, nobody brings what it sleeps for, unless that is a time or a disk.
         let rested = self.without_quota(task, (from, to), rested, rested.asleep - rested.deaf);
+        let rested = self.without_disk(task, (from, to), rested);
         Some(self.without_cpu(task, (from, to), rested))
+    }
+
+    /// What a thread slept for something else than a time, a disk or a lock, while threads of its process that hand their work to others
+    /// were blocked in the kernel, it waited for them.
+    fn without_disk(self, task: TaskId, (from, to): (Nanos, Nanos), rested: OffCpu) -> OffCpu {
+        let idle = idle(&rested);
+        if idle < NOTICED {
+            return rested;
+        }
+        let (blocked, blocker) = self.processes.blocked_within(task.pid, from, to);
+        let more = blocked.min(idle);
+        if more == Nanos(0) || blocker.task == task {
+            return rested;
+        }
+        OffCpu {
+            blocked: rested.blocked + more,
+            blocker,
+            polled: rested.polled - more.min(rested.polled),
+            ..rested
+        }
     }
 
     /// What a thread slept for something else than a time, a disk or a lock, while other threads of its process waited for a CPU, it waited
     /// for a CPU: they have what it sleeps for.
     fn without_cpu(self, task: TaskId, (from, to): (Nanos, Nanos), rested: OffCpu) -> OffCpu {
-        let idle = rested.asleep - rested.locked - rested.deaf - rested.blocked;
+        let idle = idle(&rested);
         if idle < NOTICED {
             return rested;
         }
@@ -189,6 +221,11 @@ impl Schedules<'_> {
     }
 }
 
+/// What a thread slept for something that others may bring.
+fn idle(rested: &OffCpu) -> Nanos {
+    rested.asleep - rested.locked - rested.deaf - rested.blocked
+}
+
 /// When the forwarder had read the message, and which of its threads.
 #[derive(Clone, Copy)]
 struct ForwarderRead {
@@ -202,4 +239,91 @@ pub fn has_slept(hop: &Hop, read: Nanos, by: Option<TaskId>) -> bool {
     hop.sleep == SleepCall::Lock
         && Some(hop.task) == by
         && hop.left.is_some_and(|left| left >= read)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_events::{Cpu, OffCpuReason, Pid, Tid, Wake};
+    use wirelap_test_support::delivered;
+
+    const NETWORK: u32 = 1;
+    const HANDLER: u32 = 2;
+
+    fn task(tid: u32) -> TaskId {
+        TaskId { pid: Pid(7), tid: Tid(tid) }
+    }
+
+    /// A sleep of a thread, in milliseconds, and who ended it; an interrupt if nobody did.
+    fn rest(tid: u32, left: u64, woken: u64, sleep: SleepCall, by: Option<u32>) -> Wake {
+        Wake {
+            task: task(tid),
+            left: Some(Nanos::from_millis(left)),
+            woken: Nanos::from_millis(woken),
+            sleep,
+            waker: task(by.unwrap_or(99)),
+            from_irq: by.is_none(),
+            ..Wake::default()
+        }
+    }
+
+    fn blocked(wake: Wake) -> Wake {
+        Wake { reason: OffCpuReason::Blocked, ..wake }
+    }
+
+    /// How the first of these threads rested before its wakeup, of a message that was in the socket from 100 to 900 ms.
+    fn before_wakeup(wakes: &[Wake], chain: &[u32]) -> OffCpu {
+        let (mut threads, mut processes) = (Threads::new(16), Processes::default());
+        for wake in wakes {
+            threads.wake(wake.woken, Cpu(0), wake);
+            processes.wake(wake.woken, wake);
+        }
+        let ms = |at: u64| at * 1_000_000;
+        let stages = [(Stage::Ready, ms(100)), (Stage::Wakeup, ms(900)), (Stage::Read, ms(901))];
+        let mut leg = delivered::leg(&stages);
+        leg.reader = chain.last().map(|&tid| task(tid));
+        leg.chain = chain.iter().map(|&tid| Hop { task: task(tid), ..Hop::default() }).collect();
+        let mut delivery = delivered::delivery(vec![leg]);
+        Schedules { threads: &threads, processes: &processes }.fill(&mut delivery);
+        delivery.off_cpu_of(0).before_wakeup.unwrap()
+    }
+
+    /// A pool: its threads wait until the network's thread has something for them, and wake it when it is done.
+    fn pool(handled: Wake) -> OffCpu {
+        let wakes = [
+            rest(HANDLER, 1, 10, SleepCall::Lock, Some(NETWORK)),
+            rest(NETWORK, 11, 20, SleepCall::Poll, Some(HANDLER)),
+            // It waited for most of the time, until there was something to do.
+            rest(HANDLER, 30, 300, SleepCall::Lock, Some(NETWORK)),
+            handled,
+            rest(NETWORK, 301, 900, SleepCall::Poll, Some(HANDLER)),
+        ];
+        before_wakeup(&wakes, &[HANDLER, NETWORK])
+    }
+
+    #[test]
+    fn nobody_waits_for_himself() {
+        let rested = pool(rest(HANDLER, 310, 890, SleepCall::Timer, None));
+        assert_eq!((rested.locked, rested.blocked), (Nanos(0), Nanos(0)));
+        assert_eq!(rested.asleep, Nanos::from_millis(599));
+        assert_eq!(rested.polled, rested.asleep);
+    }
+
+    #[test]
+    fn who_waits_for_one_that_hands_work_over_and_waits_for_a_disk_waits_for_the_disk() {
+        let rested = pool(blocked(rest(HANDLER, 310, 890, SleepCall::Unknown, None)));
+        assert_eq!((rested.locked, rested.blocked), (Nanos(0), Nanos::from_millis(580)));
+        assert_eq!((rested.blocker.task, rested.polled), (task(HANDLER), Nanos::from_millis(19)));
+    }
+
+    #[test]
+    fn a_disk_that_another_writes_to_for_itself_is_not_it() {
+        let wakes = [
+            rest(NETWORK, 11, 20, SleepCall::Poll, None),
+            blocked(rest(HANDLER, 310, 890, SleepCall::Unknown, None)),
+            rest(NETWORK, 30, 900, SleepCall::Poll, None),
+        ];
+        let rested = before_wakeup(&wakes, &[NETWORK]);
+        assert_eq!((rested.blocked, rested.polled), (Nanos(0), Nanos::from_millis(800)));
+    }
 }

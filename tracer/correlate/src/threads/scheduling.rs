@@ -1,33 +1,21 @@
 //! How the threads of each process were scheduled.
 
-use crate::stats::{Distribution, Ring, Summary};
+use super::spells::Spells;
+use crate::stats::{Distribution, Summary};
+use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
-use wirelap_events::{CgroupId, Holder, Nanos, OffCpuReason, Pid, Saturate, TaskId, Wake};
+use wirelap_events::{
+    CgroupId, Comm, Holder, Nanos, OffCpuReason, Pid, Saturate, SleepCall, TaskId, Tid, Wake,
+};
 
 /// Processes that are counted.
 const LIMIT: usize = 4096;
 
-/// Times without CPU quota, or without a CPU, that are remembered of a process: as many as may pass until a message is looked at.
-const SPELLS: usize = 16;
-
 /// Shorter waits for a CPU keep nobody else of the process waiting for long.
 const LONG_WAIT: Nanos = Nanos::from_millis(1);
 
-/// A time in which threads of a process waited for CPU quota.
-#[derive(Clone, Copy, Debug, Default)]
-struct ThrottledInterval {
-    from: Nanos,
-    to: Nanos,
-    cgroup: CgroupId,
-}
-
-/// A time in which threads of a process waited for a CPU, and who had it.
-#[derive(Clone, Copy, Debug, Default)]
-struct QueuedInterval {
-    from: Nanos,
-    to: Nanos,
-    holder: Holder,
-}
+/// Threads of a process that are remembered for handing work to others.
+const HANDING: usize = 32;
 
 /// How a process's threads were scheduled, as far as they were traced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,33 +41,48 @@ struct Counts {
     throttled_until: Nanos,
     /// The last of these threads, and whose quota it was.
     last: (TaskId, CgroupId),
-    spells: Ring<ThrottledInterval, SPELLS>,
-    queued: Ring<QueuedInterval, SPELLS>,
+    spells: Spells<CgroupId>,
+    /// When threads waited for a CPU, and who had it.
+    queued: Spells<Holder>,
+    /// When threads that hand work to others were blocked in the kernel.
+    blocked: Spells<Holder>,
+    /// Threads that woke others of the process from waiting for data or a call.
+    handing: ArrayVec<(Tid, Comm), HANDING>,
 }
 
 impl Counts {
-    /// A thread had no quota from `from` until `to`. The spells of several threads that meet are one.
-    fn spell(&mut self, from: Nanos, to: Nanos, cgroup: CgroupId) {
-        let last = self.spells.newest_mut();
-        if last.to >= from && last.from <= to {
-            (last.from, last.to) = (last.from.min(from), last.to.max(to));
-        } else {
-            self.spells.push(ThrottledInterval { from, to, cgroup });
-        }
-    }
-
-    /// A thread waited for a CPU from `from` until `to`. The waits of several threads that meet are one, with the holder of the longest.
-    fn queue(&mut self, from: Nanos, to: Nanos, holder: Holder) {
-        let last = self.queued.newest_mut();
-        if last.to >= from && last.from <= to {
-            if holder.held > last.holder.held {
-                last.holder = holder;
+    /// What threads that hand work to others do is what those wait for: when one of them was blocked in the kernel.
+    fn hand_over(&mut self, at: Nanos, wake: &Wake) {
+        let is_own = wake.waker.pid == wake.task.pid && wake.waker.tid != wake.task.tid;
+        let is_idle = wake.reason == OffCpuReason::Asleep
+            && matches!(wake.sleep, SleepCall::Poll | SleepCall::Call);
+        let name_of = |handing: &[(Tid, Comm)], tid| {
+            handing.iter().find(|known| known.0 == tid).map(|known| known.1)
+        };
+        let is_new = || name_of(&self.handing, wake.waker.tid).is_none();
+        if is_own && is_idle && !wake.from_irq && is_new() {
+            if self.handing.is_full() {
+                self.handing.remove(0);
             }
-            (last.from, last.to) = (last.from.min(from), last.to.max(to));
-        } else {
-            self.queued.push(QueuedInterval { from, to, holder });
+            self.handing.push((wake.waker.tid, wake.waker_comm));
+        }
+        let Some(left) = wake.left.filter(|_| wake.reason == OffCpuReason::Blocked) else { return };
+        let blocked = wake.woken.min(at) - left;
+        if blocked >= LONG_WAIT
+            && let Some(comm) = name_of(&self.handing, wake.task.tid)
+        {
+            let by = Holder { task: wake.task, comm, held: blocked };
+            self.blocked.add(left, wake.woken.min(at), by, |known, new| new.held > known.held);
         }
     }
+}
+
+/// How long it was in all, and the one that was there the longest.
+fn longest<'a>(parts: impl Iterator<Item = (Nanos, &'a Holder)>) -> (Nanos, Holder) {
+    parts.fold((Nanos(0), Holder::NOBODY), |(sum, longest), (time, holder)| {
+        let holder = Holder { held: holder.held.min(time), ..*holder };
+        (sum + time, if holder.held > longest.held { holder } else { longest })
+    })
 }
 
 /// The processes that touch traced sockets.
@@ -100,8 +103,10 @@ impl Processes {
             throttled: Nanos(0),
             throttled_until: Nanos(0),
             last: (TaskId::default(), CgroupId(0)),
-            spells: Ring::default(),
-            queued: Ring::default(),
+            spells: Spells::default(),
+            queued: Spells::default(),
+            blocked: Spells::default(),
+            handing: ArrayVec::new(),
         });
         counts.run_queue.add((at - wake.woken).0);
         counts.migrations.grow(u64::from(wake.migrated));
@@ -112,14 +117,16 @@ impl Processes {
         }
         let queued_since = wake.woken + wake.throttled;
         if at - queued_since >= LONG_WAIT {
-            counts.queue(queued_since, at, wake.holder);
+            let is_more = |known: &Holder, new: &Holder| new.held > known.held;
+            counts.queued.add(queued_since, at, wake.holder, is_more);
         }
+        counts.hand_over(at, wake);
         if wake.throttled > Nanos(0) {
             let until = wake.woken + wake.throttled;
             counts.throttled += until - wake.woken.max(counts.throttled_until);
             counts.throttled_until = until.max(counts.throttled_until);
             counts.last = (wake.task, wake.cgroup);
-            counts.spell(wake.woken, until, wake.cgroup);
+            counts.spells.add(wake.woken, until, wake.cgroup, |_, _| false);
         }
     }
 
@@ -134,9 +141,8 @@ impl Processes {
         let Some(counts) = self.0.get(&pid).filter(|counts| counts.throttled_until > from) else {
             return (Nanos(0), CgroupId(0));
         };
-        let spells = counts.spells.iter();
-        let parts = spells.map(|spell| (spell.to.min(to) - spell.from.max(from), spell.cgroup));
-        parts.fold((Nanos(0), CgroupId(0)), |(sum, longest), (time, cgroup)| {
+        let parts = counts.spells.within(from, to);
+        parts.fold((Nanos(0), CgroupId(0)), |(sum, longest), (time, &cgroup)| {
             (sum + time, if time > Nanos(0) { cgroup } else { longest })
         })
     }
@@ -144,13 +150,14 @@ impl Processes {
     /// How long between two moments threads of a process waited for a CPU, and who had it the longest; as far back as is remembered.
     pub fn queued_within(&self, pid: Pid, from: Nanos, to: Nanos) -> (Nanos, Holder) {
         let Some(counts) = self.0.get(&pid) else { return (Nanos(0), Holder::NOBODY) };
-        let parts = counts.queued.iter().map(|one| {
-            let time = one.to.min(to) - one.from.max(from).min(to);
-            (time, Holder { held: one.holder.held.min(time), ..one.holder })
-        });
-        parts.fold((Nanos(0), Holder::NOBODY), |(sum, longest), (time, holder)| {
-            (sum + time, if holder.held > longest.held { holder } else { longest })
-        })
+        longest(counts.queued.within(from, to))
+    }
+
+    /// How long between two moments threads of a process that hand work to others were blocked in the kernel, and which of them the
+    /// longest; as far back as is remembered.
+    pub fn blocked_within(&self, pid: Pid, from: Nanos, to: Nanos) -> (Nanos, Holder) {
+        let Some(counts) = self.0.get(&pid) else { return (Nanos(0), Holder::NOBODY) };
+        longest(counts.blocked.within(from, to))
     }
 
     pub fn of(&self, pid: Pid) -> Scheduling {
@@ -224,5 +231,43 @@ mod tests {
         };
         assert_eq!((within(0, 20_000), within(4_000, 11_000)), ((7_000, 4_000), (3_000, 2_000)));
         assert_eq!((within(6_000, 10_000), within(12_000, 20_000)), ((0, 0), (0, 0)));
+    }
+
+    #[test]
+    fn only_those_that_hand_work_over_keep_others_waiting_for_a_disk() {
+        let mut processes = Processes::default();
+        let task = |tid| TaskId { pid: Pid(7), tid: Tid(tid) };
+        let ms = Nanos::from_millis;
+        let blocked = |tid, from, to| Wake {
+            task: task(tid),
+            left: Some(ms(from)),
+            woken: ms(to),
+            reason: OffCpuReason::Blocked,
+            from_irq: true,
+            ..Wake::default()
+        };
+        let within = |processes: &Processes| {
+            let (time, by) = processes.blocked_within(Pid(7), ms(0), ms(100));
+            (time, by.task.tid.0)
+        };
+        // One that works for itself.
+        processes.wake(ms(20), &blocked(2, 10, 20));
+        assert_eq!(within(&processes), (Nanos(0), 0));
+        let woken = Wake {
+            task: task(1),
+            woken: ms(20),
+            waker: task(2),
+            sleep: SleepCall::Poll,
+            ..Wake::default()
+        };
+        processes.wake(ms(21), &woken);
+        processes.wake(ms(40), &blocked(2, 30, 40));
+        processes.wake(ms(60), &blocked(3, 50, 60));
+        assert_eq!(within(&processes), (ms(10), 2));
+        // Who wakes it up from a lock hands nothing over.
+        let lock = Wake { waker: task(3), sleep: SleepCall::Lock, ..woken };
+        processes.wake(ms(61), &lock);
+        processes.wake(ms(80), &blocked(3, 70, 80));
+        assert_eq!(within(&processes), (ms(10), 2));
     }
 }

@@ -5,7 +5,7 @@ use crate::stats::Ring;
 use arrayvec::ArrayVec;
 use rustc_hash::FxHashMap;
 use wirelap_events::{
-    Cpu, Hop, MAX_HOPS, Nanos, OffCpu, OffCpuReason, Saturate, SleepCall, TaskId, Tid, Wake,
+    Cpu, Holder, Hop, MAX_HOPS, Nanos, OffCpu, OffCpuReason, Saturate, SleepCall, TaskId, Tid, Wake,
 };
 
 /// Threads woken one by the other, the last one last.
@@ -190,6 +190,10 @@ fn wait_with(rested: &mut OffCpu, its: &OffCpu) {
     let blocked = its.blocked.min(rested.locked);
     rested.locked -= blocked;
     rested.blocked += blocked;
+    if blocked > Nanos(0) {
+        let is_itself = its.blocker.task == Holder::NOBODY.task;
+        rested.blocker = if is_itself { rested.waker } else { its.blocker };
+    }
 }
 
 /// The part of `chain` that was set off by data that came at `since`, and when it began to wake up:
@@ -224,7 +228,7 @@ fn woke_by_clock(hop: &Hop) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{Holder, Pid};
+    use wirelap_events::Pid;
 
     fn task(tid: u32) -> TaskId {
         TaskId { pid: Pid(1), tid: Tid(tid) }
@@ -373,6 +377,8 @@ mod tests {
         // Each of the two others waited 10 ns for a CPU.
         assert_eq!((rested.asleep, rested.locked), (Nanos(880), Nanos(280)));
         assert_eq!((rested.blocked, rested.waker.task), (Nanos(600), task(2)));
+        // It is the last one that is told.
+        assert_eq!(rested.blocker.task, task(3));
     }
 
     #[test]

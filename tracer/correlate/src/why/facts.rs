@@ -209,9 +209,12 @@ fn in_all(evidence: &Evidence) -> Option<Clause> {
     (resent > 0 || dropped > 0).then_some(Clause::OnAllConnections { resent, dropped })
 }
 
-/// The longest wait for another thread.
+/// The longest wait for another thread. Where a thread before it waited for the one that is named, that one did not wait for itself.
 fn let_go(finding: &Finding) -> Option<Clause> {
     let (holder, task) = (finding.holder?, finding.task?);
+    if holder.task == task {
+        return None;
+    }
     let is_own = holder.task.pid == task.pid;
     Some(Clause::LetGo { waited: finding.longest, holder, is_own })
 }
@@ -286,9 +289,33 @@ fn asked(finding: &Finding) -> Clause {
 
 fn off_cpu(finding: &Finding) -> Option<Clause> {
     let (reason, sleep) = finding.rest?;
-    if let (Some(holder), Some(task)) = (finding.holder, finding.task) {
+    if let (Some(holder), Some(task)) = (finding.holder, finding.task)
+        && holder.task != task
+    {
         let is_own = holder.task.pid == task.pid;
         return Some(Clause::HolderBlocked { waited: finding.longest, holder, is_own });
     }
     Some(Clause::OffCpu(reason, sleep))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_events::{Holder, OffCpuReason, Pid, SleepCall, Tid};
+
+    #[test]
+    fn nobody_is_said_to_wait_for_himself() {
+        let task = |tid| TaskId { pid: Pid(7), tid: Tid(tid) };
+        let rest = (OffCpuReason::Blocked, SleepCall::Unknown);
+        let behind = |tid| Finding {
+            task: Some(task(1)),
+            holder: Some(Holder { task: task(tid), ..Holder::default() }),
+            rest: Some(rest),
+            ..Finding::default()
+        };
+        assert!(matches!(let_go(&behind(2)), Some(Clause::LetGo { is_own: true, .. })));
+        assert_eq!(let_go(&behind(1)), None);
+        assert!(matches!(off_cpu(&behind(2)), Some(Clause::HolderBlocked { .. })));
+        assert_eq!(off_cpu(&behind(1)), Some(Clause::OffCpu(rest.0, rest.1)));
+    }
 }

@@ -9,6 +9,7 @@ use super::setting::Setting;
 use super::timeline::Period;
 use super::whereabouts::{Overdue, Whereabouts};
 use wirelap_events::{Nanos, OffCpuReason, Segment, ThreadActivity};
+use wirelap_protocols::{Protocol, by_name};
 
 impl Why {
     /// Takes in what is open at `now`, and names who holds it up.
@@ -54,7 +55,10 @@ fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
         .filter(|one| quotas::is_often(one));
     let throttled =
         throttled.find(|one| open.process.is_some_and(|(task, _)| task.pid == one.task.pid));
-    let (kind, segment) = match (kind(open), throttled) {
+    let in_turn = by_name(setting.protocol).is_some_and(Protocol::answers_in_turn);
+    // Until it has answered an earlier request, it is meant to read nothing: what holds that one up is not known.
+    let known = kind(open).filter(|&(kind, _)| !in_turn || kind != VerdictKind::Backpressure);
+    let (kind, segment) = match (known, throttled) {
         (Some((_, segment)), Some(_)) => (VerdictKind::CpuThrottled, segment),
         (None, Some(_)) => (VerdictKind::CpuThrottled, Segment::BrokerDwell),
         (known, None) => known?,
@@ -141,6 +145,26 @@ mod tests {
             Throttled { task, cgroup: CgroupId(5), time, watched, leg: 1, only_reads: true };
         let setting = Setting { throttled: vec![throttled], ..Setting::default() };
         verdict(&open, &setting, Nanos::from_millis(20_000)).map(|verdict| verdict.kind)
+    }
+
+    #[test]
+    fn a_broker_that_answers_in_turn_does_not_read_on_before() {
+        let open = Overdue {
+            messages: 3,
+            oldest: Nanos::from_millis(2_000),
+            place: Whereabouts::LeftUnread,
+            leg: 1,
+            process: Some((TaskId { pid: Pid(7), tid: Tid(7) }, Comm::default())),
+            activity: Some(ThreadActivity::Asleep),
+        };
+        let said = |protocol, activity| {
+            let setting = Setting { protocol, ..Setting::default() };
+            let open = Overdue { activity: Some(activity), ..open };
+            verdict(&open, &setting, Nanos::from_millis(20_000)).map(|verdict| verdict.kind)
+        };
+        assert_eq!(said("kafka", ThreadActivity::Asleep), None);
+        assert_eq!(said("mqtt", ThreadActivity::Asleep), Some(VerdictKind::Backpressure));
+        assert_eq!(said("kafka", ThreadActivity::Blocked), Some(VerdictKind::BrokerStalled));
     }
 
     #[test]

@@ -352,3 +352,16 @@ fn a_consumer_that_asks_late_is_seen_to_have_been_free() {
         assert!(seen.requested > Some(before + Nanos(30_000_000)));
     }
 }
+
+#[test]
+fn a_broker_answers_its_producer_in_turn_and_a_consumer_is_no_server() {
+    let mut world = World::new();
+    let (mut producer, mut consumer) = house(&mut world);
+    world.message(&mut consumer.up, &fetch(1));
+    let record = record(b"a value");
+    world.message(&mut producer.up, &produce(1, "t", &batch(1, &record)));
+    world.message(&mut consumer.down, &fetched(1, "t", &batch(1, &record)));
+    let played = Played::of(&world);
+    let in_turn = played.deliveries[0].legs.iter().map(|leg| leg.circumstances.answers_in_turn);
+    assert!(in_turn.eq([true, false]));
+}

@@ -83,6 +83,8 @@ pub struct Circumstances {
     pub no_room: bool,
     /// For how long the receiver, a server, did not read the sender, by its own word, while the message was on its way.
     pub throttled: Nanos,
+    /// Whether the receiver, if it is a server, reads nothing more of the connection until it has answered what it read last.
+    pub answers_in_turn: bool,
     /// The last interval in which the sender, a server, did not read the receiver, by its own word, while it had the message.
     pub requests_unread: Option<(Nanos, Nanos)>,
     /// The last interval in which the sender, a server, did not read who had sent it the message, by its own word, while it had the

@@ -30,6 +30,8 @@ pub struct OffCpu {
     /// The part of `asleep` in which the thread was stopped or blocked in the kernel, or waited for a thread that was: it is no part of
     /// `locked`.
     pub blocked: Nanos,
+    /// The thread that was blocked in the kernel while this one waited for it, or for what it has; nobody if this one was itself.
+    pub blocker: Holder,
     /// The part of `asleep` in which the thread waited in `epoll_wait`, `poll` or `select`: data on any socket that it watched would have
     /// woken it.
     pub polled: Nanos,
@@ -53,6 +55,7 @@ impl OffCpu {
         locked: Nanos(0),
         deaf: Nanos(0),
         blocked: Nanos(0),
+        blocker: Holder::NOBODY,
         polled: Nanos(0),
         waker: Holder::NOBODY,
         hidden: Nanos(0),
@@ -112,6 +115,7 @@ impl Add for OffCpu {
             locked: self.locked + rhs.locked,
             deaf: self.deaf + rhs.deaf,
             blocked: self.blocked + rhs.blocked,
+            blocker: if rhs.blocked > self.blocked { rhs.blocker } else { self.blocker },
             polled: self.polled + rhs.polled,
             waker: if locked_longer { rhs.waker } else { self.waker },
             hidden: self.hidden + rhs.hidden,

@@ -17,7 +17,7 @@ pub struct Quota {
     pub name: ArrayString<CGROUP_NAME>,
     /// Whether the cgroup is in the version 2 hierarchy, where the limit is `cpu.max`.
     pub is_v2: bool,
-    /// The CPU time that the cgroup may use in each period.
+    /// The CPU time that the cgroup may use in each period; [`Quota::UNLIMITED`] if it has no limit (any more).
     pub quota: Nanos,
     /// The length of a period.
     pub period: Nanos,
@@ -27,4 +27,14 @@ pub struct Quota {
     pub throttled_periods: u32,
     /// The time so far without quota, summed over the CPUs (`throttled_usec`, `throttled_time`).
     pub throttled: Nanos,
+}
+
+impl Quota {
+    /// What the kernel has for "no limit" (`RUNTIME_INF` in `kernel/sched/sched.h`).
+    pub const UNLIMITED: Nanos = Nanos(u64::MAX);
+
+    /// The CPU time that the cgroup may use in each period; `None` if it has no limit.
+    pub fn limit(&self) -> Option<Nanos> {
+        (self.quota != Quota::UNLIMITED).then_some(self.quota)
+    }
 }

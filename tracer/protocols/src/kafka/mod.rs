@@ -150,6 +150,11 @@ impl Protocol for Kafka {
         true
     }
 
+    /// `SocketServer` mutes a channel until its answer is sent.
+    fn answers_in_turn(&self) -> bool {
+        true
+    }
+
     /// A member talks to its group's coordinator, and reads from the leaders of its partitions.
     fn names_groups_elsewhere(&self) -> bool {
         true

@@ -24,10 +24,18 @@ pub fn who_had_the_cpu(
 
 /// What a quota is, and how often it was used up.
 pub fn quota(quota: &Quota, used: Option<(u32, u32)>) -> String {
-    let cpus = quota.quota.as_secs_f64() / quota.period.as_secs_f64().max(1e-9);
+    let Some(time) = quota.limit() else {
+        let often = used
+            .map_or(String::new(), |(used, periods)| format!(" in {used} of {periods} periods"));
+        return format!(
+            "its cgroup {} had used up its CPU time{often}; its limit was taken away before it was read",
+            quota.name
+        );
+    };
+    let cpus = time.as_secs_f64() / quota.period.as_secs_f64().max(1e-9);
     let limit = format!(
         "its cgroup {} may use {} of CPU time in each {} ({cpus:.2} CPUs)",
-        quota.name, quota.quota, quota.period
+        quota.name, time, quota.period
     );
     match used {
         Some((used, periods)) => {
@@ -37,8 +45,17 @@ pub fn quota(quota: &Quota, used: Option<(u32, u32)>) -> String {
     }
 }
 
+/// A thread that is on a CPU for less than this part of the time worked in bursts.
+const IN_BURSTS: f64 = 0.1;
+
 pub fn busy(tid: Tid, share: f64) -> String {
-    format!("thread {} was on a CPU {:.0} % of the time", tid.0, share * 100.0)
+    let (tid, percent) = (tid.0, share * 100.0);
+    if share < IN_BURSTS {
+        return format!(
+            "thread {tid} was on a CPU at that time, and {percent:.0} % of all the time: it works in bursts"
+        );
+    }
+    format!("thread {tid} was on a CPU {percent:.0} % of the time")
 }
 
 /// How a thread was off the CPU.

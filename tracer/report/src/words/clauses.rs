@@ -256,6 +256,11 @@ mod tests {
         assert_eq!(told(None), limit);
         let used = format!("{limit}, and used that up in 105 of 110 periods");
         assert_eq!(told(Some((105, 110))), used);
+        let unlimited = Box::new(Quota { quota: Quota::UNLIMITED, ..*quota });
+        assert_eq!(
+            clause(&Clause::QuotaUsed { quota: unlimited, used: Some((105, 110)) }),
+            "its cgroup /docker/0123 had used up its CPU time in 105 of 110 periods; its limit was taken away before it was read"
+        );
     }
 
     #[test]
@@ -275,5 +280,15 @@ mod tests {
             "the network lost bytes of 5 messages from a (pid 1) to b (pid 2), and 5 more waited for what was lost before them"
         );
         assert_eq!(lost(1, 0), "the network lost bytes of 1 message from a (pid 1) to b (pid 2)");
+    }
+
+    #[test]
+    fn who_is_seldom_at_work_worked_at_that_time() {
+        let busy = |share| clause(&Clause::Busy { tid: wirelap_events::Tid(7), share });
+        assert_eq!(busy(0.9), "thread 7 was on a CPU 90 % of the time");
+        assert_eq!(
+            busy(0.04),
+            "thread 7 was on a CPU at that time, and 4 % of all the time: it works in bursts"
+        );
     }
 }

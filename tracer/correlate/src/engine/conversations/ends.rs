@@ -8,7 +8,7 @@ use arrayvec::ArrayVec;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use wirelap_events::{GroupId, NetNs, Pid};
-use wirelap_protocols::Side;
+use wirelap_protocols::{Protocol, Side};
 
 impl Conversations {
     /// The process that sends in a direction.
@@ -89,6 +89,14 @@ impl Conversations {
         };
         let processes = [at(Side::A), at(Side::B)];
         self.flows.note_processes(direction, processes);
+    }
+
+    /// Whether what is sent in this direction goes to a server that reads nothing more of the connection until it has answered what it
+    /// read last.
+    pub fn answers_in_turn(&self, direction: Direction) -> bool {
+        let protocol = self.flows.get(direction).and_then(|conversation| conversation.protocol());
+        protocol.is_some_and(Protocol::answers_in_turn)
+            && self.flows.server(direction).is_some_and(|server| server != direction.side)
     }
 
     /// The row of a conversation, once its protocol is known.

@@ -58,7 +58,11 @@ impl LegParts<'_> {
         let mut left = asleep - locked;
         if !self.is_last {
             let unwatched = rested.polled.min(left);
-            self.put_of(segment, VerdictKind::Backpressure, unwatched);
+            // Until it has answered an earlier request, it is meant to read nothing: what held that one up is not known.
+            let in_turn = self.leg.circumstances.answers_in_turn;
+            let backpressure = Cause::Of(VerdictKind::Backpressure);
+            let cause = if in_turn { Cause::Ordinary } else { backpressure };
+            self.put(segment, cause, unwatched);
             left -= unwatched;
         }
         self.put_of(segment, self.stalled(), left);
@@ -82,12 +86,14 @@ impl LegParts<'_> {
             _ => self.stalled(),
         };
         // What the thread itself was blocked for is not told apart here.
-        let is_behind = rested.waker.task != Holder::NOBODY.task;
+        let is_behind = rested.blocker.task != Holder::NOBODY.task;
         let blocked = if is_behind { blocked } else { Nanos(0) };
         let mut put = Nanos(0);
-        for (kind, time) in [(VerdictKind::LockWait, locked), (stalled, blocked)] {
+        let parts =
+            [(VerdictKind::LockWait, locked, &rested.waker), (stalled, blocked, &rested.blocker)];
+        for (kind, time, holder) in parts {
             if time >= SHORT_SLEEP {
-                self.part(segment, Cause::Of(kind), time, Some(&rested.waker));
+                self.part(segment, Cause::Of(kind), time, Some(holder));
                 put += time;
             }
         }

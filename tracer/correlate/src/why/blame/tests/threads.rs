@@ -84,6 +84,29 @@ fn a_broker_that_watches_others_holds_its_client_back() {
 }
 
 #[test]
+fn a_broker_that_answers_in_turn_is_not_known_to_hold_its_client_back() {
+    let stages =
+        [(Stage::Ready, 0), (Stage::Wakeup, 900), (Stage::Running, 902), (Stage::Read, 903)];
+    let mut first = leg(&stages);
+    first.circumstances.answers_in_turn = true;
+    first.chain.push(Hop { sleep: SleepCall::Poll, ..hop(100, 900, 902, 0) });
+    let second = leg(&[(Stage::Send, 910), (Stage::Read, 920)]);
+    let blocker = Holder { task: TaskId { pid: Pid(9), tid: Tid(10) }, ..Holder::default() };
+    let polled = OffCpu { asleep: Nanos(850_000), polled: Nanos(850_000), ..OffCpu::NONE };
+    let wakeup = |cause, time| (0, Segment::Wakeup, cause, time);
+    let parts_of = |rested| {
+        let rests = LegOffCpu { before_wakeup: Some(rested), ..LegOffCpu::NONE };
+        blamed_with(vec![first.clone(), second.clone()], vec![rests])
+    };
+    let parts = parts_of(polled);
+    assert!(parts.contains(&wakeup(Cause::Ordinary, 850_000)), "{parts:?}");
+    // The request before it waits for a disk.
+    let parts = parts_of(OffCpu { blocked: Nanos(600_000), blocker, ..polled });
+    assert!(parts.contains(&wakeup(of(VerdictKind::BrokerStalled), 600_000)), "{parts:?}");
+    assert!(parts.contains(&wakeup(Cause::Ordinary, 250_000)), "{parts:?}");
+}
+
+#[test]
 fn a_preempted_reader_was_not_busy() {
     let leg = leg(&[(Stage::Ready, 0), (Stage::Read, 500)]);
     let holder = Holder {
@@ -147,7 +170,8 @@ fn who_waits_for_a_thread_that_waits_for_a_disk_is_stalled() {
     first.chain.push(hop(5_990, 6_000, 6_002, 0));
     let second = leg(&[(Stage::Send, 6_010), (Stage::Read, 6_020)]);
     let blocked = Nanos(4_000_000);
-    let rested = OffCpu { locked: held_up().locked - blocked, blocked, ..held_up() };
+    let blocker = Holder { task: TaskId { pid: Pid(0), tid: Tid(67) }, ..Holder::default() };
+    let rested = OffCpu { locked: held_up().locked - blocked, blocked, blocker, ..held_up() };
     let rests = LegOffCpu { before_wakeup: Some(rested), ..LegOffCpu::NONE };
     let parts = blamed_with(vec![first, second], vec![rests]);
     let wakeup = |kind, time| (0, Segment::Wakeup, of(kind), time);
