@@ -21,9 +21,9 @@ fn never(watch: &mut Watch) -> Option<(Severity, String)> {
     Some((found.severity, words(found)))
 }
 
-/// Sixty messages to two subscribers, of which the second gets the first thirty. Then its connection is closed, by one of its ends, with
-/// these last words.
-fn closed(last_words: Option<&[u8]>, by_broker: bool) -> Audience {
+/// Sixty messages to two subscribers, of which the second gets the first thirty. Then its connection is closed, by one of its ends, after
+/// the farewell of one, the broker's if that is `true`.
+fn closed(farewell: Option<bool>, by_broker: bool) -> Audience {
     let mut all = Audience::new();
     for n in 0..60 {
         let bytes = all.publish_number(n);
@@ -33,8 +33,14 @@ fn closed(last_words: Option<&[u8]>, by_broker: bool) -> Audience {
         all.watch.take(100);
     }
     let (world, gone) = (&mut all.watch.world, &mut all.subscribers[1]);
-    if let Some(words) = last_words {
-        world.message(&mut gone.up, words);
+    match farewell {
+        Some(true) => {
+            world.message(&mut gone.down, DISCONNECT);
+        }
+        Some(false) => {
+            world.message(&mut gone.up, DISCONNECT);
+        }
+        None => {}
     }
     let socket = if by_broker { gone.down.from.0 } else { gone.down.to.0 };
     world.tell(Body::Closed(socket), &[]);
@@ -49,12 +55,14 @@ fn closed(last_words: Option<&[u8]>, by_broker: bool) -> Audience {
 #[test]
 fn what_a_subscriber_had_not_got_is_said_when_it_is_gone() {
     let cases = [
-        (Some(DISCONNECT), false, Severity::Note, "it closed its connection"),
+        (Some(false), false, Severity::Note, "it closed its connection"),
+        (Some(false), true, Severity::Note, "it closed its connection"),
+        (Some(true), false, Severity::Problem, "the broker closed its connection"),
         (None, false, Severity::Problem, "its connection ended without the protocol's farewell"),
         (None, true, Severity::Problem, "the broker closed its connection"),
     ];
-    for (last_words, by_broker, severity, how) in cases {
-        let mut watch = closed(last_words, by_broker).watch;
+    for (farewell, by_broker, severity, how) in cases {
+        let mut watch = closed(farewell, by_broker).watch;
         let (said, evidence) = never(&mut watch).unwrap();
         assert_eq!(said, severity, "{evidence}");
         let expected = format!("30 messages had not been delivered to sub (pid 31) when {how}, ");
