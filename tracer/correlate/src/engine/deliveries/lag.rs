@@ -119,6 +119,7 @@ impl Deliveries {
                 direction,
                 topic,
                 now: Some(lag),
+                since: None,
                 most: lag,
                 most_at: now,
             };
