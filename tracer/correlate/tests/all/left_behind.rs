@@ -126,3 +126,74 @@ fn who_has_handed_its_topic_over_is_not_behind() {
     let [one] = &slow.listed[..] else { panic!("{slow:?}") };
     assert_eq!(one.most.unsent, 30, "{slow:?}");
 }
+
+/// UNSUBSCRIBE from `t`.
+const UNSUBSCRIBE: &[u8] = &[0xa2, 5, 0, 1, 0, 1, b't'];
+
+/// SUBSCRIBE to `t` in the group `g`.
+const SUBSCRIBE_IN_GROUP: &[u8] = b"\x82\x0f\0\x01\0\x0a$share/g/t\0";
+
+/// What a subscriber does that gets only every third of messages 40 to 160.
+#[derive(Clone, Copy, PartialEq)]
+enum Thinned {
+    /// Its broker drops the rest.
+    Dropped,
+    /// The same, and nobody else is there.
+    Only,
+    /// It had unsubscribed before.
+    Unsubscribed,
+    /// It publishes itself.
+    Publishes,
+    /// Another member of its group gets them.
+    Shared,
+}
+
+/// What is said of two hundred messages, of which a subscriber does not get eighty.
+fn thinned(what: Thinned) -> Option<(Severity, String)> {
+    let mut world = World::new();
+    let mut publisher = join(&mut world, 20, "pub");
+    let [mut other, mut thinned, mut third] = [30, 31, 32].map(|pid| join(&mut world, pid, "sub"));
+    if what == Thinned::Shared {
+        for member in [&mut thinned, &mut third] {
+            world.message(&mut member.up, SUBSCRIBE_IN_GROUP);
+        }
+    }
+    let mut watch = Watch::new(world);
+    for n in 0..200 {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        let is_thinned = (40..160).contains(&n);
+        if what == Thinned::Unsubscribed && is_thinned && n % 3 == 1 {
+            watch.world.message(&mut thinned.up, UNSUBSCRIBE);
+        }
+        if what == Thinned::Publishes && n == 30 {
+            let own = publish("u", &payload(stamp(1_000), 64));
+            watch.world.message(&mut thinned.up, &own);
+        }
+        watch.world.message(&mut publisher.up, &bytes);
+        if what != Thinned::Only {
+            watch.world.message(&mut other.down, &bytes);
+        }
+        if !is_thinned || n % 3 == 0 {
+            watch.world.message(&mut thinned.down, &bytes);
+        } else if what == Thinned::Shared {
+            watch.world.message(&mut third.down, &bytes);
+        }
+        watch.take(50);
+    }
+    watch.take(20_000);
+    never(&mut watch)
+}
+
+#[test]
+fn what_one_subscriber_does_not_get_is_said() {
+    let (severity, said) = thinned(Thinned::Dropped).unwrap();
+    assert_eq!(severity, Severity::Problem);
+    let counts = "80 of 170 messages of t were not passed on to sub (pid 31), which got those before and after";
+    assert!(said.starts_with(counts) && said.ends_with("; others got them"), "{said}");
+    let (_, said) = thinned(Thinned::Only).unwrap();
+    assert!(said.contains("80 of 200 messages were read by the broker and passed"), "{said}");
+    assert!(said.contains(counts) && !said.contains("others got them"), "{said}");
+    for silent in [Thinned::Unsubscribed, Thinned::Publishes, Thinned::Shared] {
+        assert_eq!(thinned(silent), None);
+    }
+}

@@ -3,7 +3,9 @@
 use super::Context;
 use crate::breakdown::{Dimension, MessageEnd, Owner, ReaderGroup};
 use crate::ids::Direction;
+use crate::lag::Pair;
 use wirelap_events::{Delivery, FlowId, GroupId, Nanos, Pid, TopicId};
+use wirelap_protocols::Protocol;
 
 impl Context<'_> {
     /// Takes in what ends said of themselves.
@@ -37,6 +39,24 @@ impl Context<'_> {
             let owner = pid.map(Owner::Process).or_else(|| address().map(Owner::Address))?;
             clients.group(back.id(), owner)
         });
+    }
+
+    /// Looks who has missed messages that a broker sends at once to who is there.
+    pub(super) fn look_for_missing(&mut self, now: Nanos) {
+        let conversations = &*self.conversations;
+        let should_get_all = |pair: &Pair| {
+            let Some(conversation) = conversations.flows().get(pair.direction) else {
+                return false;
+            };
+            // Who publishes itself may not want its own messages.
+            let publishes = conversation.flow(pair.direction.back().side).messages > 0;
+            let is_told = |protocol: &dyn Protocol| {
+                protocol.hears_unsubscriptions() && !protocol.keeps_messages()
+            };
+            !publishes && conversation.protocol().is_some_and(is_told)
+        };
+        let reader_of = |pair: &Pair| conversations.receiver_of(pair.direction);
+        self.accounts.lag.look_for_missing(now, should_get_all, reader_of);
     }
 
     /// Notes who was behind at the last look and is gone by now, and who has come back.
