@@ -83,9 +83,9 @@ pub use view::{
 };
 pub use why::{
     Awaited, BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause,
-    ENOUGH, Evidence, HolderShare, Losses, Missing, MostLeft, Named, Overdue, Period, Remedy,
-    Setting, Severity, Tail, TailRow, Throttled, TimeSpent, TimeSpentRow, TypicalRow, Verdict,
-    VerdictKind, Whereabouts, Why, WorkloadCounts, WorstMessage, blame,
+    ENOUGH, Evidence, HolderShare, Losses, MissedBy, MissedMessages, Missing, MostLeft, Named,
+    Overdue, Period, Remedy, Setting, Severity, Tail, TailRow, Throttled, TimeSpent, TimeSpentRow,
+    TypicalRow, Verdict, VerdictKind, Whereabouts, Why, WorkloadCounts, WorstMessage, blame,
 };
 pub use wirelap_protocols::foreign::ForeignName;
 pub use wirelap_tls::Added as AddedTlsKeys;

@@ -88,6 +88,11 @@ pub trait Protocol: Sync {
         Topology::Either
     }
 
+    /// Whether its decoder tells of every unsubscription, so that who gets nothing for a time and did not unsubscribe was to get it.
+    fn hears_unsubscriptions(&self) -> bool {
+        false
+    }
+
     /// Whether an end sends a frame that announces the close before it closes its connection.
     fn announces_close(&self) -> bool {
         false

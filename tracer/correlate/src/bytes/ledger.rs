@@ -16,6 +16,8 @@ pub struct Ledger {
     lanes: [Lane; 2],
     operations: [Cost; Operation::ALL.len()],
     session: Session,
+    /// The side that said the session's farewell first.
+    farewell: Option<Side>,
     resent: u64,
 }
 
@@ -143,7 +145,7 @@ impl Ledger {
         let taken = lane.attribute(Part::of(frame.class), rest);
         let (operation, begins) = match frame.class {
             FrameClass::Data => (Operation::Publish, frame.data.is_some()),
-            FrameClass::Session => self.session(frame),
+            FrameClass::Session => self.session(side, frame),
             FrameClass::Subscribe => (Operation::Declare, true),
             FrameClass::Ack => (Operation::Acknowledge, true),
             FrameClass::KeepAlive => (Operation::KeepAlive, true),
@@ -155,18 +157,20 @@ impl Ledger {
     }
 
     /// Whether a session is opened or closed, and whether this frame is the first to do so.
-    fn session(&mut self, frame: &Frame<'_>) -> (Operation, bool) {
+    fn session(&mut self, side: Side, frame: &Frame<'_>) -> (Operation, bool) {
         let (operation, now) = if frame.closes_session() {
+            self.farewell.get_or_insert(side);
             (Operation::Close, Session::Closing)
         } else {
+            self.farewell = None;
             (Operation::Open, Session::Open)
         };
         (operation, std::mem::replace(&mut self.session, now) != now)
     }
 
-    /// Whether the session has been closed in the protocol's own words.
-    pub fn is_closing(&self) -> bool {
-        self.session == Session::Closing
+    /// The side that has closed the session in the protocol's own words; `None` if neither has.
+    pub fn farewell(&self) -> Option<Side> {
+        self.farewell
     }
 
     /// A message on `side` was found to be on this leg, from 1.

@@ -18,6 +18,18 @@ pub struct Behind {
     pub direction: Direction,
     pub topic: Option<TopicId>,
     pub now: Option<Lag>,
+    /// Since when it has been behind without a break.
+    pub since: Option<Nanos>,
     pub most: Lag,
     pub most_at: Nanos,
+}
+
+impl Behind {
+    /// By how much it is behind when its connection is closed; `None` if it is not. Who reads the rest of what is in its socket is held
+    /// up by nothing any more: what held up most since it has been behind is told.
+    pub fn at_close(&self) -> Option<Lag> {
+        let is_same = self.since.is_some_and(|since| self.most_at >= since);
+        let now = self.now?;
+        Some(if is_same { Lag { holder: self.most.holder, ..now } } else { now })
+    }
 }

@@ -7,6 +7,7 @@
 //! | `behind` | a subscriber that is or was behind |
 //! | `handed_over` | topics that one member of a group has left to another |
 //! | `left` | who was behind when its connection was closed |
+//! | `missed` | what a subscriber did not get, while it got later messages |
 //! | `seen` | who has been behind so far, and by how much at most |
 //! | `view` | what a snapshot has of them |
 
@@ -14,6 +15,7 @@ mod ages;
 mod behind;
 mod handed_over;
 mod left;
+mod missed;
 mod seen;
 mod table;
 mod view;

@@ -36,7 +36,7 @@ impl SeenBehind {
         closed: impl Fn(&Behind) -> Option<ClosedConnection>,
     ) {
         for (&key, behind) in &self.all {
-            if let Some(lag) = behind.now
+            if let Some(lag) = behind.at_close()
                 && let Some(closed) = closed(behind)
             {
                 self.left.note((key, behind, lag), closed, table, self.at);
@@ -70,7 +70,9 @@ impl SeenBehind {
     /// Another look, at `now`: nobody is behind until it is said.
     pub fn begin(&mut self, now: Nanos) {
         self.at = now;
-        self.all.values_mut().for_each(|behind| behind.now = None);
+        for behind in self.all.values_mut() {
+            behind.since = behind.now.take().and(behind.since);
+        }
     }
 
     /// A subscriber is behind.
@@ -80,6 +82,7 @@ impl SeenBehind {
         }
         let known = self.all.entry(key).or_insert(behind);
         known.now = behind.now;
+        known.since = known.since.or(Some(self.at));
         known.client = known.client.or(behind.client);
         known.pid = known.pid.or(behind.pid);
         if behind.most.messages() > known.most.messages() {
@@ -138,8 +141,41 @@ mod tests {
             direction: Direction { index: 0, serial: 1, side: wirelap_protocols::Side::B },
             topic: None,
             now: Some(lag),
+            since: None,
             most: lag,
             most_at: Nanos(unread),
+        }
+    }
+
+    #[test]
+    fn what_held_up_most_is_told_of_who_is_gone() {
+        let key = ((FlowId(2), 0), 1);
+        let look = |seen: &mut SeenBehind, at, unread, holder| {
+            seen.begin(Nanos(at));
+            let one = behind(unread);
+            let lag = Lag { holder, ..one.most };
+            seen.see(key, Behind { now: Some(lag), most: lag, most_at: Nanos(at), ..one });
+        };
+        for is_without_break in [true, false] {
+            let mut seen = SeenBehind::default();
+            look(&mut seen, 1, 9, LagHolder::Subscriber);
+            if !is_without_break {
+                seen.begin(Nanos(2));
+            }
+            // It has read what was in its socket when the broker had closed it.
+            look(&mut seen, 3, 4, LagHolder::Broker);
+            let closed = ClosedConnection {
+                pid: None,
+                is_abrupt: true,
+                by_server: true,
+                server_gone: false,
+                unsubscribed: None,
+            };
+            seen.note_gone(&LagTable::default(), |_| Some(closed));
+            let left: Vec<_> =
+                seen.left().map(|one| (one.lag.messages(), one.lag.holder)).collect();
+            let holder = if is_without_break { LagHolder::Subscriber } else { LagHolder::Broker };
+            assert_eq!(left, [(4, holder)]);
         }
     }
 

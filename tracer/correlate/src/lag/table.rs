@@ -1,6 +1,7 @@
 //! How many messages each topic has had, and which of them was sent to each subscriber last.
 
 use super::ages::Ages;
+use super::missed::{Missed, Missing};
 use crate::ids::{Direction, Way};
 use rustc_hash::FxHashMap;
 use wirelap_events::{FlowId, GroupId, Nanos, Saturate, TopicId};
@@ -40,6 +41,8 @@ struct Topic {
     ages: Ages,
     /// Messages from this number on have not been sent to some subscriber that gets all of them.
     awaited_from: Option<u64>,
+    /// Somebody is gone who may have got a share of them.
+    had_share: bool,
 }
 
 /// How far a subscriber is on a topic.
@@ -61,6 +64,8 @@ pub struct Pair {
     /// Messages that it got, and those between that it did not.
     got: u16,
     skipped: u16,
+    /// What it did not get since it got all.
+    pub missed: Missed,
 }
 
 /// Topics, and who gets their messages.
@@ -70,6 +75,8 @@ pub struct LagTable {
     pairs: FxHashMap<PairKey, Pair>,
     /// Topics of which messages had not been sent to some subscriber at the last sweep.
     awaited: Vec<TopicKey>,
+    /// Who has missed messages.
+    pub(super) missing: FxHashMap<PairKey, Missing>,
 }
 
 impl LagTable {
@@ -85,18 +92,19 @@ impl LagTable {
         Some(topic.published)
     }
 
-    /// Message `number` of a topic is sent to a subscriber.
+    /// Message `number` of a topic is sent to a subscriber. How far that is now; `None` if there are too many.
     pub fn sent(
         &mut self,
         way: Way,
         (group, subject): TopicKey,
         (topic, number): (Option<TopicId>, u64),
         at: Nanos,
-    ) {
+    ) -> Option<&mut Pair> {
         let key = (way.id(), subject);
         if self.pairs.len() >= PAIRS && !self.pairs.contains_key(&key) {
-            return;
+            return None;
         }
+        let published = self.topics.get(&(group, subject)).map_or(0, |topic| topic.published);
         let first = Pair {
             direction: way.direction,
             group,
@@ -108,12 +116,14 @@ impl LagTable {
             taken_over: Nanos(0),
             got: 0,
             skipped: 0,
+            missed: Missed::after(published),
         };
         let pair = self.pairs.entry(key).or_insert(first);
         if pair.group != group {
             // The row turned out to be another one, whose messages have numbers of their own.
             *pair = first;
         }
+        pair.missed.got(pair.sent, number, at);
         pair.at = pair.at.max(at);
         pair.got = pair.got.saturating_add(1);
         if number > pair.sent {
@@ -127,6 +137,19 @@ impl LagTable {
         }
         if pair.got.saturating_add(pair.skipped) >= REMEMBERED {
             (pair.got, pair.skipped) = (pair.got / 2, pair.skipped / 2);
+        }
+        Some(pair)
+    }
+
+    /// Whether somebody is gone who may have got a share of a topic's messages.
+    pub(super) fn had_share(&self, topic: TopicKey) -> bool {
+        self.topics.get(&topic).is_some_and(|topic| topic.had_share)
+    }
+
+    /// Before message `number` comes, its subscriber has unsubscribed from something, not before `at` as far as is known.
+    pub fn unsubscribed(&mut self, key: PairKey, number: u64, at: Nanos) {
+        if let Some(pair) = self.pairs.get_mut(&key).filter(|pair| pair.at <= at) {
+            pair.missed.begin_again(number);
         }
     }
 
@@ -154,7 +177,9 @@ impl LagTable {
         let sent = known.filter(|pair| pair.group == group).map_or(published, |pair| pair.sent);
         let number = sent.saturating_add(1).min(published);
         let is_first = known.is_none();
-        self.sent(way, (group, subject), (topic, number), at);
+        if let Some(pair) = self.sent(way, (group, subject), (topic, number), at) {
+            pair.missed.guessed();
+        }
         if is_first && let Some(pair) = self.pairs.get_mut(&(way.id(), subject)) {
             pair.first = 0;
         }
@@ -193,6 +218,7 @@ impl LagTable {
         for (&(_, subject), pair) in &mut self.pairs {
             let topic = self.topics.get(&(pair.group, subject));
             pair.sent = topic.map_or(pair.sent, |topic| pair.sent.max(topic.published));
+            pair.missed.begin_again(pair.sent);
         }
     }
 
@@ -221,6 +247,7 @@ impl LagTable {
     pub fn forget(&mut self, is_gone: impl Fn(GroupId) -> bool) {
         self.topics.retain(|(group, _), _| !is_gone(*group));
         self.pairs.retain(|_, pair| !is_gone(pair.group));
+        self.missing.retain(|_, one| !is_gone(one.group));
     }
 
     /// Forgets pairs for which `is_over`, which also gets since when messages were published that were not sent, and topics that make
@@ -237,6 +264,9 @@ impl LagTable {
             let unsent = topic.as_ref().and_then(|topic| topic.unsent(pair, now));
             let is_stale = !pair.gets_all() && pair.at + IDLE < now;
             let is_kept = !is_stale && !is_over(pair, unsent.map(|(_, since)| since));
+            if let Some(topic) = topic.as_mut().filter(|_| !is_kept) {
+                topic.had_share |= pair.missed.may_share(now);
+            }
             if let Some(topic) = topic.as_mut().filter(|_| is_kept && unsent.is_some()) {
                 let next = pair.sent.saturating_add(1);
                 if topic.awaited_from.is_none() {

@@ -3,6 +3,7 @@
 use super::awaited::Awaited;
 use super::kind::VerdictKind;
 use super::left_behind::MostLeft;
+use super::missed::MissedBy;
 use super::whereabouts::Overdue;
 use wirelap_events::{
     Comm, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery, RequestLimits, RoundTrip,
@@ -156,6 +157,8 @@ pub enum Clause {
     /// What a subscriber had not got when its connection was closed; its name; and how many messages `others` had not, at how many
     /// times.
     LeftBehind { most: MostLeft, name: Option<Comm>, others: (u64, u64) },
+    /// What one subscriber did not get; its name; and how many messages `others` did not, at how many times.
+    Missed { most: MissedBy, name: Option<Comm>, others: (u64, u64) },
     /// Messages that the broker read and nobody was seen to get.
     NobodyGot { messages: u64, sent: u64 },
     /// Nobody seems to subscribe.

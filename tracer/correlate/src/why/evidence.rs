@@ -7,6 +7,7 @@ use super::gathered::Gathered;
 use super::holders::Holders;
 use super::judge::{DelayCause, Spending, Typical};
 use super::loss_counts::{Losses, WorkloadCounts};
+use super::missed::MissedMessages;
 use super::recorder::Recorder;
 use super::setting::Setting;
 use super::sums::Upkeep;
@@ -37,6 +38,8 @@ pub struct Evidence {
     typical: Typical,
     /// Messages that something became of.
     pub losses: Losses,
+    /// What one subscriber did not get, and others did.
+    pub missed: MissedMessages,
     /// What surrounds it.
     pub setting: Setting,
     /// What only the workloads know: publish → send, and read → callback.
@@ -151,6 +154,7 @@ impl Evidence {
         self.holders.merge(&other.holders);
         other.worst.iter().for_each(|worse| self.keep(&worse.delivery, worse.one_way));
         self.losses.add(&other.losses);
+        self.missed.add(other.missed.clone());
         self.setting.add(&other.setting);
         match (&mut self.outside, &other.outside) {
             (Some([tx, rx]), Some([other_tx, other_rx])) => {

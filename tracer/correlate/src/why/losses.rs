@@ -118,6 +118,7 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
             let dropped: u64 = losses.segments_dropped.iter().total();
             clauses.push(Clause::Swallowed { messages, sent, dropped });
         }
+        clauses.extend(missed(evidence, !clauses.is_empty()));
         let abandoned = losses.surely(losses.abandoned);
         if abandoned.saturating_mul(TOLERATED) > sent {
             // Who leaves in its protocol's words meant to.
@@ -163,6 +164,20 @@ fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
         },
         Clause::AfterReaderLeft { messages, sent: losses.sent, is_kept },
     ]
+}
+
+/// What one subscriber did not get. What others did not get either is told of it only where it is known to be lost.
+fn missed(evidence: &Evidence, is_lost: bool) -> Option<Clause> {
+    let missed = &evidence.missed;
+    let most = missed.most.clone().filter(|most| most.others_got || is_lost)?;
+    let surely = evidence.losses.surely(most.messages);
+    // What is in shared memory has no place on the wire.
+    if evidence.losses.shared > 0 || surely.saturating_mul(TOLERATED) <= most.whole {
+        return None;
+    }
+    let name = most.pid.and_then(|pid| evidence.setting.names.get(&pid).copied());
+    let others = (missed.times.saturating_sub(1), missed.messages.saturating_sub(most.messages));
+    Some(Clause::Missed { most, name, others })
 }
 
 /// What subscribers had not got when their connections were closed.

@@ -21,9 +21,9 @@ fn never(watch: &mut Watch) -> Option<(Severity, String)> {
     Some((found.severity, words(found)))
 }
 
-/// Sixty messages to two subscribers, of which the second gets the first thirty. Then its connection is closed, by one of its ends, with
-/// these last words.
-fn closed(last_words: Option<&[u8]>, by_broker: bool) -> Audience {
+/// Sixty messages to two subscribers, of which the second gets the first thirty. Then its connection is closed, by one of its ends, after
+/// the farewell of one, the broker's if that is `true`.
+fn closed(farewell: Option<bool>, by_broker: bool) -> Audience {
     let mut all = Audience::new();
     for n in 0..60 {
         let bytes = all.publish_number(n);
@@ -33,8 +33,14 @@ fn closed(last_words: Option<&[u8]>, by_broker: bool) -> Audience {
         all.watch.take(100);
     }
     let (world, gone) = (&mut all.watch.world, &mut all.subscribers[1]);
-    if let Some(words) = last_words {
-        world.message(&mut gone.up, words);
+    match farewell {
+        Some(true) => {
+            world.message(&mut gone.down, DISCONNECT);
+        }
+        Some(false) => {
+            world.message(&mut gone.up, DISCONNECT);
+        }
+        None => {}
     }
     let socket = if by_broker { gone.down.from.0 } else { gone.down.to.0 };
     world.tell(Body::Closed(socket), &[]);
@@ -49,12 +55,14 @@ fn closed(last_words: Option<&[u8]>, by_broker: bool) -> Audience {
 #[test]
 fn what_a_subscriber_had_not_got_is_said_when_it_is_gone() {
     let cases = [
-        (Some(DISCONNECT), false, Severity::Note, "it closed its connection"),
+        (Some(false), false, Severity::Note, "it closed its connection"),
+        (Some(false), true, Severity::Note, "it closed its connection"),
+        (Some(true), false, Severity::Problem, "the broker closed its connection"),
         (None, false, Severity::Problem, "its connection ended without the protocol's farewell"),
         (None, true, Severity::Problem, "the broker closed its connection"),
     ];
-    for (last_words, by_broker, severity, how) in cases {
-        let mut watch = closed(last_words, by_broker).watch;
+    for (farewell, by_broker, severity, how) in cases {
+        let mut watch = closed(farewell, by_broker).watch;
         let (said, evidence) = never(&mut watch).unwrap();
         assert_eq!(said, severity, "{evidence}");
         let expected = format!("30 messages had not been delivered to sub (pid 31) when {how}, ");
@@ -117,4 +125,75 @@ fn who_has_handed_its_topic_over_is_not_behind() {
     let slow = group(false).take(0);
     let [one] = &slow.listed[..] else { panic!("{slow:?}") };
     assert_eq!(one.most.unsent, 30, "{slow:?}");
+}
+
+/// UNSUBSCRIBE from `t`.
+const UNSUBSCRIBE: &[u8] = &[0xa2, 5, 0, 1, 0, 1, b't'];
+
+/// SUBSCRIBE to `t` in the group `g`.
+const SUBSCRIBE_IN_GROUP: &[u8] = b"\x82\x0f\0\x01\0\x0a$share/g/t\0";
+
+/// What a subscriber does that gets only every third of messages 40 to 160.
+#[derive(Clone, Copy, PartialEq)]
+enum Thinned {
+    /// Its broker drops the rest.
+    Dropped,
+    /// The same, and nobody else is there.
+    Only,
+    /// It had unsubscribed before.
+    Unsubscribed,
+    /// It publishes itself.
+    Publishes,
+    /// Another member of its group gets them.
+    Shared,
+}
+
+/// What is said of two hundred messages, of which a subscriber does not get eighty.
+fn thinned(what: Thinned) -> Option<(Severity, String)> {
+    let mut world = World::new();
+    let mut publisher = join(&mut world, 20, "pub");
+    let [mut other, mut thinned, mut third] = [30, 31, 32].map(|pid| join(&mut world, pid, "sub"));
+    if what == Thinned::Shared {
+        for member in [&mut thinned, &mut third] {
+            world.message(&mut member.up, SUBSCRIBE_IN_GROUP);
+        }
+    }
+    let mut watch = Watch::new(world);
+    for n in 0..200 {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        let is_thinned = (40..160).contains(&n);
+        if what == Thinned::Unsubscribed && is_thinned && n % 3 == 1 {
+            watch.world.message(&mut thinned.up, UNSUBSCRIBE);
+        }
+        if what == Thinned::Publishes && n == 30 {
+            let own = publish("u", &payload(stamp(1_000), 64));
+            watch.world.message(&mut thinned.up, &own);
+        }
+        watch.world.message(&mut publisher.up, &bytes);
+        if what != Thinned::Only {
+            watch.world.message(&mut other.down, &bytes);
+        }
+        if !is_thinned || n % 3 == 0 {
+            watch.world.message(&mut thinned.down, &bytes);
+        } else if what == Thinned::Shared {
+            watch.world.message(&mut third.down, &bytes);
+        }
+        watch.take(50);
+    }
+    watch.take(20_000);
+    never(&mut watch)
+}
+
+#[test]
+fn what_one_subscriber_does_not_get_is_said() {
+    let (severity, said) = thinned(Thinned::Dropped).unwrap();
+    assert_eq!(severity, Severity::Problem);
+    let counts = "80 of 170 messages of t were not passed on to sub (pid 31), which got those before and after";
+    assert!(said.starts_with(counts) && said.ends_with("; others got them"), "{said}");
+    let (_, said) = thinned(Thinned::Only).unwrap();
+    assert!(said.contains("80 of 200 messages were read by the broker and passed"), "{said}");
+    assert!(said.contains(counts) && !said.contains("others got them"), "{said}");
+    for silent in [Thinned::Unsubscribed, Thinned::Publishes, Thinned::Shared] {
+        assert_eq!(thinned(silent), None);
+    }
 }

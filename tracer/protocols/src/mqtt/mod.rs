@@ -74,6 +74,10 @@ impl Protocol for Mqtt {
         true
     }
 
+    fn hears_unsubscriptions(&self) -> bool {
+        true
+    }
+
     fn numbers_topics(&self) -> bool {
         true
     }

@@ -70,6 +70,10 @@ impl Protocol for Nats {
         match_signature(head)
     }
 
+    fn hears_unsubscriptions(&self) -> bool {
+        true
+    }
+
     fn topology(&self) -> Topology {
         Topology::Brokered
     }

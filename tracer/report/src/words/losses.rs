@@ -1,6 +1,6 @@
 //! Why events were lost, and what became of packets and messages that were lost, came twice or cannot be seen, in words.
 
-use wirelap_correlate::{Awaited, Clause, MostLeft, Named};
+use wirelap_correlate::{Awaited, Clause, MissedBy, MostLeft, Named};
 use wirelap_events::human::exact;
 use wirelap_events::{Comm, DropCause, Losses, Pid, Recovery};
 
@@ -102,6 +102,7 @@ fn messages_lost(clause: &Clause) -> String {
             "{messages} of {sent} messages were read by the broker after that: it keeps them for who reads next, unless their queue is gone with its last consumer"
         ),
         Clause::LeftBehind { most, name, others } => left_behind(most, *name, *others),
+        Clause::Missed { most, name, others } => missed(most, *name, *others),
         Clause::NobodyGot { messages, sent } => format!(
             "{messages} of {sent} messages were read by the broker, and nobody was seen to get any"
         ),
@@ -199,6 +200,24 @@ fn reader_left(reader: Option<(Pid, Option<Comm>)>, is_abrupt: bool, by_broker: 
         (false, false) => "closed",
     };
     format!("the connection of {whom}, which had got those before, was {how}")
+}
+
+/// What one subscriber did not get, while it got those before and after.
+fn missed(most: &MissedBy, name: Option<Comm>, (times, others): (u64, u64)) -> String {
+    let whom = named(most.pid.map(|pid| (pid, name)));
+    let topic = most.topic.as_ref().map_or(String::new(), |topic| format!(" of {topic}"));
+    let others_got = if most.others_got { "; others got them" } else { "" };
+    let others = match times {
+        0 => String::new(),
+        1 => format!("; {} more another time", messages(others)),
+        _ => format!("; {} more, {times} other times", messages(others)),
+    };
+    format!(
+        "{} of {}{topic} were not passed on to {whom}, which got those before and after, the first of them after {}{others_got}{others}",
+        most.messages,
+        messages(most.whole),
+        most.from
+    )
 }
 
 /// What a subscriber had not got when its connection was closed.

@@ -68,7 +68,8 @@ fn is_of_python(verdict: &Verdict) -> bool {
 
 /// What helps where messages are missing among others that came.
 fn swallowed(verdict: &Verdict, why: &Why) -> Option<&'static str> {
-    let is_swallowed = |clause: &Clause| matches!(clause, Clause::Swallowed { .. });
+    let is_swallowed =
+        |clause: &Clause| matches!(clause, Clause::Swallowed { .. } | Clause::Missed { .. });
     let own = by_name(why.protocol)?.remedies();
     own.swallowed.filter(|_| verdict.evidence.iter().any(is_swallowed))
 }

@@ -98,8 +98,10 @@ impl Conversations {
         {
             conversation.close();
             let has_farewell = conversation.protocol().is_some_and(Protocol::announces_close);
-            let is_abrupt = has_farewell && !conversation.ledger.is_closing();
-            let by = conversation.closed_by.unwrap_or(direction.side);
+            let farewell = conversation.ledger.farewell();
+            let is_abrupt = has_farewell && farewell.is_none();
+            // Whoever is told so closes the connection first, often.
+            let by = farewell.or(conversation.closed_by).unwrap_or(direction.side);
             let unsubscribed = conversation.flows.each_ref().map(|flow| flow.unsubscribed);
             self.closed.note(Direction { side: by, ..direction }, is_abrupt, unsubscribed);
             self.closing.push_back(Direction { side: Side::A, ..direction });

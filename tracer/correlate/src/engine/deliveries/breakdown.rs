@@ -6,6 +6,7 @@ use crate::breakdown::{ClientNames, Dimension, MessageEnd, Owner, ReaderGroup};
 use crate::ids::Direction;
 use crate::lag::Pair;
 use wirelap_events::{Delivery, FlowId, GroupId, Nanos, Pid, TopicId};
+use wirelap_protocols::Protocol;
 
 /// The group in which who gets messages in this direction reads.
 fn members_of(
@@ -52,6 +53,24 @@ impl Context<'_> {
     /// The group in which who gets messages in this direction reads.
     pub(super) fn members_of(&self, direction: Direction) -> Option<TopicId> {
         members_of(direction, self.conversations, &self.accounts.clients)
+    }
+
+    /// Looks who has missed messages that a broker sends at once to who is there.
+    pub(super) fn look_for_missing(&mut self, now: Nanos) {
+        let conversations = &*self.conversations;
+        let should_get_all = |pair: &Pair| {
+            let Some(conversation) = conversations.flows().get(pair.direction) else {
+                return false;
+            };
+            // Who publishes itself may not want its own messages.
+            let publishes = conversation.flow(pair.direction.back().side).messages > 0;
+            let is_told = |protocol: &dyn Protocol| {
+                protocol.hears_unsubscriptions() && !protocol.keeps_messages()
+            };
+            !publishes && conversation.protocol().is_some_and(is_told)
+        };
+        let reader_of = |pair: &Pair| conversations.receiver_of(pair.direction);
+        self.accounts.lag.look_for_missing(now, should_get_all, reader_of);
     }
 
     /// Notes who was behind at the last look and is gone by now, and who has come back.

@@ -89,7 +89,14 @@ impl Deliveries {
             {
                 let topic = (c.accounts.rows.root(message.row), message.subject);
                 let numbered = (message.topic, number);
-                c.accounts.lag.sent(new.way(), topic, numbered, new.at);
+                let back = c.conversations.flows().flow(new.direction.back());
+                let unsubscribed = back.and_then(|back| back.unsubscribed);
+                if let Some(said) = unsubscribed {
+                    c.accounts.lag.unsubscribed((new.way().id(), topic.1), number, said + LATE);
+                }
+                if let Some(pair) = c.accounts.lag.sent(new.way(), topic, numbered, new.at) {
+                    pair.missed.read_in(new.group);
+                }
                 if let Some(present) = new.present.filter(|present| present.is_handed_over) {
                     c.accounts.lag.took_over(new.way(), new.subject, present.since);
                 }
@@ -123,11 +130,13 @@ impl Deliveries {
                 direction,
                 topic,
                 now: Some(lag),
+                since: None,
                 most: lag,
                 most_at: now,
             };
             c.accounts.behind.see(key, behind);
         }
+        c.look_for_missing(now);
         let flows = c.conversations.flows();
         let is_gone = |pair: &Pair| flows.get(pair.direction).is_none_or(|one| one.closed);
         let waits = |pair: &Pair, since: Nanos| {

@@ -4,7 +4,7 @@ use super::Picture;
 use super::build::broker_of;
 use crate::bytes::{Holes, Overhead};
 use crate::rows::{Role, Row};
-use crate::why::{Evidence, Losses, Setting, Throttled};
+use crate::why::{Evidence, Losses, MissedBy, Setting, Throttled};
 use wirelap_events::{GroupId, Nanos, Pid, Tid, Total};
 
 impl Picture<'_> {
@@ -60,11 +60,26 @@ impl Picture<'_> {
             let closed = closing.unwrap_or(left.closed);
             evidence.losses.left_behind.count(left.lag, closed);
         });
+        let missing = self.accounts.lag.missing();
+        let since = self.seen.coverage.since();
+        missing.filter(|one| self.accounts.rows.root(one.group) == id).for_each(|one| {
+            let topic = one.topic.and_then(|topic| self.seen.conversations.topic(topic));
+            evidence.missed.count(MissedBy {
+                pid: one.pid,
+                topic: topic.map(|name| String::from_utf8_lossy(name).into_owned()),
+                messages: one.messages,
+                whole: one.whole,
+                from: one.since - since.unwrap_or(one.since),
+                others_got: one.others_got,
+            });
+        });
         let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();
         let losses = &evidence.losses;
         let full = losses.full_sockets.all().map(|(pid, _)| pid);
         let left = losses.left_behind.most.and_then(|most| most.pid);
-        let named = row.roles.keys().copied().chain(full).chain(losses.left_by).chain(left);
+        let missed = evidence.missed.most.as_ref().and_then(|most| most.pid);
+        let named =
+            row.roles.keys().copied().chain(full).chain(losses.left_by).chain(left).chain(missed);
         let names =
             named.filter_map(|pid| Some((pid, self.seen.conversations.sockets().comm(pid)?)));
         evidence.setting = Setting {
