@@ -8,7 +8,7 @@ use super::span::Span;
 use super::{LegParts, NOTICED, SHORT_SLEEP};
 use crate::threads::has_slept;
 use wirelap_events::{
-    Circumstances, EarlierBytes, Hop, Leg, Nanos, OffCpu, OffCpuReason, Segment, SleepCall,
+    Circumstances, EarlierBytes, Hop, Leg, Nagle, Nanos, OffCpu, OffCpuReason, Segment, SleepCall,
 };
 
 /// A broker's timers may be so late: they are looked at only now and then, and hand on to other threads.
@@ -126,6 +126,7 @@ impl LegParts<'_> {
         };
         match held_back(earlier.tx, &then, earlier.time) {
             Cause::Of(VerdictKind::NagleDelayedAck | VerdictKind::Corked) => None,
+            Cause::Ordinary if earlier.tx.nagle == Nagle::Corked => None,
             Cause::Of(VerdictKind::CongestionWindow) => Some(self.congestion(earlier.tx)),
             Cause::Of(kind) => Some(Cause::Of(kind)),
             Cause::Ordinary => Some(Cause::when(earlier.tx.unsent > 0, VerdictKind::SendBuffer)),

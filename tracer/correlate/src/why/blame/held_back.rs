@@ -7,6 +7,9 @@ use wirelap_events::{Circumstances, Nagle, Nanos, TxState};
 /// A connection that has rested begins again with so many segments (`TCP_INIT_CWND`, include/net/tcp.h).
 const INITIAL_WINDOW: u32 = 10;
 
+/// A cork holds bytes for 200 ms at most (tcp(7), `TCP_CORK`); the timer may be late.
+const CORKED: Nanos = Nanos::from_millis(250);
+
 /// What kept TCP from sending at once: the rules of `tcp_write_xmit` (`net/ipv4/tcp_output.c`), in its order.
 pub(super) fn held_back(tx: TxState, seen: &Circumstances, time: Nanos) -> Cause {
     let (len, freed_by_ack) = (seen.send_len, seen.acked.is_some());
@@ -14,9 +17,6 @@ pub(super) fn held_back(tx: TxState, seen: &Circumstances, time: Nanos) -> Cause
     let waiting = tx.unsent.saturating_add(len);
     let segments = waiting.div_ceil(mss);
     let is_short = !waiting.is_multiple_of(mss);
-    if tx.nagle == Nagle::Corked {
-        return Cause::Of(VerdictKind::Corked);
-    }
     if freed_by_ack {
         if let Some(kind) = full_window(tx, waiting, segments) {
             return Cause::Of(kind);
@@ -30,6 +30,9 @@ pub(super) fn held_back(tx: TxState, seen: &Circumstances, time: Nanos) -> Cause
     } else if tx.segments_out >= tx.cwnd {
         // A tail loss probe sends what is new without an ACK (RFC 8985 §7.3).
         return Cause::Of(VerdictKind::CongestionWindow);
+    }
+    if tx.nagle == Nagle::Corked {
+        return Cause::when(time <= CORKED, VerdictKind::Corked);
     }
     // Without an ACK, it leaves when as much has come together as fits into a segment.
     let is_over = freed_by_ack || seen.whole_segment;
