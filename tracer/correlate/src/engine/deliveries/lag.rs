@@ -276,7 +276,11 @@ fn behind(
         } else if unsent_since.is_some_and(|since| since + LATE <= now) {
             let broker_waits = elsewhere.is_throttled && !is_hindered(flow);
             // A broker that lacks memory keeps what it has just read, whatever the subscriber lets it send.
-            if broker_waits { LagHolder::Broker } else { unsent_holder(flow, back, pair, now) }
+            if broker_waits {
+                LagHolder::Broker
+            } else {
+                unsent_holder(flow, back, pair, (unsent_since.unwrap_or(now), now))
+            }
         } else {
             // They are on their way, after whatever held them up.
             continue;
@@ -300,14 +304,35 @@ fn on_the_way(flow: &Flow) -> LagHolder {
 }
 
 /// What holds up what the broker has not sent: it cannot send what has no room on the way, or what was not asked for.
-fn unsent_holder(flow: &Flow, back: &Flow, pair: Option<&Pair>, now: Nanos) -> LagHolder {
+fn unsent_holder(
+    flow: &Flow,
+    back: &Flow,
+    pair: Option<&Pair>,
+    (since, now): (Nanos, Nanos),
+) -> LagHolder {
     if is_hindered(flow) {
         return on_the_way(flow);
     }
     let last = pair.map(|pair| pair.at);
     // A broker that answers soon whenever it may, sends as fast as it is let.
     let is_kept = |allowed| last.is_none_or(|last| last < allowed) && allowed + HELD <= now;
-    if allowed(back).is_none_or(is_kept) { LagHolder::Broker } else { LagHolder::Subscriber }
+    if allowed(back).is_none_or(is_kept) || has_room(back, last, (since, now)) {
+        LagHolder::Broker
+    } else {
+        LagHolder::Subscriber
+    }
+}
+
+/// Whether a subscriber that acknowledges let the broker send more for most of some time. Since the `last` message it is taken to
+/// have let it send nothing, unless it has made room since then.
+fn has_room(back: &Flow, last: Option<Nanos>, (since, now): (Nanos, Nanos)) -> bool {
+    let Some(rooms) = back.rooms.as_ref().filter(|_| back.request().is_none()) else {
+        return false;
+    };
+    let full = rooms.full_within(since, now, |end| back.arrived(end));
+    let last = last.filter(|last| rooms.last().is_none_or(|made| made <= *last));
+    let full = full + last.map_or(Nanos(0), |last| now - last.max(since).min(now));
+    Nanos(full.0.saturating_mul(2)) < now - since
 }
 
 /// Whether bytes that the broker wrote have not arrived, so that it cannot send more.
