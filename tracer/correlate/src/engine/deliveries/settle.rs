@@ -209,51 +209,6 @@ impl Deliveries {
         self.hand_out_others(key, others, whole, out, c);
     }
 
-    /// Fills in what the leg before, its connection and what was allowed on it tell of a leg.
-    fn fill_in(
-        &self,
-        state: &LegState,
-        leg: &mut Leg,
-        conversation: &Conversation,
-        flows: &FlowTable,
-    ) {
-        let side = state.direction.side;
-        let (flow, back) = (conversation.flow(side), conversation.flow(side.other()));
-        let before = state.parent().and_then(|parent| self.messages.leg_at(parent));
-        let had = before.and_then(|before| had_since(before, flows));
-        let permissions = state.permissions();
-        if let Some(asked) = permissions.asked {
-            requested(back, asked, &mut leg.circumstances);
-        }
-        leg.circumstances.ready = permissions.ready;
-        leg.circumstances.start_up = state.start_up && permissions.ready.is_none();
-        leg.circumstances.release = permissions.release;
-        if let Some((line, room)) = permissions.room {
-            let rooms = back.rooms.as_ref();
-            leg.circumstances.credit =
-                rooms.map(|rooms| {
-                    rooms.credit(line, (had.unwrap_or(room), room), |end| back.arrived(end))
-                });
-        }
-        if let Some((missing, bytes)) = missing_before([flow, back], had, leg) {
-            leg.circumstances.missing = Some((missing.from, missing.there));
-            leg.circumstances.missing_by = Some(bytes);
-        }
-        leg.circumstances.throttled = throttled(flow, leg).unwrap_or_default();
-        if let Some((before, had)) = before.zip(had) {
-            leg.circumstances.behind = behind(flow, had, leg);
-            leg.circumstances.held_before = held_before(flow, before, had).unwrap_or_default();
-            leg.circumstances.requests_unread = unread(back, had, leg);
-            let publisher = flows.flow(before.direction);
-            leg.circumstances.publisher_unread =
-                publisher.and_then(|publisher| unread(publisher, had, leg));
-        }
-        let siblings = self.siblings(state, flows);
-        leg.circumstances.fan_out = siblings.and_then(|(sender, fan_out)| {
-            (leg.sender.is_some() && leg.sender == sender).then_some(fan_out)
-        });
-    }
-
     /// A leg of a capture of which nothing is known but its packets, if it is one: almost all are.
     fn packets_alone(&self, key: LegKey, flows: &FlowTable) -> Option<PacketLeg> {
         let state = self.messages.leg(key).filter(|state| !state.has_permissions())?;
