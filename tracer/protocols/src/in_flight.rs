@@ -15,8 +15,9 @@ const REMEMBERED: u32 = 16;
 /// An acknowledgement by which more may be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
-    /// There were as many unacknowledged messages as ever. The first of those that it acknowledges ends here.
-    After(Offset),
+    /// There were as many unacknowledged messages as ever. The first of those that it acknowledges ends at the first, and the
+    /// last that was sent at the second.
+    After(Offset, Offset),
     /// The message was not captured: how many there were is not known.
     Unknown,
 }
@@ -25,7 +26,15 @@ impl Room {
     /// Where the message ends.
     pub fn message(self) -> Option<Offset> {
         match self {
-            Room::After(end) => Some(end),
+            Room::After(end, _) => Some(end),
+            Room::Unknown => None,
+        }
+    }
+
+    /// Where the message ends with which there were as many as ever.
+    pub fn full_with(self) -> Option<Offset> {
+        match self {
+            Room::After(_, end) => Some(end),
             Room::Unknown => None,
         }
     }
@@ -36,6 +45,8 @@ impl Room {
 pub(crate) struct InFlight {
     /// By number: one past the last byte of what their receiver answers next.
     ids: FxHashMap<u64, Offset>,
+    /// Where the last message ends that was sent.
+    last: Offset,
     /// The maximum of late.
     most: usize,
     /// The maximum since the last look, and the acknowledgements since then.
@@ -51,6 +62,7 @@ impl InFlight {
             return;
         }
         self.ids.insert(id, end);
+        self.last = end;
         self.recent.0 = self.recent.0.max(self.ids.len());
         self.most = self.most.max(self.recent.0);
         if self.ids.len() > MOST {
@@ -65,11 +77,11 @@ impl InFlight {
         }
     }
 
-    /// A message is confirmed, and not acknowledged yet. Returns where it ends if the number of unacknowledged messages is at
-    /// its maximum.
-    pub fn confirmed(&self, id: u64) -> Option<Offset> {
+    /// A message is confirmed, and not acknowledged yet. Returns where it ends, and the last that was sent, if the number of
+    /// unacknowledged messages is at its maximum.
+    pub fn confirmed(&self, id: u64) -> Option<(Offset, Offset)> {
         let end = self.ids.get(&id).copied();
-        end.filter(|_| self.ids.len() == self.most)
+        end.filter(|_| self.ids.len() == self.most).map(|end| (end, self.last))
     }
 
     /// A message is acknowledged. Returns what room that makes.
@@ -86,7 +98,7 @@ impl InFlight {
             self.recent = (self.ids.len(), 0);
         }
         match end {
-            Some(end) => was_full.then_some(Room::After(end)),
+            Some(end) => was_full.then_some(Room::After(end, self.last)),
             None => (!self.is_unlimited).then_some(Room::Unknown),
         }
     }
@@ -125,8 +137,8 @@ mod tests {
     fn room_is_made_where_there_was_none() {
         let mut in_flight = InFlight::default();
         (1..=3).for_each(|id| in_flight.sent(id, Offset(id * 10)));
-        assert_eq!(in_flight.confirmed(3), Some(Offset(30)));
-        assert_eq!(in_flight.acknowledged(2), Some(Room::After(Offset(20))));
+        assert_eq!(in_flight.confirmed(3), Some((Offset(30), Offset(30))));
+        assert_eq!(in_flight.acknowledged(2), Some(Room::After(Offset(20), Offset(30))));
         assert_eq!(in_flight.acknowledged(2), Some(Room::Unknown), "twice");
         assert_eq!(in_flight.confirmed(3), None);
         assert_eq!(in_flight.acknowledged(1), None);
@@ -135,11 +147,11 @@ mod tests {
         assert_eq!(in_flight.acknowledged(3), None, "two of three");
         (5..=6).for_each(|id| in_flight.sent(id, Offset(id * 10)));
         in_flight.sent_more(4, Offset(65));
-        assert_eq!(in_flight.acknowledged(4), Some(Room::After(Offset(65))));
+        assert_eq!(in_flight.acknowledged(4), Some(Room::After(Offset(65), Offset(60))));
         in_flight.sent(7, Offset(7 * 10));
         assert_eq!(
             in_flight.acknowledged_up_to(6),
-            Some(Room::After(Offset(50))),
+            Some(Room::After(Offset(50), Offset(70))),
             "5, 6 and 7 were open"
         );
         assert_eq!(

@@ -113,6 +113,8 @@ pub enum FrameNote<'a> {
     Acknowledges {
         /// One past the last byte of what it answers; `None` if that was not captured.
         message: Option<Offset>,
+        /// One past the last byte of the message, in the other direction, with which there were as many as ever.
+        full_with: Option<Offset>,
         /// It allows its receiver to send more.
         makes_room: bool,
     },
@@ -293,16 +295,17 @@ impl dyn FrameSink + '_ {
     }
 
     /// Reports that the next frame acknowledges a message of the other direction, which ends before `message`, while the number
-    /// of unacknowledged messages was at its maximum so far: its receiver may have been at the limit and unable to send. `None`
-    /// if the message was not captured, so that this number is not known.
-    pub fn makes_room(&mut self, message: Option<Offset>) {
-        self.note(FrameNote::Acknowledges { message, makes_room: true });
+    /// of unacknowledged messages was at its maximum so far: its receiver may have been at the limit and unable to send, since it had
+    /// sent what ends before `full_with`. `None` if the message was not captured, so that this number is not known.
+    pub fn makes_room(&mut self, message: Option<Offset>, full_with: Option<Offset>) {
+        self.note(FrameNote::Acknowledges { message, full_with, makes_room: true });
     }
 
     /// Reports that the next frame confirms a message of the other direction, which ends before `message`, at such a time,
     /// and that its receiver may send more only after another frame.
-    pub fn confirms(&mut self, message: Offset) {
-        self.note(FrameNote::Acknowledges { message: Some(message), makes_room: false });
+    pub fn confirms(&mut self, message: Offset, full_with: Offset) {
+        let (message, full_with) = (Some(message), Some(full_with));
+        self.note(FrameNote::Acknowledges { message, full_with, makes_room: false });
     }
 
     /// Reports that the sender of the next frame does not read what comes from its receiver, or reads it again.

@@ -45,6 +45,8 @@ pub struct FoundRoom {
     pub line: u64,
     /// One past the last byte of the first message that it acknowledges, in the other direction, if that was captured.
     pub message: Option<Offset>,
+    /// One past the last byte of the message, in the other direction, with which there were as many as ever.
+    pub full_with: Option<Offset>,
     /// One past its own last byte.
     pub end: Offset,
     /// Its receiver may send more from then on.
@@ -57,7 +59,10 @@ impl ControlFrames {
         let place = places.find(|room| room.is_none_or(|room| room.line == found.line));
         match place {
             // What is acknowledged first was there first.
-            Some(Some(first)) => first.makes_room |= found.makes_room,
+            Some(Some(first)) => {
+                first.makes_room |= found.makes_room;
+                first.full_with = first.full_with.or(found.full_with);
+            }
             Some(place) => *place = Some(found),
             None => {}
         }
@@ -87,8 +92,9 @@ pub struct Collector<'a> {
     group: ReaderGroup,
     /// The frame that comes next requests messages.
     asks: bool,
-    /// It acknowledges a message that ends here while as many as ever were under way, and whether that makes room.
-    acknowledges: Option<(Option<Offset>, bool)>,
+    /// It acknowledges a message that ends here while as many as ever were under way, which was so from the one on that ends there,
+    /// and whether that makes room.
+    acknowledges: Option<(Option<Offset>, Option<Offset>, bool)>,
     /// The consumer or channel that it is about.
     line: u64,
     /// The subscription that the message in it is for.
@@ -155,9 +161,9 @@ impl FrameSink for Collector<'_> {
         let line = std::mem::take(&mut self.line);
         let subscription = std::mem::take(&mut self.subscription);
         let taken_over = self.taken_over.take();
-        if let Some((message, makes_room)) = self.acknowledges.take() {
+        if let Some((message, full_with, makes_room)) = self.acknowledges.take() {
             let end = frame.range.end;
-            self.control.acknowledges(FoundRoom { line, message, end, makes_room });
+            self.control.acknowledges(FoundRoom { line, message, full_with, end, makes_room });
         }
         if std::mem::take(&mut self.asks) || frame.asks_for_messages() {
             self.control.asked = Some(frame.range.end);
@@ -217,8 +223,8 @@ impl FrameSink for Collector<'_> {
             FrameNote::TakenOver { requests_ago } => self.taken_over = Some(requests_ago),
             FrameNote::AwaitsCommit => self.control.committed = true,
             FrameNote::Releases { message, receipt } => self.releases = Some((message, receipt)),
-            FrameNote::Acknowledges { message, makes_room } => {
-                self.acknowledges = Some((message, makes_room));
+            FrameNote::Acknowledges { message, full_with, makes_room } => {
+                self.acknowledges = Some((message, full_with, makes_room));
             }
             FrameNote::Throttles(throttle) => self.control.throttle = Some(throttle),
             FrameNote::Unsubscribes(side) => self.control.unsubscribes[side as usize] = true,

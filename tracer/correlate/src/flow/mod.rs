@@ -48,7 +48,7 @@ pub use outages::{ClientOf, ClosedByServer, Outages, ServerAt};
 pub use output::DecoderOutput;
 pub use reassembly::{Piece, Reassembly};
 pub use requests::{PendingRelease, Request};
-pub use rooms::Answered;
+pub use rooms::{Acknowledgement, Answered};
 pub use round_trips::{Departure, FoundExchange, RoundTrip, UnreadReply};
 pub use server_protocols::ServerEnd;
 pub use table::FlowTable;

@@ -5,15 +5,21 @@
 //! receiver            └ had │ acknowledges ┘
 //!                           └── its own ───┘ is not: that is the acknowledgement's way
 //! ```
+//!
+//! The sender waits from the message on with which as many as ever are not acknowledged, until an acknowledgement arrives. At other
+//! times it may send.
 
 use std::collections::VecDeque;
-use wirelap_events::{Credit, Nanos};
+use wirelap_events::{Credit, Nanos, Offset};
 
 /// Consumers or channels of a connection that are remembered.
 const LINES: usize = 64;
 
 /// The most spans that are kept of each; the oldest are added up.
 const SPANS: usize = 64;
+
+/// Acknowledgements that are remembered until they arrive, of each.
+const ON_THE_WAY: usize = 64;
 
 /// Spans that are so close to each other are one.
 const CLOSE: Nanos = Nanos::from_micros(50);
@@ -27,21 +33,41 @@ pub enum Answered {
     By(Nanos),
 }
 
+/// An acknowledgement, or a confirmation before it.
+#[derive(Clone, Copy, Debug)]
+pub struct Acknowledgement {
+    /// When it was seen.
+    pub at: Nanos,
+    /// One past its last byte.
+    pub end: Offset,
+    /// Since when as many messages as ever were not acknowledged; `None` if that is not known.
+    pub full: Option<Nanos>,
+    pub answered: Answered,
+}
+
 /// The consumers or channels of one connection.
 #[derive(Debug, Default)]
 pub struct Rooms(Vec<Room>);
 
 /// What one of them has acknowledged.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Room {
     line: u64,
     /// The last time that its sender might send more again.
     last: Option<Nanos>,
     /// Before, it is not known how long it took itself, unless there is a span.
     unknown_until: Nanos,
-    /// In order, and apart from each other.
-    spans: VecDeque<Span>,
+    /// When it had messages that it had not acknowledged.
+    spans: Spans,
+    /// When its sender might send no more.
+    full: Spans,
+    /// Since when that was so before acknowledgements that have not arrived yet, when these were seen, and their ends.
+    on_the_way: VecDeque<(Nanos, Nanos, Offset)>,
 }
+
+/// Spans in order, and apart from each other.
+#[derive(Debug, Default)]
+struct Spans(VecDeque<Span>);
 
 /// A span of time in which it had messages that it had not acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -63,35 +89,51 @@ impl Rooms {
         self.0.iter().filter_map(|room| room.last).max()
     }
 
-    /// An acknowledgement was seen at `at`; `makes_room` if the sender may send more from then on.
-    pub fn acknowledged(&mut self, line: u64, at: Nanos, answered: Answered, makes_room: bool) {
+    /// An acknowledgement was seen; `makes_room` if the sender may send more from then on. `arrived` says when bytes of its direction
+    /// arrived at the sender.
+    pub fn acknowledged(
+        &mut self,
+        line: u64,
+        seen: &Acknowledgement,
+        makes_room: bool,
+        arrived: impl Fn(Offset) -> Option<Nanos>,
+    ) {
         let known = self.0.iter().position(|room| room.line == line);
         let index = known.unwrap_or_else(|| {
             if self.0.len() >= LINES {
                 self.0.remove(0);
             }
-            self.0.push(Room { line, last: None, unknown_until: Nanos(0), spans: VecDeque::new() });
+            self.0.push(Room { line, ..Room::default() });
             self.0.len().saturating_sub(1)
         });
         let Some(room) = self.0.get_mut(index) else { return };
-        match answered {
-            Answered::Within(had, sent) => room.add(had, sent),
+        match seen.answered {
+            // Before, others were not acknowledged, and its sender might send all the same.
+            Answered::Within(had, sent) => room.spans.add(had.max(seen.full.unwrap_or(had)), sent),
             Answered::By(at) => room.unknown_until = room.unknown_until.max(at),
         }
         if makes_room {
-            room.last = Some(at);
+            let since = seen.full.or(room.last).unwrap_or_default();
+            room.on_the_way.push_back((since, seen.at, seen.end));
+            room.last = Some(seen.at);
         }
+        room.settle(arrived);
     }
 
     /// What is known of the time from when the sender `had` a message until the acknowledgement at `at`.
-    pub fn credit(&self, line: u64, had: Nanos, at: Nanos) -> Credit {
+    pub fn credit(
+        &self,
+        line: u64,
+        (had, at): (Nanos, Nanos),
+        arrived: impl Fn(Offset) -> Option<Nanos>,
+    ) -> Credit {
         let Some(room) = self.of(line) else { return Credit { at, ..Credit::default() } };
         let had = had.min(at);
         let until = room.unknown_until.clamp(had, at);
         let (mut own, mut known) = (Nanos(0), Nanos(0));
         let mut longest: Option<(Nanos, &Span)> = None;
         // Most messages wait for less time than is remembered: the last spans come first.
-        for span in room.spans.iter().rev().take_while(|span| span.to > had) {
+        for span in room.spans.0.iter().rev().take_while(|span| span.to > had) {
             let held = span.within(had, at);
             own += held;
             known += span.within(had, until);
@@ -101,10 +143,23 @@ impl Rooms {
         }
         Credit {
             at,
+            full: room.full_within(had, at, arrived),
             own,
             unknown: until - had - known.min(until - had),
             longest: longest.map(|(_, span)| (span.from.max(had), span.to.min(at))),
         }
+    }
+
+    /// For how long, between two moments, the sender might send no more of some consumer or channel: of that for which it was the
+    /// longest.
+    pub fn full_within(
+        &self,
+        from: Nanos,
+        to: Nanos,
+        arrived: impl Fn(Offset) -> Option<Nanos>,
+    ) -> Nanos {
+        let each = self.0.iter().map(|room| room.full_within(from, to, &arrived));
+        each.max().unwrap_or_default()
     }
 
     fn of(&self, line: u64) -> Option<&Room> {
@@ -113,25 +168,64 @@ impl Rooms {
 }
 
 impl Room {
-    /// It had a message at `from`, and acknowledged it at `to`.
+    /// Adds what acknowledgements ended that have arrived, or of which too many have not.
+    fn settle(&mut self, arrived: impl Fn(Offset) -> Option<Nanos>) {
+        while let Some(&(since, at, end)) = self.on_the_way.front() {
+            let there = arrived(end);
+            if there.is_none() && self.on_the_way.len() < ON_THE_WAY {
+                break;
+            }
+            self.on_the_way.pop_front();
+            self.full.add(since, there.unwrap_or(at).max(at));
+        }
+    }
+
+    fn full_within(
+        &self,
+        from: Nanos,
+        to: Nanos,
+        arrived: impl Fn(Offset) -> Option<Nanos>,
+    ) -> Nanos {
+        let mut sum = self.full.within(from, to);
+        // What is on its way comes after what has arrived.
+        let mut begin = from.max(self.full.0.back().map_or(Nanos(0), |last| last.to));
+        for &(since, at, end) in &self.on_the_way {
+            let end = arrived(end).unwrap_or(at).max(at).min(to);
+            let since = since.max(begin).min(end);
+            sum = sum + (end - since);
+            begin = begin.max(end);
+        }
+        sum
+    }
+}
+
+impl Spans {
+    /// How long it was so between two moments.
+    fn within(&self, from: Nanos, to: Nanos) -> Nanos {
+        let since = self.0.iter().rev().take_while(|span| span.to > from);
+        let each = since.map(|span| span.within(from, to));
+        each.fold(Nanos(0), |sum, held| sum + held)
+    }
+
+    /// It was so from one moment to another.
     fn add(&mut self, from: Nanos, to: Nanos) {
         if from >= to {
             return;
         }
         let mut span = Span { from, to, held: to - from };
-        while let Some(last) = self.spans.back().filter(|last| span.from <= last.to + CLOSE) {
+        while let Some(last) = self.0.back().filter(|last| span.from <= last.to + CLOSE) {
             let (begin, end) = (last.from.min(span.from), last.to.max(span.to));
             let between = last.held + (end - begin) - (last.to - last.from);
             span = Span { from: begin, to: end, held: between.min(end - begin) };
-            self.spans.pop_back();
+            self.0.pop_back();
         }
-        if self.spans.len() >= SPANS
-            && let Some(oldest) = self.spans.pop_front()
-            && let Some(next) = self.spans.front_mut()
+        if self.0.len() >= SPANS
+            && let Some(oldest) = self.0.pop_front()
+            && let Some(next) = self.0.front_mut()
         {
             (next.from, next.held) = (oldest.from, oldest.held + next.held);
         }
-        self.spans.push_back(span);
+        self.0.push_back(span);
     }
 }
 
@@ -161,15 +255,26 @@ mod tests {
     fn rooms(answered: &[(u64, u64)]) -> Rooms {
         let mut rooms = Rooms::default();
         for &(had, sent) in answered {
-            let answered = Answered::Within(ms(had), ms(sent));
-            rooms.acknowledged(1, ms(sent), answered, true);
+            acknowledged(&mut rooms, 1, (None, sent), Answered::Within(ms(had), ms(sent)), true);
         }
         rooms
     }
 
+    /// An acknowledgement at a time, and since when there was no room. It takes no time to arrive.
+    fn acknowledged(
+        rooms: &mut Rooms,
+        line: u64,
+        (full, at): (Option<u64>, u64),
+        answered: Answered,
+        makes_room: bool,
+    ) {
+        let seen = Acknowledgement { at: ms(at), end: Offset(at), full: full.map(ms), answered };
+        rooms.acknowledged(line, &seen, makes_room, |_| Some(ms(at)));
+    }
+
     /// How long it took itself, how long is not known, and the longest span, in milliseconds.
     fn credit(rooms: &Rooms, had: u64, at: u64) -> (u64, u64, Option<(u64, u64)>) {
-        let credit = rooms.credit(1, ms(had), ms(at));
+        let credit = rooms.credit(1, (ms(had), ms(at)), |_| None);
         let in_ms = |time: Nanos| time.0 / 1_000_000;
         (
             in_ms(credit.own),
@@ -191,7 +296,7 @@ mod tests {
     #[test]
     fn what_was_not_seen_is_not_known() {
         let mut rooms = rooms(&[(10, 20)]);
-        rooms.acknowledged(1, ms(50), Answered::By(ms(50)), true);
+        acknowledged(&mut rooms, 1, (None, 50), Answered::By(ms(50)), true);
         assert_eq!(credit(&rooms, 0, 100), (10, 40, Some((10, 20))));
         assert_eq!(rooms.last_of(2), None);
     }
@@ -200,22 +305,41 @@ mod tests {
     #[test]
     fn what_makes_no_room_counts_as_time() {
         let mut rooms = rooms(&[(0, 1)]);
-        rooms.acknowledged(1, ms(30), Answered::Within(ms(10), ms(30)), false);
+        acknowledged(&mut rooms, 1, (None, 30), Answered::Within(ms(10), ms(30)), false);
         assert_eq!((rooms.last_of(1), rooms.last()), (Some(ms(1)), Some(ms(1))));
         assert_eq!(credit(&rooms, 5, 60), (20, 0, Some((10, 30))));
+    }
+
+    /// Of 1,000 ms, as many as ever were unacknowledged for twice 10 ms and the 5 ms of an acknowledgement's way.
+    #[test]
+    fn a_sender_waits_only_while_as_many_as_ever_are_not_acknowledged() {
+        let mut rooms = Rooms::default();
+        let answered = |had, sent| Answered::Within(ms(had), ms(sent));
+        acknowledged(&mut rooms, 1, (Some(100), 110), answered(50, 110), true);
+        let seen = Acknowledgement {
+            at: ms(910),
+            end: Offset(910),
+            full: Some(ms(900)),
+            answered: answered(905, 910),
+        };
+        rooms.acknowledged(1, &seen, true, |_| None);
+        let credit = rooms.credit(1, (ms(0), ms(1_000)), |_| Some(ms(915)));
+        assert_eq!((credit.full, credit.own), (ms(25), ms(15)));
+        assert_eq!(rooms.full_within(ms(105), ms(912), |_| Some(ms(915))), ms(17));
+        assert_eq!(rooms.full_within(ms(200), ms(800), |_| None), ms(0));
     }
 
     #[test]
     fn memory_is_bounded_and_nothing_is_forgotten() {
         let all: Vec<_> = (0..1_000).map(|n| (n * 10, n * 10 + 5)).collect();
         let rooms = rooms(&all);
-        assert_eq!(rooms.0[0].spans.len(), SPANS);
+        assert_eq!(rooms.0[0].spans.0.len(), SPANS);
         assert_eq!(credit(&rooms, 0, 10_000).0, 5_000);
         let half = credit(&rooms, 0, 5_000).0;
         assert!((2_490..=2_510).contains(&half), "{half}");
         let mut many = Rooms::default();
         for line in 0..1_000 {
-            many.acknowledged(line, ms(1), Answered::By(ms(1)), true);
+            acknowledged(&mut many, line, (None, 1), Answered::By(ms(1)), true);
         }
         assert_eq!(many.0.len(), LINES);
     }

@@ -214,6 +214,50 @@ fn whose_subscription_the_server_ends_is_not_behind() {
     }
 }
 
+/// A consumer that has acknowledged all it got, one message less than it may have, and the next message: what holds that up, if the broker
+/// lacks memory or if it does not.
+fn kept_by_the_broker(lacks_memory: bool) -> LagHolder {
+    let mut world = World::new();
+    let mut clients = [(20, "pub"), (31, "sub")].map(|(pid, name)| {
+        let (client, broker) = (process(pid, name), process(10, "server"));
+        let from = format!("127.0.0.1:{}", 40_000 + pid);
+        let mut connection = world.connect_at(client, &from, broker, BROKER, Seq(pid << 20));
+        let [own, servers] = CANCELLED.hello;
+        world.message(&mut connection.up, own);
+        world.message(&mut connection.down, servers);
+        connection
+    });
+    let [publisher, consumer] = &mut clients;
+    let mut watch = Watch::new(world);
+    for n in 0..21 {
+        // Two at once, but for the last one.
+        let both = 2 * n..(2 * n + 2).min(41);
+        let world = &mut watch.world;
+        both.clone().for_each(|n| _ = world.message(&mut publisher.up, &(CANCELLED.published)(n)));
+        both.clone().for_each(|n| _ = world.message(&mut consumer.down, &(CANCELLED.delivered)(n)));
+        both.for_each(|n| {
+            _ = world.message(&mut consumer.up, &amqp::ack(1, u64::from(n) + 1, false))
+        });
+        watch.take(100);
+    }
+    watch.world.message(&mut publisher.up, &(CANCELLED.published)(41));
+    if lacks_memory {
+        let blocked = amqp::frame(1, 0, b"\0\x0a\0\x3c\x03low");
+        watch.world.message(&mut publisher.down, &blocked);
+    }
+    let slow = watch.take(3_000);
+    let lag = only(&slow).now.unwrap();
+    assert_eq!((lag.unsent, lag.unread), (1, 0));
+    lag.holder
+}
+
+#[test]
+fn what_a_broker_without_memory_keeps_is_its_own_doing() {
+    assert_eq!(kept_by_the_broker(true), LagHolder::Broker);
+    // That nothing was to be acknowledged is not known.
+    assert_eq!(kept_by_the_broker(false), LagHolder::Subscriber);
+}
+
 fn only(slow: &SlowSubscribers) -> &SlowSubscriber {
     let [one] = &slow.listed[..] else { panic!("{slow:?}") };
     assert_eq!((one.topic.as_deref(), one.process.as_deref()), (Some("t"), Some("sub (31)")));

@@ -186,6 +186,9 @@ pub struct Heard {
 pub struct Credit {
     /// When the acknowledgement was seen.
     pub at: Nanos,
+    /// For how long, from when the sender had the message until then, as many messages as ever were not acknowledged, or that is
+    /// not known.
+    pub full: Nanos,
     /// For how long, from when the sender had the message until then, the receiver had messages that it had not acknowledged.
     pub own: Nanos,
     /// For how much of the rest it is not known whether it had some.

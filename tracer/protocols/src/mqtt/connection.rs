@@ -112,11 +112,11 @@ impl MqttConnection {
         let sender = side.other() as usize;
         if kind == PacketType::Pubrec {
             self.held[sender].received(id, range.end);
-            if let Some(message) = self.in_flight[sender].confirmed(id.into()) {
-                out.confirms(message);
+            if let Some((message, full_with)) = self.in_flight[sender].confirmed(id.into()) {
+                out.confirms(message, full_with);
             }
         } else if let Some(room) = self.in_flight[sender].acknowledged(id.into()) {
-            out.makes_room(room.message());
+            out.makes_room(room.message(), room.full_with());
         }
     }
 

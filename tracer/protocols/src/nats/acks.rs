@@ -85,7 +85,8 @@ mod tests {
         }
         assert_eq!(acks.published(&ack("a", 1), b"+WPI"), None);
         let of = |consumer, n| {
-            Some((consumer_of_ack(&ack(consumer, 1)).unwrap(), Room::After(Offset(n))))
+            let room = Room::After(Offset(n), Offset(2));
+            Some((consumer_of_ack(&ack(consumer, 1)).unwrap(), room))
         };
         assert_eq!(acks.published(&ack("a", 1), b"+ACK"), of("a", 1));
         assert_eq!(acks.published(&ack("b", 2), b""), of("b", 2));

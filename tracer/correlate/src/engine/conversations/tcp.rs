@@ -2,7 +2,7 @@
 
 use super::super::accounts::Accounts;
 use super::Conversations;
-use crate::flow::{Answered, Claim, Conversation, Flow, Request, State};
+use crate::flow::{Acknowledgement, Answered, Claim, Conversation, Flow, Request, State};
 use crate::ids::Direction;
 use crate::join::Messages;
 use crate::marks::Marks;
@@ -172,13 +172,18 @@ impl Conversations {
         for room in control.rooms.into_iter().flatten() {
             let back = conversation.flow(direction.back().side);
             let had = room.message.and_then(|message| back.arrived(message));
+            let full = room.full_with.and_then(|end| back.sent_at(end));
             let flow = conversation.flow_mut(direction.side);
             let answered = match had.zip(flow.sent_at(room.end)) {
                 Some((had, sent)) => Answered::Within(had, sent),
                 None => Answered::By(at),
             };
-            let rooms = flow.rooms.get_or_insert_default();
-            rooms.acknowledged(room.line, at, answered, room.makes_room);
+            let mut rooms = flow.rooms.take().unwrap_or_default();
+            let acknowledgement = Acknowledgement { at, end: room.end, full, answered };
+            rooms.acknowledged(room.line, &acknowledgement, room.makes_room, |end| {
+                flow.arrived(end)
+            });
+            flow.rooms = Some(rooms);
         }
         if let Some(throttle) = control.throttle {
             let client = conversation.flow_mut(direction.back().side);

@@ -32,8 +32,9 @@ impl Deliveries {
         leg.circumstances.release = permissions.release;
         if let Some((line, room)) = permissions.room {
             let rooms = back.rooms.as_ref();
-            leg.circumstances.credit =
-                rooms.map(|rooms| rooms.credit(line, had.unwrap_or(room), room));
+            leg.circumstances.credit = rooms.map(|rooms| {
+                rooms.credit(line, (had.unwrap_or(room), room), |end| back.arrived(end))
+            });
         }
         if let Some((missing, bytes)) = missing_before([flow, back], had, leg) {
             leg.circumstances.missing = Some((missing.from, missing.there));

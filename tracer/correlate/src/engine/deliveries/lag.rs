@@ -39,6 +39,14 @@ struct Sent {
     unread: Place,
 }
 
+/// Messages of a topic that were sent to a broker and are not there yet.
+#[derive(Clone, Copy, Debug, Default)]
+struct Elsewhere {
+    messages: u64,
+    /// The broker reads nothing more of some publisher, as it lacks memory or disk.
+    is_throttled: bool,
+}
+
 /// Messages that are in one place.
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
@@ -169,18 +177,28 @@ impl Deliveries {
     }
 
     /// Messages of each topic that a broker has not read yet: it can send them to nobody.
-    fn not_at_broker(&self, seen: Observed<'_>) -> FxHashMap<TopicKey, u64> {
-        let mut all: FxHashMap<TopicKey, u64> = FxHashMap::default();
-        for (message, leg) in self.messages.unfinished(seen.coverage.now()) {
+    fn not_at_broker(&self, seen: Observed<'_>) -> FxHashMap<TopicKey, Elsewhere> {
+        let mut all: FxHashMap<TopicKey, Elsewhere> = FxHashMap::default();
+        let now = seen.coverage.now();
+        for (message, leg) in self.messages.unfinished(now) {
             let is_cut = seen.coverage.pauses().has_cut(message.at);
             let is_counted = message.number.is_some() && !is_cut;
-            if leg.was_read() || !is_counted || !self.messages.goes_on(message, leg) {
+            if !is_counted || !self.messages.goes_on(message, leg) {
                 continue;
             }
             let flow = seen.conversations.flows().flow(leg.direction);
+            let topic = || (seen.rows.root(message.row), message.subject);
+            let throttles = flow.and_then(|flow| flow.throttles.as_ref());
+            // A broker may keep what it has read before it notices that it lacks memory.
+            if throttles.is_some_and(|all| all.within(now, now + Nanos(1)) > Nanos(0)) {
+                all.entry(topic()).or_default().is_throttled = true;
+            }
+            if leg.was_read() {
+                continue;
+            }
             // It is there, or on its way: not read unseen.
             if flow.is_some_and(|flow| self.has_arrived(flow, leg, seen).is_some()) {
-                all.entry((seen.rows.root(message.row), message.subject)).or_default().grow(1);
+                all.entry(topic()).or_default().messages.grow(1);
             }
         }
         all
@@ -227,7 +245,7 @@ impl Deliveries {
 /// Which subscribers are behind, and by how much. What is nearest to a subscriber holds up the rest.
 fn behind(
     sent: &FxHashMap<PairKey, Sent>,
-    not_at_broker: &FxHashMap<TopicKey, u64>,
+    not_at_broker: &FxHashMap<TopicKey, Elsewhere>,
     lag: &LagTable,
     seen: Observed<'_>,
 ) -> Vec<FoundLag> {
@@ -237,10 +255,11 @@ fn behind(
     let without_pair = without_pair.map(|(&key, sent)| (key, sent.direction, None, Some(sent)));
     let pairs = lag.pairs().map(|(key, pair)| (key, pair.direction, Some(pair), sent.get(&key)));
     for (key, direction, pair, sent) in pairs.chain(without_pair) {
+        let elsewhere = pair.and_then(|pair| not_at_broker.get(&(pair.group, key.1)));
+        let elsewhere = elsewhere.copied().unwrap_or_default();
         let unsent = pair.and_then(|pair| {
             let (messages, since) = lag.unsent(key, pair, now)?;
-            let elsewhere = not_at_broker.get(&(pair.group, key.1)).copied().unwrap_or_default();
-            let there = messages.saturating_sub(elsewhere);
+            let there = messages.saturating_sub(elsewhere.messages);
             (there > 0).then_some((there, since))
         });
         if unsent.is_none() && sent.is_none() {
@@ -268,7 +287,13 @@ fn behind(
         } else if in_network.is_held(now) {
             on_the_way(flow)
         } else if unsent_since.is_some_and(|since| since + LATE <= now) {
-            unsent_holder(flow, back, pair, now)
+            let broker_waits = elsewhere.is_throttled && !is_hindered(flow);
+            // A broker that lacks memory keeps what it has just read, whatever the subscriber lets it send.
+            if broker_waits {
+                LagHolder::Broker
+            } else {
+                unsent_holder(flow, back, pair, (unsent_since.unwrap_or(now), now))
+            }
         } else {
             // They are on their way, after whatever held them up.
             continue;
@@ -292,14 +317,35 @@ fn on_the_way(flow: &Flow) -> LagHolder {
 }
 
 /// What holds up what the broker has not sent: it cannot send what has no room on the way, or what was not asked for.
-fn unsent_holder(flow: &Flow, back: &Flow, pair: Option<&Pair>, now: Nanos) -> LagHolder {
+fn unsent_holder(
+    flow: &Flow,
+    back: &Flow,
+    pair: Option<&Pair>,
+    (since, now): (Nanos, Nanos),
+) -> LagHolder {
     if is_hindered(flow) {
         return on_the_way(flow);
     }
     let last = pair.map(|pair| pair.at);
     // A broker that answers soon whenever it may, sends as fast as it is let.
     let is_kept = |allowed| last.is_none_or(|last| last < allowed) && allowed + HELD <= now;
-    if allowed(back).is_none_or(is_kept) { LagHolder::Broker } else { LagHolder::Subscriber }
+    if allowed(back).is_none_or(is_kept) || has_room(back, last, (since, now)) {
+        LagHolder::Broker
+    } else {
+        LagHolder::Subscriber
+    }
+}
+
+/// Whether a subscriber that acknowledges let the broker send more for most of some time. Since the `last` message it is taken to
+/// have let it send nothing, unless it has made room since then.
+fn has_room(back: &Flow, last: Option<Nanos>, (since, now): (Nanos, Nanos)) -> bool {
+    let Some(rooms) = back.rooms.as_ref().filter(|_| back.request().is_none()) else {
+        return false;
+    };
+    let full = rooms.full_within(since, now, |end| back.arrived(end));
+    let last = last.filter(|last| rooms.last().is_none_or(|made| made <= *last));
+    let full = full + last.map_or(Nanos(0), |last| now - last.max(since).min(now));
+    Nanos(full.0.saturating_mul(2)) < now - since
 }
 
 /// Whether bytes that the broker wrote have not arrived, so that it cannot send more.

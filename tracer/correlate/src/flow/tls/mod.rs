@@ -150,6 +150,7 @@ impl Conversation {
         for room in self.control.rooms.iter_mut().skip(before.rooms).flatten() {
             room.end = lane(side).end(room.end);
             room.message = room.message.map(|end| lane(side.other()).end(end));
+            room.full_with = room.full_with.map(|end| lane(side.other()).end(end));
         }
         if !before.has_asked {
             self.control.asked = self.control.asked.map(|end| lane(side).end(end));

@@ -10,6 +10,9 @@ const INITIAL_WINDOW: u32 = 10;
 /// A packet that is in the qdisc for so long has a queue before it.
 const BACKED_UP: Nanos = Nanos::from_millis(1);
 
+/// A cork holds bytes for 200 ms at most (tcp(7), `TCP_CORK`); the timer may be late.
+const CORKED: Nanos = Nanos::from_millis(250);
+
 /// What kept TCP from sending at once: the rules of `tcp_write_xmit` (`net/ipv4/tcp_output.c`), in its order.
 pub(super) fn held_back(tx: TxState, seen: &Circumstances, time: Nanos) -> Cause {
     let (len, freed_by_ack) = (seen.send_len, seen.acked.is_some());
@@ -17,9 +20,6 @@ pub(super) fn held_back(tx: TxState, seen: &Circumstances, time: Nanos) -> Cause
     let waiting = tx.unsent.saturating_add(len);
     let segments = waiting.div_ceil(mss);
     let is_short = !waiting.is_multiple_of(mss);
-    if tx.nagle == Nagle::Corked {
-        return Cause::Of(VerdictKind::Corked);
-    }
     if freed_by_ack {
         if let Some(kind) = full_window(tx, waiting, segments) {
             return Cause::Of(kind);
@@ -33,6 +33,9 @@ pub(super) fn held_back(tx: TxState, seen: &Circumstances, time: Nanos) -> Cause
     } else if tx.segments_out >= tx.cwnd {
         // A tail loss probe sends what is new without an ACK (RFC 8985 §7.3).
         return Cause::Of(VerdictKind::CongestionWindow);
+    }
+    if tx.nagle == Nagle::Corked {
+        return Cause::when(time <= CORKED, VerdictKind::Corked);
     }
     // Without an ACK, it leaves when as much has come together as fits into a segment.
     let is_over = freed_by_ack || seen.whole_segment;
@@ -95,6 +98,7 @@ pub(super) fn kept_by(leg: &Leg, earlier: &EarlierBytes) -> Option<Cause> {
         // When they were sent, there was room; then there was none.
         _ if earlier.no_room => Some(window),
         Cause::Of(VerdictKind::NagleDelayedAck | VerdictKind::Corked) => None,
+        Cause::Ordinary if earlier.tx.nagle == Nagle::Corked => None,
         Cause::Of(kind) => Some(Cause::Of(kind)),
         Cause::Ordinary => Some(Cause::when(earlier.tx.unsent > 0, VerdictKind::SendBuffer)),
     }

@@ -53,10 +53,11 @@ impl LegParts<'_> {
     }
 
     /// The broker sends only so many messages before one is acknowledged. The time in which the subscriber had messages that it
-    /// had not acknowledged is its own; the rest is that of the way there and back.
+    /// had not acknowledged is its own; the rest is that of the way there and back. While there were fewer, the broker might send:
+    /// that time is its own.
     pub(super) fn unacknowledged(&mut self, credit: &Credit, rest: &mut Span) {
         let from = rest.from;
-        let waited = rest.advance(credit.at);
+        let waited = rest.advance(credit.at.min(rest.from + credit.full));
         let own = credit.own.min(waited);
         self.late_acknowledgement(own, credit);
         let left = waited - own;

@@ -242,7 +242,8 @@ fn a_broker_that_does_not_read_its_publisher_may_keep_what_it_had_read() {
     assert_eq!(kept(|_| ()), [788, 0, 0]);
     // What the consumer had not made room for is its own matter.
     let [throttled, stalled, waited] = kept(|leg| {
-        leg.circumstances.credit = Some(Credit { at: Nanos(600_000), ..Credit::default() });
+        leg.circumstances.credit =
+            Some(Credit { at: Nanos(600_000), full: Nanos(600_000), ..Credit::default() });
     });
     assert_eq!((throttled, stalled, waited), (290, 0, 500));
     // One that is asked has nothing to do with the publisher's quota.

@@ -97,7 +97,7 @@ fn a_publisher_that_is_not_seen_is_not_blamed() {
 /// An acknowledgement at 900 µs.
 fn acknowledged(own: u64, unknown: u64) -> Credit {
     let longest = Some((us(200), us(200 + own / 2)));
-    Credit { at: us(900), own: us(own), unknown: us(unknown), longest }
+    Credit { at: us(900), full: us(800), own: us(own), unknown: us(unknown), longest }
 }
 
 #[test]
@@ -118,6 +118,19 @@ fn a_subscriber_that_has_what_it_does_not_acknowledge_is_late_by_itself() {
     ];
     assert_eq!(late(Some(mixed)), parts);
     assert_eq!(late(None), [of(VerdictKind::FetchWait, 600), way]);
+}
+
+/// Of 800 µs, the broker might send for 700 µs.
+#[test]
+fn a_broker_that_may_send_waits_for_no_acknowledgement() {
+    let all = waits(None, |seen| {
+        seen.credit = Some(Credit { full: us(100), ..acknowledged(60, 0) });
+    });
+    let parts = [
+        (VerdictKind::FetchWait, Awaited::LateAcknowledgement, 60),
+        (VerdictKind::FetchWait, Awaited::Acknowledgement, 40),
+    ];
+    assert_eq!(all, parts);
 }
 
 #[test]

@@ -30,6 +30,29 @@ fn nagle_needs_an_ack_that_set_it_free() {
     assert_eq!(held(TxState { nagle: Nagle::Corked, ..QUIET }, false), of(VerdictKind::Corked));
 }
 
+/// tcp(7): 200 ms is the ceiling of a cork.
+#[test]
+fn a_cork_holds_no_longer_than_its_timer() {
+    let corked = TxState { nagle: Nagle::Corked, ..QUIET };
+    let held = |tx, ms: u64, acked: bool| {
+        let mut leg = leg(&[(Stage::Send, 0), (Stage::Sent, 0), (Stage::Queue, ms * 1_000)]);
+        leg.circumstances.tx = Some(tx);
+        leg.circumstances.send_len = 64;
+        leg.circumstances.acked = acked.then_some(Nanos::from_millis(ms - 1));
+        blamed(vec![leg])[0].2
+    };
+    assert_eq!(held(corked, 201, false), of(VerdictKind::Corked));
+    for acked in [false, true] {
+        assert_ne!(held(corked, 2_910, acked), of(VerdictKind::Corked));
+        // A closed window holds what a cork would hold, too.
+        let closed = TxState { window: 100, ..corked };
+        assert_eq!(held(closed, 40, acked), of(VerdictKind::ReceiveWindow));
+        assert_eq!(held(closed, 2_910, acked), of(VerdictKind::ReceiveWindow));
+        let congested = TxState { segments_out: 10, ..corked };
+        assert_eq!(held(congested, 40, acked), of(VerdictKind::CongestionWindow));
+    }
+}
+
 #[test]
 fn windows_come_before_nagle() {
     assert_eq!(held(TxState { window: 100, ..QUIET }, true), of(VerdictKind::ReceiveWindow));
