@@ -129,8 +129,8 @@ fn what_a_slow_link_takes_is_not_the_windows_nor_the_senders() {
     });
     let (longest, least, rate) = queue.unwrap();
     assert!(longest.abs_diff(ROUND_TRIP) < MS && least.abs_diff(2 * MS) < MS, "{longest} {least}");
-    // A kilobyte and its headers in 10 ms.
-    assert!((99_000..105_000).contains(&rate), "{rate}");
+    // A kilobyte and its headers in 10 ms, and once, when the window is full for the first time, nothing for 30 ms.
+    assert!((75_000..105_000).contains(&rate), "{rate}");
 }
 
 /// The same, and the first message took as long.

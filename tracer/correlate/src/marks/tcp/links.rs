@@ -24,7 +24,7 @@ impl TcpMarks {
         if time >= BACKED_UP {
             let (bytes, least) = (range.len(), Nanos(0));
             let span = Span { from: queued, to: at, longest: time, least, bytes, time };
-            self.queues.get_or_insert_default().device.add(span);
+            self.queues.get_or_insert_default().device.add_packet(span);
         }
     }
 

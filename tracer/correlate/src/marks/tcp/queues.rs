@@ -50,6 +50,17 @@ impl Spans {
         }
     }
 
+    /// Adds a packet that has left a device's queue: all of it came through since the one before it left.
+    pub fn add_packet(&mut self, mut packet: Span) {
+        if let Some(last) = self.0.back_mut().filter(|last| packet.from <= last.to) {
+            packet.time = packet.to - last.to;
+            if packet.time == Nanos(0) {
+                last.bytes = last.bytes.saturating_add(packet.bytes);
+            }
+        }
+        self.add(packet);
+    }
+
     /// The one that covers most of the time between two moments.
     pub fn between(&self, from: Nanos, to: Nanos) -> Option<LinkQueue> {
         let within = self.0.iter().rev().take_while(|span| span.to > from).map(|span| LinkQueue {
