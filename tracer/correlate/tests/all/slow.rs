@@ -245,6 +245,11 @@ fn kept_by_the_broker(lacks_memory: bool) -> LagHolder {
         let blocked = amqp::frame(1, 0, b"\0\x0a\0\x3c\x03low");
         watch.world.message(&mut publisher.down, &blocked);
     }
+    // How old a message is, is known by those after it: these lie unread at the broker.
+    for n in 42..52 {
+        watch.take(100);
+        pass(&mut watch.world, &mut publisher.up, &(CANCELLED.published)(n), Fate::Unread);
+    }
     let slow = watch.take(3_000);
     let lag = only(&slow).now.unwrap();
     assert_eq!((lag.unsent, lag.unread), (1, 0));
