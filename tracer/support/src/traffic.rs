@@ -162,7 +162,9 @@ pub fn blocked(messages: u32) -> Vec<OwnedEvent> {
         let is_blocked = world.now / SECOND % 10 == 9;
         if is_blocked && !is_unread {
             is_unread = true;
-            all.iter_mut().for_each(|publisher| _ = world.message(&mut publisher.down, &said(60)));
+            for publisher in &mut all {
+                world.message(&mut publisher.down, &said(60));
+            }
         }
         let publisher = &mut all[of];
         if is_blocked {
@@ -172,7 +174,9 @@ pub fn blocked(messages: u32) -> Vec<OwnedEvent> {
             continue;
         }
         if std::mem::take(&mut is_unread) {
-            all.iter_mut().for_each(|publisher| _ = world.message(&mut publisher.down, &said(61)));
+            for publisher in &mut all {
+                world.message(&mut publisher.down, &said(61));
+            }
         }
         for &(way, len, _) in &waiting {
             world.read(&way, way.next, u32::try_from(len).unwrap());

@@ -8,6 +8,7 @@
 //! | `handed_over` | topics that one member of a group has left to another |
 //! | `left` | who was behind when its connection was closed |
 //! | `missed` | what a subscriber did not get, while it got later messages |
+//! | `missing` | who has missed what others got |
 //! | `seen` | who has been behind so far, and by how much at most |
 //! | `view` | what a snapshot has of them |
 
@@ -16,6 +17,7 @@ mod behind;
 mod handed_over;
 mod left;
 mod missed;
+mod missing;
 mod seen;
 mod table;
 mod view;
