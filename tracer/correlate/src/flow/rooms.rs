@@ -192,7 +192,7 @@ impl Room {
         for &(since, at, end) in &self.on_the_way {
             let end = arrived(end).unwrap_or(at).max(at).min(to);
             let since = since.max(begin).min(end);
-            sum = sum + (end - since);
+            sum += end - since;
             begin = begin.max(end);
         }
         sum

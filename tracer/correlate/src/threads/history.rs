@@ -102,11 +102,11 @@ impl History {
         {
             // It may have slept before it left, and nobody saw it.
             let hidden = OffCpu { hidden: left - last.running, ..OffCpu::NONE };
-            self.push(left, None, hidden, false);
+            self.push(left, None, &hidden, false);
         }
         if self.stretches.is_empty() {
             // What came before is not known.
-            self.push(left, None, OffCpu::NONE, false);
+            self.push(left, None, &OffCpu::NONE, false);
         }
         let Some(last) = self.stretches.last() else { return };
         let left = left.max(last.running);
@@ -140,7 +140,7 @@ impl History {
         if kept >= MOST || kept >= KEPT && at - self.stretches[kept / 2].running > NEW {
             self.put_together();
         }
-        self.push(at, Some((left, woken)), own, timed_out);
+        self.push(at, Some((left, woken)), &own, timed_out);
     }
 
     /// Who has the lock that this thread asks for by the clock, as far as that is known.
@@ -148,10 +148,16 @@ impl History {
         self.passer.filter(|(when, _)| at - *when <= PASSED_ON).map(|(_, by)| by)
     }
 
-    fn push(&mut self, running: Nanos, rest: Option<(Nanos, Nanos)>, own: OffCpu, timed_out: bool) {
+    fn push(
+        &mut self,
+        running: Nanos,
+        rest: Option<(Nanos, Nanos)>,
+        own: &OffCpu,
+        timed_out: bool,
+    ) {
         let before = self.stretches.last().map(|last| last.sums).unwrap_or_default();
-        let sums = before.and(OffCpuSums::of(&own));
-        self.stretches.push(OffCpuSpan { running, rest, sums, own, timed_out });
+        let sums = before.and(OffCpuSums::of(own));
+        self.stretches.push(OffCpuSpan { running, rest, sums, own: *own, timed_out });
         self.ends.push(running);
     }
 

@@ -72,7 +72,7 @@ impl Schedules<'_> {
         let did = |task: Option<TaskId>, from: Nanos, to: Nanos| {
             let task = task.filter(|_| to >= from + NOTICED)?;
             let rested = self.rested(task, from, to)?;
-            Some(self.without_quota(task, (from, to), rested, rested.asleep))
+            Some(self.without_quota(task, (from, to), &rested, rested.asleep))
         };
         let is_own_pace = leg.circumstances.is_late_write() || leg.flow.transport == Transport::Udp;
         if let Some(send) = leg.times.get(Stage::Send) {
@@ -136,48 +136,48 @@ impl Schedules<'_> {
     fn followed(self, task: TaskId, from: Nanos, to: Nanos) -> Option<OffCpu> {
         let rested = self.threads.rested(task.tid, from, to)?;
         // While none of its process's threads may run, nobody brings what it sleeps for, unless that is a time or a disk.
-        let rested = self.without_quota(task, (from, to), rested, rested.asleep - rested.deaf);
-        let rested = self.without_disk(task, (from, to), rested);
-        Some(self.without_cpu(task, (from, to), rested))
+        let rested = self.without_quota(task, (from, to), &rested, rested.asleep - rested.deaf);
+        let rested = self.without_disk(task, (from, to), &rested);
+        Some(self.without_cpu(task, (from, to), &rested))
     }
 
     /// What a thread slept for something else than a time, a disk or a lock, while threads of its process that hand their work to others
     /// were blocked in the kernel, it waited for them.
-    fn without_disk(self, task: TaskId, (from, to): (Nanos, Nanos), rested: OffCpu) -> OffCpu {
-        let idle = idle(&rested);
+    fn without_disk(self, task: TaskId, (from, to): (Nanos, Nanos), rested: &OffCpu) -> OffCpu {
+        let idle = idle(rested);
         if idle < NOTICED {
-            return rested;
+            return *rested;
         }
         let (blocked, blocker) = self.processes.blocked_within(task.pid, from, to);
         let more = blocked.min(idle);
         if more == Nanos(0) || blocker.task == task {
-            return rested;
+            return *rested;
         }
         OffCpu {
             blocked: rested.blocked + more,
             blocker,
             polled: rested.polled - more.min(rested.polled),
-            ..rested
+            ..*rested
         }
     }
 
     /// What a thread slept for something else than a time, a disk or a lock, while other threads of its process waited for a CPU, it waited
     /// for a CPU: they have what it sleeps for.
-    fn without_cpu(self, task: TaskId, (from, to): (Nanos, Nanos), rested: OffCpu) -> OffCpu {
-        let idle = idle(&rested);
+    fn without_cpu(self, task: TaskId, (from, to): (Nanos, Nanos), rested: &OffCpu) -> OffCpu {
+        let idle = idle(rested);
         if idle < NOTICED {
-            return rested;
+            return *rested;
         }
         let (queued, holder) = self.processes.queued_within(task.pid, from, to);
         let more = (queued - rested.waited).min(idle);
         if more == Nanos(0) {
-            return rested;
+            return *rested;
         }
         let mut rested = OffCpu {
             asleep: rested.asleep - more,
             polled: rested.polled - more,
             waited: rested.waited + more,
-            ..rested
+            ..*rested
         };
         rested.add_holder(&Holder { held: holder.held.min(more), ..holder });
         rested
@@ -196,16 +196,16 @@ impl Schedules<'_> {
         self,
         task: TaskId,
         (from, to): (Nanos, Nanos),
-        rested: OffCpu,
+        rested: &OffCpu,
         asleep: Nanos,
     ) -> OffCpu {
         if asleep == Nanos(0) {
-            return rested;
+            return *rested;
         }
         let (throttled, cgroup) = self.processes.throttled_within(task.pid, from, to);
         let more = (throttled - rested.throttled).min(asleep);
         if more == Nanos(0) {
-            return rested;
+            return *rested;
         }
         let asleep = rested.asleep - more;
         OffCpu {
@@ -216,7 +216,7 @@ impl Schedules<'_> {
             waited: rested.waited + more,
             throttled: rested.throttled + more,
             cgroup,
-            ..rested
+            ..*rested
         }
     }
 }

@@ -33,7 +33,6 @@ pub struct Evidence {
     pub(super) start_up: Gathered,
     holders: Holders,
     /// The slowest first.
-    #[expect(clippy::vec_box, reason = "they are large, and move as others come between them")]
     worst: Vec<Box<WorstMessage>>,
     typical: Typical,
     /// Messages that something became of.

@@ -1,7 +1,7 @@
 //! Who is at the ends of a conversation, and which row it belongs to.
 
 use super::Conversations;
-use crate::flow::{EndsState, KnownEnds, ServerEnd, State};
+use crate::flow::{Conversation, EndsState, KnownEnds, ServerEnd, State};
 use crate::ids::{Direction, FlowEnds, Node};
 use crate::rows::{Rows, Server};
 use arrayvec::ArrayVec;
@@ -94,7 +94,7 @@ impl Conversations {
     /// Whether what is sent in this direction goes to a server that reads nothing more of the connection until it has answered what it
     /// read last.
     pub fn answers_in_turn(&self, direction: Direction) -> bool {
-        let protocol = self.flows.get(direction).and_then(|conversation| conversation.protocol());
+        let protocol = self.flows.get(direction).and_then(Conversation::protocol);
         protocol.is_some_and(Protocol::answers_in_turn)
             && self.flows.server(direction).is_some_and(|server| server != direction.side)
     }

@@ -93,15 +93,20 @@ impl LegParts<'_> {
             }
             if !is_awaited && has_slept(hop, read, before.reader) {
                 let work = Cause::Of(VerdictKind::BrokerCpuBound);
-                let dwell = awake(self.rests.dwell, released);
-                self.broker_worked(&mut rest, hop.woken, dwell, work);
+                let dwell = awake(self.rests.dwell.as_ref(), released);
+                self.broker_worked(&mut rest, hop.woken, dwell.as_ref(), work);
             }
             self.dwell_hop(hop, &mut rest, woken_by_own, is_awaited);
             woken_by_own = true;
         }
         let seen = !self.leg.before.is_empty();
-        let rested = awake(self.rests.sender, released);
-        self.broker_worked(&mut rest, sent, rested, Cause::when(seen, VerdictKind::BrokerCpuBound));
+        let rested = awake(self.rests.sender.as_ref(), released);
+        self.broker_worked(
+            &mut rest,
+            sent,
+            rested.as_ref(),
+            Cause::when(seen, VerdictKind::BrokerCpuBound),
+        );
     }
 
     /// A broker that reads nothing more from a publisher, as it lacks memory or disk, may keep what it had just read of it. One that is
@@ -176,7 +181,7 @@ impl LegParts<'_> {
         &mut self,
         rest: &mut Span,
         until: Nanos,
-        rested: Option<OffCpu>,
+        rested: Option<&OffCpu>,
         work: Cause,
     ) {
         let segment = Segment::BrokerDwell;
@@ -187,7 +192,7 @@ impl LegParts<'_> {
             return self.put(segment, Cause::Ordinary, before + after);
         };
         let asleep = rested.asleep.min(before + after);
-        let slept = asleep - self.locked(segment, &rested, asleep);
+        let slept = asleep - self.locked(segment, rested, asleep);
         // A request that does not say how long it may wait leaves that to whoever is asked.
         let seen = &self.leg.circumstances;
         let may_wait = seen.requested.is_some() && seen.request_limits.is_none();
@@ -198,7 +203,7 @@ impl LegParts<'_> {
         let is_last_longer = after >= before;
         let (first, last) = shorten((before, after), asleep, is_last_longer);
         let waited = rested.waited.min(first + last);
-        self.waited(segment, &rested, waited);
+        self.waited(segment, rested, waited);
         let (first, last) = shorten((first, last), waited, is_last_longer);
         let hidden = rested.hidden.min(first + last);
         self.put(segment, Cause::Ordinary, hidden);
@@ -260,10 +265,11 @@ impl LegParts<'_> {
         let work = Cause::Of(VerdictKind::BrokerCpuBound);
         if woken_by_own {
             let rested = self.handing_for(rest.left_until(hop.woken));
-            self.broker_worked(rest, hop.woken, Some(rested), work);
+            self.broker_worked(rest, hop.woken, Some(&rested), work);
         } else {
             let until = hop.left.unwrap_or(rest.from).min(hop.woken);
-            self.broker_worked(rest, until, self.rests.dwell, work);
+            let dwell = self.rests.dwell;
+            self.broker_worked(rest, until, dwell.as_ref(), work);
         }
         let from = rest.from;
         let asleep = rest.advance(hop.woken);
@@ -295,6 +301,6 @@ fn shorten((first, last): (Nanos, Nanos), time: Nanos, of_last: bool) -> (Nanos,
 }
 
 /// What a thread did beside the sleep of so much time, which is accounted for.
-fn awake(rested: Option<OffCpu>, slept: Nanos) -> Option<OffCpu> {
-    rested.map(|rested| OffCpu { asleep: rested.asleep - rested.asleep.min(slept), ..rested })
+fn awake(rested: Option<&OffCpu>, slept: Nanos) -> Option<OffCpu> {
+    rested.map(|rested| OffCpu { asleep: rested.asleep - rested.asleep.min(slept), ..*rested })
 }
