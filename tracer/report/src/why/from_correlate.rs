@@ -284,10 +284,10 @@ impl TimeOrigin {
             dropped_by: seen.dropped.map(|cause| cause.name().to_owned()),
             deferred: seen.deferred,
             reader_preempted: preemption(
-                rests.before_wakeup.unwrap_or_default() + rests.reader.unwrap_or_default(),
+                &(rests.before_wakeup.unwrap_or_default() + rests.reader.unwrap_or_default()),
             ),
             sender_preempted: preemption(
-                rests.dwell.unwrap_or_default() + rests.sender.unwrap_or_default(),
+                &(rests.dwell.unwrap_or_default() + rests.sender.unwrap_or_default()),
             ),
             asked_ns: seen.requested.map(|at| self.at(at)),
             beside_upkeep: seen.beside_upkeep,
@@ -300,7 +300,7 @@ fn holder(seen: &SeenHolder) -> Option<Holder> {
         .then(|| Holder { task: task(seen.task, seen.comm), held_ns: seen.held.0 })
 }
 
-fn preemption(seen: OffCpu) -> Option<Preemption> {
+fn preemption(seen: &OffCpu) -> Option<Preemption> {
     (seen.waited > Nanos(0)).then(|| Preemption {
         time_ns: seen.waited.0,
         times: seen.preemptions,

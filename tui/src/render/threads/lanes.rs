@@ -110,7 +110,7 @@ impl Lanes {
         for (at, leg) in delivery.legs.iter().enumerate() {
             let off = delivery.off_cpu_of(at);
             lanes.sender(leg, at + 1, read, off);
-            lanes.reader(leg, at + 1, off.reader.unwrap_or_default());
+            lanes.reader(leg, at + 1, &off.reader.unwrap_or_default());
             read = leg.times.get(Stage::Read).zip(leg.reader);
         }
         lanes
@@ -121,7 +121,7 @@ impl Lanes {
         let sent = leg.times.get(Stage::Sent).or(leg.times.get(Stage::Send));
         let rested = off.sender.unwrap_or_default();
         let had = read.map_or(self.from, |(at, _)| at);
-        self.hops(&leg.before, (had, sent), rested);
+        self.hops(&leg.before, (had, sent), &rested);
         let Some(sender) = leg.sender else { return };
         let thread = self.thread(sender);
         self.threads[thread].roles.push(format!("sends on leg {number}"));
@@ -133,17 +133,17 @@ impl Lanes {
         let dwell = since.and(off.dwell).unwrap_or_default();
         self.threads[thread].off = self.threads[thread].off + dwell;
         let from = since.or(leg.times.get(Stage::Send)).unwrap_or(sent);
-        self.runs(self.lane_of(thread, from), thread, (from, sent), rested + dwell);
+        self.runs(self.lane_of(thread, from), thread, (from, sent), &(rested + dwell));
     }
 
     /// The threads of the wake chain, the last of which reads.
-    fn reader(&mut self, leg: &Leg, number: usize, off: OffCpu) {
+    fn reader(&mut self, leg: &Leg, number: usize, off: &OffCpu) {
         let read = leg.times.get(Stage::Read);
         self.hops(&leg.chain, (self.from, read), off);
         let Some(reader) = leg.reader else { return };
         let thread = self.thread(reader);
         self.threads[thread].roles.push(format!("reads leg {number}"));
-        self.threads[thread].off = self.threads[thread].off + off;
+        self.threads[thread].off = self.threads[thread].off + *off;
         if leg.chain.is_empty()
             && let (Some(from), Some(to)) = (leg.times.get(Stage::Ready), read)
         {
@@ -153,7 +153,7 @@ impl Lanes {
 
     /// Threads that wake each other. They run from `since` on, when the process got the message, and the last one until `until`, but for
     /// the times that it did not.
-    fn hops(&mut self, hops: &[Hop], (since, until): (Nanos, Option<Nanos>), off: OffCpu) {
+    fn hops(&mut self, hops: &[Hop], (since, until): (Nanos, Option<Nanos>), off: &OffCpu) {
         for (at, hop) in hops.iter().enumerate() {
             let next = hops.get(at + 1).map(|next| next.woken);
             let (from, to) = (hop.woken.max(self.from), hop.running.max(self.from));
@@ -175,13 +175,13 @@ impl Lanes {
                 self.threads[thread].waited += to - from;
                 self.add(lane, Interval { from, to, thread, doing: Doing::Waits(holder) });
             }
-            let off = if next.is_none() { off } else { OffCpu::NONE };
+            let off = if next.is_none() { off } else { &OffCpu::NONE };
             self.runs(lane, thread, (to.max(since), until), off);
         }
     }
 
     /// Adds an interval in which a thread runs, but for the times that it did not.
-    fn runs(&mut self, lane: LaneKey, thread: usize, (from, to): (Nanos, Nanos), off: OffCpu) {
+    fn runs(&mut self, lane: LaneKey, thread: usize, (from, to): (Nanos, Nanos), off: &OffCpu) {
         let rested = off.waited + off.asleep;
         let doing = if rested.0 > (to - from).0 / PART { Doing::RunsPartly } else { Doing::Runs };
         self.add(lane, Interval { from, to, thread, doing });
