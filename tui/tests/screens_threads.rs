@@ -74,7 +74,7 @@ fn threads_that_were_not_seen_to_be_switched_to() {
     for leg in &mut message.legs {
         leg.chain.iter_mut().chain(&mut leg.before).for_each(|hop| hop.cpu = None);
     }
-    let mut app = kept(snapshot, [message]);
+    let mut app = kept(snapshot, vec![message]);
     press(&mut app, &third_row('8'));
     check("degraded", &app);
 }
@@ -100,7 +100,7 @@ fn long_names_many_threads_and_long_times() {
             hop.holder.held = Nanos(u64::MAX / 5);
         }
     }
-    let mut app = kept(snapshot, [message]);
+    let mut app = kept(snapshot, vec![message]);
     press(&mut app, &third_row('8'));
     check("extreme", &app);
 }
