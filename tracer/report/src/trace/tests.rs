@@ -218,7 +218,8 @@ fn what_it_was_spent_on_stands_with_the_part() {
         holder,
         ..Hop::default()
     });
-    let (trace, _) = draw(&[delivery(1, [leg])]);
+    let delivery = delivery(1, [leg]);
+    let (trace, _) = draw(std::slice::from_ref(&delivery));
     let waits = events(&trace, "X").find(|slice| slice["name"] == "runqueue").unwrap();
     assert_eq!(waits["args"]["cause_ns"]["run_queue_contention"], 300_000);
     assert_eq!(waits["args"]["cpu_held_by"], "stress (78)");
