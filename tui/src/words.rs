@@ -111,8 +111,8 @@ fn why_sampled(trust: &Trust) -> String {
             ", to spend no more than {} of a core and of the programs' time.",
             text::cpu(share)
         ),
-        Some(_) => ", because more came than wirelap keeps up with. All the time is traced with --sample off; fewer sockets (--ports, \
-                    --pid) or less --detail bring fewer events."
+        Some(_) => ", because more came than wirelap keeps up with, or than it may take from programs that need the CPUs. All the time is traced \
+                    with --sample off; fewer sockets (--ports, --pid) or less --detail bring fewer events."
             .into(),
         None => ".".into(),
     }
