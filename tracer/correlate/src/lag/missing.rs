@@ -82,6 +82,7 @@ mod tests {
     use super::*;
     use crate::breakdown::ReaderGroup;
     use crate::ids::{Direction, Way};
+    use crate::lag::missed::Missed;
     use wirelap_events::{GroupId, TopicId};
     use wirelap_protocols::Side;
 
