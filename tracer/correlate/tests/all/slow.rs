@@ -236,7 +236,7 @@ fn kept_by_the_broker(lacks_memory: bool) -> LagHolder {
         both.clone().for_each(|n| _ = world.message(&mut publisher.up, &(CANCELLED.published)(n)));
         both.clone().for_each(|n| _ = world.message(&mut consumer.down, &(CANCELLED.delivered)(n)));
         both.for_each(|n| {
-            _ = world.message(&mut consumer.up, &amqp::ack(1, u64::from(n) + 1, false))
+            _ = world.message(&mut consumer.up, &amqp::ack(1, u64::from(n) + 1, false));
         });
         watch.take(100);
     }

@@ -80,7 +80,9 @@ fn what_goes_through_two_routers_is_sent_once() {
         let to = session(&mut world, (subscriber, 40_030, (CLIENT, 0xb2)), two);
         let mut ways = [from.up, between.up, to.down];
         for n in 0..MESSAGES {
-            ways.iter_mut().for_each(|way| _ = world.message(way, &stamped(n, 0xa1)));
+            for way in &mut ways {
+                world.message(way, &stamped(n, 0xa1));
+            }
         }
         let played = packets(world);
         let all = u64::from(MESSAGES);
@@ -128,10 +130,14 @@ fn what_one_router_has_no_use_for_was_not_lost() {
         let mut other = connect(40, 40_040, (ROUTER, 0xa1));
         let mut ways: [Way; 2] = [from.up, to.down];
         for n in 0..MESSAGES {
-            ways.iter_mut().for_each(|way| _ = world.message(way, &stamped(n, 0xa2)));
+            for way in &mut ways {
+                world.message(way, &stamped(n, 0xa2));
+            }
             world.message(&mut other.up, &stamped(1_000 + n, clock));
         }
-        ways.iter_mut().for_each(|way| _ = world.message(way, &stamped(MESSAGES, 0xa2)));
+        for way in &mut ways {
+            world.message(way, &stamped(MESSAGES, 0xa2));
+        }
         let played = Played::of(&world);
         let mut verdicts = played.group().why.verdicts.iter();
         let never = verdicts.any(|verdict| verdict.kind == VerdictKind::NeverDelivered);

@@ -159,7 +159,7 @@ mod tests {
             (1..=20).for_each(|number| marks.xmit(packet(number), None, us(at)));
         }
         (1..=20).for_each(|number| {
-            marks.acknowledged(packet(number).end, us(301_000 + number * 2_000))
+            marks.acknowledged(packet(number).end, us(301_000 + number * 2_000));
         });
         assert_eq!(on_path(&marks), None);
     }

@@ -27,7 +27,7 @@ fn us(us: u64) -> Nanos {
 
 /// What a broker waited for that read at 100 µs and sent at 1,100 µs.
 fn waits(
-    requester: Option<OffCpu>,
+    requester: Option<&OffCpu>,
     edit: impl FnOnce(&mut Circumstances),
 ) -> Vec<(VerdictKind, Awaited, u64)> {
     let mut second: Leg = leg(&[(Stage::Send, 1_100), (Stage::Read, 1_200)]);
@@ -35,6 +35,7 @@ fn waits(
     edit(&mut second.circumstances);
     let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
     let mut delivery = delivered::delivery(vec![first, second]);
+    let requester = requester.copied();
     delivery.off_cpu =
         [LegOffCpu::NONE, LegOffCpu { requester, ..LegOffCpu::NONE }].into_iter().collect();
     let mut found = Waits::default();
@@ -107,8 +108,8 @@ fn a_subscriber_that_has_what_it_does_not_acknowledge_is_late_by_itself() {
     let way = (VerdictKind::FetchWait, Awaited::Acknowledgement, 200);
     // What its thread did in half of it holds for all.
     let asleep = OffCpu { asleep: us(300), ..OffCpu::NONE };
-    assert_eq!(late(Some(asleep)), [of(VerdictKind::ClientStalled, 600), way]);
-    assert_eq!(late(Some(OffCpu::NONE)), [of(VerdictKind::ReaderBusy, 600), way]);
+    assert_eq!(late(Some(&asleep)), [of(VerdictKind::ClientStalled, 600), way]);
+    assert_eq!(late(Some(&OffCpu::NONE)), [of(VerdictKind::ReaderBusy, 600), way]);
     let mixed = OffCpu { asleep: us(100), waited: us(50), ..OffCpu::NONE };
     let parts = [
         of(VerdictKind::ClientStalled, 200),
@@ -116,7 +117,7 @@ fn a_subscriber_that_has_what_it_does_not_acknowledge_is_late_by_itself() {
         of(VerdictKind::ReaderBusy, 300),
         way,
     ];
-    assert_eq!(late(Some(mixed)), parts);
+    assert_eq!(late(Some(&mixed)), parts);
     assert_eq!(late(None), [of(VerdictKind::FetchWait, 600), way]);
 }
 

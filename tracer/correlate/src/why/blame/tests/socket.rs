@@ -243,6 +243,7 @@ fn a_library_that_waits_for_what_was_lost_is_the_networks() {
 }
 
 /// Earlier bytes that were in a forwarder's socket for 70 ms, sent in this state.
+#[expect(clippy::unnecessary_wraps, reason = "what it is put into may have none")]
 fn stuck(tx: TxState, no_room: bool) -> Option<EarlierBytes> {
     let time = Nanos::from_millis(70);
     Some(EarlierBytes { since: Nanos::from_millis(10), time, tx, send_len: 64, no_room })
@@ -353,6 +354,7 @@ fn what_waits_before_a_full_proxy_waits_for_the_proxys_client() {
 }
 
 /// So many microseconds of a queue, in the middle of what `held_in_socket` waits for.
+#[expect(clippy::unnecessary_wraps, reason = "what it is put into may have none")]
 fn queue(from: u64, to: u64) -> Option<LinkQueue> {
     let [from, to] = [from, to].map(Nanos::from_micros);
     let (longest, least) = (Nanos::from_millis(40), Nanos::from_millis(1));
