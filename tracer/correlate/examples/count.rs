@@ -1,11 +1,12 @@
 //! Work of one kind, to be counted by callgrind: `count make|pcap TRAFFIC FILE`, `count read|write|correlate|live|session|capture FILE`.
 //!
 //! `make` writes a recording of 40,000 messages of some traffic (`wirelap_test_support::traffic`; `mqtt` is through a broker: 64 B, 20,000
-//! a second, 12 events each), `pcap` a capture of the same as `tcpdump` would write it, with an acknowledgement of each packet. `read`
-//! reads it; `write` and `correlate` read it too, and write its events again, or correlate them. What they cost without
-//! reading is the difference to `read`. `live` correlates with the settings of a session; `session` also asks four times a second who
-//! holds messages, and has a picture made. `capture` correlates a capture of another program, as `wirelap analyze`
-//! does, but on one thread. In the last three, MQTT is also expected at port 18831.
+//! a second, 12 events each). `pcap` writes the same traffic as a capture like those of `tcpdump`, with an acknowledgement of each packet.
+//!
+//! `read` reads a recording. `write` reads it and writes its events again; the other works read it and correlate its events. What a
+//! work costs without reading is its count minus that of `read`. `live` has the settings of a session; `session` has them too, asks
+//! four times a second who holds messages, and then has a snapshot made. `capture` takes the file as a capture of another program, as
+//! `wirelap analyze` does, but on one thread. `live`, `session` and `capture` expect MQTT at port 18831, too.
 
 use std::collections::HashMap;
 use std::hint::black_box;
@@ -15,7 +16,7 @@ use wirelap_correlate::{Config, Correlator};
 use wirelap_events::{Body, Delivery, FlowKey, Nanos, PacketHook, Seq, Transport, tcp_flags};
 use wirelap_recording::{Encoder, Entry, Recording, Section, Settings};
 use wirelap_test_support::event::OwnedEvent;
-use wirelap_test_support::traffic;
+use wirelap_test_support::traffic::{self, Every};
 
 const MESSAGES: u32 = 40_000;
 
@@ -41,9 +42,9 @@ fn main() {
         "read" => read(recording),
         "write" => write(recording),
         "correlate" => correlate(recording),
-        "live" => live(recording),
+        "live" => whole(false, recording),
         "session" => session(recording),
-        "capture" => capture(recording),
+        "capture" => whole(true, recording),
         _ => panic!("{USAGE}"),
     };
     println!("{count}");
@@ -56,7 +57,7 @@ fn events(name: &str) -> Vec<OwnedEvent> {
     maker(MESSAGES)
 }
 
-/// The bytes of a recording.
+/// The bytes of a recording of these events.
 fn make(events: &[OwnedEvent]) -> Vec<u8> {
     let mut encoder = encoder();
     for event in events {
@@ -66,7 +67,7 @@ fn make(events: &[OwnedEvent]) -> Vec<u8> {
     encoder.bytes().to_vec()
 }
 
-/// The bytes of a classic pcap file with nanoseconds and Ethernet frames.
+/// The bytes of a classic pcap file with nanoseconds and Ethernet frames: the packets of these events, as they were sent.
 fn pcap(events: &[OwnedEvent]) -> Vec<u8> {
     let words = [0xa1b2_3c4d_u32, 0x0004_0002, 0, 0, 65_535, 1];
     let mut file: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
@@ -101,13 +102,13 @@ fn short(number: usize) -> [u8; 2] {
     u16::try_from(number).expect("packets are short").to_be_bytes()
 }
 
-/// A TCP header, without ports at its beginning.
+/// A TCP header whose ports are zero.
 fn header(seq: Seq, ack: Seq, flags: u8) -> Vec<u8> {
     let (seq, ack) = (seq.0.to_be_bytes(), ack.0.to_be_bytes());
     [&[0; 4][..], &seq, &ack, &[0x50, flags], &[0xFF; 2], &[0; 4]].concat()
 }
 
-/// Adds a frame whose transport header begins with ports, which are filled in.
+/// Adds a frame to the file. The first four bytes of `header`, the transport's, are replaced by the flow's ports.
 fn put(file: &mut Vec<u8>, at: Nanos, flow: FlowKey, header: &[u8], payload: &[u8]) {
     let (SocketAddr::V4(from), SocketAddr::V4(to)) = (flow.src, flow.dst) else {
         panic!("traffic has IPv4 addresses")
@@ -134,7 +135,7 @@ fn encoder() -> Encoder {
     Encoder::new(Section::default(), settings, Box::new(|_, _| None))
 }
 
-/// Returns the number of entries.
+/// Reads a recording. Returns the number of its entries.
 fn read(mut recording: Recording<&[u8]>) -> usize {
     let mut entries = 0;
     while let Some(entry) = recording.next() {
@@ -144,7 +145,7 @@ fn read(mut recording: Recording<&[u8]>) -> usize {
     entries
 }
 
-/// Returns the number of bytes.
+/// Writes the events of a recording again. Returns the number of bytes written, but for those that are still buffered in the end.
 fn write(mut recording: Recording<&[u8]>) -> usize {
     let mut encoder = encoder();
     let mut written = 0;
@@ -160,25 +161,24 @@ fn write(mut recording: Recording<&[u8]>) -> usize {
     written
 }
 
-/// Returns the number of deliveries.
+/// Correlates a recording, with a tick every five milliseconds. Returns the number of deliveries.
 fn correlate(mut recording: Recording<&[u8]>) -> usize {
     let config = Config { patience: Nanos::from_millis(200), ..Config::default() };
     let mut correlator = Correlator::new(config);
-    let (mut deliveries, mut ticked) = (0, Nanos(0));
+    let (mut deliveries, mut ticks) = (0, Every::TICK);
     while let Some(entry) = recording.next() {
         let Entry::Event(event) = entry else { continue };
         correlator.event(&event);
-        if event.at > ticked + Nanos::from_millis(5) {
-            ticked = event.at;
+        if ticks.is_due(event.at) {
             correlator.tick(event.at, &mut |_: &Delivery| deliveries += 1);
         }
     }
     deliveries
 }
 
-/// Returns the number of deliveries.
-fn live(mut recording: Recording<&[u8]>) -> usize {
-    let mut correlator = correlator(false);
+/// Correlates a recording to its end, of which only the packets are looked at if so wanted. Returns the number of deliveries.
+fn whole(packets_only: bool, mut recording: Recording<&[u8]>) -> usize {
+    let mut correlator = correlator(packets_only);
     let mut deliveries = 0;
     while let Some(entry) = recording.next() {
         let Entry::Event(event) = entry else { continue };
@@ -188,31 +188,18 @@ fn live(mut recording: Recording<&[u8]>) -> usize {
     deliveries
 }
 
-/// Returns the number of deliveries.
+/// Correlates a recording as a session does that somebody watches. Returns the number of deliveries.
 fn session(mut recording: Recording<&[u8]>) -> usize {
     let mut correlator = correlator(false);
-    let (mut deliveries, mut shown) = (0, Nanos(0));
+    let (mut deliveries, mut looks) = (0, Every::LOOK);
     while let Some(entry) = recording.next() {
         let Entry::Event(event) = entry else { continue };
         correlator.take(&event, &mut |_: &Delivery| deliveries += 1);
-        if event.at > shown + Nanos::from_millis(250) {
-            shown = event.at;
+        if looks.is_due(event.at) {
             black_box(correlator.holding(event.at));
             black_box(correlator.snapshot(event.at));
         }
     }
-    deliveries
-}
-
-/// Returns the number of deliveries.
-fn capture(mut recording: Recording<&[u8]>) -> usize {
-    let mut correlator = correlator(true);
-    let mut deliveries = 0;
-    while let Some(entry) = recording.next() {
-        let Entry::Event(event) = entry else { continue };
-        correlator.take(&event, &mut |_: &Delivery| deliveries += 1);
-    }
-    correlator.finish(&mut |_: &Delivery| deliveries += 1);
     deliveries
 }
 

@@ -1,4 +1,5 @@
-//! Traffic of a host for benchmarks, as events. All of it but that of DDS goes through one broker; each message is a send of its own.
+//! Traffic of a host for benchmarks, as events, and when a session that takes such events has more to do. All traffic but that of DDS
+//! goes through one broker; each message is a send of its own.
 
 use crate::compose::{amqp, kafka, mqtt, nats, payload, rtps, stamp};
 use crate::event::OwnedEvent;
@@ -8,7 +9,7 @@ use wirelap_events::{Body, Nanos, OffCpuReason, SleepCall, TxState, Wake};
 /// Makes traffic of so many messages.
 pub type Maker = fn(u32) -> Vec<OwnedEvent>;
 
-/// All traffic, by name.
+/// Every kind of traffic, by name.
 pub const ALL: [(&str, Maker); 7] = [
     ("mqtt", healthy),
     ("acknowledged", acknowledged),
@@ -19,7 +20,34 @@ pub const ALL: [(&str, Maker); 7] = [
     ("dds", datagrams),
 ];
 
-/// Between two messages, beside what the message itself takes: 20,000 messages a second.
+/// What a session does again and again while it takes events, by the events' times.
+#[derive(Clone, Copy, Debug)]
+pub struct Every {
+    interval: Nanos,
+    last: Nanos,
+}
+
+impl Every {
+    /// A session lets its correlator tick.
+    pub const TICK: Every = Every::millis(5);
+    /// A session that somebody watches asks who holds messages, and has a snapshot made.
+    pub const LOOK: Every = Every::millis(250);
+
+    const fn millis(ms: u64) -> Every {
+        Every { interval: Nanos::from_millis(ms), last: Nanos(0) }
+    }
+
+    /// Whether the session does it after an event of this time: its interval has passed since the last such event.
+    pub fn is_due(&mut self, at: Nanos) -> bool {
+        let is_due = at > self.last + self.interval;
+        if is_due {
+            self.last = at;
+        }
+        is_due
+    }
+}
+
+/// Nanoseconds between two messages, beside what the message itself takes: 20,000 messages a second.
 const GAP: u64 = 36_000;
 
 /// The process of the broker.
@@ -43,7 +71,7 @@ fn observed() -> World {
     world
 }
 
-/// MQTT of `QoS` 0: one publisher, one subscriber, 64 B, 20,000 a second.
+/// MQTT of `QoS` 0: one publisher, one subscriber, 20,000 messages a second with 64 B of payload each.
 pub fn healthy(messages: u32) -> Vec<OwnedEvent> {
     let mut world = observed();
     let to = "127.0.0.1:1883";
@@ -58,7 +86,7 @@ pub fn healthy(messages: u32) -> Vec<OwnedEvent> {
     world.events
 }
 
-/// MQTT of `QoS` 1: each leg is acknowledged before the next message.
+/// MQTT of `QoS` 1: one publisher, one subscriber; each leg of a message is acknowledged before the next message.
 pub fn acknowledged(messages: u32) -> Vec<OwnedEvent> {
     const PUBACK: &[u8] = b"\x40\x02\x00\x07";
     let mut world = observed();
@@ -76,7 +104,7 @@ pub fn acknowledged(messages: u32) -> Vec<OwnedEvent> {
     world.events
 }
 
-/// What comes to a socket whose reader does not read it.
+/// Sends bytes to a socket whose reader does not read them.
 fn unread(world: &mut World, way: &mut Way, bytes: &[u8]) {
     let (start, len) = way.advance(bytes.len());
     let way = *way;
@@ -86,7 +114,7 @@ fn unread(world: &mut World, way: &mut Way, bytes: &[u8]) {
     world.ready(&way, way.next);
 }
 
-/// What comes to a socket whose reader slept in `epoll_wait` until another process sent it.
+/// Sends bytes to a socket whose reader slept in `epoll_wait` until then, and reads them.
 fn polled(world: &mut World, way: &mut Way, bytes: &[u8]) {
     let left = Nanos(world.now);
     unread(world, way, bytes);
@@ -104,8 +132,9 @@ fn polled(world: &mut World, way: &mut Way, bytes: &[u8]) {
     world.read(&*way, way.next, len);
 }
 
-/// MQTT with as many `clients`, 1,000 messages a second on 20 topics: each goes to one subscriber that reads it, and to one that
-/// reads nothing any more. The broker leaves unread what one of its clients publishes.
+/// MQTT with so many `clients`, 43 at least, and 1,000 messages a second on 20 topics. Each message goes to one subscriber that reads
+/// it, and to one that stops reading after the first eighth of the messages. From then on the broker leaves unread what one of its
+/// clients publishes.
 pub fn slow_subscriber(messages: u32, clients: u32) -> Vec<OwnedEvent> {
     const MS: u64 = 1_000_000;
     let to = "127.0.0.1:1883";
@@ -121,7 +150,7 @@ pub fn slow_subscriber(messages: u32, clients: u32) -> Vec<OwnedEvent> {
         let bytes = mqtt::publish(&format!("wirelap/{topic}"), &payload(stamp(n), 64));
         polled(&mut world, &mut all[topic as usize].up, &bytes);
         polled(&mut world, &mut all[20 + topic as usize].down, &bytes);
-        // It stops reading after a while.
+        // The second subscriber stops reading after a while.
         if n < messages / 8 {
             polled(&mut world, &mut all[40].down, &bytes);
         } else {

@@ -12,14 +12,14 @@ use wirelap_events::{Delivery, Nanos};
 use wirelap_test_support::compose::mqtt;
 use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::event::OwnedEvent;
-use wirelap_test_support::traffic;
+use wirelap_test_support::traffic::{self, Every};
 use wirelap_test_support::world::{World, process};
 
 const MESSAGES: u32 = 40_000;
 
-/// Messages at 20,000 a second, 12 events each.
+/// MQTT messages through a broker at 20,000 a second, 12 events each.
 ///
-/// The first half brings the tables to the size that they keep; the second half is measured.
+/// The first half brings the correlator's tables to the size that they keep; the second half is measured.
 fn traffic(payload_len: usize, per_send: u32) -> Vec<OwnedEvent> {
     let mut world = World::new();
     let broker = process(10, "broker");
@@ -40,26 +40,25 @@ fn traffic(payload_len: usize, per_send: u32) -> Vec<OwnedEvent> {
     world.events
 }
 
-/// So short that messages are forgotten as fast as they come, as they are in a long run.
+/// Settings with a patience so short that messages are forgotten as fast as they come, as they are in a long run.
 fn steady() -> Config {
     Config { patience: Nanos::from_millis(200), ..Config::default() }
 }
 
+/// Correlates events, with a tick every five milliseconds. Returns the number of deliveries.
 fn play(correlator: &mut Correlator, told: &[OwnedEvent]) -> u64 {
-    let mut deliveries = 0u64;
-    let mut ticked = Nanos(0);
+    let (mut deliveries, mut ticks) = (0, Every::TICK);
     for told in told {
         let event = told.event();
         correlator.event(&event);
-        if event.at > ticked + Nanos::from_millis(5) {
-            ticked = event.at;
+        if ticks.is_due(event.at) {
             correlator.tick(event.at, &mut |_: &Delivery| deliveries += 1);
         }
     }
     deliveries
 }
 
-/// Plays the first half.
+/// A correlator that has been given the first half of the events.
 fn warm(told: &[OwnedEvent]) -> Correlator {
     let mut correlator = Correlator::new(steady());
     play(&mut correlator, told);
@@ -88,7 +87,7 @@ fn benches(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
-/// A busy flow beside idle connections, and what comes to these while it is measured.
+/// Events of a busy flow beside idle connections that send pings: those before the measurement, and those that are measured.
 struct Crowd {
     before: Vec<OwnedEvent>,
     during: Vec<OwnedEvent>,
@@ -99,7 +98,7 @@ const SECOND: u64 = 1_000_000_000;
 /// New connections a second.
 const OPENED: u64 = 100;
 
-/// Every connection says once in so many seconds that it is there.
+/// Seconds between two pings of an idle connection.
 const KEEP_ALIVE: u64 = 60;
 
 /// Messages of the busy flow.
@@ -174,7 +173,8 @@ fn crowds(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
-/// Messages of many clients, half of them publishers, each of which has a subscriber. Several have one topic.
+/// Messages of many clients, half of them publishers, each of which has a subscriber. Several of these pairs share a topic. Returns the
+/// events before the measurement, and those that are measured.
 fn many(clients: u32, topics: u32) -> (Vec<OwnedEvent>, Vec<OwnedEvent>) {
     let mut world = World::new();
     let broker = process(10, "broker");
@@ -238,7 +238,7 @@ fn breakdowns(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
-/// What a message costs where messages pile up, with what a session does each quarter of a second.
+/// What a message costs where messages pile up, in a session that somebody watches.
 fn piled_up(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("messages pile up");
     let cases: [(&str, traffic::Maker); 4] = [
@@ -263,21 +263,20 @@ fn piled_up(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
-/// Plays what came before to a correlator that keeps messages as long as a session does.
+/// A correlator that keeps messages as long as a session does, and that has been given these events.
 fn patient(told: &[OwnedEvent]) -> Correlator {
     let mut correlator = Correlator::new(Config::default());
     watch(&mut correlator, told);
     correlator
 }
 
-/// Plays events as a session does that is looked at.
+/// Correlates events as a session does that somebody watches. Returns the number of deliveries.
 fn watch(correlator: &mut Correlator, told: &[OwnedEvent]) -> u64 {
-    let (mut deliveries, mut shown) = (0, Nanos(0));
+    let (mut deliveries, mut looks) = (0, Every::LOOK);
     for told in told {
         let event = told.event();
         correlator.take(&event, &mut |_: &Delivery| deliveries += 1);
-        if event.at > shown + Nanos::from_millis(250) {
-            shown = event.at;
+        if looks.is_due(event.at) {
             black_box(correlator.holding(event.at));
             black_box(correlator.snapshot(event.at));
         }
