@@ -1,6 +1,6 @@
 //! Rows by topic, client and so on, also when they are asked for while time passes.
 
-use crate::slow::join;
+use crate::audience::join;
 use wirelap_correlate::{
     Breakdown, BreakdownQuery, BreakdownRow, Config, Correlator, Dimension, RowFigure,
 };

@@ -1,6 +1,6 @@
 //! Subscribers that are gone before they have got everything, or have given a topic to another.
 
-use crate::slow::{Audience, Watch, join};
+use crate::audience::{Audience, Watch, join};
 use crate::words::words;
 use wirelap_correlate::{Severity, VerdictKind};
 use wirelap_events::{Body, Nanos};
@@ -12,7 +12,7 @@ use wirelap_test_support::world::{World, process};
 /// MQTT's farewell.
 const DISCONNECT: &[u8] = b"\xe0\0";
 
-/// What is said of messages that were never delivered.
+/// What is said of messages that were never delivered; `None` if nothing is.
 fn never(watch: &mut Watch) -> Option<(Severity, String)> {
     let snapshot = watch.correlator.snapshot(Nanos(watch.world.now));
     let [group] = &snapshot.groups[..] else { panic!("{:?}", snapshot.groups) };
@@ -21,17 +21,11 @@ fn never(watch: &mut Watch) -> Option<(Severity, String)> {
     Some((found.severity, words(found)))
 }
 
-/// Sixty messages to two subscribers, of which the second gets the first thirty. Then its connection is closed, by one of its ends, after
-/// the farewell of one, the broker's if that is `true`.
+/// Sixty messages to two subscribers, of which the second gets the first thirty. Then its connection is closed by the broker or by itself,
+/// after a farewell: the broker's if that is `Some(true)`, its own if that is `Some(false)`. Ten more messages follow.
 fn closed(farewell: Option<bool>, by_broker: bool) -> Audience {
     let mut all = Audience::new();
-    for n in 0..60 {
-        let bytes = all.publish_number(n);
-        if n < 30 {
-            all.second_gets(&bytes);
-        }
-        all.watch.take(100);
-    }
+    all.second_gets_half_of_sixty();
     let (world, gone) = (&mut all.watch.world, &mut all.subscribers[1]);
     match farewell {
         Some(true) => {
@@ -44,7 +38,7 @@ fn closed(farewell: Option<bool>, by_broker: bool) -> Audience {
     }
     let socket = if by_broker { gone.down.from.0 } else { gone.down.to.0 };
     world.tell(Body::Closed(socket), &[]);
-    // What comes later is not for it.
+    // These messages are published when the connection is gone.
     for n in 60..70 {
         all.publish_number(n);
         all.watch.take(100);
@@ -74,7 +68,7 @@ fn what_a_subscriber_had_not_got_is_said_when_it_is_gone() {
 
 #[test]
 fn a_session_that_goes_on_has_lost_nothing() {
-    // By its name, the same client: it gets the thirty-first message first.
+    // The same client by its name comes back: its session goes on if the thirty-first message is the first that it gets.
     for (first, is_lost) in [(30, false), (65, true)] {
         let mut all = closed(None, false);
         let mut again = join(&mut all.watch.world, 32, "sub");
@@ -89,7 +83,8 @@ fn a_session_that_goes_on_has_lost_nothing() {
     }
 }
 
-/// A consumer group of two members, of which the second gets the topic after thirty records, if it does.
+/// Sixty records for a consumer group of two members. The first member gets thirty of them; then the second member takes the topic over,
+/// or nobody does.
 fn group(takes_over: bool) -> Watch {
     let mut world = World::new();
     let mut join = |port: u32, pid, name| {
@@ -121,7 +116,7 @@ fn group(takes_over: bool) -> Watch {
 fn who_has_handed_its_topic_over_is_not_behind() {
     let slow = group(true).take(0);
     assert!(slow.listed.is_empty(), "{slow:?}");
-    // One that pauses is.
+    // A member that only pauses, and has handed nothing over, is behind.
     let slow = group(false).take(0);
     let [one] = &slow.listed[..] else { panic!("{slow:?}") };
     assert_eq!(one.most.unsent, 30, "{slow:?}");
@@ -133,18 +128,18 @@ const UNSUBSCRIBE: &[u8] = &[0xa2, 5, 0, 1, 0, 1, b't'];
 /// SUBSCRIBE to `t` in the group `g`.
 const SUBSCRIBE_IN_GROUP: &[u8] = b"\x82\x0f\0\x01\0\x0a$share/g/t\0";
 
-/// What a subscriber does that gets only every third of messages 40 to 160.
+/// Why a subscriber gets only every third of messages 40 to 160.
 #[derive(Clone, Copy, PartialEq)]
 enum Thinned {
-    /// Its broker drops the rest.
+    /// Its broker drops the others.
     Dropped,
-    /// The same, and nobody else is there.
+    /// Its broker drops the others, and there is no other subscriber.
     Only,
-    /// It had unsubscribed before.
+    /// It unsubscribes before each of the others.
     Unsubscribed,
-    /// It publishes itself.
+    /// It publishes messages itself.
     Publishes,
-    /// Another member of its group gets them.
+    /// Another member of its group gets the others.
     Shared,
 }
 

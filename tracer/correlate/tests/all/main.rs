@@ -1,5 +1,6 @@
 //! Scenarios: events as the kernel would send them, and exactly what must come out.
 
+mod audience;
 mod blocked;
 mod brokered;
 mod by_name;
@@ -16,6 +17,7 @@ mod given;
 mod given_up;
 mod joined;
 mod kafka;
+mod kept_back;
 mod late;
 mod ledger;
 mod left_behind;
@@ -50,6 +52,7 @@ mod slow;
 mod slow_link;
 mod span;
 mod subscribed_late;
+mod subscription_ends;
 mod taken;
 mod tls;
 mod udp;

@@ -1,6 +1,6 @@
 //! Brokers that end, and others that serve at their address since: who was away, and who is named.
 
-use crate::slow::{Audience, Watch};
+use crate::audience::{Audience, Watch};
 use crate::words::words;
 use wirelap_correlate::{Group, Verdict, VerdictKind};
 use wirelap_events::{Body, Nanos, PacketHook, Pid, Seq, TcpFields, tcp_flags};
@@ -19,7 +19,7 @@ fn connect(world: &mut World, client: (u32, &str), broker: u32, port: u16) -> Co
     world.connect_at(process(pid, name), &from, process(broker, "java"), KAFKA, isn)
 }
 
-/// An attempt to connect is refused: nobody listens.
+/// A client's attempt to connect is refused: nobody listens.
 fn refused(world: &mut World, client: (u32, &str), port: u16) {
     let mut elsewhere = World::new();
     let Connection { up, down } = connect(&mut elsewhere, client, 0, port);
@@ -48,7 +48,8 @@ enum Ended {
     ByBroker,
 }
 
-/// Thirty records, after each of which the consumer has it. Then its connection ends. Thirty more, and the consumer comes back.
+/// Thirty records, each of which the consumer gets at once. Then the consumer's connection ends. Thirty more records are produced, and the
+/// consumer comes back and gets them.
 fn crashed(ended: Ended) -> Watch {
     let mut world = World::new();
     let (maker, taker) = ((20, "producer"), (30, "consumer"));
@@ -117,7 +118,7 @@ fn who_was_away_is_who_had_gone() {
 
 #[test]
 fn the_process_that_serves_now_is_named() {
-    // As soon as it serves, before anything was delivered by it.
+    // A new server is named as soon as it serves, before it has delivered anything.
     let mut all = Audience::new();
     for n in 0..20 {
         let bytes = all.publish_number(n);
@@ -165,18 +166,13 @@ fn a_further_process_at_the_address_replaces_nobody() {
     assert_eq!(group(&all.watch).broker.as_deref(), Some("mosquitto"));
 }
 
-/// What subscribers had not got when the broker was killed, and what came when it had closed the last of their connections.
+/// Where the broker was killed, what a subscriber had not got is said to be lost with the broker; where the broker goes on, that it closed
+/// the connection.
 #[test]
 fn what_nobody_got_when_the_broker_ended_is_the_brokers() {
     for is_gone in [true, false] {
         let mut all = Audience::new();
-        for n in 0..60 {
-            let bytes = all.publish_number(n);
-            if n < 30 {
-                all.second_gets(&bytes);
-            }
-            all.watch.take(100);
-        }
+        all.second_gets_half_of_sixty();
         let world = &mut all.watch.world;
         world.tell(Body::Closed(all.subscribers[1].down.from.0), &[]);
         if is_gone {

@@ -1,6 +1,6 @@
 //! Traffic that is observed in windows: what a pause cuts says nothing of who holds up messages.
 
-use crate::slow::{Watch, join};
+use crate::audience::{Watch, join};
 use wirelap_correlate::{Severity, Whereabouts};
 use wirelap_events::{Body, Nanos};
 use wirelap_test_support::compose::mqtt::publish;
