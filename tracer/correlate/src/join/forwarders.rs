@@ -1,6 +1,7 @@
 //! Processes that pass messages on: brokers, proxies and routers.
 
-use super::open::{LegState, Toward};
+use super::new_leg::Toward;
+use super::open::LegState;
 use crate::ids::Node;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::net::SocketAddr;

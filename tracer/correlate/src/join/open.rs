@@ -1,7 +1,8 @@
-//! Messages and legs that are open.
+//! Messages that are open, and their legs.
 
 use super::kept::{KeptLeg, PacketLeg};
 use super::leg::nothing;
+use super::new_leg::{NewLeg, Presence, Toward};
 use crate::breakdown::ReaderGroup;
 use crate::flow::{Content, Identity};
 use crate::ids::{Direction, FlowEnds, LegKey, Node, Way};
@@ -12,103 +13,7 @@ use wirelap_events::{
 };
 use wirelap_protocols::Topology;
 
-/// Which part its receiver has in a conversation whose messages go through servers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Toward {
-    /// It is a client, or the conversation has no server.
-    Client,
-    /// It is the server.
-    Server,
-    /// Both ends are servers, each of which hands on what it gets.
-    Peer,
-}
-
-impl Toward {
-    /// Whether the receiver is a server.
-    pub fn is_server(self) -> bool {
-        self != Toward::Client
-    }
-}
-
-/// Since when the receiver of a message is there, or its subscription.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Presence {
-    /// When it came: a message that its sender had before could not be sent to it then.
-    pub since: Nanos,
-    /// When it had said who it is and what it wants.
-    pub ready: Nanos,
-    /// It came back to a server that had been gone, whose end had closed its connection.
-    pub has_returned: bool,
-    /// It took the place of another member of its group.
-    pub is_handed_over: bool,
-}
-
-/// A leg that is not joined to a message yet: what is known of it when its message was found on a flow.
-#[derive(Clone, Debug)]
-#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
-pub struct NewLeg {
-    pub direction: Direction,
-    /// From its first byte to the last that its reader must have to use it.
-    pub extent: ByteRange,
-    /// Its own bytes.
-    pub own: ByteRange,
-    pub at: Nanos,
-    /// When its sender wrote its first byte, or else when it was found: on a slow link that is much later.
-    pub written: Nanos,
-    /// Which of its topic's messages it is likely to be: its receiver gets all of them, and is behind.
-    pub next_number: Option<u64>,
-    pub transport: Transport,
-    /// When its receiver had asked for messages last, where they are asked for.
-    pub asked: Option<Nanos>,
-    /// When its receiver had let its sender send more the last time, where only so many may be unacknowledged.
-    pub room: Option<(u64, Nanos)>,
-    /// Since when its receiver is there, if that was seen.
-    pub present: Option<Presence>,
-    pub ends: Arc<FlowEnds>,
-    pub toward: Toward,
-    pub topology: Topology,
-    /// Its sender may send copies of it to others.
-    pub may_copy: bool,
-    pub identity: Identity,
-    pub content: Option<Content>,
-    pub stamp: Option<Stamp>,
-    pub payload_len: u64,
-    pub row: GroupId,
-    /// Its publisher says that it repeats it.
-    pub repeats: bool,
-    /// Its sender has it from somebody else, as the message itself tells.
-    pub passed_on: bool,
-    pub topic: Option<TopicId>,
-    /// The group in which its receiver reads it.
-    pub group: ReaderGroup,
-    /// Which of its receiver's subscriptions it is for.
-    pub subscription: u32,
-    /// Its connection has just been opened.
-    pub start_up: bool,
-    /// A number for its topic.
-    pub subject: u64,
-    /// What its payload takes on the wire.
-    pub wire_payload: u64,
-}
-
-/// What a leg that was found turned out to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Joined {
-    /// A message that starts here.
-    New,
-    /// A leg from a server that no leg to it was seen of.
-    Orphan,
-    /// The leg before one with which a message was thought to start.
-    Earlier,
-    /// One more leg.
-    Leg,
-    /// One more copy on a leg that another reader has, too.
-    Copy,
-    /// Sent again in the same direction.
-    Again,
-}
-
-/// A place in a table; most legs have few neighbours, and there are many legs.
+/// A place in the table of legs, or none. It takes four bytes: there are many legs, and each refers to several others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link(u32);
 
@@ -134,7 +39,7 @@ impl From<Option<usize>> for Link {
     }
 }
 
-/// What only some legs have.
+/// When a leg's sender was allowed to send it, and why not earlier. Only some legs have this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
     /// When its receiver had asked for messages last, where they are asked for.
@@ -212,7 +117,7 @@ pub struct Message {
     pub number: Option<u64>,
     pub row: GroupId,
     pub(super) topology: Topology,
-    /// When it was found first, or before that, when it had come to who passes it on.
+    /// When it was found first, or when it had come to whoever passes it on, if that was earlier.
     pub at: Nanos,
     pub(super) first: usize,
     pub(super) last: usize,
@@ -261,22 +166,6 @@ pub struct GivenUp {
     /// Some of its legs were not complete.
     pub was_open: bool,
     pub left: Leftover,
-}
-
-impl NewLeg {
-    /// Whether its sender has it from somebody else, where messages go through servers. What another host's server hands on
-    /// begins here.
-    pub fn is_handed_on(&self) -> bool {
-        match self.toward {
-            Toward::Client => true,
-            Toward::Peer => self.ends.sender.pid.is_some(),
-            Toward::Server => false,
-        }
-    }
-
-    pub fn way(&self) -> Way {
-        Way { direction: self.direction, subscription: self.subscription }
-    }
 }
 
 impl LegState {

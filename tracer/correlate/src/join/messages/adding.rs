@@ -2,7 +2,8 @@
 
 use super::super::contents::Contents;
 use super::super::index::Added;
-use super::super::open::{Joined, LegState, Message, NewLeg};
+use super::super::new_leg::{Joined, NewLeg};
+use super::super::open::{LegState, Message};
 use super::Messages;
 use crate::ids::{LegKey, Node};
 use rustc_hash::FxHashSet;

@@ -1,7 +1,8 @@
 //! Legs that are found after those that continue them: what a connection brings that was joined in its middle is known only
 //! once its protocol is.
 
-use super::super::open::{Joined, LegState, Link, NewLeg, Toward};
+use super::super::new_leg::{Joined, NewLeg, Toward};
+use super::super::open::{LegState, Link};
 use super::Messages;
 use crate::ids::LegKey;
 use wirelap_protocols::Topology;

@@ -1,7 +1,8 @@
 //! Which open message one that was found belongs to.
 
 use super::super::index::{Known, Listed};
-use super::super::open::{Joined, Message, NewLeg};
+use super::super::new_leg::{Joined, NewLeg};
+use super::super::open::Message;
 use super::Messages;
 use crate::flow::Identity;
 use crate::ids::{LegKey, Way};

@@ -1,0 +1,121 @@
+//! A leg as it is found on a flow, and what it turns out to be.
+
+use crate::breakdown::ReaderGroup;
+use crate::flow::{Content, Identity};
+use crate::ids::{Direction, FlowEnds, Way};
+use std::sync::Arc;
+use wirelap_events::{ByteRange, GroupId, Nanos, Stamp, TopicId, Transport};
+use wirelap_protocols::Topology;
+
+/// Which part the receiver of a leg has in a conversation whose messages go through servers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Toward {
+    /// It is a client, or the conversation has no server.
+    Client,
+    /// It is the server.
+    Server,
+    /// Both ends are servers, each of which hands on what it gets.
+    Peer,
+}
+
+impl Toward {
+    /// Whether the receiver is a server.
+    pub fn is_server(self) -> bool {
+        self != Toward::Client
+    }
+}
+
+/// Since when the receiver of a message is there, or its subscription.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Presence {
+    /// When it came: a message that its sender had before could not be sent to it then.
+    pub since: Nanos,
+    /// When it had said who it is and what it wants.
+    pub ready: Nanos,
+    /// It came back to a server that had been gone, whose end had closed its connection.
+    pub has_returned: bool,
+    /// It took the place of another member of its group.
+    pub is_handed_over: bool,
+}
+
+/// A leg that is not joined to a message yet: what is known of it when its message is found on a flow.
+#[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
+pub struct NewLeg {
+    pub direction: Direction,
+    /// From its first byte to the last that its reader must have to use it.
+    pub extent: ByteRange,
+    /// Its own bytes.
+    pub own: ByteRange,
+    /// When it was found.
+    pub at: Nanos,
+    /// When its sender wrote its first byte, if that is known; otherwise `at`, which is much later on a slow link.
+    pub written: Nanos,
+    /// Which of its topic's messages it is likely to be: its receiver gets all of them, and is behind.
+    pub next_number: Option<u64>,
+    pub transport: Transport,
+    /// When its receiver had asked for messages last, where they are asked for.
+    pub asked: Option<Nanos>,
+    /// When its receiver had let its sender send more the last time, where only so many may be unacknowledged.
+    pub room: Option<(u64, Nanos)>,
+    /// Since when its receiver is there, if that was seen.
+    pub present: Option<Presence>,
+    pub ends: Arc<FlowEnds>,
+    pub toward: Toward,
+    pub topology: Topology,
+    /// Its sender may send copies of it to others.
+    pub may_copy: bool,
+    pub identity: Identity,
+    pub content: Option<Content>,
+    pub stamp: Option<Stamp>,
+    pub payload_len: u64,
+    pub row: GroupId,
+    /// Its publisher says that it repeats it.
+    pub repeats: bool,
+    /// The message itself tells that its sender has it from somebody else.
+    pub passed_on: bool,
+    pub topic: Option<TopicId>,
+    /// The group in which its receiver reads it.
+    pub group: ReaderGroup,
+    /// Which of its receiver's subscriptions it is for.
+    pub subscription: u32,
+    /// Its connection has just been opened.
+    pub start_up: bool,
+    /// A number for its topic.
+    pub subject: u64,
+    /// What its payload takes on the wire.
+    pub wire_payload: u64,
+}
+
+impl NewLeg {
+    /// Whether its sender has it from somebody else, where messages go through servers. What another host's server hands on
+    /// begins here.
+    pub fn is_handed_on(&self) -> bool {
+        match self.toward {
+            Toward::Client => true,
+            Toward::Peer => self.ends.sender.pid.is_some(),
+            Toward::Server => false,
+        }
+    }
+
+    pub fn way(&self) -> Way {
+        Way { direction: self.direction, subscription: self.subscription }
+    }
+}
+
+/// What a leg that was found turned out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joined {
+    /// The first leg of a message.
+    New,
+    /// A leg from a server of a message of which no leg to the server was seen.
+    Orphan,
+    /// The leg before one with which a message was thought to start.
+    Earlier,
+    /// A further leg of a message.
+    Leg,
+    /// A copy of a message that another reader gets on a leg of its own, too.
+    Copy,
+    /// A message that was sent again in the same direction.
+    Again,
+}
