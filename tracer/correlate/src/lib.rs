@@ -66,7 +66,7 @@ pub use containers::{
     container_of,
 };
 pub use engine::{Correlator, DeliverySink};
-pub use flow::{Piece, Reassembly};
+pub use flow::{ClosedBy, Piece, Reassembly};
 pub use lag::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
 pub use ros::{Ros, RosEndpoint, RosNode, RosRole};
 pub use rows::{Accountant, Counts, DeferredFigures};
@@ -83,9 +83,10 @@ pub use view::{
 };
 pub use why::{
     Awaited, BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause,
-    ENOUGH, Evidence, HolderShare, Losses, MissedBy, MissedMessages, Missing, MostLeft, Named,
-    Overdue, Period, Remedy, Setting, Severity, Tail, TailRow, Throttled, TimeSpent, TimeSpentRow,
-    TypicalRow, Verdict, VerdictKind, Whereabouts, Why, WorkloadCounts, WorstMessage, blame,
+    Departure, ENOUGH, Evidence, HolderShare, Losses, MissedBy, MissedMessages, Missing, MostLeft,
+    Named, Overdue, Period, Remedy, Setting, Severity, Tail, TailRow, Throttled, TimeSpent,
+    TimeSpentRow, TypicalRow, Verdict, VerdictKind, Whereabouts, Why, WorkloadCounts, WorstMessage,
+    blame,
 };
 pub use wirelap_protocols::foreign::ForeignName;
 pub use wirelap_tls::Added as AddedTlsKeys;

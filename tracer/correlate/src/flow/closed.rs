@@ -8,6 +8,18 @@ use wirelap_protocols::Side;
 /// Connections that are remembered.
 const LIMIT: usize = 256;
 
+/// Which end of a connection closed it. The order is that of what is said where several were closed: the last counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ClosedBy {
+    /// The end that reads from it: a subscriber.
+    #[default]
+    Reader,
+    /// The other end: a subscriber's broker, which goes on as far as is known.
+    Server,
+    /// The other end, which was gone itself: nobody listened at its address then, or another process has served there since.
+    EndOfServer,
+}
+
 /// A connection was closed, or its reader unsubscribed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClosedConnection {
@@ -15,10 +27,8 @@ pub struct ClosedConnection {
     pub pid: Option<Pid>,
     /// Its protocol has a farewell, and none had been seen.
     pub is_abrupt: bool,
-    /// It was the other end that closed it, the server of a subscriber.
-    pub by_server: bool,
-    /// It ended because the server was gone.
-    pub server_gone: bool,
+    /// Which end closed it.
+    pub by: ClosedBy,
     /// When the process had last unsubscribed from something.
     pub unsubscribed: Option<Nanos>,
 }
@@ -58,15 +68,16 @@ impl ClosedConnections {
         self.0.is_empty()
     }
 
-    /// How the connection that a process read from was closed; `None` if it was not, or too long ago.
+    /// How the connection that a process read from was closed; `None` if it was not, or too long ago. Whether a server that closed it was
+    /// gone is not known here.
     pub fn of(&self, (direction, pid): (Direction, Option<Pid>)) -> Option<ClosedConnection> {
         let mut last = self.0.iter().rev();
         let found =
             last.find(|one| (one.index, one.serial) == (direction.index, direction.serial))?;
-        let by_server = found.by == direction.side;
+        let by = if found.by == direction.side { ClosedBy::Server } else { ClosedBy::Reader };
         let (is_abrupt, unsubscribed) =
             (found.is_abrupt, found.unsubscribed[direction.back().side as usize]);
-        Some(ClosedConnection { pid, is_abrupt, by_server, server_gone: false, unsubscribed })
+        Some(ClosedConnection { pid, is_abrupt, by, unsubscribed })
     }
 }
 
@@ -78,16 +89,13 @@ mod tests {
     fn a_connection_is_found_by_either_way() {
         let direction = |serial, side| Direction { index: 1, serial, side };
         let mut closed = ClosedConnections::default();
-        let by = |by_server| ClosedConnection {
-            pid: Some(Pid(7)),
-            is_abrupt: true,
-            by_server,
-            server_gone: false,
-            unsubscribed: if by_server { Some(Nanos(2)) } else { None },
+        let closed_by = |by, unsubscribed| {
+            Some(ClosedConnection { pid: Some(Pid(7)), is_abrupt: true, by, unsubscribed })
         };
         closed.note(direction(3, Side::A), true, [None, Some(Nanos(2))]);
         let of = |side| closed.of((direction(3, side), Some(Pid(7))));
-        assert_eq!((of(Side::B), of(Side::A)), (Some(by(false)), Some(by(true))));
+        assert_eq!(of(Side::B), closed_by(ClosedBy::Reader, None));
+        assert_eq!(of(Side::A), closed_by(ClosedBy::Server, Some(Nanos(2))));
         assert_eq!(closed.of((direction(4, Side::A), None)), None);
         (10..1_000).for_each(|serial| closed.note(direction(serial, Side::A), false, [None; 2]));
         assert_eq!((closed.of((direction(3, Side::B), None)), closed.0.len()), (None, LIMIT));

@@ -39,7 +39,7 @@ mod unwrap;
 mod websocket;
 mod window;
 
-pub use closed::{ClosedConnection, ClosedConnections};
+pub use closed::{ClosedBy, ClosedConnection, ClosedConnections};
 pub use conversation::{Conversation, EndsState, Hidden, KnownEnds, State};
 pub use direction::Flow;
 pub use found::{Content, Found, Identity, TopicHash};

@@ -119,6 +119,7 @@ impl SeenBehind {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flow::ClosedBy;
     use crate::ids::Direction;
     use crate::lag::{Lag, LagHolder};
     use std::net::SocketAddr;
@@ -167,8 +168,7 @@ mod tests {
             let closed = ClosedConnection {
                 pid: None,
                 is_abrupt: true,
-                by_server: true,
-                server_gone: false,
+                by: ClosedBy::Server,
                 unsubscribed: None,
             };
             seen.note_gone(&LagTable::default(), |_| Some(closed));

@@ -3,6 +3,7 @@
 use super::awaited::Awaited;
 use super::kind::VerdictKind;
 use super::left_behind::MostLeft;
+use super::loss_counts::Departure;
 use super::missed::MissedBy;
 use super::whereabouts::Overdue;
 use wirelap_events::{
@@ -144,14 +145,8 @@ pub enum Clause {
     Filtered(u64),
     /// Messages that the broker read and was not seen to pass on; packets of its connections that this host dropped.
     Swallowed { messages: u64, sent: u64, dropped: u64 },
-    /// The connection of who had got the others was closed, or it unsubscribed; its process, and its name.
-    ReaderLeft {
-        reader: Option<(Pid, Option<Comm>)>,
-        is_abrupt: bool,
-        by_broker: bool,
-        broker_gone: bool,
-        has_unsubscribed: bool,
-    },
+    /// Whoever had got the others left: its process and its name, how it left, and whether its protocol's farewell is missing.
+    ReaderLeft { reader: Option<(Pid, Option<Comm>)>, departure: Departure, is_abrupt: bool },
     /// Messages that the broker read after that, which it may keep for who reads next.
     AfterReaderLeft { messages: u64, sent: u64, is_kept: bool },
     /// What a subscriber had not got when its connection was closed; its name; and how many messages `others` had not, at how many

@@ -1,6 +1,6 @@
 //! Subscribers that were gone before they had got everything.
 
-use crate::flow::ClosedConnection;
+use crate::flow::{ClosedBy, ClosedConnection};
 use crate::lag::{Lag, LagHolder};
 use wirelap_events::{Nanos, Pid, Saturate};
 
@@ -26,12 +26,17 @@ pub struct MostLeft {
     pub oldest: Nanos,
     /// What held them up.
     pub holder: LagHolder,
-    /// It had not said its protocol's farewell.
+    /// The protocol's farewell had not been said.
     pub is_abrupt: bool,
-    /// The broker closed the connection.
-    pub by_broker: bool,
-    /// It did so because it ended: nobody listened at its address then, or another process has served there since.
-    pub broker_gone: bool,
+    /// Who closed the connection.
+    pub by: ClosedBy,
+}
+
+impl MostLeft {
+    /// Whether it closed the connection itself, with its protocol's farewell.
+    pub fn meant_to_go(&self) -> bool {
+        self.by == ClosedBy::Reader && !self.is_abrupt
+    }
 }
 
 impl LeftMessages {
@@ -43,8 +48,7 @@ impl LeftMessages {
             oldest: lag.oldest,
             holder: lag.holder,
             is_abrupt: closed.is_abrupt,
-            by_broker: closed.by_server,
-            broker_gone: closed.server_gone,
+            by: closed.by,
         };
         self.add(&LeftMessages { times: 1, messages: one.messages, most: Some(one) });
     }
@@ -54,6 +58,6 @@ impl LeftMessages {
         self.times.grow(other.times);
         self.messages.grow(other.messages);
         let both = [self.most, other.most].into_iter().flatten();
-        self.most = both.max_by_key(|one| (one.is_abrupt || one.by_broker, one.messages));
+        self.most = both.max_by_key(|one| (!one.meant_to_go(), one.messages));
     }
 }

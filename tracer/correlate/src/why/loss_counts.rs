@@ -2,16 +2,37 @@
 
 use super::left_behind::LeftMessages;
 use super::numbers::Missing;
-use crate::flow::ClosedConnection;
-
+use crate::flow::{ClosedBy, ClosedConnection};
 use wirelap_events::{DropCause, Pid, Saturate};
+
+/// Why somebody who had got a topic's messages gets no more of them. The order is that of what is said where there are several reasons: the
+/// last counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Departure {
+    /// Its connection was closed.
+    Closed(ClosedBy),
+    /// It had unsubscribed.
+    Unsubscribed,
+}
+
+impl Default for Departure {
+    fn default() -> Departure {
+        Departure::Closed(ClosedBy::default())
+    }
+}
+
+impl Departure {
+    fn of(closed: &ClosedConnection) -> Departure {
+        if closed.unsubscribed.is_some() {
+            Departure::Unsubscribed
+        } else {
+            Departure::Closed(closed.by)
+        }
+    }
+}
 
 /// Messages, by what became of them that should not have.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "what was seen of the last connection that was closed; none follows from another"
-)]
 pub struct Losses {
     /// Messages that were sent, and deliveries.
     pub sent: u64,
@@ -23,19 +44,14 @@ pub struct Losses {
     pub swallowed: u64,
     /// Read by a broker, and not seen to leave it, where it is not known that it would have been.
     pub unmatched: u64,
-    /// Read by a broker when the connection had been closed that their topic's messages had come to, and passed on to
-    /// nobody.
+    /// Read by a broker when the subscriber had left that their topic's messages had come to, and passed on to nobody.
     pub abandoned: u64,
-    /// Whose connection that was, the last time.
+    /// Which subscriber that was, the last time.
     pub left_by: Option<Pid>,
-    /// One was closed without the farewell that its protocol has.
+    /// How it had left, the last time.
+    pub departure: Departure,
+    /// One of these subscribers' connections was closed without the farewell that its protocol has.
     pub is_abrupt: bool,
-    /// It was the broker that closed the last of them.
-    pub closed_by_broker: bool,
-    /// It did so because it ended.
-    pub broker_gone: bool,
-    /// Who had it had unsubscribed.
-    pub has_unsubscribed: bool,
     /// Not got by subscribers when their connections were closed.
     pub left_behind: LeftMessages,
     /// Read by a subscriber, and not joined to any message that was sent.
@@ -43,9 +59,9 @@ pub struct Losses {
     /// As many messages may have been in the bytes that were not captured or not understood: compressed in an unknown
     /// way, of a version that is not read.
     pub hidden: u64,
-    /// Their readers got them, and throw them away: their transactions were aborted.
+    /// Messages that their readers got and throw away, because their transactions were aborted.
     pub thrown_away: u64,
-    /// What the workloads themselves say, where they keep count.
+    /// What the workloads themselves say, if they keep count.
     pub told: Option<WorkloadCounts>,
     /// Numbers of messages that never came out of the publisher.
     pub skipped: Missing,
@@ -53,13 +69,13 @@ pub struct Losses {
     pub socket_drops: u64,
     /// Datagrams thrown away by a packet filter of this host.
     pub filter_drops: u64,
-    /// Whose sockets these were.
+    /// The processes whose receive buffers were full.
     pub full_sockets: FullSockets,
     /// Packets thrown away because a queue of the device was full.
     pub queue_drops: u64,
     /// Delivered, or sent, more than once.
     pub duplicates: u64,
-    /// Their payload was in shared memory.
+    /// Messages whose payload was in shared memory.
     pub shared: u64,
     /// Segments that TCP sent again.
     pub resent: u64,
@@ -93,22 +109,20 @@ impl FullSockets {
 pub struct WorkloadCounts {
     /// Messages published.
     pub sent: u64,
-    /// Deliveries that are due: as many times as there are subscribers.
+    /// Deliveries that are due: for each message, as many as there are subscribers.
     pub due: u64,
     /// Deliveries.
     pub delivered: u64,
 }
 
 impl Losses {
-    /// Messages came when their reader had closed its connection, with its protocol's farewell or without.
+    /// So many messages came when their reader had left in this way.
     pub(crate) fn abandon(&mut self, messages: u64, closed: ClosedConnection) {
         if messages > 0 {
             self.abandoned.grow(messages);
             self.left_by = closed.pid.or(self.left_by);
+            self.departure = Departure::of(&closed);
             self.is_abrupt |= closed.is_abrupt && closed.unsubscribed.is_none();
-            self.has_unsubscribed = closed.unsubscribed.is_some();
-            self.closed_by_broker = closed.by_server;
-            self.broker_gone = closed.server_gone;
         }
     }
 
@@ -138,10 +152,8 @@ impl Losses {
         self.unmatched.grow(other.unmatched);
         self.abandoned.grow(other.abandoned);
         self.left_by = other.left_by.or(self.left_by);
+        self.departure = self.departure.max(other.departure);
         self.is_abrupt |= other.is_abrupt;
-        self.closed_by_broker |= other.closed_by_broker;
-        self.broker_gone |= other.broker_gone;
-        self.has_unsubscribed |= other.has_unsubscribed;
         self.left_behind.add(&other.left_behind);
         self.unjoined.grow(other.unjoined);
         self.hidden.grow(other.hidden);

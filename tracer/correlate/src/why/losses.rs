@@ -121,7 +121,7 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
         clauses.extend(missed(evidence, !clauses.is_empty()));
         let abandoned = losses.surely(losses.abandoned);
         if abandoned.saturating_mul(TOLERATED) > sent {
-            // Who leaves in its protocol's words meant to.
+            // Whoever leaves with its protocol's farewell meant to.
             if clauses.is_empty() && !losses.is_abrupt {
                 severity = Severity::Note;
             }
@@ -155,13 +155,7 @@ fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
     let is_kept = keeps_messages(evidence);
     let reader = losses.left_by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
     [
-        Clause::ReaderLeft {
-            reader,
-            is_abrupt: losses.is_abrupt,
-            by_broker: losses.closed_by_broker,
-            broker_gone: losses.broker_gone,
-            has_unsubscribed: losses.has_unsubscribed,
-        },
+        Clause::ReaderLeft { reader, departure: losses.departure, is_abrupt: losses.is_abrupt },
         Clause::AfterReaderLeft { messages, sent: losses.sent, is_kept },
     ]
 }
@@ -196,7 +190,7 @@ fn left_behind(evidence: &Evidence) -> Option<Clause> {
 /// Whether those who were behind when their connections were closed meant to go, or get the rest when they come back.
 fn is_only_noted(evidence: &Evidence) -> bool {
     let left = evidence.losses.left_behind.most;
-    left.is_none_or(|most| !most.is_abrupt && !most.by_broker) || keeps_messages(evidence)
+    left.is_none_or(|most| most.meant_to_go()) || keeps_messages(evidence)
 }
 
 /// Whether the broker keeps what nobody reads at the moment.

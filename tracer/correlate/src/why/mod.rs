@@ -54,7 +54,7 @@ pub use explanation::{
 pub use judge::DelayCause;
 pub use kind::VerdictKind;
 pub use left_behind::MostLeft;
-pub use loss_counts::{Losses, WorkloadCounts};
+pub use loss_counts::{Departure, Losses, WorkloadCounts};
 pub use missed::{MissedBy, MissedMessages};
 pub use numbers::{Missing, Numbers};
 pub use setting::{Setting, Throttled};

@@ -1,6 +1,6 @@
 //! Why events were lost, and what became of packets and messages that were lost, came twice or cannot be seen, in words.
 
-use wirelap_correlate::{Awaited, Clause, MissedBy, MostLeft, Named};
+use wirelap_correlate::{Awaited, Clause, ClosedBy, Departure, MissedBy, MostLeft, Named};
 use wirelap_events::human::exact;
 use wirelap_events::{Comm, DropCause, Losses, Pid, Recovery};
 
@@ -64,15 +64,8 @@ pub fn clause(clause: &Clause) -> String {
             "datagram was thrown away by a packet filter of this host (nftables, tc)",
             "datagrams were thrown away by a packet filter of this host (nftables, tc)",
         ),
-        Clause::ReaderLeft { reader, has_unsubscribed: true, .. } => {
-            format!("{}, which had got those before, unsubscribed", named(*reader))
-        }
-        Clause::ReaderLeft { reader, broker_gone: true, .. } => format!(
-            "the broker was gone (nobody listened at its address, or another process has served there since), and with it the connection of {}, which had got those before",
-            named(*reader)
-        ),
-        Clause::ReaderLeft { reader, is_abrupt, by_broker, .. } => {
-            reader_left(*reader, *is_abrupt, *by_broker)
+        Clause::ReaderLeft { reader, departure, is_abrupt } => {
+            reader_left(*reader, *departure, *is_abrupt)
         }
         other => messages_lost(other),
     }
@@ -186,18 +179,30 @@ fn on_all_connections(resent: u64, dropped: u64) -> String {
     format!("on all connections: {}", parts.join(", "))
 }
 
-/// Who had got the messages before.
-fn reader_left(reader: Option<(Pid, Option<Comm>)>, is_abrupt: bool, by_broker: bool) -> String {
+/// How a subscriber left that had got the messages before.
+fn reader_left(
+    reader: Option<(Pid, Option<Comm>)>,
+    departure: Departure,
+    is_abrupt: bool,
+) -> String {
     let whom = named(reader);
-    let how = match (by_broker, is_abrupt) {
-        (true, true) => {
+    let how = match (departure, is_abrupt) {
+        (Departure::Unsubscribed, _) => {
+            return format!("{whom}, which had got those before, unsubscribed");
+        }
+        (Departure::Closed(ClosedBy::EndOfServer), _) => {
+            return format!(
+                "the broker was gone (nobody listened at its address, or another process has served there since), and with it the connection of {whom}, which had got those before"
+            );
+        }
+        (Departure::Closed(ClosedBy::Server), true) => {
             "closed by the broker without the protocol's farewell: the broker was ended, or it dropped this subscriber"
         }
-        (true, false) => "closed by the broker",
-        (false, true) => {
+        (Departure::Closed(ClosedBy::Server), false) => "closed by the broker",
+        (Departure::Closed(ClosedBy::Reader), true) => {
             "closed without the protocol's farewell: the process was ended, or the connection broke"
         }
-        (false, false) => "closed",
+        (Departure::Closed(ClosedBy::Reader), false) => "closed",
     };
     format!("the connection of {whom}, which had got those before, was {how}")
 }
@@ -223,11 +228,11 @@ fn missed(most: &MissedBy, name: Option<Comm>, (times, others): (u64, u64)) -> S
 /// What a subscriber had not got when its connection was closed.
 fn left_behind(most: &MostLeft, name: Option<Comm>, (times, others): (u64, u64)) -> String {
     let whom = named(most.pid.map(|pid| (pid, name)));
-    let how = match (most.by_broker, most.is_abrupt) {
-        (true, _) if most.broker_gone => "the broker was gone, and its connection with it",
-        (true, _) => "the broker closed its connection",
-        (false, true) => "its connection ended without the protocol's farewell",
-        (false, false) => "it closed its connection",
+    let how = match (most.by, most.is_abrupt) {
+        (ClosedBy::EndOfServer, _) => "the broker was gone, and its connection with it",
+        (ClosedBy::Server, _) => "the broker closed its connection",
+        (ClosedBy::Reader, true) => "its connection ended without the protocol's farewell",
+        (ClosedBy::Reader, false) => "it closed its connection",
     };
     let others = match times {
         0 => String::new(),
@@ -242,7 +247,7 @@ fn left_behind(most: &MostLeft, name: Option<Comm>, (times, others): (u64, u64))
     )
 }
 
-/// A subscriber that is gone.
+/// The name and process of a subscriber that is gone.
 fn named(reader: Option<(Pid, Option<Comm>)>) -> String {
     let name = |(pid, comm): (Pid, Option<Comm>)| {
         let name = comm.as_ref().map_or("the subscriber", Comm::as_str);
@@ -251,7 +256,7 @@ fn named(reader: Option<(Pid, Option<Comm>)>) -> String {
     reader.map_or("the subscriber".to_owned(), name)
 }
 
-/// Those that there are, and how many.
+/// The kinds that occurred, each with its count.
 fn listed(all: &[(u64, &str)]) -> String {
     let some = all.iter().filter(|(count, _)| *count > 0);
     let words: Vec<String> = some.map(|(count, what)| format!("{what} ({count})")).collect();

@@ -1,7 +1,7 @@
 //! Why who had got a topic's messages gets no more of them.
 
 use super::Conversations;
-use crate::flow::ClosedConnection;
+use crate::flow::{ClosedBy, ClosedConnection};
 use crate::ids::Direction;
 use crate::rows::LastReader;
 use wirelap_events::{Nanos, Pid};
@@ -10,9 +10,11 @@ use wirelap_protocols::Protocol;
 impl Conversations {
     /// How the connection that a process read from was closed; `None` if it was not, or too long ago.
     pub fn closing_of(&self, reader: (Direction, Option<Pid>)) -> Option<ClosedConnection> {
-        let closed = self.closed.of(reader)?;
-        let server_gone = closed.by_server && self.outages.has_ended(reader.0.serial);
-        Some(ClosedConnection { server_gone, ..closed })
+        let mut closed = self.closed.of(reader)?;
+        if closed.by == ClosedBy::Server && self.outages.has_ended(reader.0.serial) {
+            closed.by = ClosedBy::EndOfServer;
+        }
+        Some(closed)
     }
 
     /// How a reader left: its connection was closed, or it unsubscribed after its last message. `None` if it is still there, or that is
@@ -28,8 +30,7 @@ impl Conversations {
         keeps.then_some(ClosedConnection {
             pid: reader.pid,
             is_abrupt: false,
-            by_server: false,
-            server_gone: false,
+            by: ClosedBy::Reader,
             unsubscribed: Some(said),
         })
     }
