@@ -21,7 +21,9 @@ impl LagTable {
         }
         let mut newest: FxHashMap<(TopicKey, TopicId), (u64, Nanos)> = FxHashMap::default();
         for ((_, subject), pair) in self.pairs() {
-            if let Some(group) = group_of(pair) {
+            if pair.has_place
+                && let Some(group) = group_of(pair)
+            {
                 let sent = newest.entry(((pair.group, subject), group)).or_default();
                 *sent = (*sent).max((pair.sent, pair.at));
             }

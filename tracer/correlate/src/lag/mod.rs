@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `table` | how many messages a topic has had, and which of them was sent to each subscriber last |
 //! | `ages` | when a topic had so many messages, in few entries |
+//! | `awaited` | which messages some subscriber may still get |
 //! | `behind` | a subscriber that is or was behind |
 //! | `handed_over` | topics that one member of a group has left to another |
 //! | `left` | who was behind when its connection was closed |
@@ -13,6 +14,7 @@
 //! | `view` | what a snapshot has of them |
 
 mod ages;
+mod awaited;
 mod behind;
 mod handed_over;
 mod left;

@@ -7,13 +7,13 @@ use rustc_hash::FxHashMap;
 use wirelap_events::{FlowId, GroupId, Nanos, Saturate, TopicId};
 
 /// Topics whose messages are counted.
-const TOPICS: usize = 16_384;
+pub(super) const TOPICS: usize = 16_384;
 
 /// Subscribers of topics that are followed.
 const PAIRS: usize = 65_536;
 
 /// A topic that had no message for so long makes room for another one.
-const IDLE: Nanos = Nanos::from_millis(60_000);
+pub(super) const IDLE: Nanos = Nanos::from_millis(60_000);
 
 /// A subscription that lags behind another one of its connection for so long is not used any more.
 const SUPERSEDED: Nanos = Nanos::from_millis(250);
@@ -35,14 +35,16 @@ pub type PairKey = ((FlowId, u32), u64);
 
 /// The messages of a topic.
 #[derive(Debug, Default)]
-struct Topic {
-    published: u64,
-    last: Nanos,
+pub(super) struct Topic {
+    pub(super) published: u64,
+    pub(super) last: Nanos,
     ages: Ages,
-    /// Messages from this number on have not been sent to some subscriber that gets all of them.
-    awaited_from: Option<u64>,
+    /// The number of the newest message that was sent to anybody.
+    pub(super) newest_sent: u64,
+    /// Some subscriber may still get messages from this number on.
+    pub(super) awaited_from: Option<u64>,
     /// Somebody is gone who may have got a share of them.
-    had_share: bool,
+    pub(super) had_share: bool,
 }
 
 /// How far a subscriber is on a topic.
@@ -56,9 +58,12 @@ pub struct Pair {
     pub first: u64,
     /// When that was.
     pub began: Nanos,
-    /// The number of the newest message that was sent to it, and when it was.
+    /// The number of the newest message that was sent to it, and when it was. As long as it has no place, it has got no later one.
     pub sent: u64,
     pub at: Nanos,
+    /// It got a message whose number is known. Before that it gets what was published before observation began, or was forgotten, and
+    /// all that is known may still come.
+    pub has_place: bool,
     /// When it had last taken over what messages of the topic are in from another member of its group; 0 if it never has.
     pub taken_over: Nanos,
     /// Messages that it got, and those between that it did not.
@@ -71,10 +76,10 @@ pub struct Pair {
 /// Topics, and who gets their messages.
 #[derive(Debug, Default)]
 pub struct LagTable {
-    topics: FxHashMap<TopicKey, Topic>,
-    pairs: FxHashMap<PairKey, Pair>,
-    /// Topics of which messages had not been sent to some subscriber at the last sweep.
-    awaited: Vec<TopicKey>,
+    pub(super) topics: FxHashMap<TopicKey, Topic>,
+    pub(super) pairs: FxHashMap<PairKey, Pair>,
+    /// Topics of which some subscriber may still get messages, at the last sweep.
+    pub(super) awaited: Vec<TopicKey>,
     /// Who has missed messages.
     pub(super) missing: FxHashMap<PairKey, Missing>,
 }
@@ -96,15 +101,33 @@ impl LagTable {
     pub fn sent(
         &mut self,
         way: Way,
-        (group, subject): TopicKey,
+        of: TopicKey,
         (topic, number): (Option<TopicId>, u64),
+        at: Nanos,
+    ) -> Option<&mut Pair> {
+        let known = self.topics.get_mut(&of);
+        let published = known.map_or(0, |topic| {
+            topic.newest_sent = topic.newest_sent.max(number);
+            topic.published
+        });
+        let pair = self.pair_of(way, of, (topic, number, published), at)?;
+        pair.find_place(number);
+        pair.count(number, at);
+        Some(pair)
+    }
+
+    /// The subscriber of a topic that a message is sent to, which has this number or is taken for it, when so many were published.
+    fn pair_of(
+        &mut self,
+        way: Way,
+        (group, subject): TopicKey,
+        (topic, number, published): (Option<TopicId>, u64, u64),
         at: Nanos,
     ) -> Option<&mut Pair> {
         let key = (way.id(), subject);
         if self.pairs.len() >= PAIRS && !self.pairs.contains_key(&key) {
             return None;
         }
-        let published = self.topics.get(&(group, subject)).map_or(0, |topic| topic.published);
         let first = Pair {
             direction: way.direction,
             group,
@@ -113,6 +136,7 @@ impl LagTable {
             began: at,
             sent: number.saturating_sub(1),
             at,
+            has_place: false,
             taken_over: Nanos(0),
             got: 0,
             skipped: 0,
@@ -122,21 +146,6 @@ impl LagTable {
         if pair.group != group {
             // The row turned out to be another one, whose messages have numbers of their own.
             *pair = first;
-        }
-        pair.missed.got(pair.sent, number, at);
-        pair.at = pair.at.max(at);
-        pair.got = pair.got.saturating_add(1);
-        if number > pair.sent {
-            let between = number.saturating_sub(pair.sent).saturating_sub(1);
-            let between = u16::try_from(between).unwrap_or(u16::MAX);
-            pair.skipped = pair.skipped.saturating_add(between.min(SKIPPED));
-            pair.sent = number;
-        } else {
-            // Another publisher's message overtook it.
-            pair.skipped = pair.skipped.saturating_sub(1);
-        }
-        if pair.got.saturating_add(pair.skipped) >= REMEMBERED {
-            (pair.got, pair.skipped) = (pair.got / 2, pair.skipped / 2);
         }
         Some(pair)
     }
@@ -160,8 +169,9 @@ impl LagTable {
         }
     }
 
-    /// A message of a topic is sent to a subscriber of which only that is known: it came too late to be joined to what was published.
-    /// Messages of a topic come in their order, so it is the one after the last, unless some were dropped.
+    /// A message of a topic is sent to a subscriber of which only that is known: it was published before observation began, or came too
+    /// late to be joined to what was published. Messages of a topic come in their order, so it is the one after the last, unless some
+    /// were dropped. Of who got none that is known, it is only known that it is behind by no less.
     pub fn sent_late(
         &mut self,
         way: Way,
@@ -173,28 +183,24 @@ impl LagTable {
         else {
             return;
         };
-        let known = self.pairs.get(&(way.id(), subject));
-        let sent = known.filter(|pair| pair.group == group).map_or(published, |pair| pair.sent);
-        let number = sent.saturating_add(1).min(published);
+        let known = self.pairs.get(&(way.id(), subject)).filter(|pair| pair.group == group);
         let is_first = known.is_none();
-        if let Some(pair) = self.sent(way, (group, subject), (topic, number), at) {
+        let sent = known.map_or(published, |pair| pair.sent);
+        let number = sent.saturating_add(1).min(published);
+        let numbers = (topic, number, published);
+        if let Some(pair) = self.pair_of(way, (group, subject), numbers, at) {
+            pair.count(number, at);
             pair.missed.guessed();
-        }
-        if is_first && let Some(pair) = self.pairs.get_mut(&(way.id(), subject)) {
-            pair.first = 0;
+            if is_first {
+                pair.first = 0;
+            }
         }
     }
 
     /// The number of the message that a subscriber gets next; `None` if it gets only a share, or that is not known yet.
     pub fn next(&self, key: PairKey) -> Option<u64> {
-        let pair = self.pairs.get(&key).filter(|pair| pair.gets_all())?;
+        let pair = self.pairs.get(&key).filter(|pair| pair.has_place && pair.gets_all())?;
         Some(pair.sent.saturating_add(1))
-    }
-
-    /// Whether message `number` of a topic had not been sent to some subscriber that gets all of them, at the last sweep.
-    pub fn is_awaited(&self, topic: TopicKey, number: u64) -> bool {
-        let from = self.topics.get(&topic).and_then(|topic| topic.awaited_from);
-        from.is_some_and(|from| number >= from)
     }
 
     /// Who gets messages of which topic, and how far each is.
@@ -227,14 +233,17 @@ impl LagTable {
     pub fn drop_superseded(&mut self, now: Nanos) {
         let mut newest: FxHashMap<(FlowId, u64), u64> = FxHashMap::default();
         for (&((flow, subscription), subject), pair) in &self.pairs {
-            if subscription != 0 {
+            if subscription != 0 && pair.has_place {
                 let sent = newest.entry((flow, subject)).or_default();
                 *sent = pair.sent.max(*sent);
             }
         }
         self.pairs.retain(|&((flow, subscription), subject), pair| {
             let newest = newest.get(&(flow, subject)).copied().unwrap_or_default();
-            subscription == 0 || pair.sent >= newest || pair.at + SUPERSEDED > now
+            subscription == 0
+                || !pair.has_place
+                || pair.sent >= newest
+                || pair.at + SUPERSEDED > now
         });
     }
 
@@ -249,42 +258,39 @@ impl LagTable {
         self.pairs.retain(|_, pair| !is_gone(pair.group));
         self.missing.retain(|_, one| !is_gone(one.group));
     }
-
-    /// Forgets pairs for which `is_over`, which also gets since when messages were published that were not sent, and topics that make
-    /// room for others.
-    pub fn sweep(&mut self, now: Nanos, is_over: impl Fn(&Pair, Option<Nanos>) -> bool) {
-        let topics = &mut self.topics;
-        for topic in self.awaited.drain(..) {
-            if let Some(topic) = topics.get_mut(&topic) {
-                topic.awaited_from = None;
-            }
-        }
-        self.pairs.retain(|key, pair| {
-            let mut topic = topics.get_mut(&(pair.group, key.1));
-            let unsent = topic.as_ref().and_then(|topic| topic.unsent(pair, now));
-            let is_stale = !pair.gets_all() && pair.at + IDLE < now;
-            let is_kept = !is_stale && !is_over(pair, unsent.map(|(_, since)| since));
-            if let Some(topic) = topic.as_mut().filter(|_| !is_kept) {
-                topic.had_share |= pair.missed.may_share(now);
-            }
-            if let Some(topic) = topic.as_mut().filter(|_| is_kept && unsent.is_some()) {
-                let next = pair.sent.saturating_add(1);
-                if topic.awaited_from.is_none() {
-                    self.awaited.push((pair.group, key.1));
-                }
-                topic.awaited_from = Some(topic.awaited_from.map_or(next, |from| from.min(next)));
-            }
-            is_kept
-        });
-        if self.topics.len() >= TOPICS {
-            self.topics.retain(|_, topic| topic.last + IDLE > now);
-        }
-    }
 }
 
 impl Pair {
+    /// A message that it gets has this number. What it was taken to have got before tells nothing.
+    fn find_place(&mut self, number: u64) {
+        if !std::mem::replace(&mut self.has_place, true) && self.got > 0 {
+            self.sent = number.saturating_sub(1);
+            (self.got, self.skipped) = (0, 0);
+            self.missed.begin_again(self.sent);
+        }
+    }
+
+    /// It gets this message.
+    fn count(&mut self, number: u64, at: Nanos) {
+        self.missed.got(self.sent, number, at);
+        self.at = self.at.max(at);
+        self.got = self.got.saturating_add(1);
+        if number > self.sent {
+            let between = number.saturating_sub(self.sent).saturating_sub(1);
+            let between = u16::try_from(between).unwrap_or(u16::MAX);
+            self.skipped = self.skipped.saturating_add(between.min(SKIPPED));
+            self.sent = number;
+        } else {
+            // Another publisher's message overtook it.
+            self.skipped = self.skipped.saturating_sub(1);
+        }
+        if self.got.saturating_add(self.skipped) >= REMEMBERED {
+            (self.got, self.skipped) = (self.got / 2, self.skipped / 2);
+        }
+    }
+
     /// Whether the subscriber gets all messages of the topic, as far as is known.
-    fn gets_all(&self) -> bool {
+    pub(super) fn gets_all(&self) -> bool {
         let (percent, least) = ALL;
         let all = u32::from(self.got.saturating_add(self.skipped));
         self.got >= least && u32::from(self.got).saturating_mul(100) >= all.saturating_mul(percent)
@@ -292,7 +298,7 @@ impl Pair {
 }
 
 impl Topic {
-    fn unsent(&self, pair: &Pair, now: Nanos) -> Option<(u64, Nanos)> {
+    pub(super) fn unsent(&self, pair: &Pair, now: Nanos) -> Option<(u64, Nanos)> {
         let unsent = self.published.saturating_sub(pair.sent);
         (pair.gets_all() && unsent > 0).then(|| {
             let since = self.ages.published_by(pair.sent.saturating_add(1));

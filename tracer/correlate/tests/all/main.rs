@@ -1,6 +1,7 @@
 //! Scenarios: events as the kernel would send them, and exactly what must come out.
 
 mod audience;
+mod backlog;
 mod blocked;
 mod brokered;
 mod by_name;

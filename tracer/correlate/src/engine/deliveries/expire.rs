@@ -13,7 +13,8 @@ impl Deliveries {
         let next = |messages: &mut Messages, c: &Context<'_>| {
             let is_awaited = |message: &Message| {
                 let topic = (c.accounts.rows.root(message.row), message.subject);
-                message.number.is_some_and(|number| c.accounts.lag.is_awaited(topic, number))
+                let is_awaited = |number| c.accounts.lag.is_awaited(topic, number);
+                message.number.is_some_and(is_awaited) && !c.coverage.pauses().has_cut(message.at)
             };
             if all { messages.least() } else { messages.expired(c.coverage.now(), is_awaited) }
         };
