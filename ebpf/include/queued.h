@@ -65,9 +65,8 @@ static __always_inline void remember_queued(struct sk_buff *skb, __u64 now)
 }
 
 /* When the packet was queued of which this is a segment; 0 if that is not known. */
-static __always_inline __u64 find_queued(struct sk_buff *skb, const struct wl_packet *p)
+static __always_inline __u64 find_queued(struct sock *sk, const struct wl_packet *p)
 {
-	struct sock *sk = skb->sk;
 	struct cut_packets *cut;
 	int slot;
 
@@ -82,15 +81,15 @@ static __always_inline __u64 find_queued(struct sk_buff *skb, const struct wl_pa
 	return 0;
 }
 
-/* When this packet reached the qdisc; 0 if that is not known. */
-static __noinline __u64 take_queued(struct sk_buff *skb, const struct wl_packet *p)
+/* When this packet of a socket reached the qdisc; 0 if that is not known. */
+static __noinline __u64 take_queued(struct sk_buff *skb, struct sock *sk, const struct wl_packet *p)
 {
 	__u64 key = (__u64)skb;
 	__u64 *found = bpf_map_lookup_elem(&queued, &key);
 	__u64 at;
 
 	if (!found)
-		return find_queued(skb, p);
+		return find_queued(sk, p);
 	at = *found;
 	bpf_map_delete_elem(&queued, &key);
 	return at;

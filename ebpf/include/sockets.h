@@ -20,14 +20,14 @@ static __always_inline struct sock *sock_of(struct file *file)
 	return socket ? socket->sk : NULL;
 }
 
-/* Fills in a socket's flow; src is the socket's own side. */
-static __always_inline void fill_socket_flow(struct wl_flow *flow, struct sock *sk)
+/* Fills in the flow of a socket in a namespace; src is the socket's own side. */
+static __always_inline void fill_socket_flow(struct wl_flow *flow, struct sock *sk, __u32 netns)
 {
 	__builtin_memset(flow, 0, sizeof(*flow));
 	flow->sport = sk->__sk_common.skc_num;
 	flow->dport = bpf_ntohs(sk->__sk_common.skc_dport);
 	flow->transport = sk->sk_protocol;
-	flow->netns = sk->__sk_common.skc_net.net->ns.inum;
+	flow->netns = netns;
 	if (sk->__sk_common.skc_family == AF_INET) {
 		flow->family = 4;
 		*(__be32 *)flow->src = sk->__sk_common.skc_rcv_saddr;
@@ -144,7 +144,7 @@ static __noinline int announce(struct sock *sk, struct sock_state *state, __u8 o
 	out->task.pid = state->owner_pid;
 	out->task.tid = state->owner_tid;
 	__builtin_memcpy(out->comm, state->owner_comm, sizeof(out->comm));
-	fill_socket_flow(&out->flow, sk);
+	fill_socket_flow(&out->flow, sk, state->netns);
 	if (has_learned())
 		learn_port(state, &out->flow);
 	out->tx_next = is_tcp ? BPF_CORE_READ(tcp, write_seq) : 0;
@@ -219,7 +219,7 @@ static __always_inline void learn_own_port(struct sock *sk, struct sock_state *s
 
 	if (!has_learned() || state->verdict != TRACED)
 		return;
-	fill_socket_flow(&flow, sk);
+	fill_socket_flow(&flow, sk, state->netns);
 	learn_port(state, &flow);
 }
 

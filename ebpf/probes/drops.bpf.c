@@ -33,9 +33,8 @@ int BPF_PROG(retransmit, struct sock *sk, struct sk_buff *skb)
 }
 
 /* The namespace of a dropped packet, whose device is often no longer set. */
-static __always_inline __u32 netns_of(struct sk_buff *skb)
+static __always_inline __u32 netns_of(struct sk_buff *skb, struct sock *sk)
 {
-	struct sock *sk = skb->sk;
 	struct cpu_state *cpu;
 
 	/* The socket is more reliable: the packet received last may be another one that had the same memory. */
@@ -78,10 +77,8 @@ static __always_inline __u32 cause_of(__u32 reason)
  * Whether the packet has not left its sender's host: its socket then is the sender's. A received packet may have its
  * receiver's socket (early demultiplexing), and a forwarded packet, or one that a device has taken, has none.
  */
-static __always_inline bool is_outward(struct sk_buff *skb, const struct wl_packet *p)
+static __always_inline bool is_outward(struct sock *sk, const struct wl_packet *p)
 {
-	struct sock *sk = skb->sk;
-
 	return sk && sk->__sk_common.skc_num == p->flow.sport &&
 	       (!sk->__sk_common.skc_dport ||
 		bpf_ntohs(sk->__sk_common.skc_dport) == p->flow.dport);
@@ -93,6 +90,8 @@ int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int r
 {
 	struct wl_packet p = {};
 	struct wl_drop *out;
+	struct sock *sk;
+	__u32 netns;
 	__s32 offset;
 
 	/* A packet that is freed without a reason nearly always was consumed, not dropped. */
@@ -102,10 +101,13 @@ int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int r
 		__sync_fetch_and_add(&bad_checksums, 1);
 	if (!is_open() || skb->network_header == 0xffff || !is_ip(skb))
 		return 0;
+	/* Before there are many paths: struct leaving (xmit.bpf.c) says why. */
+	sk = skb->sk;
+	netns = netns_of(skb, sk);
 	offset = skb->network_header - data_offset(skb);
 	if (!parse_packet(skb, offset, &p))
 		return 0;
-	p.flow.netns = netns_of(skb);
+	p.flow.netns = netns;
 	if (!flow_wanted(&p.flow, !p.payload_len)) {
 		count_filtered(WL_PROBE_DROP);
 		return 0;
@@ -113,8 +115,8 @@ int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int r
 	out = reserve(struct wl_drop, WL_PROBE_DROP);
 	if (!out)
 		return 0;
-	fill_head(&out->head, bpf_ktime_get_ns(), WL_DROP, is_outward(skb, &p) ? WL_OUTWARD : 0);
-	out->queued = take_queued(skb, &p);
+	fill_head(&out->head, bpf_ktime_get_ns(), WL_DROP, is_outward(sk, &p) ? WL_OUTWARD : 0);
+	out->queued = take_queued(skb, sk, &p);
 	out->reason = reason;
 	out->len = p.payload_len;
 	out->cause = cause_of(reason);

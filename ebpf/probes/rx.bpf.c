@@ -2,6 +2,17 @@
 /* The probe for packets that are received. */
 
 /*
+ * A packet that was received, and what its pointers lead to, which are followed once: struct leaving (xmit.bpf.c) says why.
+ * skb->data is at the IP header.
+ */
+struct arriving {
+	struct sk_buff *skb;
+	struct net_device *dev;
+	__u32 netns;
+	__u32 window; /* the number of the current one */
+};
+
+/*
  * Whether a received packet is wanted. A packet that a socket of another namespace has sent shows that this namespace can
  * be reached from there. `id` is the packet's memory, as was_sent_here() compares it.
  */
@@ -19,15 +30,15 @@ static __always_inline bool is_wanted_here(struct net_device *dev, const struct 
 }
 
 /* Remembers the packet that this CPU received last, which was not reported yet. */
-static __always_inline void remember_received(struct cpu_state *cpu, struct net_device *dev,
-					      __u64 head, __u16 port, __u8 transport)
+static __always_inline void remember_received(struct cpu_state *cpu, __u32 netns, __u64 head,
+					      __u16 port, __u8 transport)
 {
 	cpu->rx_head = head;
 	cpu->rx_at = 0;
 	cpu->rx_told = 0;
 	cpu->rx_port = port;
 	cpu->rx_transport = transport;
-	cpu->rx_netns = dev->nd_net.net->ns.inum;
+	cpu->rx_netns = netns;
 }
 
 /* Whether the packet was received by ksoftirqd, or by an interrupt while ksoftirqd waited for the CPU. */
@@ -41,7 +52,6 @@ static __always_inline bool is_deferred(struct task_struct *task, const struct c
 static __always_inline void describe_received(struct sk_buff *skb, struct net_device *dev,
 					      struct wl_packet *p)
 {
-	/* skb->data is at the IP header. */
 	describe(skb, dev, p, data_offset(skb) - skb->mac_header);
 	p->wire_bytes = skb->len + p->link_header;
 }
@@ -60,11 +70,13 @@ static __always_inline bool is_simple_wanted(struct net_device *dev, const struc
 }
 
 /* Reports a simple packet; false if it is another one. */
-static __noinline bool rx_simple(struct sk_buff *skb, struct net_device *dev, __u32 number)
+static __noinline bool rx_simple(const struct arriving *packet)
 {
+	struct sk_buff *skb = packet->skb;
+	struct net_device *dev = packet->dev;
 	__u64 id = (__u64)skb->head, now;
 	bool is_loopback = dev->flags & IFF_LOOPBACK;
-	__u32 netns = dev->nd_net.net->ns.inum, len = 0;
+	__u32 len = 0;
 	struct simple_packet p;
 	struct task_struct *task;
 	struct wl_packet *out;
@@ -80,8 +92,8 @@ static __noinline bool rx_simple(struct sk_buff *skb, struct net_device *dev, __
 	cpu = this_cpu();
 	if (!cpu)
 		return true;
-	remember_received(cpu, dev, id, simple_dport(&p), p.protocol);
-	if (!is_simple_wanted(dev, &p, id, netns)) {
+	remember_received(cpu, packet->netns, id, simple_dport(&p), p.protocol);
+	if (!is_simple_wanted(dev, &p, id, packet->netns)) {
 		count_filtered(WL_PROBE_RX);
 		return true;
 	}
@@ -93,13 +105,13 @@ static __noinline bool rx_simple(struct sk_buff *skb, struct net_device *dev, __
 	if (!out)
 		return true;
 	task = bpf_get_current_task_btf();
-	fill_head(&out->head, now, WL_RX, is_deferred(task, cpu, number) ? WL_DEFERRED : 0);
+	fill_head(&out->head, now, WL_RX, is_deferred(task, cpu, packet->window) ? WL_DEFERRED : 0);
 	out->id = id;
 	out->cookie = 0;
 	fill_task(&out->task, task);
 	out->queued = 0;
 	fill_simple(out, &p);
-	out->flow.netns = netns;
+	out->flow.netns = packet->netns;
 	describe_received(skb, dev, out);
 	out->queue = 0;
 	if (len && copy_skb(skb, simple_headers(&p), out + 1, len))
@@ -109,9 +121,10 @@ static __noinline bool rx_simple(struct sk_buff *skb, struct net_device *dev, __
 }
 
 /* Reports any packet. */
-static __noinline int rx_any(struct sk_buff *skb, __u32 number)
+static __noinline int rx_any(const struct arriving *packet)
 {
-	struct net_device *dev = skb->dev;
+	struct sk_buff *skb = packet->skb;
+	struct net_device *dev = packet->dev;
 	struct task_struct *task;
 	struct wl_packet p = {};
 	struct cpu_state *cpu;
@@ -126,8 +139,8 @@ static __noinline int rx_any(struct sk_buff *skb, __u32 number)
 		p.id = (__u64)skb->head;
 	cpu = this_cpu();
 	if (cpu && !(p.head.flags & WL_REFUSED))
-		remember_received(cpu, dev, p.id, p.flow.dport, p.flow.transport);
-	p.flow.netns = dev->nd_net.net->ns.inum;
+		remember_received(cpu, packet->netns, p.id, p.flow.dport, p.flow.transport);
+	p.flow.netns = packet->netns;
 	if (!is_wanted_here(dev, &p.flow, p.id, p.seq, p.payload_len)) {
 		count_filtered(WL_PROBE_RX);
 		return 0;
@@ -138,7 +151,7 @@ static __noinline int rx_any(struct sk_buff *skb, __u32 number)
 	    is_learned_here(p.flow.netns, p.flow.dport, IPPROTO_UDP, false))
 		learn_address(p.flow.dst, p.flow.family, p.flow.dport, IPPROTO_UDP, p.flow.netns);
 	task = bpf_get_current_task_btf();
-	if (is_deferred(task, cpu, number))
+	if (is_deferred(task, cpu, packet->window))
 		p.head.flags |= WL_DEFERRED;
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_RX, p.head.flags);
 	if (cpu && !(p.head.flags & WL_REFUSED))
@@ -159,19 +172,21 @@ static __noinline int rx_any(struct sk_buff *skb, __u32 number)
 SEC("tp_btf/netif_receive_skb")
 int BPF_PROG(packet_rx, struct sk_buff *skb)
 {
-	__u32 number = window();
+	struct arriving packet = {.skb = skb, .window = window()};
 	struct cpu_state *cpu;
 
 	if (!is_ip(skb))
 		return 0;
-	if (!number) {
+	packet.dev = skb->dev;
+	packet.netns = packet.dev->nd_net.net->ns.inum;
+	if (!packet.window) {
 		/* The window may open before the packet is dropped or announced. */
 		cpu = this_cpu();
 		if (cpu)
-			remember_received(cpu, skb->dev, (__u64)skb->head, 0, 0);
+			remember_received(cpu, packet.netns, (__u64)skb->head, 0, 0);
 		return 0;
 	}
-	if (!rx_simple(skb, skb->dev, number))
-		rx_any(skb, number);
+	if (!rx_simple(&packet))
+		rx_any(&packet);
 	return 0;
 }

@@ -34,13 +34,25 @@ static __always_inline bool comes_to_wanted(struct sock *sk, const struct wl_pac
 }
 
 /*
+ * A packet that is handed to the driver, and what its pointers lead to. They are followed once: for each pointer that is loaded
+ * through another, the verifier searches all types of the kernel by name, again on each path.
+ */
+struct leaving {
+	struct sk_buff *skb;
+	struct net_device *dev;
+	struct sock *sk; /* NULL if it was forwarded */
+	__u32 netns;
+	__s32 link_header; /* its length; skb->data is where it begins */
+	bool has_qdisc;
+};
+
+/*
  * Whether a packet that is being sent is wanted; fills in its socket's cookie if the socket was reported, and whether its
  * payload is not wanted.
  */
-static __always_inline bool is_wanted(struct sk_buff *skb, struct wl_packet *p,
+static __always_inline bool is_wanted(struct sock *sk, struct wl_packet *p,
 				      struct task_struct *task, bool *bare)
 {
-	struct sock *sk = skb->sk;
 	struct sock_state *state;
 	struct task_struct *owner;
 
@@ -81,36 +93,38 @@ static __always_inline struct sock_state *reported_sender(struct sock *sk)
 }
 
 /* Fills in what is reported of every packet that is sent, except what its headers say. */
-static __always_inline void describe_sent(struct sk_buff *skb, struct net_device *dev,
-					  struct wl_packet *p, __u32 link_header)
+static __always_inline void describe_sent(const struct leaving *packet, struct wl_packet *p)
 {
-	describe(skb, dev, p, link_header);
+	struct sk_buff *skb = packet->skb;
+
+	describe(skb, packet->dev, p, packet->link_header);
 	/* Without a qdisc, the packet is passed to the driver immediately. */
-	p->queued = has_qdisc(dev) ? take_queued(skb, p) : p->head.at;
+	p->queued = packet->has_qdisc ? take_queued(skb, packet->sk, p) : p->head.at;
 	p->queue = skb->queue_mapping;
-	p->wire_bytes = skb->len - link_header + p->link_header;
+	p->wire_bytes = skb->len - packet->link_header + p->link_header;
 }
 
 /*
  * Reports a simple packet of a socket that was reported; false if it is another packet. This and xmit_any() have stack frames of
  * their own, because one for both would be too large.
  */
-static __noinline bool xmit_simple(struct sk_buff *skb, struct net_device *dev, __u32 link_header)
+static __noinline bool xmit_simple(const struct leaving *packet)
 {
+	struct sk_buff *skb = packet->skb;
 	struct sock_state *state;
 	struct simple_packet p;
 	struct wl_packet *out;
 	__u32 len;
 	__u64 now;
 
-	if (!find_simple(skb, link_header, &p))
+	if (!find_simple(skb, packet->link_header, &p))
 		return false;
 	len = snapped(p.payload_len);
 	if (len > SIMPLE_BYTES)
 		return false;
 	if (is_seen_at_ends(p.protocol))
 		return true;
-	state = reported_sender(skb->sk);
+	state = reported_sender(packet->sk);
 	if (!state)
 		return false;
 	if (is_muted(state, WL_PROBE_XMIT))
@@ -124,29 +138,30 @@ static __noinline bool xmit_simple(struct sk_buff *skb, struct net_device *dev, 
 	out->cookie = state->cookie;
 	fill_task(&out->task, bpf_get_current_task_btf());
 	fill_simple(out, &p);
-	out->flow.netns = dev->nd_net.net->ns.inum;
-	describe_sent(skb, dev, out, link_header);
-	if (!(dev->flags & IFF_LOOPBACK) && (p.payload_len || has_learned()))
+	out->flow.netns = packet->netns;
+	describe_sent(packet, out);
+	if (!(packet->dev->flags & IFF_LOOPBACK) && (p.payload_len || has_learned()))
 		remember_sent(out);
-	if (len && copy_skb(skb, link_header + simple_headers(&p), out + 1, len))
+	if (len && copy_skb(skb, packet->link_header + simple_headers(&p), out + 1, len))
 		out->head.captured = len;
 	submit(out);
 	return true;
 }
 
 /* Reports any packet. */
-static __noinline int xmit_any(struct sk_buff *skb, struct net_device *dev, __u32 link_header)
+static __noinline int xmit_any(const struct leaving *packet)
 {
+	struct sk_buff *skb = packet->skb;
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct wl_packet p = {};
 	bool bare = false;
 	__u32 headers;
 
-	if (!parse_any(skb, link_header, &p) || is_seen_at_ends(p.flow.transport))
+	if (!parse_any(skb, packet->link_header, &p) || is_seen_at_ends(p.flow.transport))
 		return 0;
 	forget(&p);
-	p.flow.netns = dev->nd_net.net->ns.inum;
-	if (!is_wanted(skb, &p, task, &bare)) {
+	p.flow.netns = packet->netns;
+	if (!is_wanted(packet->sk, &p, task, &bare)) {
 		count_filtered(WL_PROBE_XMIT);
 		return 0;
 	}
@@ -154,14 +169,14 @@ static __noinline int xmit_any(struct sk_buff *skb, struct net_device *dev, __u3
 	if (!p.id) /* a fragment has the ID of its datagram */
 		p.id = (__u64)skb->head;
 	fill_task(&p.task, task);
-	describe_sent(skb, dev, &p, link_header);
-	headers = link_header + p.ip_header + p.transport_header;
+	describe_sent(packet, &p);
+	headers = packet->link_header + p.ip_header + p.transport_header;
 	/* The payload of a forwarded packet was captured when it was received, and an ICMP error has none. */
-	if (!skb->sk || p.head.flags & WL_REFUSED) {
+	if (!packet->sk || p.head.flags & WL_REFUSED) {
 		emit_packet(skb, &p, headers, 0);
 		return 0;
 	}
-	if (!(dev->flags & IFF_LOOPBACK) && (p.payload_len || has_learned()))
+	if (!(packet->dev->flags & IFF_LOOPBACK) && (p.payload_len || has_learned()))
 		remember_sent(&p);
 	emit_packet(skb, &p, headers, bare ? 0 : p.payload_len);
 	return 0;
@@ -171,13 +186,15 @@ static __noinline int xmit_any(struct sk_buff *skb, struct net_device *dev, __u3
 SEC("tp_btf/net_dev_start_xmit")
 int BPF_PROG(packet_xmit, struct sk_buff *skb, struct net_device *dev)
 {
-	__u32 link_header;
+	struct leaving packet = {.skb = skb, .dev = dev};
 
 	if (!is_open() || !is_ip(skb))
 		return 0;
-	/* skb->data is at the link header. */
-	link_header = skb->network_header - data_offset(skb);
-	if (!xmit_simple(skb, dev, link_header))
-		xmit_any(skb, dev, link_header);
+	packet.sk = skb->sk;
+	packet.netns = dev->nd_net.net->ns.inum;
+	packet.link_header = skb->network_header - data_offset(skb);
+	packet.has_qdisc = has_qdisc(dev);
+	if (!xmit_simple(&packet))
+		xmit_any(&packet);
 	return 0;
 }

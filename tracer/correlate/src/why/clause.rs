@@ -61,7 +61,7 @@ pub enum Clause {
     /// Datagrams of the row that this host threw away, by cause.
     DatagramsDropped([(DropCause, u64); 3]),
     /// Of all connections of the row.
-    OnAllConnections { resent: u64, dropped: u64 },
+    OnAllConnections { resent: u64, twice: u64, dropped: u64 },
     /// Who had the CPU for which part of the waits, the first ones, and how many more.
     CpuHeld { by: CpuHolders, named: Vec<(Named, f64)>, more: Option<(usize, f64)> },
     /// Who had the CPU for this part of the waits is not known.

@@ -179,7 +179,7 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
         .collect();
     }
     let losses = &evidence.losses;
-    if losses.are_late_only() {
+    if losses.are_late_only(&lost) {
         let (resent, twice) = (losses.resent, losses.twice);
         return vec![
             Clause::Overtaken { own, behind, resent, twice },
@@ -205,8 +205,8 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
 /// Of all connections of the row.
 fn in_all(evidence: &Evidence) -> Option<Clause> {
     let dropped: u64 = evidence.losses.segments_dropped.iter().total();
-    let resent = evidence.losses.resent;
-    (resent > 0 || dropped > 0).then_some(Clause::OnAllConnections { resent, dropped })
+    let (resent, twice) = (evidence.losses.resent, evidence.losses.twice);
+    (resent > 0 || dropped > 0).then_some(Clause::OnAllConnections { resent, twice, dropped })
 }
 
 /// The longest wait for another thread. Where a thread before it waited for the one that is named, that one did not wait for itself.

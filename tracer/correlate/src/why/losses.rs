@@ -44,7 +44,8 @@ impl Losses {
     /// Of messages whose delivery was not seen, those that were not just hidden from us.
     fn surely(&self, unseen: u64) -> u64 {
         let all_came = self.told.is_some_and(|told| told.delivered >= told.due);
-        let elsewhere = self.hidden.saturating_add(self.unjoined).saturating_add(self.thrown_away);
+        // What is in shared memory on one side of a router has no bytes there that the other side's are joined by.
+        let elsewhere = [self.hidden, self.unjoined, self.thrown_away, self.shared].iter().total();
         if all_came { 0 } else { unseen.saturating_sub(elsewhere) }
     }
 
@@ -165,8 +166,7 @@ fn missed(evidence: &Evidence, is_lost: bool) -> Option<Clause> {
     let missed = &evidence.missed;
     let most = missed.most.clone().filter(|most| most.others_got || is_lost)?;
     let surely = evidence.losses.surely(most.messages);
-    // What is in shared memory has no place on the wire.
-    if evidence.losses.shared > 0 || surely.saturating_mul(TOLERATED) <= most.whole {
+    if surely.saturating_mul(TOLERATED) <= most.whole {
         return None;
     }
     let name = most.pid.and_then(|pid| evidence.setting.names.get(&pid).copied());
@@ -292,6 +292,14 @@ mod tests {
         assert_eq!(named(&swallowed(0)), [VerdictKind::NeverDelivered]);
         assert_eq!(named(&swallowed(9)), [VerdictKind::NeverDelivered]);
         assert_eq!(named(&swallowed(10)), []);
+    }
+
+    #[test]
+    fn what_may_be_in_shared_memory_is_not_lost() {
+        let beside = |shared| named(&Losses { shared, ..swallowed(0) });
+        let note = VerdictKind::SharedMemory;
+        assert_eq!(beside(10), [note]);
+        assert_eq!(beside(9), [VerdictKind::NeverDelivered, note]);
     }
 
     #[test]

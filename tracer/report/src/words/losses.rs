@@ -45,7 +45,9 @@ pub fn clause(clause: &Clause) -> String {
         Clause::Overtaken { own, behind, resent, twice } => {
             overtaken(*own, *behind, (*resent, *twice))
         }
-        Clause::OnAllConnections { resent, dropped } => on_all_connections(*resent, *dropped),
+        Clause::OnAllConnections { resent, twice, dropped } => {
+            on_all_connections((*resent, *twice), *dropped)
+        }
         Clause::BufferFull(packets) => counted(
             *packets,
             "packet was thrown away because the receiving socket's buffer was full",
@@ -171,11 +173,13 @@ fn overtaken(own: u64, behind: u64, (resent, twice): (u64, u64)) -> String {
     )
 }
 
-fn on_all_connections(resent: u64, dropped: u64) -> String {
-    let count = |count: u64, what: &str| (count > 0).then(|| format!("{count} {what}"));
-    let parts =
-        [count(resent, "retransmissions"), count(dropped, "packets thrown away by this host")];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+fn on_all_connections((resent, twice): (u64, u64), dropped: u64) -> String {
+    let sent_again = (resent > 0).then(|| match twice {
+        0 => format!("{resent} retransmissions"),
+        _ => format!("{resent} retransmissions, {twice} of which brought what had arrived, or arrived all the same"),
+    });
+    let thrown_away = (dropped > 0).then(|| format!("{dropped} packets thrown away by this host"));
+    let parts: Vec<String> = sent_again.into_iter().chain(thrown_away).collect();
     format!("on all connections: {}", parts.join(", "))
 }
 
