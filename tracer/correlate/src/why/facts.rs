@@ -179,7 +179,7 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
         .collect();
     }
     let losses = &evidence.losses;
-    if losses.are_late_only(&lost) {
+    if lost.were_only_late(losses) {
         let (resent, twice) = (losses.resent, losses.twice);
         return vec![
             Clause::Overtaken { own, behind, resent, twice },

@@ -3,6 +3,7 @@
 use super::awaited::Awaited;
 use super::culprits::Culprits;
 use super::kind::VerdictKind;
+use super::loss_counts::Losses;
 use super::timeline::Timeline;
 use crate::stats::Distribution;
 use wirelap_events::{
@@ -86,6 +87,17 @@ impl LossWaits {
         self.own.grow(other.own);
         self.recoveries.iter_mut().zip(other.recoveries).for_each(|(sum, more)| sum.grow(more));
         self.drops.iter_mut().zip(other.drops).for_each(|(sum, more)| sum.grow(more));
+    }
+
+    /// Whether nothing was lost of what these messages waited for: nearly all that TCP sent again had arrived, or arrived all the same,
+    /// and of these messages' packets this host threw none away. Packets overtook each other then, or acknowledgements were late. If fewer
+    /// arrived twice, it is not known which of them held up a message: where acknowledgements are lost as often as data, it is half.
+    pub fn were_only_late(&self, losses: &Losses) -> bool {
+        let is_thrown_away = DropCause::ALL
+            .into_iter()
+            .any(|cause| cause != DropCause::Duplicate && self.drops[cause as usize] > 0);
+        let nearly_all = losses.twice.saturating_mul(10) >= losses.resent.saturating_mul(9);
+        !is_thrown_away && losses.twice > 0 && nearly_all
     }
 
     /// What most of the packets were thrown away for, where the host did that.
@@ -193,5 +205,26 @@ impl Finding {
             self.reader = other.reader;
             self.circumstances = other.circumstances;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_where_nearly_all_arrived_twice_nothing_was_lost() {
+        let only_late = |resent, twice, waits: &LossWaits| {
+            waits.were_only_late(&Losses { resent, twice, ..Losses::default() })
+        };
+        let mut waits = LossWaits::default();
+        assert!(only_late(176, 177, &waits));
+        assert!(!only_late(176, 0, &waits));
+        // Lost as often on the way back.
+        assert!(!only_late(100, 50, &waits));
+        waits.drops[DropCause::Duplicate as usize] = 5;
+        assert!(only_late(176, 177, &waits));
+        waits.drops[DropCause::Queue as usize] = 1;
+        assert!(!only_late(176, 177, &waits));
     }
 }

@@ -1,6 +1,5 @@
 //! Messages by what became of them that should not have.
 
-use super::finding::LossWaits;
 use super::left_behind::LeftMessages;
 use super::numbers::Missing;
 use crate::flow::{ClosedBy, ClosedConnection};
@@ -127,18 +126,6 @@ impl Losses {
         }
     }
 
-    /// Whether nearly all that TCP sent again had arrived, or arrived all the same, and of these messages' packets this host threw none
-    /// away: packets overtook each other, or acknowledgements were late. Of fewer it is not known which of them held up a message: where
-    /// acknowledgements are lost as often as data, half of what is sent again arrives twice.
-    pub fn are_late_only(&self, waits: &LossWaits) -> bool {
-        let is_thrown_away = DropCause::ALL
-            .into_iter()
-            .any(|cause| cause != DropCause::Duplicate && waits.drops[cause as usize] > 0);
-        !is_thrown_away
-            && self.twice > 0
-            && self.twice.saturating_mul(10) >= self.resent.saturating_mul(9)
-    }
-
     /// What most of the datagrams were thrown away for that this host threw away.
     pub fn datagrams_dropped(&self) -> Option<DropCause> {
         let causes = [
@@ -182,26 +169,5 @@ impl Losses {
         self.filter_drops.grow(other.filter_drops);
         let dropped = self.segments_dropped.iter_mut().zip(other.segments_dropped);
         dropped.for_each(|(sum, more)| sum.grow(more));
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_where_nearly_all_arrived_twice_nothing_was_lost() {
-        let late_only = |resent, twice, waits: &LossWaits| {
-            Losses { resent, twice, ..Losses::default() }.are_late_only(waits)
-        };
-        let mut waits = LossWaits::default();
-        assert!(late_only(176, 177, &waits));
-        assert!(!late_only(176, 0, &waits));
-        // Lost as often on the way back.
-        assert!(!late_only(100, 50, &waits));
-        waits.drops[DropCause::Duplicate as usize] = 5;
-        assert!(late_only(176, 177, &waits));
-        waits.drops[DropCause::Queue as usize] = 1;
-        assert!(!late_only(176, 177, &waits));
     }
 }

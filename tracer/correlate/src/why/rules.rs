@@ -93,7 +93,7 @@ impl TimeVerdicts<'_> {
     /// What packets of a finding were thrown away for, if they were.
     fn thrown_away(&self, finding: &Finding) -> Option<DropCause> {
         let losses = &self.evidence.losses;
-        if losses.are_late_only(&finding.lost) {
+        if finding.lost.were_only_late(losses) {
             return Some(DropCause::Duplicate);
         }
         finding.lost.mostly().or(losses.datagrams_dropped())
