@@ -35,14 +35,15 @@ static __always_inline bool comes_to_wanted(struct sock *sk, const struct wl_pac
 
 /*
  * A packet that is handed to the driver, and what its pointers lead to. They are followed once: for each pointer that is loaded
- * through another, the verifier searches all types of the kernel by name, again on each path.
+ * through another, the verifier searches all types of the kernel by name, again on each path. More than 32 bytes would be too many
+ * for the stacks of nested functions, which have 512 together.
  */
 struct leaving {
 	struct sk_buff *skb;
 	struct net_device *dev;
 	struct sock *sk; /* NULL if it was forwarded */
 	__u32 netns;
-	__s32 link_header; /* its length; skb->data is where it begins */
+	__s16 link_header; /* its length; skb->data is where it begins */
 	bool has_qdisc;
 };
 

@@ -7,7 +7,7 @@ use crate::ids::{normal, scope_of};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
-use wirelap_events::{FlowKey, GroupId, Nanos, NetNs, Pid, Saturate};
+use wirelap_events::{FlowKey, GroupId, Nanos, NetNs, Pid, Saturate, Transport};
 use wirelap_protocols::{Protocol, Topology};
 
 /// What makes conversations one row.
@@ -328,8 +328,14 @@ impl Rows {
         if let Some(process) = process.filter(|_| self.keys.len() < KEYS) {
             self.keys.entry(process).or_insert(id);
         }
+        let is_usual = |at: SocketAddr| protocol.ports(Transport::Tcp).contains(&at.port());
         if let Some(row) = self.get_mut(id) {
             row.netns = row.netns.or(server.netns);
+            // A broker may talk at other ports to its controllers or to other brokers.
+            let found_elsewhere = row.endpoint.is_some_and(|at| !is_usual(at));
+            if is_broker && found_elsewhere && is_usual(server.addr) {
+                row.endpoint = Some(server.addr);
+            }
         }
         id
     }

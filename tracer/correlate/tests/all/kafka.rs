@@ -365,3 +365,23 @@ fn a_broker_answers_its_producer_in_turn_and_a_consumer_is_no_server() {
     let in_turn = played.deliveries[0].legs.iter().map(|leg| leg.circumstances.answers_in_turn);
     assert!(in_turn.eq([true, false]));
 }
+
+/// A broker that is its own controller talks to itself at another port.
+#[test]
+fn a_broker_is_named_by_the_port_of_its_clients() {
+    let mut world = World::new();
+    let broker = process(10, "java");
+    let mut itself = world.connect(broker, "127.0.0.1:40001", broker, "127.0.0.1:9093");
+    for id in 0..3 {
+        world.message(&mut itself.up, &fetch(id));
+        world.message(&mut itself.down, &fetched(id, "__cluster_metadata", &[]));
+    }
+    let (mut producer, mut consumer) = house(&mut world);
+    let batch = batch(1, &record(b"value"));
+    world.message(&mut consumer.up, &fetch(1));
+    world.message(&mut producer.up, &produce(1, "t", &batch));
+    world.message(&mut consumer.down, &fetched(1, "t", &batch));
+    let played = Played::of(&world);
+    assert_eq!(played.counts(), [1, 1, 1, 0]);
+    assert_eq!(played.group().endpoint, Some("127.0.0.1:9092".parse().unwrap()));
+}
