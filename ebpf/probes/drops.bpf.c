@@ -97,6 +97,9 @@ int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int r
 	/* A packet that is freed without a reason nearly always was consumed, not dropped. */
 	if (reason <= bpf_core_enum_value(enum skb_drop_reason, SKB_DROP_REASON_NOT_SPECIFIED))
 		return 0;
+	/* A switch, or a device in promiscuous mode, gave a copy to a host that it is not for (net/ipv4/ip_input.c ip_rcv_core()). */
+	if (is_reason(reason, OTHERHOST))
+		return 0;
 	if (is_reason(reason, UDP_CSUM))
 		__sync_fetch_and_add(&bad_checksums, 1);
 	if (!is_open() || skb->network_header == 0xffff || !is_ip(skb))

@@ -2,11 +2,11 @@
 
 use crate::crowd::{CROWD, CROWDED};
 use crate::raw::{self, real_time};
-use crate::support::{Seen, V4, connect, everything, in_own_netns, pin, port, sent, warm_up};
+use crate::support::{Seen, V4, connect, everything, in_own_netns, ip, pin, port, sent, warm_up};
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
-use std::net::UdpSocket;
+use std::net::{Ipv4Addr, UdpSocket};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -73,6 +73,33 @@ fn a_datagram_to_nobody_has_no_socket() {
         let causes: Vec<_> =
             seen.drops(nobody.port()).iter().map(|drop| (drop.cause, drop.len)).collect();
         assert_eq!(causes, [(DropCause::NoSocket, 30); 7]);
+    });
+}
+
+/// As of a switch that sends everything to everybody: this host throws its copy away, and nothing is lost.
+#[test]
+fn a_copy_that_is_for_another_host_is_no_drop() {
+    in_own_netns(|netns| {
+        ip("link add near type veth peer name far");
+        ip("addr add 10.9.0.1/24 dev near");
+        ip("link set near up");
+        ip("link set far up");
+        ip("neigh add 10.9.0.2 lladdr 02:00:00:00:00:99 dev near");
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let sender = UdpSocket::bind((Ipv4Addr::new(10, 9, 0, 1), 0)).unwrap();
+        let to = (Ipv4Addr::new(10, 9, 0, 2), 7777);
+        for _ in 0..7 {
+            sender.send_to(&[7; 30], to).unwrap();
+        }
+        let came = |seen: &Seen| {
+            let there = seen.packets(PacketHook::Rx).filter(|(packet, _)| packet.payload_len == 30);
+            there.count() >= 7
+        };
+        seen.collect(&mut capture, "the packets", came);
+        drop(sender);
+        seen.collect(&mut capture, "the end of the socket", |seen| seen.closed() == 1);
+        assert_eq!(seen.drops(to.1).len(), 0);
     });
 }
 
