@@ -26,8 +26,10 @@ const TPACKET_V3: u32 = 2;
 const BLOCK_BYTES: u32 = 256 << 10;
 /// Anything but a power of two would do, too: the kernel only checks that frames fit into blocks.
 const FRAME_BYTES: u32 = 2 << 10;
-/// After so many milliseconds, the kernel hands over a block that is not full.
-pub const RETIRE_MS: u32 = 8;
+/// After so many milliseconds, the kernel hands over a block that is not full. Where packets are few, a ring of so many blocks is full
+/// after so many of these times, however large it is: the smallest that is suited to a host, 4 MiB, is full when nobody has read for
+/// a second.
+pub const RETIRE_MS: u32 = 64;
 const MIN_BLOCKS: u32 = 4;
 
 /// A packet socket with a ring of blocks.

@@ -104,6 +104,30 @@ fn every_datagram_on_loopback_is_sent_once_and_received_once() {
 }
 
 #[test]
+fn a_small_ring_holds_the_few_packets_of_most_of_a_second() {
+    in_own_netns(|_| {
+        let config = PacketConfig { ring_bytes: 4 << 20, ..config() };
+        let mut capture = PacketCapture::open(&config).unwrap();
+        let (sender, receiver, to) = udp(V4);
+        let begun = Instant::now();
+        // One each 4 ms, as from a program with other things to do, and nobody takes them.
+        for number in 0..200_u32 {
+            std::thread::sleep((Duration::from_millis(4) * number).saturating_sub(begun.elapsed()));
+            sender.send_to(&number.to_be_bytes(), to).unwrap();
+            receiver.recv(&mut [0; 8]).unwrap();
+        }
+        let (seen, lost) = take(&mut capture, 200);
+        assert_eq!(lost, 0);
+        let numbers: Vec<_> =
+            at(PacketHook::Xmit, &seen).iter().map(|one| one.payload.clone()).collect();
+        assert_eq!(
+            numbers,
+            (0..200_u32).map(|number| number.to_be_bytes().to_vec()).collect::<Vec<_>>()
+        );
+    });
+}
+
+#[test]
 fn the_bytes_of_a_stream_are_all_there_in_order() {
     in_own_netns(|_| {
         let mut capture = PacketCapture::open(&config()).unwrap();
