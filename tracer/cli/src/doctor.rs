@@ -93,6 +93,13 @@ fn report(
     if doctor.can_attach {
         notes.extend(doctor.observations.iter().filter_map(why_none));
     }
+    if doctor.preempts_in_kernel == Some(true) {
+        notes.push(
+            "this kernel takes a CPU from a thread also while a probe runs for it, and skips the same probe for other threads of that CPU until \
+             it goes on: on a machine that is very busy, or emulated, some events are lost. How many is in the trust line"
+                .into(),
+        );
+    }
     if !doctor.missing_capabilities.is_empty() && !asker.is_root {
         notes.push(format!(
             "to trace without sudo: {} (everybody who may execute this file then sees all traffic of this machine)",
@@ -192,6 +199,16 @@ mod tests {
         assert_eq!(missing[0].name, "CAP_BPF");
         assert_eq!(report.missing[0].kind, MissingKind::Right);
         assert_eq!(report.missing[0].command, "sudo /usr/bin/wirelap live");
+    }
+
+    #[test]
+    fn a_kernel_that_skips_probes_is_told() {
+        for (preempts_in_kernel, expected) in [(Some(true), 1), (Some(false), 0), (None, 0)] {
+            let doctor = Doctor { preempts_in_kernel, ..doctor::examine(None) };
+            let report = report(&doctor, false, &debian(), &asker());
+            let told = report.notes.iter().filter(|note| note.contains("skips the same probe"));
+            assert_eq!(told.count(), expected);
+        }
     }
 
     #[test]

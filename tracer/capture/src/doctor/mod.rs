@@ -1,6 +1,7 @@
 //! Examines which observations this machine allows, with and without root.
 
 mod lack;
+mod preemption;
 
 use crate::hooks::{
     AttachPoint, ChosenHook, KernelObservation, OBSERVATIONS, ProbeProgram, RefusedHook,
@@ -36,6 +37,9 @@ pub struct Doctor {
     pub observations: Vec<ChosenHook>,
     /// Why attaching failed, with the remedy; `None` if it succeeded.
     pub refused: Option<String>,
+    /// Whether this kernel takes a CPU from a thread for which a probe runs, so that it skips the probe for others; `None` if that is not
+    /// known.
+    pub preempts_in_kernel: Option<bool>,
     /// What is lacking, each once, with what is lost until it is mended.
     pub lacking: Vec<Lacking>,
 }
@@ -75,6 +79,7 @@ pub fn examine(btf: Option<&Path>) -> Doctor {
         .map(|name| name.trim().to_owned()),
         observations,
         refused: refused.map(|error| error.to_string()),
+        preempts_in_kernel: preemption::preempts_in_kernel(),
         lacking,
     }
 }
