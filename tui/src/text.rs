@@ -4,7 +4,18 @@ pub use wirelap_events::human::column::{bit_rate, bytes, clock, cpu, number, per
 pub use wirelap_events::human::{NONE, counted, counted_as, exact, moment, share};
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use wirelap_correlate::snapshot::Rate;
 use wirelap_events::{Delivery, Nanos};
+
+/// Messages a second: with `~` where they are known only roughly, because a part of the time was observed, and none where they are not
+/// known.
+pub fn rate(rate: &Rate) -> String {
+    match number(rate.msg_per_s) {
+        _ if !rate.is_known() => NONE.into(),
+        number if rate.is_rough() => format!("~{number}"),
+        number => number,
+    }
+}
 
 /// A duration as a clock shows it, to the millisecond: `00:12:34.567`.
 pub fn clock_millis(time: Nanos) -> String {

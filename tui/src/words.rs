@@ -156,7 +156,7 @@ pub fn warnings(snapshot: &Snapshot) -> Vec<String> {
     }
     if trust.window_share < 1.0 && !is_blank(snapshot) {
         out.push(format!(
-            "Sampling: traced {} of the time{} Rates are those of that time; counts and bytes cover it only.",
+            "Sampling: traced {} of the time{} Rates are estimated from it (~ by more than a tenth); counts and bytes cover it only.",
             text::share(trust.window_share),
             why_sampled(trust)
         ));

@@ -72,7 +72,7 @@ pub use ros::{Ros, RosEndpoint, RosNode, RosRole};
 pub use rows::{Accountant, Counts, DeferredFigures};
 pub use stats::Distribution as Histogram;
 pub use stats::{
-    HistoryPoint, PartialFigures, PartialView, Rate, RequestFigures, SegmentStat, Summary,
+    HistoryPoint, PartialFigures, PartialView, Rate, RateSums, RequestFigures, SegmentStat, Summary,
 };
 pub use threads::{QuotaSeen, Scheduling};
 pub use tls_keys::{TlsCounts, TlsKeys};

@@ -1,7 +1,7 @@
 //! The figures of a window, put into a snapshot.
 
 use crate::slice::{RowSlice, SegmentSlice};
-use wirelap_correlate::{Counts, Group, Rate, SegmentStat};
+use wirelap_correlate::{Counts, Group, Rate, RateSums, SegmentStat};
 use wirelap_events::{Nanos, Saturate, Segment, Total};
 
 /// What a row has counted up to a time.
@@ -13,6 +13,8 @@ pub struct Counted {
     pub retransmissions: u64,
     /// For how long it was muted.
     pub muted: Nanos,
+    /// What sampling windows have shown.
+    pub rates: RateSums,
 }
 
 impl Counted {
@@ -22,6 +24,7 @@ impl Counted {
             messages: group.messages,
             retransmissions: group.overhead.detail.retransmissions,
             muted: group.muted.map_or(Nanos(0), |muted| muted.time),
+            rates: group.rate_sums,
         }
     }
 
@@ -30,6 +33,7 @@ impl Counted {
         self.messages += other.messages;
         self.retransmissions.grow(other.retransmissions);
         self.muted = self.muted.max(other.muted);
+        self.rates.join(&other.rates);
     }
 
     /// What was counted since an earlier time.
@@ -51,15 +55,27 @@ impl Counted {
 }
 
 /// Puts the figures of a window into a row: latencies, segments, rates, counts and coverage. All else stays as it is since the beginning.
-/// `time` is what was traced of the window.
-pub fn put(group: &mut Group, window: &RowSlice, earlier: &Counted, time: Nanos) {
+/// `time` is what was traced of the window; `is_sampled` says whether something was not.
+pub fn put(
+    group: &mut Group,
+    window: &RowSlice,
+    earlier: &Counted,
+    (time, is_sampled): (Nanos, bool),
+) {
+    // Where a part was traced, the rate is that of the sampling windows, which stand for more than their own time.
+    let sampled = is_sampled.then(|| (group.rate_sums - &earlier.rates).rate());
     group.messages = Counted::of(group).since(earlier);
     group.one_way = window.one_way.summary();
     group.sched_gap = window.sched_gap.summary();
     group.segments = segments(&window.segments);
     group.coverage = group.messages.coverage(0);
-    // Where nothing of the window was traced, the row's latest rates stay.
-    if let Some(rate) = rate(group.messages.delivered, window, time) {
+    let rate = match sampled {
+        Some(sampled) if sampled.is_known() => Some(sampled),
+        // In so short a time, too few were seen: the row's latest rate stays.
+        Some(_) => Some(group.rate_now),
+        None => rate(group.messages.delivered, window, time),
+    };
+    if let Some(rate) = rate {
         (group.rate_now, group.rate) = (rate, rate);
     }
 }
@@ -72,7 +88,7 @@ fn rate(delivered: u64, window: &RowSlice, time: Nanos) -> Option<Rate> {
     }
     let msg_per_s = delivered as f64 / seconds;
     let mean = window.payload_bytes as f64 / window.matched().max(1) as f64;
-    Some(Rate { msg_per_s, payload_bit_per_s: msg_per_s * mean * 8.0 })
+    Some(Rate { msg_per_s, payload_bit_per_s: msg_per_s * mean * 8.0, error: 0.0 })
 }
 
 fn segments(all: &[SegmentSlice]) -> Vec<SegmentStat> {

@@ -244,7 +244,7 @@ impl History {
             let earlier = before.and_then(|counts| counts.rows.get(&group.id)).copied();
             let earlier = earlier.unwrap_or_default();
             let muted = group.muted.map_or(Nanos(0), |muted| muted.time) - earlier.muted;
-            put(group, row, &earlier, traced - muted);
+            put(group, row, &earlier, (traced - muted, paused > Nanos(0)));
         }
         Arc::new(snapshot)
     }

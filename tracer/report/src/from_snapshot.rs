@@ -118,7 +118,11 @@ impl From<Counts> for Messages {
 
 impl From<Rate> for Throughput {
     fn from(rate: Rate) -> Throughput {
-        Throughput { msg_per_s: rate.msg_per_s, payload_bit_per_s: rate.payload_bit_per_s }
+        Throughput {
+            msg_per_s: rate.msg_per_s,
+            payload_bit_per_s: rate.payload_bit_per_s,
+            relative_error: (rate.error > 0.0).then(|| rate.error.min(1.0)),
+        }
     }
 }
 

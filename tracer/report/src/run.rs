@@ -3,6 +3,7 @@
 //! Scripts rely on these names. Fields may be added; none may be renamed or removed without a new
 //! schema number. Units are in the names; the times inside a distribution are in the unit of the field that holds it.
 
+use crate::human;
 pub use crate::overhead::{
     EthernetBytes, LegBytes, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
 };
@@ -21,6 +22,7 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use wirelap_correlate::Rate;
 
 /// The value of [`RunReport::schema`].
 pub const RUN_SCHEMA: &str = "wirelap/run/1";
@@ -300,6 +302,19 @@ pub struct Throughput {
     pub msg_per_s: f64,
     /// Payload bits per second.
     pub payload_bit_per_s: f64,
+    /// How far both may be off because only a part of the time was traced: half of their 95 % interval, as a share of them, at most 1.
+    /// Absent if all of the time was traced. From 0.5 on, they are not known.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub relative_error: Option<f64>,
+}
+
+impl Throughput {
+    /// One of the rates as it is shown: with `~` if it is known only roughly; `None` if it is not known.
+    pub fn in_words(&self, rate: f64) -> Option<String> {
+        let error = self.relative_error.unwrap_or(0.0);
+        let about = if error > Rate::ROUGH_ERROR { "~" } else { "" };
+        (rate > 0.0 && error <= Rate::MOST_ERROR).then(|| format!("{about}{}", human::count(rate)))
+    }
 }
 
 /// How long a message took.

@@ -47,6 +47,10 @@ pub struct SamplingWindows {
     ends_here: bool,
     /// How much older than the clock the events are that were taken last.
     behind: Nanos,
+    /// Since when the present window waits for its messages, unless that was taken.
+    waits: Option<Nanos>,
+    /// What makes pauses longer and shorter; `None` if all are the same.
+    chance: Option<u64>,
 }
 
 /// What is to be done with the probes.
@@ -77,6 +81,8 @@ enum State {
     Open {
         since: Nanos,
         checked: Nanos,
+        /// Whether its first part is over.
+        waits: bool,
     },
     Paused {
         until: Nanos,
@@ -90,7 +96,7 @@ enum State {
 impl SamplingWindows {
     /// Begins with a window.
     pub fn new(open: Duration, every: Duration, now: Nanos) -> SamplingWindows {
-        let state = State::Open { since: now, checked: now };
+        let state = State::Open { since: now, checked: now, waits: false };
         let (open, every) = (nanos(open), nanos(every));
         let (patience, lead, behind) = (None, Nanos(0), Nanos(0));
         SamplingWindows {
@@ -102,7 +108,21 @@ impl SamplingWindows {
             is_cut: false,
             ends_here: false,
             behind,
+            waits: None,
+            chance: None,
         }
+    }
+
+    /// Makes each pause longer or shorter by up to a half, by chance: traffic that comes at regular times would otherwise be met at the
+    /// same moment each time, or never.
+    #[must_use]
+    pub fn irregular(self, seed: u64) -> SamplingWindows {
+        SamplingWindows { chance: Some(seed), ..self }
+    }
+
+    /// Since when the present window is open only for the messages that were found in it; once for each window.
+    pub fn take_waits(&mut self) -> Option<Nanos> {
+        self.waits.take()
     }
 
     /// Begins with a pause, because all of the time until now was traced. A window waits for its messages for a second at most, because
@@ -110,7 +130,7 @@ impl SamplingWindows {
     pub fn bounded(open: Duration, every: Duration, now: Nanos) -> SamplingWindows {
         let (patience, lead) = (Some(Nanos::from_millis(1_000)), Nanos::from_millis(20));
         let windows = SamplingWindows::new(open, every, now);
-        let until = now + windows.pause_after(windows.open);
+        let until = now + pause(windows.open, windows.every, windows.open);
         let state = State::Paused { until, is_ready: false };
         SamplingWindows { patience, lead, state, ..windows }
     }
@@ -138,6 +158,7 @@ impl SamplingWindows {
             }
             // What was lost is counted in any case.
             Body::Lost(_) => WindowCut::None,
+            Body::Waiting(_) if !self.is_cut => WindowCut::None,
             _ if self.is_cut => WindowCut::Before,
             _ if std::mem::take(&mut self.ends_here) || !has_room() => {
                 self.is_cut = true;
@@ -177,10 +198,13 @@ impl SamplingWindows {
                 self.state = State::Never;
                 Some(WindowChange::Close)
             }
-            State::Open { since, checked } => {
+            State::Open { since, checked, waits } => {
                 let age = now - *since;
                 if has_room && age < self.open {
                     return None;
+                }
+                if !std::mem::replace(waits, true) && age >= self.open {
+                    self.waits = Some(*since + self.open);
                 }
                 if has_room && age < longest {
                     if now - *checked < CHECK {
@@ -191,7 +215,7 @@ impl SamplingWindows {
                         return None;
                     }
                 }
-                let until = now + self.pause_after(age);
+                let until = now + vary(&mut self.chance, pause(self.open, self.every, age));
                 self.state = State::Paused { until, is_ready: self.lead == Nanos(0) };
                 Some(WindowChange::Close)
             }
@@ -201,20 +225,31 @@ impl SamplingWindows {
                 Some(WindowChange::Prepare)
             }
             State::Paused { until, .. } if now >= *until && self.behind <= self.open => {
-                self.state = State::Open { since: now, checked: now };
+                self.state = State::Open { since: now, checked: now, waits: false };
                 Some(WindowChange::Open)
             }
             State::Paused { .. } | State::Never => None,
         }
     }
+}
 
-    /// The pause that belongs to a window which was open for so long.
-    fn pause_after(&self, age: Nanos) -> Nanos {
-        let pause = u128::from((self.every - self.open).0);
-        let whole = u128::from(age.0).saturating_mul(pause);
-        let pause = whole.checked_div(u128::from(self.open.0)).unwrap_or(u128::MAX);
-        Nanos(u64::try_from(pause).unwrap_or(u64::MAX))
-    }
+/// The pause that belongs to a window which was open for so long.
+fn pause(open: Nanos, every: Nanos, age: Nanos) -> Nanos {
+    let whole = u128::from(age.0).saturating_mul(u128::from((every - open).0));
+    let pause = whole.checked_div(u128::from(open.0)).unwrap_or(u128::MAX);
+    Nanos(u64::try_from(pause).unwrap_or(u64::MAX))
+}
+
+/// A time that is longer or shorter by up to a half, by the next number of a sequence (xorshift64), if there is one.
+fn vary(chance: &mut Option<u64>, time: Nanos) -> Nanos {
+    let Some(number) = chance else { return time };
+    let mut next = (*number).max(1);
+    next ^= next << 13;
+    next ^= next >> 7;
+    next ^= next << 17;
+    *number = next;
+    let part = u128::from(time.0).saturating_mul(u128::from(next >> 32)) >> 32;
+    Nanos(time.0 / 2) + Nanos(u64::try_from(part).unwrap_or(u64::MAX))
 }
 
 fn nanos(time: Duration) -> Nanos {
@@ -330,5 +365,45 @@ mod tests {
         let mut windows = SamplingWindows::new(Duration::ZERO, SECOND, Nanos(0));
         let times = [(0, true), (1, true), (60_000, true)];
         assert_eq!(changes(&mut windows, &times), [CLOSE, None, None]);
+    }
+
+    #[test]
+    fn when_a_window_begins_to_wait_does_not_depend_on_when_that_is_noticed() {
+        let ms = Nanos::from_millis;
+        let mut windows = SamplingWindows::new(SECOND, 2 * SECOND, Nanos(0));
+        assert_eq!((windows.change(ms(900), |_, _| true), windows.take_waits()), (None, None));
+        assert_eq!(windows.change(ms(1_007), |_, _| true), None);
+        assert_eq!((windows.take_waits(), windows.take_waits()), (Some(ms(1_000)), None));
+        assert_eq!((windows.change(ms(1_500), |_, _| false), windows.take_waits()), (CLOSE, None));
+        // Nothing is waited for, and that is noticed late.
+        assert_eq!(windows.change(ms(3_000), |_, _| false), OPEN);
+        assert_eq!(windows.change(ms(4_009), |_, _| false), CLOSE);
+        assert_eq!(windows.take_waits(), Some(ms(4_000)));
+        // Cut short, it waits for nothing.
+        assert_eq!(windows.change(ms(6_000), |_, _| false), OPEN);
+        windows.taken(ms(1_001));
+        assert_eq!((windows.change(ms(6_500), |_, _| true), windows.take_waits()), (CLOSE, None));
+    }
+
+    #[test]
+    fn irregular_pauses_are_as_long_on_average() {
+        let (open, every) = (SECOND / 10, SECOND);
+        let mut windows = SamplingWindows::new(open, every, Nanos(0)).irregular(7);
+        let (mut closed, mut pauses) = (None, Vec::new());
+        for ms in 0..2_000_000 {
+            let now = Nanos::from_millis(ms);
+            match windows.change(now, |_, _| false) {
+                Some(WindowChange::Close) => closed = Some(now),
+                Some(WindowChange::Open) => pauses.extend(closed.map(|closed| now - closed)),
+                _ => {}
+            }
+        }
+        let [least, most] = [450, 1_351].map(Nanos::from_millis);
+        assert!(pauses.iter().all(|pause| (least..=most).contains(pause)), "{pauses:?}");
+        let mean =
+            pauses.iter().map(|pause| pause.as_secs_f64()).sum::<f64>() / pauses.len() as f64;
+        assert!((mean - 0.9).abs() < 0.03, "{mean}");
+        let short = pauses.iter().filter(|pause| **pause < Nanos::from_millis(675)).count();
+        assert!((short as f64 / pauses.len() as f64 - 0.25).abs() < 0.05, "{short}");
     }
 }

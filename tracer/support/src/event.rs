@@ -56,6 +56,7 @@ impl OwnedEvent {
             Body::Lost(it) => Body::Lost(it),
             Body::State(it) => Body::State(it),
             Body::Window(it) => Body::Window(it),
+            Body::Waiting(it) => Body::Waiting(it),
         };
         OwnedEvent { event: Event { at, cpu, body }, payload }
     }

@@ -14,7 +14,7 @@ impl Column {
             Column::Name => name(group),
             // What passes is not known.
             Column::Rate if group.is_muted() => "muted".into(),
-            Column::Rate => text::number(group.rate_now.msg_per_s),
+            Column::Rate => text::rate(&group.rate_now),
             Column::P50 => time(&group.one_way, group.one_way.p50),
             Column::P90 => time(&group.one_way, group.one_way.p90),
             Column::P99 => time(&group.one_way, group.one_way.p99),
@@ -54,7 +54,7 @@ impl Column {
         let of = |summary: &Summary, time: Nanos| (summary.count > 0).then_some(time.0 as f64);
         match self {
             Column::Name => None,
-            Column::Rate => Some(group.rate_now.msg_per_s),
+            Column::Rate => group.rate_now.is_known().then_some(group.rate_now.msg_per_s),
             Column::P50 => of(&group.one_way, group.one_way.p50),
             Column::P90 => of(&group.one_way, group.one_way.p90),
             Column::P99 => of(&group.one_way, group.one_way.p99),

@@ -117,10 +117,14 @@ fn facts(app: &App, group: &Group, width: u16, theme: Theme) -> Vec<Line<'static
         "rate",
         &format!(
             "{} msg/s {}, {} msg/s overall; {}",
-            text::number(group.rate_now.msg_per_s),
+            text::rate(&group.rate_now),
             if group.is_muted() { "before" } else { "now" },
-            text::number(group.rate.msg_per_s),
-            text::bit_rate(group.rate_now.payload_bit_per_s),
+            text::rate(&group.rate),
+            if group.rate_now.is_known() {
+                text::bit_rate(group.rate_now.payload_bit_per_s)
+            } else {
+                "too little was observed to know it".into()
+            },
         ),
     );
     for (index, line) in ledger::lines(&group.overhead).iter().enumerate() {
@@ -167,11 +171,7 @@ fn history(group: &Group, width: usize, theme: Theme) -> Vec<Line<'static>> {
             median.unwrap_or(text::NONE.into()),
             text::sparkline(medians, columns),
         ),
-        line(
-            &format!("msg/s {now}"),
-            text::number(group.rate_now.msg_per_s),
-            text::sparkline(rates, columns),
-        ),
+        line(&format!("msg/s {now}"), text::rate(&group.rate_now), text::sparkline(rates, columns)),
     ]
 }
 

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 use wirelap_correlate::snapshot::{
     Breakdown, BreakdownRow, Cause, Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint,
     HolderShare, Holes, Lag, LagHolder, Muted, MutedExtent, Overdue, Overhead, Part, Period,
-    ProbeLoss, Process, Rate, Scheduling, SegmentStat, Severity, SlowSubscriber, SlowSubscribers,
-    Snapshot, SnapshotNote, Summary, Tail, TailRow, Trust, UnixClients, Unknown, UnknownTraffic,
-    Unseen, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
+    ProbeLoss, Process, Rate, RateSums, Scheduling, SegmentStat, Severity, SlowSubscriber,
+    SlowSubscribers, Snapshot, SnapshotNote, Summary, Tail, TailRow, Trust, UnixClients, Unknown,
+    UnknownTraffic, Unseen, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use wirelap_correlate::{Circumstance, Clause, CpuHolders, Dimension, ForeignName, Remedy};
 use wirelap_events::{
@@ -274,9 +274,10 @@ prop_compose! {
         Group {
             id: GroupId(id), middleware, broker, endpoint,
             messages: Counts { sent, delivered, matched, uncovered, never_read: warmup / 2, cut: uncovered / 2, unfinished: uncovered, duplicates, retained, warmup },
-            rate: Rate { msg_per_s: msg, payload_bit_per_s: bit },
-            rate_active: Rate { msg_per_s: msg, payload_bit_per_s: bit },
-            rate_now: Rate { msg_per_s: msg_now, payload_bit_per_s: bit_now },
+            rate: Rate { msg_per_s: msg, payload_bit_per_s: bit, error: 0.0 },
+            rate_sums: RateSums::default(),
+            rate_active: Rate { msg_per_s: msg, payload_bit_per_s: bit, error: 0.0 },
+            rate_now: Rate { msg_per_s: msg_now, payload_bit_per_s: bit_now, error: bit },
             payload_bytes: counts[0], one_way, sched_gap, segments, overhead, processes, history,
             coverage, notes, why, without_send: retained, to_unseen_readers: delivered,
             read_twice: uncovered, nameless: sent, partial: None,

@@ -145,6 +145,12 @@ impl Capture {
         Ok(())
     }
 
+    /// Notes that the present window is open only for the messages that were found in it before `since`.
+    pub fn wait_for_messages(&mut self, since: wirelap_events::Nanos) {
+        let (at, body) = (clock::now(), Body::Waiting(since));
+        self.pending.push_back(Event { at, cpu: Cpu(0), body });
+    }
+
     /// Pauses all probes, as [`Capture::set_window`] does, and detaches those that run for messages, so that they cost nothing any
     /// more. Maps, ring buffer and programs stay loaded. Does nothing if the probes are detached already.
     ///

@@ -185,6 +185,7 @@ impl Seen {
             Body::State(body) => Body::State(body),
             Body::Quota(body) => Body::Quota(body),
             Body::Window(body) => Body::Window(body),
+            Body::Waiting(body) => Body::Waiting(body),
             Body::Written(written) => {
                 payload.extend_from_slice(written.bytes);
                 Body::Written(WrittenBytes { bytes: &[], ..written })

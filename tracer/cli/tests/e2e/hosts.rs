@@ -175,7 +175,7 @@ impl Apart {
             Body::Quota(quota) => self.processes.get(&quota.task.pid).copied(),
             Body::Plain(plain) => self.sockets.get(&plain.socket).copied(),
             Body::Written(written) => self.sockets.get(&written.socket).copied(),
-            Body::Drop(_) | Body::Lost(_) | Body::Window(_) => None,
+            Body::Drop(_) | Body::Lost(_) | Body::Window(_) | Body::Waiting(_) => None,
         }
     }
 }

@@ -150,7 +150,9 @@ impl Accounts {
             let pauses = row.pauses(all);
             let (was_cut, may_be_cut) = (pauses.has_cut(gone.at), pauses.may_be_cut(gone.at));
             let read = gone.left.unjoined.saturating_add(gone.left.from_elsewhere);
+            let window = pauses.windows().at(gone.at);
             row.counts.delivered.grow(read);
+            row.stats.delivered_late(window, gone.at, read, gone.payload_len);
             row.evidence.losses.unjoined.grow(gone.left.unjoined);
             row.counts.of_unfollowed(was_cut || may_be_cut).grow(gone.left.unjoined);
             let unread =

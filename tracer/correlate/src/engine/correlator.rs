@@ -121,6 +121,7 @@ impl Correlator {
             Body::Quota(quota) => self.host.quota(quota),
             Body::Lost(lost) => self.coverage.lose(at, lost),
             Body::Window(open) => self.window(at, *open),
+            Body::Waiting(since) => self.wait(*since),
             Body::Retransmit(retransmit) => self.conversations.retransmit(at, retransmit),
             Body::Drop(drop) => self.conversations.dropped(at, drop, &mut self.accounts.rows),
         }
@@ -154,12 +155,17 @@ impl Correlator {
             self.accounts.rows.iter_mut().for_each(|row| row.close_window(at));
             return;
         }
-        let since = self.coverage.since();
-        let period = self.coverage.pauses().period(since, at);
         if self.coverage.open(at) {
             self.conversations.resume();
-            self.accounts.rows.iter_mut().for_each(|row| row.open_window(&period, since));
+            let pauses = self.coverage.pauses();
+            self.accounts.rows.iter_mut().for_each(|row| row.open_window(at, pauses));
         }
+    }
+
+    /// The present window is open only for its messages.
+    fn wait(&mut self, since: Nanos) {
+        self.coverage.wait(since);
+        self.accounts.rows.iter_mut().for_each(|row| row.wait(since));
     }
 
     /// Takes in what decoders may have found in a direction.

@@ -84,6 +84,11 @@ impl Coverage {
         was_closed
     }
 
+    /// From a time on, the present window is open only for the messages that were found in it.
+    pub fn wait(&mut self, since: Nanos) {
+        self.pauses.wait(since);
+    }
+
     /// The pauses of the observation. A row that the user has muted has others.
     pub fn pauses(&self) -> &Pauses {
         &self.pauses

@@ -163,6 +163,7 @@ pub struct GivenUp {
     pub subject: u64,
     /// When it was found first.
     pub at: Nanos,
+    pub payload_len: u64,
     /// Some of its legs were not complete.
     pub was_open: bool,
     pub left: Leftover,

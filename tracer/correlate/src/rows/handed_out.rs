@@ -6,11 +6,11 @@ use crate::why::{DelayCause, Upkeep};
 use wirelap_events::{Delivery, Nanos, Saturate};
 
 impl Row {
-    /// A delivery was read at `read`, and handed out at `now`.
+    /// A delivery was read at `read`, in the window with this number if in any, and handed out at `now`.
     pub fn delivered(
         &mut self,
         delivery: &Delivery,
-        read: Nanos,
+        read: (Nanos, Option<u64>),
         one_way: Option<Nanos>,
         now: Nanos,
     ) {
@@ -46,7 +46,7 @@ impl Row {
         }
         let Some(read) = read else { return };
         let one_way = delivery.one_way().filter(|_| is_whole);
-        self.delivered(delivery, read, one_way, now);
+        self.delivered(delivery, (read, None), one_way, now);
         if let Some(one_way) = one_way {
             self.matched(delivery, one_way, |_| {});
         } else {

@@ -3,7 +3,7 @@
 use super::own_pauses::OwnPauses;
 use super::row::Row;
 use super::table::Rows;
-use crate::stats::{Pauses, TracedPeriod};
+use crate::stats::Pauses;
 use wirelap_events::{GroupId, Nanos};
 
 impl Rows {
@@ -25,10 +25,10 @@ impl Rows {
         true
     }
 
-    /// Ends the muting of a row. `since`: when the observation began. Returns whether it was muted.
-    pub fn unmute(&mut self, id: GroupId, at: Nanos, all: &Pauses, since: Option<Nanos>) -> bool {
+    /// Ends the muting of a row. Returns whether it was muted.
+    pub fn unmute(&mut self, id: GroupId, at: Nanos, all: &Pauses) -> bool {
         let Some(row) = self.get_mut(id).filter(|row| row.is_muted()) else { return false };
-        row.unmute(at, all, since);
+        row.unmute(at, all);
         self.count_muted();
         true
     }
@@ -69,12 +69,19 @@ impl Row {
         }
     }
 
-    /// Observation goes on at the end of a period. `since`: when it began.
-    pub fn open_window(&mut self, period: &TracedPeriod, since: Option<Nanos>) {
+    /// The present window is open only for the messages that were found in it before.
+    pub fn wait(&mut self, since: Nanos) {
+        if let Some(own) = &mut self.own_pauses {
+            own.pauses.wait(since);
+        }
+    }
+
+    /// Observation goes on. `all`: the pauses of the observation.
+    pub fn open_window(&mut self, at: Nanos, all: &Pauses) {
         if self.own_pauses.is_none() {
-            self.resume(period);
+            self.resume(all, at);
         } else if !self.is_muted() {
-            self.reopen(period.end, since);
+            self.reopen(at);
         }
     }
 
@@ -86,21 +93,21 @@ impl Row {
         self.numbers.interrupt();
     }
 
-    fn unmute(&mut self, at: Nanos, all: &Pauses, since: Option<Nanos>) {
+    fn unmute(&mut self, at: Nanos, all: &Pauses) {
         if let Some(own) = &mut self.own_pauses {
             own.muted = None;
         }
         if !all.is_closed() {
-            self.reopen(at, since);
+            self.reopen(at);
         }
     }
 
-    fn reopen(&mut self, at: Nanos, since: Option<Nanos>) {
-        let Some(own) = &mut self.own_pauses else { return };
-        let period = own.pauses.period(since, at);
+    fn reopen(&mut self, at: Nanos) {
+        let Some(mut own) = self.own_pauses.take() else { return };
         if own.pauses.open(at) {
-            self.resume(&period);
+            self.resume(&own.pauses, at);
         }
+        self.own_pauses = Some(own);
     }
 
     /// Takes over the pauses of a row that has turned out to be a part of this one: what a part of is muted is muted.

@@ -4,7 +4,7 @@ use super::counts::Counts;
 use super::own_pauses::OwnPauses;
 use super::topic_readers::TopicReaders;
 use crate::bytes::{Holes, Overhead};
-use crate::stats::{Partial, Ring, RowStats, TracedPeriod};
+use crate::stats::{Partial, Pauses, Ring, RowStats};
 use crate::why::{Evidence, Numbers, Upkeep};
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
@@ -156,11 +156,11 @@ impl Row {
         self.is_label
     }
 
-    /// A pause has ended at the end of a period.
-    pub(super) fn resume(&mut self, period: &TracedPeriod) {
-        self.stats.resume(period);
+    /// A pause has ended.
+    pub(super) fn resume(&mut self, pauses: &Pauses, now: Nanos) {
+        self.stats.resume(pauses, now);
         if let Some(partial) = &mut self.partial {
-            partial.here.resume(period);
+            partial.here.resume(pauses, now);
         }
     }
 

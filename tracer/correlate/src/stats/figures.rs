@@ -12,6 +12,27 @@ pub struct Rate {
     pub msg_per_s: f64,
     /// Payload bits a second.
     pub payload_bit_per_s: f64,
+    /// How far both may be off, because only a part of the time was observed: half of their 95 % interval, as a share of them. 0 if
+    /// all was observed, infinite if they are not known at all.
+    pub error: f64,
+}
+
+impl Rate {
+    /// A rate that is further off than this is not known.
+    pub const MOST_ERROR: f64 = 0.5;
+
+    /// A rate that is off by more than this is only rough.
+    pub const ROUGH_ERROR: f64 = 0.1;
+
+    /// Whether it is known, at least roughly.
+    pub fn is_known(&self) -> bool {
+        self.error <= Rate::MOST_ERROR
+    }
+
+    /// Whether it is known only roughly.
+    pub fn is_rough(&self) -> bool {
+        self.is_known() && self.error > Rate::ROUGH_ERROR
+    }
 }
 
 /// A distribution of times, untrimmed. All zero when `count` is 0.

@@ -85,17 +85,24 @@ impl History {
         }
     }
 
-    /// Whole seconds up to `now`, oldest first, with the deliveries of a whole second where only a part of it was traced. A second of which
-    /// nothing was traced is like the one before.
-    pub fn points_traced(&self, now: Nanos, traced: &TracedSeconds) -> Vec<HistoryPoint> {
+    /// Whole seconds up to `now`, oldest first. The deliveries of a second of which only a part was traced are those of the `rates`, each
+    /// of a time from and to; where none is known yet, it is like the one before.
+    pub fn points_traced(
+        &self,
+        now: Nanos,
+        traced: &TracedSeconds,
+        rates: &[(Nanos, Nanos, f64)],
+    ) -> Vec<HistoryPoint> {
         let mut points = self.points(now);
         let first = (now.0 / SECOND).saturating_sub(points.len() as u64);
         let mut before = HistoryPoint::default();
         for (second, point) in (first..).zip(&mut points) {
-            match traced.of(second) {
-                Nanos(SECOND..) => {}
-                Nanos(0) => *point = before,
-                part => point.delivered = scaled(point.delivered, part),
+            let part = traced.of(second);
+            if part < Nanos(SECOND) {
+                if part == Nanos(0) {
+                    *point = before;
+                }
+                point.delivered = mean_rate(rates, second).unwrap_or(before.delivered);
             }
             before = *point;
         }
@@ -116,9 +123,9 @@ impl History {
         points.split_off(old)
     }
 
-    /// Over the last second: nine whole tenths and the one that is being filled. `traced` says how much of the time between two
-    /// times was traced; `None` if nothing was.
-    pub fn rate_now(&self, now: Nanos, traced: impl Fn(Nanos, Nanos) -> Nanos) -> Option<Rate> {
+    /// Over the last second: nine whole tenths and the one that is being filled. `None` if not all of the time since the beginning of the
+    /// second was traced, as `is_traced` says.
+    pub fn rate_now(&self, now: Nanos, is_traced: impl Fn(Nanos) -> bool) -> Option<Rate> {
         let slot = now.0 / TENTH;
         let oldest = slot.saturating_add(1).saturating_sub(SLOTS as u64);
         let live = (oldest..=self.slot).map(|s| self.slots[slot_of(s)]);
@@ -128,19 +135,33 @@ impl History {
         });
         let filled = now.0 % TENTH;
         let from = now - Nanos((SECOND - TENTH).saturating_add(filled));
-        let seconds = traced(from, now).as_secs_f64();
-        (seconds > 0.0).then(|| Rate {
+        let seconds = (now - from).as_secs_f64();
+        (seconds > 0.0 && is_traced(from)).then(|| Rate {
             msg_per_s: sum.deliveries as f64 / seconds,
             payload_bit_per_s: sum.payload_bytes as f64 * 8.0 / seconds,
+            error: 0.0,
         })
     }
 }
 
-/// How many there would have been in a second, of so many in a part of it.
-fn scaled(count: u64, part: Nanos) -> u64 {
-    let whole = u128::from(count).saturating_mul(u128::from(SECOND));
-    let scaled = whole.checked_div(u128::from(part.0)).unwrap_or_default();
-    u64::try_from(scaled).unwrap_or(u64::MAX)
+/// Deliveries of a second, at the rates of the times from and to, of which no two overlap.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "rounded; not negative"
+)]
+fn mean_rate(rates: &[(Nanos, Nanos, f64)], second: u64) -> Option<u64> {
+    let from = Nanos(second.saturating_mul(SECOND));
+    let to = from + Nanos(SECOND);
+    let at = rates.partition_point(|(_, end, _)| *end <= from);
+    let touched = rates.get(at..)?.iter().take_while(|(start, ..)| *start < to);
+    let (mut count, mut known) = (0.0, 0.0);
+    for (start, end, rate) in touched {
+        let seconds = (to.min(*end) - from.max(*start)).as_secs_f64();
+        count += rate * seconds;
+        known += seconds;
+    }
+    (known > 0.0).then(|| (count / known).round() as u64)
 }
 
 /// Where a tenth of a second has its slot.
@@ -173,7 +194,7 @@ mod tests {
         let mut history = History::new();
         (0..1_000).for_each(|i| history.add(Nanos::from_millis(5_000 + i), 100, None));
         let rate_now = |ms| {
-            let rate = history.rate_now(Nanos::from_millis(ms), |from, to| to - from);
+            let rate = history.rate_now(Nanos::from_millis(ms), |_| true);
             rate.unwrap()
         };
         let rate = rate_now(5_999);
@@ -184,26 +205,21 @@ mod tests {
     }
 
     #[test]
-    fn where_a_part_of_the_time_is_traced_rates_are_those_of_that_part() {
+    fn where_a_part_of_the_time_is_traced_seconds_are_those_of_the_windows() {
         let mut history = History::new();
         // A message each millisecond, of which those of a tenth of each second are seen, and of the third second none.
         let seen = (0..5_000).filter(|ms| ms % 1_000 < 100 && ms / 1_000 != 2);
         seen.for_each(|ms| history.add(Nanos::from_millis(ms), 100, Some(Nanos(70))));
-        let tenths = |from: Nanos, to: Nanos| {
-            let ms = (from.0 / 1_000_000)..(to.0 / 1_000_000);
-            let traced = ms.filter(|ms| ms % 1_000 < 100 && ms / 1_000 != 2).count();
-            Nanos::from_millis(traced as u64)
-        };
-        let rate = history.rate_now(Nanos::from_millis(4_990), tenths).unwrap();
-        assert!((rate.msg_per_s - 1_000.0).abs() < 20.0, "{rate:?}");
-        assert_eq!(history.rate_now(Nanos::from_millis(2_999), tenths), None);
+        assert_eq!(history.rate_now(Nanos::from_millis(4_990), |_| false), None);
+        let ms = Nanos::from_millis;
         let pauses = [(100, 1_000), (1_100, 3_000), (3_100, 4_000), (4_100, 5_000)].into_iter();
-        let pauses =
-            pauses.map(|(since, until)| (Nanos::from_millis(since), Nanos::from_millis(until)));
-        let now = Nanos::from_millis(5_000);
-        let points = history.points_traced(now, &TracedSeconds::new(now, pauses));
+        let pauses = pauses.map(|(since, until)| (ms(since), ms(until)));
+        let rates =
+            [(ms(0), ms(100), 900.0), (ms(100), ms(1_100), 1_000.0), (ms(1_100), ms(3_500), 800.0)];
+        let points =
+            history.points_traced(ms(5_000), &TracedSeconds::new(ms(5_000), pauses), &rates);
         let delivered: Vec<u64> = points.iter().map(|point| point.delivered).collect();
-        assert_eq!(delivered, [1_000; 5]);
+        assert_eq!(delivered, [990, 820, 800, 800, 800]);
         assert_eq!(points[2].one_way_p50, points[1].one_way_p50);
     }
 }

@@ -134,12 +134,18 @@ impl Partial {
         }
     }
 
-    /// A message is complete as far as it is seen here; `seen` has the stages of this host alone. Returns how long it was
+    /// A message that ended in this sampling window, if in any, is complete as far as it is seen here; `seen` has the stages of this host alone. Returns how long it was
     /// here.
-    pub fn add(&mut self, now: Nanos, view: PartialView, seen: &Delivery) -> Option<Nanos> {
+    pub fn add(
+        &mut self,
+        now: Nanos,
+        view: PartialView,
+        seen: &Delivery,
+        window: Option<u64>,
+    ) -> Option<Nanos> {
         self.counts[view as usize].grow(1);
         let ended = ended_at(seen);
-        self.here.delivered(now, ended, seen.payload_len, None);
+        self.here.delivered(now, (ended, window), seen.payload_len, None);
         let time = ended.since(seen.begins()?)?;
         self.here.matched(seen, time);
         let dwells = seen.segments().filter_map(|(_, all)| all.get(Segment::BrokerDwell));

@@ -1,8 +1,8 @@
 //! The times in which nothing is observed on purpose.
 
 use super::figures::HISTORY_SECONDS;
-use super::period::TracedPeriod;
 use super::seconds::TracedSeconds;
+use super::windows::TracedWindows;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Total};
 
@@ -26,13 +26,29 @@ pub struct Pauses {
     closed_for: Nanos,
     /// The latest pauses that are over, the oldest first.
     latest: VecDeque<(Nanos, Nanos)>,
+    windows: TracedWindows,
 }
 
 impl Pauses {
     /// A pause begins, unless there is one.
     pub fn close(&mut self, at: Nanos) {
-        self.closed_since.get_or_insert(at);
+        if self.closed_since.is_none() {
+            self.closed_since = Some(at);
+            self.windows.close(at);
+        }
         self.cut = at;
+    }
+
+    /// From a time on, the present window is open only for the messages that were found in it.
+    pub fn wait(&mut self, since: Nanos) {
+        if self.closed_since.is_none() {
+            self.windows.wait(since);
+        }
+    }
+
+    /// The times in which everything was observed, whatever came.
+    pub fn windows(&self) -> &TracedWindows {
+        &self.windows
     }
 
     /// A pause ends. Whether there was one.
@@ -47,6 +63,7 @@ impl Pauses {
             self.latest.pop_front();
         }
         self.opened = Some(at);
+        self.windows.open(at);
         true
     }
 
@@ -89,15 +106,6 @@ impl Pauses {
     pub fn traced_seconds(&self, now: Nanos) -> TracedSeconds {
         let open = self.closed_since.map(|closed| (closed, now.max(closed)));
         TracedSeconds::new(now, self.latest.iter().copied().chain(open))
-    }
-
-    /// The time since the last pause ended, or since observation began, with the pause that followed.
-    pub fn period(&self, since: Option<Nanos>, now: Nanos) -> TracedPeriod {
-        TracedPeriod {
-            start: self.opened.or(since).unwrap_or(now),
-            paused: self.closed_since.unwrap_or(now),
-            end: now,
-        }
     }
 
     /// Whether a message that was read at `read` may have begun in a pause: the last one had ended shortly before, or after that.

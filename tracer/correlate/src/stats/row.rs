@@ -1,9 +1,11 @@
 //! The statistics of one row.
 
 use super::distribution::Distribution;
-use super::figures::{Rate, SegmentStat, Summary};
+use super::figures::{HistoryPoint, Rate, SegmentStat, Summary};
 use super::history::History;
-use super::period::TracedPeriod;
+use super::pauses::Pauses;
+use super::sampled::{RateSums, SampledRate};
+use super::seconds::TracedSeconds;
 use wirelap_events::{Delivery, MAX_LEGS, Nanos, Saturate, Segment, Stage, Total};
 
 /// Everything that is computed from a row's deliveries.
@@ -19,12 +21,7 @@ pub struct RowStats {
     last: Nanos,
     delivered: u64,
     payload_bytes: u64,
-    /// Deliveries until the last pause ended, with those that there would have been in the pauses.
-    estimated: f64,
-    /// How many deliveries those are without the pauses.
-    estimated_of: u64,
-    /// When the last pause ended, and how much longer than its traced part the period until then was.
-    before: (Nanos, f64),
+    sampled: SampledRate,
 }
 
 impl RowStats {
@@ -39,9 +36,7 @@ impl RowStats {
             last: Nanos(0),
             delivered: 0,
             payload_bytes: 0,
-            estimated: 0.0,
-            estimated_of: 0,
-            before: (Nanos(0), 1.0),
+            sampled: SampledRate::default(),
         }
     }
 
@@ -65,24 +60,24 @@ impl RowStats {
         self.last = self.last.max(other.last);
         self.delivered.grow(other.delivered);
         self.payload_bytes.grow(other.payload_bytes);
-        self.estimated += other.estimated;
-        self.estimated_of.grow(other.estimated_of);
-        if other.before.0 > self.before.0 {
-            self.before = other.before;
-        }
+        self.sampled.merge(other.sampled);
     }
 
-    /// A message was read at `read`, and known to be complete at `now`.
-    pub fn delivered(&mut self, now: Nanos, read: Nanos, payload: u64, one_way: Option<Nanos>) {
+    /// A message was read at `read`, in the window with this number if in any, and known to be complete at `now`.
+    pub fn delivered(
+        &mut self,
+        now: Nanos,
+        (read, window): (Nanos, Option<u64>),
+        payload: u64,
+        one_way: Option<Nanos>,
+    ) {
         self.first = Some(self.first.map_or(read, |first| first.min(read)));
         self.last = self.last.max(read);
         self.delivered.grow(1);
         self.payload_bytes.grow(payload);
         self.payload.add(payload);
-        if read < self.before.0 {
-            // It belongs to the period before, and was completed in this one.
-            self.estimated += self.before.1;
-            self.estimated_of.grow(1);
+        if let Some(window) = window {
+            self.sampled.add(window, read, payload);
         }
         self.history.add(now, payload, one_way);
     }
@@ -106,55 +101,79 @@ impl RowStats {
         }
     }
 
-    /// A pause has ended at the end of a period. Each of the periods between the ends of two pauses counts with its own share: where
-    /// much happens, perhaps less is traced.
-    pub fn resume(&mut self, period: &TracedPeriod) {
-        (self.estimated, self.estimated_of) = (self.estimate(period), self.delivered);
-        self.before = (period.end, self.of_this_row(period).times_traced());
+    /// Messages that were read in the window with this number, as is known when they are given up.
+    pub fn delivered_late(
+        &mut self,
+        window: Option<u64>,
+        read: Nanos,
+        messages: u64,
+        payload: u64,
+    ) {
+        if let Some(window) = window.filter(|_| messages > 0) {
+            self.first = Some(self.first.map_or(read, |first| first.min(read)));
+            self.sampled.add_late(window, read, messages, payload);
+        }
     }
 
-    /// The part of a period in which there were deliveries: what was before the first one is no time of theirs.
-    fn of_this_row(&self, period: &TracedPeriod) -> TracedPeriod {
-        period.since(self.first.unwrap_or_default())
+    /// A window has begun at `now`.
+    pub fn resume(&mut self, pauses: &Pauses, now: Nanos) {
+        self.sampled.fold(pauses, now, self.first);
     }
 
-    /// Deliveries with those that there would have been in pauses, up to the end of the present period.
-    fn estimate(&self, period: &TracedPeriod) -> f64 {
-        let new = self.delivered.saturating_sub(self.estimated_of) as f64;
-        let times = self.of_this_row(period).times_traced();
-        let is_first = self.estimated_of == 0 && self.first > Some(period.start);
-        // The first delivery opens its period, which the others fill.
-        let opens = f64::from(u8::from(is_first && new > 0.0));
-        self.estimated + opens + (new - opens) * times
-    }
-
-    /// Over so much time, pauses included, with `delivered` in all: also what could not be joined.
-    pub fn rate_over(&self, delivered: u64, time: Nanos, period: &TracedPeriod) -> Rate {
-        if time == Nanos(0) {
+    /// Over the time from `since` until now, pauses included, with `delivered` in all: also what could not be joined.
+    pub fn rate_over(&self, delivered: u64, since: Nanos, now: Nanos, pauses: &Pauses) -> Rate {
+        let time = (now - since).as_secs_f64();
+        if time <= 0.0 {
             return Rate::default();
         }
-        let scale =
-            if self.delivered == 0 { 1.0 } else { self.estimate(period) / self.delivered as f64 };
-        let each_second = |count: u64| count as f64 * scale / time.as_secs_f64();
+        if let Some(first) = self.first.filter(|_| pauses.has_paused()) {
+            let [all, _] = self.sampled.sums(pauses, now, first);
+            return all.with_first((first - since).as_secs_f64()).rate();
+        }
         Rate {
-            msg_per_s: each_second(delivered),
-            payload_bit_per_s: each_second(self.payload_bytes) * 8.0,
+            msg_per_s: delivered as f64 / time,
+            payload_bit_per_s: self.payload_bytes as f64 / time * 8.0,
+            error: 0.0,
         }
     }
 
     /// Between the first and the last delivery.
-    pub fn rate(&self) -> Rate {
-        let Some(span) = self.first.and_then(|first| self.last.since(first)) else {
+    pub fn rate(&self, now: Nanos, pauses: &Pauses) -> Rate {
+        let Some((first, span)) =
+            self.first.and_then(|first| Some((first, self.last.since(first)?)))
+        else {
             return Rate::default();
         };
+        if pauses.has_paused() {
+            let [_, active] = self.sampled.sums(pauses, now, first);
+            return active.rate();
+        }
         if span == Nanos(0) {
             return Rate::default();
         }
-        // The first delivery opens the span, the others fill it. It ends in traced time.
-        let msg_per_s =
-            (self.estimate(&TracedPeriod::default()) - 1.0).max(0.0) / span.as_secs_f64();
+        // The first delivery opens the span, the others fill it.
+        let msg_per_s = self.delivered.saturating_sub(1) as f64 / span.as_secs_f64();
         let mean = self.payload_bytes as f64 / self.delivered as f64;
-        Rate { msg_per_s, payload_bit_per_s: msg_per_s * mean * 8.0 }
+        Rate { msg_per_s, payload_bit_per_s: msg_per_s * mean * 8.0, error: 0.0 }
+    }
+
+    /// The present rate: over the last second, or that of the latest windows if not all of it was observed.
+    pub fn rate_now(&self, now: Nanos, pauses: &Pauses) -> Rate {
+        let second = self.history.rate_now(now, |from| pauses.traced(from, now) == now - from);
+        second.or_else(|| self.sampled.now()).unwrap_or_else(|| self.rate(now, pauses))
+    }
+
+    /// What the windows have shown so far, if there was a pause.
+    pub fn sums(&self, now: Nanos, pauses: &Pauses) -> RateSums {
+        let first = self.first.filter(|_| pauses.has_paused());
+        first.map_or_else(RateSums::default, |first| self.sampled.sums(pauses, now, first)[0])
+    }
+
+    /// The last whole seconds, oldest first, with all that was delivered in them.
+    pub fn points(&self, now: Nanos, pauses: &Pauses, traced: &TracedSeconds) -> Vec<HistoryPoint> {
+        let first = self.first.filter(|_| pauses.has_paused());
+        let rates = first.map(|first| self.sampled.over_time(pauses, now, first));
+        self.history.points_traced(now, traced, &rates.unwrap_or_default())
     }
 
     pub fn segments(&self) -> Vec<SegmentStat> {

@@ -10,7 +10,8 @@ pub use crate::lag::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
 pub use crate::ros::{Ros, RosEndpoint, RosNode, RosRole};
 pub use crate::rows::Counts;
 pub use crate::stats::{
-    HISTORY_SECONDS, HistoryPoint, PartialFigures, PartialView, Rate, SegmentStat, Summary,
+    HISTORY_SECONDS, HistoryPoint, PartialFigures, PartialView, Rate, RateSums, SegmentStat,
+    Summary,
 };
 pub use crate::threads::Scheduling;
 pub use crate::why::{
@@ -62,8 +63,10 @@ pub struct Group {
     pub rate: Rate,
     /// Rate between the first and the last delivery, of the time in which observation was not paused.
     pub rate_active: Rate,
-    /// Rate over the last second, or `rate_active` if nothing of it was traced.
+    /// Rate over the last second. If not all of it was traced, that of the latest windows, or else `rate_active`.
     pub rate_now: Rate,
+    /// What the windows have shown so far, from which the rate of a part of the time is made. Empty if observation was never paused.
+    pub rate_sums: RateSums,
     /// Payload bytes of a message: median.
     pub payload_bytes: u64,
     /// One-way latency on the wire, send → read, all legs and dwell.

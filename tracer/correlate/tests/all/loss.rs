@@ -2,7 +2,9 @@
 
 use crate::played::Played;
 use wirelap_correlate::{Config, Correlator};
-use wirelap_events::{Body, Delivery, LossCause, LostEvents, Nanos, PacketHook, Probe, Stage};
+use wirelap_events::{
+    Body, Cpu, Delivery, Event, LossCause, LostEvents, Nanos, PacketHook, Probe, Stage,
+};
 use wirelap_test_support::compose::{plain, stamp};
 use wirelap_test_support::event::OwnedEvent;
 use wirelap_test_support::world::{World, process};
@@ -154,14 +156,24 @@ fn what_a_pause_cuts_is_counted_apart_and_rates_are_without_it() {
     let group = &played.snapshot.groups[0];
     assert_eq!((group.messages.cut, group.messages.unfinished), (1, 1));
     assert!(group.coverage >= 1.0 && played.snapshot.trust.coverage >= 1.0);
-    let (paused, whole) = (to_at - from_at, played.snapshot.at - played.snapshot.since);
-    assert_eq!(played.snapshot.trust.paused, paused);
-    // With those of the pause, there were thirty.
-    let estimated = group.rate.msg_per_s * whole.as_secs_f64();
-    assert!((estimated - 30.0).abs() < 1.0, "{estimated}");
+    assert_eq!(played.snapshot.trust.paused, to_at - from_at);
     assert_others_are_right(&played, &times);
     assert!(played.snapshot.trust.window_share < 1.0);
     assert_eq!(played.snapshot.trust.undecoded_bytes, 0, "a pause is no failure to decode");
+
+    // Another pause ends the second window, and is so long that all of it has been counted.
+    let end = world.events.last().unwrap().event.at + Nanos(1);
+    for (at, open) in [(end, false), (end + Nanos::from_millis(6_000), true)] {
+        let event = Event { at, cpu: Cpu(0), body: Body::Window(open) };
+        world.events.push(OwnedEvent { event, payload: Vec::new() });
+    }
+    let played = Played::of(&world);
+    let rate = played.group().rate;
+    // With those of the first pause, there were thirty.
+    let whole = played.snapshot.at - played.snapshot.since;
+    let estimated = rate.msg_per_s * whole.as_secs_f64();
+    assert!((estimated - 30.0).abs() < 2.0, "{estimated}");
+    assert!(!rate.is_known(), "two windows tell little: {rate:?}");
 }
 
 #[test]

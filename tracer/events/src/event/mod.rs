@@ -75,6 +75,9 @@ pub enum Body<'a> {
     Lost(LostEvents),
     /// Sampling: `true` when the probes start to report events, `false` when they pause.
     Window(bool),
+    /// Sampling: from this time on, the present window is open only until the messages that were found in it have arrived. How long
+    /// that is depends on the messages.
+    Waiting(Nanos),
 }
 
 impl Body<'_> {
@@ -93,7 +96,11 @@ impl Body<'_> {
             Body::Retransmit(_) => Probe::Retransmit,
             Body::Drop(_) => Probe::Drop,
             // Its send is counted.
-            Body::Written(_) | Body::Lost(_) | Body::State(_) | Body::Window(_) => return None,
+            Body::Written(_)
+            | Body::Lost(_)
+            | Body::State(_)
+            | Body::Window(_)
+            | Body::Waiting(_) => return None,
         })
     }
 }

@@ -128,6 +128,8 @@ pub fn throughput(outcome: &Outcome, delivered: u64) -> Throughput {
             _ => msg_per_s,
         },
         payload_bit_per_s: measured.unwrap_or(msg_per_s * bits),
+        // The programs have counted all of the time.
+        relative_error: None,
     }
 }
 

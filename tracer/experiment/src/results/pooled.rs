@@ -148,6 +148,7 @@ fn mean_throughput(all: &[&Repetition]) -> Throughput {
     Throughput {
         msg_per_s: mean(|one| one.msg_per_s),
         payload_bit_per_s: mean(|one| one.payload_bit_per_s),
+        relative_error: None,
     }
 }
 

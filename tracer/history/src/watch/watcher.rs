@@ -134,7 +134,9 @@ impl Watcher {
                 continue;
             }
             let value = match figure {
-                Figure::Throughput => is_old.then_some(group.rate_now.msg_per_s),
+                Figure::Throughput => {
+                    (is_old && group.rate_now.is_known()).then_some(group.rate_now.msg_per_s)
+                }
                 latency => {
                     let row = latencies.get_or_insert_with(|| delivered(&self.slices, group, now));
                     latency_of(row, latency)

@@ -163,7 +163,9 @@ impl Renumbering {
             Body::Written(WrittenBytes { socket, start: _, len: _, bytes: _ }) => {
                 self.socket(socket);
             }
-            Body::Lost(LostEvents { probe: _, count: _, cause: _ }) | Body::Window(_) => {}
+            Body::Lost(LostEvents { probe: _, count: _, cause: _ })
+            | Body::Window(_)
+            | Body::Waiting(_) => {}
         }
     }
 

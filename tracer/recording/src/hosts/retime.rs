@@ -44,6 +44,7 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
             optional(left);
             *woken = clock(*woken);
         }
+        Body::Waiting(since) => *since = clock(*since),
         Body::Send(SendCall { kind: SendKind::Stream { start: _, len: _, state: _ }, .. })
         | Body::Socket(_)
         | Body::Closed(_)

@@ -41,6 +41,7 @@ pub fn told() -> impl Strategy<Value = OwnedEvent> {
             Body::State(ThreadState { task, activity: all[doing] })
         }),
         any::<bool>().prop_map(Body::Window),
+        any::<u64>().prop_map(|since| Body::Waiting(Nanos(since))),
     ];
     let payload = prop::collection::vec(any::<u8>(), 0..300);
     let packets = (packet(), payload).prop_map(|(mut packet, payload)| {

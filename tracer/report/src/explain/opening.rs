@@ -125,8 +125,8 @@ fn size(result: &RunResult) -> String {
 
 /// The pace at which messages were sent; `None` if it is not known.
 fn pace(result: &RunResult, scenario: &Scenario) -> Option<String> {
-    let measured = result.throughput.msg_per_s;
-    let measured = (measured > 0.0).then(|| format!("{} a second", human::count(measured)));
+    let measured = result.throughput.in_words(result.throughput.msg_per_s);
+    let measured = measured.map(|rate| format!("{rate} a second"));
     match (scenario.pacing, result.rate_msg_per_s.or(scenario.rate_msg_per_s)) {
         (Pacing::PingPong, _) => Some("each after the answer to the one before".into()),
         (Pacing::Rate, Some(rate)) => {

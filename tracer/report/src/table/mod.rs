@@ -175,6 +175,7 @@ fn row(result: &RunResult, one_way_only: bool) -> Vec<String> {
     let one_way = seen(&result.latency.one_way_ns);
     let gap = seen(&result.sched_gap_ns);
     let bytes = &result.overhead.per_message_bytes;
+    let passed = |rate| result.throughput.in_words(rate).unwrap_or_else(|| "–".into());
     let each = |value: f64| match result.overhead.deliveries {
         0 => "–".to_owned(),
         _ => human::bytes(value.round()),
@@ -185,11 +186,11 @@ fn row(result: &RunResult, one_way_only: bool) -> Vec<String> {
         human::time_ns(one_way.map(|d| d.p50)),
         human::time_ns(one_way.map(|d| d.p99)),
         if one_way_only {
-            rate(result.throughput.payload_bit_per_s)
+            passed(result.throughput.payload_bit_per_s)
         } else {
             human::time_ns(result.latency.rtt_half_ns.map(|rtt| rtt.trimmed_p50))
         },
-        rate(result.throughput.msg_per_s),
+        passed(result.throughput.msg_per_s),
         each(bytes.payload),
         each(bytes.total()),
         human::time_pair_ns(gap.map(|d| (d.p50, d.p99))),

@@ -110,7 +110,11 @@ pub fn tcp() -> RunResult {
         middleware: "tcp".into(),
         payload_bytes: 64,
         messages: Messages { sent: 2000, delivered: 2000, matched: 2000, ..Messages::default() },
-        throughput: Throughput { msg_per_s: 41_234.5, payload_bit_per_s: 21_112_064.0 },
+        throughput: Throughput {
+            msg_per_s: 41_234.5,
+            payload_bit_per_s: 21_112_064.0,
+            relative_error: None,
+        },
         latency: Latency {
             one_way_ns: distribution(9_000),
             rtt_half_ns: Some(RttHalf { p50: 12_000, trimmed_p50: 11_950, ..RttHalf::default() }),

@@ -19,7 +19,12 @@ impl<S: DeliverySink> SessionThread<S> {
         let change = |windows: &mut SamplingWindows| {
             windows.change(machine::now(), |from, to| correlator.are_waited_for(from, to))
         };
-        if let Some(change) = self.windows.as_mut().and_then(change) {
+        let change = self.windows.as_mut().and_then(change);
+        let waits = self.windows.as_mut().and_then(SamplingWindows::take_waits);
+        if let (Some(since), Some(probes)) = (waits, self.capture.probes_mut()) {
+            probes.wait_for_messages(since);
+        }
+        if let Some(change) = change {
             self.change_window(change)?;
         }
         self.alternate()
@@ -56,7 +61,7 @@ impl<S: DeliverySink> SessionThread<S> {
                 if let Some(windows) = &mut self.windows {
                     windows.resize(open, every);
                 } else {
-                    self.windows = Some(SamplingWindows::bounded(open, every, machine::now()));
+                    self.windows = Some(bounded(open, every));
                     self.change_window(WindowChange::Close)?;
                 }
             }
@@ -92,7 +97,8 @@ impl<S: DeliverySink> SessionThread<S> {
         self.meter = Meter::start(std::process::id());
         match traced {
             TracedTime::Fixed(Sampling::Windows { open, every }) => {
-                self.windows = Some(SamplingWindows::new(open, every, machine::now()));
+                let now = machine::now();
+                self.windows = Some(SamplingWindows::new(open, every, now).irregular(now.0));
             }
             TracedTime::Within(budget) if !self.capture.is_packets() => {
                 let (count, cpu) = (self.run_time.take(), self.cpu_times());
@@ -102,4 +108,10 @@ impl<S: DeliverySink> SessionThread<S> {
             TracedTime::Fixed(Sampling::Off) | TracedTime::Within(_) => {}
         }
     }
+}
+
+/// Windows whose cost is bounded, from now on.
+fn bounded(open: Duration, every: Duration) -> SamplingWindows {
+    let now = machine::now();
+    SamplingWindows::bounded(open, every, now).irregular(now.0)
 }

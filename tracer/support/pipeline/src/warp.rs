@@ -91,6 +91,7 @@ pub(crate) fn warp<'a>(event: &Event<'a>, random: &mut Random) -> Event<'a> {
             change32(random, &mut quota.periods);
             change32(random, &mut quota.throttled_periods);
         }
+        Body::Waiting(since) => change(random, &mut since.0),
         Body::Lost(lost) => change(random, &mut lost.count),
         Body::Plain(plain) => {
             let (at, bytes) = match &mut plain.place {

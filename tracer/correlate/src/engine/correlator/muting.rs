@@ -30,8 +30,8 @@ impl Correlator {
     /// Ends the muting of a row. Events from `at` on count, from which everything is observed of its sockets; its streams are joined again
     /// in mid-stream. Returns whether it was muted.
     pub fn unmute(&mut self, group: GroupId, at: Nanos) -> bool {
-        let (pauses, since) = (self.coverage.pauses(), self.coverage.since());
-        let was_muted = self.accounts.rows.unmute(group, at, pauses, since);
+        let pauses = self.coverage.pauses();
+        let was_muted = self.accounts.rows.unmute(group, at, pauses);
         if was_muted {
             self.conversations.unmute(&self.accounts.rows, at);
         }

@@ -199,7 +199,8 @@ impl Deliveries {
         let Some(row) = c.accounts.rows.get_mut(delivery.group) else {
             return;
         };
-        row.delivered(delivery, read, one_way, now);
+        let window = row.pauses(c.coverage.pauses()).windows().at(read);
+        row.delivered(delivery, (read, window), one_way, now);
         if is_partial {
             Deliveries::add_partial(delivery, PartialView::Receiver, false, c);
             return out.aside(delivery);

@@ -125,8 +125,7 @@ impl Picture<'_> {
         let rates = partial.filter(|_| counts.delivered == 0).map_or(&row.stats, |p| &p.here);
         let passed = partial.filter(|_| counts.delivered == 0).map(Partial::deliveries);
         let since = self.seen.coverage.since();
-        let observed = now - since.unwrap_or(now);
-        let rate_active = rates.rate();
+        let delivered = passed.unwrap_or(counts.delivered);
         let from_elsewhere = partial.map_or(0, |p| p.count(PartialView::Receiver));
         let broker = broker_of(row, self.seen.conversations.sockets());
         let known = (id, broker.as_deref());
@@ -143,16 +142,10 @@ impl Picture<'_> {
             broker,
             endpoint: row.endpoint,
             messages: counts,
-            rate: rates.rate_over(
-                passed.unwrap_or(counts.delivered),
-                observed,
-                &pauses.period(since, now),
-            ),
-            rate_active,
-            rate_now: rates
-                .history
-                .rate_now(now, |from, to| pauses.traced(from, to))
-                .unwrap_or(rate_active),
+            rate: rates.rate_over(delivered, since.unwrap_or(now), now, pauses),
+            rate_active: rates.rate(now, pauses),
+            rate_now: rates.rate_now(now, pauses),
+            rate_sums: rates.sums(now, pauses),
             payload_bytes: rates.payload.quantile(0.5),
             one_way: row.stats.one_way(),
             sched_gap: row.stats.sched_gap.summary(),
@@ -167,7 +160,7 @@ impl Picture<'_> {
             },
             why,
             processes: self.processes(row),
-            history: rates.history.points_traced(now, traced),
+            history: rates.points(now, pauses, traced),
             coverage: counts.coverage(from_elsewhere),
             holes: Holes { unread_messages: row.unread[0].saturating_add(row.unread[1]), ..holes },
             without_send: row.without_send,

@@ -145,7 +145,7 @@ impl Messages {
             left.lost.grow(u64::from(!was_read && leg.transport == Transport::Udp));
         }
         let (identity, row, entry) = (message.identity, message.row, (message.serial, index));
-        let (subject, at) = (message.subject, message.at);
+        let (subject, at, payload_len) = (message.subject, message.at, message.payload_len);
         let (keeps_directions, content) = (message.keeps_directions, message.content);
         self.waiting.shrink(message.open as usize);
         let is_warmup = message.is_warmup();
@@ -168,7 +168,7 @@ impl Messages {
         if is_warmup {
             left = Leftover::default();
         }
-        GivenUp { row, subject, at, was_open, left }
+        GivenUp { row, subject, at, payload_len, was_open, left }
     }
 }
 

@@ -1,0 +1,218 @@
+//! What the windows of a sampled observation show of a row's rate.
+
+mod sums;
+
+#[cfg(test)]
+mod tests;
+
+pub use sums::{RateSums, WindowCount};
+
+use super::figures::Rate;
+use super::pauses::Pauses;
+use super::windows::TracedWindow;
+use std::collections::VecDeque;
+use wirelap_events::{Nanos, Saturate};
+
+/// So long after a window, what was followed in it has been counted.
+const FOLLOWED: Nanos = Nanos::from_millis(300);
+
+/// So long after a window, what was not followed has been counted, too: it is given up then.
+const GIVEN_UP: Nanos = Nanos::from_millis(5_500);
+
+/// The present rate is that of at most so much time, in seconds.
+const RECENT: f64 = 60.0;
+
+/// The most windows that are remembered one by one.
+const MOST: usize = 512;
+
+/// A window that is longer than this counts although what is in it has not all been counted.
+const LONG: Nanos = Nanos::from_millis(1_000);
+
+/// The present rate is that of the latest windows that tell it so exactly, and of so few, or else less exactly.
+const EXACT: f64 = 0.1;
+const FEW: usize = 5;
+const ROUGH: f64 = 0.3;
+
+/// So many reads are not missed by chance.
+const NO_CHANCE: f64 = 7.0;
+
+/// What was read in windows, and the sums of those that are complete.
+#[derive(Debug, Default)]
+pub struct SampledRate {
+    /// Of windows that are not in the sums yet, by their numbers.
+    counts: VecDeque<(u64, WindowCount)>,
+    /// The last read, and how many messages it brought.
+    last: (Nanos, u64),
+    /// The first window that is not in the sums.
+    next: u64,
+    /// All windows, and those up to the last delivery.
+    all: RateSums,
+    active: RateSums,
+    /// The latest windows, with their ends.
+    latest: VecDeque<(Nanos, RateSums)>,
+    /// Messages that were counted when they were given up, and all.
+    late: u64,
+    counted: u64,
+}
+
+impl SampledRate {
+    /// Adds a message that was read in the window with this number.
+    pub fn add(&mut self, window: u64, read: Nanos, payload: u64) {
+        let brought = if self.last.0 == read { self.last.1.saturating_add(1) } else { 1 };
+        self.last = (read, brought);
+        let Some(count) = self.count(window) else { return };
+        count.messages.grow(1);
+        count.bytes.grow(payload);
+        count.reads.grow(u64::from(brought == 1));
+        // The difference between two squares.
+        count.squares.grow(brought.saturating_mul(2).saturating_sub(1));
+        self.counted.grow(1);
+    }
+
+    /// Adds messages that were read in the window with this number, as is known later.
+    pub fn add_late(&mut self, window: u64, read: Nanos, messages: u64, payload: u64) {
+        for _ in 0..messages {
+            self.add(window, read, payload);
+        }
+        self.late.grow(messages);
+    }
+
+    fn count(&mut self, window: u64) -> Option<&mut WindowCount> {
+        if window < self.next {
+            return None;
+        }
+        let at = self.counts.partition_point(|(number, _)| *number < window);
+        if self.counts.get(at).is_none_or(|(number, _)| *number != window) {
+            self.counts.insert(at, (window, WindowCount::default()));
+        }
+        self.counts.get_mut(at).map(|(_, count)| count)
+    }
+
+    fn counted_in(&self, window: u64) -> WindowCount {
+        let found = self.counts.binary_search_by_key(&window, |(number, _)| *number);
+        found.ok().and_then(|at| self.counts.get(at)).map_or(WindowCount::default(), |one| one.1)
+    }
+
+    /// Adds the windows that are complete to the sums. `first`: the row's first delivery, `None` if there is none.
+    pub fn fold(&mut self, pauses: &Pauses, now: Nanos, first: Option<Nanos>) {
+        let Some(first) = first else { return };
+        // What was not followed comes late, if there is any: that is known once some has been given up.
+        let has_late = self.late.saturating_mul(100) > self.counted
+            || pauses.windows().over(0).next().is_none_or(|one| one.end + GIVEN_UP > now);
+        let wait = if has_late { GIVEN_UP } else { FOLLOWED };
+        for window in pauses.windows().over(self.next) {
+            if window.end + wait > now {
+                break;
+            }
+            let sums = RateSums::of(window, self.counted_in(window.number), first);
+            self.next = window.number.saturating_add(1);
+            self.all += &sums;
+            if !sums.is_empty() {
+                self.active = self.all;
+            }
+            self.latest.push_back((window.end, sums));
+            if self.latest.len() > MOST {
+                self.latest.pop_front();
+            }
+        }
+        while self.counts.front().is_some_and(|(number, _)| *number < self.next) {
+            self.counts.pop_front();
+        }
+    }
+
+    /// The windows that are not in the sums, with what has been counted of them.
+    fn rest<'a>(
+        &'a self,
+        pauses: &'a Pauses,
+        now: Nanos,
+        first: Nanos,
+    ) -> impl Iterator<Item = (TracedWindow, RateSums)> + 'a {
+        let is_long = move |window: &TracedWindow| window.end - window.start.max(first) > LONG;
+        let over = pauses.windows().over(self.next).copied();
+        let over = over.filter(move |window| window.end + FOLLOWED <= now || is_long(window));
+        let present = pauses.windows().present(now);
+        over.chain(present.filter(is_long)).map(move |window| {
+            (window, RateSums::of(&window, self.counted_in(window.number), first))
+        })
+    }
+
+    /// The sums of all windows until now, and of those up to the last delivery.
+    pub fn sums(&self, pauses: &Pauses, now: Nanos, first: Nanos) -> [RateSums; 2] {
+        let (mut all, mut active) = (self.all, self.active);
+        for (_, sums) in self.rest(pauses, now, first) {
+            all += &sums;
+            if !sums.is_empty() {
+                active = all;
+            }
+        }
+        [all, active]
+    }
+
+    /// The rate of the latest complete windows. `None` if there are none since the first pause.
+    pub fn now(&self) -> Option<Rate> {
+        let latest = self.latest.iter().rev().map(|(_, sums)| *sums);
+        // Before the first pause all was observed, for as long as that may have been.
+        let mut latest = latest.take_while(RateSums::is_sampled).peekable();
+        let mut silent = RateSums::default();
+        while let Some(sums) = latest.next_if(RateSums::is_empty) {
+            silent += &sums;
+        }
+        if self.active.expected_reads(&silent) >= NO_CHANCE {
+            return Some(Rate::default());
+        }
+        let (mut sums, mut windows) = (silent, 0_usize);
+        for window in latest {
+            if windows > 0 && sums.seconds() + window.seconds() > RECENT {
+                break;
+            }
+            sums += &window;
+            windows.grow(1);
+            let error = sums.rate().error;
+            if error <= EXACT || windows >= FEW && error <= ROUGH {
+                break;
+            }
+        }
+        (windows > 0 || sums.seconds() > 0.0).then(|| sums.rate())
+    }
+
+    /// Deliveries a second, of the times that windows stand for: from, to, and how many.
+    pub fn over_time(&self, pauses: &Pauses, now: Nanos, first: Nanos) -> Vec<(Nanos, Nanos, f64)> {
+        let latest = self.latest.iter().copied();
+        let rest = self.rest(pauses, now, first).map(|(window, sums)| (window.end, sums));
+        let all = latest.chain(rest).filter(|(_, sums)| sums.seconds() > 0.0);
+        all.map(|(end, sums)| {
+            let from = end - Nanos(nanos(sums.seconds()));
+            (from, end, sums.rate().msg_per_s)
+        })
+        .collect()
+    }
+
+    /// Adds what another row has, which has turned out to be the same.
+    pub fn merge(&mut self, other: SampledRate) {
+        if other.counted > self.counted {
+            (self.last, self.latest) = (other.last, other.latest);
+        }
+        self.next = self.next.max(other.next);
+        self.all.join(&other.all);
+        self.active.join(&other.active);
+        for (window, theirs) in other.counts {
+            if let Some(count) = self.count(window) {
+                count.messages.grow(theirs.messages);
+                count.bytes.grow(theirs.bytes);
+                count.reads.grow(theirs.reads);
+                count.squares.grow(theirs.squares);
+            }
+        }
+        self.late.grow(other.late);
+        self.counted.grow(other.counted);
+    }
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "seconds of an observation, which are not negative"
+)]
+fn nanos(seconds: f64) -> u64 {
+    (seconds * 1e9) as u64
+}

@@ -1,0 +1,159 @@
+//! Rates of a time that was observed in windows.
+
+use crate::stats::figures::Rate;
+use crate::stats::windows::TracedWindow;
+use std::ops::{AddAssign, Sub};
+use wirelap_events::Nanos;
+
+/// Half of the interval in which 95 % of estimates are, in standard deviations.
+const HALF_WIDTH: f64 = 1.96;
+
+/// Sums over windows, from which the rate of the time that they stand for is made. Those of a part of the time are the difference of
+/// two.
+///
+/// A window stands for the time since the one before: what was not observed had the rate of what was. How far the rate may be off is
+/// estimated in two ways, of which the larger counts: from how many messages came at once, as if they had come at random times
+/// (messages of one read are one event, however many they are), and from how the rates of the windows differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RateSums {
+    /// The time that the windows stand for, and their own.
+    seconds: f64,
+    traced: f64,
+    /// Deliveries and payload bytes of that time, with those that were not observed.
+    messages: f64,
+    bytes: f64,
+    /// Reads that were observed.
+    reads: f64,
+    variance: f64,
+    windows: f64,
+    /// Of the times between windows: their squares, alone, with the rate and with its square.
+    gaps: [f64; 3],
+}
+
+/// What was read in one window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WindowCount {
+    pub messages: u64,
+    pub bytes: u64,
+    /// Reads that brought them, and the sum of the squares of how many each brought.
+    pub reads: u64,
+    pub squares: u64,
+}
+
+impl RateSums {
+    /// What a window shows of a row whose first delivery was read at `first`: the time before is none of its own.
+    pub fn of(window: &TracedWindow, count: WindowCount, first: Nanos) -> RateSums {
+        let start = window.start.max(first);
+        let traced = (window.end - start).as_secs_f64();
+        if window.end <= start {
+            return RateSums::default();
+        }
+        let gap = (start - window.since.max(first)).as_secs_f64();
+        // The first delivery opens the time, which the others fill.
+        let opens = u64::from(first >= window.start && count.messages > 0);
+        let (seen, times) = (count.messages.saturating_sub(opens) as f64, gap / traced);
+        let rate = seen / traced;
+        let squares = gap * gap;
+        RateSums {
+            seconds: traced + gap,
+            traced,
+            messages: seen * (1.0 + times),
+            bytes: count.bytes as f64 * (1.0 + times),
+            reads: count.reads as f64,
+            variance: times * (times + 1.0) * count.squares as f64,
+            windows: if gap > 0.0 { 1.0 } else { 0.0 },
+            gaps: [squares, squares * rate, squares * rate * rate],
+        }
+    }
+
+    /// Adds what another row has of the same time.
+    pub fn join(&mut self, other: &RateSums) {
+        let (seconds, traced) = (self.seconds.max(other.seconds), self.traced.max(other.traced));
+        let windows = self.windows.max(other.windows);
+        *self += other;
+        (self.seconds, self.traced, self.windows) = (seconds, traced, windows);
+    }
+
+    /// Whether something of the time was not observed.
+    pub fn is_sampled(&self) -> bool {
+        self.windows > 0.0
+    }
+
+    /// Whether nothing was delivered.
+    pub fn is_empty(&self) -> bool {
+        self.messages <= 0.0
+    }
+
+    /// The time that the windows stand for, in seconds.
+    pub fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// How many reads there should have been in the windows of another time, at the rate of this one.
+    pub fn expected_reads(&self, of: &RateSums) -> f64 {
+        if self.traced > 0.0 { self.reads / self.traced * of.traced } else { 0.0 }
+    }
+
+    /// With the first delivery, which opens the time, and the seconds before it.
+    #[must_use]
+    pub fn with_first(self, seconds_before: f64) -> RateSums {
+        if self.seconds <= 0.0 {
+            return self;
+        }
+        RateSums { seconds: self.seconds + seconds_before, messages: self.messages + 1.0, ..self }
+    }
+
+    /// The rate of the time that the windows stand for.
+    pub fn rate(&self) -> Rate {
+        if self.seconds <= 0.0 || self.is_empty() {
+            let was_whole = self.seconds > 0.0 && !self.is_sampled();
+            let error = if was_whole { 0.0 } else { f64::INFINITY };
+            return Rate { error, ..Rate::default() };
+        }
+        let mean = self.messages / self.seconds;
+        let [squares, with_rate, with_square] = self.gaps;
+        let spread = (with_square - 2.0 * mean * with_rate + mean * mean * squares).max(0.0);
+        // One window says nothing of how windows differ.
+        let of_windows =
+            if self.windows > 1.0 { spread * self.windows / (self.windows - 1.0) } else { 0.0 };
+        let deviation = self.variance.max(of_windows).sqrt();
+        Rate {
+            msg_per_s: mean,
+            payload_bit_per_s: self.bytes * 8.0 / self.seconds,
+            error: HALF_WIDTH * deviation / self.messages,
+        }
+    }
+}
+
+impl AddAssign<&RateSums> for RateSums {
+    fn add_assign(&mut self, other: &RateSums) {
+        self.seconds += other.seconds;
+        self.traced += other.traced;
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+        self.reads += other.reads;
+        self.variance += other.variance;
+        self.windows += other.windows;
+        self.gaps.iter_mut().zip(other.gaps).for_each(|(sum, gap)| *sum += gap);
+    }
+}
+
+impl Sub<&RateSums> for RateSums {
+    type Output = RateSums;
+
+    fn sub(self, other: &RateSums) -> RateSums {
+        let mut gaps = self.gaps;
+        gaps.iter_mut().zip(other.gaps).for_each(|(sum, gap)| *sum = (*sum - gap).max(0.0));
+        let least = |mine: f64, theirs: f64| (mine - theirs).max(0.0);
+        RateSums {
+            seconds: least(self.seconds, other.seconds),
+            traced: least(self.traced, other.traced),
+            messages: least(self.messages, other.messages),
+            bytes: least(self.bytes, other.bytes),
+            reads: least(self.reads, other.reads),
+            variance: least(self.variance, other.variance),
+            windows: least(self.windows, other.windows),
+            gaps,
+        }
+    }
+}
