@@ -158,9 +158,11 @@ impl Row {
 
     /// A pause has ended.
     pub(super) fn resume(&mut self, pauses: &Pauses, now: Nanos) {
-        self.stats.resume(pauses, now);
+        // As many are on their way at one edge of a window as at the other. What is missing beyond that could not be read.
+        let missing = self.counts.unfinished.saturating_sub(self.counts.cut);
+        self.stats.resume(pauses, now, missing);
         if let Some(partial) = &mut self.partial {
-            partial.here.resume(pauses, now);
+            partial.here.resume(pauses, now, 0);
         }
     }
 

@@ -18,6 +18,6 @@ pub use partial::{Partial, PartialFigures, PartialView};
 pub use pauses::Pauses;
 pub use requests::RequestFigures;
 pub use ring::Ring;
-pub use row::{RowStats, ended_at, read_at};
+pub use row::{RowStats, ended_at, read_at, sampled_at};
 pub use sampled::RateSums;
 pub use seconds::TracedSeconds;

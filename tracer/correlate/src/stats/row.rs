@@ -115,9 +115,9 @@ impl RowStats {
         }
     }
 
-    /// A window has begun at `now`.
-    pub fn resume(&mut self, pauses: &Pauses, now: Nanos) {
-        self.sampled.fold(pauses, now, self.first);
+    /// A window has begun at `now`. `missing`: messages that were sent in windows, and not seen to be delivered.
+    pub fn resume(&mut self, pauses: &Pauses, now: Nanos, missing: u64) {
+        self.sampled.fold(pauses, now, self.first, missing);
     }
 
     /// Over the time from `since` until now, pauses included, with `delivered` in all: also what could not be joined.
@@ -210,6 +210,14 @@ impl RowStats {
 pub fn ended_at(delivery: &Delivery) -> Nanos {
     let last = delivery.legs.last().and_then(|leg| leg.times.seen().next_back());
     read_at(delivery).or(last.map(|(_, at)| at)).unwrap_or_default()
+}
+
+/// The moment by which a delivery is in a sampling window or is not: when its last leg's packet was handed to the NIC queue, or else the
+/// first stage of that leg. Not when it was read: what was on its way when the window opened is read in it, and may not be known.
+pub fn sampled_at(delivery: &Delivery) -> Nanos {
+    let Some(times) = delivery.legs.last().map(|leg| &leg.times) else { return Nanos(0) };
+    let first = || times.seen().next().map(|(_, at)| at);
+    times.get(Stage::Xmit).or_else(first).unwrap_or_default()
 }
 
 /// When a delivery was read.

@@ -7,7 +7,7 @@ use crate::breakdown::ReaderGroup;
 use crate::ids::LegKey;
 use crate::join::{LegState, leg};
 use crate::rows::{DeferredDelivery, DeferredFigures, PROCESSES, Role, Rows, nothing};
-use crate::stats::{PartialView, read_at};
+use crate::stats::{PartialView, read_at, sampled_at};
 use arrayvec::ArrayVec;
 use wirelap_events::{Delivery, Leg, MAX_LEGS, Nanos, Pid, Saturate, Stage, Stamp, TaskId};
 
@@ -199,7 +199,7 @@ impl Deliveries {
         let Some(row) = c.accounts.rows.get_mut(delivery.group) else {
             return;
         };
-        let window = row.pauses(c.coverage.pauses()).windows().at(read);
+        let window = row.pauses(c.coverage.pauses()).windows().at(sampled_at(delivery));
         row.delivered(delivery, (read, window), one_way, now);
         if is_partial {
             Deliveries::add_partial(delivery, PartialView::Receiver, false, c);

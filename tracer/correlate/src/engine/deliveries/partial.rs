@@ -8,7 +8,7 @@ use crate::ids::LegKey;
 use crate::join::{LegState, Messages};
 use crate::marks::Marks;
 use crate::rows::nothing;
-use crate::stats::{PartialView, ended_at};
+use crate::stats::{PartialView, sampled_at};
 use crate::why::Upkeep;
 use wirelap_events::{Delivery, Leg, Nanos, Stage, StageTimes, Transport};
 
@@ -94,7 +94,7 @@ impl Deliveries {
         keep_own_stages(&mut seen);
         let now = c.coverage.now();
         let Some(row) = c.accounts.rows.get_mut(delivery.group) else { return };
-        let window = row.pauses(c.coverage.pauses()).windows().at(ended_at(&seen));
+        let window = row.pauses(c.coverage.pauses()).windows().at(sampled_at(&seen));
         let Some(time) = row.partial_mut().add(now, view, &seen, window) else { return };
         let mut upkeep = Upkeep::default();
         for leg in &mut seen.legs {

@@ -53,6 +53,7 @@ pub struct SampledRate {
     /// Messages that were counted when they were given up, and all.
     late: u64,
     counted: u64,
+    missing: u64,
 }
 
 impl SampledRate {
@@ -94,8 +95,10 @@ impl SampledRate {
     }
 
     /// Adds the windows that are complete to the sums. `first`: the row's first delivery, `None` if there is none.
-    pub fn fold(&mut self, pauses: &Pauses, now: Nanos, first: Option<Nanos>) {
+    /// `missing`: messages that were sent in windows, and not seen to be delivered.
+    pub fn fold(&mut self, pauses: &Pauses, now: Nanos, first: Option<Nanos>, missing: u64) {
         let Some(first) = first else { return };
+        self.missing = missing;
         // What was not followed comes late, if there is any: that is known once some has been given up.
         let has_late = self.late.saturating_mul(100) > self.counted
             || pauses.windows().over(0).next().is_none_or(|one| one.end + GIVEN_UP > now);
@@ -145,7 +148,7 @@ impl SampledRate {
                 active = all;
             }
         }
-        [all, active]
+        [all, active].map(|sums| sums.with_missing(self.missing))
     }
 
     /// The rate of the latest complete windows. `None` if there are none since the first pause.
@@ -172,7 +175,11 @@ impl SampledRate {
                 break;
             }
         }
-        (windows > 0 || sums.seconds() > 0.0).then(|| sums.rate())
+        (windows > 0 || sums.seconds() > 0.0).then(|| {
+            let mut rate = sums.rate();
+            rate.error += self.all.with_missing(self.missing).missing_share();
+            rate
+        })
     }
 
     /// Deliveries a second, of the times that windows stand for: from, to, and how many.
@@ -205,6 +212,7 @@ impl SampledRate {
         }
         self.late.grow(other.late);
         self.counted.grow(other.counted);
+        self.missing.grow(other.missing);
     }
 }
 

@@ -13,7 +13,8 @@ const HALF_WIDTH: f64 = 1.96;
 ///
 /// A window stands for the time since the one before: what was not observed had the rate of what was. How far the rate may be off is
 /// estimated in two ways, of which the larger counts: from how many messages came at once, as if they had come at random times
-/// (messages of one read are one event, however many they are), and from how the rates of the windows differ.
+/// (messages of one read are one event, however many they are), and from how the rates of the windows differ. To this comes the share of
+/// what was sent in windows and not seen to be delivered: of some protocols, a delivery can be read only if its request was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RateSums {
     /// The time that the windows stand for, and their own.
@@ -26,6 +27,10 @@ pub struct RateSums {
     reads: f64,
     variance: f64,
     windows: f64,
+    /// Messages that were seen in windows between pauses, and how many of those that were sent in them were not seen to be delivered,
+    /// beyond those that were delivered and not seen to be sent.
+    sampled: f64,
+    missing: f64,
     /// Of the times between windows: their squares, alone, with the rate and with its square.
     gaps: [f64; 3],
 }
@@ -62,8 +67,16 @@ impl RateSums {
             reads: count.reads as f64,
             variance: times * (times + 1.0) * count.squares as f64,
             windows: if gap > 0.0 { 1.0 } else { 0.0 },
+            sampled: if gap > 0.0 { seen } else { 0.0 },
+            missing: 0.0,
             gaps: [squares, squares * rate, squares * rate * rate],
         }
+    }
+
+    /// With so many messages that were sent in windows, and not seen to be delivered.
+    #[must_use]
+    pub fn with_missing(self, missing: u64) -> RateSums {
+        RateSums { missing: missing as f64, ..self }
     }
 
     /// Adds what another row has of the same time.
@@ -120,8 +133,13 @@ impl RateSums {
         Rate {
             msg_per_s: mean,
             payload_bit_per_s: self.bytes * 8.0 / self.seconds,
-            error: HALF_WIDTH * deviation / self.messages,
+            error: HALF_WIDTH * deviation / self.messages + self.missing_share(),
         }
+    }
+
+    /// The share of the messages of windows that should have been delivered, and perhaps were.
+    pub fn missing_share(&self) -> f64 {
+        if self.missing > 0.0 { self.missing / (self.missing + self.sampled) } else { 0.0 }
     }
 }
 
@@ -134,6 +152,8 @@ impl AddAssign<&RateSums> for RateSums {
         self.reads += other.reads;
         self.variance += other.variance;
         self.windows += other.windows;
+        self.sampled += other.sampled;
+        self.missing += other.missing;
         self.gaps.iter_mut().zip(other.gaps).for_each(|(sum, gap)| *sum += gap);
     }
 }
@@ -153,6 +173,8 @@ impl Sub<&RateSums> for RateSums {
             reads: least(self.reads, other.reads),
             variance: least(self.variance, other.variance),
             windows: least(self.windows, other.windows),
+            sampled: least(self.sampled, other.sampled),
+            missing: least(self.missing, other.missing),
             gaps,
         }
     }

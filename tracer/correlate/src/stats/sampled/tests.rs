@@ -50,10 +50,10 @@ fn observed(mut traffic: Traffic<'_>, sampling: &Sampling, seconds: u64) -> (Opt
         }
         now = end;
         pauses.close(Nanos(now));
-        rate.fold(&pauses, Nanos(now), Some(first));
+        rate.fold(&pauses, Nanos(now), Some(first), 0);
     }
     now += 10 * SECOND;
-    rate.fold(&pauses, Nanos(now), Some(first));
+    rate.fold(&pauses, Nanos(now), Some(first), 0);
     let [all, _] = rate.sums(&pauses, Nanos(now), first);
     (rate.now(), all.rate())
 }
@@ -120,6 +120,23 @@ fn the_rate_of_single_messages_is_known() {
     assert!(all.is_known() && !all.is_rough(), "{all:?}");
     // The latest windows have sixty messages.
     assert!(now.is_rough() && now.error < 0.3, "{now:?}");
+}
+
+#[test]
+fn what_cannot_be_read_makes_a_rate_unknown() {
+    let window = |number| TracedWindow {
+        number,
+        since: Nanos(number * SECOND),
+        start: Nanos((number + 1) * SECOND - 12_000_000),
+        end: Nanos((number + 1) * SECOND),
+    };
+    let count = WindowCount { messages: 100, bytes: 100, reads: 100, squares: 100 };
+    let mut all = RateSums::default();
+    (1..100).for_each(|number| all += &RateSums::of(&window(number), count, Nanos(0)));
+    assert!(all.rate().is_known() && !all.rate().is_rough(), "{:?}", all.rate());
+    let some = all.with_missing(2_000).rate();
+    assert!(some.is_rough(), "{some:?}");
+    assert!(!all.with_missing(20_000).rate().is_known());
 }
 
 #[test]
