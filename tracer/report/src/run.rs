@@ -3,7 +3,6 @@
 //! Scripts rely on these names. Fields may be added; none may be renamed or removed without a new
 //! schema number. Units are in the names; the times inside a distribution are in the unit of the field that holds it.
 
-use crate::human;
 pub use crate::overhead::{
     EthernetBytes, LegBytes, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
 };
@@ -23,6 +22,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use wirelap_correlate::Rate;
+use wirelap_events::human;
 
 /// The value of [`RunReport::schema`].
 pub const RUN_SCHEMA: &str = "wirelap/run/1";
