@@ -63,7 +63,7 @@ pub fn put(
     (time, is_sampled): (Nanos, bool),
 ) {
     // Where a part was traced, the rate is that of the sampling windows, which stand for more than their own time.
-    let sampled = is_sampled.then(|| (group.rate_sums - &earlier.rates).rate());
+    let sampled = is_sampled.then(|| group.rate_sums.since(&earlier.rates).rate());
     group.messages = Counted::of(group).since(earlier);
     group.one_way = window.one_way.summary();
     group.sched_gap = window.sched_gap.summary();

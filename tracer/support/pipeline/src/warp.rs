@@ -6,21 +6,6 @@ use wirelap_test_support::random::Random;
 /// An event with some of its numbers changed.
 pub(crate) fn warp<'a>(event: &Event<'a>, random: &mut Random) -> Event<'a> {
     let mut event = *event;
-    let change = |random: &mut Random, number: &mut u64| {
-        if random.one_in(3) {
-            *number = random.extreme();
-        }
-    };
-    let change32 = |random: &mut Random, number: &mut u32| {
-        if random.one_in(3) {
-            *number = extreme32(random);
-        }
-    };
-    let seq = |random: &mut Random, seq: &mut Seq| {
-        if random.one_in(3) {
-            *seq = Seq(extreme32(random));
-        }
-    };
     change(random, &mut event.at.0);
     match &mut event.body {
         Body::Packet(packet) => warp_packet(packet, random),
@@ -106,6 +91,24 @@ pub(crate) fn warp<'a>(event: &Event<'a>, random: &mut Random) -> Event<'a> {
         Body::Socket(_) | Body::Closed(_) | Body::State(_) | Body::Window(_) => {}
     }
     event
+}
+
+fn change(random: &mut Random, number: &mut u64) {
+    if random.one_in(3) {
+        *number = random.extreme();
+    }
+}
+
+fn change32(random: &mut Random, number: &mut u32) {
+    if random.one_in(3) {
+        *number = extreme32(random);
+    }
+}
+
+fn seq(random: &mut Random, seq: &mut Seq) {
+    if random.one_in(3) {
+        *seq = Seq(extreme32(random));
+    }
 }
 
 fn warp_packet(packet: &mut Packet<'_>, random: &mut Random) {

@@ -109,7 +109,7 @@ impl SampledRate {
             }
             let sums = RateSums::of(window, self.counted_in(window.number), first);
             self.next = window.number.saturating_add(1);
-            self.all += &sums;
+            self.all.add(&sums);
             if !sums.is_empty() {
                 self.active = self.all;
             }
@@ -143,7 +143,7 @@ impl SampledRate {
     pub fn sums(&self, pauses: &Pauses, now: Nanos, first: Nanos) -> [RateSums; 2] {
         let (mut all, mut active) = (self.all, self.active);
         for (_, sums) in self.rest(pauses, now, first) {
-            all += &sums;
+            all.add(&sums);
             if !sums.is_empty() {
                 active = all;
             }
@@ -158,7 +158,7 @@ impl SampledRate {
         let mut latest = latest.take_while(RateSums::is_sampled).peekable();
         let mut silent = RateSums::default();
         while let Some(sums) = latest.next_if(RateSums::is_empty) {
-            silent += &sums;
+            silent.add(&sums);
         }
         if self.active.expected_reads(&silent) >= NO_CHANCE {
             return Some(Rate::default());
@@ -168,7 +168,7 @@ impl SampledRate {
             if windows > 0 && sums.seconds() + window.seconds() > RECENT {
                 break;
             }
-            sums += &window;
+            sums.add(&window);
             windows.grow(1);
             let error = sums.rate().error;
             if error <= EXACT || windows >= FEW && error <= ROUGH {

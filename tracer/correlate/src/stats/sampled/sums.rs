@@ -2,7 +2,6 @@
 
 use crate::stats::figures::Rate;
 use crate::stats::windows::TracedWindow;
-use std::ops::{AddAssign, Sub};
 use wirelap_events::Nanos;
 
 /// Half of the interval in which 95 % of estimates are, in standard deviations.
@@ -83,7 +82,7 @@ impl RateSums {
     pub fn join(&mut self, other: &RateSums) {
         let (seconds, traced) = (self.seconds.max(other.seconds), self.traced.max(other.traced));
         let windows = self.windows.max(other.windows);
-        *self += other;
+        self.add(other);
         (self.seconds, self.traced, self.windows) = (seconds, traced, windows);
     }
 
@@ -143,8 +142,9 @@ impl RateSums {
     }
 }
 
-impl AddAssign<&RateSums> for RateSums {
-    fn add_assign(&mut self, other: &RateSums) {
+impl RateSums {
+    /// Adds those of a later time.
+    pub fn add(&mut self, other: &RateSums) {
         self.seconds += other.seconds;
         self.traced += other.traced;
         self.messages += other.messages;
@@ -156,25 +156,23 @@ impl AddAssign<&RateSums> for RateSums {
         self.missing += other.missing;
         self.gaps.iter_mut().zip(other.gaps).for_each(|(sum, gap)| *sum += gap);
     }
-}
 
-impl Sub<&RateSums> for RateSums {
-    type Output = RateSums;
-
-    fn sub(self, other: &RateSums) -> RateSums {
+    /// Those of the time since an earlier one of which these are the sums.
+    #[must_use]
+    pub fn since(self, earlier: &RateSums) -> RateSums {
         let mut gaps = self.gaps;
-        gaps.iter_mut().zip(other.gaps).for_each(|(sum, gap)| *sum = (*sum - gap).max(0.0));
+        gaps.iter_mut().zip(earlier.gaps).for_each(|(sum, gap)| *sum = (*sum - gap).max(0.0));
         let least = |mine: f64, theirs: f64| (mine - theirs).max(0.0);
         RateSums {
-            seconds: least(self.seconds, other.seconds),
-            traced: least(self.traced, other.traced),
-            messages: least(self.messages, other.messages),
-            bytes: least(self.bytes, other.bytes),
-            reads: least(self.reads, other.reads),
-            variance: least(self.variance, other.variance),
-            windows: least(self.windows, other.windows),
-            sampled: least(self.sampled, other.sampled),
-            missing: least(self.missing, other.missing),
+            seconds: least(self.seconds, earlier.seconds),
+            traced: least(self.traced, earlier.traced),
+            messages: least(self.messages, earlier.messages),
+            bytes: least(self.bytes, earlier.bytes),
+            reads: least(self.reads, earlier.reads),
+            variance: least(self.variance, earlier.variance),
+            windows: least(self.windows, earlier.windows),
+            sampled: least(self.sampled, earlier.sampled),
+            missing: least(self.missing, earlier.missing),
             gaps,
         }
     }
