@@ -18,6 +18,9 @@ pub struct Rate {
 }
 
 impl Rate {
+    /// Nothing is known of it.
+    pub const UNKNOWN: Rate = Rate { msg_per_s: 0.0, payload_bit_per_s: 0.0, error: f64::INFINITY };
+
     /// A rate that is further off than this is not known.
     pub const MOST_ERROR: f64 = 0.5;
 

@@ -126,7 +126,8 @@ impl RowStats {
         if time <= 0.0 {
             return Rate::default();
         }
-        if let Some(first) = self.first.filter(|_| pauses.has_paused()) {
+        if pauses.has_paused() {
+            let Some(first) = self.first else { return Rate::UNKNOWN };
             let [all, _] = self.sampled.sums(pauses, now, first);
             return all.with_first((first - since).as_secs_f64()).rate();
         }
@@ -142,7 +143,7 @@ impl RowStats {
         let Some((first, span)) =
             self.first.and_then(|first| Some((first, self.last.since(first)?)))
         else {
-            return Rate::default();
+            return if pauses.has_paused() { Rate::UNKNOWN } else { Rate::default() };
         };
         if pauses.has_paused() {
             let [_, active] = self.sampled.sums(pauses, now, first);

@@ -28,8 +28,7 @@ const MOST: usize = 512;
 /// A window that is longer than this counts although what is in it has not all been counted.
 const LONG: Nanos = Nanos::from_millis(1_000);
 
-/// The present rate is that of the latest windows that tell it so exactly, and of so few, or else less exactly.
-const EXACT: f64 = 0.1;
+/// The present rate is that of the latest windows that tell it so exactly, and of so many at least.
 const FEW: usize = 5;
 const ROUGH: f64 = 0.3;
 
@@ -156,11 +155,13 @@ impl SampledRate {
         let latest = self.latest.iter().rev().map(|(_, sums)| *sums);
         // Before the first pause all was observed, for as long as that may have been.
         let mut latest = latest.take_while(RateSums::is_sampled).peekable();
-        let mut silent = RateSums::default();
+        let (mut silent, mut empty) = (RateSums::default(), 0_usize);
         while let Some(sums) = latest.next_if(RateSums::is_empty) {
             silent.add(&sums);
+            empty.grow(1);
         }
-        if self.active.expected_reads(&silent) >= NO_CHANCE {
+        let is_unusual = empty >= FEW && empty > self.longest_silence().saturating_mul(2);
+        if is_unusual && self.active.expected_reads(&silent) >= NO_CHANCE {
             return Some(Rate::default());
         }
         let (mut sums, mut windows) = (silent, 0_usize);
@@ -171,7 +172,7 @@ impl SampledRate {
             sums.add(&window);
             windows.grow(1);
             let error = sums.rate().error;
-            if error <= EXACT || windows >= FEW && error <= ROUGH {
+            if windows >= FEW && error <= ROUGH {
                 break;
             }
         }
@@ -180,6 +181,19 @@ impl SampledRate {
             rate.error += self.all.with_missing(self.missing).missing_share();
             rate
         })
+    }
+
+    /// The most windows in a row in which nothing was read, before those at the end.
+    fn longest_silence(&self) -> usize {
+        let (mut longest, mut present) = (0_usize, 0_usize);
+        for (_, sums) in &self.latest {
+            if sums.is_empty() {
+                present.grow(1);
+            } else {
+                (longest, present) = (longest.max(present), 0);
+            }
+        }
+        longest
     }
 
     /// Deliveries a second, of the times that windows stand for: from, to, and how many.

@@ -109,7 +109,7 @@ impl RateSums {
     /// With the first delivery, which opens the time, and the seconds before it.
     #[must_use]
     pub fn with_first(self, seconds_before: f64) -> RateSums {
-        if self.seconds <= 0.0 {
+        if self.seconds <= 0.0 || self.is_empty() {
             return self;
         }
         RateSums { seconds: self.seconds + seconds_before, messages: self.messages + 1.0, ..self }
@@ -126,8 +126,13 @@ impl RateSums {
         let [squares, with_rate, with_square] = self.gaps;
         let spread = (with_square - 2.0 * mean * with_rate + mean * mean * squares).max(0.0);
         // One window says nothing of how windows differ.
-        let of_windows =
-            if self.windows > 1.0 { spread * self.windows / (self.windows - 1.0) } else { 0.0 };
+        let of_windows = if self.windows > 1.0 {
+            spread * self.windows / (self.windows - 1.0)
+        } else if self.is_sampled() {
+            f64::INFINITY
+        } else {
+            0.0
+        };
         let deviation = self.variance.max(of_windows).sqrt();
         Rate {
             msg_per_s: mean,

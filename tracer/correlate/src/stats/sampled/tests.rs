@@ -123,6 +123,21 @@ fn the_rate_of_single_messages_is_known() {
 }
 
 #[test]
+fn bursts_that_are_seldom_met_are_not_said_to_have_stopped() {
+    // Fifty messages at short distances, each second.
+    for seconds in [60, 61, 62, 90] {
+        let mut sent = 0_u64;
+        let mut next = || {
+            sent += 1;
+            if sent.is_multiple_of(50) { SECOND - 49 * 100_000 } else { 100_000 }
+        };
+        let traffic = Traffic { next: 77, size: 1, gap: &mut next };
+        let now = observed(traffic, &SHORT, seconds).0.unwrap();
+        assert_ne!(now, Rate::default());
+    }
+}
+
+#[test]
 fn what_cannot_be_read_makes_a_rate_unknown() {
     let window = |number| TracedWindow {
         number,
