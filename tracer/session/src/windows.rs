@@ -51,8 +51,6 @@ pub struct SamplingWindows {
     ends_here: bool,
     /// How much older than the clock the events are that were taken last.
     behind: Nanos,
-    /// Since when the present window waits for its messages, unless that was taken.
-    waits: Option<Nanos>,
     /// What makes pauses longer and shorter; `None` if all are the same.
     chance: Option<u64>,
 }
@@ -85,8 +83,8 @@ enum State {
     Open {
         since: Nanos,
         checked: Nanos,
-        /// Whether its first part is over.
-        waits: bool,
+        /// How long its first part is, which stays as it was when the window opened.
+        open: Nanos,
     },
     Paused {
         until: Nanos,
@@ -100,8 +98,8 @@ enum State {
 impl SamplingWindows {
     /// Begins with a window.
     pub fn new(open: Duration, every: Duration, now: Nanos) -> SamplingWindows {
-        let state = State::Open { since: now, checked: now, waits: false };
         let (open, every) = (nanos(open), nanos(every));
+        let state = State::Open { since: now, checked: now, open };
         let (patience, lead, behind) = (None, Nanos(0), Nanos(0));
         SamplingWindows {
             open,
@@ -112,7 +110,6 @@ impl SamplingWindows {
             is_cut: false,
             ends_here: false,
             behind,
-            waits: None,
             chance: None,
         }
     }
@@ -124,9 +121,13 @@ impl SamplingWindows {
         SamplingWindows { chance: Some(seed), ..self }
     }
 
-    /// Since when the present window is open only for the messages that were found in it; once for each window.
-    pub fn take_waits(&mut self) -> Option<Nanos> {
-        self.waits.take()
+    /// When the first part of the present window ends, if there is one: from then on, it is open only for the messages that were found
+    /// in it.
+    pub fn first_part_ends(&self) -> Option<Nanos> {
+        match self.state {
+            State::Open { since, open, .. } => Some(since + open),
+            State::Paused { .. } | State::Never => None,
+        }
     }
 
     /// Begins with a pause, because all of the time until now was traced. A window waits for its messages for a second at most, because
@@ -202,15 +203,9 @@ impl SamplingWindows {
                 self.state = State::Never;
                 Some(WindowChange::Close)
             }
-            State::Open { since, checked, waits } => {
+            State::Open { since, checked, open } => {
                 let age = now - *since;
-                if has_room && age < self.open {
-                    return None;
-                }
-                if !std::mem::replace(waits, true) && age >= self.open {
-                    self.waits = Some(*since + self.open);
-                }
-                if has_room && age < self.open + SETTLE + self.behind {
+                if has_room && age < *open + SETTLE + self.behind {
                     return None;
                 }
                 if has_room && age < longest {
@@ -218,7 +213,7 @@ impl SamplingWindows {
                         return None;
                     }
                     *checked = now;
-                    if are_waited_for(*since, *since + self.open) {
+                    if are_waited_for(*since, *since + *open) {
                         return None;
                     }
                 }
@@ -232,7 +227,7 @@ impl SamplingWindows {
                 Some(WindowChange::Prepare)
             }
             State::Paused { until, .. } if now >= *until && self.behind <= self.open => {
-                self.state = State::Open { since: now, checked: now, waits: false };
+                self.state = State::Open { since: now, checked: now, open: self.open };
                 Some(WindowChange::Open)
             }
             State::Paused { .. } | State::Never => None,
@@ -375,21 +370,19 @@ mod tests {
     }
 
     #[test]
-    fn when_a_window_begins_to_wait_does_not_depend_on_when_that_is_noticed() {
+    fn the_first_part_of_a_window_is_as_long_as_when_it_opened() {
         let ms = Nanos::from_millis;
         let mut windows = SamplingWindows::new(SECOND, 2 * SECOND, Nanos(0));
-        assert_eq!((windows.change(ms(900), |_, _| true), windows.take_waits()), (None, None));
-        assert_eq!(windows.change(ms(1_007), |_, _| true), None);
-        assert_eq!((windows.take_waits(), windows.take_waits()), (Some(ms(1_000)), None));
-        assert_eq!((windows.change(ms(1_500), |_, _| false), windows.take_waits()), (CLOSE, None));
-        // Nothing is waited for, and that is noticed late.
-        assert_eq!(windows.change(ms(3_000), |_, _| false), OPEN);
-        assert_eq!(windows.change(ms(4_009), |_, _| false), CLOSE);
-        assert_eq!(windows.take_waits(), Some(ms(4_000)));
-        // Cut short, it waits for nothing.
-        assert_eq!(windows.change(ms(6_000), |_, _| false), OPEN);
-        windows.taken(ms(1_001));
-        assert_eq!((windows.change(ms(6_500), |_, _| true), windows.take_waits()), (CLOSE, None));
+        assert_eq!(windows.first_part_ends(), Some(ms(1_000)));
+        windows.resize(SECOND / 10, SECOND);
+        assert_eq!(windows.first_part_ends(), Some(ms(1_000)));
+        assert_eq!(changes(&mut windows, &[(900, false), (1_007, true)]), [None, None]);
+        assert_eq!(windows.first_part_ends(), Some(ms(1_000)));
+        assert_eq!(changes(&mut windows, &[(1_500, false)]), [CLOSE]);
+        assert_eq!(windows.first_part_ends(), None);
+        // The next one is as long as is wanted now.
+        assert_eq!(changes(&mut windows, &[(20_000, false)]), [OPEN]);
+        assert_eq!(windows.first_part_ends(), Some(ms(20_100)));
     }
 
     #[test]

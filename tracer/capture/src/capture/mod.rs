@@ -145,7 +145,7 @@ impl Capture {
         Ok(())
     }
 
-    /// Notes that the present window is open only for the messages that were found in it before `since`.
+    /// Notes that from a time on, which may be to come, the present window is open only for the messages that were found in it before.
     pub fn wait_for_messages(&mut self, since: wirelap_events::Nanos) {
         let (at, body) = (clock::now(), Body::Waiting(since));
         self.pending.push_back(Event { at, cpu: Cpu(0), body });

@@ -134,8 +134,8 @@ impl Partial {
         }
     }
 
-    /// A message that ended in this sampling window, if in any, is complete as far as it is seen here; `seen` has the stages of this host alone. Returns how long it was
-    /// here.
+    /// A message of this sampling window, if of any, is complete as far as it is seen here; `seen` has the stages of this host alone.
+    /// Returns how long it was here.
     pub fn add(
         &mut self,
         now: Nanos,

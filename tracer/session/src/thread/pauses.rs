@@ -19,30 +19,37 @@ impl<S: DeliverySink> SessionThread<S> {
         let change = |windows: &mut SamplingWindows| {
             windows.change(machine::now(), |from, to| correlator.are_waited_for(from, to))
         };
-        let change = self.windows.as_mut().and_then(change);
-        let waits = self.windows.as_mut().and_then(SamplingWindows::take_waits);
-        if let (Some(since), Some(probes)) = (waits, self.capture.probes_mut()) {
-            probes.wait_for_messages(since);
-        }
-        if let Some(change) = change {
+        if let Some(change) = self.windows.as_mut().and_then(change) {
             self.change_window(change)?;
         }
         self.alternate()
+    }
+
+    /// Tells when the first part of the present window ends, if there is one.
+    fn tell_first_part(&mut self) {
+        let ends = self.windows.as_ref().and_then(SamplingWindows::first_part_ends);
+        if let (Some(ends), Some(probes)) = (ends, self.capture.probes_mut()) {
+            probes.wait_for_messages(ends);
+        }
     }
 
     /// Opens or ends a window. With a budget, the probes are detached between windows.
     fn change_window(&mut self, change: WindowChange) -> Result<(), CaptureError> {
         let Some(probes) = self.capture.probes_mut() else { return Ok(()) };
         match (&mut self.keeper, change) {
-            (_, WindowChange::Prepare) => probes.attach_paused(),
+            (_, WindowChange::Prepare) => probes.attach_paused()?,
             (Some(keeper), WindowChange::Open) => {
                 keeper.opened();
-                probes.attach_again()
+                probes.attach_again()?;
             }
-            (Some(_), WindowChange::Close) => probes.detach(),
-            (None, WindowChange::Open) => probes.set_window(true),
-            (None, WindowChange::Close) => probes.set_window(false),
+            (Some(_), WindowChange::Close) => probes.detach()?,
+            (None, WindowChange::Open) => probes.set_window(true)?,
+            (None, WindowChange::Close) => probes.set_window(false)?,
         }
+        if change == WindowChange::Open {
+            self.tell_first_part();
+        }
+        Ok(())
     }
 
     /// Changes how much of the time is traced, if the budget asks for it.
@@ -99,6 +106,7 @@ impl<S: DeliverySink> SessionThread<S> {
             TracedTime::Fixed(Sampling::Windows { open, every }) => {
                 let now = machine::now();
                 self.windows = Some(SamplingWindows::new(open, every, now).irregular(now.0));
+                self.tell_first_part();
             }
             TracedTime::Within(budget) if !self.capture.is_packets() => {
                 let (count, cpu) = (self.run_time.take(), self.cpu_times());

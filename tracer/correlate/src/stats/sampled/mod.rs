@@ -171,8 +171,7 @@ impl SampledRate {
             }
             sums.add(&window);
             windows.grow(1);
-            let error = sums.rate().error;
-            if windows >= FEW && error <= ROUGH {
+            if windows >= FEW && sums.rate().error <= ROUGH {
                 break;
             }
         }

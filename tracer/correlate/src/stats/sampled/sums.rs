@@ -145,9 +145,7 @@ impl RateSums {
     pub fn missing_share(&self) -> f64 {
         if self.missing > 0.0 { self.missing / (self.missing + self.sampled) } else { 0.0 }
     }
-}
 
-impl RateSums {
     /// Adds those of a later time.
     pub fn add(&mut self, other: &RateSums) {
         self.seconds += other.seconds;
