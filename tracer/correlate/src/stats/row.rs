@@ -158,10 +158,12 @@ impl RowStats {
         Rate { msg_per_s, payload_bit_per_s: msg_per_s * mean * 8.0, error: 0.0 }
     }
 
-    /// The present rate: over the last second, or that of the latest windows if not all of it was observed.
+    /// The present rate: over the last second, or that of the latest windows if not all of it was observed, or of all windows if these do not
+    /// tell it.
     pub fn rate_now(&self, now: Nanos, pauses: &Pauses) -> Rate {
         let second = self.history.rate_now(now, |from| pauses.traced(from, now) == now - from);
-        second.or_else(|| self.sampled.now()).unwrap_or_else(|| self.rate(now, pauses))
+        let latest = || self.sampled.now().filter(Rate::is_known);
+        second.or_else(latest).unwrap_or_else(|| self.rate(now, pauses))
     }
 
     /// What the windows have shown so far, if there was a pause.
