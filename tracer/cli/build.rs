@@ -1,7 +1,7 @@
 //! Finds out which commit is compiled, for `wirelap --version`. Only this crate asks, so that a new commit recompiles no other.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 fn main() {
@@ -20,7 +20,7 @@ fn main() {
 /// The commit of this clone and its date; `None` in another project's clone, and where there is none.
 fn checked_out() -> Option<String> {
     let top = PathBuf::from(git(&["rev-parse", "--show-toplevel"])?);
-    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR")?).join("../..");
     if top.canonicalize().ok()? != here.canonicalize().ok()? {
         return None;
     }

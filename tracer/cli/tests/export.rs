@@ -8,6 +8,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use wirelap_test_support::committed::{of_protocols, repository};
 
 fn wirelap(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_wirelap")).args(words).output().unwrap()
@@ -19,14 +20,14 @@ fn text(bytes: &[u8]) -> String {
 
 /// Recordings of scenarios with and without a broker, sent over TCP.
 fn recordings() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../correlate/tests/why");
+    let folder = repository("tracer/correlate/tests/why");
     ["steady", "contended", "loss", "fetch_wait"]
         .map(|name| folder.join(format!("{name}.pcapng.gz")))
         .into()
 }
 
 fn other_capture() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../protocols/tests/kafka/captures/kcat.pcap")
+    of_protocols("kafka/captures/kcat.pcap")
 }
 
 fn exported(recording: &Path) -> Value {

@@ -1,12 +1,12 @@
 //! The committed schema is that of the types.
 
-use std::path::Path;
 use wirelap_compare::schema;
+use wirelap_test_support::committed::repository;
 
 #[test]
 fn committed_schema_is_current() {
     let (name, text) = schema::compare();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema").join(name);
+    let path = repository("docs/schema").join(name);
     if std::env::var_os("UPDATE_SCHEMA").is_some() {
         std::fs::write(&path, &text).unwrap();
     }

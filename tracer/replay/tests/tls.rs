@@ -5,9 +5,10 @@ use wirelap_process::{Failure, Outputs};
 use wirelap_recording::{Entry, Recording};
 use wirelap_replay::{NoFollower, Replay};
 use wirelap_report::RunReport;
+use wirelap_test_support::committed::repository;
 
 fn capture(name: &str) -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(name)
+    repository("tracer/replay/tests/captures").join(name)
 }
 
 fn analyze(file: &str, keys: &[&str]) -> Result<RunReport, Failure> {

@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 use wirelap_report::schema;
+use wirelap_test_support::committed::repository;
 
 fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema")
+    repository("docs/schema")
 }
 
 #[test]

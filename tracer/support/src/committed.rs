@@ -17,9 +17,14 @@ const FOLDERS: [&str; 10] = [
     "tracer/report/fuzz/regressions",
 ];
 
-/// A file or folder of the repository.
+/// A file or folder of the repository whose tests run. Cargo says where their package is: one that was known when the tests were compiled
+/// may be another, because clones can share a target directory.
 pub fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let package = package.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let is_top = |folder: &&Path| folder.join("tracer/support/src/committed.rs").is_file();
+    let top = package.ancestors().find(is_top).unwrap_or(&package);
+    top.join(path)
 }
 
 /// A file among the tests of the decoders, such as `kafka/captures/kcat.pcap`.

@@ -13,9 +13,10 @@ mod truth;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use wirelap_test_support::committed::repository;
 
 fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    repository("")
 }
 
 fn analyze(files: &[&Path], to: &Path) -> Output {

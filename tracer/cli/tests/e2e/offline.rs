@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use wirelap_test_support::committed::{of_protocols, repository};
 use wirelap_test_support::tshark;
 
 /// tshark's answer, a line each.
@@ -161,7 +162,7 @@ fn without_payload_no_byte_of_it_is_written_and_the_report_is_the_recorders() {
 
 /// Messages in the report whose delivery a packet tells, as our dissector reads it.
 fn delivered(file: &Path) -> u64 {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../dissectors/wirelap.lua");
+    let script = repository("dissectors/wirelap.lua");
     let script = format!("lua_script:{}", script.display());
     let told = ["-T", "fields", "-e", "wirelap.delivers", "-e", "wirelap.standing"];
     let lines = tshark(file, &[&["-X", &script, "-Y", "wirelap"], &told[..]].concat());
@@ -263,22 +264,18 @@ fn counts(report: &Value) -> Vec<(String, u64, u64)> {
     counts.filter(|(_, sent, _)| *sent > 0).collect()
 }
 
-fn captured(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../protocols/tests").join(path)
-}
-
 /// Sessions that were recorded with tcpdump, without wirelap.
 #[test]
 fn captures_of_others_have_as_many_messages_as_others_count() {
     let bench = Bench::new();
     for name in ["kcat", "perf", "python"] {
-        let told = fs::read_to_string(captured(&format!("kafka/captures/{name}.tsv"))).unwrap();
+        let told = fs::read_to_string(of_protocols(&format!("kafka/captures/{name}.tsv"))).unwrap();
         // By Kafka's own tools: `record`, port, direction.
         let records = |way| {
             let records = told.lines().filter(|line| line.starts_with("record"));
             records.filter(|line| line.split('\t').nth(2) == Some(way)).count() as u64
         };
-        let capture = captured(&format!("kafka/captures/{name}.pcap"));
+        let capture = of_protocols(&format!("kafka/captures/{name}.pcap"));
         let (report, text) = analyze(&bench, &[&capture]);
         let expected = ("kafka".to_owned(), records(">"), records("<"));
         assert_eq!(counts(&report), [expected], "{name}");
@@ -289,7 +286,7 @@ fn captures_of_others_have_as_many_messages_as_others_count() {
             "{text}"
         );
     }
-    let capture = captured("rtps/captures/small.pcap");
+    let capture = of_protocols("rtps/captures/small.pcap");
     // Samples of writers that applications made: RTPS 2.5 §9.3.1.2, kinds 02 and 03.
     let words = ["-Y", "rtps.sm.id==0x15", "-T", "fields", "-e", "rtps.sm.wrEntityId.entityKind"];
     let is_user = |line: &&String| line.split(',').any(|kind| ["0x02", "0x03"].contains(&kind));
@@ -304,7 +301,7 @@ fn captures_of_others_have_as_many_messages_as_others_count() {
 #[test]
 fn files_are_read_as_they_lie_about() {
     let bench = Bench::new();
-    let capture = captured("kafka/captures/kcat.pcap");
+    let capture = of_protocols("kafka/captures/kcat.pcap");
     let (whole, _) = analyze(&bench, &[&capture]);
     for (program, ending) in [("gzip", "gz"), ("zstd", "zst")] {
         let packed = bench.file(&format!("packed.pcap.{ending}"));
@@ -336,7 +333,7 @@ fn captures_that_were_cut_say_so() {
         ("rtps/captures/small", "96"),
     ];
     for (name, snap) in captures {
-        let whole = captured(&format!("{name}.pcap"));
+        let whole = of_protocols(&format!("{name}.pcap"));
         let cut = bench.file("cut.pcap");
         let editcap =
             Command::new("editcap").args(["-F", "pcap", "-s", snap]).args([&whole, &cut]).status();

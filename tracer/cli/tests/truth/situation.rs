@@ -5,6 +5,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use wirelap_test_support::committed::repository;
 
 /// A situation that can be arranged.
 pub struct Situation {
@@ -91,7 +92,7 @@ fn all_cells() -> Vec<Cell> {
 
 /// The folder of the lab.
 pub fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/truth")
+    repository("tracer/cli/tests/truth")
 }
 
 /// All situations, by name.

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use wirelap_correlate::{Config, Correlator, Group, Severity};
 use wirelap_events::{Delivery, Nanos};
 use wirelap_recording::{Entry, Recording};
+use wirelap_test_support::committed::repository;
 
 struct Scenario {
     name: String,
@@ -19,7 +20,7 @@ struct Scenario {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/why")
+    repository("tracer/correlate/tests/why")
 }
 
 fn scenarios() -> Vec<Scenario> {

@@ -3,10 +3,11 @@
 #[cfg(test)]
 mod tests {
     use crate::scenario::ScenarioSettings;
+    use wirelap_test_support::committed::repository;
 
     #[test]
     fn the_committed_schema_is_current() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/scenario-1.json");
+        let path = &repository("docs/schema/scenario-1.json");
         let schema = schemars::schema_for!(ScenarioSettings);
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         if std::env::var_os("UPDATE_SCHEMA").is_some() {

@@ -2,9 +2,9 @@
 
 use crate::decode::{Ports, Seen, decode};
 use std::collections::BTreeMap;
-use std::path::Path;
 use wirelap_events::FrameClass;
 use wirelap_protocols::by_name;
+use wirelap_test_support::committed::of_protocols;
 use wirelap_test_support::tshark::{command, output};
 
 const PORT: u16 = 5672;
@@ -62,7 +62,7 @@ fn acks_and_returns_are_control() {
 
 /// The types of a direction's frames, and class and number of its methods, as tshark reads them.
 fn tshark(is_from_client: bool) -> BTreeMap<u16, Vec<String>> {
-    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captured/captures/amqp.pcap");
+    let capture = of_protocols("captured/captures/amqp.pcap");
     let (own, filter) = if is_from_client {
         ("tcp.srcport", format!("amqp && tcp.dstport == {PORT}"))
     } else {

@@ -6,6 +6,7 @@ use wirelap_events::{Frame, FrameClass, Offset, Transport};
 use wirelap_protocols::kafka::PROTOCOL;
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{Connection, FrameNote, FrameSink, Memory, Protocol, Side};
+use wirelap_test_support::committed::of_protocols;
 use wirelap_test_support::pcap::{Packet, packets};
 
 /// The port of the broker.
@@ -190,7 +191,7 @@ impl Tally {
 
 /// A capture of this folder, against what `by` read in it.
 fn check(name: &str, by: &str) -> Tally {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kafka/captures");
+    let folder = of_protocols("kafka/captures");
     compare(&folder.join(name).with_extension("pcap"), &folder.join(by).with_extension("tsv"))
 }
 
@@ -234,7 +235,7 @@ fn values_of_all_kinds() {
 /// of the first response was not seen. As many records are found, by other names at most.
 #[test]
 fn clients_that_connected_before() {
-    let pcap = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/kafka/captures/perf.pcap");
+    let pcap = of_protocols("kafka/captures/perf.pcap");
     let all = packets(&std::fs::read(pcap).unwrap());
     let memory = PROTOCOL.memory();
     let mut conversations = BTreeMap::new();

@@ -2,10 +2,11 @@
 
 use crate::connections::{Connection, connections};
 use std::collections::{BTreeMap, VecDeque};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use wirelap_events::Transport;
 use wirelap_protocols::recognise::{ProtocolChoice, choose};
 use wirelap_protocols::{Side, by_name};
+use wirelap_test_support::committed::of_protocols;
 use wirelap_test_support::player::Player;
 
 /// A chunk, as tshark sees it.
@@ -28,7 +29,7 @@ struct Seen {
 }
 
 fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/opcua/captures")
+    of_protocols("opcua/captures")
 }
 
 fn capture(name: &str) -> Vec<Connection> {

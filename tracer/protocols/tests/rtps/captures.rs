@@ -6,10 +6,10 @@
 use crate::watch::{Conversation, Seen};
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddrV4;
-use std::path::Path;
 use wirelap_events::FrameClass;
 use wirelap_protocols::rtps::PROTOCOL;
 use wirelap_protocols::{Protocol, Side};
+use wirelap_test_support::committed::of_protocols;
 use wirelap_test_support::pcap::{Packet, packets};
 
 /// A submessage, as tshark sees it.
@@ -125,7 +125,7 @@ fn large_samples_snapped() {
 
 /// Decodes a capture and compares every submessage.
 fn compare(name: &str) -> Tally {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rtps/captures");
+    let folder = of_protocols("rtps/captures");
     let pcap = std::fs::read(folder.join(name).with_extension("pcap")).unwrap();
     let tsv = std::fs::read_to_string(folder.join(name).with_extension("tsv")).unwrap();
     let mut expected: HashMap<usize, Vec<Expected>> = HashMap::new();

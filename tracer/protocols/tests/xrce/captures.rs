@@ -1,10 +1,10 @@
 //! Real traffic of Micro XRCE-DDS, recorded by `captures/record.sh`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use wirelap_events::Transport;
 use wirelap_protocols::recognise::{ProtocolChoice, choose};
 use wirelap_protocols::{Side, by_name};
+use wirelap_test_support::committed::of_protocols;
 use wirelap_test_support::pcap::packets;
 use wirelap_test_support::player::{Chunk, Player};
 
@@ -14,7 +14,7 @@ const AGENT: u16 = 8888;
 type Samples = Vec<(String, u64)>;
 
 fn capture(name: &str) -> Vec<Vec<Chunk>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/xrce/captures");
+    let folder = of_protocols("xrce/captures");
     let pcap = std::fs::read(folder.join(name).with_extension("pcap")).unwrap();
     // The packets with bytes between each client's port and the agent's, in order. Side A is the client.
     let mut conversations: BTreeMap<u16, Vec<Chunk>> = BTreeMap::new();

@@ -14,6 +14,7 @@ use serde_json::Value;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use wirelap_test_support::committed::repository;
 use wirelap_test_support::messages::compare;
 
 /// A trial's recording.
@@ -149,7 +150,7 @@ fn whatever_others_read_in_a_recording_is_what_was_counted() {
 #[test]
 fn whatever_others_read_in_kept_recordings_is_what_was_counted() {
     let bench = Bench::new();
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/e2e/agreement/recorded");
+    let folder = repository("tracer/cli/tests/e2e/agreement/recorded");
     for (case, carrying) in &RECORDED {
         let name = format!("{}.pcapng", case.on);
         let mut from = wirelap_recording::open(&folder.join(format!("{name}.gz"))).unwrap();

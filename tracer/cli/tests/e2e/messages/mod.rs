@@ -5,6 +5,7 @@ use crate::bench::{Bench, lock};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use wirelap_test_support::committed::repository;
 
 /// The Python of the folder that `make setup` has made.
 fn python() -> PathBuf {
@@ -17,7 +18,7 @@ fn python() -> PathBuf {
 
 /// What `DuckDB` says of a file.
 fn queried(file: &Path) -> Value {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/e2e/messages/query.py");
+    let script = repository("tracer/cli/tests/e2e/messages/query.py");
     let output = Command::new(python()).arg(script).arg(file).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
