@@ -11,6 +11,12 @@
 use std::time::Duration;
 use wirelap_events::{Body, Event, Nanos};
 
+/// No pause is longer than so much, unless windows always have to wait, or are far apart.
+const LONGEST_PAUSE: Nanos = Nanos::from_millis(5_000);
+
+/// If windows always have to wait, each pause pays for so much of what is owed.
+const PAID: u64 = 8;
+
 /// A window waits for its messages until it has been open for so many times the shortest.
 const LONGEST: u64 = 20;
 
@@ -27,8 +33,9 @@ const CHECK: Nanos = Nanos::from_millis(10);
 /// Decides when the probes see.
 ///
 /// A window is open for at least `open`. It stays open until the messages that were found in that time have arrived: where
-/// a message takes longer than the window, none would be followed to its end otherwise. The pause is longer in the same
-/// proportion, so that the probes see for the same share of the time.
+/// a message takes longer than the window, none would be followed to its end otherwise. The pauses are longer in the same
+/// proportion, so that the probes see for the same share of the time: after one long window, several of them, since nothing is
+/// known of what happens in a pause.
 ///
 /// One rule bounds a window: there is room for what it brings. There are two rooms, and the window ends where one of them runs
 /// out, however long it was open. Messages that are on their way have room in the correlator. It fills with the events that
@@ -53,6 +60,8 @@ pub struct SamplingWindows {
     behind: Nanos,
     /// What makes pauses longer and shorter; `None` if all are the same.
     chance: Option<u64>,
+    /// Pauses that belong to windows which are over, and have not been made yet.
+    owed: Nanos,
 }
 
 /// What is to be done with the probes.
@@ -111,6 +120,7 @@ impl SamplingWindows {
             ends_here: false,
             behind,
             chance: None,
+            owed: Nanos(0),
         }
     }
 
@@ -190,6 +200,16 @@ impl SamplingWindows {
         !self.is_cut && self.behind <= self.open
     }
 
+    /// How long the pause is after a window that was open for so long.
+    fn next_pause(&mut self, age: Nanos) -> Nanos {
+        self.owed += pause(self.open, self.every, age);
+        let usual = pause(self.open, self.every, self.open);
+        let most = LONGEST_PAUSE.max(usual + usual).max(Nanos(self.owed.0 / PAID));
+        let paid = self.owed.min(most);
+        self.owed -= paid;
+        paid
+    }
+
     /// What is to be done with the probes, if it is time. `are_waited_for` says whether messages that were found between two times have
     /// not arrived yet.
     pub fn change(
@@ -217,7 +237,8 @@ impl SamplingWindows {
                         return None;
                     }
                 }
-                let until = now + vary(&mut self.chance, pause(self.open, self.every, age));
+                let pause = self.next_pause(age);
+                let until = now + vary(&mut self.chance, pause);
                 self.state = State::Paused { until, is_ready: self.lead == Nanos(0) };
                 Some(WindowChange::Close)
             }
@@ -284,12 +305,53 @@ mod tests {
     }
 
     #[test]
-    fn a_window_waits_for_its_messages_and_the_pause_grows_with_it() {
+    fn a_window_waits_for_its_messages_and_the_pauses_grow_with_it() {
         let mut windows = SamplingWindows::new(SECOND, 10 * SECOND, Nanos(0));
-        let times =
-            [(1_000, true), (2_000, true), (3_000, false), (29_900, false), (30_000, false)];
-        let expected = [None, None, CLOSE, None, OPEN];
-        assert_eq!(changes(&mut windows, &times), expected);
+        let first = [(1_000, true), (2_000, true), (3_000, false), (20_900, true), (21_000, true)];
+        assert_eq!(changes(&mut windows, &first), [None, None, CLOSE, None, OPEN]);
+        // The other third of the pause belongs to the one after the next window.
+        let second = [(22_010, false), (40_000, false), (40_090, false)];
+        assert_eq!(changes(&mut windows, &second), [CLOSE, None, OPEN]);
+        let third = [(41_100, false), (50_000, false), (50_300, false)];
+        assert_eq!(changes(&mut windows, &third), [CLOSE, None, OPEN]);
+    }
+
+    /// For how much of an hour windows are open that wait for so long, and the longest pause.
+    fn open_for(windows: &mut SamplingWindows, wait: impl Fn(u64) -> u64) -> (f64, Nanos) {
+        let (mut number, mut opened, mut closed) = (0, Nanos(0), Nanos(0));
+        let (mut open, mut longest) = (Nanos(0), Nanos(0));
+        for ms in 0..3_600_000 {
+            let now = Nanos::from_millis(ms);
+            match windows.change(now, |_, _| now - opened < Nanos::from_millis(wait(number))) {
+                Some(WindowChange::Open) => {
+                    (longest, opened) = (longest.max(now - closed), now);
+                    number += 1;
+                }
+                Some(WindowChange::Close) => {
+                    open += now - opened;
+                    closed = now;
+                }
+                _ => {}
+            }
+        }
+        (open.as_secs_f64() / 3_600.0, longest)
+    }
+
+    #[test]
+    fn after_a_window_that_waited_nothing_is_seen_for_a_few_seconds_only() {
+        let (open, every) = (Duration::from_millis(12), Duration::from_millis(600));
+        let windows = || SamplingWindows::bounded(open, every, Nanos(0));
+        let (share, longest) = open_for(&mut windows(), |number| number % 50 * 20);
+        assert!(
+            (share - 0.02).abs() < 0.001 && longest < Nanos::from_millis(12_000),
+            "{share} {longest}"
+        );
+        // Where each one waits, the pauses are as long as they have to be.
+        let (share, longest) = open_for(&mut windows(), |_| 900);
+        assert!(
+            (share - 0.02).abs() < 0.002 && longest < Nanos::from_millis(46_000),
+            "{share} {longest}"
+        );
     }
 
     #[test]
