@@ -10,10 +10,19 @@ use wirelap_events::{Delivery, Nanos};
 /// Messages a second: with `~` where they are known only roughly, because a part of the time was observed, and none where they are not
 /// known.
 pub fn rate(rate: &Rate) -> String {
-    match number(rate.msg_per_s) {
+    as_known(rate, number(rate.msg_per_s))
+}
+
+/// Payload bits a second, in the same way.
+pub fn payload_rate(rate: &Rate) -> String {
+    as_known(rate, bit_rate(rate.payload_bit_per_s))
+}
+
+fn as_known(rate: &Rate, value: String) -> String {
+    match value {
         _ if !rate.is_known() => NONE.into(),
-        number if rate.is_rough() => format!("~{number}"),
-        number => number,
+        value if rate.is_rough() => format!("~{value}"),
+        value => value,
     }
 }
 

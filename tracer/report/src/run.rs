@@ -309,11 +309,20 @@ pub struct Throughput {
 }
 
 impl Throughput {
+    fn error(&self) -> f64 {
+        self.relative_error.unwrap_or(0.0)
+    }
+
+    /// Whether there is a rate of messages, and it is known at least roughly.
+    pub fn is_known(&self) -> bool {
+        self.msg_per_s > 0.0 && self.error() <= Rate::MOST_ERROR
+    }
+
     /// One of the rates as it is shown: with `~` if it is known only roughly; `None` if it is not known.
     pub fn in_words(&self, rate: f64) -> Option<String> {
-        let error = self.relative_error.unwrap_or(0.0);
-        let about = if error > Rate::ROUGH_ERROR { "~" } else { "" };
-        (rate > 0.0 && error <= Rate::MOST_ERROR).then(|| format!("{about}{}", human::count(rate)))
+        let about = if self.error() > Rate::ROUGH_ERROR { "~" } else { "" };
+        (rate > 0.0 && self.error() <= Rate::MOST_ERROR)
+            .then(|| format!("{about}{}", human::count(rate)))
     }
 }
 

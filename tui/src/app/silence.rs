@@ -66,8 +66,12 @@ impl LastDeliveries {
             self.rows.get(&group.id).filter(|last| last.delivered > 0 && !group.is_muted())?;
         let lasts = self.now - last.at;
         let observed = lasts - (self.paused - last.paused);
-        let usual = USUAL_GAPS / group.rate_active.msg_per_s;
-        let is_usual = usual.is_finite() && observed.0 as f64 <= usual * 1e9;
+        // Where a part of the time is observed, there may be so much less.
+        let rate = &group.rate_active;
+        let least = rate.msg_per_s * (1.0 - rate.error).max(0.0);
+        let is_unknown = rate.error > 0.0 && least <= 0.0;
+        let usual = USUAL_GAPS / least;
+        let is_usual = is_unknown || (usual.is_finite() && observed.0 as f64 <= usual * 1e9);
         (lasts >= LEAST && observed >= LEAST_OBSERVED && !is_usual)
             .then_some(Silence { since: last.at, lasts })
     }
@@ -141,6 +145,20 @@ mod tests {
             slow
         };
         assert_eq!(silence(&[sampled(10, 4), slow(11), slow(60)]), None, "2.45 s were observed");
+    }
+
+    #[test]
+    fn a_sampled_row_whose_rate_is_not_known_is_not_silent() {
+        let sampled = |seconds: u64, delivered, error| {
+            let mut snapshot = snapshot(seconds, delivered, 100.0);
+            snapshot.trust.paused = Nanos::from_millis(800 * seconds);
+            snapshot.groups[0].rate_active.error = error;
+            snapshot
+        };
+        let silent =
+            |error| silence(&[sampled(9, 4, error), sampled(10, 5, error), sampled(20, 5, error)]);
+        let found = [0.0, 0.9, 0.99, 1.5, f64::INFINITY].map(silent);
+        assert_eq!(found, [Some(10), Some(10), None, None, None]);
     }
 
     #[test]

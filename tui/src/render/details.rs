@@ -121,7 +121,7 @@ fn facts(app: &App, group: &Group, width: u16, theme: Theme) -> Vec<Line<'static
             if group.is_muted() { "before" } else { "now" },
             text::rate(&group.rate),
             if group.rate_now.is_known() {
-                text::bit_rate(group.rate_now.payload_bit_per_s)
+                text::payload_rate(&group.rate_now)
             } else {
                 "too little was observed to know it".into()
             },

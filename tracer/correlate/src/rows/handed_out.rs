@@ -6,11 +6,11 @@ use crate::why::{DelayCause, Upkeep};
 use wirelap_events::{Delivery, Nanos, Saturate};
 
 impl Row {
-    /// A delivery was read at `read`, in the window with this number if in any, and handed out at `now`.
+    /// A delivery was read at `read`, in the window with this start if in any, and handed out at `now`.
     pub fn delivered(
         &mut self,
         delivery: &Delivery,
-        read: (Nanos, Option<u64>),
+        read: (Nanos, Option<Nanos>),
         one_way: Option<Nanos>,
         now: Nanos,
     ) {

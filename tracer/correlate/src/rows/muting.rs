@@ -96,6 +96,7 @@ impl Row {
     fn unmute(&mut self, at: Nanos, all: &Pauses) {
         if let Some(own) = &mut self.own_pauses {
             own.muted = None;
+            own.pauses.leave_out(at);
         }
         if !all.is_closed() {
             self.reopen(at);

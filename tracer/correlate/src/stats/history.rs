@@ -2,6 +2,7 @@
 
 use super::distribution::Distribution;
 use super::figures::{HISTORY_SECONDS, HistoryPoint, Rate};
+use super::sampled::RatesBySecond;
 use super::seconds::{SECOND, TracedSeconds};
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Saturate};
@@ -85,13 +86,13 @@ impl History {
         }
     }
 
-    /// Whole seconds up to `now`, oldest first. The deliveries of a second of which only a part was traced are those of the `rates`, each
-    /// of a time from and to; where none is known yet, it is like the one before.
+    /// Whole seconds up to `now`, oldest first. The deliveries of a second of which only a part was traced are those of the `rates`;
+    /// where none is known yet, it is like the one before.
     pub fn points_traced(
         &self,
         now: Nanos,
         traced: &TracedSeconds,
-        rates: &[(Nanos, Nanos, f64)],
+        rates: &RatesBySecond,
     ) -> Vec<HistoryPoint> {
         let mut points = self.points(now);
         let first = (now.0 / SECOND).saturating_sub(points.len() as u64);
@@ -102,7 +103,7 @@ impl History {
                 if part == Nanos(0) {
                     *point = before;
                 }
-                point.delivered = mean_rate(rates, second).unwrap_or(before.delivered);
+                point.delivered = rates.of(second).unwrap_or(before.delivered);
             }
             before = *point;
         }
@@ -142,26 +143,6 @@ impl History {
             error: 0.0,
         })
     }
-}
-
-/// Deliveries of a second, at the rates of the times from and to, of which no two overlap.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "rounded; not negative"
-)]
-fn mean_rate(rates: &[(Nanos, Nanos, f64)], second: u64) -> Option<u64> {
-    let from = Nanos(second.saturating_mul(SECOND));
-    let to = from + Nanos(SECOND);
-    let at = rates.partition_point(|(_, end, _)| *end <= from);
-    let touched = rates.get(at..)?.iter().take_while(|(start, ..)| *start < to);
-    let (mut count, mut known) = (0.0, 0.0);
-    for (start, end, rate) in touched {
-        let seconds = (to.min(*end) - from.max(*start)).as_secs_f64();
-        count += rate * seconds;
-        known += seconds;
-    }
-    (known > 0.0).then(|| (count / known).round() as u64)
 }
 
 /// Where a tenth of a second has its slot.
@@ -214,8 +195,10 @@ mod tests {
         let ms = Nanos::from_millis;
         let pauses = [(100, 1_000), (1_100, 3_000), (3_100, 4_000), (4_100, 5_000)].into_iter();
         let pauses = pauses.map(|(since, until)| (ms(since), ms(until)));
-        let rates =
-            [(ms(0), ms(100), 900.0), (ms(100), ms(1_100), 1_000.0), (ms(1_100), ms(3_500), 800.0)];
+        let mut rates = RatesBySecond::default();
+        for (from, to, rate) in [(0, 100, 900.0), (100, 1_100, 1_000.0), (1_100, 3_500, 800.0)] {
+            rates.add(ms(from), ms(to), rate);
+        }
         let points =
             history.points_traced(ms(5_000), &TracedSeconds::new(ms(5_000), pauses), &rates);
         let delivered: Vec<u64> = points.iter().map(|point| point.delivered).collect();

@@ -141,7 +141,7 @@ impl Partial {
         now: Nanos,
         view: PartialView,
         seen: &Delivery,
-        window: Option<u64>,
+        window: Option<Nanos>,
     ) -> Option<Nanos> {
         self.counts[view as usize].grow(1);
         let ended = ended_at(seen);

@@ -46,6 +46,11 @@ impl Pauses {
         }
     }
 
+    /// The time before `at` was left out: no window stands for it.
+    pub fn leave_out(&mut self, at: Nanos) {
+        self.windows.leave_out(at);
+    }
+
     /// The times in which everything was observed, whatever came.
     pub fn windows(&self) -> &TracedWindows {
         &self.windows

@@ -18,6 +18,8 @@ pub struct RowStats {
     segments: [[Option<Box<Distribution>>; Segment::ALL.len()]; MAX_LEGS],
     pub history: History,
     first: Option<Nanos>,
+    /// The first read, also of what could not be followed.
+    first_read: Option<Nanos>,
     last: Nanos,
     delivered: u64,
     payload_bytes: u64,
@@ -33,6 +35,7 @@ impl RowStats {
             segments: std::array::from_fn(|_| std::array::from_fn(|_| None)),
             history: History::new(),
             first: None,
+            first_read: None,
             last: Nanos(0),
             delivered: 0,
             payload_bytes: 0,
@@ -57,21 +60,23 @@ impl RowStats {
             self.history = other.history;
         }
         self.first = self.first.into_iter().chain(other.first).min();
+        self.first_read = self.first_read.into_iter().chain(other.first_read).min();
         self.last = self.last.max(other.last);
         self.delivered.grow(other.delivered);
         self.payload_bytes.grow(other.payload_bytes);
         self.sampled.merge(other.sampled);
     }
 
-    /// A message was read at `read`, in the window with this number if in any, and known to be complete at `now`.
+    /// A message was read at `read`, in the window with this start if in any, and known to be complete at `now`.
     pub fn delivered(
         &mut self,
         now: Nanos,
-        (read, window): (Nanos, Option<u64>),
+        (read, window): (Nanos, Option<Nanos>),
         payload: u64,
         one_way: Option<Nanos>,
     ) {
         self.first = Some(self.first.map_or(read, |first| first.min(read)));
+        self.note_read(read);
         self.last = self.last.max(read);
         self.delivered.grow(1);
         self.payload_bytes.grow(payload);
@@ -101,23 +106,27 @@ impl RowStats {
         }
     }
 
-    /// Messages that were read in the window with this number, as is known when they are given up.
+    /// Messages that were read in the window with this start, as is known when they are given up.
     pub fn delivered_late(
         &mut self,
-        window: Option<u64>,
+        window: Option<Nanos>,
         read: Nanos,
         messages: u64,
         payload: u64,
     ) {
         if let Some(window) = window.filter(|_| messages > 0) {
-            self.first = Some(self.first.map_or(read, |first| first.min(read)));
+            self.note_read(read);
             self.sampled.add_late(window, read, messages, payload);
         }
     }
 
+    fn note_read(&mut self, read: Nanos) {
+        self.first_read = Some(self.first_read.map_or(read, |first| first.min(read)));
+    }
+
     /// A window has begun at `now`. `missing`: messages that were sent in windows, and not seen to be delivered.
     pub fn resume(&mut self, pauses: &Pauses, now: Nanos, missing: u64) {
-        self.sampled.fold(pauses, now, self.first, missing);
+        self.sampled.fold(pauses, now, self.first_read, missing);
     }
 
     /// Over the time from `since` until now, pauses included, with `delivered` in all: also what could not be joined.
@@ -127,7 +136,7 @@ impl RowStats {
             return Rate::default();
         }
         if pauses.has_paused() {
-            let Some(first) = self.first else { return Rate::UNKNOWN };
+            let Some(first) = self.first_read else { return Rate::UNKNOWN };
             let [all, _] = self.sampled.sums(pauses, now, first);
             return all.with_first((first - since).as_secs_f64()).rate();
         }
@@ -140,15 +149,12 @@ impl RowStats {
 
     /// Between the first and the last delivery.
     pub fn rate(&self, now: Nanos, pauses: &Pauses) -> Rate {
-        let Some((first, span)) =
-            self.first.and_then(|first| Some((first, self.last.since(first)?)))
-        else {
-            return if pauses.has_paused() { Rate::UNKNOWN } else { Rate::default() };
-        };
         if pauses.has_paused() {
+            let Some(first) = self.first_read else { return Rate::UNKNOWN };
             let [_, active] = self.sampled.sums(pauses, now, first);
             return active.rate();
         }
+        let span = self.first.and_then(|first| self.last.since(first)).unwrap_or_default();
         if span == Nanos(0) {
             return Rate::default();
         }
@@ -168,14 +174,14 @@ impl RowStats {
 
     /// What the windows have shown so far, if there was a pause.
     pub fn sums(&self, now: Nanos, pauses: &Pauses) -> RateSums {
-        let first = self.first.filter(|_| pauses.has_paused());
+        let first = self.first_read.filter(|_| pauses.has_paused());
         first.map_or_else(RateSums::default, |first| self.sampled.sums(pauses, now, first)[0])
     }
 
     /// The last whole seconds, oldest first, with all that was delivered in them.
     pub fn points(&self, now: Nanos, pauses: &Pauses, traced: &TracedSeconds) -> Vec<HistoryPoint> {
-        let first = self.first.filter(|_| pauses.has_paused());
-        let rates = first.map(|first| self.sampled.over_time(pauses, now, first));
+        let first = self.first_read.filter(|_| pauses.has_paused());
+        let rates = first.map(|first| self.sampled.by_second(pauses, now, first));
         self.history.points_traced(now, traced, &rates.unwrap_or_default())
     }
 

@@ -213,7 +213,9 @@ fn slower_or_faster(study: &Study, subject: &Subject<'_>) -> Option<String> {
     let result = subject.result;
     let mut rates = study.throughput(name_of(result)?).into_iter();
     let (_, theirs) = rates.find(|(size, _)| *size == result.payload_bytes)?;
-    large(subject, result.throughput.msg_per_s / theirs.msg_per_s, ["faster", "slower"])
+    let ours = result.throughput.msg_per_s;
+    large(subject, ours / theirs.msg_per_s, ["faster", "slower"])
+        .filter(|_| result.throughput.is_known())
 }
 
 /// The rows of throughput, published beside measured, at payloads of which both are known.
@@ -240,7 +242,7 @@ fn throughput(study: &Study, subjects: &Subjects<'_>) -> Vec<Vec<String>> {
         let of = study.throughput(name_of(result)?).into_iter();
         let (size, theirs) = of.into_iter().find(|(size, _)| *size == result.payload_bytes)?;
         let ours = result.throughput.msg_per_s;
-        (ours > 0.0 && theirs.msg_per_s > 0.0).then(|| {
+        (result.throughput.is_known() && theirs.msg_per_s > 0.0).then(|| {
             vec![
                 subject.name.clone(),
                 human::bytes(size as f64),

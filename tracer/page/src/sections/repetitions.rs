@@ -85,7 +85,6 @@ fn table(subject: &Subject<'_>) -> Table {
         let bytes = one.wire_bytes.checked_div(one.byte_deliveries);
         let machine = one.machine.unwrap_or_default();
         let stolen = machine.steal_share.map(|share| format!("{:.1} %", share * 100.0));
-        let rate = |value: f64| if value == 0.0 { NONE.to_owned() } else { human::count(value) };
         vec![
             format!("{}{}", one.number, if one.partial { " (partial)" } else { "" }),
             one.position.to_string(),
@@ -95,7 +94,7 @@ fn table(subject: &Subject<'_>) -> Table {
             human::time_ns(times.map(|times| times.0)),
             human::time_ns(times.map(|times| times.1)),
             human::time_ns(one.rtt_half_ns.map(|rtt| rtt.trimmed_p50)),
-            rate(one.throughput.msg_per_s),
+            one.throughput.in_words(one.throughput.msg_per_s).unwrap_or_else(|| NONE.to_owned()),
             bytes.map_or_else(|| NONE.to_owned(), |bytes| human::bytes(bytes as f64)),
             human::time_ns(machine.round_trip_ns),
             stolen.unwrap_or_else(|| NONE.to_owned()),

@@ -53,12 +53,12 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
     })
 }
 
-/// The curve of each middleware, without results at a rate that was requested.
+/// The curve of each middleware, without results whose rate was requested or is not known.
 fn measured(subjects: &Subjects<'_>) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     for subject in &subjects.all {
         let (result, rate) = (subject.result, &subject.result.throughput);
-        if result.payload_bytes == 0 || rate.msg_per_s <= 0.0 || is_paced(subject) {
+        if result.payload_bytes == 0 || !rate.is_known() || is_paced(subject) {
             continue;
         }
         let point = (result.payload_bytes, rate.msg_per_s, rate.payload_bit_per_s);

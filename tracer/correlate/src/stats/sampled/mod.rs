@@ -1,10 +1,12 @@
 //! What the windows of a sampled observation show of a row's rate.
 
+mod by_second;
 mod sums;
 
 #[cfg(test)]
 mod tests;
 
+pub use by_second::RatesBySecond;
 pub use sums::{RateSums, WindowCount};
 
 use super::figures::Rate;
@@ -38,17 +40,18 @@ const NO_CHANCE: f64 = 7.0;
 /// What was read in windows, and the sums of those that are complete.
 #[derive(Debug, Default)]
 pub struct SampledRate {
-    /// Of windows that are not in the sums yet, by their numbers.
-    counts: VecDeque<(u64, WindowCount)>,
+    /// Of windows that are not in the sums yet, by their starts.
+    counts: VecDeque<(Nanos, WindowCount)>,
     /// The last read, and how many messages it brought.
     last: (Nanos, u64),
-    /// The first window that is not in the sums.
-    next: u64,
+    /// Windows that began before are in the sums.
+    next: Nanos,
     /// All windows, and those up to the last delivery.
     all: RateSums,
     active: RateSums,
-    /// The latest windows, with their ends.
-    latest: VecDeque<(Nanos, RateSums)>,
+    /// The latest windows.
+    latest: VecDeque<RateSums>,
+    by_second: RatesBySecond,
     /// Messages that were counted when they were given up, and all.
     late: u64,
     counted: u64,
@@ -56,8 +59,8 @@ pub struct SampledRate {
 }
 
 impl SampledRate {
-    /// Adds a message that was read in the window with this number.
-    pub fn add(&mut self, window: u64, read: Nanos, payload: u64) {
+    /// Adds a message that was read in the window with this start.
+    pub fn add(&mut self, window: Nanos, read: Nanos, payload: u64) {
         let brought = if self.last.0 == read { self.last.1.saturating_add(1) } else { 1 };
         self.last = (read, brought);
         let Some(count) = self.count(window) else { return };
@@ -69,27 +72,27 @@ impl SampledRate {
         self.counted.grow(1);
     }
 
-    /// Adds messages that were read in the window with this number, as is known later.
-    pub fn add_late(&mut self, window: u64, read: Nanos, messages: u64, payload: u64) {
+    /// Adds messages that were read in the window with this start, as is known later.
+    pub fn add_late(&mut self, window: Nanos, read: Nanos, messages: u64, payload: u64) {
         for _ in 0..messages {
             self.add(window, read, payload);
         }
         self.late.grow(messages);
     }
 
-    fn count(&mut self, window: u64) -> Option<&mut WindowCount> {
+    fn count(&mut self, window: Nanos) -> Option<&mut WindowCount> {
         if window < self.next {
             return None;
         }
-        let at = self.counts.partition_point(|(number, _)| *number < window);
-        if self.counts.get(at).is_none_or(|(number, _)| *number != window) {
+        let at = self.counts.partition_point(|(start, _)| *start < window);
+        if self.counts.get(at).is_none_or(|(start, _)| *start != window) {
             self.counts.insert(at, (window, WindowCount::default()));
         }
         self.counts.get_mut(at).map(|(_, count)| count)
     }
 
-    fn counted_in(&self, window: u64) -> WindowCount {
-        let found = self.counts.binary_search_by_key(&window, |(number, _)| *number);
+    fn counted_in(&self, window: Nanos) -> WindowCount {
+        let found = self.counts.binary_search_by_key(&window, |(start, _)| *start);
         found.ok().and_then(|at| self.counts.get(at)).map_or(WindowCount::default(), |one| one.1)
     }
 
@@ -100,24 +103,25 @@ impl SampledRate {
         self.missing = missing;
         // What was not followed comes late, if there is any: that is known once some has been given up.
         let has_late = self.late.saturating_mul(100) > self.counted
-            || pauses.windows().over(0).next().is_none_or(|one| one.end + GIVEN_UP > now);
+            || pauses.windows().over(Nanos(0)).next().is_none_or(|one| one.end + GIVEN_UP > now);
         let wait = if has_late { GIVEN_UP } else { FOLLOWED };
         for window in pauses.windows().over(self.next) {
             if window.end + wait > now {
                 break;
             }
-            let sums = RateSums::of(window, self.counted_in(window.number), first);
-            self.next = window.number.saturating_add(1);
+            let sums = RateSums::of(window, self.counted_in(window.start), first);
+            self.next = window.start + Nanos(1);
             self.all.add(&sums);
             if !sums.is_empty() {
                 self.active = self.all;
             }
-            self.latest.push_back((window.end, sums));
+            sums.add_to(&mut self.by_second, window.end);
+            self.latest.push_back(sums);
             if self.latest.len() > MOST {
                 self.latest.pop_front();
             }
         }
-        while self.counts.front().is_some_and(|(number, _)| *number < self.next) {
+        while self.counts.front().is_some_and(|(start, _)| *start < self.next) {
             self.counts.pop_front();
         }
     }
@@ -134,7 +138,7 @@ impl SampledRate {
         let over = over.filter(move |window| window.end + FOLLOWED <= now || is_long(window));
         let present = pauses.windows().present(now);
         over.chain(present.filter(is_long)).map(move |window| {
-            (window, RateSums::of(&window, self.counted_in(window.number), first))
+            (window, RateSums::of(&window, self.counted_in(window.start), first))
         })
     }
 
@@ -152,7 +156,7 @@ impl SampledRate {
 
     /// The rate of the latest complete windows. `None` if there are none since the first pause.
     pub fn now(&self) -> Option<Rate> {
-        let latest = self.latest.iter().rev().map(|(_, sums)| *sums);
+        let latest = self.latest.iter().rev().copied();
         // Before the first pause all was observed, for as long as that may have been.
         let mut latest = latest.take_while(RateSums::is_sampled).peekable();
         let (mut silent, mut empty) = (RateSums::default(), 0_usize);
@@ -185,7 +189,7 @@ impl SampledRate {
     /// The most windows in a row in which nothing was read, before those at the end.
     fn longest_silence(&self) -> usize {
         let (mut longest, mut present) = (0_usize, 0_usize);
-        for (_, sums) in &self.latest {
+        for sums in &self.latest {
             if sums.is_empty() {
                 present.grow(1);
             } else {
@@ -195,22 +199,20 @@ impl SampledRate {
         longest
     }
 
-    /// Deliveries a second, of the times that windows stand for: from, to, and how many.
-    pub fn over_time(&self, pauses: &Pauses, now: Nanos, first: Nanos) -> Vec<(Nanos, Nanos, f64)> {
-        let latest = self.latest.iter().copied();
-        let rest = self.rest(pauses, now, first).map(|(window, sums)| (window.end, sums));
-        let all = latest.chain(rest).filter(|(_, sums)| sums.seconds() > 0.0);
-        all.map(|(end, sums)| {
-            let from = end - Nanos(nanos(sums.seconds()));
-            (from, end, sums.rate().msg_per_s)
-        })
-        .collect()
+    /// Deliveries of the last seconds, by the windows that stand for them.
+    pub fn by_second(&self, pauses: &Pauses, now: Nanos, first: Nanos) -> RatesBySecond {
+        let mut rates = self.by_second.clone();
+        for (window, sums) in self.rest(pauses, now, first) {
+            sums.add_to(&mut rates, window.end);
+        }
+        rates
     }
 
     /// Adds what another row has, which has turned out to be the same.
     pub fn merge(&mut self, other: SampledRate) {
         if other.counted > self.counted {
             (self.last, self.latest) = (other.last, other.latest);
+            self.by_second = other.by_second;
         }
         self.next = self.next.max(other.next);
         self.all.join(&other.all);
@@ -227,13 +229,4 @@ impl SampledRate {
         self.counted.grow(other.counted);
         self.missing.grow(other.missing);
     }
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "seconds of an observation, which are not negative"
-)]
-fn nanos(seconds: f64) -> u64 {
-    (seconds * 1e9) as u64
 }

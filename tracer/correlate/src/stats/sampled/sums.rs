@@ -1,5 +1,6 @@
 //! Rates of a time that was observed in windows.
 
+use super::by_second::RatesBySecond;
 use crate::stats::figures::Rate;
 use crate::stats::windows::TracedWindow;
 use wirelap_events::Nanos;
@@ -78,12 +79,36 @@ impl RateSums {
         RateSums { missing: missing as f64, ..self }
     }
 
-    /// Adds what another row has of the same time.
+    /// Adds what another row has of the same time. Both may differ from window to window in the same way.
     pub fn join(&mut self, other: &RateSums) {
         let (seconds, traced) = (self.seconds.max(other.seconds), self.traced.max(other.traced));
         let windows = self.windows.max(other.windows);
+        let spread = (self.spread().sqrt() + other.spread().sqrt()).powi(2);
+        let squares = self.gaps[0].max(other.gaps[0]);
         self.add(other);
         (self.seconds, self.traced, self.windows) = (seconds, traced, windows);
+        let mean = self.mean();
+        self.gaps = [squares, squares * mean, squares * mean * mean + spread];
+    }
+
+    fn mean(&self) -> f64 {
+        if self.seconds > 0.0 { self.messages / self.seconds } else { 0.0 }
+    }
+
+    /// How far the messages of the times between windows are from those of the mean rate, squared.
+    fn spread(&self) -> f64 {
+        let (mean, [squares, with_rate, with_square]) = (self.mean(), self.gaps);
+        (with_square - 2.0 * mean * with_rate + mean * mean * squares).max(0.0)
+    }
+
+    /// Adds the time that a window stands for, which ended at `end`.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "seconds of an observation, which are not negative"
+    )]
+    pub fn add_to(&self, rates: &mut RatesBySecond, end: Nanos) {
+        rates.add(end - Nanos((self.seconds * 1e9) as u64), end, self.mean());
     }
 
     /// Whether something of the time was not observed.
@@ -122,12 +147,9 @@ impl RateSums {
             let error = if was_whole { 0.0 } else { f64::INFINITY };
             return Rate { error, ..Rate::default() };
         }
-        let mean = self.messages / self.seconds;
-        let [squares, with_rate, with_square] = self.gaps;
-        let spread = (with_square - 2.0 * mean * with_rate + mean * mean * squares).max(0.0);
         // One window says nothing of how windows differ.
         let of_windows = if self.windows > 1.0 {
-            spread * self.windows / (self.windows - 1.0)
+            self.spread() * self.windows / (self.windows - 1.0)
         } else if self.is_sampled() {
             f64::INFINITY
         } else {
@@ -135,7 +157,7 @@ impl RateSums {
         };
         let deviation = self.variance.max(of_windows).sqrt();
         Rate {
-            msg_per_s: mean,
+            msg_per_s: self.mean(),
             payload_bit_per_s: self.bytes * 8.0 / self.seconds,
             error: HALF_WIDTH * deviation / self.messages + self.missing_share(),
         }

@@ -140,7 +140,6 @@ fn bursts_that_are_seldom_met_are_not_said_to_have_stopped() {
 #[test]
 fn what_cannot_be_read_makes_a_rate_unknown() {
     let window = |number| TracedWindow {
-        number,
         since: Nanos(number * SECOND),
         start: Nanos((number + 1) * SECOND - 12_000_000),
         end: Nanos((number + 1) * SECOND),
@@ -169,7 +168,7 @@ fn what_has_stopped_is_zero() {
 fn what_was_observed_whole_is_exact() {
     let (pauses, mut rate) = (Pauses::default(), SampledRate::default());
     for ms in 0..2_000 {
-        rate.add(0, Nanos::from_millis(ms), 10);
+        rate.add(Nanos(0), Nanos::from_millis(ms), 10);
     }
     let [all, _] = rate.sums(&pauses, Nanos::from_millis(2_000), Nanos(0));
     let found = all.rate();

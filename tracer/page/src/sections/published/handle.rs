@@ -28,9 +28,10 @@ fn row(study: &HandleStudy, subject: &Subject<'_>) -> Option<Vec<String>> {
         return None;
     }
     let (name, theirs) = study.rate_of(subject.result)?;
-    let ours = subject.result.throughput.msg_per_s;
+    let throughput = &subject.result.throughput;
+    let ours = throughput.msg_per_s;
     let handles = subject.result.topology.as_ref()?.handles.clone()?;
-    (ours > 0.0).then(|| {
+    throughput.is_known().then(|| {
         vec![
             subject.name.clone(),
             name,

@@ -96,9 +96,11 @@ fn published(broker: &str, figures: &Figures) -> Vec<String> {
 fn measured(subject: &Subject<'_>) -> Vec<String> {
     let result = subject.result;
     let broker = result.processes.iter().find(|process| process.role == "broker");
-    let (times, rate) = match &result.connections {
-        Some(connections) => (connections.connect_ns, None),
-        None => (result.latency.one_way_ns, Some(result.throughput.msg_per_s)),
+    let (times, rate) = if let Some(connections) = &result.connections {
+        (connections.connect_ns, None)
+    } else {
+        let throughput = result.throughput;
+        (result.latency.one_way_ns, throughput.is_known().then_some(throughput.msg_per_s))
     };
     let Distribution { p50, p90, p99, .. } = times;
     let known = |ns: u64| human::time_ns((times.count > 0).then_some(ns));
@@ -108,7 +110,7 @@ fn measured(subject: &Subject<'_>) -> Vec<String> {
         known(p50),
         known(p90),
         known(p99),
-        rate.filter(|&rate| rate > 0.0).map_or_else(none, human::count),
+        rate.map_or_else(none, human::count),
         broker.and_then(|broker| broker.cpu_share).map_or_else(none, cores),
         broker
             .and_then(|broker| broker.rss_bytes)
