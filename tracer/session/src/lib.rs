@@ -47,6 +47,7 @@ mod spending;
 mod thread;
 mod tracer;
 mod unix;
+mod waits;
 mod windows;
 
 pub use budget::Budget;

@@ -8,6 +8,7 @@
 //!  messages are found
 //! ```
 
+use crate::waits::Waits;
 use std::time::Duration;
 use wirelap_events::{Body, Event, Nanos};
 
@@ -33,7 +34,8 @@ const CHECK: Nanos = Nanos::from_millis(10);
 /// Decides when the probes see.
 ///
 /// A window is open for at least `open`. It stays open until the messages that were found in that time have arrived: where
-/// a message takes longer than the window, none would be followed to its end otherwise. The pauses are longer in the same
+/// a message takes longer than the window, none would be followed to its end otherwise. Of some, no arrival is ever seen: it waits only
+/// for about as long as has been of use in earlier windows ([`Waits`]). The pauses are longer in the same
 /// proportion, so that the probes see for the same share of the time: after one long window, several of them, since nothing is
 /// known of what happens in a pause.
 ///
@@ -62,6 +64,7 @@ pub struct SamplingWindows {
     chance: Option<u64>,
     /// Pauses that belong to windows which are over, and have not been made yet.
     owed: Nanos,
+    waits: Waits,
 }
 
 /// What is to be done with the probes.
@@ -121,6 +124,7 @@ impl SamplingWindows {
             behind,
             chance: None,
             owed: Nanos(0),
+            waits: Waits::default(),
         }
     }
 
@@ -210,12 +214,12 @@ impl SamplingWindows {
         paid
     }
 
-    /// What is to be done with the probes, if it is time. `are_waited_for` says whether messages that were found between two times have
-    /// not arrived yet.
+    /// What is to be done with the probes, if it is time. `waited_for` says how many messages that were found between two times have not
+    /// arrived yet.
     pub fn change(
         &mut self,
         now: Nanos,
-        are_waited_for: impl FnOnce(Nanos, Nanos) -> bool,
+        waited_for: impl FnOnce(Nanos, Nanos) -> u64,
     ) -> Option<WindowChange> {
         let (has_room, longest) = (self.has_room(), self.longest());
         match &mut self.state {
@@ -233,10 +237,11 @@ impl SamplingWindows {
                         return None;
                     }
                     *checked = now;
-                    if are_waited_for(*since, *since + *open) {
+                    if self.waits.goes_on(age - *open, waited_for(*since, *since + *open)) {
                         return None;
                     }
                 }
+                self.waits.end();
                 let pause = self.next_pause(age);
                 let until = now + vary(&mut self.chance, pause);
                 self.state = State::Paused { until, is_ready: self.lead == Nanos(0) };
@@ -291,8 +296,9 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn changes(windows: &mut SamplingWindows, times: &[(u64, bool)]) -> Vec<Option<WindowChange>> {
-        let change =
-            |&(at, waits): &(u64, bool)| windows.change(Nanos::from_millis(at), |_, _| waits);
+        let change = |&(at, waits): &(u64, bool)| {
+            windows.change(Nanos::from_millis(at), |_, _| u64::from(waits))
+        };
         times.iter().map(change).collect()
     }
 
@@ -322,7 +328,8 @@ mod tests {
         let (mut open, mut longest) = (Nanos(0), Nanos(0));
         for ms in 0..3_600_000 {
             let now = Nanos::from_millis(ms);
-            match windows.change(now, |_, _| now - opened < Nanos::from_millis(wait(number))) {
+            let waits = now - opened < Nanos::from_millis(wait(number));
+            match windows.change(now, |_, _| u64::from(waits)) {
                 Some(WindowChange::Open) => {
                     (longest, opened) = (longest.max(now - closed), now);
                     number += 1;
@@ -454,7 +461,7 @@ mod tests {
         let (mut closed, mut pauses) = (None, Vec::new());
         for ms in 0..2_000_000 {
             let now = Nanos::from_millis(ms);
-            match windows.change(now, |_, _| false) {
+            match windows.change(now, |_, _| 0) {
                 Some(WindowChange::Close) => closed = Some(now),
                 Some(WindowChange::Open) => pauses.extend(closed.map(|closed| now - closed)),
                 _ => {}

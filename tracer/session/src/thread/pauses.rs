@@ -17,7 +17,7 @@ impl<S: DeliverySink> SessionThread<S> {
     pub(super) fn pace(&mut self) -> Result<(), CaptureError> {
         let correlator = &self.correlator;
         let change = |windows: &mut SamplingWindows| {
-            windows.change(machine::now(), |from, to| correlator.are_waited_for(from, to))
+            windows.change(machine::now(), |from, to| correlator.waited_for(from, to))
         };
         if let Some(change) = self.windows.as_mut().and_then(change) {
             self.change_window(change)?;

@@ -31,9 +31,9 @@ impl Correlator {
         self.conversations.only_counted(least)
     }
 
-    /// Whether messages that were found between two times are still on their way.
-    pub fn are_waited_for(&self, from: Nanos, to: Nanos) -> bool {
-        self.deliveries.are_waited_for(from, to)
+    /// How many messages that were found between two times are still on their way, unless these are few.
+    pub fn waited_for(&self, from: Nanos, to: Nanos) -> u64 {
+        self.deliveries.waited_for(from, to)
     }
 
     /// The name of a topic, if [`Config::topics`] keeps them.

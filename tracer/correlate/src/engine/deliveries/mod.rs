@@ -127,9 +127,9 @@ impl Deliveries {
         accounts.count_leftover(&gone, pauses);
     }
 
-    /// Whether messages that were found between two times are still on their way.
-    pub fn are_waited_for(&self, from: Nanos, to: Nanos) -> bool {
-        self.messages.are_waited_for(from, to)
+    /// How many messages that were found between two times are still on their way, unless these are few.
+    pub fn waited_for(&self, from: Nanos, to: Nanos) -> u64 {
+        self.messages.waited_for(from, to)
     }
 
     /// Whether a process only hands on to a server what its clients say, and back.

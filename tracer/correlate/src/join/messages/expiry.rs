@@ -99,9 +99,9 @@ impl Messages {
         message.open > 0 || (!message.is_orphan && self.left_of(index).next().is_some())
     }
 
-    /// Whether more than one in twenty of the messages that were found between two times is still waited for. Messages
-    /// that are forgotten by now count as neither.
-    pub fn are_waited_for(&self, from: Nanos, to: Nanos) -> bool {
+    /// How many messages that were found between two times are still waited for; none if that is not more than one in twenty of them.
+    /// Messages that are forgotten by now count as neither.
+    pub fn waited_for(&self, from: Nanos, to: Nanos) -> u64 {
         let (mut found, mut waiting) = (0_u64, 0_u64);
         for (index, message) in &self.open {
             if message.at >= from && message.at < to {
@@ -109,7 +109,7 @@ impl Messages {
                 waiting.grow(u64::from(self.is_waited_for(index)));
             }
         }
-        waiting.saturating_mul(20) > found
+        if waiting.saturating_mul(20) > found { waiting } else { 0 }
     }
 
     /// Whether a leg brought its message to whom it was for, as far as is known.
