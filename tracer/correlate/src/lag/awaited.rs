@@ -8,7 +8,7 @@
 //! only earlier ones                          from 1 on: what it gets was published before observation began
 //! ```
 
-use super::table::{IDLE, LagTable, Pair, TOPICS, Topic, TopicKey};
+use super::table::{IDLE, LagTable, MANY, Pair, TOPICS, Topic, TopicKey};
 use wirelap_events::Nanos;
 
 impl LagTable {
@@ -21,6 +21,7 @@ impl LagTable {
     /// Forgets pairs for which `is_over`, which also gets since when messages were published that were not sent, and topics that make
     /// room for others.
     pub fn sweep(&mut self, now: Nanos, is_over: impl Fn(&Pair, Option<Nanos>) -> bool) {
+        let makes_room = self.make_room_before(now);
         let topics = &mut self.topics;
         for topic in self.awaited.drain(..) {
             if let Some(topic) = topics.get_mut(&topic) {
@@ -31,7 +32,8 @@ impl LagTable {
             let mut topic = topics.get_mut(&(pair.group, key.1));
             let unsent = topic.as_ref().and_then(|topic| topic.unsent(pair, now));
             let is_stale = !pair.gets_all() && pair.at + IDLE < now;
-            let is_kept = !is_stale && !is_over(pair, unsent.map(|(_, since)| since));
+            let is_idle = unsent.is_none() && pair.at < makes_room;
+            let is_kept = !is_stale && !is_idle && !is_over(pair, unsent.map(|(_, since)| since));
             if let Some(topic) = topic.as_mut().filter(|_| !is_kept) {
                 topic.had_share |= pair.missed.may_share(now);
             }
@@ -45,9 +47,24 @@ impl LagTable {
             }
             is_kept
         });
-        if self.topics.len() >= TOPICS {
-            self.topics.retain(|_, topic| topic.last + IDLE > now);
+        // Before there is no room for those that come until the next sweep.
+        if self.topics.len() >= TOPICS / 8 * 7 {
+            let topics = &mut self.topics;
+            topics.retain(|_, topic| topic.last + IDLE > now);
+            // The messages of a topic that comes again have other numbers.
+            self.pairs.retain(|key, pair| topics.contains_key(&(pair.group, key.1)));
         }
+    }
+
+    /// Pairs that got their last message before this time make room for others: the older half, once there are many.
+    fn make_room_before(&self, now: Nanos) -> Nanos {
+        let half = self.pairs.len() / 2;
+        if self.pairs.len() <= MANY {
+            return Nanos(0);
+        }
+        let mut times: Vec<_> = self.pairs.values().map(|pair| pair.at).collect();
+        let (_, median, _) = times.select_nth_unstable(half);
+        (*median).min(now - IDLE)
     }
 }
 
@@ -127,6 +144,37 @@ mod tests {
         });
         assert_eq!(awaited(&mut table, 100), Some(1));
         assert_eq!(awaited(&mut table, 700), None);
+    }
+
+    #[test]
+    fn topics_that_come_and_go_do_not_add_up() {
+        let mut table = LagTable::default();
+        let topic = |n| (GroupId(0), n);
+        // It has got all but the last message, and stays behind.
+        for number in 1..=50 {
+            table.published(TOPIC, at(number));
+            if number < 50 {
+                table.sent(way(1), TOPIC, (None, number), at(number));
+            }
+        }
+        let mut most = (0, 0);
+        for n in 100..60_000 {
+            for _ in 0..20 {
+                let number = table.published(topic(n), at(n)).unwrap();
+                table.sent(way(2), topic(n), (None, number), at(n));
+            }
+            table.published(TOPIC, at(n));
+            if n.is_multiple_of(100) {
+                table.sweep(at(n), |_, _| false);
+            }
+            most = (most.0.max(table.pairs.len()), most.1.max(table.topics.len()));
+        }
+        assert!(most.0 <= MANY + 100 && most.1 <= TOPICS, "{most:?}");
+        let key = (way(1).id(), TOPIC.1);
+        let unsent = table.unsent(key, table.pair(key).unwrap(), at(60_000));
+        assert_eq!(unsent.map(|(messages, _)| messages), Some(59_901));
+        // Those of the last minute are there.
+        assert!((59_450..60_000).all(|n| table.pair((way(2).id(), n)).is_some()));
     }
 
     #[test]

@@ -12,6 +12,9 @@ pub(super) const TOPICS: usize = 16_384;
 /// Subscribers of topics that are followed.
 const PAIRS: usize = 65_536;
 
+/// From so many of them on, those that have got all make room for others, if they have been idle for long.
+pub(super) const MANY: usize = PAIRS / 4;
+
 /// A topic that had no message for so long makes room for another one.
 pub(super) const IDLE: Nanos = Nanos::from_millis(60_000);
 
