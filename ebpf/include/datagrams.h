@@ -112,11 +112,36 @@ static __always_inline void start_queue(struct datagram_queue *queue, struct soc
 	queue->self = (__u64)sk;
 }
 
+#define WQ_FLAG_EXCLUSIVE 1
+
+/*
+ * Whether a thread sleeps in a receive call of this socket: it has found the queue empty, and has taken nothing. Such a thread
+ * waits exclusively, at the end of the queue of waiters (net/core/datagram.c __skb_wait_for_more_packets()), and is `private`
+ * there, which is NULL for epoll (fs/eventpoll.c ep_ptable_queue_proc()).
+ */
+static __always_inline bool is_slept_on(struct sock *sk)
+{
+	struct socket_wq *wq = BPF_CORE_READ(sk, sk_wq);
+	__u64 head = (__u64)wq + bpf_core_field_offset(struct socket_wq, wait.head);
+	struct wait_queue_entry *last;
+	__u64 entry;
+
+	if (!wq)
+		return false;
+	entry = (__u64)BPF_CORE_READ(wq, wait.head.prev);
+	if (!entry || entry == head)
+		return false;
+	last = (struct wait_queue_entry *)(entry -
+					   bpf_core_field_offset(struct wait_queue_entry, entry));
+	return (BPF_CORE_READ(last, flags) & WQ_FLAG_EXCLUSIVE) && BPF_CORE_READ(last, private);
+}
+
 /* Examines the queue at data ready, when packets are already in it. */
 static __always_inline void look_at_announced(struct sock *sk)
 {
 	struct datagram_queue *queue;
 	struct datagram first;
+	bool begins = false;
 	__u64 before;
 
 	if (is_taken_seen())
@@ -127,10 +152,31 @@ static __always_inline void look_at_announced(struct sock *sk)
 	if (!queue->self)
 		start_queue(queue, sk);
 	before = *(volatile __u64 *)&queue->looks;
-	if ((before & LOOKS) != LOOKS_OPEN || !look(sk, &first))
+	/*
+	 * The reads of a pause were not seen, and one that began in it may have taken a datagram. But the only reader is known, and
+	 * it sleeps.
+	 */
+	if (!is_current(queue, sk) && queue->self == (__u64)sk && queue->reader)
+		begins = (before & LOOKS) != CLAIMED && (before & LOOKS) != ABANDONED &&
+			 is_slept_on(sk);
+	if (!begins && (before & LOOKS) != LOOKS_OPEN)
 		return;
+	if (!look(sk, &first))
+		return;
+	if (begins) {
+		__u64 after = (before & ~(__u64)LOOKS) + NEXT_LOOK;
+
+		if (__sync_val_compare_and_swap(&queue->looks, before, after) != before)
+			return;
+		before = after;
+	}
 	if (__sync_val_compare_and_swap(&queue->looks, before, before | CLAIMED) != before)
 		return;
+	if (begins) {
+		queue->first.head = 0;
+		queue->bad = bad_checksums;
+		start_queue(queue, sk);
+	}
 	queue->announced = first;
 	if (__sync_val_compare_and_swap(&queue->looks, before | CLAIMED, before | SEEN) !=
 	    (before | CLAIMED))
