@@ -1,7 +1,9 @@
 //! UDP: sends, which datagram a read takes, shared ports, sendmmsg.
 
 use crate::raw;
-use crate::support::{Seen, V4, V6, everything, in_own_netns, own_tid, pattern, shared, warm_up};
+use crate::support::{
+    Seen, V4, V6, everything, in_own_netns, own_tid, pattern, shared, wait_until, warm_up,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
@@ -164,6 +166,49 @@ impl Target {
         let to = reader.local_addr().unwrap();
         Target { capture, seen: Seen::new(netns), reader, to, read: Arc::default() }
     }
+}
+
+#[test]
+fn the_first_datagram_after_a_pause_is_known_that_a_sleeping_reader_takes() {
+    const WINDOWS: u32 = 20;
+    in_own_netns(|netns| {
+        let Target { mut capture, mut seen, reader, to, read } = Target::new(netns);
+        let sender = UdpSocket::bind((V4, 0)).unwrap();
+        let (tell, told) = std::sync::mpsc::channel();
+        let count = read.clone();
+        let thread = std::thread::spawn(move || {
+            tell.send(own_tid()).unwrap();
+            let mut buffer = [0; 64];
+            while reader.recv(&mut buffer).unwrap() > 0 {
+                count.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        let tid = told.recv().unwrap();
+        let send = |number: u32| {
+            let before = read.load(Ordering::SeqCst);
+            sender.send_to(&numbered(1, number), to).unwrap();
+            let deadline = Instant::now() + Duration::from_secs(20);
+            while read.load(Ordering::SeqCst) == before {
+                assert!(Instant::now() < deadline, "nobody reads");
+                std::thread::yield_now();
+            }
+            wait_until(tid, 'S');
+        };
+        wait_until(tid, 'S');
+        for window in 0..WINDOWS {
+            send(window);
+            capture.set_window(false).unwrap();
+            send(window);
+            capture.set_window(true).unwrap();
+        }
+        sender.send_to(&[], to).unwrap();
+        thread.join().unwrap();
+        drop(sender);
+        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
+        let reads = seen.datagrams_read(seen.socket_at(to.port()).id);
+        let expected = (0..=WINDOWS as usize).map(|index| (tid, Some(index)));
+        assert!(expected.eq(reads.iter().copied()), "{reads:?}");
+    });
 }
 
 /// How many of an application's datagrams the reads name. Panics if one is named that is another.
