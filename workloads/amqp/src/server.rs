@@ -4,12 +4,11 @@
 //! writes is in a folder of its own.
 
 use anyhow::{Context, Result};
-use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
-use std::{env, fs, process};
+use std::{fs, process};
 use wirelap_contract::{Availability, Spec};
 use wirelap_harness::control::Control;
 use wirelap_harness::daemon::{self, Daemon};
@@ -46,8 +45,9 @@ pub fn serve(spec: &Spec, control: &Control) -> Result<()> {
     let address = daemon::choose(link::resolve(&spec.endpoint)?)?;
     let names = daemon::choose("127.0.0.1:0".parse()?)?;
     let nodes = daemon::choose("127.0.0.1:0".parse()?)?;
-    let folder = Folder::create()?;
-    folder.write("rabbitmq.conf", &config(address, spec.nodelay))?;
+    let folder = daemon::folder("amqp")?;
+    let config = config(address, spec.nodelay);
+    fs::write(folder.path().join("rabbitmq.conf"), config).context("cannot write rabbitmq.conf")?;
     let mut command = guard::command(epmd);
     command.args(["-port", &names.port().to_string(), "-address", "127.0.0.1"]);
     command.stdin(Stdio::null()).stdout(Stdio::null());
@@ -55,7 +55,7 @@ pub fn serve(spec: &Spec, control: &Control) -> Result<()> {
     if !epmd.wait_until_it_is_bound(names, START_LIMIT, control)? {
         return Ok(());
     }
-    let command = command_of(&folder.0, names, nodes);
+    let command = command_of(folder.path(), names, nodes);
     Daemon::start(NAME, command)?.serve(address, START_LIMIT, facts(address, spec.nodelay), control)
 }
 
@@ -96,29 +96,6 @@ fn facts(address: SocketAddr, nodelay: bool) -> Facts {
     Facts::at(address)
         .version(NAME, &version().unwrap_or_else(|| "unknown".into()))
         .setting("nodelay", nodelay)
-}
-
-/// The folder of a broker. Removed when dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn create() -> Result<Folder> {
-        let folder = env::temp_dir().join(format!("wirelap-amqp-{}", process::id()));
-        fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        Ok(Folder(folder))
-    }
-
-    fn write(&self, name: &str, text: &str) -> Result<()> {
-        let path = self.0.join(name);
-        let written = fs::File::create(&path).and_then(|mut file| file.write_all(text.as_bytes()));
-        written.with_context(|| format!("cannot write {}", path.display()))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 const END_LIMIT: Duration = Duration::from_secs(2);
 /// Below are the ports that middlewares have by default.
@@ -186,6 +187,17 @@ impl Drop for Daemon {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// A folder for what `name` writes, removed when dropped. Its name is new even where a process that was killed left one
+/// behind.
+///
+/// # Errors
+///
+/// When none can be made where temporary files are.
+pub fn folder(name: &str) -> Result<TempDir> {
+    let folder = tempfile::Builder::new().prefix(&format!("wirelap-{name}-")).tempdir();
+    folder.with_context(|| format!("cannot make a folder for {name}"))
 }
 
 /// Whether some TCP socket of this network namespace listens on the port.

@@ -35,10 +35,7 @@ pub fn serve(spec: &Spec, control: &Control) -> Result<()> {
     let broker = daemon::choose(link::resolve(&spec.endpoint)?)?;
     let controller = daemon::choose((Ipv4Addr::LOCALHOST, 0).into())?;
     // Dropped after the child, which is inside.
-    let folder = tempfile::Builder::new()
-        .prefix("wirelap-kafka-")
-        .tempdir()
-        .context("cannot make a folder")?;
+    let folder = daemon::folder("kafka")?;
     write_folder(spec, folder.path(), broker, controller)?;
     let mut child = Daemon::start(NAME, command(&installed, folder.path()))?;
     if !child.wait_until_it_listens(reachable(broker), START_LIMIT, control)? {

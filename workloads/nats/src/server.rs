@@ -3,12 +3,12 @@
 use crate::settings::{MAX_PAYLOAD, Settings};
 use anyhow::{Context, Result};
 use std::fmt::Write as _;
-use std::io::{ErrorKind, Write as _};
+use std::io::Write as _;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
-use std::{env, fs, process};
+use tempfile::TempDir;
 use wirelap_contract::{Availability, Spec};
 use wirelap_harness::control::Control;
 use wirelap_harness::daemon::{self, Daemon};
@@ -33,15 +33,16 @@ pub fn availability() -> Availability {
 pub fn serve(spec: &Spec, settings: Settings, control: &Control) -> Result<()> {
     let program = installed::find(PROGRAM).context("nats-server is not installed")?;
     let address = daemon::choose(link::resolve(&spec.endpoint)?)?;
-    let store = settings.jetstream.then(Store::create).transpose()?;
-    let config = config(address, settings, store.as_ref());
+    // The server wants a folder even where messages stay in memory.
+    let store = settings.jetstream.then(|| daemon::folder("nats")).transpose()?;
+    let config = config(address, settings, store.as_ref().map(TempDir::path));
     let mut command = guard::command(&program);
     command.args(["-c", "/dev/stdin"]).stdin(pipe(&config)?).stdout(Stdio::null());
     let facts = facts(address, settings, &program);
     Daemon::start(PROGRAM, command)?.serve(address, START_LIMIT, facts, control)
 }
 
-fn config(address: SocketAddr, settings: Settings, store: Option<&Store>) -> String {
+fn config(address: SocketAddr, settings: Settings, store: Option<&Path>) -> String {
     let mut config = format!(
         "listen: \"{address}\"\n\
          max_payload: {MAX_PAYLOAD}\n\
@@ -53,7 +54,7 @@ fn config(address: SocketAddr, settings: Settings, store: Option<&Store>) -> Str
         let http = SocketAddr::new(address.ip(), settings.http_port);
         let _ = writeln!(config, "http: \"{http}\"");
     }
-    if let Some(Store(folder)) = store {
+    if let Some(folder) = store {
         let _ = writeln!(config, "jetstream {{ store_dir: \"{}\" }}", folder.display());
     }
     config
@@ -77,36 +78,6 @@ fn pipe(config: &str) -> Result<Stdio> {
     Ok(reader.into())
 }
 
-/// `JetStream`'s folder: the server wants one even where messages stay in memory. Removed when dropped.
-struct Store(PathBuf);
-
-impl Store {
-    fn create() -> Result<Store> {
-        // A process of the same number that was killed may have left its own behind.
-        let names = (0..100).map(|number| format!("wirelap-nats-{}-{number}", process::id()));
-        let mut taken = None;
-        for folder in names.map(|name| env::temp_dir().join(name)) {
-            match fs::create_dir(&folder) {
-                Ok(()) => return Ok(Store(folder)),
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-                    taken = Some((folder, error));
-                }
-                Err(error) => {
-                    return Err(error).with_context(|| format!("cannot make {}", folder.display()));
-                }
-            }
-        }
-        let (folder, error) = taken.context("no name for a folder")?;
-        Err(error).with_context(|| format!("cannot make {}", folder.display()))
-    }
-}
-
-impl Drop for Store {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,10 +88,10 @@ mod tests {
         let plain = config(address, Settings::default(), None);
         assert!(plain.contains("listen: \"127.0.0.1:4222\"\nmax_payload: 8388608\n"), "{plain}");
         assert!(!plain.contains("http") && !plain.contains("jetstream"), "{plain}");
-        let store = Store::create().unwrap();
+        let store = Path::new("/store");
         let settings = Settings { jetstream: true, http_port: 8222, ..Settings::default() };
-        let full = config(address, settings, Some(&store));
+        let full = config(address, settings, Some(store));
         assert!(full.contains("http: \"127.0.0.1:8222\"\n"), "{full}");
-        assert!(full.contains(&format!("store_dir: \"{}\"", store.0.display())), "{full}");
+        assert!(full.contains("store_dir: \"/store\""), "{full}");
     }
 }
