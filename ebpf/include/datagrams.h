@@ -112,65 +112,33 @@ static __always_inline void start_queue(struct datagram_queue *queue, struct soc
 	queue->self = (__u64)sk;
 }
 
-#define WQ_FLAG_EXCLUSIVE 1
-
 /*
- * Whether a thread sleeps in a receive call of this socket: it has found the queue empty, and has taken nothing. Such a thread
- * waits exclusively, at the end of the queue of waiters (net/core/datagram.c __skb_wait_for_more_packets()), and is `private`
- * there, which is NULL for epoll (fs/eventpoll.c ep_ptable_queue_proc()).
+ * Examines the queue at data ready, when packets are already in it. The first time after a pause, nothing is known of the reads
+ * before: what is first in the queue is taken by the next read, unless a read is in progress that has taken another. That
+ * read ends with the first still in the queue, and leave_queue() notices.
  */
-static __always_inline bool is_slept_on(struct sock *sk)
-{
-	struct socket_wq *wq = BPF_CORE_READ(sk, sk_wq);
-	__u64 head = (__u64)wq + bpf_core_field_offset(struct socket_wq, wait.head);
-	struct wait_queue_entry *last;
-	__u64 entry;
-
-	if (!wq)
-		return false;
-	entry = (__u64)BPF_CORE_READ(wq, wait.head.prev);
-	if (!entry || entry == head)
-		return false;
-	last = (struct wait_queue_entry *)(entry -
-					   bpf_core_field_offset(struct wait_queue_entry, entry));
-	return (BPF_CORE_READ(last, flags) & WQ_FLAG_EXCLUSIVE) && BPF_CORE_READ(last, private);
-}
-
-/* Examines the queue at data ready, when packets are already in it. */
 static __always_inline void look_at_announced(struct sock *sk)
 {
 	struct datagram_queue *queue;
 	struct datagram first;
-	bool begins = false;
-	__u64 before;
+	__u64 before, claimed;
+	bool begins;
 
 	if (is_taken_seen())
 		return;
 	queue = bpf_sk_storage_get(&datagrams, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!queue)
 		return;
-	if (!queue->self)
-		start_queue(queue, sk);
 	before = *(volatile __u64 *)&queue->looks;
-	/*
-	 * The reads of a pause were not seen, and one that began in it may have taken a datagram. But the only reader is known, and
-	 * it sleeps.
-	 */
-	if (!is_current(queue, sk) && queue->self == (__u64)sk && queue->reader)
-		begins = (before & LOOKS) != CLAIMED && (before & LOOKS) != ABANDONED &&
-			 is_slept_on(sk);
+	begins = !is_current(queue, sk);
+	if ((before & LOOKS) == CLAIMED || (before & LOOKS) == ABANDONED)
+		return;
 	if (!begins && (before & LOOKS) != LOOKS_OPEN)
 		return;
 	if (!look(sk, &first))
 		return;
-	if (begins) {
-		__u64 after = (before & ~(__u64)LOOKS) + NEXT_LOOK;
-
-		if (__sync_val_compare_and_swap(&queue->looks, before, after) != before)
-			return;
-		before = after;
-	}
-	if (__sync_val_compare_and_swap(&queue->looks, before, before | CLAIMED) != before)
+	claimed = (before & ~(__u64)LOOKS) + (begins ? NEXT_LOOK : 0) + CLAIMED;
+	if (__sync_val_compare_and_swap(&queue->looks, before, claimed) != before)
 		return;
 	if (begins) {
 		queue->first.head = 0;
@@ -178,9 +146,9 @@ static __always_inline void look_at_announced(struct sock *sk)
 		start_queue(queue, sk);
 	}
 	queue->announced = first;
-	if (__sync_val_compare_and_swap(&queue->looks, before | CLAIMED, before | SEEN) !=
-	    (before | CLAIMED))
-		__sync_lock_test_and_set(&queue->looks, before + NEXT_LOOK);
+	if (__sync_val_compare_and_swap(&queue->looks, claimed, claimed - CLAIMED + SEEN) !=
+	    claimed)
+		__sync_lock_test_and_set(&queue->looks, claimed - CLAIMED + NEXT_LOOK);
 }
 
 /* A read has ended: `announced` from before it is no longer valid. */
@@ -223,7 +191,7 @@ static __always_inline bool reads_alone(struct datagram_queue *queue, struct tas
 static __always_inline void leave_queue(struct sock *sk, struct task_struct *task,
 					struct datagram *out)
 {
-	__u64 bad = bad_checksums, now;
+	__u64 bad = bad_checksums, now, looks;
 	struct datagram_queue *queue;
 	struct datagram first;
 	bool is_known, is_found, is_empty;
@@ -236,13 +204,15 @@ static __always_inline void leave_queue(struct sock *sk, struct task_struct *tas
 	if (!queue)
 		return;
 	now = bpf_ktime_get_ns();
-	is_found = look(sk, &first);
-	is_empty = !is_found && !first_skb(sk);
 	is_known = is_current(queue, sk) && queue->bad == bad;
+	/* Before the queue is examined: what is announced after that must not be taken for what this call took. */
+	looks = __sync_fetch_and_add(&queue->looks, 0);
 	if (queue->first.head)
 		*out = queue->first;
-	else if ((*(volatile __u64 *)&queue->looks & LOOKS) == SEEN)
+	else if ((looks & LOOKS) == SEEN)
 		*out = queue->announced;
+	is_found = look(sk, &first);
+	is_empty = !is_found && !first_skb(sk);
 	if (!out->head)
 		is_known = false;
 	/* The datagram was stored when this call had already taken its own. */

@@ -116,27 +116,8 @@ struct sk_buff_head {
 	struct sk_buff *next;
 };
 
-struct list_head {
-	struct list_head *next, *prev;
-};
-
-struct wait_queue_head {
-	struct list_head head;
-};
-
-struct socket_wq {
-	struct wait_queue_head wait;
-};
-
-struct wait_queue_entry {
-	unsigned int flags;
-	void *private;
-	struct list_head entry;
-};
-
 struct sock {
 	struct sock_common __sk_common;
-	struct socket_wq *sk_wq;
 	struct sk_buff_head sk_receive_queue;
 	__u8 sk_shutdown;
 	__u16 sk_type;

@@ -86,9 +86,14 @@ pub struct Departures(HashMap<PacketId, Vec<(Nanos, usize)>>);
 impl Departures {
     /// The number of the packet that had this memory at that time.
     pub fn in_memory(&self, packet: PacketId, seen: Nanos) -> Option<usize> {
+        Some(self.use_at(packet, seen)?.1)
+    }
+
+    /// The same, and when it left.
+    pub fn use_at(&self, packet: PacketId, seen: Nanos) -> Option<(Nanos, usize)> {
         let uses = self.0.get(&packet)?;
         let before = uses.partition_point(|(at, _)| *at <= seen).checked_sub(1)?;
-        Some(uses[before].1)
+        Some(uses[before])
     }
 }
 

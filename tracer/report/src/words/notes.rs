@@ -41,8 +41,9 @@ fn snapshot_note(note: &SnapshotNote) -> String {
             )
         }
         SnapshotNote::UnknownDatagrams { reads } => format!(
-            "{reads} reads of UDP sockets took datagrams of which it is not known which they were: as many that \
-             were delivered may be said not to be."
+            "It is not known which datagrams {} of UDP sockets took: as many that were delivered may be said not \
+             to be.",
+            counted(*reads, "read")
         ),
         SnapshotNote::TlsKeys(counts) => tls_keys(counts),
         SnapshotNote::UnreadWebSockets { connections } => format!(
