@@ -36,6 +36,7 @@ pub mod meter;
 pub mod notes;
 mod observer;
 mod own_cpus;
+mod pauses;
 mod place_notes;
 mod places;
 mod preflight;

@@ -8,15 +8,10 @@
 //!  messages are found
 //! ```
 
+use crate::pauses::{Pauses, usual_pause};
 use crate::waits::Waits;
 use std::time::Duration;
 use wirelap_events::{Body, Event, Nanos};
-
-/// No pause is longer than so much, unless windows always have to wait, or are far apart.
-const LONGEST_PAUSE: Nanos = Nanos::from_millis(5_000);
-
-/// If windows always have to wait, each pause pays for so much of what is owed.
-const PAID: u64 = 8;
 
 /// A window waits for its messages until it has been open for so many times the shortest.
 const LONGEST: u64 = 20;
@@ -60,10 +55,7 @@ pub struct SamplingWindows {
     ends_here: bool,
     /// How much older than the clock the events are that were taken last.
     behind: Nanos,
-    /// What makes pauses longer and shorter; `None` if all are the same.
-    chance: Option<u64>,
-    /// Pauses that belong to windows which are over, and have not been made yet.
-    owed: Nanos,
+    pauses: Pauses,
     waits: Waits,
 }
 
@@ -122,8 +114,7 @@ impl SamplingWindows {
             is_cut: false,
             ends_here: false,
             behind,
-            chance: None,
-            owed: Nanos(0),
+            pauses: Pauses::default(),
             waits: Waits::default(),
         }
     }
@@ -132,7 +123,7 @@ impl SamplingWindows {
     /// same moment each time, or never.
     #[must_use]
     pub fn irregular(self, seed: u64) -> SamplingWindows {
-        SamplingWindows { chance: Some(seed), ..self }
+        SamplingWindows { pauses: Pauses::irregular(seed), ..self }
     }
 
     /// When the first part of the present window ends, if there is one: from then on, it is open only for the messages that were found
@@ -149,7 +140,7 @@ impl SamplingWindows {
     pub fn bounded(open: Duration, every: Duration, now: Nanos) -> SamplingWindows {
         let (patience, lead) = (Some(Nanos::from_millis(1_000)), Nanos::from_millis(20));
         let windows = SamplingWindows::new(open, every, now);
-        let until = now + pause(windows.open, windows.every, windows.open);
+        let until = now + usual_pause(windows.open, windows.every);
         let state = State::Paused { until, is_ready: false };
         SamplingWindows { patience, lead, state, ..windows }
     }
@@ -204,16 +195,6 @@ impl SamplingWindows {
         !self.is_cut && self.behind <= self.open
     }
 
-    /// How long the pause is after a window that was open for so long.
-    fn next_pause(&mut self, age: Nanos) -> Nanos {
-        self.owed += pause(self.open, self.every, age);
-        let usual = pause(self.open, self.every, self.open);
-        let most = LONGEST_PAUSE.max(usual + usual).max(Nanos(self.owed.0 / PAID));
-        let paid = self.owed.min(most);
-        self.owed -= paid;
-        paid
-    }
-
     /// What is to be done with the probes, if it is time. `waited_for` says how many messages that were found between two times have not
     /// arrived yet.
     pub fn change(
@@ -242,8 +223,7 @@ impl SamplingWindows {
                     }
                 }
                 self.waits.end();
-                let pause = self.next_pause(age);
-                let until = now + vary(&mut self.chance, pause);
+                let until = now + self.pauses.after(age, self.open, self.every);
                 self.state = State::Paused { until, is_ready: self.lead == Nanos(0) };
                 Some(WindowChange::Close)
             }
@@ -259,25 +239,6 @@ impl SamplingWindows {
             State::Paused { .. } | State::Never => None,
         }
     }
-}
-
-/// The pause that belongs to a window which was open for so long.
-fn pause(open: Nanos, every: Nanos, age: Nanos) -> Nanos {
-    let whole = u128::from(age.0).saturating_mul(u128::from((every - open).0));
-    let pause = whole.checked_div(u128::from(open.0)).unwrap_or(u128::MAX);
-    Nanos(u64::try_from(pause).unwrap_or(u64::MAX))
-}
-
-/// A time that is longer or shorter by up to a half, by the next number of a sequence (xorshift64), if there is one.
-fn vary(chance: &mut Option<u64>, time: Nanos) -> Nanos {
-    let Some(number) = chance else { return time };
-    let mut next = (*number).max(1);
-    next ^= next << 13;
-    next ^= next >> 7;
-    next ^= next << 17;
-    *number = next;
-    let part = u128::from(time.0).saturating_mul(u128::from(next >> 32)) >> 32;
-    Nanos(time.0 / 2) + Nanos(u64::try_from(part).unwrap_or(u64::MAX))
 }
 
 fn nanos(time: Duration) -> Nanos {
