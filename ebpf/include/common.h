@@ -72,6 +72,8 @@ struct sock_state {
 	__u8 unused;
 	__u32 tls_text; /* TLS: bytes of the text so far */
 	__u32 mutes;    /* the state of the map `muted` for which that is so */
+	__u32 takes;    /* UDP: wl_settings.attached + 1 when datagram_taken() ran for it last */
+	__u32 unused2;
 };
 
 struct {

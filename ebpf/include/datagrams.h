@@ -3,20 +3,24 @@
  * Which datagram a read takes (docs/decisions/0033). A packet's memory is reused, so a datagram is identified by its
  * skb->head and a time at which it had that memory.
  *
- * On kernels where functions can be traced, the function that takes a datagram off the queue reports it. On others, no
- * hook at a UDP socket's reader has the packet, but the queue can be examined: the datagram that is first in it while no
+ * On kernels where functions can be traced, the function that takes a datagram off the queue reports it, in calls that begin once
+ * it is traced. Otherwise, no hook at a UDP socket's reader has the packet, but the queue can be examined: the datagram that is first in it while no
  * read is in progress is taken by the next read. The exit of a read examines the queue; if it is empty, the CPU that
  * announces the next datagram does. A datagram that neither has found is not known.
  */
 #ifndef WL_DATAGRAMS_H
 #define WL_DATAGRAMS_H
 
-/* wl_settings.attached + 1 when datagram_taken() ran last. If it is current, the queue need not be examined. */
+/* wl_settings.attached + 1 when datagram_taken() ran last, for any socket: it is there. */
 volatile __u32 sees_taken = 0;
 
-static __always_inline bool is_taken_seen(void)
+/*
+ * Whether datagram_taken() runs for what is read from this socket: then its queue need not be examined. It does not run for a call
+ * that began before it was attached, as that of a reader that has slept since.
+ */
+static __always_inline bool is_taken_seen(const struct sock_state *socket)
 {
-	return sees_taken == settings.attached + 1;
+	return socket->takes == settings.attached + 1;
 }
 
 /*
@@ -117,14 +121,14 @@ static __always_inline void start_queue(struct datagram_queue *queue, struct soc
  * before: what is first in the queue is taken by the next read, unless a read is in progress that has taken another. That
  * read ends with the first still in the queue, and leave_queue() notices.
  */
-static __always_inline void look_at_announced(struct sock *sk)
+static __always_inline void look_at_announced(struct sock *sk, const struct sock_state *socket)
 {
 	struct datagram_queue *queue;
 	struct datagram first;
 	__u64 before, claimed;
 	bool begins;
 
-	if (is_taken_seen())
+	if (is_taken_seen(socket))
 		return;
 	queue = bpf_sk_storage_get(&datagrams, sk, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!queue)
@@ -246,13 +250,15 @@ int BPF_PROG(datagram_taken, struct sock *sk, unsigned int flags, int *off, int 
 
 	if (!is_open())
 		return 0;
-	if (!is_taken_seen())
+	if (sees_taken != settings.attached + 1)
 		sees_taken = settings.attached + 1;
 	if (!skb || (flags & MSG_PEEK))
 		return 0;
 	socket = bpf_sk_storage_get(&sockets, sk, NULL, 0);
 	if (!socket || socket->verdict != TRACED)
 		return 0;
+	if (!is_taken_seen(socket))
+		socket->takes = settings.attached + 1;
 	state = bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!state)
 		return 0;
@@ -265,19 +271,22 @@ int BPF_PROG(datagram_taken, struct sock *sk, unsigned int flags, int *off, int 
 static __always_inline void take_datagram(struct sock *sk, struct task_struct *task,
 					  struct datagram *out)
 {
+	struct sock_state *socket;
 	struct task_state *state;
 
-	if (!is_taken_seen()) {
+	if (sees_taken != settings.attached + 1) {
 		leave_queue(sk, task, out);
 		return;
 	}
-	out->head = 0;
-	out->at = 0;
 	state = bpf_task_storage_get(&tasks, task, NULL, 0);
-	if (!state)
+	if (state && state->taken.head) {
+		*out = state->taken;
+		state->taken.head = 0;
 		return;
-	*out = state->taken;
-	state->taken.head = 0;
+	}
+	socket = bpf_sk_storage_get(&sockets, sk, NULL, 0);
+	if (!socket || !is_taken_seen(socket))
+		leave_queue(sk, task, out);
 }
 
 #endif

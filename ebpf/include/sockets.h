@@ -180,6 +180,7 @@ static __always_inline struct sock_state *state_of(struct sock *sk)
 			state->marked_tid = 0;
 			state->muted = 0;
 			state->mutes = 0;
+			state->takes = 0;
 		}
 		state->netns = sk->__sk_common.skc_net.net->ns.inum;
 		state->origin = WL_ORIGIN_FIRST_SEEN;

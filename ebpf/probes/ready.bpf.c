@@ -44,7 +44,7 @@ static __always_inline void data_ready(struct sock *sk)
 		return;
 	if (!stream) {
 		received_packet(sk, &packet);
-		look_at_announced(sk);
+		look_at_announced(sk, state);
 	}
 	if (!state->announced) {
 		count_lost(WL_PROBE_READY);

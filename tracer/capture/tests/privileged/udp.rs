@@ -1,5 +1,6 @@
 //! UDP: sends, `sendmmsg`, a socket's descriptors and threads.
 
+mod pauses;
 mod reads;
 
 use crate::raw;

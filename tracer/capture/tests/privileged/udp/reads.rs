@@ -1,10 +1,7 @@
 //! Which datagram a read takes.
 
 use super::port;
-use crate::support::{Seen, V4, everything, in_own_netns, own_tid, shared, wait_until};
-use rustix::buffer::spare_capacity;
-use rustix::event::epoll;
-use rustix::time::{ClockId, clock_gettime};
+use crate::support::{Seen, V4, everything, in_own_netns, own_tid, shared};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::OwnedFd;
@@ -12,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 use wirelap_capture::Capture;
-use wirelap_events::{Body, Nanos, NetNs, PacketHook, ReadKind, ReadyKind};
+use wirelap_events::{Body, NetNs, PacketHook, ReadKind, ReadyKind};
 
 #[test]
 fn reads_of_a_full_queue_name_their_datagrams() {
@@ -46,14 +43,14 @@ fn reads_of_a_full_queue_name_their_datagrams() {
 }
 
 /// A datagram that says who sent it, and which of its it is.
-fn numbered(sender: u8, number: u32) -> [u8; 64] {
+pub(super) fn numbered(sender: u8, number: u32) -> [u8; 64] {
     let mut bytes = [sender; 64];
     bytes[4..8].copy_from_slice(&number.to_be_bytes());
     bytes
 }
 
 /// Sends datagrams from several sockets at once, no more than a receive buffer holds ahead of `read`.
-fn flood(to: SocketAddr, senders: u8, each: u32, read: &Arc<AtomicUsize>) {
+pub(super) fn flood(to: SocketAddr, senders: u8, each: u32, read: &Arc<AtomicUsize>) {
     const AHEAD: usize = 64;
     let sent = Arc::new(AtomicUsize::new(0));
     for sender in 0..senders {
@@ -74,184 +71,22 @@ fn flood(to: SocketAddr, senders: u8, each: u32, read: &Arc<AtomicUsize>) {
 }
 
 /// A socket to be flooded, watched from before it is there.
-struct Target {
-    capture: Capture,
-    seen: Seen,
-    reader: UdpSocket,
-    to: SocketAddr,
+pub(super) struct Target {
+    pub capture: Capture,
+    pub seen: Seen,
+    pub reader: UdpSocket,
+    pub to: SocketAddr,
     /// How many datagrams were read.
-    read: Arc<AtomicUsize>,
+    pub read: Arc<AtomicUsize>,
 }
 
 impl Target {
-    fn new(netns: NetNs) -> Target {
+    pub fn new(netns: NetNs) -> Target {
         let capture = Capture::attach(&everything()).unwrap();
         let reader = UdpSocket::bind((V4, 0)).unwrap();
         let to = reader.local_addr().unwrap();
         Target { capture, seen: Seen::new(netns), reader, to, read: Arc::default() }
     }
-}
-
-/// How a reader waits for the next datagram.
-#[derive(Clone, Copy)]
-enum Waits {
-    /// In the receive call.
-    InTheCall,
-    /// In `epoll_wait`, and then receives once.
-    InEpoll,
-}
-
-impl Waits {
-    /// Receives a datagram each time it is called. Its length.
-    fn receiver(self, reader: &UdpSocket) -> impl FnMut(&mut [u8]) -> usize {
-        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
-        epoll::add(&epoll, reader, epoll::EventData::new_u64(0), epoll::EventFlags::IN).unwrap();
-        move |buffer| {
-            if let Waits::InEpoll = self {
-                let mut ready = Vec::with_capacity(1);
-                epoll::wait(&epoll, spare_capacity(&mut ready), None).unwrap();
-            }
-            reader.recv(buffer).unwrap()
-        }
-    }
-}
-
-fn is_first_after_each_pause_known(waits: Waits) {
-    const WINDOWS: u32 = 20;
-    in_own_netns(move |netns| {
-        let Target { mut capture, mut seen, reader, to, read } = Target::new(netns);
-        let sender = UdpSocket::bind((V4, 0)).unwrap();
-        let (tell, told) = std::sync::mpsc::channel();
-        let count = read.clone();
-        let thread = std::thread::spawn(move || {
-            let mut receive = waits.receiver(&reader);
-            tell.send(own_tid()).unwrap();
-            while receive(&mut [0; 64]) > 0 {
-                count.fetch_add(1, Ordering::SeqCst);
-            }
-        });
-        let tid = told.recv().unwrap();
-        let send = |number: u32| {
-            let before = read.load(Ordering::SeqCst);
-            sender.send_to(&numbered(1, number), to).unwrap();
-            let deadline = Instant::now() + Duration::from_secs(20);
-            while read.load(Ordering::SeqCst) == before {
-                assert!(Instant::now() < deadline, "nobody reads");
-                std::thread::yield_now();
-            }
-            wait_until(tid, 'S');
-        };
-        wait_until(tid, 'S');
-        for window in 0..WINDOWS {
-            send(window);
-            capture.set_window(false).unwrap();
-            send(window);
-            capture.set_window(true).unwrap();
-        }
-        sender.send_to(&[], to).unwrap();
-        thread.join().unwrap();
-        drop(sender);
-        seen.collect(&mut capture, "the end of both sockets", |seen| seen.closed() == 2);
-        let reads = seen.datagrams_read(seen.socket_at(to.port()).id);
-        let expected = (0..=WINDOWS as usize).map(|index| (tid, Some(index)));
-        assert!(expected.eq(reads.iter().copied()), "{reads:?}");
-    });
-}
-
-#[test]
-fn the_first_datagram_after_a_pause_is_known_of_a_reader_that_sleeps_in_the_call() {
-    is_first_after_each_pause_known(Waits::InTheCall);
-}
-
-#[test]
-fn the_first_datagram_after_a_pause_is_known_of_a_reader_that_sleeps_in_epoll() {
-    is_first_after_each_pause_known(Waits::InEpoll);
-}
-
-/// A call that received a datagram: when it was made, when it had returned, and what it got.
-type Received = (Nanos, Nanos, Vec<u8>);
-
-/// Windows open and end in the middle of a flood, and of calls. What a read is said to have taken, it took.
-fn names_are_right_across_pauses(waits: Waits) {
-    const SENDERS: u8 = 2;
-    const EACH: u32 = 5_000;
-    const ALL: usize = SENDERS as usize * EACH as usize;
-    in_own_netns(move |netns| {
-        let Target { mut capture, mut seen, reader, to, read } = Target::new(netns);
-        flood(to, SENDERS, EACH, &read);
-        let count = read.clone();
-        let thread = std::thread::spawn(move || {
-            let mut receive = waits.receiver(&reader);
-            let mut buffer = [0; 64];
-            let mut call = || -> Received {
-                let before = monotonic();
-                let len = receive(&mut buffer);
-                count.fetch_add(1, Ordering::SeqCst);
-                (before, monotonic(), buffer[..len].to_vec())
-            };
-            (0..ALL).map(|_| call()).collect::<Vec<_>>()
-        });
-        let mut opened = vec![Nanos(0)];
-        let deadline = Instant::now() + Duration::from_mins(1);
-        let mut until = 0;
-        for window in 0.. {
-            // As many reads as one after the other of these numbers, so that it ends in any state.
-            until += [1, 17, 2, 40, 3, 90][window % 6];
-            while read.load(Ordering::SeqCst) < until.min(ALL) {
-                assert!(Instant::now() < deadline, "nobody reads");
-                std::hint::spin_loop();
-            }
-            if until >= ALL {
-                break;
-            }
-            capture.set_window(false).unwrap();
-            opened.push(monotonic());
-            capture.set_window(true).unwrap();
-        }
-        let received = thread.join().unwrap();
-        let senders = usize::from(SENDERS);
-        seen.collect(&mut capture, "the end of all sockets", |seen| seen.closed() == senders + 1);
-
-        let departures = seen.departures();
-        let left: Vec<_> = seen.packets(PacketHook::Xmit).map(|(_, payload)| payload).collect();
-        let (mut reads, mut named) = (0, 0);
-        for (event, _) in &seen.events {
-            let Body::Read(read) = event.body else { continue };
-            let ReadKind::Datagram { packet, seen: Some(at), .. } = read.kind else { continue };
-            reads += 1;
-            let Some((departed, number)) = packet.and_then(|id| departures.use_at(id, at)) else {
-                continue;
-            };
-            // Of what departed before the window, the memory may have been used again.
-            let window = opened.partition_point(|&opened| opened <= event.at) - 1;
-            if departed < opened[window] {
-                continue;
-            }
-            let call = received.partition_point(|(_, returned, _)| *returned < event.at);
-            let (made, _, got) = &received[call];
-            assert!(*made <= event.at, "a read that no call was");
-            assert_eq!(left[number], got.as_slice(), "read {call}, in window {window}");
-            named += 1;
-        }
-        println!("{named} of {reads} reads in {} windows", opened.len());
-        assert!(named * 2 > reads, "{named} of {reads}");
-    });
-}
-
-#[test]
-fn no_read_has_a_wrong_name_after_a_pause_where_the_reader_waits_in_the_call() {
-    names_are_right_across_pauses(Waits::InTheCall);
-}
-
-#[test]
-fn no_read_has_a_wrong_name_after_a_pause_where_the_reader_waits_in_epoll() {
-    names_are_right_across_pauses(Waits::InEpoll);
-}
-
-/// The clock that events have.
-fn monotonic() -> Nanos {
-    let time = clock_gettime(ClockId::Monotonic);
-    Nanos(u64::try_from(time.tv_sec * 1_000_000_000 + time.tv_nsec).unwrap())
 }
 
 /// How many of an application's datagrams the reads name. Panics if one is named that is another.
