@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_gettime};
 use std::net::UdpSocket;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use wirelap_capture::Capture;
+use wirelap_capture::{Capture, ChosenHook};
 use wirelap_events::{Body, Nanos, PacketHook, ReadKind};
 
 /// How a reader waits for the next datagram.
@@ -97,17 +97,31 @@ fn are_those_after_each_pause_known(waits: Waits, pause: Pause) {
         seen.collect(&mut capture, "a read beside", |seen| {
             seen.events.iter().any(|(event, _)| matches!(event.body, Body::Read(_)))
         });
+        let by_function = |chosen: &ChosenHook| {
+            chosen.observation == "read"
+                && chosen.hook.is_some_and(|hook| hook.starts_with("fexit"))
+        };
+        // Where the end of a call is that of a function (before 6.3), a call that began before is not seen to end.
+        let is_unseen = matches!((waits, pause), (Waits::InTheCall, Pause::Detached))
+            && capture.hooks().iter().any(by_function);
+        let mut began_unseen = false;
         let mut expected = Vec::new();
+        let mut expect = |bytes: Vec<u8>, began_unseen: bool| {
+            if !began_unseen {
+                expected.push((tid, Some(bytes)));
+            }
+        };
         for window in 0..WINDOWS {
             for number in [3 * window, 3 * window + 1] {
                 talk_beside();
                 send(number);
-                expected.push((tid, Some(numbered(1, number).to_vec())));
+                expect(numbered(1, number).to_vec(), std::mem::take(&mut began_unseen));
             }
             pause.during(&mut capture, || send(3 * window + 2));
+            began_unseen = is_unseen;
         }
         sender.send_to(&[], to).unwrap();
-        expected.push((tid, Some(Vec::new())));
+        expect(Vec::new(), began_unseen);
         thread.join().unwrap();
         drop((sender, neighbour));
         seen.collect(&mut capture, "the end of all sockets", |seen| seen.closed() == 3);
