@@ -4,11 +4,10 @@ use super::reads::{Target, flood, numbered};
 use crate::support::{V4, in_own_netns, own_tid, wait_until};
 use rustix::buffer::spare_capacity;
 use rustix::event::epoll;
-use rustix::time::{ClockId, clock_gettime};
 use std::net::UdpSocket;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use wirelap_capture::{Capture, ChosenHook};
+use wirelap_capture::{Capture, ChosenHook, clock};
 use wirelap_events::{Body, Nanos, PacketHook, ReadKind};
 
 /// How a reader waits for the next datagram.
@@ -176,10 +175,10 @@ fn names_are_right_across_pauses(waits: Waits) {
             let mut receive = waits.receiver(&reader);
             let mut buffer = [0; 64];
             let mut call = || -> Received {
-                let before = monotonic();
+                let before = clock::now();
                 let len = receive(&mut buffer);
                 count.fetch_add(1, Ordering::SeqCst);
-                (before, monotonic(), buffer[..len].to_vec())
+                (before, clock::now(), buffer[..len].to_vec())
             };
             (0..ALL).map(|_| call()).collect::<Vec<_>>()
         });
@@ -197,7 +196,7 @@ fn names_are_right_across_pauses(waits: Waits) {
                 break;
             }
             capture.set_window(false).unwrap();
-            opened.push(monotonic());
+            opened.push(clock::now());
             capture.set_window(true).unwrap();
         }
         let received = thread.join().unwrap();
@@ -238,10 +237,4 @@ fn no_read_has_a_wrong_name_after_a_pause_where_the_reader_waits_in_the_call() {
 #[test]
 fn no_read_has_a_wrong_name_after_a_pause_where_the_reader_waits_in_epoll() {
     names_are_right_across_pauses(Waits::InEpoll);
-}
-
-/// The clock that events have.
-fn monotonic() -> Nanos {
-    let time = clock_gettime(ClockId::Monotonic);
-    Nanos(u64::try_from(time.tv_sec * 1_000_000_000 + time.tv_nsec).unwrap())
 }
