@@ -274,6 +274,16 @@ impl Seen {
         })
     }
 
+    /// When packets left, and their payload.
+    pub fn departed(&self) -> impl Iterator<Item = (Nanos, &[u8])> {
+        self.events.iter().filter_map(|(event, payload)| match event.body {
+            Body::Packet(Packet { hook: PacketHook::Xmit, .. }) => {
+                Some((event.at, payload.as_slice()))
+            }
+            _ => None,
+        })
+    }
+
     /// What a read at this socket took, and in which thread, in the order in which reads ended: the packet's number among
     /// those that left, `None` where it is not known.
     pub fn datagrams_read(&self, socket: SocketId) -> Vec<(u32, Option<usize>)> {
