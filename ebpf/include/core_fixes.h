@@ -53,6 +53,61 @@ static __always_inline void *untyped(__u64 address)
 }
 
 /*
+ * Whether programs keep their CPU while they run. A kernel that takes it from a thread in the kernel (PREEMPT, or lazy, which is what there is
+ * since 7.0) does so also while a program runs for that thread: on functions in any case, on tracepoints since 7.0, which
+ * forbade preemption before. Until the thread goes on, the kernel skips that program for all other threads of the CPU.
+ */
+const volatile __u8 keeps_cpu = 0;
+
+/* Calls that the loader replaces like that of bpf_dynptr_from_skb(): kfuncs without a result. */
+#define CALL_KFUNC(marker, argument)                                                               \
+	do {                                                                                       \
+		register void *r1 asm("r1") = (argument);                                          \
+                                                                                                   \
+		asm volatile(".byte 0x85, 0x20, 0x00, 0x00; .long " #marker                        \
+			     : "+r"(r1)                                                            \
+			     :                                                                     \
+			     : "r0", "r2", "r3", "r4", "r5", "memory");                            \
+	} while (0)
+
+/* bpf_preempt_disable(), since 6.10. */
+static __always_inline void keep_cpu(void)
+{
+	if (keeps_cpu)
+		CALL_KFUNC(0x77a90004, NULL);
+}
+
+/*
+ * bpf_preempt_enable(), which gives the CPU away if another thread is to have it, and that still within the program. Without interrupts it does
+ * not (kernel/sched/core.c preempt_schedule()), and the thread goes on until the next occasion. Programs can disable them since 6.14.
+ */
+static __always_inline void release_cpu(void)
+{
+	__u64 interrupts;
+
+	if (!keeps_cpu)
+		return;
+	CALL_KFUNC(0x77a90006, &interrupts); /* bpf_local_irq_save() */
+	CALL_KFUNC(0x77a90005, NULL);
+	CALL_KFUNC(0x77a90007, &interrupts); /* bpf_local_irq_restore() */
+}
+
+/* BPF_PROG() for programs that may run for a thread that can lose its CPU: neither in an interrupt nor with softirqs or interrupts disabled. */
+#define KEEPING_PROG(name, args...)                                                                \
+	name(unsigned long long *ctx);                                                             \
+	static __always_inline int keeping_##name(unsigned long long *ctx);                        \
+	int name(unsigned long long *ctx)                                                          \
+	{                                                                                          \
+		int result;                                                                        \
+                                                                                                   \
+		keep_cpu();                                                                        \
+		result = keeping_##name(ctx);                                                      \
+		release_cpu();                                                                     \
+		return result;                                                                     \
+	}                                                                                          \
+	static __always_inline int BPF_PROG(keeping_##name, ##args)
+
+/*
  * preempt_count() on x86 is a per-CPU variable: `__preempt_count` before 6.2 and since 6.15, a field of
  * `pcpu_hot` between. Kernels without CONFIG_KALLSYMS_ALL do not show its address, but a pointer to the run queue, another
  * per-CPU variable of the same CPU, is available, and BTF has the distance of the two. Other architectures have it in

@@ -241,8 +241,8 @@ static __always_inline void leave_queue(struct sock *sk, struct task_struct *tas
  * (ec095263a965) it has no `int noblock` after the flags.
  */
 SEC("fexit/__skb_recv_udp")
-int BPF_PROG(datagram_taken, struct sock *sk, unsigned int flags, int *off, int *err,
-	     struct sk_buff *skb)
+int KEEPING_PROG(datagram_taken, struct sock *sk, unsigned int flags, int *off, int *err,
+		 struct sk_buff *skb)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct sock_state *socket;

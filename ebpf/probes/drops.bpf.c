@@ -3,7 +3,7 @@
 
 /* net/ipv4/tcp_output.c __tcp_retransmit_skb(). */
 SEC("tp_btf/tcp_retransmit_skb")
-int BPF_PROG(retransmit, struct sock *sk, struct sk_buff *skb)
+int KEEPING_PROG(retransmit, struct sock *sk, struct sk_buff *skb)
 {
 	struct sock_state *state;
 	struct wl_retransmit *out;
@@ -86,7 +86,7 @@ static __always_inline bool is_outward(struct sock *sk, const struct wl_packet *
 
 /* net/core/skbuff.c; the reason exists since 5.17 (c504e5c2f964). */
 SEC("tp_btf/kfree_skb")
-int BPF_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int reason)
+int KEEPING_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned int reason)
 {
 	struct wl_packet p = {};
 	struct wl_drop *out;

@@ -76,7 +76,7 @@ static __always_inline void read_done(struct sock *sk, int ret, int flags)
 
 /* net/socket.c sock_recvmsg(), since 6.3. */
 SEC("tp_btf/sock_recv_length")
-int BPF_PROG(read_exit, struct sock *sk, int ret, int flags)
+int KEEPING_PROG(read_exit, struct sock *sk, int ret, int flags)
 {
 	read_done(sk, ret, flags);
 	return 0;
@@ -84,24 +84,24 @@ int BPF_PROG(read_exit, struct sock *sk, int ret, int flags)
 
 /* Since 5.19 (ec095263a965) addr_len follows the flags; earlier kernels have `noblock` before the flags. */
 SEC("fexit/tcp_recvmsg")
-int BPF_PROG(read_exit_tcp, struct sock *sk, struct msghdr *msg, unsigned long len, int flags,
-	     int *addr_len, int ret)
+int KEEPING_PROG(read_exit_tcp, struct sock *sk, struct msghdr *msg, unsigned long len, int flags,
+		 int *addr_len, int ret)
 {
 	read_done(sk, ret, flags);
 	return 0;
 }
 
 SEC("fexit/udp_recvmsg")
-int BPF_PROG(read_exit_udp, struct sock *sk, struct msghdr *msg, unsigned long len, int flags,
-	     int *addr_len, int ret)
+int KEEPING_PROG(read_exit_udp, struct sock *sk, struct msghdr *msg, unsigned long len, int flags,
+		 int *addr_len, int ret)
 {
 	read_done(sk, ret, flags);
 	return 0;
 }
 
 SEC("fexit/udpv6_recvmsg")
-int BPF_PROG(read_exit_udpv6, struct sock *sk, struct msghdr *msg, unsigned long len, int flags,
-	     int *addr_len, int ret)
+int KEEPING_PROG(read_exit_udpv6, struct sock *sk, struct msghdr *msg, unsigned long len, int flags,
+		 int *addr_len, int ret)
 {
 	read_done(sk, ret, flags);
 	return 0;

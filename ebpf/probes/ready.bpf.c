@@ -70,14 +70,14 @@ static __always_inline void data_ready(struct sock *sk)
 
 /* net/core/sock.c sock_def_readable(), since 6.2. */
 SEC("tp_btf/sk_data_ready")
-int BPF_PROG(ready, struct sock *sk)
+int KEEPING_PROG(ready, struct sock *sk)
 {
 	data_ready(sk);
 	return 0;
 }
 
 SEC("fentry/sock_def_readable")
-int BPF_PROG(ready_fentry, struct sock *sk)
+int KEEPING_PROG(ready_fentry, struct sock *sk)
 {
 	data_ready(sk);
 	return 0;

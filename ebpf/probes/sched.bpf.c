@@ -398,7 +398,7 @@ int task_switch(__u64 *ctx)
 
 /* kernel/fork.c: children of a traced process are traced. */
 SEC("tp_btf/sched_process_fork")
-int BPF_PROG(task_forked, struct task_struct *parent, struct task_struct *child)
+int KEEPING_PROG(task_forked, struct task_struct *parent, struct task_struct *child)
 {
 	__u32 tgid = parent->tgid, new_tgid = child->tgid;
 	__u8 yes = 1;
@@ -410,7 +410,7 @@ int BPF_PROG(task_forked, struct task_struct *parent, struct task_struct *child)
 
 /* kernel/exit.c: a process that has ended is removed, because process IDs are reused. */
 SEC("tp_btf/sched_process_exit")
-int BPF_PROG(task_exited, struct task_struct *task)
+int KEEPING_PROG(task_exited, struct task_struct *task)
 {
 	__u32 tgid = task->tgid;
 

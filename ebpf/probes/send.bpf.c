@@ -156,7 +156,7 @@ static __always_inline void send_stream(struct sock *sk, struct msghdr *msg, str
 
 /* net/ipv4/tcp.c tcp_sendmsg_locked(), since 6.16. */
 SEC("tp_btf/tcp_sendmsg_locked")
-int BPF_PROG(send_tcp, struct sock *sk, struct msghdr *msg)
+int KEEPING_PROG(send_tcp, struct sock *sk, struct msghdr *msg)
 {
 	if (is_open())
 		send_stream(sk, msg, msg, msg->msg_iter.count, msg->msg_flags);
@@ -165,7 +165,7 @@ int BPF_PROG(send_tcp, struct sock *sk, struct msghdr *msg)
 
 /* The entry of tcp_sendmsg_locked() on kernels where functions can be traced. */
 SEC("fentry/tcp_sendmsg_locked")
-int BPF_PROG(send_tcp_fentry, struct sock *sk, struct msghdr *msg, unsigned long size)
+int KEEPING_PROG(send_tcp_fentry, struct sock *sk, struct msghdr *msg, unsigned long size)
 {
 	if (is_open())
 		send_stream(sk, NULL, msg, size, msg->msg_flags);
@@ -174,8 +174,8 @@ int BPF_PROG(send_tcp_fentry, struct sock *sk, struct msghdr *msg, unsigned long
 
 /* Until 6.4 sendfile() and splice() did not go through tcp_sendmsg() (2dc334f1a63a). */
 SEC("fentry/do_tcp_sendpages")
-int BPF_PROG(send_page_fentry, struct sock *sk, void *page, int offset, unsigned long size,
-	     int flags)
+int KEEPING_PROG(send_page_fentry, struct sock *sk, void *page, int offset, unsigned long size,
+		 int flags)
 {
 	if (is_open())
 		send_stream(sk, NULL, NULL, size, flags & MSG_SENDPAGE_NOTLAST ? MSG_MORE : flags);
@@ -229,21 +229,21 @@ static __always_inline void send_done(struct sock *sk, int sent)
 
 /* net/socket.c sock_sendmsg(), since 6.3. */
 SEC("tp_btf/sock_send_length")
-int BPF_PROG(send_exit, struct sock *sk, int ret, int flags)
+int KEEPING_PROG(send_exit, struct sock *sk, int ret, int flags)
 {
 	send_done(sk, ret);
 	return 0;
 }
 
 SEC("fexit/udp_sendmsg")
-int BPF_PROG(send_exit_udp, struct sock *sk, struct msghdr *msg, unsigned long size, int ret)
+int KEEPING_PROG(send_exit_udp, struct sock *sk, struct msghdr *msg, unsigned long size, int ret)
 {
 	send_done(sk, ret);
 	return 0;
 }
 
 SEC("fexit/udpv6_sendmsg")
-int BPF_PROG(send_exit_udpv6, struct sock *sk, struct msghdr *msg, unsigned long size, int ret)
+int KEEPING_PROG(send_exit_udpv6, struct sock *sk, struct msghdr *msg, unsigned long size, int ret)
 {
 	send_done(sk, ret);
 	return 0;
@@ -258,7 +258,7 @@ const volatile __u32 sys_write = 0, sys_writev = 0, sys_io_uring_enter = 0;
  * io_uring sends have no such system call, so an older time is cleared.
  */
 SEC("tp_btf/sys_enter")
-int BPF_PROG(send_syscall, void *regs, long id)
+int KEEPING_PROG(send_syscall, void *regs, long id)
 {
 	struct task_struct *task;
 	struct task_state *thread;
@@ -295,14 +295,14 @@ static __always_inline void enter_datagram(void)
 }
 
 SEC("fentry/udp_sendmsg")
-int BPF_PROG(send_udp_fentry, struct sock *sk)
+int KEEPING_PROG(send_udp_fentry, struct sock *sk)
 {
 	enter_datagram();
 	return 0;
 }
 
 SEC("fentry/udpv6_sendmsg")
-int BPF_PROG(send_udpv6_fentry, struct sock *sk)
+int KEEPING_PROG(send_udpv6_fentry, struct sock *sk)
 {
 	enter_datagram();
 	return 0;

@@ -3,7 +3,7 @@
 
 /* Every TCP state change (net/ipv4/af_inet.c). */
 SEC("tp_btf/inet_sock_set_state")
-int BPF_PROG(socket_state, struct sock *sk, int from, int to)
+int KEEPING_PROG(socket_state, struct sock *sk, int from, int to)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct sock_state *state;
@@ -58,7 +58,7 @@ static __always_inline void emit_closed(struct sock_state *state, __u16 transpor
 
 /* net/ipv4/tcp_ipv4.c tcp_v4_destroy_sock(): the last function that handles a TCP socket. */
 SEC("tp_btf/tcp_destroy_sock")
-int BPF_PROG(tcp_closed, struct sock *sk)
+int KEEPING_PROG(tcp_closed, struct sock *sk)
 {
 	struct sock_state *state = bpf_sk_storage_get(&sockets, sk, NULL, 0);
 

@@ -14,8 +14,7 @@
 #[cfg(test)]
 mod header;
 
-/// The compiled probes: an ELF object with BTF, for a loader that supports CO-RE. The loader must patch it, see
-/// [`DYNPTR_FROM_SKB_MARKER`], [`RDONLY_CAST_MARKER`] and [`RING_BYTES_MARKER`].
+/// The compiled probes: an ELF object with BTF, for a loader that supports CO-RE. The loader must patch it, see the markers below.
 pub static OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/wirelap.bpf.o"));
 
 /// Offsets and constants of `include/events.h`.
@@ -29,6 +28,18 @@ pub const DYNPTR_FROM_SKB_MARKER: u32 = 0x77a9_0001;
 
 /// The same for the kfunc `bpf_rdonly_cast`.
 pub const RDONLY_CAST_MARKER: u32 = 0x77a9_0002;
+
+/// The same for the kfunc `bpf_preempt_disable`.
+pub const PREEMPT_DISABLE_MARKER: u32 = 0x77a9_0004;
+
+/// The same for the kfunc `bpf_preempt_enable`.
+pub const PREEMPT_ENABLE_MARKER: u32 = 0x77a9_0005;
+
+/// The same for the kfunc `bpf_local_irq_save`.
+pub const IRQ_SAVE_MARKER: u32 = 0x77a9_0006;
+
+/// The same for the kfunc `bpf_local_irq_restore`.
+pub const IRQ_RESTORE_MARKER: u32 = 0x77a9_0007;
 
 /// The size of the map `ring_memory` in [`OBJECT`], which must be patched before loading, see `include/ring.h`.
 pub const RING_BYTES_MARKER: u32 = 0x77a9_0003;

@@ -39,12 +39,14 @@ enum State {
     Tcp,
     /// All probes, with the kernel's ring buffer.
     KernelRing,
+    /// All probes, which keep their CPU.
+    KeepsCpu,
     /// All probes.
     All,
 }
 
 /// Those of UDP, which is observed at packets whatever the detail, are without the states of less detail.
-const STATES: [(State, &str); 8] = [
+const STATES: [(State, &str); 9] = [
     (State::Off, "not traced"),
     (State::Tcpdump, "tcpdump -s 96"),
     (State::Paused, "attached, window closed"),
@@ -52,6 +54,7 @@ const STATES: [(State, &str); 8] = [
     (State::Path, "traced, detail path"),
     (State::Tcp, "traced, --no-udp"),
     (State::KernelRing, "traced, the kernel's ring buffer"),
+    (State::KeepsCpu, "traced, keeping the CPU"),
     (State::All, "traced"),
 ];
 
@@ -89,6 +92,7 @@ fn main() -> Result<(), Error> {
     println!("|---|---|---:|---:|---:|");
     by_program("TCP", State::All, &mut || tcp(messages, bytes))?;
     by_program("TCP, the kernel's ring buffer", State::KernelRing, &mut || tcp(messages, bytes))?;
+    by_program("TCP, keeping the CPU", State::KeepsCpu, &mut || tcp(messages, bytes))?;
     by_program("TCP, detail ends", State::Ends, &mut || tcp(messages, bytes))?;
     by_program("UDP", State::All, &mut || udp(messages, bytes))
 }
@@ -204,8 +208,15 @@ fn block(state: State, run: Run<'_>) -> Result<Block, Error> {
         _ => TraceDetail::Full,
     };
     let kernel_ring = state == State::KernelRing;
-    let config =
-        Config { datagrams, detail, kernel_ring, exclude_self: false, ..Config::default() };
+    let keeps_cpu = Some(state == State::KeepsCpu);
+    let config = Config {
+        datagrams,
+        detail,
+        kernel_ring,
+        keeps_cpu,
+        exclude_self: false,
+        ..Config::default()
+    };
     let mut capture = Capture::attach(&config)?;
     if state == State::Paused {
         capture.set_window(false)?;

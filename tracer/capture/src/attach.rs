@@ -9,7 +9,7 @@ use crate::links::{Link, Links};
 use crate::object::{self, Symbols};
 use crate::ring::{RingKind, ring_hook};
 use crate::tls::{self, TlsWatch};
-use crate::{AttachError, CaptureError, Config, btf, filter, kernel};
+use crate::{AttachError, CaptureError, Config, btf, filter, kernel, preemption};
 use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use rustix::io::Errno;
@@ -200,6 +200,7 @@ impl Globals {
                 ("stores_are_unordered", u8::from(cfg!(not(target_arch = "x86_64")))),
                 ("have_skb_dynptr", u8::from(symbols.dynptr_from_skb.is_some())),
                 ("have_rdonly_cast", u8::from(symbols.rdonly_cast.is_some())),
+                ("keeps_cpu", u8::from(preemption::keeps_cpu(config, symbols))),
                 ("preempt_count_in", preempt_count_in),
                 ("payload_from_cgroup", u8::from(symbols.payload_from_cgroup())),
                 ("direct_loads", u8::from(kernel::kernel_at_least(6, 17))),

@@ -19,6 +19,8 @@ pub struct Config {
     pub ring_bytes: u32,
     /// Whether the ring buffer is the kernel's even where one of our own is possible, which is faster: for comparisons.
     pub kernel_ring: bool,
+    /// Whether the probes keep their CPU while they run, where the kernel has what that takes; `None` for: if it would take it.
+    pub keeps_cpu: Option<bool>,
     /// When to attach the hooks that only UDP needs.
     pub datagrams: Datagrams,
     /// How much of a message's way is observed.
@@ -60,6 +62,7 @@ impl Default for Config {
             snap_bytes: 65_536,
             ring_bytes: 64 << 20,
             kernel_ring: false,
+            keeps_cpu: None,
             datagrams: Datagrams::WhenSeen,
             detail: TraceDetail::Full,
             tls: false,

@@ -37,6 +37,7 @@ mod links;
 mod object;
 pub mod packets;
 mod percpu;
+mod preemption;
 mod ring;
 mod stash;
 mod tls;

@@ -10,7 +10,10 @@ use aya::Btf;
 use aya_obj::btf::BtfKind;
 use object::{Object, ObjectSection};
 use std::ops::Range;
-use wirelap_ebpf::{DYNPTR_FROM_SKB_MARKER, RDONLY_CAST_MARKER, RING_BYTES_MARKER};
+use wirelap_ebpf::{
+    DYNPTR_FROM_SKB_MARKER, IRQ_RESTORE_MARKER, IRQ_SAVE_MARKER, PREEMPT_DISABLE_MARKER,
+    PREEMPT_ENABLE_MARKER, RDONLY_CAST_MARKER, RING_BYTES_MARKER,
+};
 
 /// The size of a BPF instruction: opcode, registers (destination low, source high), offset, immediate.
 const INSN_BYTES: usize = 8;
@@ -50,8 +53,23 @@ pub struct Symbols {
     pub dynptr_from_skb: Option<u32>,
     /// The BTF id of the kfunc `bpf_rdonly_cast`, if it casts to `void`.
     pub rdonly_cast: Option<u32>,
+    /// The kfuncs with which a program keeps its CPU, if there are all of them.
+    pub keep_cpu: Option<KeepCpu>,
     /// The place of `preempt_count`.
     pub preempt_count: PreemptCount,
+}
+
+/// The BTF ids of kfuncs with which a program keeps its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepCpu {
+    /// `bpf_preempt_disable`, since 6.10.
+    pub preempt_disable: u32,
+    /// `bpf_preempt_enable`, since 6.10.
+    pub preempt_enable: u32,
+    /// `bpf_local_irq_save`, since 6.14.
+    pub irq_save: u32,
+    /// `bpf_local_irq_restore`, since 6.14.
+    pub irq_restore: u32,
 }
 
 /// What is lost where only the linear part of packets can be read.
@@ -113,15 +131,40 @@ impl Symbols {
         Symbols {
             dynptr_from_skb: function("bpf_dynptr_from_skb").filter(|_| kernel_at_least(6, 12)),
             rdonly_cast: function("bpf_rdonly_cast").filter(|_| kernel_at_least(6, 17)),
+            keep_cpu: KeepCpu::find(btf),
             preempt_count: find_preempt_count(btf),
         }
     }
-}
 
-impl Symbols {
     /// Whether payload must be read by the program at the cgroup egress hook.
     pub fn payload_from_cgroup(self) -> bool {
         self.dynptr_from_skb.is_none() && crate::filter::cgroup_root().is_some()
+    }
+
+    /// The BTF id of the kfunc whose calls have this marker, if this kernel has it; `None` if the marker is of none.
+    fn kfunc(&self, marker: u32) -> Option<Option<u32>> {
+        let keep_cpu = |id: fn(KeepCpu) -> u32| self.keep_cpu.map(id);
+        Some(match marker {
+            DYNPTR_FROM_SKB_MARKER => self.dynptr_from_skb,
+            RDONLY_CAST_MARKER => self.rdonly_cast,
+            PREEMPT_DISABLE_MARKER => keep_cpu(|kfuncs| kfuncs.preempt_disable),
+            PREEMPT_ENABLE_MARKER => keep_cpu(|kfuncs| kfuncs.preempt_enable),
+            IRQ_SAVE_MARKER => keep_cpu(|kfuncs| kfuncs.irq_save),
+            IRQ_RESTORE_MARKER => keep_cpu(|kfuncs| kfuncs.irq_restore),
+            _ => return None,
+        })
+    }
+}
+
+impl KeepCpu {
+    fn find(btf: &Btf) -> Option<KeepCpu> {
+        let function = |name| btf.id_by_type_name_kind(name, BtfKind::Func).ok();
+        Some(KeepCpu {
+            preempt_disable: function("bpf_preempt_disable")?,
+            preempt_enable: function("bpf_preempt_enable")?,
+            irq_save: function("bpf_local_irq_save")?,
+            irq_restore: function("bpf_local_irq_restore")?,
+        })
     }
 }
 
@@ -151,12 +194,9 @@ pub fn patch(object: &[u8], symbols: &Symbols, ring: RingKind) -> Vec<u8> {
         if head != [CALL, PSEUDO_KFUNC_CALL << 4, 0, 0] {
             continue;
         }
-        let function = match imm.first_chunk().map(|marker| u32::from_le_bytes(*marker)) {
-            Some(DYNPTR_FROM_SKB_MARKER) => symbols.dynptr_from_skb,
-            Some(RDONLY_CAST_MARKER) => symbols.rdonly_cast,
-            _ => continue,
-        };
-        if let Some(id) = function {
+        let marker = imm.first_chunk().map(|marker| u32::from_le_bytes(*marker));
+        let Some(kfunc) = marker.and_then(|marker| symbols.kfunc(marker)) else { continue };
+        if let Some(id) = kfunc {
             imm.copy_from_slice(&id.to_le_bytes());
         } else {
             head.copy_from_slice(&[MOVE, 0, 0, 0]);
@@ -180,8 +220,14 @@ fn ring_size(object: &[u8]) -> Option<Range<usize>> {
 mod tests {
     use super::*;
 
-    const NOTHING: Symbols =
-        Symbols { dynptr_from_skb: None, rdonly_cast: None, preempt_count: PreemptCount::Unknown };
+    const NOTHING: Symbols = Symbols {
+        dynptr_from_skb: None,
+        rdonly_cast: None,
+        keep_cpu: None,
+        preempt_count: PreemptCount::Unknown,
+    };
+    const KEEP_CPU: KeepCpu =
+        KeepCpu { preempt_disable: 1, preempt_enable: 2, irq_save: 3, irq_restore: 4 };
 
     fn call(marker: u32) -> Vec<u8> {
         [&[CALL, 0x20, 0, 0], &marker.to_le_bytes()[..]].concat()
@@ -189,12 +235,23 @@ mod tests {
 
     #[test]
     fn a_call_gets_the_functions_id() {
-        let symbols =
-            Symbols { dynptr_from_skb: Some(0x1234), rdonly_cast: Some(0x5678), ..NOTHING };
-        let patched = |marker| patch(&call(marker), &symbols, RingKind::Kernel);
-        assert_eq!(patched(DYNPTR_FROM_SKB_MARKER), call(0x1234));
-        assert_eq!(patched(RDONLY_CAST_MARKER), call(0x5678));
-        assert_eq!(patched(0x9abc), call(0x9abc));
+        let symbols = Symbols {
+            dynptr_from_skb: Some(0x1234),
+            rdonly_cast: Some(0x5678),
+            keep_cpu: Some(KEEP_CPU),
+            ..NOTHING
+        };
+        for (marker, id) in [
+            (DYNPTR_FROM_SKB_MARKER, 0x1234),
+            (RDONLY_CAST_MARKER, 0x5678),
+            (PREEMPT_DISABLE_MARKER, 1),
+            (PREEMPT_ENABLE_MARKER, 2),
+            (IRQ_SAVE_MARKER, 3),
+            (IRQ_RESTORE_MARKER, 4),
+            (0x9abc, 0x9abc),
+        ] {
+            assert_eq!(patch(&call(marker), &symbols, RingKind::Kernel), call(id), "{marker:x}");
+        }
     }
 
     #[test]
@@ -212,8 +269,25 @@ mod tests {
                 .filter(|insn| insn[0] == CALL && insn[4..] == id.to_le_bytes())
                 .count()
         };
-        for marker in [DYNPTR_FROM_SKB_MARKER, RDONLY_CAST_MARKER] {
-            let same = |id| Symbols { dynptr_from_skb: Some(id), rdonly_cast: Some(id), ..NOTHING };
+        for marker in [
+            DYNPTR_FROM_SKB_MARKER,
+            RDONLY_CAST_MARKER,
+            PREEMPT_DISABLE_MARKER,
+            PREEMPT_ENABLE_MARKER,
+            IRQ_SAVE_MARKER,
+            IRQ_RESTORE_MARKER,
+        ] {
+            let same = |id| Symbols {
+                dynptr_from_skb: Some(id),
+                rdonly_cast: Some(id),
+                keep_cpu: Some(KeepCpu {
+                    preempt_disable: id,
+                    preempt_enable: id,
+                    irq_save: id,
+                    irq_restore: id,
+                }),
+                ..NOTHING
+            };
             assert!(changed(&same(marker), marker) > 0);
             assert_eq!(changed(&same(0x0123_4567), marker), 0);
         }

@@ -93,7 +93,7 @@ fn report(
     if doctor.can_attach {
         notes.extend(doctor.observations.iter().filter_map(why_none));
     }
-    if doctor.preempts_in_kernel == Some(true) {
+    if doctor.skips_probes {
         notes.push(
             "this kernel takes a CPU from a thread also while a probe runs for it, and skips the same probe for other threads of that CPU until \
              it goes on: on a machine that is very busy, or emulated, some events are lost. How many is in the trust line"
@@ -203,8 +203,8 @@ mod tests {
 
     #[test]
     fn a_kernel_that_skips_probes_is_told() {
-        for (preempts_in_kernel, expected) in [(Some(true), 1), (Some(false), 0), (None, 0)] {
-            let doctor = Doctor { preempts_in_kernel, ..doctor::examine(None) };
+        for (skips_probes, expected) in [(true, 1), (false, 0)] {
+            let doctor = Doctor { skips_probes, ..doctor::examine(None) };
             let report = report(&doctor, false, &debian(), &asker());
             let told = report.notes.iter().filter(|note| note.contains("skips the same probe"));
             assert_eq!(told.count(), expected);

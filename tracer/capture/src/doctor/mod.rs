@@ -1,14 +1,13 @@
 //! Examines which observations this machine allows, with and without root.
 
 mod lack;
-mod preemption;
 
 use crate::hooks::{
     AttachPoint, ChosenHook, KernelObservation, OBSERVATIONS, ProbeProgram, RefusedHook,
 };
 use crate::object::Symbols;
 use crate::ring::ring_hook;
-use crate::{AttachError, Config, attach, btf, kernel, packets};
+use crate::{AttachError, Config, attach, btf, kernel, packets, preemption};
 use aya::Btf;
 use aya_obj::btf::BtfKind;
 pub use lack::Lacking;
@@ -37,9 +36,8 @@ pub struct Doctor {
     pub observations: Vec<ChosenHook>,
     /// Why attaching failed, with the remedy; `None` if it succeeded.
     pub refused: Option<String>,
-    /// Whether this kernel takes a CPU from a thread for which a probe runs, so that it skips the probe for others; `None` if that is not
-    /// known.
-    pub preempts_in_kernel: Option<bool>,
+    /// Whether this kernel takes a CPU from a thread for which a probe runs, so that it skips the probe for others.
+    pub skips_probes: bool,
     /// What is lacking, each once, with what is lost until it is mended.
     pub lacking: Vec<Lacking>,
 }
@@ -64,6 +62,7 @@ pub fn examine(btf: Option<&Path>) -> Doctor {
         &missing_capabilities,
         refused.as_ref(),
     );
+    let skips_probes = types.as_ref().is_some_and(|types| preemption::skips_probes(&types.btf));
     let for_cgroups = (!may_use_cgroups()).then_some(FOR_CGROUPS);
     Doctor {
         kernel: uname.release().to_string_lossy().into_owned(),
@@ -79,7 +78,7 @@ pub fn examine(btf: Option<&Path>) -> Doctor {
         .map(|name| name.trim().to_owned()),
         observations,
         refused: refused.map(|error| error.to_string()),
-        preempts_in_kernel: preemption::preempts_in_kernel(),
+        skips_probes,
         lacking,
     }
 }

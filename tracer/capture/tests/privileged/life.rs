@@ -230,7 +230,8 @@ fn with_each_detail_and_filter_the_same_hooks_are_chosen() {
     };
     let tls = Config { tls: true, ..everything() };
     let kernel_ring = Config { kernel_ring: true, ..tls.clone() };
-    let settings = [everything(), filtered, tls, kernel_ring];
+    let keeping = Config { keeps_cpu: Some(true), ..tls.clone() };
+    let settings = [everything(), filtered, tls, kernel_ring, keeping];
     for detail in [TraceDetail::Ends, TraceDetail::Path, TraceDetail::Full] {
         for setting in &settings {
             let config = Config { detail, ring_bytes: 1 << 16, ..setting.clone() };

@@ -1,0 +1,95 @@
+//! Whether a thread can lose its CPU while a probe runs for it, and whether the probes prevent that.
+//!
+//! Until such a thread goes on, the kernel runs this probe for no other thread of the CPU (`recursion_misses` of `bpf_prog_stats`).
+
+use crate::Config;
+use crate::kernel::kernel_at_least;
+use crate::object::Symbols;
+use aya::Btf;
+use std::fs;
+
+/// Where the kernel lists its ways to preempt, the chosen one in parentheses (`kernel/sched/debug.c`). It is there where debugfs is
+/// mounted, for root, and if the way can be chosen at the start.
+const MODES: &str = "/sys/kernel/debug/sched/preempt";
+
+/// From which threads a kernel takes the CPU while they are in the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Preemption {
+    /// From none.
+    No,
+    /// From those that run with interrupts and softirqs enabled.
+    Tasks,
+    /// Also from those that serve softirqs or have disabled them (`PREEMPT_RT`).
+    Softirqs,
+    /// It is not known.
+    Unknown,
+}
+
+/// Whether the probes of a capture keep their CPU while they run.
+pub fn keeps_cpu(config: &Config, symbols: Symbols) -> bool {
+    symbols.keep_cpu.is_some()
+        && config
+            .keeps_cpu
+            .unwrap_or_else(|| matches!(of_this_kernel(), Preemption::Tasks | Preemption::Softirqs))
+}
+
+/// Whether this kernel takes a CPU from a thread for which a probe runs, and the probes cannot prevent that.
+pub fn skips_probes(btf: &Btf) -> bool {
+    match of_this_kernel() {
+        Preemption::No | Preemption::Unknown => false,
+        Preemption::Tasks => Symbols::find(btf).keep_cpu.is_none(),
+        // The probes of packets keep nothing: it would be wasted on each packet of all other kernels.
+        Preemption::Softirqs => true,
+    }
+}
+
+fn of_this_kernel() -> Preemption {
+    let version = rustix::system::uname().version().to_string_lossy().into_owned();
+    let modes = fs::read_to_string(MODES).ok();
+    let preemption = preemption(&version, modes.as_deref());
+    // Since 7.0, x86 and ARM64 have no other ways than full and lazy preemption (7dadeaa6e851).
+    if preemption == Preemption::Unknown && kernel_at_least(7, 0) {
+        return Preemption::Tasks;
+    }
+    preemption
+}
+
+/// `version`: as `uname -v` shows it. `modes`: what is in [`MODES`].
+fn preemption(version: &str, modes: Option<&str>) -> Preemption {
+    let is_built = |way: &str| version.split_whitespace().any(|word| word == way);
+    if is_built("PREEMPT_RT") {
+        Preemption::Softirqs
+    } else if is_built("PREEMPT") {
+        Preemption::Tasks
+    } else if is_built("PREEMPT_DYNAMIC") {
+        let chosen = modes.and_then(|modes| modes.split_once('(')?.1.split_once(')'));
+        match chosen {
+            Some(("full" | "lazy", _)) => Preemption::Tasks,
+            Some(_) => Preemption::No,
+            None => Preemption::Unknown,
+        }
+    } else if is_built("SMP") {
+        Preemption::No
+    } else {
+        Preemption::Unknown
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_is_that_of_the_build_or_the_chosen_one() {
+        let dynamic = "#1 SMP PREEMPT_DYNAMIC Debian 7.2.13-1 (2026-11-20)";
+        let of = |modes| preemption(dynamic, Some(modes));
+        assert_eq!(of("full (lazy) \n"), Preemption::Tasks);
+        assert_eq!(of("none voluntary (full) lazy\n"), Preemption::Tasks);
+        assert_eq!(of("none (voluntary) full\n"), Preemption::No);
+        assert_eq!((of(""), preemption(dynamic, None)), (Preemption::Unknown, Preemption::Unknown));
+        assert_eq!(preemption("#1 SMP PREEMPT_RT Debian", None), Preemption::Softirqs);
+        assert_eq!(preemption("#1 SMP PREEMPT Thu", None), Preemption::Tasks);
+        assert_eq!(preemption("#1 SMP Debian 5.10", None), Preemption::No);
+        assert_eq!(preemption("", None), Preemption::Unknown);
+    }
+}
