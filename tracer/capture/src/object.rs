@@ -141,18 +141,17 @@ impl Symbols {
         self.dynptr_from_skb.is_none() && crate::filter::cgroup_root().is_some()
     }
 
-    /// The BTF id of the kfunc whose calls have this marker, if this kernel has it; `None` if the marker is of none.
-    fn kfunc(&self, marker: u32) -> Option<Option<u32>> {
+    /// The markers in calls of kfuncs, and the BTF id of each kfunc, if this kernel has it.
+    fn kfuncs(self) -> [(u32, Option<u32>); 6] {
         let keep_cpu = |id: fn(KeepCpu) -> u32| self.keep_cpu.map(id);
-        Some(match marker {
-            DYNPTR_FROM_SKB_MARKER => self.dynptr_from_skb,
-            RDONLY_CAST_MARKER => self.rdonly_cast,
-            PREEMPT_DISABLE_MARKER => keep_cpu(|kfuncs| kfuncs.preempt_disable),
-            PREEMPT_ENABLE_MARKER => keep_cpu(|kfuncs| kfuncs.preempt_enable),
-            IRQ_SAVE_MARKER => keep_cpu(|kfuncs| kfuncs.irq_save),
-            IRQ_RESTORE_MARKER => keep_cpu(|kfuncs| kfuncs.irq_restore),
-            _ => return None,
-        })
+        [
+            (DYNPTR_FROM_SKB_MARKER, self.dynptr_from_skb),
+            (RDONLY_CAST_MARKER, self.rdonly_cast),
+            (PREEMPT_DISABLE_MARKER, keep_cpu(|kfuncs| kfuncs.preempt_disable)),
+            (PREEMPT_ENABLE_MARKER, keep_cpu(|kfuncs| kfuncs.preempt_enable)),
+            (IRQ_SAVE_MARKER, keep_cpu(|kfuncs| kfuncs.irq_save)),
+            (IRQ_RESTORE_MARKER, keep_cpu(|kfuncs| kfuncs.irq_restore)),
+        ]
     }
 }
 
@@ -194,8 +193,8 @@ pub fn patch(object: &[u8], symbols: &Symbols, ring: RingKind) -> Vec<u8> {
         if head != [CALL, PSEUDO_KFUNC_CALL << 4, 0, 0] {
             continue;
         }
-        let marker = imm.first_chunk().map(|marker| u32::from_le_bytes(*marker));
-        let Some(kfunc) = marker.and_then(|marker| symbols.kfunc(marker)) else { continue };
+        let of_marker = |(marker, _): &(u32, _)| imm == marker.to_le_bytes();
+        let Some((_, kfunc)) = symbols.kfuncs().into_iter().find(of_marker) else { continue };
         if let Some(id) = kfunc {
             imm.copy_from_slice(&id.to_le_bytes());
         } else {
