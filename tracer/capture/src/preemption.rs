@@ -47,7 +47,7 @@ fn of_this_kernel() -> Preemption {
     let version = rustix::system::uname().version().to_string_lossy().into_owned();
     let modes = fs::read_to_string(MODES).ok();
     let preemption = preemption(&version, modes.as_deref());
-    // Since 7.0, x86 and ARM64 have no other ways than full and lazy preemption (7dadeaa6e851).
+    // Newer kernels have no other ways than full and lazy preemption: 7.2 on x86-64 lists these two.
     if preemption == Preemption::Unknown && kernel_at_least(7, 0) {
         return Preemption::Tasks;
     }
