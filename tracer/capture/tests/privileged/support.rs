@@ -268,17 +268,17 @@ impl Seen {
     }
 
     pub fn packets(&self, hook: PacketHook) -> impl Iterator<Item = (Packet<'static>, &[u8])> {
-        self.events.iter().filter_map(move |(event, payload)| match event.body {
-            Body::Packet(packet) if packet.hook == hook => Some((packet, payload.as_slice())),
-            _ => None,
-        })
+        self.packets_at(hook).map(|(_, packet, payload)| (packet, payload))
     }
 
-    /// When packets left, and their payload.
-    pub fn departed(&self) -> impl Iterator<Item = (Nanos, &[u8])> {
-        self.events.iter().filter_map(|(event, payload)| match event.body {
-            Body::Packet(Packet { hook: PacketHook::Xmit, .. }) => {
-                Some((event.at, payload.as_slice()))
+    /// The packets at this hook: when, what, and their payload.
+    pub fn packets_at(
+        &self,
+        hook: PacketHook,
+    ) -> impl Iterator<Item = (Nanos, Packet<'static>, &[u8])> {
+        self.events.iter().filter_map(move |(event, payload)| match event.body {
+            Body::Packet(packet) if packet.hook == hook => {
+                Some((event.at, packet, payload.as_slice()))
             }
             _ => None,
         })

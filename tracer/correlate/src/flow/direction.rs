@@ -1,5 +1,6 @@
 //! One direction of a conversation.
 
+use super::answers::Answers;
 use super::carried::CarriedBytes;
 use super::devices::Devices;
 use super::found::Found;
@@ -8,7 +9,7 @@ use super::head::FirstBytes;
 use super::output::DecoderOutput;
 use super::pieces::Pieces;
 use super::reassembly::Reassembly;
-use super::requests::{PendingRelease, RELEASES, REQUESTS, Request};
+use super::requests::{CONSUMERS, PendingRelease, RELEASES, REQUESTS, Request};
 use super::rooms::Rooms;
 use super::round_trips::{RoundTrips, UnreadReply};
 use super::seen_bytes::SeenBytes;
@@ -74,6 +75,8 @@ pub struct Flow {
     pub head: FirstBytes,
     /// The last times that it asked for messages; most flows never do.
     pub requests: Option<Box<Ring<Request, REQUESTS>>>,
+    /// How long the consumers that it asked for awaited its answers; most flows have none.
+    pub answers: Option<VecDeque<(u64, Answers)>>,
     /// The last permissions to pass messages on; most flows have none.
     pub releases: Option<VecDeque<PendingRelease>>,
     /// Its open requests, and its replies that are not read yet; most flows have none.
@@ -147,6 +150,7 @@ impl Flow {
             interrupted: false,
             head: FirstBytes::default(),
             requests: None,
+            answers: None,
             releases: None,
             round_trips: None,
             set_up: Nanos(0),
@@ -245,12 +249,37 @@ impl Flow {
         }
     }
 
-    /// A message that had been read at `read` is in the answer to the request of that time.
-    pub fn answered_with(&mut self, asked: Nanos, read: Nanos) {
+    /// A message that ends before `end`, and had been read at `read` if that was seen, is in the answer to the request of that time.
+    pub fn answered_with(&mut self, asked: Nanos, read: Option<Nanos>, end: Offset) {
         let mut requests = self.requests.iter_mut().flat_map(|requests| requests.iter_mut());
         if let Some(request) = requests.find(|request| request.at == asked) {
-            request.filled = request.filled.max(Some(read));
+            request.filled = request.filled.max(read);
+            request.answer = request.answer.max(Some(end));
         }
+    }
+
+    /// The answer to this request, which was the consumer's last one, was there at `came`.
+    pub fn answer_came(&mut self, request: &Request, came: Nanos) {
+        let consumers = self.answers.get_or_insert_default();
+        let known = consumers.iter().position(|(line, _)| *line == request.line);
+        let place = known.unwrap_or_else(|| {
+            if consumers.len() >= CONSUMERS {
+                consumers.pop_front();
+            }
+            consumers.push_back((request.line, Answers::default()));
+            consumers.len().saturating_sub(1)
+        });
+        if let Some((_, answers)) = consumers.get_mut(place) {
+            answers.came(request.at, came);
+        }
+    }
+
+    /// For how long, between `from` and the request that was made at `asked`, earlier ones of the same consumer had not been answered.
+    pub fn unanswered(&self, from: Nanos, asked: Nanos) -> Nanos {
+        let line = self.request_at(asked).map(|request| request.line);
+        let mut consumers = self.answers.iter().flatten();
+        let of_it = consumers.find(|(of, _)| Some(*of) == line);
+        of_it.map_or(Nanos(0), |(_, answers)| answers.between(from, asked))
     }
 
     /// What became of the request of that time, if it is remembered.

@@ -1,6 +1,7 @@
 //! Flows: from packets to bytes in order, from bytes to messages found.
 
 mod acceptance;
+mod answers;
 mod arrivals;
 mod attempts;
 mod carried;

@@ -19,6 +19,9 @@ pub struct Released {
 /// Requests for messages that are remembered: the messages of their answers wait for a moment before they are judged.
 pub const REQUESTS: usize = 64;
 
+/// Consumers that share a connection of which it is known how long they awaited answers.
+pub const CONSUMERS: usize = 16;
+
 /// A request for messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Request {
@@ -31,6 +34,8 @@ pub struct Request {
     pub read: Option<(Nanos, bool)>,
     /// When all that came before was there for who asks.
     pub free_since: Option<Nanos>,
+    /// One past the last byte of the messages of its answer.
+    pub answer: Option<Offset>,
     /// TCP had to send the answer before it again.
     pub after_loss: bool,
     /// How long it may be kept waiting, if it says.

@@ -8,6 +8,8 @@ pub enum Awaited {
     Nothing,
     /// A request for messages.
     Request,
+    /// The answer to an earlier request, before which no other one is made.
+    Answer,
     /// The broker's own confirmation, on its way to the publisher, which releases the message after that.
     Receipt,
     /// The publisher's release.
@@ -26,9 +28,10 @@ pub enum Awaited {
 
 impl Awaited {
     /// All of them.
-    pub const ALL: [Awaited; 9] = [
+    pub const ALL: [Awaited; 10] = [
         Awaited::Nothing,
         Awaited::Request,
+        Awaited::Answer,
         Awaited::Receipt,
         Awaited::Release,
         Awaited::UnseenRelease,

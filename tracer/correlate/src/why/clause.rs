@@ -84,6 +84,8 @@ pub enum Clause {
     AskedLate,
     /// The consumer asked only after the broker had the messages.
     ConsumerAskedLate,
+    /// The consumer awaited the answers to its earlier requests.
+    AnswerAwaited,
     /// A reader was late with the acknowledgement that the broker waits for.
     AcknowledgedLate,
     /// Messages are handed out once their transaction is committed.

@@ -274,17 +274,15 @@ fn asked(finding: &Finding) -> Clause {
         return Clause::AwaitsCommit;
     }
     match finding.mostly_awaited() {
+        Awaited::Answer => return Clause::AnswerAwaited,
         Awaited::Acknowledgement => return Clause::AcknowledgementUnderWay,
         Awaited::UnseenAcknowledgement => return Clause::AcknowledgementUnseen,
         Awaited::LateAcknowledgement => return Clause::SubscriberAcknowledgedLate,
+        Awaited::Request if asked_late(finding).is_some() => return Clause::ConsumerAskedLate,
         _ => {}
     }
-    if asked_late(finding).is_some() {
-        Clause::ConsumerAskedLate
-    } else {
-        let limits = finding.circumstances.request_limits;
-        Clause::RequestWaits(limits.filter(|limits| limits.longest < Nanos(u64::MAX)))
-    }
+    let limits = finding.circumstances.request_limits;
+    Clause::RequestWaits(limits.filter(|limits| limits.longest < Nanos(u64::MAX)))
 }
 
 fn off_cpu(finding: &Finding) -> Option<Clause> {

@@ -32,14 +32,15 @@ impl BlameSink for Recorder<'_> {
         let Cause::Of(kind) = cause else { return self.ordinary(leg, segment, time) };
         let is_late = segment == Segment::BrokerDwell && was_asked_late(self.delivery, leg);
         let on = &self.delivery.legs[leg];
-        // Who asked too late is the reader, whatever it did meanwhile.
-        let is_readers_wait = kind == VerdictKind::FetchWait && is_late;
+        // Who asked too late is the reader, whatever it did meanwhile; what passes after that is not its time.
+        let is_readers_wait =
+            kind == VerdictKind::FetchWait && is_late && awaited == Awaited::Request;
         let sends = is_senders(kind, segment, &on.circumstances) && !is_readers_wait;
         let task = match (awaited, leg.checked_sub(1)) {
             // Whom the broker waits for is the sender of the leg before.
             (Awaited::Release, Some(before)) => self.delivery.legs[before].sender,
             // What is on its way, or was not seen, nobody is late with.
-            (Awaited::UnseenRelease, _) => None,
+            (Awaited::UnseenRelease | Awaited::Answer, _) => None,
             // A link is nobody's process, and a rebalance is its group's, not the doing of who gets the messages then.
             _ if matches!(kind, VerdictKind::BottleneckLink | VerdictKind::GroupRebalance) => None,
             (Awaited::Receipt, _) if kind == VerdictKind::ReleaseWait => None,

@@ -1,7 +1,7 @@
 //! Producer → broker → consumer, who asks.
 
 use crate::played::Played;
-use wirelap_correlate::{GroupNote, Severity, VerdictKind};
+use wirelap_correlate::{Clause, GroupNote, Severity, VerdictKind};
 use wirelap_events::{Body, Delivery, Nanos};
 use wirelap_test_support::compose::kafka::{
     at_offset, batch, fetch, fetch_by_id, fetch_committed, fetch_from, fetched, fetched_by_id,
@@ -350,6 +350,42 @@ fn a_consumer_that_asks_late_is_seen_to_have_been_free() {
             seen.free_since.is_some_and(|free| free <= before && before - free < Nanos(100_000))
         );
         assert!(seen.requested > Some(before + Nanos(30_000_000)));
+        assert!(seen.unanswered < Nanos(200_000), "{:?}", seen.unanswered);
+    }
+}
+
+/// A broker that is long in answering keeps waiting what comes meanwhile, too. The consumer asks again at once, or pauses before.
+#[test]
+fn a_consumer_that_awaits_an_answer_is_not_late() {
+    for pause in [0, 300_000_000] {
+        let mut world = World::new();
+        let (mut producer, mut consumer) = house(&mut world);
+        let batch_of = |n: usize| batch(1, &record(format!("value {n}").as_bytes()));
+        let mut publish = |world: &mut World, n| {
+            world.message(&mut producer.up, &produce(n, "t", &batch_of(n)));
+        };
+        world.message(&mut consumer.up, &fetch(0));
+        publish(&mut world, 0);
+        for n in 0..20 {
+            if n > 0 {
+                world.message(&mut consumer.up, &fetch(n));
+            }
+            world.now += 50_000_000;
+            publish(&mut world, n + 1);
+            world.now += 200_000_000;
+            world.message(&mut consumer.down, &fetched(n, "t", &batch_of(n)));
+            world.now += pause;
+        }
+        let played = Played::of(&world);
+        assert_eq!(played.deliveries.len(), 20);
+        for delivery in &played.deliveries[1..] {
+            let unanswered = delivery.legs[1].circumstances.unanswered;
+            assert!((200_000_000..201_000_000).contains(&unanswered.0), "{unanswered:?}");
+        }
+        let verdicts = &played.group().why.verdicts;
+        let said = |clause| verdicts.iter().any(|one| one.evidence.contains(&clause));
+        let late = [Clause::AskedLate, Clause::ConsumerAskedLate].map(said);
+        assert_eq!((said(Clause::AnswerAwaited), late), (true, [pause > 0, false]), "{verdicts:?}");
     }
 }
 

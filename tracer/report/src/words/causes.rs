@@ -99,16 +99,17 @@ pub fn request(clause: &Clause) -> Option<String> {
         Clause::ConsumerAskedLate => {
             "the consumer asked for messages only after the broker had them".into()
         }
+        Clause::AnswerAwaited => "the consumer had asked for messages before and was not given these, and it asked again only when it had the answer: they waited for that".into(),
         Clause::AskedLate => "it asked for messages only after the broker had them".into(),
         Clause::AcknowledgedLate => "the broker sends it only so many messages before one is acknowledged, and it was late to acknowledge".into(),
         Clause::AwaitsCommit => "the messages are a transaction's, and the consumer is given only what is committed (`isolation.level`)".into(),
         Clause::AcknowledgementUnderWay => "the broker sends the subscriber only so many messages before one is acknowledged, and the acknowledgement was on its way".into(),
         Clause::RequestWaits(Some(ask)) => format!(
-            "the consumer had asked before, and the broker let it wait for more: for {} B, or {}, as its request says",
+            "the consumer had asked, and the broker let it wait for more: for {} B, or {}, as its request says",
             ask.least_bytes, ask.longest
         ),
         Clause::RequestWaits(None) => {
-            "the consumer had asked before, and the broker let it wait for more".into()
+            "the consumer had asked, and the broker let it wait for more".into()
         }
         Clause::SubscribedLate => "the subscriber connected, or subscribed, only after the broker had the message, which the broker kept until then".into(),
         Clause::CameBackAfterBroker => "the broker had been gone (nobody listened at its address, or another process has served there since), and with it the subscriber's connection; the subscriber came back after that".into(),

@@ -11,6 +11,7 @@ pub fn remedy(verdict: &Verdict, why: &Why) -> String {
     match &verdict.remedy {
         Remedy::None => String::new(),
         Remedy::Usual(_) if asked_late(verdict) => "find what kept the consumer from asking: it had not begun to read, was given what it reads from another, or was at work".into(),
+        Remedy::Usual(_) if awaits_answers(verdict) => "see what the broker does until it answers (its CPU, its disk) and how long the way to it is; or let an answer carry more (Kafka: `fetch.max.bytes`, `max.partition.fetch.bytes`; NATS: a larger batch)".into(),
         Remedy::Usual(_) if is_unacknowledged(verdict) => unacknowledged(why).into(),
         Remedy::Usual(_) if may_be_slow_link(verdict) => "see whether a link on the path is slow or busy (`ss -ti` shows its round trips and rate); if not, keep connections open and busy (net.ipv4.tcp_slow_start_after_idle=0), and find what loses packets".into(),
         Remedy::Usual(circumstance) if is_of_python(verdict) => {
@@ -28,6 +29,11 @@ pub fn remedy(verdict: &Verdict, why: &Why) -> String {
 /// Whether messages waited only because nobody had asked for them yet: what a request lets the broker wait for has no part in it.
 fn asked_late(verdict: &Verdict) -> bool {
     verdict.kind == VerdictKind::FetchWait && verdict.evidence.contains(&Clause::ConsumerAskedLate)
+}
+
+/// Whether messages waited until the consumer had the answers to its earlier requests.
+fn awaits_answers(verdict: &Verdict) -> bool {
+    verdict.kind == VerdictKind::FetchWait && verdict.evidence.contains(&Clause::AnswerAwaited)
 }
 
 /// Whether the congestion window was full, and perhaps only because a link takes no more.

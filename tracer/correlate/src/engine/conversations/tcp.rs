@@ -161,6 +161,14 @@ impl Conversations {
             let ask = control.ask;
             let free_since = conversation.flow(direction.back().side).last_arrived();
             let line = control.asked_line;
+            let before = conversation.flow(direction.side).request_on(line).copied();
+            let came =
+                |before: &Request| conversation.flow(direction.back().side).arrived(before.answer?);
+            if let Some(before) = before
+                && let Some(came) = came(&before)
+            {
+                conversation.flow_mut(direction.side).answer_came(&before, came.min(at));
+            }
             let seen = Request { at, end, line, free_since, ..Request::default() };
             let request = Request { after_loss, ask, ..seen };
             conversation.flow_mut(direction.side).asks(request);

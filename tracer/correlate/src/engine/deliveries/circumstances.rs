@@ -46,6 +46,8 @@ impl Deliveries {
             queues_of(flow, before, leg).unwrap_or_default();
         if let Some((before, had)) = before.zip(had) {
             leg.circumstances.behind = behind(flow, had, leg);
+            leg.circumstances.unanswered =
+                permissions.asked.map_or(Nanos(0), |asked| back.unanswered(had, asked));
             leg.circumstances.held_before = held_before(flow, before, had);
             leg.circumstances.requests_unread = unread(back, had, leg);
             let publisher = flows.flow(before.direction);
@@ -86,7 +88,7 @@ fn requested(flow: &Flow, asked: Nanos, seen: &mut Circumstances) {
 }
 
 /// When the sender of a leg had read its message, on the leg `before`.
-fn had_since(before: &LegState, flows: &FlowTable) -> Option<Nanos> {
+pub(super) fn had_since(before: &LegState, flows: &FlowTable) -> Option<Nanos> {
     // Of a message that the sender has had for long, the marks are gone.
     before.leg.read_at().or_else(|| flows.flow(before.direction)?.marks.read_at(before.extent))
 }

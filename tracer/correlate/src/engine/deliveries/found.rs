@@ -1,5 +1,6 @@
 //! From a decoder's findings to open messages.
 
+use super::circumstances::had_since;
 use super::new_leg::new_leg;
 use super::{Context, Deliveries};
 use crate::bytes::Part;
@@ -189,10 +190,9 @@ impl Deliveries {
         let Some(before) = self.messages.path(key.0).nth(1) else {
             return;
         };
-        let (direction, extent) = (before.direction, before.extent);
-        let read = flows.flow(direction).and_then(|flow| flow.marks.read_at(extent));
-        if let (Some(read), Some(flow)) = (read, flows.flow_mut(new.direction.back())) {
-            flow.answered_with(asked, read);
+        let read = had_since(before, flows);
+        if let Some(flow) = flows.flow_mut(new.direction.back()) {
+            flow.answered_with(asked, read, new.extent.end);
         }
     }
 

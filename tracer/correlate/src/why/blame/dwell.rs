@@ -61,8 +61,7 @@ impl LegParts<'_> {
             // It could not ask before it had what came before; from then on, it is late by its own doing.
             let from = rest.from;
             let waited = rest.advance(seen.free_since.map_or(asked, |free| free.min(asked)));
-            let kind = if was_lost { VerdictKind::Retransmission } else { VerdictKind::FetchWait };
-            self.idle_dwell(from, waited, Cause::Of(kind));
+            self.unasked(from, waited, seen.unanswered, was_lost);
             let from = rest.from;
             let late = rest.advance(asked);
             self.asked_late(from, late);
@@ -135,6 +134,18 @@ impl LegParts<'_> {
             }
             None => Nanos(0),
         }
+    }
+
+    /// From `from` on, the reader did not ask for `time`, as it awaited the answers to earlier requests for `unanswered`, and else was at
+    /// something else.
+    fn unasked(&mut self, from: Nanos, time: Nanos, unanswered: Nanos, was_lost: bool) {
+        if was_lost {
+            return self.idle_dwell(from, time, Cause::Of(VerdictKind::Retransmission));
+        }
+        let own = self.not_hindered(from, time);
+        let unanswered = unanswered.min(own);
+        self.await_of(VerdictKind::FetchWait, Awaited::Answer, unanswered);
+        self.await_of(VerdictKind::FetchWait, Awaited::Request, own - unanswered);
     }
 
     /// The reader let `time` pass from `from` on before it asked.
@@ -215,11 +226,16 @@ impl LegParts<'_> {
     /// The forwarder had nothing to do with the message for `time` from `from` on. What of it passed while bytes of the
     /// connection were missing, a request or an acknowledgement perhaps, is the network's.
     fn idle_dwell(&mut self, from: Nanos, time: Nanos, cause: Cause) {
-        let rest = time - self.lost_within(from, time, time);
-        let rest = rest - self.behind_within(from, rest, rest);
+        let rest = self.not_hindered(from, time);
         if rest > Nanos(0) {
             self.awaits(Segment::BrokerDwell, cause, rest, Awaited::Request);
         }
+    }
+
+    /// What is left of `time` from `from` on without that in which bytes of the connection were missing, or kept the message back.
+    fn not_hindered(&mut self, from: Nanos, time: Nanos) -> Nanos {
+        let rest = time - self.lost_within(from, time, time);
+        rest - self.behind_within(from, rest, rest)
     }
 
     /// Puts down what of `time` from `from` on passed while bytes of the connection were missing, `most` at most. Returns how
@@ -283,7 +299,10 @@ impl LegParts<'_> {
             }
         };
         match hop.reason {
-            OffCpuReason::Asleep => self.idle_dwell(from, asleep, cause),
+            OffCpuReason::Asleep => {
+                let own = self.not_hindered(from, asleep);
+                self.put(segment, cause, own);
+            }
             _ => self.put(segment, cause, asleep),
         }
         let wait = rest.advance(hop.running);

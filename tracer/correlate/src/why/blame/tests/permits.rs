@@ -159,3 +159,20 @@ fn who_is_asked_for_messages_waits_for_no_acknowledgement() {
     assert!(asked.iter().all(|part| part.1 == Awaited::Request), "{asked:?}");
     assert!(asked.iter().all(|part| of(part.0) == of(VerdictKind::FetchWait)), "{asked:?}");
 }
+
+/// A consumer that had the answer to its earlier request at 800 µs, and asked at 900 µs: what of this it awaited answers is known.
+#[test]
+fn a_consumer_that_awaits_an_answer_asks_nothing() {
+    let of = |awaited, time| (VerdictKind::FetchWait, awaited, time);
+    let asked = |unanswered| {
+        waits(None, |seen| {
+            seen.requested = Some(us(900));
+            seen.free_since = Some(us(800));
+            seen.unanswered = us(unanswered);
+        })
+    };
+    let late = of(Awaited::Request, 100);
+    assert_eq!(asked(700)[..2], [of(Awaited::Answer, 700), late]);
+    assert_eq!(asked(300)[..3], [of(Awaited::Answer, 300), of(Awaited::Request, 400), late]);
+    assert_eq!(asked(0)[..2], [of(Awaited::Request, 700), late]);
+}
