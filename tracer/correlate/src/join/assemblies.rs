@@ -39,6 +39,9 @@ const SPARE_CARRIERS: usize = 64;
 /// Senders in directions whose order is remembered; beyond, those of whom nothing is under way go.
 const MAX_ORDERS: usize = 65_536;
 
+/// Words of senders that wait for reads.
+const MAX_SKIPS: usize = 1_024;
+
 /// Every message in fragments that is open.
 #[derive(Debug, Default)]
 pub struct Assemblies {
@@ -58,8 +61,18 @@ pub struct Assemblies {
     spare: Vec<Assembly>,
     /// What was sent, whether it is still open or not.
     sent: Sent,
+    /// By time.
+    skips: VecDeque<Skip>,
     /// From the events' clock to the wall clock, in nanoseconds.
     wall: Option<i64>,
+}
+
+/// Word of a sender at `at` that it sends nothing before `first` again, while it is not known what a reader took.
+#[derive(Debug)]
+struct Skip {
+    of: (Direction, [u8; 16]),
+    first: u64,
+    at: Nanos,
 }
 
 impl Assemblies {
@@ -210,12 +223,46 @@ impl Assemblies {
     }
 
     /// Readers get what this sender sends in this direction in the order of its numbers, and nothing before `first`
-    /// is sent again.
-    pub fn keep_order(&mut self, direction: Direction, origin: [u8; 16], first: u64, at: Nanos) {
+    /// is sent again. What has not come by then never does, unless a read of which it is not known yet what it took (`is_unsure`) was it.
+    pub fn keep_order(
+        &mut self,
+        (direction, origin): (Direction, [u8; 16]),
+        first: u64,
+        at: Nanos,
+        is_unsure: bool,
+    ) {
         let index = self.order_of(direction, origin);
         let Some(order) = self.orders.get_mut(index) else { return };
         order.is_kept = true;
-        if order.skip(first) {
+        if !is_unsure {
+            return self.skip((direction, origin), first, at);
+        }
+        if self.skips.len() >= MAX_SKIPS {
+            self.skip_next(Nanos(u64::MAX));
+        }
+        self.skips.push_back(Skip { of: (direction, origin), first, at });
+    }
+
+    /// It is known of all reads before `limit` what they took: what had not come by then never does.
+    pub fn skip_until(&mut self, limit: Nanos) {
+        while self.skip_next(limit) {}
+    }
+
+    /// Whether there was something to skip.
+    fn skip_next(&mut self, limit: Nanos) -> bool {
+        if self.skips.front().is_none_or(|skip| skip.at >= limit) {
+            return false;
+        }
+        if let Some(Skip { of, first, at }) = self.skips.pop_front() {
+            self.skip(of, first, at);
+        }
+        true
+    }
+
+    fn skip(&mut self, of: (Direction, [u8; 16]), first: u64, at: Nanos) {
+        if let Some(&index) = self.by_sender.get(&of)
+            && self.orders.get_mut(index).is_some_and(|order| order.skip(first))
+        {
             self.free(index, at);
         }
     }

@@ -243,6 +243,12 @@ impl Conversations {
         self.unresolved_sockets = unresolved_sockets;
     }
 
+    /// The oldest read of which it is not known yet what it took.
+    pub fn unresolved_since(&self) -> Option<Nanos> {
+        let oldest = |socket| Some(self.sockets.get(socket)?.udp()?.unresolved.front()?.at);
+        self.unresolved_sockets.iter().filter_map(|&socket| oldest(socket)).min()
+    }
+
     /// The process of a read of which it will not be known what it took.
     fn given_up(&mut self, socket: SocketId, all: bool, coverage: &Coverage) -> Option<Pid> {
         let (now, reported) = (coverage.now(), coverage.reported());

@@ -39,8 +39,10 @@ impl Deliveries {
             }
         }
         c.conversations.found_mut().fragments = carried;
+        let is_unsure = c.conversations.unresolved_since().is_some();
         for (side, origin, first) in c.conversations.found_mut().ordered.drain(..) {
-            self.assemblies.keep_order(Direction { side, ..direction }, origin, first, at);
+            let of = (Direction { side, ..direction }, origin);
+            self.assemblies.keep_order(of, first, at, is_unsure);
         }
         while let Some(id) = self.assemblies.surplus() {
             c.accounts.totals.evicted.grow(u64::from(self.assemblies.get(id).is_some()));
@@ -88,6 +90,8 @@ impl Deliveries {
         let due = if all { end } else { c.coverage.now() - self.hold() };
         let idle = if all { end } else { c.coverage.now() - self.config.patience };
         let cut = c.coverage.pauses().cut().min(due);
+        let unresolved = c.conversations.unresolved_since().filter(|_| !all);
+        self.assemblies.skip_until(unresolved.unwrap_or(end));
         loop {
             while let Some(id) = self.assemblies.next_due(due) {
                 self.hand_out_assembled(id, out, c);

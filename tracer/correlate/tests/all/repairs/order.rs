@@ -89,15 +89,21 @@ fn what_waited_for_something_that_never_came_was_delivered_nobody_knows_when() {
     assert_eq!((counts.sent, counts.delivered, counts.matched), (3, 2, 1));
 }
 
-/// What the second read took is found out when the later reads are known: the later messages did not wait for it.
+/// What the second read took is found out when the later reads are known: the later messages did not wait for it, whether its writer says
+/// that it keeps all of its samples, or none but the last two.
 #[test]
 fn a_read_that_is_identified_late_holds_up_nothing() {
+    identified_late(|_| 1);
+    identified_late(|number| number.saturating_sub(1).max(1));
+}
+
+fn identified_late(first_kept: impl Fn(u32) -> u32) {
     let mut net = Net::new();
     let to = net.reader(2, 7413);
     let mut expected = Vec::new();
     for number in 1..=5 {
         net.packets += 1;
-        let bytes = [header(), data(number), heartbeat(1, number)].concat();
+        let bytes = [header(), data(number), heartbeat(first_kept(number), number)].concat();
         let named = Reported { seen: true, ..ALL };
         let (packets, from) = (net.packets, net.from);
         let (_, reads) = datagram(&mut net.world, way(7413), packets, from, &[to], &bytes, named);
