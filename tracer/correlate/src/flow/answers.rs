@@ -13,21 +13,21 @@ const CLOSENESS: u64 = 32;
 #[derive(Debug, Default)]
 pub struct Answers {
     /// A moment, and for how long answers had been awaited until then.
-    until: Vec<(Nanos, Nanos)>,
+    moments: Vec<(Nanos, Nanos)>,
 }
 
 impl Answers {
     /// A request was made at `made`, not before the last answer came, and its answer came at `came`.
     pub fn came(&mut self, made: Nanos, came: Nanos) {
-        let (last, sum) = self.until.last().copied().unwrap_or_default();
+        let (last, sum) = self.moments.last().copied().unwrap_or_default();
         let made = made.max(last);
         if came <= made {
             return;
         }
-        if self.until.len() >= MOMENTS {
+        if self.moments.len() >= MOMENTS {
             self.forget();
         }
-        self.until.extend([(made, sum), (came, sum + (came - made))]);
+        self.moments.extend([(made, sum), (came, sum + (came - made))]);
     }
 
     /// Between two moments; what was before the first request is not known, and does not count.
@@ -38,11 +38,11 @@ impl Answers {
 
     /// For how long answers had been awaited until this moment.
     fn until(&self, at: Nanos) -> Nanos {
-        let next = self.until.partition_point(|&(moment, _)| moment <= at);
-        let Some(&(last, sum)) = next.checked_sub(1).and_then(|last| self.until.get(last)) else {
+        let next = self.moments.partition_point(|&(moment, _)| moment <= at);
+        let Some(&(last, sum)) = next.checked_sub(1).and_then(|last| self.moments.get(last)) else {
             return Nanos(0);
         };
-        let Some(&(next, sum_then)) = self.until.get(next) else { return sum };
+        let Some(&(next, sum_then)) = self.moments.get(next) else { return sum };
         let part = u128::from((sum_then - sum).0).saturating_mul(u128::from((at - last).0));
         let part = part.checked_div(u128::from((next - last).0)).unwrap_or(0);
         sum + Nanos(u64::try_from(part).unwrap_or(u64::MAX))
@@ -50,22 +50,22 @@ impl Answers {
 
     /// Forgets moments that have neighbours close by, for how long ago they are.
     fn forget(&mut self) {
-        let newest = self.until.last().map_or(Nanos(0), |&(newest, _)| newest);
+        let newest = self.moments.last().map_or(Nanos(0), |&(newest, _)| newest);
         let mut closeness = CLOSENESS;
-        while self.until.len() > MOMENTS / 4 * 3 && closeness > 0 {
+        while self.moments.len() > MOMENTS / 4 * 3 && closeness > 0 {
             let mut kept = 0_usize;
-            for place in 0..self.until.len() {
-                let before = kept.checked_sub(1).map(|before| self.until[before].0);
-                let next = self.until.get(place.saturating_add(1)).map(|next| next.0);
+            for place in 0..self.moments.len() {
+                let before = kept.checked_sub(1).map(|before| self.moments[before].0);
+                let next = self.moments.get(place.saturating_add(1)).map(|next| next.0);
                 let is_close = before.zip(next).is_some_and(|(before, next)| {
                     (next - before).0.saturating_mul(closeness) < (newest - next).0
                 });
                 if !is_close {
-                    self.until[kept] = self.until[place];
+                    self.moments[kept] = self.moments[place];
                     kept = kept.saturating_add(1);
                 }
             }
-            self.until.truncate(kept);
+            self.moments.truncate(kept);
             closeness /= 2;
         }
     }
@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn of_long_ago_the_sum_is_known_in_bounded_memory() {
         let answers = answers(5_000);
-        assert!(answers.until.len() <= MOMENTS + 2);
+        assert!(answers.moments.len() <= MOMENTS + 2);
         let between = |from, to| answers.between(Nanos(from), Nanos(to)).0;
         assert_eq!(between(0, 1_049_997_000), 5_000 * 7_000);
         // Over the pause and some requests at both sides.
