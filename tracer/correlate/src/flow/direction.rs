@@ -249,11 +249,16 @@ impl Flow {
         }
     }
 
-    /// A message that ends before `end`, and had been read at `read` if that was seen, is in the answer to the request of that time.
-    pub fn answered_with(&mut self, asked: Nanos, read: Option<Nanos>, end: Offset) {
-        let mut requests = self.requests.iter_mut().flat_map(|requests| requests.iter_mut());
-        if let Some(request) = requests.find(|request| request.at == asked) {
-            request.filled = request.filled.max(read);
+    /// A message that had been read at `read` is in the answer to the request of that time.
+    pub fn answered_with(&mut self, asked: Nanos, read: Nanos) {
+        if let Some(request) = self.request_at_mut(asked) {
+            request.filled = request.filled.max(Some(read));
+        }
+    }
+
+    /// A message that ends before `end` is in the answer to the request of that time.
+    pub fn answer_ends(&mut self, asked: Nanos, end: Offset) {
+        if let Some(request) = self.request_at_mut(asked) {
             request.answer = request.answer.max(Some(end));
         }
     }
@@ -280,6 +285,10 @@ impl Flow {
         let mut consumers = self.answers.iter().flatten();
         let of_it = consumers.find(|(of, _)| Some(*of) == line);
         of_it.map_or(Nanos(0), |(_, answers)| answers.between(from, asked))
+    }
+
+    fn request_at_mut(&mut self, at: Nanos) -> Option<&mut Request> {
+        self.requests.as_mut()?.iter_mut().find(|request| request.at == at)
     }
 
     /// What became of the request of that time, if it is remembered.

@@ -354,6 +354,37 @@ fn a_consumer_that_asks_late_is_seen_to_have_been_free() {
     }
 }
 
+/// What the broker had before `wirelap` came is in the answers that the consumer awaits first.
+#[test]
+fn answers_with_what_came_before_are_awaited_too() {
+    let mut world = World::new();
+    let (mut producer, mut consumer) = connected_before(&mut world);
+    let batch_of = |n: usize| batch(1, &record(format!("value {n}").as_bytes()));
+    let mut requests = 0..;
+    let mut answered = |world: &mut World, n| {
+        let request = requests.next().unwrap();
+        world.message(&mut consumer.up, &fetch(request));
+        world.now += 50_000_000;
+        world.message(&mut consumer.down, &fetched(request, "t", &batch_of(n)));
+    };
+    for n in 0..10 {
+        answered(&mut world, n);
+    }
+    for n in 100..103 {
+        world.message(&mut producer.up, &produce(n, "t", &batch_of(n)));
+    }
+    for n in (10..20).chain(100..103) {
+        answered(&mut world, n);
+    }
+    let played = Played::of(&world);
+    assert_eq!(played.deliveries.len(), 3);
+    for (n, delivery) in played.deliveries.iter().enumerate() {
+        let unanswered = delivery.legs[1].circumstances.unanswered.0;
+        let expected = (10 + n as u64) * 50_000_000;
+        assert!((expected..expected + 1_000_000).contains(&unanswered), "{unanswered}");
+    }
+}
+
 /// A broker that is long in answering keeps waiting what comes meanwhile, too. The consumer asks again at once, or pauses before.
 #[test]
 fn a_consumer_that_awaits_an_answer_is_not_late() {

@@ -106,6 +106,12 @@ impl Deliveries {
         let Some(new) = new_leg(at, direction, found, row, ends, c) else {
             return;
         };
+        // What came to its sender before observation began, or between two windows, is an answer as well.
+        if let Some(asked) = new.asked
+            && let Some(flow) = c.conversations.flows_mut().flow_mut(direction.back())
+        {
+            flow.answer_ends(asked, new.extent.end);
+        }
         if found.framed && found.stamp.is_none() && new.topology != Topology::PeerToPeer {
             count_unknown(&new, c.may_be_cut(row, at), &mut c.accounts.rows);
             return;
@@ -191,8 +197,8 @@ impl Deliveries {
             return;
         };
         let read = had_since(before, flows);
-        if let Some(flow) = flows.flow_mut(new.direction.back()) {
-            flow.answered_with(asked, read, new.extent.end);
+        if let (Some(read), Some(flow)) = (read, flows.flow_mut(new.direction.back())) {
+            flow.answered_with(asked, read);
         }
     }
 
