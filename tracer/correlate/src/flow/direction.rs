@@ -281,9 +281,12 @@ impl Flow {
 
     /// For how long, between `from` and the request that was made at `asked`, earlier ones of the same consumer had not been answered.
     pub fn unanswered(&self, from: Nanos, asked: Nanos) -> Nanos {
-        let line = self.request_at(asked).map(|request| request.line);
-        let mut consumers = self.answers.iter().flatten();
-        let of_it = consumers.find(|(of, _)| Some(*of) == line);
+        let Some(consumers) = &self.answers else { return Nanos(0) };
+        // Of a request that was long ago it is not known who made it, unless nobody else does.
+        let of_it = match self.request_at(asked) {
+            Some(request) => consumers.iter().find(|(line, _)| *line == request.line),
+            None => consumers.front().filter(|_| consumers.len() == 1),
+        };
         of_it.map_or(Nanos(0), |(_, answers)| answers.between(from, asked))
     }
 

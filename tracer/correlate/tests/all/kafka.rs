@@ -385,6 +385,29 @@ fn answers_with_what_came_before_are_awaited_too() {
     }
 }
 
+/// Thousands of requests are made before a message is handed out.
+#[test]
+fn answers_are_awaited_at_a_high_rate_of_requests() {
+    let mut world = World::new();
+    let (mut producer, mut consumer) = house(&mut world);
+    let batch_of = |n: usize| batch(1, &record(format!("value {n}").as_bytes()));
+    for n in 0..500 {
+        world.message(&mut producer.up, &produce(n, "t", &batch_of(n)));
+    }
+    for n in 0..500 {
+        world.message(&mut consumer.up, &fetch(n));
+        world.now += 100_000;
+        world.message(&mut consumer.down, &fetched(n, "t", &batch_of(n)));
+    }
+    let played = Played::of(&world);
+    assert_eq!(played.deliveries.len(), 500);
+    for (n, delivery) in played.deliveries.iter().enumerate() {
+        let unanswered = delivery.legs[1].circumstances.unanswered.0;
+        let least = n as u64 * 100_000;
+        assert!((least..least + least / 5 + 1).contains(&unanswered), "{n}: {unanswered}");
+    }
+}
+
 /// A broker that is long in answering keeps waiting what comes meanwhile, too. The consumer asks again at once, or pauses before.
 #[test]
 fn a_consumer_that_awaits_an_answer_is_not_late() {
