@@ -258,7 +258,7 @@ impl Flow {
 
     /// A message that ends before `end` is in the answer to the request of that time.
     pub fn answer_ends(&mut self, asked: Nanos, end: Offset) {
-        if let Some(request) = self.request_at_mut(asked) {
+        if let Some(request) = self.request_at_mut(asked).filter(|one| !one.is_interrupted) {
             request.answer = request.answer.max(Some(end));
         }
     }
@@ -267,27 +267,25 @@ impl Flow {
     pub fn answer_came(&mut self, request: &Request, came: Nanos) {
         let consumers = self.answers.get_or_insert_default();
         let known = consumers.iter().position(|(line, _)| *line == request.line);
-        let place = known.unwrap_or_else(|| {
-            if consumers.len() >= CONSUMERS {
-                consumers.pop_front();
-            }
-            consumers.push_back((request.line, Answers::default()));
-            consumers.len().saturating_sub(1)
-        });
-        if let Some((_, answers)) = consumers.get_mut(place) {
-            answers.came(request.at, came);
+        let known = known.and_then(|place| consumers.remove(place));
+        let (_, mut answers) = known.unwrap_or_default();
+        answers.came(request.at, came);
+        // The first is the one that asked least lately.
+        if consumers.len() >= CONSUMERS {
+            consumers.pop_front();
         }
+        consumers.push_back((request.line, answers));
     }
 
-    /// For how long, between `from` and the request that was made at `asked`, earlier ones of the same consumer had not been answered.
-    pub fn unanswered(&self, from: Nanos, asked: Nanos) -> Nanos {
+    /// For how long, between `from` and `to`, requests of the consumer that made one at `asked` had not been answered.
+    pub fn unanswered(&self, from: Nanos, to: Nanos, asked: Nanos) -> Nanos {
         let Some(consumers) = &self.answers else { return Nanos(0) };
         // Of a request that was long ago it is not known who made it, unless nobody else does.
         let of_it = match self.request_at(asked) {
             Some(request) => consumers.iter().find(|(line, _)| *line == request.line),
             None => consumers.front().filter(|_| consumers.len() == 1),
         };
-        of_it.map_or(Nanos(0), |(_, answers)| answers.between(from, asked))
+        of_it.map_or(Nanos(0), |(_, answers)| answers.between(from, to))
     }
 
     fn request_at_mut(&mut self, at: Nanos) -> Option<&mut Request> {
@@ -400,15 +398,24 @@ impl Flow {
         }
     }
 
-    /// It was not looked at for any time: where it is, the next packet tells.
-    pub fn lose_place(&mut self) {
+    /// Observation is interrupted: what was asked and answered meanwhile is not known.
+    pub fn interrupt(&mut self) {
         self.interrupted = true;
         self.interrupt_seen();
-        self.unwrap.lose();
-        self.window = Window::default();
+        if let Some(requests) = &mut self.requests {
+            requests.newest_mut().answer = None;
+            requests.newest_mut().is_interrupted = true;
+        }
         if let Some(trips) = &mut self.round_trips {
             trips.interrupt();
         }
+    }
+
+    /// It was not looked at for any time: where it is, the next packet tells.
+    pub fn lose_place(&mut self) {
+        self.interrupt();
+        self.unwrap.lose();
+        self.window = Window::default();
     }
 
     /// What `hook` did not see.

@@ -36,6 +36,8 @@ pub struct Request {
     pub free_since: Option<Nanos>,
     /// One past the last byte of the messages of its answer.
     pub answer: Option<Offset>,
+    /// Observation was interrupted after it, so that the next answer may be another's.
+    pub is_interrupted: bool,
     /// TCP had to send the answer before it again.
     pub after_loss: bool,
     /// How long it may be kept waiting, if it says.

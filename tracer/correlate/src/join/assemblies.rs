@@ -19,7 +19,7 @@ use crate::threads::Threads;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::collections::VecDeque;
-use wirelap_events::{GlobalKey, Nanos, Saturate};
+use wirelap_events::{GlobalKey, Nanos, Saturate, SocketId};
 use wirelap_protocols::Fragments;
 
 /// Messages in fragments that are followed at once; beyond, the one that has begun first is given up.
@@ -223,18 +223,18 @@ impl Assemblies {
     }
 
     /// Readers get what this sender sends in this direction in the order of its numbers, and nothing before `first`
-    /// is sent again. What has not come by then never does, unless a read of which it is not known yet what it took (`is_unsure`) was it.
+    /// is sent again. What has not come by then never does, unless one of its readers is `unresolved`: it is not known yet what that took.
     pub fn keep_order(
         &mut self,
         (direction, origin): (Direction, [u8; 16]),
         first: u64,
         at: Nanos,
-        is_unsure: bool,
+        unresolved: &[SocketId],
     ) {
         let index = self.order_of(direction, origin);
         let Some(order) = self.orders.get_mut(index) else { return };
         order.is_kept = true;
-        if !is_unsure {
+        if !unresolved.iter().any(|&socket| order.is_taken_by(socket)) {
             return self.skip((direction, origin), first, at);
         }
         if self.skips.len() >= MAX_SKIPS {
@@ -263,7 +263,7 @@ impl Assemblies {
         if let Some(&index) = self.by_sender.get(&of)
             && self.orders.get_mut(index).is_some_and(|order| order.skip(first))
         {
-            self.free(index, at);
+            self.free(index, at, Some(at));
         }
     }
 
@@ -329,15 +329,16 @@ impl Assemblies {
         let Some(index) = self.get(id).map(|assembly| assembly.order) else { return };
         let Some(order) = self.orders.get_mut(index) else { return };
         order.end(id);
-        self.free(index, at);
+        self.free(index, at, None);
     }
 
-    /// What is held for nothing any more was handed on, nobody knows when.
-    fn free(&mut self, order: usize, at: Nanos) {
+    /// What is held for nothing any more was handed on, nobody knows when, unless its reader had it only after `since`, from when on
+    /// nothing was waited for.
+    fn free(&mut self, order: usize, at: Nanos, since: Option<Nanos>) {
         let Some(order) = self.orders.get_mut(order) else { return };
         while let Some((held, socket)) = order.next_free(&self.open) {
             if let Some(held_back) = self.open.get_mut(held.0).filter(|a| a.serial == held.1) {
-                held_back.get(socket, None);
+                held_back.get_since(socket, since);
                 self.due.push_back((at, held));
             }
         }

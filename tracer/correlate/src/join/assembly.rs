@@ -204,6 +204,14 @@ impl Assembly {
         }
     }
 
+    /// Nothing kept a reader from getting it from `since` on: it got it when it had it, if that was later, or else nobody knows when.
+    pub(super) fn get_since(&mut self, socket: SocketId, since: Option<Nanos>) {
+        let reader = self.readers.iter().find(|reader| reader.socket == socket);
+        let late = reader.filter(|reader| since.is_some_and(|since| reader.last_at >= since));
+        let with = late.and_then(|reader| Some((reader.last_at, reader.last?)));
+        self.get(socket, with);
+    }
+
     /// How many readers have a part of it.
     pub fn lacking(&self) -> usize {
         self.readers.iter().filter(|reader| reader.last.is_none()).count()

@@ -88,6 +88,11 @@ impl DeliveryOrder {
         }
     }
 
+    /// Whether this socket was seen to take something that went in this direction.
+    pub fn is_taken_by(&self, socket: SocketId) -> bool {
+        self.takers.iter().any(|seen| seen.socket == socket)
+    }
+
     /// Whether everybody who reads here has this message.
     pub fn have_all(&self, message: &Assembly) -> bool {
         let lacks = |seen: &Seen| {

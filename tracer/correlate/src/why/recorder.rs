@@ -33,8 +33,8 @@ impl BlameSink for Recorder<'_> {
         let is_late = segment == Segment::BrokerDwell && was_asked_late(self.delivery, leg);
         let on = &self.delivery.legs[leg];
         // Who asked too late is the reader, whatever it did meanwhile; what passes after that is not its time.
-        let is_readers_wait =
-            kind == VerdictKind::FetchWait && is_late && awaited == Awaited::Request;
+        let is_its_time = !matches!(awaited, Awaited::Nothing | Awaited::Answer);
+        let is_readers_wait = kind == VerdictKind::FetchWait && is_late && is_its_time;
         let sends = is_senders(kind, segment, &on.circumstances) && !is_readers_wait;
         let task = match (awaited, leg.checked_sub(1)) {
             // Whom the broker waits for is the sender of the leg before.

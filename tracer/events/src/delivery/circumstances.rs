@@ -57,9 +57,9 @@ pub struct Circumstances {
     pub request_read: Option<Nanos>,
     /// From when on the receiver could have made that request: it had everything that it got before.
     pub free_since: Option<Nanos>,
-    /// For how long, after the sender had the message, the receiver had not made that request because it awaited the answer to an earlier
-    /// one.
-    pub unanswered: Nanos,
+    /// For how long, after the sender had the message and before `free_since`, the receiver had the answer to its last request, as far as is
+    /// known, and had not made the next one.
+    pub between_requests: Nanos,
     /// Whether TCP had to retransmit that request.
     pub request_resent: bool,
     /// Whether TCP had to retransmit what the receiver got before that request, so that it could not make it earlier.

@@ -99,7 +99,7 @@ pub fn request(clause: &Clause) -> Option<String> {
         Clause::ConsumerAskedLate => {
             "the consumer asked for messages only after the broker had them".into()
         }
-        Clause::AnswerAwaited => "the consumer had asked for messages before and was not given these, and it asked again only when it had the answer: they waited for that".into(),
+        Clause::AnswerAwaited => "the consumer had earlier requests open and asked again when it had their answers: the messages waited for these, unless it had left them out (a paused partition, one with a full queue)".into(),
         Clause::AskedLate => "it asked for messages only after the broker had them".into(),
         Clause::AcknowledgedLate => "the broker sends it only so many messages before one is acknowledged, and it was late to acknowledge".into(),
         Clause::AwaitsCommit => "the messages are a transaction's, and the consumer is given only what is committed (`isolation.level`)".into(),

@@ -162,11 +162,7 @@ impl Conversations {
     pub fn resume(&mut self) {
         for conversation in self.flows.iter_mut() {
             for flow in &mut conversation.flows {
-                flow.interrupted = true;
-                flow.interrupt_seen();
-                if let Some(trips) = &mut flow.round_trips {
-                    trips.interrupt();
-                }
+                flow.interrupt();
             }
         }
     }

@@ -243,6 +243,11 @@ impl Conversations {
         self.unresolved_sockets = unresolved_sockets;
     }
 
+    /// Sockets with reads of which it is not known yet what they took.
+    pub fn unresolved_sockets(&self) -> &[SocketId] {
+        &self.unresolved_sockets
+    }
+
     /// The oldest read of which it is not known yet what it took.
     pub fn unresolved_since(&self) -> Option<Nanos> {
         let oldest = |socket| Some(self.sockets.get(socket)?.udp()?.unresolved.front()?.at);

@@ -39,11 +39,12 @@ impl Deliveries {
             }
         }
         c.conversations.found_mut().fragments = carried;
-        let is_unsure = c.conversations.unresolved_since().is_some();
-        for (side, origin, first) in c.conversations.found_mut().ordered.drain(..) {
+        let mut ordered = std::mem::take(&mut c.conversations.found_mut().ordered);
+        for (side, origin, first) in ordered.drain(..) {
             let of = (Direction { side, ..direction }, origin);
-            self.assemblies.keep_order(of, first, at, is_unsure);
+            self.assemblies.keep_order(of, first, at, c.conversations.unresolved_sockets());
         }
+        c.conversations.found_mut().ordered = ordered;
         while let Some(id) = self.assemblies.surplus() {
             c.accounts.totals.evicted.grow(u64::from(self.assemblies.get(id).is_some()));
             self.assemblies.forget(id);

@@ -46,8 +46,11 @@ impl Deliveries {
             queues_of(flow, before, leg).unwrap_or_default();
         if let Some((before, had)) = before.zip(had) {
             leg.circumstances.behind = behind(flow, had, leg);
-            leg.circumstances.unanswered =
-                permissions.asked.map_or(Nanos(0), |asked| back.unanswered(had, asked));
+            if let Some(asked) = permissions.asked {
+                let free = leg.circumstances.free_since.unwrap_or(asked).min(asked);
+                leg.circumstances.between_requests =
+                    (free - had) - back.unanswered(had, free, asked);
+            }
             leg.circumstances.held_before = held_before(flow, before, had);
             leg.circumstances.requests_unread = unread(back, had, leg);
             let publisher = flows.flow(before.direction);

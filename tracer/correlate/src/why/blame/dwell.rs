@@ -61,7 +61,7 @@ impl LegParts<'_> {
             // It could not ask before it had what came before; from then on, it is late by its own doing.
             let from = rest.from;
             let waited = rest.advance(seen.free_since.map_or(asked, |free| free.min(asked)));
-            self.unasked(from, waited, seen.unanswered, was_lost);
+            self.unasked(from, waited, seen.between_requests, was_lost);
             let from = rest.from;
             let late = rest.advance(asked);
             self.asked_late(from, late);
@@ -136,16 +136,16 @@ impl LegParts<'_> {
         }
     }
 
-    /// From `from` on, the reader did not ask for `time`, as it awaited the answers to earlier requests for `unanswered`, and else was at
-    /// something else.
-    fn unasked(&mut self, from: Nanos, time: Nanos, unanswered: Nanos, was_lost: bool) {
+    /// From `from` on, the reader did not ask for `time`: for `own` it had what it had asked for, and else it awaited answers.
+    fn unasked(&mut self, from: Nanos, time: Nanos, own: Nanos, was_lost: bool) {
         if was_lost {
             return self.idle_dwell(from, time, Cause::Of(VerdictKind::Retransmission));
         }
-        let own = self.not_hindered(from, time);
-        let unanswered = unanswered.min(own);
-        self.await_of(VerdictKind::FetchWait, Awaited::Answer, unanswered);
-        self.await_of(VerdictKind::FetchWait, Awaited::Request, own - unanswered);
+        // Bytes are missing, or kept back, while an answer is awaited.
+        let rest = self.not_hindered(from, time);
+        let own = own.min(rest);
+        self.await_of(VerdictKind::FetchWait, Awaited::Answer, rest - own);
+        self.await_of(VerdictKind::FetchWait, Awaited::Request, own);
     }
 
     /// The reader let `time` pass from `from` on before it asked.

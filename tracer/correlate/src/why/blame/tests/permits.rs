@@ -164,15 +164,22 @@ fn who_is_asked_for_messages_waits_for_no_acknowledgement() {
 #[test]
 fn a_consumer_that_awaits_an_answer_asks_nothing() {
     let of = |awaited, time| (VerdictKind::FetchWait, awaited, time);
-    let asked = |unanswered| {
+    let asked = |own, missing: Option<(Nanos, Nanos)>| {
         waits(None, |seen| {
             seen.requested = Some(us(900));
             seen.free_since = Some(us(800));
-            seen.unanswered = us(unanswered);
+            seen.between_requests = us(own);
+            seen.missing = missing;
         })
     };
     let late = of(Awaited::Request, 100);
-    assert_eq!(asked(700)[..2], [of(Awaited::Answer, 700), late]);
-    assert_eq!(asked(300)[..3], [of(Awaited::Answer, 300), of(Awaited::Request, 400), late]);
-    assert_eq!(asked(0)[..2], [of(Awaited::Request, 700), late]);
+    assert_eq!(asked(0, None)[..2], [of(Awaited::Answer, 700), late]);
+    assert_eq!(asked(400, None)[..3], [of(Awaited::Answer, 300), of(Awaited::Request, 400), late]);
+    assert_eq!(asked(700, None)[..2], [of(Awaited::Request, 700), late]);
+    // What was lost was an answer, and the pause is none of it.
+    let lost = (VerdictKind::Retransmission, Awaited::Request, 300);
+    assert_eq!(
+        asked(300, Some((us(200), us(500))))[..4],
+        [lost, of(Awaited::Answer, 100), of(Awaited::Request, 300), late]
+    );
 }
