@@ -106,12 +106,7 @@ impl Deliveries {
         let Some(new) = new_leg(at, direction, found, row, ends, c) else {
             return;
         };
-        // What came to its sender before observation began, or between two windows, is an answer as well.
-        if let Some(asked) = new.asked
-            && let Some(flow) = c.conversations.flows_mut().flow_mut(direction.back())
-        {
-            flow.answer_ends(asked, new.extent.end);
-        }
+        note_answer_end(&new, c.conversations.flows_mut());
         if found.framed && found.stamp.is_none() && new.topology != Topology::PeerToPeer {
             count_unknown(&new, c.may_be_cut(row, at), &mut c.accounts.rows);
             return;
@@ -334,4 +329,13 @@ fn count_unknown(new: &NewLeg, may_be_cut: bool, rows: &mut Rows) {
 
 fn is_from_broker(new: &NewLeg) -> bool {
     new.topology == Topology::Brokered && !new.toward.is_server()
+}
+
+/// Notes where the answer to a request ends. What came to its sender before observation began, or between two windows, is one as well.
+fn note_answer_end(new: &NewLeg, flows: &mut FlowTable) {
+    if let Some(asked) = new.asked
+        && let Some(flow) = flows.flow_mut(new.direction.back())
+    {
+        flow.answer_ends(asked, new.extent.end);
+    }
 }
