@@ -213,3 +213,45 @@ fn is_of_thread(kind: VerdictKind) -> bool {
             | VerdictKind::Backpressure
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use wirelap_events::{TaskId, Tid};
+    use wirelap_test_support::delivered;
+
+    /// A broker that had a message at 100 ns waited, was asked or allowed at 900 ns, and sent at 1,100 ns.
+    #[test]
+    fn who_keeps_a_broker_waiting_is_named() {
+        let task = |pid| Some(TaskId { pid: Pid(pid), tid: Tid(pid) });
+        let first = delivered::leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
+        let mut second = delivered::leg(&[(Stage::Send, 1_100), (Stage::Read, 1_200)]);
+        (second.sender, second.reader) = (task(3), task(4));
+        second.circumstances.requested = Some(Nanos(900));
+        let delivery = delivered::delivery(vec![first, second]);
+        let kind = VerdictKind::FetchWait;
+        let named = |awaited| {
+            let mut gathered = Gathered::default();
+            let spending = Spending::default();
+            let one_way = Nanos(1_200);
+            let mut recorder =
+                Recorder { gathered: &mut gathered, delivery: &delivery, one_way, spending };
+            let (segment, cause) = (Segment::BrokerDwell, Cause::Of(kind));
+            let time = Nanos(800);
+            recorder.part(BlamedPart { leg: 1, segment, cause, time, holder: None, awaited });
+            let pids = [0, 3, 4].map(Pid);
+            pids.map(|pid| gathered.finding_mut((1, kind, pid)).whole())
+        };
+        let (nobody, broker, reader) = ([800, 0, 0], [0, 800, 0], [0, 0, 800]);
+        assert_eq!(named(Awaited::Nothing), broker);
+        assert_eq!(named(Awaited::Answer), nobody);
+        for awaited in [
+            Awaited::Request,
+            Awaited::Acknowledgement,
+            Awaited::LateAcknowledgement,
+            Awaited::UnseenAcknowledgement,
+        ] {
+            assert_eq!(named(awaited), reader, "{awaited:?}");
+        }
+    }
+}
