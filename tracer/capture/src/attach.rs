@@ -88,9 +88,8 @@ fn attach_with(config: &Config, btf: &Btf) -> Result<Attached, AttachError> {
     let mut later = Vec::new();
     for observation in OBSERVATIONS {
         let Some(when) = observation.attach_time(config) else { continue };
-        let is_now = matches!(when, AttachTime::Always | AttachTime::Udp);
-        let later = (!is_now).then_some((when, &mut later));
-        let chosen = choose(&mut ebpf, &mut links, btf, observation, later)?;
+        let when = (when, &mut later);
+        let chosen = choose(&mut ebpf, &mut links, btf, observation, when)?;
         if observation.required && chosen.hook.is_none() {
             let reason = chosen.refused.into_iter().next_back().map(|r| r.reason);
             return Err(AttachError::NothingAttached {
@@ -237,25 +236,29 @@ impl Globals {
     }
 }
 
-/// Chooses the first hook that the kernel accepts: loads it, and attaches it unless it goes into `later`.
+/// Chooses the first hook that the kernel accepts: loads it, and attaches it, or puts it into `later`.
 fn choose(
     ebpf: &mut Ebpf,
     links: &mut Links,
     btf: &Btf,
     observation: &KernelObservation,
-    mut later: Option<(AttachTime, &mut Vec<(AttachTime, &'static ObservationHook)>)>,
+    (when, later): (AttachTime, &mut Vec<(AttachTime, &'static ObservationHook)>),
 ) -> Result<ChosenHook, AttachError> {
     let mut chosen = ChosenHook::untried(observation);
     for hook in observation.hooks {
+        let when = when.of_hook(hook);
         let loaded = load_hook(ebpf, btf, hook);
-        let attached = loaded
-            .and_then(|()| if later.is_some() { Ok(()) } else { attach_hook(ebpf, links, hook) });
+        let attached = loaded.and_then(|()| {
+            if when.is_at_once() {
+                attach_hook(ebpf, links, hook)
+            } else {
+                later.push((when, hook));
+                Ok(())
+            }
+        });
         match attached {
             Ok(()) => {
                 chosen.hook = Some(hook.name);
-                if let Some((when, later)) = &mut later {
-                    later.push((*when, hook));
-                }
                 break;
             }
             Err(refused) => {

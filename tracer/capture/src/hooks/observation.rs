@@ -46,7 +46,7 @@ pub enum AttachTime {
     Always,
     /// From the beginning, unless [`crate::Datagrams::Never`].
     Udp,
-    /// When [`crate::Config::datagrams`] tells.
+    /// When [`crate::Config::datagrams`] tells; a hook at functions like [`AttachTime::Udp`].
     DatagramSent,
     /// When a traced packet has passed a device with a qdisc.
     QdiscSeen,
@@ -54,6 +54,26 @@ pub enum AttachTime {
     DatagramRead,
     /// When a traced socket has read a datagram, or from a TCP socket whose peer may be on another host.
     PacketsNeeded,
+}
+
+impl AttachTime {
+    /// When this hook of such an observation is attached.
+    ///
+    /// The entry of a function costs its callers alone, so there is nothing to wait for. And it must not be attached later than the
+    /// exit of the same function: the kernel then skips the exit's program for the calls in progress, and does not count that
+    /// (`kernel/bpf/trampoline.c`, `bpf_tramp_image_put()`).
+    pub(crate) fn of_hook(self, hook: &ObservationHook) -> AttachTime {
+        let is_entry = |program: &ProbeProgram| matches!(program.attach, AttachPoint::Entry(_));
+        match self {
+            AttachTime::DatagramSent if hook.programs.iter().all(is_entry) => AttachTime::Udp,
+            when => when,
+        }
+    }
+
+    /// Whether it is attached from the beginning.
+    pub(crate) fn is_at_once(self) -> bool {
+        matches!(self, AttachTime::Always | AttachTime::Udp)
+    }
 }
 
 /// What less [`TraceDetail`] than an observation's own means for it.
