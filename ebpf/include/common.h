@@ -132,7 +132,7 @@ struct cpu_state {
 	__u8 rx_transport;
 	__u8 unused;
 	__u32 deferred; /* the window in which ksoftirqd was woken; 0 once it sleeps again */
-	__u32 unused2;
+	__u32 copied; /* the window in which the payload of the packet that is sent was reported; 0: it was not */
 };
 
 struct {

@@ -62,6 +62,7 @@ enum wl_origin {
 enum wl_flag {
 	WL_HAS_SEQ = 1,   /* wl_socket: tx_next and rx_next are known */
 	WL_FROM_IRQ = 2,  /* wl_wake: the wakeup came from an interrupt */
+	WL_UNCOPIED = 1,  /* wl_packet: it passed no qdisc, and its payload was not reported */
 	WL_MISSED = 1,    /* wl_wake: a switch to the thread was not traced since the last record */
 	WL_MIGRATED = 4,  /* wl_wake: the thread had run on another CPU */
 	WL_DEFERRED = 8,  /* wl_packet: the packet was left to ksoftirqd */

@@ -42,9 +42,12 @@ static __always_inline bool copy_ctx(struct __sk_buff *skb, __u32 offset, void *
 	return !bpf_skb_load_bytes(skb, offset, out, len);
 }
 
-/* Copies 1 to N bytes of payload after a packet record of constant size; N is a power of two. */
+/*
+ * Copies 1 to N bytes of payload after a packet record of constant size; N is a power of two. Returns whether there was room for the
+ * record.
+ */
 #define DEFINE_EMIT(NAME, CTX, COPY, N)                                                            \
-	static __noinline int NAME##_##N(CTX *skb, struct wl_packet *p, __u32 offset, __u32 len)   \
+	static __noinline bool NAME##_##N(CTX *skb, struct wl_packet *p, __u32 offset, __u32 len)  \
 	{                                                                                          \
 		struct packet_##N *out =                                                           \
 			reserve_bytes(sizeof(struct wl_packet) + CLAMP(len, N), sizeof(*out));     \
@@ -53,7 +56,7 @@ static __always_inline bool copy_ctx(struct __sk_buff *skb, __u32 offset, void *
 			/* A lost payload is reported as bytes that were not captured. */          \
 			if (p->head.kind != WL_PAYLOAD)                                            \
 				count_lost(probe_of(p));                                           \
-			return 0;                                                                  \
+			return false;                                                              \
 		}                                                                                  \
 		/* The caller guarantees 1..=N; old verifiers need to see it here. */              \
 		asm volatile("" : "+r"(len));                                                      \
@@ -62,7 +65,7 @@ static __always_inline bool copy_ctx(struct __sk_buff *skb, __u32 offset, void *
 			p->head.captured = len;                                                    \
 		__builtin_memcpy(&out->packet, p, sizeof(*p));                                     \
 		submit_sized(out, N);                                                              \
-		return 0;                                                                          \
+		return true;                                                                       \
 	}
 
 /* Defines the functions for a tracepoint and for a cgroup_skb program. */
@@ -82,20 +85,12 @@ DEFINE_SIZE(32768)
 DEFINE_SIZE(65536)
 
 #define EMIT_SIZED(NAME, skb, p, offset, len)                                                      \
-	do {                                                                                       \
-		if (len <= 128)                                                                    \
-			NAME##_128(skb, p, offset, len);                                           \
-		else if (len <= 512)                                                               \
-			NAME##_512(skb, p, offset, len);                                           \
-		else if (len <= 2048)                                                              \
-			NAME##_2048(skb, p, offset, len);                                          \
-		else if (len <= 8192)                                                              \
-			NAME##_8192(skb, p, offset, len);                                          \
-		else if (len <= 32768)                                                             \
-			NAME##_32768(skb, p, offset, len);                                         \
-		else                                                                               \
-			NAME##_65536(skb, p, offset, len);                                         \
-	} while (0)
+	(len <= 128     ? NAME##_128(skb, p, offset, len)                                          \
+	 : len <= 512   ? NAME##_512(skb, p, offset, len)                                          \
+	 : len <= 2048  ? NAME##_2048(skb, p, offset, len)                                         \
+	 : len <= 8192  ? NAME##_8192(skb, p, offset, len)                                         \
+	 : len <= 32768 ? NAME##_32768(skb, p, offset, len)                                        \
+			: NAME##_65536(skb, p, offset, len))
 
 /* How much of a payload is captured. */
 static __always_inline __u32 snapped(__u32 len)

@@ -43,11 +43,13 @@ int packet_payload(struct __sk_buff *skb)
 	__u8 header[HEADER_BYTES] __attribute__((aligned(8))) = {};
 	__u32 there = skb->len, len, ip_bytes = skb->len, at;
 	struct ip_fragment fragment = {};
+	struct cpu_state *cpu = this_cpu();
 	struct wl_packet p = {};
 
-	if (!is_open() ||
+	if (!cpu || !is_open() ||
 	    (skb->protocol != bpf_htons(ETH_P_IP) && skb->protocol != bpf_htons(ETH_P_IPV6)))
 		return 1;
+	cpu->copied = 0;
 	if (there > HEADER_BYTES)
 		there = HEADER_BYTES;
 	asm volatile("" : "+r"(there));
@@ -64,6 +66,7 @@ int packet_payload(struct __sk_buff *skb)
 	len = snapped(p.payload_len);
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_PAYLOAD, 0);
 	at += p.transport_header;
-	EMIT_SIZED(emit_ctx, skb, &p, at, len);
+	if (EMIT_SIZED(emit_ctx, skb, &p, at, len))
+		cpu->copied = window();
 	return 1;
 }

@@ -93,6 +93,20 @@ static __always_inline struct sock_state *reported_sender(struct sock *sk)
 	return state && state->announced && state->self == (__u64)sk ? state : NULL;
 }
 
+/*
+ * Whether packet_payload() has not reported the payload of a packet. Without a qdisc, it ran for it on this CPU a moment ago; it may not have been
+ * in this window. A payload that was reported, but whose packet was not, must not be taken for that of a later packet.
+ */
+static __always_inline bool is_uncopied(const struct leaving *packet)
+{
+	struct cpu_state *cpu;
+
+	if (!payload_from_cgroup || packet->has_qdisc)
+		return false;
+	cpu = this_cpu();
+	return !cpu || cpu->copied != window();
+}
+
 /* Fills in what is reported of every packet that is sent, except what its headers say. */
 static __always_inline void describe_sent(const struct leaving *packet, struct wl_packet *p)
 {
@@ -171,6 +185,8 @@ static __noinline int xmit_any(const struct leaving *packet)
 		p.id = (__u64)skb->head;
 	fill_task(&p.task, task);
 	describe_sent(packet, &p);
+	if (is_uncopied(packet))
+		p.head.flags |= WL_UNCOPIED;
 	headers = packet->link_header + p.ip_header + p.transport_header;
 	/* The payload of a forwarded packet was captured when it was received, and an ICMP error has none. */
 	if (!packet->sk || p.head.flags & WL_REFUSED) {

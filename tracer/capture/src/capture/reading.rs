@@ -69,17 +69,17 @@ impl Capture {
         while count < MAX_BATCH {
             let Some(record) = self.ring.next() else { break };
             if let Some(stash) = &mut self.stash
-                && let Some((name, payload)) = decode::payload(&record)?
+                && let Some(payload) = decode::payload(&record)?
             {
-                stash.put(name, payload);
+                stash.put(&payload);
                 continue;
             }
             let mut event = decode::decode(&record)?;
             if let (Some(stash), Body::Packet(packet)) = (&mut self.stash, &mut event.body)
                 && packet.payload.is_empty()
-                && let Some(name) = decode::packet_name(&record)
+                && let Some((name, departure)) = decode::departure(&record)
             {
-                packet.payload = stash.get(&name);
+                packet.payload = stash.get(&name, departure);
             }
             if let Body::Wake(wake) = &mut event.body {
                 name_own(wake, self.own);

@@ -64,33 +64,71 @@ impl PacketName {
     }
 }
 
-/// The name of the packet that a record describes; `None` for a record of another kind.
-pub(crate) fn packet_name(bytes: &[u8]) -> Option<PacketName> {
+fn packet_name(r: Record<'_>) -> PacketName {
     use l::wl_packet as f;
-    let head = Record::checked(bytes, 0, wl_head::SIZE).ok()?;
-    let kind = u32::from(head.kind());
-    let r = Record::checked(bytes, head.kind(), f::SIZE).ok()?;
-    (kind == l::WL_PAYLOAD || kind == l::WL_XMIT).then(|| PacketName {
-        flow: r.bytes(f::FLOW),
-        seq: r.u32(f::SEQ),
-        len: r.u32(f::PAYLOAD_LEN),
-    })
+    PacketName { flow: r.bytes(f::FLOW), seq: r.u32(f::SEQ), len: r.u32(f::PAYLOAD_LEN) }
 }
 
-/// The payload in a record that is no event, but carries the payload of a packet whose xmit follows; `None` for other records.
+/// When and where something happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Moment {
+    pub at: Nanos,
+    pub cpu: Cpu,
+}
+
+fn moment(r: Record<'_>) -> Moment {
+    Moment { at: Nanos(r.u64(wl_head::AT)), cpu: Cpu(r.u16(wl_head::CPU)) }
+}
+
+/// Where a packet left the code that had copied its payload a moment before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Departure {
+    /// No qdisc is on its way, and its payload was reported unless `uncopied`.
+    Direct { then: Moment, uncopied: bool },
+    /// It reached a qdisc; `None` where it is not known when.
+    Queued(Option<Nanos>),
+}
+
+/// How a packet left that an xmit record describes, and its name; `None` for a record of another kind.
+pub(crate) fn departure(bytes: &[u8]) -> Option<(PacketName, Departure)> {
+    use l::wl_packet as f;
+    let head = Record::checked(bytes, 0, wl_head::SIZE).ok()?;
+    if u32::from(head.kind()) != l::WL_XMIT {
+        return None;
+    }
+    let r = Record::checked(bytes, head.kind(), f::SIZE).ok()?;
+    let then = moment(r);
+    let queued = r.time(f::QUEUED);
+    let departure = if queued == Some(then.at) {
+        Departure::Direct { then, uncopied: r.flag(l::WL_UNCOPIED) }
+    } else {
+        Departure::Queued(queued)
+    };
+    Some((packet_name(r), departure))
+}
+
+/// The payload of a packet whose xmit follows, in a record that is no event.
+pub(crate) struct CopiedPayload<'r> {
+    pub name: PacketName,
+    pub copied: Moment,
+    pub bytes: &'r [u8],
+}
+
+/// The payload in such a record; `None` for other records.
 ///
 /// # Errors
 /// [`Malformed`] if the record is too short.
-pub(crate) fn payload(bytes: &[u8]) -> Result<Option<(PacketName, &[u8])>, Malformed> {
+pub(crate) fn payload(bytes: &[u8]) -> Result<Option<CopiedPayload<'_>>, Malformed> {
     use l::wl_packet as f;
     let head = Record::checked(bytes, 0, wl_head::SIZE)?;
     if u32::from(head.kind()) != l::WL_PAYLOAD {
         return Ok(None);
     }
-    let needed = f::SIZE.saturating_add(head.u32(wl_head::CAPTURED) as usize);
-    let short = Malformed::Short { kind: head.kind(), needed, got: bytes.len() };
-    let payload = bytes.get(f::SIZE..needed).ok_or(short)?;
-    Ok(packet_name(bytes).map(|name| (name, payload)))
+    let r = Record::checked(bytes, head.kind(), f::SIZE)?;
+    let needed = f::SIZE.saturating_add(r.u32(wl_head::CAPTURED) as usize);
+    let short = Malformed::Short { kind: r.kind(), needed, got: bytes.len() };
+    let bytes = bytes.get(f::SIZE..needed).ok_or(short)?;
+    Ok(Some(CopiedPayload { name: packet_name(r), copied: moment(r), bytes }))
 }
 
 fn socket(r: Record<'_>) -> Result<Socket, Malformed> {
