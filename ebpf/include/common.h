@@ -89,6 +89,14 @@ struct datagram {
 	__u64 at;
 };
 
+/* The datagram that a receive call has taken, for the end of that call. */
+struct taken {
+	struct datagram datagram; /* head is 0 once the call has ended, or if there is none */
+	__u64 sleeps;             /* how often the thread had left its CPU to sleep by then */
+	__u32 window;
+	__u32 unused;
+};
+
 /* The state of a thread. */
 struct task_state {
 	__u64 woken;    /* time of a wakeup after which the thread has not run yet, or 0 */
@@ -109,7 +117,7 @@ struct task_state {
 	__u64 group;        /* the task_group without remaining quota when the wait began, or 0 */
 	__u32 call;         /* the number of the system call that it sleeps in; ~0: not known */
 	__u32 missed;       /* 1: a switch to it was not traced since the last record */
-	struct datagram taken; /* the datagram that the receive call in progress has taken */
+	struct taken taken;
 };
 
 struct {

@@ -262,9 +262,23 @@ int KEEPING_PROG(datagram_taken, struct sock *sk, unsigned int flags, int *off, 
 	state = bpf_task_storage_get(&tasks, task, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!state)
 		return 0;
-	state->taken.head = (__u64)skb->head;
-	state->taken.at = bpf_ktime_get_ns();
+	state->taken.datagram.head = (__u64)skb->head;
+	state->taken.datagram.at = bpf_ktime_get_ns();
+	state->taken.sleeps = task->nvcsw;
+	state->taken.window = window();
 	return 0;
+}
+
+/*
+ * Whether it is the call in progress that has taken this datagram. The end of a call is not seen where the probes pause meanwhile,
+ * nor, where it is that of a function, if any tracer attaches to that function or detaches from it meanwhile
+ * (kernel/bpf/trampoline.c bpf_tramp_image_put()). What is left of that call must not name what a later one took, for which
+ * datagram_taken() may not have run. Between two calls that a thread makes in one window it has usually slept. If it sleeps in a call, as it copies to
+ * memory that is not there yet, it is not known what that call took.
+ */
+static __always_inline bool is_of_this_call(const struct taken *taken, struct task_struct *task)
+{
+	return taken->window == window() && taken->sleeps == task->nvcsw;
 }
 
 /* The datagram that a receive call has taken, at the call's exit; the head is 0 if it is not known. */
@@ -279,10 +293,14 @@ static __always_inline void take_datagram(struct sock *sk, struct task_struct *t
 		return;
 	}
 	state = bpf_task_storage_get(&tasks, task, NULL, 0);
-	if (state && state->taken.head) {
-		*out = state->taken;
-		state->taken.head = 0;
-		return;
+	if (state && state->taken.datagram.head) {
+		bool is_its = is_of_this_call(&state->taken, task);
+
+		if (is_its)
+			*out = state->taken.datagram;
+		state->taken.datagram.head = 0;
+		if (is_its)
+			return;
 	}
 	socket = bpf_sk_storage_get(&sockets, sk, NULL, 0);
 	if (!socket || !is_taken_seen(socket))

@@ -304,6 +304,7 @@ struct task_struct {
 	struct css_set *cgroups;
 	struct signal_struct *signal;
 	struct nsproxy *nsproxy;
+	unsigned long nvcsw;
 };
 
 struct file;
