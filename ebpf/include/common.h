@@ -109,8 +109,10 @@ struct task_state {
 	__u8 traced;      /* it, or its process before its last wakeup, has used a traced socket */
 	__u8 process;     /* of a group leader: a thread of the process has used a traced socket */
 	__u64 entered;    /* entry of the send call in progress, or 0 */
-	__u32 sends_many; /* the system call in progress is sendmmsg */
-	__u32 window;     /* the window in which woken and left are valid */
+	__u32 entered_in; /* the window in which that was */
+	__u8 sends_many;  /* the system call in progress is sendmmsg */
+	__u8 unused[3];
+	__u32 window; /* the window in which woken and left are valid */
 	__u64 waker_comm[2];
 	__u64 queue;        /* the cfs_rq that it waits in, or 0 */
 	__u64 queue_before; /* how long that queue had been throttled when the wait began */
@@ -140,7 +142,9 @@ struct cpu_state {
 	__u8 rx_transport;
 	__u8 unused;
 	__u32 deferred; /* the window in which ksoftirqd was woken; 0 once it sleeps again */
-	__u32 copied; /* the window in which the payload of the packet that is sent was reported; 0: it was not */
+	__u32 copied;   /* the window in which packet_payload() reported what it ran for; 0: not */
+	__u32 copied_skb; /* the packet that it ran for last, name_of() */
+	__u32 unused2;
 };
 
 struct {
@@ -166,6 +170,18 @@ static __always_inline bool is_ksoftirqd(struct task_struct *task)
 	const __u64 name = 0x71726974666f736bull; /* "ksoftirq" */
 
 	return *(__u64 *)task->comm == name && (task->flags & PF_KTHREAD);
+}
+
+/*
+ * A packet, by the lower half of the address of its struct sk_buff. A move of half a register makes a number of a pointer; half a pointer
+ * cannot be stored.
+ */
+static __always_inline __u32 name_of(const void *skb)
+{
+	__u32 name;
+
+	asm volatile("%0 = %1" : "=w"(name) : "w"((__u32)(__u64)skb));
+	return name;
 }
 
 /* The number of the current window; 0 while the probes pause. */

@@ -273,8 +273,8 @@ int KEEPING_PROG(datagram_taken, struct sock *sk, unsigned int flags, int *off, 
  * Whether it is the call in progress that has taken this datagram. The end of a call is not seen where the probes pause meanwhile,
  * nor, where it is that of a function, if any tracer attaches to that function or detaches from it meanwhile
  * (kernel/bpf/trampoline.c bpf_tramp_image_put()). What is left of that call must not name what a later one took, for which
- * datagram_taken() may not have run. Between two calls that a thread makes in one window it has usually slept. If it sleeps in a call, as it copies to
- * memory that is not there yet, it is not known what that call took.
+ * datagram_taken() may not have run. In one window, only a thread that has not slept since can be deceived, one that polls. If a thread
+ * sleeps in a call after it has taken a datagram, as it copies to memory that is not there yet, it is not known what that call took.
  */
 static __always_inline bool is_of_this_call(const struct taken *taken, struct task_struct *task)
 {

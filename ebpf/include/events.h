@@ -44,7 +44,7 @@ enum wl_kind {
 	WL_WAKE = 11,
 	WL_RETRANSMIT = 12,
 	WL_DROP = 13,
-	WL_PAYLOAD = 14, /* wl_packet, in which only flow, seq and payload_len are valid */
+	WL_PAYLOAD = 14, /* wl_packet: only head, flow, seq, ack, payload_len */
 	WL_WAKE_SHARED = 15,
 	WL_QUOTA = 16,
 	WL_PLAIN = 17,
@@ -62,7 +62,7 @@ enum wl_origin {
 enum wl_flag {
 	WL_HAS_SEQ = 1,   /* wl_socket: tx_next and rx_next are known */
 	WL_FROM_IRQ = 2,  /* wl_wake: the wakeup came from an interrupt */
-	WL_UNCOPIED = 1,  /* wl_packet: it passed no qdisc, and its payload was not reported */
+	WL_UNCOPIED = 1,  /* wl_packet: no WL_PAYLOAD has its payload, which is copied apart here */
 	WL_MISSED = 1,    /* wl_wake: a switch to the thread was not traced since the last record */
 	WL_MIGRATED = 4,  /* wl_wake: the thread had run on another CPU */
 	WL_DEFERRED = 8,  /* wl_packet: the packet was left to ksoftirqd */
@@ -220,7 +220,7 @@ struct wl_packet {
 	__u32 wire_bytes;
 	__u32 payload_len;
 	__u32 seq;    /* TCP: sequence number; otherwise a value that distinguishes packets */
-	__u32 ack;    /* TCP; of a fragment: payload bytes of the whole datagram */
+	__u32 ack;    /* TCP; of a fragment: payload bytes of its datagram; else name_of() or 0 */
 	__u16 window; /* TCP; of a fragment: position of its payload in that of the datagram */
 	__u16 queue;
 	__u16 segments;

@@ -13,12 +13,32 @@ static __always_inline bool has_qdisc(struct net_device *dev)
 	return !qdisc || qdisc->enqueue || (qdisc->flags & TCQ_F_MQROOT);
 }
 
+struct queued_packet {
+	__u64 at;
+	__u32 window; /* in which that was: the skb of a packet that left while the probes paused is another's later */
+	__u32 uncopied;
+};
+
+/*
+ * Whether packet_payload() ran for a packet on this CPU, and did not report its payload in this window. If it ran for another packet
+ * since, that is not known.
+ */
+static __always_inline bool is_uncopied(struct sk_buff *skb)
+{
+	struct cpu_state *cpu;
+
+	if (!payload_from_cgroup)
+		return false;
+	cpu = this_cpu();
+	return cpu && cpu->copied_skb == name_of(skb) && cpu->copied != window();
+}
+
 /* When packets reached a qdisc, by the skb's address: they may wait there and leave on another CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, 16384);
 	__type(key, __u64);
-	__type(value, __u64);
+	__type(value, struct queued_packet);
 } queued SEC(".maps");
 
 /*
@@ -81,16 +101,18 @@ static __always_inline __u64 find_queued(struct sock *sk, const struct wl_packet
 	return 0;
 }
 
-/* When this packet of a socket reached the qdisc; 0 if that is not known. */
-static __noinline __u64 take_queued(struct sk_buff *skb, struct sock *sk, const struct wl_packet *p)
+/* When this packet of a socket reached the qdisc; 0 if that is not known. Notes whether its payload was not reported. */
+static __noinline __u64 take_queued(struct sk_buff *skb, struct sock *sk, struct wl_packet *p)
 {
-	__u64 key = (__u64)skb;
-	__u64 *found = bpf_map_lookup_elem(&queued, &key);
-	__u64 at;
+	struct queued_packet *found;
+	__u64 key = (__u64)skb, at;
 
+	found = bpf_map_lookup_elem(&queued, &key);
 	if (!found)
 		return find_queued(sk, p);
-	at = *found;
+	at = found->window == window() ? found->at : 0;
+	if (found->uncopied)
+		p->head.flags |= WL_UNCOPIED;
 	bpf_map_delete_elem(&queued, &key);
 	return at;
 }

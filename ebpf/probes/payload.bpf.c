@@ -50,6 +50,7 @@ int packet_payload(struct __sk_buff *skb)
 	    (skb->protocol != bpf_htons(ETH_P_IP) && skb->protocol != bpf_htons(ETH_P_IPV6)))
 		return 1;
 	cpu->copied = 0;
+	cpu->copied_skb = name_of(skb);
 	if (there > HEADER_BYTES)
 		there = HEADER_BYTES;
 	asm volatile("" : "+r"(there));
@@ -61,10 +62,15 @@ int packet_payload(struct __sk_buff *skb)
 	    !(at == 20 ? parse_transport(header + 20, &p, ip_bytes, &fragment)
 		       : parse_transport(header + 40, &p, ip_bytes, &fragment)))
 		return 1;
+	/* The bytes of a send are reported with it then. */
+	if (is_seen_at_ends(p.flow.transport))
+		return 1;
 	if (!p.payload_len || !is_wanted_ctx(skb, &p) || is_muted_ctx(skb))
 		return 1;
 	len = snapped(p.payload_len);
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_PAYLOAD, 0);
+	if (p.flow.transport == IPPROTO_UDP)
+		p.ack = name_of(skb);
 	at += p.transport_header;
 	if (EMIT_SIZED(emit_ctx, skb, &p, at, len))
 		cpu->copied = window();

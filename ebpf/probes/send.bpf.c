@@ -198,8 +198,11 @@ static __always_inline void send_datagram(struct sock *sk, int sent)
 	}
 	thread = mark_task(task);
 	if (thread) {
-		entered = thread->entered;
+		/* The end of a call is not seen while the probes pause. */
+		if (thread->entered_in == window())
+			entered = thread->entered;
 		thread->entered = thread->sends_many ? now : 0;
+		thread->entered_in = window();
 	}
 	if (sent < 0 || is_muted(state, WL_PROBE_SEND))
 		return;
@@ -276,6 +279,7 @@ int KEEPING_PROG(send_syscall, void *regs, long id)
 	if (!thread)
 		return 0;
 	thread->entered = id == sys_io_uring_enter ? 0 : bpf_ktime_get_ns();
+	thread->entered_in = window();
 	thread->sends_many = id == sys_sendmmsg;
 	return 0;
 }
@@ -291,6 +295,7 @@ static __always_inline void enter_datagram(void)
 	if (!thread)
 		return;
 	thread->entered = bpf_ktime_get_ns();
+	thread->entered_in = window();
 	thread->sends_many = 0;
 }
 

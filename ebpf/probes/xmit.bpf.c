@@ -8,14 +8,16 @@
 SEC("tp_btf/net_dev_queue")
 int BPF_PROG(packet_queued, struct sk_buff *skb)
 {
+	struct queued_packet packet = {};
 	__u64 key = (__u64)skb;
-	__u64 now;
 
 	if (!has_qdisc(skb->dev) || !is_ip(skb) || !is_open())
 		return 0;
-	now = bpf_ktime_get_ns();
-	bpf_map_update_elem(&queued, &key, &now, BPF_ANY);
-	remember_queued(skb, now);
+	packet.at = bpf_ktime_get_ns();
+	packet.window = window();
+	packet.uncopied = is_uncopied(skb);
+	bpf_map_update_elem(&queued, &key, &packet, BPF_ANY);
+	remember_queued(skb, packet.at);
 	return 0;
 }
 
@@ -93,28 +95,20 @@ static __always_inline struct sock_state *reported_sender(struct sock *sk)
 	return state && state->announced && state->self == (__u64)sk ? state : NULL;
 }
 
-/*
- * Whether packet_payload() has not reported the payload of a packet. Without a qdisc, it ran for it on this CPU a moment ago; it may not have been
- * in this window. A payload that was reported, but whose packet was not, must not be taken for that of a later packet.
- */
-static __always_inline bool is_uncopied(const struct leaving *packet)
-{
-	struct cpu_state *cpu;
-
-	if (!payload_from_cgroup || packet->has_qdisc)
-		return false;
-	cpu = this_cpu();
-	return !cpu || cpu->copied != window();
-}
-
 /* Fills in what is reported of every packet that is sent, except what its headers say. */
 static __always_inline void describe_sent(const struct leaving *packet, struct wl_packet *p)
 {
 	struct sk_buff *skb = packet->skb;
 
 	describe(skb, packet->dev, p, packet->link_header);
-	/* Without a qdisc, the packet is passed to the driver immediately. */
-	p->queued = packet->has_qdisc ? take_queued(skb, packet->sk, p) : p->head.at;
+	if (packet->has_qdisc) {
+		p->queued = take_queued(skb, packet->sk, p);
+	} else {
+		/* It is passed to the driver immediately. */
+		p->queued = p->head.at;
+		if (is_uncopied(skb))
+			p->head.flags |= WL_UNCOPIED;
+	}
 	p->queue = skb->queue_mapping;
 	p->wire_bytes = skb->len - packet->link_header + p->link_header;
 }
@@ -185,8 +179,8 @@ static __noinline int xmit_any(const struct leaving *packet)
 		p.id = (__u64)skb->head;
 	fill_task(&p.task, task);
 	describe_sent(packet, &p);
-	if (is_uncopied(packet))
-		p.head.flags |= WL_UNCOPIED;
+	if (payload_from_cgroup && p.flow.transport == IPPROTO_UDP && !(p.head.flags & WL_FRAGMENT))
+		p.ack = name_of(skb);
 	headers = packet->link_header + p.ip_header + p.transport_header;
 	/* The payload of a forwarded packet was captured when it was received, and an ICMP error has none. */
 	if (!packet->sk || p.head.flags & WL_REFUSED) {

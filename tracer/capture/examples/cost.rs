@@ -2,7 +2,7 @@
 //! `tcpdump -s 96`. Then what each program takes, by the kernel's own count.
 //!
 //! Usage, as root: `chrt -f 10 cost [--rounds N] [--messages N] [--bytes N]` (`make cost`). Both ends run on CPU 0, the reader of
-//! the ring buffer and tcpdump on CPU 1. Prints medians over the rounds.
+//! the ring buffer and tcpdump on CPU 1. Prints medians over the rounds; with 0 rounds, only what each program takes.
 
 use aya::programs::loaded_programs;
 use aya::sys::{Stats, enable_stats};
@@ -80,15 +80,18 @@ fn main() -> Result<(), Error> {
         }
     }
     println!("{rounds} rounds of {messages} round trips of {bytes} bytes in each state\n");
-    println!(
-        "| ping-pong | state | ns a round trip | added | records | ns a record | reader's ns a record |"
-    );
-    println!("|---|---|---:|---:|---:|---:|---:|");
-    let has_less = |state| matches!(state, State::Ends | State::Path);
-    let of_udp: Vec<_> = STATES.into_iter().filter(|(state, _)| !has_less(*state)).collect();
-    report("TCP", &STATES, rounds, &mut || tcp(messages, bytes))?;
-    report("UDP", &of_udp, rounds, &mut || udp(messages, bytes))?;
-    println!("\n| ping-pong | program | runs a round trip | ns a run | ns a round trip |");
+    if rounds > 0 {
+        println!(
+            "| ping-pong | state | ns a round trip | added | records | ns a record | reader's ns a record |"
+        );
+        println!("|---|---|---:|---:|---:|---:|---:|");
+        let has_less = |state| matches!(state, State::Ends | State::Path);
+        let of_udp: Vec<_> = STATES.into_iter().filter(|(state, _)| !has_less(*state)).collect();
+        report("TCP", &STATES, rounds, &mut || tcp(messages, bytes))?;
+        report("UDP", &of_udp, rounds, &mut || udp(messages, bytes))?;
+        println!();
+    }
+    println!("| ping-pong | program | runs a round trip | ns a run | ns a round trip |");
     println!("|---|---|---:|---:|---:|");
     by_program("TCP", State::All, &mut || tcp(messages, bytes))?;
     by_program("TCP, the kernel's ring buffer", State::KernelRing, &mut || tcp(messages, bytes))?;

@@ -246,10 +246,10 @@ fn choose(
 ) -> Result<ChosenHook, AttachError> {
     let mut chosen = ChosenHook::untried(observation);
     for hook in observation.hooks {
-        let when = when.of_hook(hook);
+        let is_at_once = when.is_at_once() || is_exit_observed(hook, links);
         let loaded = load_hook(ebpf, btf, hook);
         let attached = loaded.and_then(|()| {
-            if when.is_at_once() {
+            if is_at_once {
                 attach_hook(ebpf, links, hook)
             } else {
                 later.push((when, hook));
@@ -278,6 +278,14 @@ fn choose(
         }
     }
     Ok(chosen)
+}
+
+/// Whether a program is attached to the exit of a function whose entry this hook observes. Then the hook must not be attached when
+/// messages are traced: whenever the programs of a function change, the kernel lets the calls in progress pass over those at its exit, and
+/// does not count that (`kernel/bpf/trampoline.c`, `bpf_tramp_image_put()`).
+fn is_exit_observed(hook: &ObservationHook, links: &Links) -> bool {
+    let programs = OBSERVATIONS.iter().flat_map(|o| o.hooks).flat_map(|hook| hook.programs);
+    programs.copied().any(|program| links.contains_key(program.name) && hook.enters_what(program))
 }
 
 fn load_hook(ebpf: &mut Ebpf, btf: &Btf, hook: &ObservationHook) -> Result<(), HookError> {

@@ -33,13 +33,14 @@ pub struct Config {
     pub btf: Option<PathBuf>,
 }
 
-/// When to attach the hooks that only UDP needs: at the exit of every send, and at the entry of every system call of the host.
+/// When to attach the hooks that only UDP needs: at the exit of every send, and at its entry, which is that of a function or of every system call
+/// of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Datagrams {
     /// Never. Sends of datagrams are not observed then.
     Never,
-    /// The hook at the entry of system calls is attached when a traced socket has sent a datagram, so that a host without
-    /// datagrams has no cost. The entries of earlier sends are not observed.
+    /// The hook at the entry is attached when a traced socket has sent a datagram, so that a host without datagrams has no cost. The
+    /// entries of earlier sends are not observed. Where the exit is that of a function, the entry is observed from the beginning.
     WhenSeen,
     /// From the beginning.
     Always,

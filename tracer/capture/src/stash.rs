@@ -3,7 +3,7 @@
 //! On kernels without `bpf_dynptr_from_skb`, the payload is copied where a packet leaves its socket. The xmit of the packet
 //! follows: at once on loopback, later behind a qdisc, and perhaps as several segments.
 
-use crate::decode::{CopiedPayload, Departure, Moment, PacketName};
+use crate::decode::{CopiedPayload, Departure, PacketName};
 use std::collections::VecDeque;
 use wirelap_events::Nanos;
 
@@ -13,13 +13,12 @@ const MAX_PAYLOADS: usize = 1024;
 const MAX_BYTES: usize = 16 << 20;
 /// The most empty buffers that are kept for reuse.
 const MAX_SPARE: usize = 16;
-/// A datagram reaches its qdisc so soon after its payload was copied.
-const TO_QDISC: Nanos = Nanos::from_millis(1);
 
 /// The payload of a packet.
 struct Kept {
     name: PacketName,
-    copied: Moment,
+    skb: u32,
+    copied: Nanos,
     bytes: Vec<u8>,
 }
 
@@ -50,6 +49,8 @@ pub(crate) struct PayloadStash {
     spare: Vec<Vec<u8>>,
     /// The payload of the datagram, or fragment, that was asked for last.
     taken: Vec<u8>,
+    /// When the present window began.
+    since: Nanos,
 }
 
 impl PayloadStash {
@@ -59,7 +60,8 @@ impl PayloadStash {
         bytes.clear();
         bytes.extend_from_slice(payload.bytes);
         self.bytes += bytes.len();
-        self.payloads.push_back(Kept { name: payload.name, copied: payload.copied, bytes });
+        let CopiedPayload { name, skb, at, .. } = *payload;
+        self.payloads.push_back(Kept { name, skb, copied: at, bytes });
         while self.payloads.len() > MAX_PAYLOADS || self.bytes > MAX_BYTES {
             self.forget(0);
         }
@@ -74,42 +76,44 @@ impl PayloadStash {
         }
     }
 
-    /// The payload of a packet or of one of its segments; empty if it is not kept.
-    pub fn get(&mut self, name: &PacketName, departure: Departure) -> &[u8] {
-        if name.is_datagram() { self.datagram(name, departure) } else { self.segment(name) }
+    /// The probes resume. Of what was copied before that, the packets may have left meanwhile.
+    pub fn begin_window(&mut self, at: Nanos) {
+        self.since = at;
     }
 
-    /// Each payload is that of one datagram, whole or in fragments, and datagrams of a flow may all have the same name: where the
-    /// device computes the checksum, as on loopback, the one that they have is of addresses and length.
-    fn datagram(&mut self, name: &PacketName, departure: Departure) -> &[u8] {
+    /// The payload of a packet or of one of its segments; empty if it is not kept.
+    pub fn get(&mut self, departure: &Departure) -> &[u8] {
+        let name = &departure.name;
+        if name.len == 0 || departure.uncopied {
+            &[]
+        } else if name.is_datagram() {
+            self.datagram(departure)
+        } else {
+            self.segment(name)
+        }
+    }
+
+    /// Each payload is that of one datagram, whole or in fragments. Datagrams of a flow may all have the same name: where the
+    /// device computes the checksum, as on loopback, the one that they have is of addresses and length. So it is that of the same packet of
+    /// the kernel, whose memory is another packet's later: the last that was copied before the datagram left.
+    fn datagram(&mut self, departure: &Departure) -> &[u8] {
+        let Departure { name, skb, at, .. } = departure;
         self.taken.clear();
-        let Some(index) = self.payload_of(name, departure) else { return &[] };
-        let Some(kept) = self.payloads.get(index) else { return &[] };
+        let is_its = |kept: &Kept| {
+            (self.since..=*at).contains(&kept.copied)
+                && skb.is_none_or(|skb| kept.skb == skb)
+                && kept.contains(name)
+        };
+        let found = self.payloads.iter().rposition(is_its);
+        let Some((index, kept)) = found.and_then(|at| Some((at, self.payloads.get(at)?))) else {
+            return &[];
+        };
         let start = kept.start_of(name).unwrap_or_default();
         self.taken.extend_from_slice(kept.part(start, name.len));
         if name.len == kept.name.len - start {
             self.forget(index);
         }
         &self.taken
-    }
-
-    /// The place of the payload that was copied last before its datagram left. One that was copied earlier is of a datagram that
-    /// another thread sends, or of one whose xmit was not reported, and must not be taken for a later one's.
-    fn payload_of(&self, name: &PacketName, departure: Departure) -> Option<usize> {
-        let last = |is_its: &dyn Fn(Moment) -> bool| {
-            self.payloads.iter().rposition(|kept| is_its(kept.copied) && kept.contains(name))
-        };
-        match departure {
-            Departure::Direct { uncopied: true, .. } => None,
-            Departure::Direct { then, .. } => {
-                last(&|copied| copied.cpu == then.cpu && copied.at <= then.at)
-            }
-            Departure::Queued(Some(queued)) => {
-                last(&|copied| copied.at <= queued && queued <= copied.at + TO_QDISC)
-            }
-            // The hook that tells when is attached soon after the first packet. Until then they leave in the order in which they were sent.
-            Departure::Queued(None) => self.payloads.iter().position(|kept| kept.contains(name)),
-        }
     }
 
     /// The payload stays, because other segments may follow.
@@ -123,7 +127,6 @@ impl PayloadStash {
 mod tests {
     use super::*;
     use wirelap_ebpf::layout::wl_flow;
-    use wirelap_events::Cpu;
 
     fn name(flow: u8, seq: u32, len: u32) -> PacketName {
         PacketName { flow: std::array::from_fn(|_| flow), seq, len }
@@ -136,17 +139,15 @@ mod tests {
         name
     }
 
-    fn moment(at: u64, cpu: u16) -> Moment {
-        Moment { at: Nanos(at), cpu: Cpu(cpu) }
-    }
-
-    fn direct(at: u64, cpu: u16) -> Departure {
-        Departure::Direct { then: moment(at, cpu), uncopied: false }
+    /// A datagram, or a packet of a stream, that left at once.
+    fn left(at: u64, skb: u32, name: PacketName) -> Departure {
+        let skb = name.is_datagram().then_some(skb);
+        Departure { name, skb, at: Nanos(at), uncopied: false }
     }
 
     impl PayloadStash {
-        fn copy(&mut self, at: u64, cpu: u16, name: PacketName, bytes: &[u8]) {
-            self.put(&CopiedPayload { name, copied: moment(at, cpu), bytes });
+        fn copy(&mut self, at: u64, skb: u32, name: PacketName, bytes: &[u8]) {
+            self.put(&CopiedPayload { name, skb, at: Nanos(at), bytes });
         }
     }
 
@@ -154,57 +155,53 @@ mod tests {
     fn datagrams_of_one_name_have_their_own_payloads() {
         let mut stash = PayloadStash::default();
         let (its, other) = (datagram(1, 9, 3), datagram(1, 8, 3));
-        stash.copy(1, 0, its, b"abc");
-        assert_eq!(stash.get(&other, direct(2, 0)), b"");
-        assert_eq!(stash.get(&its, direct(2, 0)), b"abc");
-        stash.copy(3, 0, its, b"def");
-        // In two fragments.
-        assert_eq!(stash.get(&datagram(1, 9, 2), direct(4, 0)), b"de");
-        assert_eq!(stash.get(&datagram(1, 11, 1), direct(5, 0)), b"f");
+        // They wait in a qdisc, which gives them out in another order.
+        for (at, skb, bytes) in [(1, 70, b"abc"), (2, 71, b"def"), (3, 72, b"ghi")] {
+            stash.copy(at, skb, its, bytes);
+        }
+        assert_eq!(stash.get(&left(4, 70, other)), b"");
+        assert_eq!(stash.get(&left(4, 72, its)), b"ghi");
+        assert_eq!(stash.get(&left(5, 70, its)), b"abc");
+        assert_eq!(stash.get(&left(6, 71, its)), b"def");
         // Its payload was not copied.
-        assert_eq!(stash.get(&its, direct(6, 0)), b"");
+        assert_eq!(stash.get(&left(7, 71, its)), b"");
         assert_eq!(stash.bytes, 0);
+    }
+
+    #[test]
+    fn fragments_share_the_payload_of_their_datagram() {
+        let mut stash = PayloadStash::default();
+        stash.copy(1, 70, datagram(1, 9, 3), b"def");
+        let fragment = |seq, len| Departure { skb: None, ..left(2, 0, datagram(1, seq, len)) };
+        assert_eq!(stash.get(&fragment(9, 2)), b"de");
+        assert_eq!(stash.get(&fragment(11, 1)), b"f");
+        assert_eq!(stash.get(&fragment(9, 2)), b"");
     }
 
     #[test]
     fn a_datagram_has_no_payload_of_one_that_was_not_seen_to_leave() {
         let mut stash = PayloadStash::default();
         let its = datagram(1, 9, 3);
-        stash.copy(1, 0, its, b"abc");
-        let bare = Departure::Direct { then: moment(5, 0), uncopied: true };
-        assert_eq!(stash.get(&its, bare), b"");
-        stash.copy(6, 0, its, b"ghi");
-        assert_eq!(stash.get(&its, direct(7, 0)), b"ghi");
-        // Of another flow on another CPU nothing was lost.
-        stash.copy(8, 0, its, b"jkl");
-        assert_eq!(stash.get(&its, direct(9, 1)), b"");
-        // Behind a qdisc.
-        let queued = |at: Nanos| Departure::Queued(Some(at));
-        assert_eq!(stash.get(&its, queued(Nanos(7))), b"abc");
-        assert_eq!(stash.get(&its, queued(TO_QDISC + Nanos(9))), b"");
-        assert_eq!(stash.get(&its, queued(Nanos(9))), b"jkl");
-    }
-
-    #[test]
-    fn two_threads_that_send_at_once_have_their_own_payloads() {
-        let mut stash = PayloadStash::default();
-        let its = datagram(1, 9, 3);
-        stash.copy(1, 0, its, b"abc");
-        stash.copy(2, 1, its, b"def");
-        assert_eq!(stash.get(&its, direct(3, 0)), b"abc");
-        assert_eq!(stash.get(&its, direct(3, 1)), b"def");
-        // Where it is not known when they reached the qdisc, they leave in their order.
-        stash.copy(4, 0, its, b"ghi");
-        stash.copy(5, 1, its, b"jkl");
-        assert_eq!(stash.get(&its, Departure::Queued(None)), b"ghi");
-        assert_eq!(stash.get(&its, Departure::Queued(None)), b"jkl");
+        stash.copy(1, 70, its, b"abc");
+        // The kernel uses the memory of the packet again.
+        assert_eq!(stash.get(&Departure { uncopied: true, ..left(5, 70, its) }), b"");
+        stash.copy(6, 70, its, b"ghi");
+        assert_eq!(stash.get(&left(7, 70, its)), b"ghi");
+        // In another window.
+        stash.begin_window(Nanos(10));
+        assert_eq!(stash.get(&left(11, 70, its)), b"");
+        stash.copy(12, 70, its, b"jkl");
+        assert_eq!(stash.get(&left(13, 70, its)), b"jkl");
+        // It was copied for a datagram that left later.
+        stash.copy(16, 70, its, b"mno");
+        assert_eq!(stash.get(&left(15, 70, its)), b"");
     }
 
     #[test]
     fn a_packet_and_its_segments_find_their_bytes() {
         let mut stash = PayloadStash::default();
         stash.copy(1, 0, name(1, u32::MAX - 1, 6), b"abcdef");
-        let mut get = |flow, seq, len| stash.get(&name(flow, seq, len), direct(2, 0)).to_vec();
+        let mut get = |flow, seq, len| stash.get(&left(2, 0, name(flow, seq, len))).to_vec();
         assert_eq!(get(1, u32::MAX - 1, 6), b"abcdef");
         assert_eq!(get(1, 1, 2), b"de");
         assert_eq!(get(1, 4, 2), b"");
@@ -216,16 +213,16 @@ mod tests {
         let mut stash = PayloadStash::default();
         stash.copy(1, 0, name(1, 10, 3), b"old");
         stash.copy(2, 0, name(1, 10, 3), b"new");
-        assert_eq!(stash.get(&name(1, 10, 3), direct(3, 0)), b"new");
+        assert_eq!(stash.get(&left(3, 0, name(1, 10, 3))), b"new");
     }
 
     #[test]
     fn what_was_cut_off_is_not_there() {
         let mut stash = PayloadStash::default();
         stash.copy(1, 0, name(1, 0, 100), b"0123456789");
-        assert_eq!(stash.get(&name(1, 0, 100), direct(2, 0)), b"0123456789");
-        assert_eq!(stash.get(&name(1, 8, 50), direct(2, 0)), b"89");
-        assert_eq!(stash.get(&name(1, 50, 50), direct(2, 0)), b"");
+        assert_eq!(stash.get(&left(2, 0, name(1, 0, 100))), b"0123456789");
+        assert_eq!(stash.get(&left(2, 0, name(1, 8, 50))), b"89");
+        assert_eq!(stash.get(&left(2, 0, name(1, 50, 50))), b"");
     }
 
     #[test]
@@ -237,6 +234,6 @@ mod tests {
         }
         assert!(stash.payloads.len() <= MAX_PAYLOADS && stash.bytes <= MAX_BYTES);
         assert_eq!(stash.bytes, stash.payloads.len() * 60_000);
-        assert_eq!(stash.get(&name(1, 0, 1), direct(2, 0)), b"");
+        assert_eq!(stash.get(&left(2, 0, name(1, 0, 1))), b"");
     }
 }

@@ -1,6 +1,7 @@
 //! Events out of the ring buffer, in order of time.
 
 use super::Capture;
+use crate::stash::PayloadStash;
 use crate::{CaptureError, decode};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::time::{Duration, Instant};
@@ -75,11 +76,16 @@ impl Capture {
                 continue;
             }
             let mut event = decode::decode(&record)?;
+            while let Some(own) = self.pending.pop_front_if(|own| own.at < event.at) {
+                note_window(&mut self.stash, &own);
+                sink(&own);
+                count += 1;
+            }
             if let (Some(stash), Body::Packet(packet)) = (&mut self.stash, &mut event.body)
                 && packet.payload.is_empty()
-                && let Some((name, departure)) = decode::departure(&record)
+                && let Some(departure) = decode::departure(&record)
             {
-                packet.payload = stash.get(&name, departure);
+                packet.payload = stash.get(&departure);
             }
             if let Body::Wake(wake) = &mut event.body {
                 name_own(wake, self.own);
@@ -92,11 +98,6 @@ impl Capture {
             }
             if let (Some(tls), Body::Socket(socket)) = (&self.tls, &event.body) {
                 tls.has_socket(socket.task.pid);
-            }
-            while let Some(own) = self.pending.front().filter(|own| own.at < event.at) {
-                sink(own);
-                count += 1;
-                self.pending.pop_front();
             }
             if let Some(probe) = event.body.probe() {
                 self.emitted[probe as usize] += 1;
@@ -113,6 +114,7 @@ impl Capture {
             return Ok(count);
         }
         for own in self.pending.drain(..) {
+            note_window(&mut self.stash, &own);
             sink(&own);
             count += 1;
         }
@@ -130,6 +132,13 @@ impl Capture {
             }
             Err(error) => Err(CaptureError::Wait(error.into())),
         }
+    }
+}
+
+/// What was copied before a window is of packets that were not seen to leave.
+fn note_window(stash: &mut Option<PayloadStash>, own: &Event<'_>) {
+    if let (Some(stash), Body::Window(true)) = (stash, &own.body) {
+        stash.begin_window(own.at);
     }
 }
 

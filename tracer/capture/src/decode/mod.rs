@@ -2,16 +2,18 @@
 //!
 //! The offsets are those of `ebpf/include/events.h`, through [`wirelap_ebpf::layout`].
 
+mod apart;
 mod malformed;
 mod record;
 mod sched;
 mod unix;
 
+pub(crate) use apart::{CopiedPayload, Departure, PacketName, departure, payload};
 pub use malformed::Malformed;
 pub use unix::{UnixConnection, unix_connections};
 
 use record::Record;
-use wirelap_ebpf::layout::{self as l, wl_flow, wl_head};
+use wirelap_ebpf::layout::{self as l, wl_head};
 use wirelap_events::{
     Body, Comm, Cpu, DropCause, DroppedPacket, Event, IfIndex, Nagle, Nanos, Packet, PacketHook,
     PacketId, PacketKind, PlainText, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
@@ -43,92 +45,6 @@ pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Malformed> {
         _ => return Err(Malformed::Kind(kind)),
     };
     Ok(Event { at: Nanos(head.u64(wl_head::AT)), cpu: Cpu(head.u16(wl_head::CPU)), body })
-}
-
-/// Identifies a packet both in the record with its payload and in the record of its xmit: by addresses, ports and protocol as
-/// `struct wl_flow` has them, and by the position of its payload in the stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PacketName {
-    /// `struct wl_flow` without the network namespace, which is not known where the payload is copied.
-    pub flow: [u8; wl_flow::NETNS],
-    /// The sequence number; for UDP a number that is nearly unique.
-    pub seq: u32,
-    /// Payload bytes.
-    pub len: u32,
-}
-
-impl PacketName {
-    /// Whether it is of a datagram, not of a part of a stream.
-    pub fn is_datagram(&self) -> bool {
-        libc::c_int::from(self.flow[wl_flow::TRANSPORT]) == libc::IPPROTO_UDP
-    }
-}
-
-fn packet_name(r: Record<'_>) -> PacketName {
-    use l::wl_packet as f;
-    PacketName { flow: r.bytes(f::FLOW), seq: r.u32(f::SEQ), len: r.u32(f::PAYLOAD_LEN) }
-}
-
-/// When and where something happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Moment {
-    pub at: Nanos,
-    pub cpu: Cpu,
-}
-
-fn moment(r: Record<'_>) -> Moment {
-    Moment { at: Nanos(r.u64(wl_head::AT)), cpu: Cpu(r.u16(wl_head::CPU)) }
-}
-
-/// Where a packet left the code that had copied its payload a moment before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Departure {
-    /// No qdisc is on its way, and its payload was reported unless `uncopied`.
-    Direct { then: Moment, uncopied: bool },
-    /// It reached a qdisc; `None` where it is not known when.
-    Queued(Option<Nanos>),
-}
-
-/// How a packet left that an xmit record describes, and its name; `None` for a record of another kind.
-pub(crate) fn departure(bytes: &[u8]) -> Option<(PacketName, Departure)> {
-    use l::wl_packet as f;
-    let head = Record::checked(bytes, 0, wl_head::SIZE).ok()?;
-    if u32::from(head.kind()) != l::WL_XMIT {
-        return None;
-    }
-    let r = Record::checked(bytes, head.kind(), f::SIZE).ok()?;
-    let then = moment(r);
-    let queued = r.time(f::QUEUED);
-    let departure = if queued == Some(then.at) {
-        Departure::Direct { then, uncopied: r.flag(l::WL_UNCOPIED) }
-    } else {
-        Departure::Queued(queued)
-    };
-    Some((packet_name(r), departure))
-}
-
-/// The payload of a packet whose xmit follows, in a record that is no event.
-pub(crate) struct CopiedPayload<'r> {
-    pub name: PacketName,
-    pub copied: Moment,
-    pub bytes: &'r [u8],
-}
-
-/// The payload in such a record; `None` for other records.
-///
-/// # Errors
-/// [`Malformed`] if the record is too short.
-pub(crate) fn payload(bytes: &[u8]) -> Result<Option<CopiedPayload<'_>>, Malformed> {
-    use l::wl_packet as f;
-    let head = Record::checked(bytes, 0, wl_head::SIZE)?;
-    if u32::from(head.kind()) != l::WL_PAYLOAD {
-        return Ok(None);
-    }
-    let r = Record::checked(bytes, head.kind(), f::SIZE)?;
-    let needed = f::SIZE.saturating_add(r.u32(wl_head::CAPTURED) as usize);
-    let short = Malformed::Short { kind: r.kind(), needed, got: bytes.len() };
-    let bytes = bytes.get(f::SIZE..needed).ok_or(short)?;
-    Ok(Some(CopiedPayload { name: packet_name(r), copied: moment(r), bytes }))
 }
 
 fn socket(r: Record<'_>) -> Result<Socket, Malformed> {

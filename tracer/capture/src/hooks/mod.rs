@@ -39,3 +39,27 @@ pub(crate) fn probe_of(program: &str) -> Option<Probe> {
     let its = OBSERVATIONS.iter().find(|observation| observation.hooks.iter().any(is_its));
     its.and_then(|observation| observation.probe)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The hooks of an observation that enter a function whose exit another observation's programs are at.
+    fn sharing(name: &str) -> Vec<&'static str> {
+        let programs = || OBSERVATIONS.iter().flat_map(|o| o.hooks).flat_map(|hook| hook.programs);
+        let its = OBSERVATIONS.iter().filter(|observation| observation.name == name);
+        let shares = |hook: &&ObservationHook| programs().any(|&program| hook.enters_what(program));
+        its.flat_map(|observation| observation.hooks).filter(shares).map(|hook| hook.name).collect()
+    }
+
+    #[test]
+    fn only_the_entry_of_udp_sends_shares_functions_with_an_exit() {
+        for observation in OBSERVATIONS {
+            let expected: &[&str] = match observation.name {
+                "send (UDP), entry" => &["fentry udp_sendmsg, udpv6_sendmsg"],
+                _ => &[],
+            };
+            assert_eq!(sharing(observation.name), expected, "{}", observation.name);
+        }
+    }
+}

@@ -46,7 +46,7 @@ pub enum AttachTime {
     Always,
     /// From the beginning, unless [`crate::Datagrams::Never`].
     Udp,
-    /// When [`crate::Config::datagrams`] tells; a hook at functions like [`AttachTime::Udp`].
+    /// When [`crate::Config::datagrams`] tells.
     DatagramSent,
     /// When a traced packet has passed a device with a qdisc.
     QdiscSeen,
@@ -57,22 +57,17 @@ pub enum AttachTime {
 }
 
 impl AttachTime {
-    /// When this hook of such an observation is attached.
-    ///
-    /// The entry of a function costs its callers alone, so there is nothing to wait for. And it must not be attached later than the
-    /// exit of the same function: the kernel then skips the exit's program for the calls in progress, and does not count that
-    /// (`kernel/bpf/trampoline.c`, `bpf_tramp_image_put()`).
-    pub(crate) fn of_hook(self, hook: &ObservationHook) -> AttachTime {
-        let is_entry = |program: &ProbeProgram| matches!(program.attach, AttachPoint::Entry(_));
-        match self {
-            AttachTime::DatagramSent if hook.programs.iter().all(is_entry) => AttachTime::Udp,
-            when => when,
-        }
-    }
-
     /// Whether it is attached from the beginning.
     pub(crate) fn is_at_once(self) -> bool {
         matches!(self, AttachTime::Always | AttachTime::Udp)
+    }
+}
+
+impl ObservationHook {
+    /// Whether a program of this hook is at the entry of the same function as a program at its exit.
+    pub(crate) fn enters_what(&self, exits: ProbeProgram) -> bool {
+        let AttachPoint::Exit(function) = exits.attach else { return false };
+        self.programs.iter().any(|program| program.attach == AttachPoint::Entry(function))
     }
 }
 

@@ -116,6 +116,30 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         probe: Some(Probe::Send),
     },
     KernelObservation {
+        name: "send (UDP)",
+        hooks: &[
+            ObservationHook {
+                name: "tracepoint sock_send_length",
+                programs: &[tracepoint("send_exit", "sock_send_length")],
+            },
+            ObservationHook {
+                name: "fexit udp_sendmsg, udpv6_sendmsg",
+                programs: &[
+                    exit("send_exit_udp", "udp_sendmsg"),
+                    exit("send_exit_udpv6", "udpv6_sendmsg"),
+                ],
+            },
+        ],
+        without: "UDP messages have no send: their latencies begin at the packet",
+        remedy: NEWER,
+        required: false,
+        when: AttachTime::Udp,
+        detail: TraceDetail::Path,
+        below: BelowDetail::Datagrams,
+        per_message: true,
+        probe: Some(Probe::Send),
+    },
+    KernelObservation {
         name: "send (UDP), entry",
         hooks: &[
             ObservationHook {
@@ -139,30 +163,6 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
         per_message: true,
         // Without it a send is there, and its latency counts as one that begins later.
         probe: None,
-    },
-    KernelObservation {
-        name: "send (UDP)",
-        hooks: &[
-            ObservationHook {
-                name: "tracepoint sock_send_length",
-                programs: &[tracepoint("send_exit", "sock_send_length")],
-            },
-            ObservationHook {
-                name: "fexit udp_sendmsg, udpv6_sendmsg",
-                programs: &[
-                    exit("send_exit_udp", "udp_sendmsg"),
-                    exit("send_exit_udpv6", "udpv6_sendmsg"),
-                ],
-            },
-        ],
-        without: "UDP messages have no send: their latencies begin at the packet",
-        remedy: NEWER,
-        required: false,
-        when: AttachTime::Udp,
-        detail: TraceDetail::Path,
-        below: BelowDetail::Datagrams,
-        per_message: true,
-        probe: Some(Probe::Send),
     },
     KernelObservation {
         name: "read",

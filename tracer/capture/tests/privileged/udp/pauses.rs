@@ -222,7 +222,8 @@ fn names_are_right_across_pauses(waits: Waits) {
             let Some((departed, number)) = packet.and_then(|id| departures.use_at(id, at)) else {
                 continue;
             };
-            if in_the_window(departed) {
+            // Where payload is copied apart, that may have been before the window.
+            if in_the_window(departed) && !left[number].2.is_empty() {
                 assert_eq!(left[number].2, got.as_slice(), "read {call}, in window {window}");
                 named += 1;
             }
