@@ -192,6 +192,7 @@ mod tests {
     use wirelap_contract::{TruthKind, TruthRecord};
     use wirelap_events::Stamp;
     use wirelap_events::{Nanos, Pid};
+    use wirelap_report::{Distribution, Latency};
 
     const TURNS: [Option<TraceDetail>; 6] = [
         Some(TraceDetail::Full),
@@ -239,6 +240,25 @@ mod tests {
         assert!(found.ratio_low <= found.ratio && found.ratio <= found.ratio_high);
         // Messages that cross the boundary of a phase are left out.
         assert!(found.messages < 3_000 && found.messages > 1_500, "{found:?}");
+    }
+
+    #[test]
+    fn what_was_planted_is_taken_off_the_medians() {
+        for (untraced, planted) in [(2_000, 1_000), (4_000, 2_500), (6_000, 300)] {
+            let found = measured([planted / 10, planted / 2, planted], untraced, 30).unwrap();
+            let traced = Distribution { count: 9, p50: untraced + planted, ..Default::default() };
+            let mut latency = Latency {
+                one_way_ns: traced,
+                publish_to_deliver_ns: Some(traced),
+                ..Latency::default()
+            };
+            latency.correct(&found);
+            let corrected = latency.without_tracing.unwrap();
+            for time in [corrected.one_way_p50, corrected.publish_to_deliver_p50.unwrap()] {
+                assert!((time.ns / untraced as f64 - 1.0).abs() < 0.03, "{time:?}: {untraced}");
+                assert!(time.low_ns <= time.ns && time.ns <= time.high_ns, "{time:?}");
+            }
+        }
     }
 
     #[test]

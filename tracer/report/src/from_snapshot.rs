@@ -201,6 +201,7 @@ impl From<&SnapshotTrust> for Trust {
             tracer: TracerCost {
                 cpu_share: trust.tracer.cpu_share,
                 rss_bytes: trust.tracer.rss_bytes,
+                ring_bytes: trust.tracer.ring_bytes,
                 slowdown: None,
                 slowdown_unknown: None,
             },

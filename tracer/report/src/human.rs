@@ -2,7 +2,7 @@
 
 pub use wirelap_events::human::{NONE, bytes, count, one_or, time_ns, time_pair_ns};
 
-use crate::{CostUnknown, Slowdown};
+use crate::{CorrectedTime, CostUnknown, Latency, Slowdown, TracerCost};
 use wirelap_events::Nanos;
 
 /// What tracing cost the traced: `tracing cost 2.1 µs a message (+17 %, 95 % interval +12 to +21 %)`. Where the interval does
@@ -21,6 +21,31 @@ pub fn slowdown(slowdown: &Slowdown) -> String {
     let by = Nanos::from_f64((slowdown.ratio - 1.0).max(0.0) * slowdown.untraced_p50_ns as f64);
     let parts = parts(slowdown).unwrap_or_default();
     format!("tracing cost {by} a message ({} %, {interval}{parts})", change(slowdown.ratio))
+}
+
+/// What wirelap itself used: `0.61 cores, 318 MiB with a ring buffer of 64 MiB`.
+pub fn own_use(tracer: &TracerCost) -> String {
+    let ring = tracer.ring_bytes.filter(|_| tracer.rss_bytes > 0);
+    let ring = ring.map(|ring| format!(" with a ring buffer of {}", bytes(ring as f64)));
+    format!(
+        "{:.2} cores, {}{}",
+        tracer.cpu_share,
+        bytes(tracer.rss_bytes as f64),
+        ring.unwrap_or_default()
+    )
+}
+
+/// The medians less what tracing added: `one-way p50 78.1 µs (77.0 µs to 79.4 µs), publish to deliver 85.2 µs (…)`. `None` if that was not
+/// measured.
+pub fn without_tracing(latency: &Latency) -> Option<String> {
+    let corrected = latency.without_tracing?;
+    let told = |time: CorrectedTime| {
+        let [p50, low, high] = [time.ns, time.low_ns, time.high_ns].map(Nanos::from_f64);
+        format!("{p50} ({low} to {high})")
+    };
+    let whole = corrected.publish_to_deliver_p50.map(told);
+    let whole = whole.map(|time| format!(", publish to deliver {time}")).unwrap_or_default();
+    Some(format!("one-way p50 {}{whole}, with 95 % intervals", told(corrected.one_way_p50)))
 }
 
 /// Why the cost of tracing is not known: `the cost of tracing is not known: a message takes milliseconds`.
@@ -78,6 +103,30 @@ pub fn rate_not_reached(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_ring_buffer_is_told_where_there_is_one() {
+        let mut own = TracerCost { cpu_share: 0.61, rss_bytes: 318 << 20, ..TracerCost::default() };
+        assert_eq!(own_use(&own), "0.61 cores, 318 MiB");
+        own.ring_bytes = Some(64 << 20);
+        assert_eq!(own_use(&own), "0.61 cores, 318 MiB with a ring buffer of 64 MiB");
+    }
+
+    #[test]
+    fn the_medians_without_tracing_have_their_intervals() {
+        let mut latency = Latency::default();
+        assert_eq!(without_tracing(&latency), None);
+        (latency.one_way_ns.count, latency.one_way_ns.p50) = (5, 14_500);
+        latency.correct(&Slowdown {
+            untraced_p50_ns: 10_000,
+            ratio: 1.2,
+            ratio_low: 1.1,
+            ratio_high: 1.3,
+            ..Slowdown::default()
+        });
+        let told = "one-way p50 12.5 µs (11.5 µs to 13.5 µs), with 95 % intervals";
+        assert_eq!(without_tracing(&latency).as_deref(), Some(told));
+    }
 
     #[test]
     fn a_cost_that_may_be_none_is_not_told_as_one() {

@@ -163,6 +163,9 @@ pub struct TracerCost {
     pub cpu_share: f64,
     /// Resident memory of wirelap's own process, with the ring buffer.
     pub rss_bytes: u64,
+    /// The size of the ring buffer; absent for files that others captured, and in reports of earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ring_bytes: Option<u64>,
     /// How much tracing slowed down the traced processes; absent if that was not measured (`--measure-cost false`,
     /// back-to-back runs, programs that `run` did not start, messages that take milliseconds).
     #[serde(default)]

@@ -60,6 +60,11 @@ pub fn sentence(row: &UnknownTraffic) -> String {
     row.sentence.clone()
 }
 
+/// What of it is not observed any more; `None` if all is.
+pub fn muted(unknown: &Unknown) -> Option<String> {
+    (unknown.muted_sockets > 0).then(|| words::muted_sockets(unknown.muted_sockets))
+}
+
 impl From<&snapshot::Unknown> for Unknown {
     fn from(unknown: &snapshot::Unknown) -> Unknown {
         Unknown {

@@ -77,6 +77,7 @@ pub struct SessionThread<S> {
     pub commands: Receiver<SessionCommand>,
     pub latest: Arc<Mutex<Arc<Snapshot>>>,
     pub meter: Option<Meter>,
+    pub ring_bytes: u32,
     pub meters: HashMap<u32, Meter>,
     pub unix: UnixServers,
     pub places: PlaceReader,
@@ -371,6 +372,7 @@ impl<S: DeliverySink> SessionThread<S> {
         TracerCost {
             cpu_share: meter.cpu_share(),
             rss_bytes: meter.peak_rss().saturating_sub(twice),
+            ring_bytes: Some(self.ring_bytes.into()),
             cpu_time: Nanos(u64::try_from(meter.cpu().as_nanos()).unwrap_or(u64::MAX)),
             rss_now_bytes: meter.rss().saturating_sub(twice),
         }

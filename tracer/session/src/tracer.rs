@@ -80,6 +80,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             commands: receiver,
             latest: Arc::clone(&latest),
             meter: Meter::start(std::process::id()),
+            ring_bytes: settings.capture.ring_bytes,
             unix: UnixServers::default(),
             places: PlaceReader::default(),
             cpus: OwnCpus::default(),

@@ -227,10 +227,7 @@ fn unknown(page: &mut Page, app: &App) {
         page.say(" · ", &format!("{connections} carried {bytes}."), Style::new());
     }
     if unknown.muted_sockets > 0 {
-        let sockets = text::counted(unknown.muted_sockets, "socket");
-        page.sentence(&format!(
-            "{sockets} of such connections are muted: their bytes are counted, and their calls and payload cost no time any more."
-        ));
+        page.sentence(&words::muted_sockets(unknown.muted_sockets));
     }
 }
 

@@ -249,6 +249,8 @@ pub struct TracerCost {
     pub cpu_share: f64,
     /// The most resident memory of wirelap's own process, with the ring buffer.
     pub rss_bytes: u64,
+    /// The size of the ring buffer; `None` if there was none, as for a recording.
+    pub ring_bytes: Option<u64>,
     /// CPU time of wirelap's own process so far.
     pub cpu_time: Nanos,
     /// Resident memory of wirelap's own process now.

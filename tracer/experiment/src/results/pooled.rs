@@ -246,6 +246,7 @@ fn trust(all: &[&Repetition], coverage: f64) -> Trust {
         sum.tracer.slowdown_unknown = sum.tracer.slowdown_unknown.or(one.tracer.slowdown_unknown);
         sum.tracer.cpu_share += one.tracer.cpu_share / count;
         sum.tracer.rss_bytes = sum.tracer.rss_bytes.max(one.tracer.rss_bytes);
+        sum.tracer.ring_bytes = sum.tracer.ring_bytes.max(one.tracer.ring_bytes);
     }
     sum
 }

@@ -39,6 +39,9 @@ fn of_result(subject: &Subject<'_>) -> Markup {
             @if let Some(slowdown) = &trust.tracer.slowdown {
                 p { "Measured in " (slowdown.turns) " turns, alternately with and without probes: " (human::slowdown(slowdown)) "." }
             }
+            @if let Some(medians) = human::without_tracing(&result.latency) {
+                p { "Without tracing: " (medians) "." }
+            }
             @if let Some(why) = trust.tracer.slowdown_unknown { p { (human::cost_unknown(why)) "." } }
             @if trust.lost() > 0 { (lost(subject).render()) }
         }
@@ -79,5 +82,6 @@ fn of_file(report: &RunReport) -> Option<Markup> {
         @if unknown.other_connections > 0 {
             p { "And " (unknown.other_bytes) " bytes in " (unknown.other_connections) " more connections." }
         }
+        @if let Some(muted) = unknown::muted(unknown) { p { (muted) } }
     })
 }

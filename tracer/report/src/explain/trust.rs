@@ -26,12 +26,8 @@ pub fn text(result: &RunResult, environment: &Environment) -> Option<String> {
     let tracer = &result.trust.tracer;
     // A file that others captured has no figures about wirelap's own cost.
     if tracer.rss_bytes > 0 {
-        let used = human::bytes(tracer.rss_bytes as f64);
-        let text = format!(
-            "While it measured, wirelap itself used {:.2} cores and {used}.",
-            tracer.cpu_share
-        );
-        out.push_str(&hang("  ", &text));
+        let used = human::own_use(tracer);
+        out.push_str(&hang("  ", &format!("While it measured, wirelap itself used {used}.")));
     }
     if let Some(slowdown) = &tracer.slowdown {
         let cost = human::slowdown(slowdown);
@@ -40,6 +36,9 @@ pub fn text(result: &RunResult, environment: &Environment) -> Option<String> {
             "  ",
             &format!("Measured in {turns} turns, alternately with and without probes: {cost}."),
         ));
+    }
+    if let Some(medians) = human::without_tracing(&result.latency) {
+        out.push_str(&hang("  ", &format!("Without tracing: {medians}.")));
     }
     if let Some(why) = tracer.slowdown_unknown {
         out.push_str(&hang("  ", &format!("{}.", human::cost_unknown(why))));

@@ -3,7 +3,7 @@
 use super::words::clean;
 use crate::RunReport;
 use crate::grid::hang;
-use crate::unknown::sentence;
+use crate::unknown::{muted, sentence};
 
 /// The section's heading and sentences; `None` if all traffic was decoded.
 pub fn text(report: &RunReport) -> Option<String> {
@@ -23,6 +23,9 @@ pub fn text(report: &RunReport) -> Option<String> {
                 unknown.other_bytes, unknown.other_connections
             ),
         ));
+    }
+    if let Some(muted) = muted(unknown) {
+        out.push_str(&hang("  ", &muted));
     }
     Some(out)
 }

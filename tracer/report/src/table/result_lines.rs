@@ -3,9 +3,8 @@
 use super::connections;
 use super::trust_line::trust_line;
 use crate::grid::hang;
-use crate::{CorrectedTime, Pacing, Partial, Reliability, RunResult, SegmentRow};
+use crate::{Pacing, Partial, Reliability, RunResult, SegmentRow};
 use crate::{bytes_table, explain, footprint, human, place};
-use wirelap_events::Nanos;
 
 /// How far a result can be trusted, where its time and its bytes went, why, and notes.
 pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> String {
@@ -31,7 +30,7 @@ pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> Stri
     if let Some(line) = here {
         out.push_str(&hang("  time here: ", &line));
     }
-    if let Some(line) = without_tracing(result) {
+    if let Some(line) = human::without_tracing(&result.latency) {
         out.push_str(&hang("  without tracing: ", &line));
     }
     for (head, line) in bytes_table::lines(&result.overhead) {
@@ -69,18 +68,6 @@ fn reasons(result: &RunResult) -> String {
     };
     let reasons = result.trust.reasons.iter();
     reasons.map(|reason| hang(head(reason.verdict), &explain::clean(&reason.text))).collect()
-}
-
-/// The medians less what tracing added: `one-way p50 78.1 µs (77.0 µs to 79.4 µs), publish to deliver 85.2 µs (…)`.
-fn without_tracing(result: &RunResult) -> Option<String> {
-    let corrected = result.latency.without_tracing?;
-    let told = |time: CorrectedTime| {
-        let [p50, low, high] = [time.ns, time.low_ns, time.high_ns].map(Nanos::from_f64);
-        format!("{p50} ({low} to {high})")
-    };
-    let whole = corrected.publish_to_deliver_p50.map(told);
-    let whole = whole.map(|time| format!(", publish to deliver {time}")).unwrap_or_default();
-    Some(format!("one-way p50 {}{whole}, with 95 % intervals", told(corrected.one_way_p50)))
 }
 
 /// The segments that take one percent of the time or more, the longest first.

@@ -107,11 +107,7 @@ pub fn trust_line(result: &RunResult) -> String {
     }
     // A file that others captured has no figures about wirelap's own cost.
     if trust.tracer.rss_bytes > 0 || !trust.packets_only {
-        parts.push(format!(
-            "tracer {:.2} cores, {}",
-            trust.tracer.cpu_share,
-            human::bytes(trust.tracer.rss_bytes as f64)
-        ));
+        parts.push(format!("tracer {}", human::own_use(&trust.tracer)));
     }
     parts.extend(trust.tracer.slowdown.as_ref().map(human::slowdown));
     parts.extend(trust.tracer.slowdown_unknown.map(human::cost_unknown));

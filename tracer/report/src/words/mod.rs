@@ -19,4 +19,4 @@ pub use notes::{group_notes, snapshot_notes};
 pub use remedies::remedy;
 pub use ros::{ros_node, ros_notes};
 pub use titles::{place, title, title_in};
-pub use traffic::traffic;
+pub use traffic::{muted_sockets, traffic};

@@ -24,7 +24,20 @@ pub fn traffic_notes(unknown: &Unknown) -> Vec<String> {
             traffic_bytes(bytes)
         ));
     }
+    if unknown.muted_sockets > 0 {
+        all.push(muted_sockets(unknown.muted_sockets));
+    }
     all
+}
+
+/// That sockets of such connections are muted, as a sentence.
+pub fn muted_sockets(count: u64) -> String {
+    let (sockets, are, their) =
+        if count == 1 { ("socket", "is", "its") } else { ("sockets", "are", "their") };
+    format!(
+        "{count} {sockets} of connections that wirelap cannot follow {are} muted: {their} bytes are counted, and {their} calls and payload cost no \
+         time any more."
+    )
 }
 
 fn is_noteworthy(row: &UnknownTraffic) -> bool {

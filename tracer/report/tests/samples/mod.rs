@@ -79,6 +79,7 @@ fn trust(lost: u64) -> Trust {
         tracer: TracerCost {
             cpu_share: 0.21,
             rss_bytes: 36_000_000,
+            ring_bytes: Some(16 << 20),
             slowdown: Some(Slowdown {
                 traced_p50_ns: 14_600,
                 untraced_p50_ns: 12_500,

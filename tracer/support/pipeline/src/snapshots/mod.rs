@@ -293,6 +293,7 @@ fn trust(events: u64) -> Trust {
         tracer: TracerCost {
             cpu_share: 0.032,
             rss_bytes: 48 << 20,
+            ring_bytes: Some(16 << 20),
             cpu_time: Nanos(events.saturating_mul(120)),
             rss_now_bytes: 46 << 20,
         },
