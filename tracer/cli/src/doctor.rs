@@ -9,7 +9,10 @@ use wirelap_process::Failure;
 use wirelap_process::mend::{Asker, Distribution, LackKind, set_capabilities};
 use wirelap_process::output;
 use wirelap_process::rights::{self, FOR_CGROUPS};
-use wirelap_report::{Capability, DoctorReport, Missing, MissingKind, Observation, doctor_table};
+use wirelap_report::{
+    Capability, DoctorReport, Missing, MissingKind, Observation, doctor_table, human,
+};
+use wirelap_session::ring_bytes;
 
 /// `wirelap doctor`.
 #[derive(Debug, Args)]
@@ -68,6 +71,14 @@ fn why_none(chosen: &ChosenHook) -> Option<String> {
         .then(|| format!("nothing observes `{}` here: {}", chosen.observation, refused.join("; ")))
 }
 
+/// How large the ring buffer is.
+fn ring() -> String {
+    format!(
+        "the ring buffer takes {} here, which suits the memory of this machine; --ring-size changes that",
+        human::bytes(ring_bytes(None).into())
+    )
+}
+
 fn report(
     doctor: &Doctor,
     has_tls: bool,
@@ -90,6 +101,7 @@ fn report(
                 .into(),
         );
     }
+    notes.push(ring());
     if doctor.can_attach {
         notes.extend(doctor.observations.iter().filter_map(why_none));
     }

@@ -3,6 +3,7 @@
 //! | distribution | kernels | source |
 //! |---|---|---|
 //! | Debian, Ubuntu, Fedora, Arch | all present ones have BTF, function tracing and uprobes | their configurations |
+//! | Debian's releases | 11 has 6.1 beside its own 5.10, 12 and 13 have a newer one in their backports, 14 was not released and has none | the archive's `Packages`, 2026-11-28 |
 //! | Raspberry Pi OS | none has BTF | <https://github.com/raspberrypi/linux/issues/6622> |
 //! | Yocto (linux-yocto) | `KERNEL_DEBUG` adds BTF | `meta/recipes-kernel/linux/linux-yocto.inc` |
 
@@ -54,14 +55,17 @@ fn architecture() -> &'static str {
     }
 }
 
-/// A newer kernel than a release has is in its backports.
+/// A newer kernel than a release began with is beside it under another name, or in its backports.
 fn debian(newer: bool, release: &str) -> String {
-    let kernel = format!("linux-image-{}", architecture());
-    if !newer {
-        return format!("sudo apt install {kernel}");
-    }
-    if !matches!(release, "bookworm" | "trixie" | "forky") {
-        return format!("sudo apt update && sudo apt install {kernel}");
+    let architecture = architecture();
+    let kernel = format!("linux-image-{architecture}");
+    match release {
+        _ if !newer => return format!("sudo apt install {kernel}"),
+        "bullseye" => {
+            return format!("sudo apt update && sudo apt install linux-image-6.1-{architecture}");
+        }
+        "bookworm" | "trixie" => {}
+        _ => return format!("sudo apt update && sudo apt install {kernel}"),
     }
     format!(
         "echo 'deb http://deb.debian.org/debian {release}-backports main' | sudo tee /etc/apt/sources.list.d/backports.list && \
@@ -72,6 +76,7 @@ fn debian(newer: bool, release: &str) -> String {
 /// A newer kernel than a release with long support has is its "hardware enablement" kernel.
 fn ubuntu(newer: bool, release: &str) -> String {
     let version = match release {
+        "focal" => "20.04",
         "jammy" => "22.04",
         "noble" => "24.04",
         _ => "",

@@ -111,7 +111,11 @@ fn a_newer_kernel_is_that_of_the_release() {
     let newer = |family, release| said(Lack::NewerKernel, family, release);
     assert!(newer(Family::Ubuntu, "noble").contains("linux-generic-hwe-24.04"));
     assert!(newer(Family::Ubuntu, "jammy").contains("linux-generic-hwe-22.04"));
+    assert!(newer(Family::Ubuntu, "focal").contains("linux-generic-hwe-20.04"));
     assert!(newer(Family::Debian, "trixie").contains("trixie-backports"));
+    assert!(newer(Family::Debian, "bullseye").contains("linux-image-6.1-"));
+    // It has backports only once it is released.
+    assert!(!newer(Family::Debian, "forky").contains("backports"));
     // A release that is not known gets no name that may not exist.
     assert!(!newer(Family::Debian, "kali-rolling").contains("backports"));
     assert!(!newer(Family::Debian, "").contains("backports"));
