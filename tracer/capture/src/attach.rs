@@ -9,7 +9,7 @@ use crate::links::{Link, Links};
 use crate::object::{self, Symbols};
 use crate::ring::{RingKind, ring_hook};
 use crate::tls::{self, TlsWatch};
-use crate::{AttachError, CaptureError, Config, btf, filter, kernel, preemption};
+use crate::{AttachError, CaptureError, Config, btf, filter, hooks, kernel, preemption};
 use aya::programs::{CgroupAttachMode, CgroupSkbAttachType, Iter, Program as Loaded, ProgramError};
 use aya::{Btf, Ebpf, EbpfError, EbpfLoader};
 use rustix::io::Errno;
@@ -284,8 +284,7 @@ fn choose(
 /// messages are traced: whenever the programs of a function change, the kernel lets the calls in progress pass over those at its exit, and
 /// does not count that (`kernel/bpf/trampoline.c`, `bpf_tramp_image_put()`).
 fn is_exit_observed(hook: &ObservationHook, links: &Links) -> bool {
-    let programs = OBSERVATIONS.iter().flat_map(|o| o.hooks).flat_map(|hook| hook.programs);
-    programs.copied().any(|program| links.contains_key(program.name) && hook.enters_what(program))
+    hooks::programs().any(|its| links.contains_key(its.name) && hook.enters_what(its))
 }
 
 fn load_hook(ebpf: &mut Ebpf, btf: &Btf, hook: &ObservationHook) -> Result<(), HookError> {

@@ -104,6 +104,11 @@ pub fn rate_not_reached(share: f64) -> String {
 mod tests {
     use super::*;
 
+    /// With a ratio between the ends of its interval.
+    fn cost(untraced_p50_ns: u64, [ratio_low, ratio, ratio_high]: [f64; 3]) -> Slowdown {
+        Slowdown { untraced_p50_ns, ratio, ratio_low, ratio_high, ..Slowdown::default() }
+    }
+
     #[test]
     fn the_ring_buffer_is_told_where_there_is_one() {
         let mut own = TracerCost { cpu_share: 0.61, rss_bytes: 318 << 20, ..TracerCost::default() };
@@ -117,27 +122,15 @@ mod tests {
         let mut latency = Latency::default();
         assert_eq!(without_tracing(&latency), None);
         (latency.one_way_ns.count, latency.one_way_ns.p50) = (5, 14_500);
-        latency.correct(&Slowdown {
-            untraced_p50_ns: 10_000,
-            ratio: 1.2,
-            ratio_low: 1.1,
-            ratio_high: 1.3,
-            ..Slowdown::default()
-        });
+        latency.correct(&cost(10_000, [1.1, 1.2, 1.3]));
         let told = "one-way p50 12.5 µs (11.5 µs to 13.5 µs), with 95 % intervals";
         assert_eq!(without_tracing(&latency).as_deref(), Some(told));
     }
 
     #[test]
     fn a_cost_that_may_be_none_is_not_told_as_one() {
-        let mut cost = Slowdown {
-            traced_p50_ns: 14_600,
-            untraced_p50_ns: 12_500,
-            ratio: 1.168,
-            ratio_low: 1.12,
-            ratio_high: 1.21,
-            ..Slowdown::default()
-        };
+        let mut cost = cost(12_500, [1.12, 1.168, 1.21]);
+        cost.traced_p50_ns = 14_600;
         let told = "tracing cost 2.1 µs a message (+17 %, 95 % interval +12 to +21 %)";
         assert_eq!(slowdown(&cost), told);
         // The medians of all turns say −0.1 µs, the pairs of neighbours +3 %: neither is a measured cost.

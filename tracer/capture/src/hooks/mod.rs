@@ -16,6 +16,11 @@ pub(crate) use table::{EXISTING_SOCKETS, PAYLOAD_FROM_CGROUP, UNIX_CONNECTIONS};
 
 use wirelap_events::{Probe, TraceDetail};
 
+/// The programs of all hooks.
+pub(crate) fn programs() -> impl Iterator<Item = ProbeProgram> {
+    OBSERVATIONS.iter().flat_map(|o| o.hooks).flat_map(|hook| hook.programs).copied()
+}
+
 /// Whether a program of the object runs for every message, and not only when sockets or processes are created or end.
 pub(crate) fn is_per_message(program: &str) -> bool {
     let is_its = |hook: &ObservationHook| hook.programs.iter().any(|its| its.name == program);
@@ -46,9 +51,8 @@ mod tests {
 
     /// The hooks of an observation that enter a function whose exit another observation's programs are at.
     fn sharing(name: &str) -> Vec<&'static str> {
-        let programs = || OBSERVATIONS.iter().flat_map(|o| o.hooks).flat_map(|hook| hook.programs);
         let its = OBSERVATIONS.iter().filter(|observation| observation.name == name);
-        let shares = |hook: &&ObservationHook| programs().any(|&program| hook.enters_what(program));
+        let shares = |hook: &&ObservationHook| programs().any(|program| hook.enters_what(program));
         its.flat_map(|observation| observation.hooks).filter(shares).map(|hook| hook.name).collect()
     }
 
