@@ -6,16 +6,18 @@ use crate::{CorrectedTime, CostUnknown, Latency, Slowdown, TracerCost};
 use wirelap_events::Nanos;
 
 /// What tracing cost the traced: `tracing cost 2.1 µs a message (+17 %, 95 % interval +12 to +21 %)`. Where the interval does
-/// not lie above zero, no cost was measured, and that is said.
+/// not lie above zero, no cost was measured, and where it lies below, the turns differed in something else: both are said.
 pub fn slowdown(slowdown: &Slowdown) -> String {
     let (low, high) = (change(slowdown.ratio_low), change(slowdown.ratio_high));
     let interval = format!("95 % interval {low} to {high} %");
+    if slowdown.is_contradictory() {
+        return format!(
+            "the cost of tracing is not known: messages were faster with probes ({interval})"
+        );
+    }
     if slowdown.ratio_low <= 1.0 {
-        let most = (slowdown.ratio_high - 1.0).max(0.0) * slowdown.untraced_p50_ns as f64;
-        return match Nanos::from_f64(most) {
-            Nanos(0) => format!("no measurable cost of tracing ({interval})"),
-            most => format!("no measurable cost of tracing: at most {most} a message ({interval})"),
-        };
+        let most = Nanos::from_f64(slowdown.added().high_ns);
+        return format!("no measurable cost of tracing: at most {most} a message ({interval})");
     }
     // From the ratio: of medians taken apart the sign can be another.
     let by = Nanos::from_f64((slowdown.ratio - 1.0).max(0.0) * slowdown.untraced_p50_ns as f64);
@@ -125,6 +127,9 @@ mod tests {
         latency.correct(&cost(10_000, [1.1, 1.2, 1.3]));
         let told = "one-way p50 12.5 µs (11.5 µs to 13.5 µs), with 95 % intervals";
         assert_eq!(without_tracing(&latency).as_deref(), Some(told));
+        // What made messages faster is not known, so neither is how long they take without probes.
+        latency.correct(&cost(10_000, [0.67, 0.68, 0.69]));
+        assert_eq!(without_tracing(&latency), None);
     }
 
     #[test]
@@ -140,7 +145,7 @@ mod tests {
             "no measurable cost of tracing: at most 875 ns a message (95 % interval 0 to +7 %)";
         assert_eq!(slowdown(&cost), told);
         (cost.ratio, cost.ratio_low, cost.ratio_high) = (0.96, 0.93, 0.99);
-        let told = "no measurable cost of tracing (95 % interval −7 to −1 %)";
+        let told = "the cost of tracing is not known: messages were faster with probes (95 % interval −7 to −1 %)";
         assert_eq!(slowdown(&cost), told);
     }
 }

@@ -344,7 +344,8 @@ pub struct Latency {
     /// From a message's *intended* send time to the callback, so that the delay of a publisher that falls behind is
     /// included; absent unless pacing is a rate.
     pub intended_to_deliver_ns: Option<Distribution>,
-    /// The medians less what tracing added; absent if that was not measured (`trust.tracer.slowdown`).
+    /// The medians less what tracing added; absent if that was not measured, or messages were faster with probes
+    /// (`trust.tracer.slowdown`).
     #[serde(default)]
     pub without_tracing: Option<WithoutTracing>,
 }
@@ -371,7 +372,8 @@ pub struct CorrectedTime {
 }
 
 impl Latency {
-    /// Takes off what tracing added. A time that was shorter with probes stays as it is.
+    /// Takes off what tracing added. A time that may have been shorter with probes stays as it is; one that surely was is not
+    /// corrected ([`Slowdown::is_contradictory`]).
     pub fn correct(&mut self, slowdown: &Slowdown) {
         let added = slowdown.added();
         let less = |p50: u64| {
@@ -382,7 +384,8 @@ impl Latency {
                 high_ns: of(added.low_ns),
             }
         };
-        self.without_tracing = (self.one_way_ns.count > 0).then(|| WithoutTracing {
+        let is_known = self.one_way_ns.count > 0 && !slowdown.is_contradictory();
+        self.without_tracing = is_known.then(|| WithoutTracing {
             one_way_p50: less(self.one_way_ns.p50),
             publish_to_deliver_p50: self.publish_to_deliver_ns.map(|times| less(times.p50)),
         });

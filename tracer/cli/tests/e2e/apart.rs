@@ -149,7 +149,7 @@ fn processes_are_measured_idle_and_busy() {
         "run footprint --on mqtt --broker mosquitto --idle 2s --rate 2000 --duration 2s --warmup 0";
     let ended = bench.wirelap(words).json().end(LONG);
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
-    assert!(ended.stdout.contains("broker idle "), "{}", ended.stdout);
+    assert!(ended.says("broker idle"), "{}", ended.stdout);
     let report = bench.report();
     assert_flawless(&report["results"][0], 4000);
     let processes = report["results"][0]["repetitions"][0]["processes"].as_array().unwrap();

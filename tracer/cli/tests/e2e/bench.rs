@@ -308,6 +308,14 @@ pub struct Ended {
     pub stderr: String,
 }
 
+impl Ended {
+    /// Whether these words are in its output, wherever its lines break.
+    pub fn says(&self, words: &str) -> bool {
+        let lines: Vec<_> = self.stdout.split_whitespace().collect();
+        lines.join(" ").contains(words)
+    }
+}
+
 impl Running {
     pub fn pid(&self) -> u32 {
         self.child.id()

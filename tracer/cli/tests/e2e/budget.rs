@@ -62,7 +62,7 @@ fn a_budget_is_kept_and_rates_are_those_of_the_programs() {
         let live = format!("live --plain --ports {port} --budget 1% --duration 12s");
         let live = bench.wirelap(&live).json().end(LONG);
         assert_eq!(live.status, Some(0), "{}", live.stderr);
-        assert!(live.stdout.contains("budget 1.0 %"), "{}", live.stdout);
+        assert!(live.says("budget 1.0 %"), "{}", live.stdout);
         let file = bench.file("budget.pcapng");
         let file = file.to_str().unwrap();
         let record =

@@ -187,5 +187,5 @@ fn a_run_lists_the_rows_of_each_repetition() {
         let sum = |name: &str| rows.iter().map(|row| row[name].as_u64().unwrap()).sum::<u64>();
         assert_eq!((sum("sent"), sum("delivered")), (300, 300), "{rows:#?}");
     }
-    assert!(ended.stdout.contains("repetition 2:"), "{}", ended.stdout);
+    assert!(ended.says("repetition 2:"), "{}", ended.stdout);
 }

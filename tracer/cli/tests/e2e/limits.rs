@@ -43,7 +43,7 @@ fn a_slow_warm_up_ends_with_its_time() {
         (&30.into(), &30.into())
     );
     assert!(result["rate_reached"].as_f64() > Some(0.95), "{}", result["rate_reached"]);
-    assert!(!ended.stdout.contains("not reached"), "{}", ended.stdout);
+    assert!(!ended.says("not reached"), "{}", ended.stdout);
 }
 
 #[test]

@@ -317,7 +317,7 @@ fn pings_are_as_many_as_the_kernel_answered() {
     );
     assert_eq!(ping["latency"]["rtt_half_ns"]["count"], 300);
     assert!(ping["latency"]["rtt_half_ns"]["trimmed_p50"].as_u64() > Some(0));
-    assert!(ended.stdout.contains("ping: 300 sent, 300 answered · not traced"), "{}", ended.stdout);
+    assert!(ended.says("ping: 300 sent, 300 answered · not traced"), "{}", ended.stdout);
     assert_flawless(tcp, 600);
     bench.assert_clean();
 }

@@ -161,7 +161,7 @@ fn a_recording_of_packets_gives_the_sessions_result() {
     let words = format!("record --payload --packets-only -o {}", recording.display());
     let ended = stage(&bench, CAPTURES_ONLY, MESSAGES, &words).end(LONG);
     assert_ended(&ended);
-    assert!(ended.stdout.contains("packets only"), "{}", ended.stdout);
+    assert!(ended.says("packets only"), "{}", ended.stdout);
     let words = format!("analyze {} --json -", recording.display());
     let ended = bench.wirelap(&words).end(LONG);
     assert_ended(&ended);

@@ -99,8 +99,11 @@ fn the_cost_of_tracing_is_measured_in_turns() {
     assert!(figure("ratio_low") <= figure("ratio"), "{slowdown}");
     assert!(figure("ratio") <= figure("ratio_high"), "{slowdown}");
     // Threads that move between CPUs may hide what tracing adds.
-    let is_above_zero = figure("ratio_low") > 1.0;
-    let words = if is_above_zero { "tracing cost" } else { "no measurable cost of tracing" };
-    assert!(ended.stdout.contains(words), "{}", ended.stdout);
+    let words = match (figure("ratio_low"), figure("ratio_high")) {
+        (low, _) if low > 1.0 => "tracing cost",
+        (_, high) if high < 1.0 => "the cost of tracing is not known: messages were faster",
+        _ => "no measurable cost of tracing",
+    };
+    assert!(ended.says(words), "{}", ended.stdout);
     bench.assert_clean();
 }
