@@ -129,9 +129,11 @@ fn bytes(payloads: &[u64]) -> String {
     payloads.iter().map(|bytes| format!("{bytes} B")).collect::<Vec<_>>().join(", ")
 }
 
-/// Tracing that slows one side down more than the other would be taken for a difference of the sides.
+/// Tracing that slows one side down more than the other would be taken for a difference of the sides. Where one of the two is not
+/// known, that cannot be told.
 fn tracing_cost(a: &RunResult, b: &RunResult) -> Option<Obstacle> {
-    let (from, to) = (a.trust.tracer.slowdown?, b.trust.tracer.slowdown?);
+    let known = |of: &RunResult| of.trust.tracer.slowdown.filter(|cost| !cost.is_contradictory());
+    let (from, to) = (known(a)?, known(b)?);
     if from.ratio_low <= to.ratio_high && to.ratio_low <= from.ratio_high {
         return None;
     }
@@ -224,6 +226,7 @@ mod tests {
         assert_eq!(of(&|b| b.trust.coverage = 0.96), []);
         assert_eq!(of(&|b| b.trust.tracer.slowdown = cost(1.2, 1.3)), [ObstacleKind::TracingCost]);
         assert_eq!(of(&|b| b.trust.tracer.slowdown = cost(1.0, 1.3)), []);
+        assert_eq!(of(&|b| b.trust.tracer.slowdown = cost(0.67, 0.69)), []);
         assert_eq!(of(&|b| b.trust.tracer.slowdown = None), []);
     }
 }

@@ -12,12 +12,14 @@ pub fn slowdown(slowdown: &Slowdown) -> String {
     let interval = format!("95 % interval {low} to {high} %");
     if slowdown.is_contradictory() {
         return format!(
-            "the cost of tracing is not known: messages were faster with probes ({interval})"
+            "the cost of tracing is not known, as messages were faster with probes ({interval})"
         );
     }
     if slowdown.ratio_low <= 1.0 {
-        let most = Nanos::from_f64(slowdown.added().high_ns);
-        return format!("no measurable cost of tracing: at most {most} a message ({interval})");
+        return match Nanos::from_f64(slowdown.added().high_ns) {
+            Nanos(0) => format!("no measurable cost of tracing ({interval})"),
+            most => format!("no measurable cost of tracing: at most {most} a message ({interval})"),
+        };
     }
     // From the ratio: of medians taken apart the sign can be another.
     let by = Nanos::from_f64((slowdown.ratio - 1.0).max(0.0) * slowdown.untraced_p50_ns as f64);
@@ -145,7 +147,10 @@ mod tests {
             "no measurable cost of tracing: at most 875 ns a message (95 % interval 0 to +7 %)";
         assert_eq!(slowdown(&cost), told);
         (cost.ratio, cost.ratio_low, cost.ratio_high) = (0.96, 0.93, 0.99);
-        let told = "the cost of tracing is not known: messages were faster with probes (95 % interval −7 to −1 %)";
+        let told = "the cost of tracing is not known, as messages were faster with probes (95 % interval −7 to −1 %)";
         assert_eq!(slowdown(&cost), told);
+        // Neither more nor less.
+        cost.ratio_high = 1.0;
+        assert_eq!(slowdown(&cost), "no measurable cost of tracing (95 % interval −7 to 0 %)");
     }
 }

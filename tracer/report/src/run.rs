@@ -372,8 +372,8 @@ pub struct CorrectedTime {
 }
 
 impl Latency {
-    /// Takes off what tracing added. A time that may have been shorter with probes stays as it is; one that surely was is not
-    /// corrected ([`Slowdown::is_contradictory`]).
+    /// Takes off what tracing added. Where messages may have been as fast with probes, nothing is taken off; where they surely were
+    /// faster ([`Slowdown::is_contradictory`]), there are no corrected medians.
     pub fn correct(&mut self, slowdown: &Slowdown) {
         let added = slowdown.added();
         let less = |p50: u64| {

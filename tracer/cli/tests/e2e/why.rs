@@ -101,7 +101,7 @@ fn the_cost_of_tracing_is_measured_in_turns() {
     // Threads that move between CPUs may hide what tracing adds.
     let words = match (figure("ratio_low"), figure("ratio_high")) {
         (low, _) if low > 1.0 => "tracing cost",
-        (_, high) if high < 1.0 => "the cost of tracing is not known: messages were faster",
+        (_, high) if high < 1.0 => "the cost of tracing is not known, as messages were faster",
         _ => "no measurable cost of tracing",
     };
     assert!(ended.says(words), "{}", ended.stdout);
