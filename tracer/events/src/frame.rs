@@ -1,6 +1,7 @@
 //! The frames and messages that a decoder finds in the bytes of a flow.
 
 use crate::{ByteRange, Nanos, Recovery};
+use serde::{Deserialize, Serialize};
 
 /// One protocol frame: an MQTT control packet, a Zenoh message in a batch, an RTPS submessage.
 ///
@@ -117,7 +118,7 @@ pub struct GlobalKey {
 }
 
 /// A permission to pass a message on, which a receiver that has the message must wait for (MQTT PUBREL).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Release {
     /// When the permission was sent; if that was not seen, when it was read.
     pub sent: Nanos,
@@ -140,7 +141,7 @@ pub struct Release {
 }
 
 /// The confirmation that a receiver has a message, without which the sender does not release it (MQTT PUBREC).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
     /// When the receiver of the message sent it.
     pub sent: Nanos,
@@ -159,7 +160,7 @@ pub struct Receipt {
 }
 
 /// How long the answer to a request for messages may be delayed: until there are enough bytes, or the time is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestLimits {
     /// The longest time (Kafka's `max_wait_ms`).
     pub longest: Nanos,

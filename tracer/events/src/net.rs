@@ -1,5 +1,6 @@
 //! Flows and sockets.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, SocketAddr};
@@ -23,7 +24,9 @@ impl fmt::Display for Transport {
 }
 
 /// The kernel's socket cookie, which is unique on a host until it is booted again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct SocketId(pub u64);
 
 /// The inode number of a network namespace; 0 where the namespace does not matter (see [`FlowKey::new`]).

@@ -1,5 +1,6 @@
 //! Positions and ranges in the bytes of a flow.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A TCP sequence number as in the kernel and on the wire: 32 bits, wrapping (RFC 9293 §3.4).
@@ -24,7 +25,9 @@ impl Seq {
 /// TCP: the first payload byte after the SYN is at [`Offset::START`]. In a flow that is joined in mid-stream, the first byte that
 /// was seen is there; earlier bytes, which may be seen later, are below, so `START` is not 0.
 /// UDP: the datagrams follow each other in the order in which they were sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Offset(pub u64);
 
 impl Offset {
@@ -39,7 +42,9 @@ impl Offset {
 }
 
 /// A half-open range of the bytes of a flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct ByteRange {
     /// The first byte.
     pub start: Offset,
@@ -80,11 +85,13 @@ impl ByteRange {
 }
 
 /// The number of a flow. Unlike a [`crate::FlowKey`], whose ports are used again, it is never used for another flow.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct FlowId(pub u64);
 
 /// A range of bytes with its flow. A packet carried a message if their flow ranges have a byte in common.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlowRange {
     /// The flow.
     pub flow: FlowId,

@@ -1,11 +1,14 @@
 //! Types for units and for identities of the kernel.
 
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Mul, Sub, SubAssign};
 
 /// A time in nanoseconds on the host's monotonic clock (`CLOCK_MONOTONIC`, `bpf_ktime_get_ns()`), or a duration.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Nanos(pub u64);
 
 impl Nanos {
@@ -92,11 +95,15 @@ impl fmt::Display for Nanos {
 }
 
 /// A process (thread group) id in the initial pid namespace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Pid(pub u32);
 
 /// A thread id in the initial pid namespace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Tid(pub u32);
 
 /// The distance between the process ids of one host and those of the next, where events of several hosts are put together. It is
@@ -128,7 +135,9 @@ macro_rules! of_several_hosts {
 of_several_hosts!(Pid, Tid);
 
 /// A logical CPU number.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub struct Cpu(pub u16);
 
 impl Cpu {

@@ -1,12 +1,17 @@
-//! A leg in little room: without the stages that were not seen, and what is the same for all legs of its flow.
+//! A leg in little room: encoded, without what is the same for all legs of its flow.
 
 use crate::ids::FlowEnds;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use wirelap_events::{
-    Circumstances, FlowRange, Hop, Leg, Nanos, SocketId, Stage, StageTimes, TaskId, TxState,
+    Circumstances, FlowRange, Leg, Nanos, Saturate, SocketId, Stage, StageTimes, TaskId,
 };
 
+/// Room for every leg. A leg that needed more would be kept whole.
+const MOST_BYTES: usize = 2048;
+
 /// Which stages were seen, a bit for each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenStages(u16);
 
 impl SeenStages {
@@ -22,109 +27,148 @@ impl SeenStages {
     }
 
     /// The stages with their times, which are in the same order.
-    pub fn with(self, times: &[Nanos]) -> impl Iterator<Item = (Stage, Nanos)> + '_ {
-        let mut bits = self.0;
-        let stages = std::iter::from_fn(move || {
-            let stage = Stage::ALL.get(bits.trailing_zeros() as usize).copied()?;
-            bits &= bits.saturating_sub(1);
-            Some(stage)
-        });
-        stages.zip(times.iter().copied())
+    pub fn with(mut self, times: &[Nanos]) -> impl Iterator<Item = (Stage, Nanos)> + '_ {
+        std::iter::from_fn(move || self.take_first()).zip(times.iter().copied())
+    }
+
+    /// Takes the first one off, in the order of [`Stage::ALL`].
+    fn take_first(&mut self) -> Option<Stage> {
+        let stage = Stage::ALL.get(self.0.trailing_zeros() as usize).copied()?;
+        self.0 &= self.0.saturating_sub(1);
+        Some(stage)
     }
 }
 
-/// A leg of a flow that is known elsewhere.
+/// A leg of a flow that is known elsewhere, encoded: the sender, which stages were seen and when, then all the rest.
 #[derive(Debug)]
-pub struct CompactLeg {
+pub struct CompactLeg(Box<[u8]>);
+
+/// What is encoded as it is.
+#[derive(Serialize, Deserialize)]
+struct Rest {
     from: Option<SocketId>,
     to: Option<SocketId>,
-    sender: Option<TaskId>,
     reader: Option<TaskId>,
-    stages: SeenStages,
-    /// Of the stages that were seen.
-    times: Box<[Nanos]>,
-    chain: Box<[Hop]>,
-    before: Box<[Hop]>,
     flow_range: FlowRange,
-    tx: Option<TxState>,
-    send_len: u32,
-    whole_segment: bool,
-    deferred: bool,
-    start_up: bool,
-    /// All circumstances, if there are others than those above.
-    others: Option<Box<Circumstances>>,
+    circumstances: Circumstances,
 }
 
 impl CompactLeg {
-    /// Of a leg, whose wake chains are taken out; `None` if it is not of this flow.
-    pub fn of(leg: &mut Leg, ends: &FlowEnds) -> Option<CompactLeg> {
+    /// Of a leg; `None` if it is not of this flow, or larger than any should be.
+    pub fn of(leg: &Leg, ends: &FlowEnds) -> Option<CompactLeg> {
         if leg.flow != ends.flow {
             return None;
         }
-        let Circumstances { tx, send_len, whole_segment, deferred, start_up, .. } =
-            leg.circumstances;
-        let usual = Circumstances {
-            tx,
-            send_len,
-            whole_segment,
-            deferred,
-            start_up,
-            ..Circumstances::default()
-        };
-        Some(CompactLeg {
-            from: leg.from,
-            to: leg.to,
-            sender: leg.sender,
-            reader: leg.reader,
-            stages: SeenStages::of(&leg.times),
-            times: leg.times.seen().map(|(_, at)| at).collect(),
-            chain: std::mem::take(&mut leg.chain).into(),
-            before: std::mem::take(&mut leg.before).into(),
-            flow_range: leg.flow_range,
-            tx,
-            send_len,
-            whole_segment,
-            deferred,
-            start_up,
-            others: (leg.circumstances != usual).then(|| Box::new(leg.circumstances)),
-        })
+        let mut room = [0; MOST_BYTES];
+        let mut writer = Writer { room: &mut room, len: 0 };
+        writer.write(&(leg.sender, SeenStages::of(&leg.times)))?;
+        let mut before = 0;
+        for (_, Nanos(at)) in leg.times.seen() {
+            writer.write(&at.wrapping_sub(before))?;
+            before = at;
+        }
+        for hops in [&leg.chain, &leg.before] {
+            writer.write(&hops.len())?;
+            hops.iter().try_for_each(|hop| writer.write(hop))?;
+        }
+        let (from, to, reader, flow_range) = (leg.from, leg.to, leg.reader, leg.flow_range);
+        let circumstances = leg.circumstances;
+        writer.write(&Rest { from, to, reader, flow_range, circumstances })?;
+        Some(CompactLeg(writer.written().into()))
     }
 
-    /// Makes `place` the leg, which is of this flow.
-    pub fn put(&self, ends: &FlowEnds, place: &mut Leg) {
+    /// Makes `place` the leg, which is of this flow. Returns false if it cannot be decoded, which does not happen.
+    pub fn put(&self, ends: &FlowEnds, place: &mut Leg) -> bool {
         place.flow = ends.flow;
-        (place.from, place.to) = (self.from, self.to);
-        (place.sender, place.reader) = (self.sender, self.reader);
         place.times = StageTimes::default();
-        self.seen().for_each(|(stage, at)| place.times.set(stage, at));
-        place.chain.clear();
-        place.chain.extend_from_slice(&self.chain);
-        place.before.clear();
-        place.before.extend_from_slice(&self.before);
-        place.flow_range = self.flow_range;
-        let usual = || Circumstances {
-            tx: self.tx,
-            send_len: self.send_len,
-            whole_segment: self.whole_segment,
-            deferred: self.deferred,
-            start_up: self.start_up,
-            ..Circumstances::default()
-        };
-        place.circumstances = self.others.as_deref().copied().unwrap_or_else(usual);
+        let is_whole = self.read(place).is_some();
+        debug_assert!(is_whole, "what was encoded is decoded");
+        is_whole
     }
 
-    /// Who sent it.
-    pub fn sender(&self) -> Option<TaskId> {
-        self.sender
+    fn read(&self, place: &mut Leg) -> Option<()> {
+        let mut bytes = &*self.0;
+        place.sender = read(&mut bytes)?;
+        for time in Times::of(&mut bytes)? {
+            let (stage, at) = time?;
+            place.times.set(stage, at);
+        }
+        for hops in [&mut place.chain, &mut place.before] {
+            hops.clear();
+            for _ in 0..read::<usize>(&mut bytes)? {
+                hops.push(read(&mut bytes)?);
+            }
+        }
+        let Rest { from, to, reader, flow_range, circumstances } = read(&mut bytes)?;
+        (place.from, place.to, place.reader, place.flow_range) = (from, to, reader, flow_range);
+        place.circumstances = circumstances;
+        Some(())
+    }
+
+    /// Who sent it, and when.
+    pub fn sent(&self) -> (Option<TaskId>, Option<Nanos>) {
+        let sender = read(&mut &*self.0).flatten();
+        (sender, self.at(Stage::Send))
     }
 
     /// When it passed a stage.
     pub fn at(&self, stage: Stage) -> Option<Nanos> {
-        self.stages.at(stage, &self.times)
+        let mut bytes = &*self.0;
+        read::<Option<TaskId>>(&mut bytes)?;
+        let mut times = Times::of(&mut bytes)?.flatten();
+        times.find_map(|(seen, at)| (seen == stage).then_some(at))
+    }
+}
+
+/// The stages that were seen, which follow an encoded leg's sender; `None` for what cannot be decoded.
+struct Times<'a, 'b> {
+    stages: SeenStages,
+    at: u64,
+    bytes: &'a mut &'b [u8],
+}
+
+impl<'a, 'b> Times<'a, 'b> {
+    fn of(bytes: &'a mut &'b [u8]) -> Option<Times<'a, 'b>> {
+        Some(Times { stages: read(bytes)?, at: 0, bytes })
+    }
+}
+
+impl Iterator for Times<'_, '_> {
+    type Item = Option<(Stage, Nanos)>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let stage = self.stages.take_first()?;
+        let since = read::<u64>(self.bytes);
+        Some(since.map(|since| {
+            self.at = self.at.wrapping_add(since);
+            (stage, Nanos(self.at))
+        }))
+    }
+}
+
+/// Takes a value off the bytes.
+fn read<T: DeserializeOwned>(bytes: &mut &[u8]) -> Option<T> {
+    let (value, rest) = postcard::take_from_bytes(bytes).ok()?;
+    *bytes = rest;
+    Some(value)
+}
+
+/// Values one after the other.
+struct Writer<'a> {
+    room: &'a mut [u8],
+    len: usize,
+}
+
+impl Writer<'_> {
+    /// `None` if there is no room for the value.
+    fn write(&mut self, value: &impl Serialize) -> Option<()> {
+        let written = postcard::to_slice(value, self.room.get_mut(self.len..)?).ok()?.len();
+        self.len.grow(written);
+        Some(())
     }
 
-    fn seen(&self) -> impl Iterator<Item = (Stage, Nanos)> + '_ {
-        self.stages.with(&self.times)
+    fn written(&self) -> &[u8] {
+        self.room.get(..self.len).unwrap_or_default()
     }
 }
 
@@ -132,7 +176,11 @@ impl CompactLeg {
 mod tests {
     use super::*;
     use crate::ids::Node;
-    use wirelap_events::{ByteRange, FlowId, FlowKey, NetNs, Offset, Tid, Transport};
+    use wirelap_events::{
+        ByteRange, Comm, Cpu, Credit, DropCause, EarlierBytes, FanOut, FlowId, FlowKey, Heard,
+        Holder, Hop, LinkQueue, MAX_HOPS, MissingBytes, NetNs, OffCpuReason, Offset, Pid, Receipt,
+        Recovery, Release, RequestLimits, RoundTrip, SleepCall, Tid, Transport, TxState,
+    };
 
     fn ends(port: u16) -> FlowEnds {
         let addr = std::net::SocketAddr::from(([127, 0, 0, 1], port));
@@ -165,24 +213,147 @@ mod tests {
         }
     }
 
+    /// Of which everything is known, in the numbers that take most room.
+    fn largest() -> Leg {
+        let ever = Nanos(u64::MAX);
+        let task = TaskId { pid: Pid(u32::MAX), tid: Tid(u32::MAX) };
+        let tx = TxState {
+            in_flight: u32::MAX,
+            unsent: u32::MAX,
+            window: u32::MAX,
+            mss: u32::MAX,
+            cwnd: u32::MAX,
+            segments_out: u32::MAX,
+            send_buffer: u32::MAX,
+            pacing: u64::MAX,
+            ..TxState::default()
+        };
+        let earlier =
+            EarlierBytes { since: ever, time: ever, tx, send_len: u32::MAX, no_room: true };
+        let queue = LinkQueue { from: ever, to: ever, longest: ever, least: ever, rate: u64::MAX };
+        let recovery = Some(Recovery::Retry);
+        let receipt = Receipt {
+            sent: ever,
+            left: ever,
+            arrived: Some(ever),
+            lost: ever,
+            recovery,
+            nagle: true,
+            is_window_full: true,
+        };
+        let release = Release {
+            sent: ever,
+            left: ever,
+            arrived: ever,
+            read: ever,
+            waited: ever,
+            nagle: true,
+            resent: true,
+            recovery,
+            receipt: Some(receipt),
+        };
+        let hop = Hop {
+            task,
+            woken: ever,
+            running: ever,
+            left: Some(ever),
+            reason: OffCpuReason::Preempted,
+            from_irq: true,
+            cpu: Some(Cpu(u16::MAX)),
+            migrated: true,
+            holder: Holder { task, comm: Comm([0xFF; 16]), held: ever },
+            sleep: SleepCall::Poll,
+        };
+        // Backwards, so that the times between them are large.
+        let mut times = StageTimes::default();
+        let stages = Stage::ALL.into_iter().zip(0_u64..);
+        stages.for_each(|(stage, at)| times.set(stage, Nanos(u64::MAX - at)));
+        let range = ByteRange { start: Offset(u64::MAX), end: Offset(u64::MAX) };
+        let credit =
+            Credit { at: ever, full: ever, own: ever, unknown: ever, longest: Some((ever, ever)) };
+        Leg {
+            flow: ends(1).flow,
+            from: Some(SocketId(u64::MAX)),
+            to: Some(SocketId(u64::MAX)),
+            sender: Some(task),
+            reader: Some(task),
+            times,
+            chain: vec![hop; MAX_HOPS],
+            before: vec![hop; MAX_HOPS],
+            flow_range: FlowRange { flow: FlowId(u64::MAX), range },
+            circumstances: Circumstances {
+                tx: Some(tx),
+                send_len: u32::MAX,
+                acked: Some(ever),
+                heard: Some(Heard { at: ever, delayed: true }),
+                whole_segment: true,
+                unread_until: Some(ever),
+                reader_unobserved: true,
+                resent: true,
+                behind_loss: true,
+                loss_in_write: ever,
+                loss_in_socket: ever,
+                missing: Some((ever, ever)),
+                missing_by: Some(MissingBytes { by_receiver: true, recovery }),
+                qdisc_queue: Some(queue),
+                path_queue: Some(queue),
+                round_trip: Some(RoundTrip { time: ever, least: ever, is_without_queue: true }),
+                shrunk_by_loss: true,
+                recovery,
+                dropped: Some(DropCause::Other),
+                deferred: true,
+                requested: Some(ever),
+                request_read: Some(ever),
+                free_since: Some(ever),
+                between_requests: ever,
+                request_resent: true,
+                requested_after_loss: true,
+                request_limits: Some(RequestLimits { longest: ever, least_bytes: u64::MAX }),
+                filled: Some(ever),
+                awaits_commit: true,
+                ready: Some(ever),
+                sender_was_gone: true,
+                handed_over: true,
+                behind: Some(earlier),
+                held_before: Some(earlier),
+                held_in_write: Some(earlier),
+                no_room: true,
+                throttled: ever,
+                answers_in_turn: true,
+                requests_unread: Some((ever, ever)),
+                publisher_unread: Some((ever, ever)),
+                release: Some(release),
+                credit: Some(credit),
+                beside_upkeep: true,
+                start_up: true,
+                fan_out: Some(FanOut { position: u32::MAX, readers: u32::MAX, first_sent: ever }),
+            },
+        }
+    }
+
+    #[test]
+    fn even_the_largest_leg_is_encoded_and_a_usual_one_takes_little() {
+        let encoded = |leg: &Leg| CompactLeg::of(leg, &ends(1)).unwrap().0.len();
+        assert!((1600..MOST_BYTES).contains(&encoded(&largest())), "{}", encoded(&largest()));
+        assert!(encoded(&leg()) * 4 < size_of::<Leg>(), "{}", encoded(&leg()));
+    }
+
     #[test]
     fn a_leg_comes_out_as_it_went_in() {
         let mut rare = leg();
         rare.circumstances.resent = true;
         rare.circumstances.acked = Some(Nanos(8));
-        for leg in [leg(), rare] {
-            let compact = CompactLeg::of(&mut leg.clone(), &ends(1)).unwrap();
+        for leg in [leg(), rare, largest()] {
+            let compact = CompactLeg::of(&leg, &ends(1)).unwrap();
             let mut place = self::leg();
             place.times.set(Stage::Read, Nanos(90));
-            compact.put(&ends(1), &mut place);
+            assert!(compact.put(&ends(1), &mut place));
             assert_eq!(place, leg);
-            assert_eq!(
-                (compact.sender(), compact.at(Stage::Sent)),
-                (leg.sender, leg.times.get(Stage::Sent))
-            );
-            assert_eq!(compact.at(Stage::Send), leg.times.get(Stage::Send));
+            assert_eq!(compact.sent(), (leg.sender, leg.times.get(Stage::Send)));
+            for stage in Stage::ALL {
+                assert_eq!(compact.at(stage), leg.times.get(stage));
+            }
         }
-        assert!(CompactLeg::of(&mut leg(), &ends(2)).is_none());
-        assert!(size_of::<CompactLeg>() * 3 < size_of::<Leg>());
+        assert!(CompactLeg::of(&leg(), &ends(2)).is_none());
     }
 }

@@ -23,7 +23,7 @@ pub enum KeptLeg {
     /// Everything that was seen of it.
     Whole(Box<Leg>),
     /// Everything that was seen of it. A delivery was handed out with it, and others may be with those to whom it goes on late.
-    Compact(Box<CompactLeg>),
+    Compact(CompactLeg),
     /// It was handed out, and nothing went on from it. Who sent it, and when, is what legs beside it ask for.
     HandedOut { sender: Option<TaskId>, send: Option<Nanos> },
 }
@@ -117,7 +117,7 @@ impl KeptLeg {
             KeptLeg::Open | KeptLeg::HandedOut { .. } => return false,
             KeptLeg::Packets(packets) => packets.put(ends.flow, range, place),
             KeptLeg::Whole(leg) => place.clone_from(leg),
-            KeptLeg::Compact(leg) => leg.put(ends, place),
+            KeptLeg::Compact(leg) => return leg.put(ends, place),
         }
         true
     }
@@ -143,7 +143,7 @@ impl KeptLeg {
             KeptLeg::Open => None,
             KeptLeg::Packets(packets) => Some((None, packets.at(Stage::Send))),
             KeptLeg::Whole(leg) => Some((leg.sender, leg.times.get(Stage::Send))),
-            KeptLeg::Compact(leg) => Some((leg.sender(), leg.at(Stage::Send))),
+            KeptLeg::Compact(leg) => Some(leg.sent()),
             KeptLeg::HandedOut { sender, send } => Some((*sender, *send)),
         }
     }
@@ -170,7 +170,7 @@ impl KeptLeg {
     pub fn compact(&mut self, ends: &FlowEnds) -> Option<Box<Leg>> {
         let KeptLeg::Whole(leg) = self else { return None };
         let compact = CompactLeg::of(leg, ends)?;
-        std::mem::replace(self, KeptLeg::Compact(Box::new(compact))).into_room()
+        std::mem::replace(self, KeptLeg::Compact(compact)).into_room()
     }
 
     /// It was handed out. Returns its room, if it has any.
@@ -243,6 +243,24 @@ mod tests {
             assert!(room.is_none());
             assert_eq!(out(&kept), Some(leg));
         }
+    }
+
+    #[test]
+    fn a_leg_that_others_go_on_from_is_the_same_in_little_room() {
+        let mut whole = packets();
+        (whole.sender, whole.to) = (Some(TaskId::default()), Some(SocketId(7)));
+        whole.times.set(Stage::Send, Nanos(2));
+        let (mut kept, _) = KeptLeg::of(Box::new(whole.clone()), &ends(), range());
+        let told = |kept: &KeptLeg| (kept.sent(), kept.read_at(), kept.was_read(), out(kept));
+        let before = told(&kept);
+        assert!(kept.compact(&ends()).is_some() && matches!(kept, KeptLeg::Compact(_)));
+        assert_eq!(told(&kept), before);
+        assert_eq!(out(&kept), Some(whole.clone()));
+        // Of another flow than its ends are, it stays whole.
+        whole.flow.src.set_port(9);
+        let (mut kept, _) = KeptLeg::of(Box::new(whole.clone()), &ends(), range());
+        assert!(kept.compact(&ends()).is_none() && matches!(kept, KeptLeg::Whole(_)));
+        assert_eq!(out(&kept), Some(whole));
     }
 
     #[test]

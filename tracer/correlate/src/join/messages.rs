@@ -149,16 +149,14 @@ impl Messages {
         self.spare.pop()
     }
 
-    /// A delivery was handed out that ends with a leg. If nothing went on from it by then, its stages are asked for no more; those
-    /// of the legs before it are, if the message goes on to others later.
+    /// A delivery was handed out that ends with a leg.
     pub fn handed_out(&mut self, end: usize) {
         let mut next = Some(end);
         while let Some(place) = next
             && let Some(leg) = self.legs.get_mut(place)
         {
             next = leg.parent();
-            let is_over = place == end && !leg.has_child;
-            let room = if is_over { leg.leg.hand_out() } else { leg.leg.compact(&leg.ends) };
+            let room = leg.handed_out(place == end);
             self.forget(room);
         }
     }

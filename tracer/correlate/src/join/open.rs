@@ -332,6 +332,15 @@ impl LegState {
         room
     }
 
+    /// A delivery was handed out with it. If it ended with it, and nothing went on from it by then, its stages are asked for no more;
+    /// those of the legs before it are, if the message goes on to others later. What allowed its sender to send it is among its
+    /// circumstances by now. Returns room that it does not need.
+    pub(super) fn handed_out(&mut self, is_end: bool) -> Option<Box<Leg>> {
+        self.permissions = None;
+        let is_over = is_end && !self.has_child;
+        if is_over { self.leg.hand_out() } else { self.leg.compact(&self.ends) }
+    }
+
     /// Whether it is known when it was read.
     pub fn was_read(&self) -> bool {
         self.leg.was_read()

@@ -1,9 +1,10 @@
 //! The facts about a leg in addition to its times.
 
 use crate::{DropCause, Nanos, Recovery, Release, RequestLimits, TxState};
+use serde::{Deserialize, Serialize};
 
 /// Facts about a leg in addition to its times, from which verdicts are made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct Circumstances {
     /// The state of the sender's TCP at the send call that brought the last byte.
@@ -115,7 +116,7 @@ impl Circumstances {
 
 /// Earlier bytes of a connection that were in their sender's socket while the sender had a message for the same connection: whenever
 /// it wrote the message, that left after them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierBytes {
     /// Since when, at the earliest when the sender read the message.
     pub since: Nanos,
@@ -131,7 +132,7 @@ pub struct EarlierBytes {
 
 /// A time in which bytes of a connection waited in a queue after they had left their socket: the link behind it is slower than their
 /// sender.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkQueue {
     /// From when on.
     pub from: Nanos,
@@ -146,7 +147,7 @@ pub struct LinkQueue {
 }
 
 /// How long TCP's acknowledgements take, from when bytes leave their host.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTrip {
     /// The last one.
     pub time: Nanos,
@@ -176,7 +177,7 @@ impl LinkQueue {
 }
 
 /// The acknowledgement of a message's last byte by TCP at the other end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard {
     /// When it reached the sender's host: the byte had arrived at the other end by then, and may have long before.
     pub at: Nanos,
@@ -185,7 +186,7 @@ pub struct Heard {
 }
 
 /// An acknowledgement by a receiver that had as many unacknowledged messages as ever, so that its sender may send one more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credit {
     /// When the acknowledgement was seen.
     pub at: Nanos,
@@ -201,7 +202,7 @@ pub struct Credit {
 }
 
 /// Lost bytes of a leg's connection.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingBytes {
     /// Whether the receiver of the leg had sent them.
     pub by_receiver: bool,
@@ -222,7 +223,7 @@ impl Circumstances {
 }
 
 /// The position of a leg among those on which one thread sends one message, one after the other.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FanOut {
     /// The position, 1 for the first.
     pub position: u32,

@@ -5,12 +5,13 @@ use crate::{
     Cpu, FlowKey, FlowRange, Holder, Nanos, OffCpuReason, Segment, Segments, SleepCall, SocketId,
     Stage, StageTimes, TaskId,
 };
+use serde::{Deserialize, Serialize};
 
 /// The most threads in a wake chain; of a longer chain, the last ones are kept.
 pub const MAX_HOPS: usize = 4;
 
 /// One thread in a wake chain.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hop {
     /// The thread.
     pub task: TaskId,

@@ -2,6 +2,7 @@
 
 use super::{PacketId, TaskId};
 use crate::{FlowKey, Nanos, Seq, SocketId};
+use serde::{Deserialize, Serialize};
 
 /// A thread sends on a socket. The event's `at` is the entry into the kernel for TCP, and the exit for UDP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +52,7 @@ pub struct WrittenBytes<'a> {
 }
 
 /// The sending state of TCP (`struct tcp_sock`, include/linux/tcp.h).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TxState {
     /// Bytes sent and not yet acknowledged: `snd_nxt - snd_una`.
     pub in_flight: u32,
@@ -75,7 +76,7 @@ pub struct TxState {
 }
 
 /// Whether a segment that is not full may wait for an acknowledgement: `tcp_sock.nonagle`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Nagle {
     /// The segment waits while others are in flight: Nagle's algorithm (RFC 9293 §3.7.4), the default.
     #[default]

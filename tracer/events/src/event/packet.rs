@@ -2,6 +2,7 @@
 
 use super::TaskId;
 use crate::{FlowKey, IfIndex, Nanos, NetNs, Seq, SocketId};
+use serde::{Deserialize, Serialize};
 
 /// The identity of a packet inside a host: the address of its `skb->head`, which clones share. The address is reused after the
 /// packet is freed, so that it identifies a packet only together with a time.
@@ -135,7 +136,7 @@ pub struct Retransmit {
 }
 
 /// Why TCP retransmits a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Recovery {
     /// No acknowledgement arrived in time (RFC 6298).
     Timeout,
@@ -184,7 +185,9 @@ pub struct DroppedPacket {
 }
 
 /// Why a packet was dropped: the kernel's reasons, grouped by what they mean for messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub enum DropCause {
     /// The receiving socket's buffer was full: `SOCKET_RCVBUFF`, `SOCKET_BACKLOG`, `PROTO_MEM`, `TCP_ZEROWINDOW`.
     SocketBuffer,

@@ -1,10 +1,11 @@
 //! Threads: their identity, their off-CPU intervals, and which threads had the CPU meanwhile.
 
 use crate::{CgroupId, Nanos, Pid, Tid};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// A thread and the process that it belongs to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TaskId {
     /// The process.
     pub pid: Pid,
@@ -13,8 +14,25 @@ pub struct TaskId {
 }
 
 /// The name of a thread as the kernel keeps it (`task_struct.comm`): 15 bytes and a NUL.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(from = "(u64, u64)", into = "(u64, u64)")]
 pub struct Comm(pub [u8; 16]);
+
+/// In two numbers, which take little room where most of a name is empty.
+impl From<Comm> for (u64, u64) {
+    fn from(Comm(name): Comm) -> (u64, u64) {
+        let half = |from: usize| {
+            std::array::from_fn(|place| name.get(from.saturating_add(place)).copied().unwrap_or(0))
+        };
+        (u64::from_le_bytes(half(0)), u64::from_le_bytes(half(8)))
+    }
+}
+
+impl From<(u64, u64)> for Comm {
+    fn from((low, high): (u64, u64)) -> Comm {
+        Comm((u128::from(low) | u128::from(high) << 64).to_le_bytes())
+    }
+}
 
 impl Comm {
     /// The name up to its NUL; `?` when it is not UTF-8.
@@ -84,7 +102,9 @@ pub struct Wake {
 pub const OTHERS: usize = 3;
 
 /// The system call in which a thread slept.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub enum SleepCall {
     /// The system call is not known.
     #[default]
@@ -100,7 +120,9 @@ pub enum SleepCall {
 }
 
 /// Why a thread was not running (`task_struct.__state` when it left the CPU).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 pub enum OffCpuReason {
     /// The thread waited for something, and a signal would have woken it: `TASK_INTERRUPTIBLE`.
     #[default]
@@ -138,7 +160,7 @@ pub enum ThreadActivity {
 
 /// A thread that had a CPU while another thread waited for this CPU. Several threads of one process, if it is not the waiting thread's,
 /// are taken together under the name and number of one of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
     /// The thread; tid 0 is the idle task, which means that the CPU was asleep.
     pub task: TaskId,
@@ -163,5 +185,14 @@ mod tests {
         assert_eq!(Comm::from_name("mosquitto").as_str(), "mosquitto");
         assert_eq!(Comm::from_name("a-very-long-process-name").as_str(), "a-very-long-pro");
         assert_eq!(Comm([0xFF; 16]).as_str(), "?");
+    }
+
+    #[test]
+    fn names_come_out_of_numbers_as_they_went_in() {
+        for name in
+            [Comm::default(), Comm::tracer(), Comm::from_name("a-very-long-pro"), Comm([0xFF; 16])]
+        {
+            assert_eq!(Comm::from(<(u64, u64)>::from(name)), name);
+        }
     }
 }

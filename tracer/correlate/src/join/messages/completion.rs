@@ -134,10 +134,9 @@ impl Messages {
 
     fn is_ready(&self, message: &Message, index: usize) -> bool {
         let leg = &self.legs[index];
-        let was_read = leg.was_read();
-        was_read
-            && !leg.emitted
+        !leg.emitted
             && !leg.is_repeated()
+            && leg.was_read()
             && !self.goes_on(message, leg)
             && self.path(index).all(|leg| leg.leg.is_known())
     }
