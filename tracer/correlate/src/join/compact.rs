@@ -213,6 +213,31 @@ mod tests {
         }
     }
 
+    fn largest_release() -> Release {
+        let ever = Nanos(u64::MAX);
+        let recovery = Some(Recovery::Retry);
+        let receipt = Receipt {
+            sent: ever,
+            left: ever,
+            arrived: Some(ever),
+            lost: ever,
+            recovery,
+            nagle: true,
+            is_window_full: true,
+        };
+        Release {
+            sent: ever,
+            left: ever,
+            arrived: ever,
+            read: ever,
+            waited: ever,
+            nagle: true,
+            resent: true,
+            recovery,
+            receipt: Some(receipt),
+        }
+    }
+
     /// Of which everything is known, in the numbers that take most room.
     fn largest() -> Leg {
         let ever = Nanos(u64::MAX);
@@ -231,27 +256,8 @@ mod tests {
         let earlier =
             EarlierBytes { since: ever, time: ever, tx, send_len: u32::MAX, no_room: true };
         let queue = LinkQueue { from: ever, to: ever, longest: ever, least: ever, rate: u64::MAX };
-        let recovery = Some(Recovery::Retry);
-        let receipt = Receipt {
-            sent: ever,
-            left: ever,
-            arrived: Some(ever),
-            lost: ever,
-            recovery,
-            nagle: true,
-            is_window_full: true,
-        };
-        let release = Release {
-            sent: ever,
-            left: ever,
-            arrived: ever,
-            read: ever,
-            waited: ever,
-            nagle: true,
-            resent: true,
-            recovery,
-            receipt: Some(receipt),
-        };
+        let release = largest_release();
+        let recovery = release.recovery;
         let hop = Hop {
             task,
             woken: ever,
