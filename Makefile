@@ -3,15 +3,17 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build announce-build announce-live wirelap build live test dist try-dist truth faults false-alarms soak bench cost footprint fuzz fmt lint deny kernels wiresharks screenshot dissectors
+.PHONY: help setup setup-build announce-build announce-live announce-test wirelap build build-live live test test-quick unit timings dist try-dist truth faults false-alarms soak bench cost footprint fuzz fmt lint deny kernels wiresharks screenshot dissectors
 
-export PATH := $(HOME)/.cargo/bin:$(PATH)
-export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/target
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap
+export PATH := $(CACHE)/tools/bin:$(HOME)/.cargo/bin:$(PATH)
+export CARGO_TARGET_DIR ?= $(CACHE)/target
 TOOLS := $(CARGO_TARGET_DIR)/tools
 
 # Empty when already root, so that no sudo is needed there.
 SUDO := $(if $(filter 0,$(shell id -u)),,sudo -E)
-LIVE ?= tcp,udp,mqtt,kafka,zenoh-p2p,zenoh-brokered,dds,zeromq,opcua
+# What `make live` compares: middlewares, or `all`. Only what these need is compiled.
+LIVE ?= tcp,udp,mqtt,zenoh-p2p,zenoh-brokered,dds
 # Where the sizes of client programs are written, and of which features; all if there are none.
 FOOTPRINT ?= $(CARGO_TARGET_DIR)/client-sizes.json
 FOOTPRINT_FEATURES ?=
@@ -38,7 +40,16 @@ SUITES ?= bookworm trixie
 # Every cargo call takes the same packages and features: with others, features of shared libraries
 # differ and half the tree is compiled again.
 WORKSPACE := --workspace --features wirelap-capture/privileged,wirelap/privileged,wirelap/parquet,wirelap-protocols/e2e
+# The features of `wirelap-workload` for the middlewares of LIVE. `make live` takes them unless everything is asked for, or is built already.
+comma := ,
+NAMES := $(subst $(comma), ,$(LIVE))
+FEATURES := baselines pico xrce $(filter amqp dds kafka nats zeromq zeromq-rust,$(NAMES)) \
+	$(if $(filter mqtt,$(NAMES)),mqtt-rumqttd) $(if $(filter zenoh-p2p zenoh-brokered,$(NAMES)),zenoh) $(if $(filter opcua%,$(NAMES)),opcua)
+EVERYTHING := $(CARGO_TARGET_DIR)/everything
+IS_WHOLE := $(or $(filter all,$(NAMES)),$(wildcard $(EVERYTHING)))
 TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)
+# Each test by itself: `.config/nextest.toml`.
+NEXTEST = CARGO_TARGET_$(TRIPLE)_RUNNER="$(CURDIR)/.ci/test-runner" cargo nextest run $(WORKSPACE) --lib --bins --tests
 # Folders whose files import each other in no circle.
 UNCIRCULAR := $(foreach crate,events recording process tls capture protocols correlate report compare history page parquet session replay experiment cli,tracer/$(crate)/src) tui/src \
 	tracer/support/src tracer/support/pipeline/src $(wildcard workloads/src workloads/*/src)
@@ -51,7 +62,7 @@ setup-build:
 	@.ci/setup build
 
 setup: ## install what building and testing need (apt)
-	@.ci/setup build test
+	@.ci/setup build tools test
 
 wirelap: ## compile wirelap alone, in three minutes: doctor, live, record, analyze
 	@.ci/setup wirelap
@@ -60,37 +71,62 @@ wirelap: ## compile wirelap alone, in three minutes: doctor, live, record, analy
 	@echo "Built $(CARGO_TARGET_DIR)/debug/wirelap. Next: $(SUDO) $(CARGO_TARGET_DIR)/debug/wirelap live"
 
 announce-build:
-	@test -e "$(CARGO_TARGET_DIR)/debug/wirelap-workload" || echo "The first build compiles the libraries of all middlewares: nine to 21" \
+	@test -e "$(EVERYTHING)" || echo "The first build compiles the libraries of all middlewares: nine to 21" \
 		"minutes on two cores. (make wirelap: the tracer without workloads, three minutes.)"
 
 build: announce-build setup-build ## compile wirelap and the workloads
 	cargo build $(WORKSPACE) --bins
+	@touch "$(EVERYTHING)"
 
 announce-live:
-	@echo "This builds wirelap, then runs $(LIVE) on this machine and compares them on the screen, until you press q."
+	@echo "This builds wirelap, then runs $(LIVE) on this machine and compares them on the screen, until you press q." \
+		$(if $(filter all,$(NAMES)),,"For the other middlewares: make live LIVE=all")
 
-live: announce-live build ## compare the middlewares on this machine: LIVE=tcp,mqtt,…
+# Without the libraries of the middlewares that are not asked for.
+build-live: setup-build
+	cargo build --package wirelap --package wirelap-workload --no-default-features \
+		--features "$(FEATURES:%=wirelap-workload/%)" --bins
+
+live: announce-live $(if $(IS_WHOLE),build,build-live) ## compare the middlewares on this machine: LIVE=tcp,mqtt,… or LIVE=all
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE)
 
+announce-test:
+	@test -e "$(CACHE)/truth/requirements.txt" || echo "make test downloads what is missing here: Debian packages (brokers, clients, tshark, Java)," \
+		"the runner of the tests (20 MB), Python clients and DuckDB (280 MB installed), the source of nats-server, the jars of Apache Kafka (54 MB), and Rust crates." \
+		"Each is named before it comes."
+
 # Compiled as the user, run as root: probes can be attached only by root.
-test: setup build ## all tests, those that attach probes included
+test: announce-test setup build ## all tests, those that attach probes included: TESTS='binary(e2e)' for some of them
+	@test -e /var/cache/wirelap || echo "setup: the jars of Apache Kafka, by Maven"
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
-	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --no-fail-fast --lib --bins --tests
+	$(NEXTEST) $(if $(TESTS),-E '$(TESTS)')
+
+# Root is not needed, and no broker.
+test-quick: ## the tests that need neither root nor a broker nor tshark
+	@.ci/setup build tools
+	cargo nextest run $(WORKSPACE) --lib --bins --tests --profile quick
+
+unit: ## the unit tests of a crate, compiled for quick turns and not for speed: CRATE=wirelap-correlate
+	@.ci/setup build tools
+	cargo nextest run --package $(CRATE) --lib --bins --cargo-profile quick
+
+timings: ## how long it takes from a change of a file to the end of its crate's unit tests
+	@.ci/setup build tools
+	.ci/timings
 
 truth: setup build ## every situation of the truth lab, and the table of what was said: TRUTH_ONLY=mqtt,loss TRUTH_CELLS='first, quiet;late, loaded' TRUTH_TABLE=FILE TRUTH_REPORTS=FOLDER
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
-	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --test truth -- --ignored --nocapture
+	$(NEXTEST) --profile long -E 'test(=the_whole_lab)' --run-ignored only --no-capture
 
 faults: setup build ## what is killed, stopped, full, gone: in every phase
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
-	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --test e2e --no-fail-fast -- --include-ignored \
-		faults:: failures:: limits:: rights:: terminal::
+	$(NEXTEST) --profile long -E 'binary(e2e) & test(/^(faults|failures|limits|rights|terminal)::/)' --run-ignored all
 
 false-alarms: setup build ## how often `wirelap compare` finds a difference between two equal runs: PAIRS=20 ALARM_RUN='latency --on tcp,mqtt …'
 	$(SUDO) .ci/false-alarms $(PAIRS) "$(CARGO_TARGET_DIR)/debug/wirelap" $(ALARM_RUN)
 
 soak: setup build ## two hours of traffic: memory, latency and counts stay (WIRELAP_SOAK_SECONDS)
-	$(if $(SUDO),CARGO_TARGET_$(TRIPLE)_RUNNER="$(SUDO)") cargo test $(WORKSPACE) --test e2e -- --ignored --nocapture soak::
+	$(NEXTEST) --profile long -E 'binary(e2e) & test(/^soak::/)' --run-ignored only --no-capture
 
 bench: setup build ## benchmarks of the decoders and the pipeline
 	cargo bench $(WORKSPACE) --profile dev --bench '*'
@@ -124,18 +160,17 @@ lint: setup-build ## formats, circles of files, clippy
 
 # Not `advisories`: their database is a git repository, and a check must not need one to be reachable.
 deny: ## licences, sources and bans of all dependencies
-	@.ci/tool cargo-deny "$(TOOLS)"
-	"$(TOOLS)/bin/cargo-deny" check licenses bans sources
+	@.ci/setup tools
+	cargo deny check licenses bans sources
 
 kernels: setup-build ## the probes' tests on other kernels of Debian, in qemu, and the matrix of what came of it: KERNELS="6.1-x86_64 6.12-aarch64" KERNELS_TABLE=FILE
 	@.ci/setup kernels $(if $(filter-out %-$(shell uname -m),$(KERNELS)),foreign-kernels)
-	KERNELS_TABLE="$(KERNELS_TABLE)" .ci/kernels/all "$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/kernels" $(KERNELS) -- $(WORKSPACE)
+	KERNELS_TABLE="$(KERNELS_TABLE)" .ci/kernels/all "$(CACHE)/kernels" $(KERNELS) -- $(WORKSPACE)
 
 wiresharks: setup build ## the dissectors' tests with the Wireshark of the Debian suites WIRESHARKS
 	@.ci/setup wiresharks
 	.ci/wiresharks "$(dir $(CARGO_TARGET_DIR))wiresharks" $(WIRESHARKS) -- sh -c '\
-		cargo test $(WORKSPACE) --no-fail-fast --test dissectors --test annotated && \
-		cargo test $(WORKSPACE) --no-fail-fast --test e2e -- agreement:: offline::'
+		$(NEXTEST) -E "binary(dissectors) | binary(annotated) | (binary(e2e) & test(/^(agreement|offline)::/))"'
 
 dist: ## what is handed out of this commit: static programs, .deb, OCI images, with sums, for both architectures: DIST=FOLDER DIST_WORKLOADS=no
 	@.ci/setup wirelap dist
@@ -145,7 +180,7 @@ dist: ## what is handed out of this commit: static programs, .deb, OCI images, w
 try-dist: dist ## install the packages in minimal systems of the Debian suites SUITES and in a virtual ARM64 machine, use them, remove them
 	@.ci/setup try-dist kernels foreign-kernels
 	$(SUDO) .ci/dist/try "$(DIST)" $(SUITES)
-	.ci/dist/try-machine "$(DIST)" "$(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap/kernels"
+	.ci/dist/try-machine "$(DIST)" "$(CACHE)/kernels"
 
 screenshot: setup build ## draw the pictures of all views anew (docs/screens), from a real run
 	.ci/screenshot docs/screens --keys jj -- $(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE) --by broker,client

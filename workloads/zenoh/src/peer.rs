@@ -8,13 +8,19 @@ use wirelap_contract::{About, LinkTransport, Scaling, Spec};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{self, Family, Handler, Opened};
 
+/// Those that this program was built with: Zenoh's UDP brings its QUIC and TLS along, a tenth of the first build.
+const TRANSPORTS: &[LinkTransport] = if cfg!(feature = "udp") {
+    &[LinkTransport::Tcp, LinkTransport::Udp]
+} else {
+    &[LinkTransport::Tcp]
+};
+
 /// The middleware `zenoh-p2p`.
 pub struct Peer;
 
 impl Family for Peer {
     fn about(&self) -> About {
-        let transports = [LinkTransport::Tcp, LinkTransport::Udp];
-        About::new("zenoh-p2p", "Zenoh, peer to peer", MAX_PAYLOAD, &transports).scaling(
+        About::new("zenoh-p2p", "Zenoh, peer to peer", MAX_PAYLOAD, TRANSPORTS).scaling(
             // A subscriber listens, and a second one would need an address of its own.
             Scaling { publishers: true, handles: true, ..Scaling::default() },
         )

@@ -1,7 +1,7 @@
 //! Publisher, broker and subscriber on hosts of their own: every message is followed across the network namespaces, a narrow
 //! link's time is in its own segment, and whatever ends a run, no namespace of it is left.
 
-use crate::bench::{Bench, Running, kill, lock, poll};
+use crate::bench::{Bench, Running, kill, poll};
 use crate::{LONG, assert_flawless, assert_telescopes};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -32,7 +32,6 @@ fn assert_left(spaces: &BTreeSet<String>) {
 
 #[test]
 fn messages_between_hosts_are_followed_exactly() {
-    let _alone = lock();
     let bench = Bench::new();
     let on = "tcp,udp,mqtt,zenoh-p2p,zenoh-brokered,dds,nats,amqp,zeromq,zeromq-rust,opcua";
     let words = format!("run latency --hosts --on {on} --messages 200 --warmup 20 --seed 1");
@@ -58,7 +57,6 @@ fn row<'a>(result: &'a Value, leg: u64, segment: &str) -> &'a Value {
 /// A message of 8000 bytes takes 2.2 ms at 20 Mbit/s, without the two frames that pass at once.
 #[test]
 fn a_narrow_link_is_found_in_the_queue_of_each_leg() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "run hosts --on mqtt --broker mosquitto --link-rate 20Mbit --link-queue 64K \
                  --payload 8000 --rate 100 --messages 200 --warmup 10";
@@ -90,7 +88,6 @@ fn a_narrow_link_is_found_in_the_queue_of_each_leg() {
 
 #[test]
 fn the_kernel_of_another_host_answers_pings() {
-    let _alone = lock();
     let bench = Bench::new();
     let ended = bench.wirelap("run hosts --on ping --messages 50 --warmup 5").json().end(LONG);
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
@@ -105,7 +102,6 @@ fn the_kernel_of_another_host_answers_pings() {
 
 #[test]
 fn a_signal_a_kill_and_a_killed_broker_leave_no_namespace() {
-    let _alone = lock();
     for what in ["SIGINT", "SIGTERM", "SIGKILL", "broker"] {
         let bench = Bench::new();
         let words = "run hosts --on mqtt --broker mosquitto --warmup 0 --rate 2000 --duration 60s";
@@ -143,7 +139,6 @@ fn what_cannot_have_a_host_is_refused_or_skipped_with_the_reason() {
 /// Both times are of the same processes: the idle ones are connected, and send nothing but what keeps the connection alive.
 #[test]
 fn processes_are_measured_idle_and_busy() {
-    let _alone = lock();
     let bench = Bench::new();
     let words =
         "run footprint --on mqtt --broker mosquitto --idle 2s --rate 2000 --duration 2s --warmup 0";

@@ -1,4 +1,5 @@
-//! Starts `wirelap` in a folder of its own and looks at what it leaves behind.
+//! Starts `wirelap` in a folder of its own and looks at what it leaves behind. Each test has a process and a network of its own
+//! (`.ci/test-runner`), and other tests run meanwhile.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
@@ -8,18 +9,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-
-static ALONE: Mutex<()> = Mutex::new(());
-
-/// Measurements on the same cores at once disturb each other.
-pub fn lock() -> MutexGuard<'static, ()> {
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// `$WIRELAP_WORKLOAD`, or the program beside `wirelap`.
 pub fn workload() -> PathBuf {

@@ -1,7 +1,7 @@
 //! The kernel's types from a file, where the kernel does not show its own.
 
 use crate::LONG;
-use crate::bench::{Bench, Ended, lock};
+use crate::bench::{Bench, Ended};
 use serde_json::Value;
 
 /// Runs wirelap (`"$0" "$@"`) where nothing is in /sys/kernel/btf, in a place of its own for files. `$PLACE` is what is arranged before;
@@ -35,7 +35,6 @@ fn is_whole(report: &Value) -> bool {
 
 #[test]
 fn types_from_a_file_attach_every_hook_where_the_kernel_hides_its_own() {
-    let _alone = lock();
     let release = rustix::system::uname().release().to_string_lossy().into_owned();
     for file in ["types", "vmlinux"] {
         let (ended, report) = doctor("true", &format!("doctor --json --btf FILES/{file}"));
@@ -53,7 +52,6 @@ fn types_from_a_file_attach_every_hook_where_the_kernel_hides_its_own() {
 
 #[test]
 fn without_types_packets_are_left_and_a_bad_file_is_named() {
-    let _alone = lock();
     let (ended, report) = doctor("true", "doctor --json");
     assert_eq!(ended.status, Some(3), "{}", ended.stderr);
     assert_eq!((&report["btf"], &report["can_capture_packets"]), (&Value::Null, &true.into()));

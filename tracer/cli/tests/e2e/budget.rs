@@ -1,6 +1,6 @@
 //! Tracing that keeps to a budget: a part of the time is traced, in windows, and rates are right all the same.
 
-use crate::bench::{Bench, lock, mosquitto, poll};
+use crate::bench::{Bench, mosquitto, poll};
 use crate::mqtt::Client;
 use crate::{LONG, free_port};
 use serde_json::Value;
@@ -33,7 +33,6 @@ fn assert_row(report: &Value, sent_per_s: f64) {
 
 #[test]
 fn a_budget_is_kept_and_rates_are_those_of_the_programs() {
-    let _alone = lock();
     let port = free_port();
     let mut broker = mosquitto(port);
     let address = format!("127.0.0.1:{port}");

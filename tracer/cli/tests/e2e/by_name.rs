@@ -1,6 +1,6 @@
 //! Rows by topic and client, and subscribers that are behind: mosquitto with its own clients, watched by `wirelap live`.
 
-use crate::bench::{Bench, Running, kill, lock, mosquitto, poll};
+use crate::bench::{Bench, Running, kill, mosquitto, poll};
 use crate::screen::Screen;
 use crate::{LONG, free_port};
 use rustix::process::Signal;
@@ -93,7 +93,6 @@ fn row<'a>(report: &'a Value, names: &[&str]) -> &'a Value {
 
 #[test]
 fn each_client_has_its_row() {
-    let _alone = lock();
     let (bench, port) = (Bench::new(), free_port());
     let broker = mosquitto(port);
     let live = live(&bench, &format!("--ports {port} --by client,topic --sort delivered"));
@@ -121,7 +120,6 @@ fn each_client_has_its_row() {
 /// Who is stopped is behind, by its own doing, and its neighbour is not.
 #[test]
 fn a_stopped_subscriber_is_behind_and_its_neighbour_is_not() {
-    let _alone = lock();
     let (bench, port) = (Bench::new(), free_port());
     let broker = mosquitto(port);
     let live = live(&bench, &format!("--ports {port} --by topic"));
@@ -147,7 +145,6 @@ fn a_stopped_subscriber_is_behind_and_its_neighbour_is_not() {
 /// Nobody asked for rows at the start.
 #[test]
 fn the_screen_asks_for_rows_by_name() {
-    let _alone = lock();
     let (bench, port) = (Bench::new(), free_port());
     let broker = mosquitto(port);
     let folder = bench.file("screens");
@@ -176,7 +173,6 @@ fn the_screen_asks_for_rows_by_name() {
 
 #[test]
 fn a_run_lists_the_rows_of_each_repetition() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "run latency --on mqtt --broker mosquitto --rate 500 --messages 300 --repeat 2 --warmup 50 --by client --seed 1";
     let ended = bench.wirelap(words).json().end(LONG);

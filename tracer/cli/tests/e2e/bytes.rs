@@ -2,7 +2,7 @@
 //! counted nothing but the workloads' packets.
 
 use crate::LONG;
-use crate::bench::{Bench, lock};
+use crate::bench::Bench;
 use serde_json::Value;
 
 /// Every middleware, with each of its brokers.
@@ -124,7 +124,6 @@ fn part(result: &Value, name: &str) -> u64 {
 
 #[test]
 fn the_ledger_is_what_the_device_carried() {
-    let _alone = lock();
     for on in ALL {
         assert_equal(Network::Quiet, &format!("run latency --on {on} --messages 200 --warmup 20"));
     }
@@ -132,7 +131,6 @@ fn the_ledger_is_what_the_device_carried() {
 
 #[test]
 fn the_ledger_is_what_the_device_carried_when_packets_are_lost_behind_it() {
-    let _alone = lock();
     for on in ALL.into_iter().filter(|on| !["udp", "dds"].contains(on)) {
         let words = "--payload 1000 --rate 1000 --messages 500 --warmup 20";
         let result = assert_equal(Network::Lossy, &format!("run latency --on {on} {words}"));
@@ -143,7 +141,6 @@ fn the_ledger_is_what_the_device_carried_when_packets_are_lost_behind_it() {
 
 #[test]
 fn the_ledger_is_what_the_device_carried_when_packets_are_lost_before_it() {
-    let _alone = lock();
     for on in ["tcp", "mqtt --broker rumqttd"] {
         let words = "--payload 1000 --messages 2000 --warmup 20 --sample off";
         let result = assert_equal(Network::Congested, &format!("run throughput --on {on} {words}"));
@@ -153,7 +150,6 @@ fn the_ledger_is_what_the_device_carried_when_packets_are_lost_before_it() {
 
 #[test]
 fn fragments_count_to_their_datagram_and_are_read_as_one() {
-    let _alone = lock();
     for on in ["udp", "dds"] {
         let words = "--payload 5000 --messages 200 --warmup 20";
         let run = || assert_equal(Network::Narrow, &format!("run latency --on {on} {words}"));

@@ -1,6 +1,6 @@
 //! Several publishers, subscribers and topics: each delivery is followed, and none contradicts the workloads' records.
 
-use crate::bench::{Bench, lock, mosquitto};
+use crate::bench::{Bench, mosquitto};
 use crate::{LONG, assert_telescopes, free_port, lost};
 use serde_json::Value;
 
@@ -43,7 +43,6 @@ fn assert_followed(result: &Value, sent: u64, delivered: u64) {
 
 #[test]
 fn pairs_are_followed_exactly() {
-    let _alone = lock();
     let report = measured(
         "run latency --on mqtt,nats,amqp,zenoh-brokered --rate 500 --messages 600 --warmup 20 \
          --publishers 20 --subscribers 20 --topics 20 --measure-cost=false",
@@ -57,7 +56,6 @@ fn pairs_are_followed_exactly() {
 
 #[test]
 fn every_subscriber_of_a_message_is_followed() {
-    let _alone = lock();
     let report = measured(
         "run latency --on mqtt,nats,amqp --broker mosquitto --rate 50 --messages 40 --warmup 4 \
          --publishers 2 --topics 2 --subscribers 50 --subscription all --measure-cost=false",
@@ -71,7 +69,6 @@ fn every_subscriber_of_a_message_is_followed() {
 
 #[test]
 fn shared_messages_come_once_and_threads_of_publishers_are_counted() {
-    let _alone = lock();
     let report = measured(
         "run latency --on mqtt,nats,amqp --broker mosquitto --rate 500 --messages 500 --warmup 20 \
          --publishers 10 --topics 10 --subscribers 3 --subscription shared --measure-cost=false",
@@ -94,7 +91,6 @@ fn shared_messages_come_once_and_threads_of_publishers_are_counted() {
 /// A broker that was running before is found by its address, and the connections to it are counted by the client and by the trace.
 #[test]
 fn connections_to_a_running_broker_are_opened_and_it_is_watched() {
-    let _alone = lock();
     let port = free_port();
     let mut broker = mosquitto(port);
     let report = measured(&format!(

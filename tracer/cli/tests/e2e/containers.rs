@@ -1,6 +1,6 @@
 //! The same broker in two containers: cgroups and network namespaces, named as Docker names them, stand in for them.
 
-use crate::bench::{Bench, Running, lock, poll};
+use crate::bench::{Bench, Running, poll};
 use crate::{LONG, free_port};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -161,7 +161,6 @@ fn assert_both(report: &Value, containers: [&Container; 2], counts: [u64; 2]) {
 
 #[test]
 fn the_same_broker_in_two_containers_is_told_apart_live_and_in_the_recording() {
-    let _alone = lock();
     let (bench, slice, port) = (Bench::new(), Slice::new(), free_port());
     let [a, b] = ['a', 'b'].map(|digit| Container::start(&slice.0, digit, port));
     let file = bench.file("both.pcapng");
@@ -183,7 +182,6 @@ fn the_same_broker_in_two_containers_is_told_apart_live_and_in_the_recording() {
 
 #[test]
 fn one_of_two_containers_is_chosen_by_its_cgroup_and_outlived() {
-    let _alone = lock();
     let (bench, slice, port) = (Bench::new(), Slice::new(), free_port());
     let [a, b] = ['a', 'b'].map(|digit| Container::start(&slice.0, digit, port));
     let live = watch(&bench, &format!("--cgroup {}", b.cgroup.display()));

@@ -1,7 +1,7 @@
 //! Many clients of one broker, none of them ours, watched by `wirelap live`: what is sent once and
 //! delivered often, what is sent by many, what is shared, stored, and sent again after a reconnection.
 
-use crate::bench::{self, Bench, Running, lock, poll};
+use crate::bench::{self, Bench, Running, poll};
 use crate::mqtt::Client;
 use rustix::process::Signal;
 use serde_json::Value;
@@ -87,7 +87,6 @@ fn body(number: usize) -> Vec<u8> {
 /// The clients' own sends and reads are not traced, but the bytes of both ways are.
 #[test]
 fn a_broker_watched_alone_tells_what_it_is_sent() {
-    let _alone = lock();
     let watched = Watched::by(|_, pid| format!("--pid {pid}"));
     let (mut publisher, mut reader) = (watched.client("p"), watched.client("r"));
     reader.subscribe("demo/#");
@@ -105,7 +104,6 @@ fn a_broker_watched_alone_tells_what_it_is_sent() {
 
 #[test]
 fn one_publish_has_a_hundred_deliveries() {
-    let _alone = lock();
     let watched = Watched::start();
     let mut readers: Vec<_> = (0..100).map(|n| watched.client(&format!("reader-{n}"))).collect();
     for reader in &mut readers {
@@ -123,7 +121,6 @@ fn one_publish_has_a_hundred_deliveries() {
 
 #[test]
 fn a_thousand_publishers_reach_one_subscriber() {
-    let _alone = lock();
     let watched = Watched::start();
     let mut reader = watched.client("reader");
     reader.subscribe("fan/in/#");
@@ -140,7 +137,6 @@ fn a_thousand_publishers_reach_one_subscriber() {
 
 #[test]
 fn a_shared_subscription_delivers_each_message_once() {
-    let _alone = lock();
     let watched = Watched::start();
     let mut readers: Vec<_> = (0..5).map(|n| watched.client(&format!("worker-{n}"))).collect();
     for reader in &mut readers {
@@ -159,7 +155,6 @@ fn a_shared_subscription_delivers_each_message_once() {
 
 #[test]
 fn what_was_retained_has_no_publisher_and_is_told_apart() {
-    let _alone = lock();
     let watched = Watched::start();
     let mut writer = watched.client("writer");
     for number in 0..10 {

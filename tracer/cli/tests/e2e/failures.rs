@@ -1,7 +1,7 @@
 //! What cannot work gets one sentence and an exit status, and loses nothing that was recorded.
 
 use crate::LONG;
-use crate::bench::{Bench, lock};
+use crate::bench::Bench;
 use std::net::TcpListener;
 
 #[test]
@@ -31,7 +31,6 @@ fn without_root_one_sentence_says_what_to_do() {
 
 #[test]
 fn a_port_in_use_is_told() {
-    let _alone = lock();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
     for on in ["tcp", "mqtt", "mqtt --broker mosquitto"] {
@@ -46,7 +45,6 @@ fn a_port_in_use_is_told() {
 
 #[test]
 fn a_broker_killed_in_mid_run_is_named() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "run latency --on mqtt --broker mosquitto --warmup 0 --rate 2000 --duration 60s";
     let run = bench.wirelap(words).json().start();
@@ -65,7 +63,6 @@ fn a_broker_killed_in_mid_run_is_named() {
 
 #[test]
 fn a_workload_killed_in_mid_run_is_named() {
-    let _alone = lock();
     let bench = Bench::new();
     let run =
         bench.wirelap("run latency --on tcp --warmup 0 --rate 2000 --duration 60s").json().start();
@@ -80,7 +77,6 @@ fn a_workload_killed_in_mid_run_is_named() {
 
 #[test]
 fn a_file_that_cannot_be_written_is_told() {
-    let _alone = lock();
     let bench = Bench::new();
     let ended = bench.wirelap("run latency --on udp --messages 100 --json /dev/full").end(LONG);
     assert_eq!(ended.status, Some(1));

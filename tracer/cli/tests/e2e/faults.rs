@@ -1,7 +1,7 @@
 //! What is killed, stopped, full or gone around a run: it ends, says so, leaves nothing behind, and what had been measured
 //! can be read. `make faults` runs those that take minutes, too.
 
-use crate::bench::{Bench, Running, kill, links_of, lock, poll, state, words_of};
+use crate::bench::{Bench, Running, kill, links_of, poll, state, words_of};
 use crate::{LONG, assert_flawless, lost};
 use rustix::process::Signal;
 use std::fs;
@@ -96,7 +96,6 @@ fn assert_killed_well(on: &str, victim: &str, phase: Phase) {
 #[test]
 #[ignore = "takes minutes: make faults"]
 fn whoever_is_killed_whenever_nothing_is_left() {
-    let _alone = lock();
     let mut failed = 0;
     for phase in [Phase::Begins, Phase::Flows, Phase::Ends] {
         for (on, victims) in [
@@ -116,7 +115,6 @@ fn whoever_is_killed_whenever_nothing_is_left() {
 
 #[test]
 fn who_is_killed_as_soon_as_it_is_there_leaves_nothing() {
-    let _alone = lock();
     assert_killed_well("tcp", "sub", Phase::Begins);
     assert_killed_well("mqtt --broker mosquitto", "mosquitto", Phase::Ends);
 }
@@ -124,7 +122,6 @@ fn who_is_killed_as_soon_as_it_is_there_leaves_nothing() {
 /// The trials before and after it are measured.
 #[test]
 fn a_broker_that_is_killed_costs_its_trial_only() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "run latency --on tcp,mqtt,udp --broker mosquitto --warmup 0 --rate 500 --messages 500 \
         --measure-cost=false";
@@ -168,7 +165,6 @@ fn wait_for_turns(run: &Running) {
 /// All messages that count were sent and read before.
 #[test]
 fn who_is_killed_while_the_cost_is_measured_costs_that_figure_only() {
-    let _alone = lock();
     for (on, victim) in [
         ("tcp", "pub"),
         ("tcp", "sub"),
@@ -211,7 +207,6 @@ fn stop_for(pid: u32, time: Duration) {
 
 #[test]
 fn who_is_stopped_for_a_while_loses_nothing() {
-    let _alone = lock();
     for victim in ["pub", "sub", "mosquitto", "--steward"] {
         let bench = Bench::new();
         let words = "run latency --on mqtt --broker mosquitto --qos 1 --warmup 0 --rate 1000 --messages 3000";
@@ -231,7 +226,6 @@ fn who_is_stopped_for_a_while_loses_nothing() {
 /// The ring overflows while nobody reads it.
 #[test]
 fn what_wirelap_misses_while_it_is_stopped_is_counted() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "run latency --on tcp --warmup 0 --rate 5000 --duration 3s --ring-size 256K";
     let run = bench.wirelap(words).json().start();
@@ -250,7 +244,6 @@ fn what_wirelap_misses_while_it_is_stopped_is_counted() {
 /// In a time namespace a process's clock is not the kernel's.
 #[test]
 fn in_a_time_namespace_all_times_are_of_one_clock() {
-    let _alone = lock();
     let bench = Bench::new();
     let script = "exec unshare --time --monotonic 100000 --boottime 100000 --fork \"$0\" \"$@\"";
     let words = "run latency --on tcp --warmup 0 --messages 500";
@@ -266,7 +259,6 @@ fn in_a_time_namespace_all_times_are_of_one_clock() {
 /// A network namespace goes with the last process in it, and everything that was seen in it stays counted.
 #[test]
 fn a_network_that_is_gone_stays_in_the_report() {
-    let _alone = lock();
     let bench = Bench::new();
     let run = bench.wirelap("live --plain --ports 18831").json().start();
     poll("tracing", LONG, || run.has_printed().then_some(()));
@@ -307,7 +299,6 @@ fn is_read(bench: &Bench, file: &Path) -> bool {
 
 #[test]
 fn a_disk_that_is_full_is_told_at_every_output() {
-    let _alone = lock();
     let bench = Bench::new();
     let given = recorded(&bench);
     let folder = bench.file("small");
@@ -336,7 +327,6 @@ fn a_disk_that_is_full_is_told_at_every_output() {
 #[test]
 #[ignore = "takes minutes: make faults"]
 fn whatever_the_limit_on_open_files_it_is_told_or_enough() {
-    let _alone = lock();
     let bench = Bench::new();
     for limit in (10..=96).step_by(2) {
         let script = format!("ulimit -n {limit}; exec \"$0\" \"$@\"");
@@ -353,7 +343,6 @@ fn whatever_the_limit_on_open_files_it_is_told_or_enough() {
 /// Memory that there is not.
 #[test]
 fn too_little_address_space_is_told() {
-    let _alone = lock();
     let bench = Bench::new();
     // Threads cannot be started; the kernel's types cannot be read, or not parsed; the ring buffer cannot be mapped.
     for limit in [30_000, 32_000, 34_000, 48_000, 60_000, 66_000, 100_000] {

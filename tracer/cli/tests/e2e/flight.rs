@@ -1,6 +1,6 @@
 //! The flight recorder: what is kept in memory is written when it matters, and at no other time.
 
-use crate::bench::{Bench, Ended, Running, kill, lock, mosquitto, poll};
+use crate::bench::{Bench, Ended, Running, kill, mosquitto, poll};
 use crate::offline::{analyze, number};
 use crate::{LONG, free_port};
 use rustix::process::Signal;
@@ -86,7 +86,6 @@ impl Drop for Flight {
 
 #[test]
 fn a_broker_that_stands_still_is_written_once_with_its_slow_messages() {
-    let _alone = lock();
     let mut flight = Flight::start("--keep 20s --after 1s --dump-when max>400ms");
     flight.publish(Duration::from_secs(2));
     kill(flight.broker, Signal::STOP);
@@ -108,7 +107,6 @@ fn a_broker_that_stands_still_is_written_once_with_its_slow_messages() {
 
 #[test]
 fn who_sends_sigusr1_gets_a_file_at_once_and_nothing_else_is_written() {
-    let _alone = lock();
     let mut flight = Flight::start("--keep 20s");
     flight.publish(Duration::from_secs(1));
     assert_eq!(flight.files(), [] as [PathBuf; 0]);
@@ -131,7 +129,6 @@ fn who_sends_sigusr1_gets_a_file_at_once_and_nothing_else_is_written() {
 
 #[test]
 fn events_that_are_lost_are_a_reason() {
-    let _alone = lock();
     let mut flight = Flight::start("--keep 20s --after 0s --dump-when loss --ring-size 4K");
     let file = poll("the file", LONG, || {
         flight.publish(Duration::from_millis(50));

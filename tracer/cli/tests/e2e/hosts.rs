@@ -2,7 +2,7 @@
 //! taken apart into.
 
 use crate::LONG;
-use crate::bench::{Bench, lock, poll};
+use crate::bench::{Bench, poll};
 use crate::offline::{analyze, number};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -192,7 +192,6 @@ fn medians(result: &Value) -> HashMap<(u64, String), f64> {
 
 #[test]
 fn recordings_of_two_hosts_say_what_one_of_both_says() {
-    let _alone = lock();
     let bench = Bench::new();
     let line = Line::new();
     let whole = bench.file("whole.pcapng");

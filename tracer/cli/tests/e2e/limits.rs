@@ -2,14 +2,13 @@
 //! measured is lost at them.
 
 use crate::LONG;
-use crate::bench::{Bench, Ended, lock};
+use crate::bench::{Bench, Ended};
 use serde_json::Value;
 use std::fs;
 use std::time::Instant;
 
 #[test]
 fn a_rate_beyond_the_machine_ends_with_its_time_and_is_told() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "run latency --on tcp,udp --rate 20000000 --duration 1s --warmup 1000000000 --warmup-time 500ms \
         --measure-cost=true --truth-check on";
@@ -30,7 +29,6 @@ fn a_rate_beyond_the_machine_ends_with_its_time_and_is_told() {
 
 #[test]
 fn a_slow_warm_up_ends_with_its_time() {
-    let _alone = lock();
     let bench = Bench::new();
     let began = Instant::now();
     let ended = bench.wirelap("run latency --on tcp --rate 10 --messages 30").json().end(LONG);
@@ -48,7 +46,6 @@ fn a_slow_warm_up_ends_with_its_time() {
 
 #[test]
 fn a_report_that_cannot_be_written_is_on_stdout_and_the_recording_is_whole() {
-    let _alone = lock();
     let bench = Bench::new();
     let recording = bench.file("live.pcapng");
     let path = recording.display();
@@ -75,7 +72,6 @@ fn a_report_that_cannot_be_written_is_on_stdout_and_the_recording_is_whole() {
 
 #[test]
 fn a_full_disk_in_a_later_trial_leaves_what_was_measured_before() {
-    let _alone = lock();
     let bench = Bench::new();
     let folder = bench.file("small");
     fs::create_dir(&folder).unwrap();
@@ -101,7 +97,6 @@ fn a_full_disk_in_a_later_trial_leaves_what_was_measured_before() {
 /// With few files, some other limit is met first, or none: what is told is always the limit on files.
 #[test]
 fn too_few_open_files_are_told_as_that() {
-    let _alone = lock();
     for (words, files) in
         [("live --plain --duration 1s", 7..64), ("run latency --on tcp --messages 100", 7..90)]
     {
@@ -125,7 +120,6 @@ fn too_few_open_files_are_told_as_that() {
 
 #[test]
 fn what_a_root_lacks_is_named() {
-    let _alone = lock();
     for (capability, words, status) in [
         // Packets alone are shown.
         ("cap_bpf", "live --plain --duration 1s", 0),
@@ -152,7 +146,6 @@ fn what_a_root_lacks_is_named() {
 
 #[test]
 fn a_temporary_folder_that_cannot_be_used_is_told_with_its_cause() {
-    let _alone = lock();
     for (options, cause) in [("ro", "read-only"), ("nr_inodes=1", "room")] {
         let ended = in_mounts(&format!("mount -t tmpfs -o {options} none \"$TMPDIR\""));
         assert_eq!(ended.status, Some(3), "{options}: {}", ended.stderr);
@@ -170,7 +163,6 @@ fn a_temporary_folder_that_cannot_be_used_is_told_with_its_cause() {
 
 #[test]
 fn a_program_where_none_may_be_started_is_told_with_its_cause() {
-    let _alone = lock();
     // With and without a way to it for the workloads' user.
     for mode in ["755", "700"] {
         let ended = in_mounts(&workload_in(&format!("noexec,mode={mode}"), "/mnt"));
@@ -202,7 +194,6 @@ fn in_mounts(script: &str) -> Ended {
 /// Its three repetitions are taken together, with the smallest of them.
 #[test]
 fn round_trips_of_untraced_repetitions_are_taken_together() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "run latency --on ping --messages 200 --warmup 20 --repeat 3";
     let ended = bench.wirelap_alone(words).json().end(LONG);

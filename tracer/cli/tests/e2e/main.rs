@@ -37,7 +37,7 @@ mod tls;
 mod why;
 mod workloads;
 
-use bench::{Bench, lock};
+use bench::Bench;
 use rustix::process::Signal;
 use serde_json::Value;
 use std::collections::HashMap;
@@ -107,7 +107,6 @@ fn free_port() -> u16 {
 
 #[test]
 fn round_trips_of_every_middleware_are_followed_exactly() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "run latency --on tcp,udp,mqtt,zenoh-p2p,zenoh-brokered,dds --messages 500 --warmup 50 --seed 1";
     let ended = bench.wirelap(words).json().end(LONG);
@@ -130,7 +129,6 @@ fn round_trips_of_every_middleware_are_followed_exactly() {
 /// the libraries' the nanoseconds that the workloads measured, each with its own clock readings.
 #[test]
 fn the_segments_of_two_messages_are_what_the_workloads_measured() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "run latency --on tcp,udp,mqtt,zenoh-brokered,dds --messages 1 --warmup 5 --seed 1";
     let ended = bench.wirelap(words).json().end(LONG);
@@ -152,7 +150,6 @@ fn the_segments_of_two_messages_are_what_the_workloads_measured() {
 
 #[test]
 fn one_way_messages_through_mosquitto_and_without_a_broker() {
-    let _alone = lock();
     let bench = Bench::new();
     let words =
         "run latency --on mqtt,tcp,dds --broker mosquitto --rate 2000 --messages 2000 --repeat 2";
@@ -175,7 +172,6 @@ fn one_way_messages_through_mosquitto_and_without_a_broker() {
 /// Kafka through both brokers: a header that is read apart from its body, batches of one message, acknowledged or not.
 #[test]
 fn kafka_is_followed_exactly_through_the_mock_and_through_apache() {
-    let _alone = lock();
     let both = "--on kafka --broker mock,apache --seed 1";
     for (words, messages) in [
         ("run latency --messages 200 --warmup 20", 400),
@@ -199,7 +195,6 @@ fn kafka_is_followed_exactly_through_the_mock_and_through_apache() {
 /// NATS and both `ZeroMQ`s: ping-pong and one way, the smallest payloads and larger ones.
 #[test]
 fn nats_and_zeromq_are_followed_exactly() {
-    let _alone = lock();
     let on = "--on nats,zeromq,zeromq-rust --seed 1";
     for (words, messages) in [
         ("latency --messages 300 --warmup 50", 600),
@@ -222,7 +217,6 @@ fn nats_and_zeromq_are_followed_exactly() {
 /// AMQP: the smallest payloads, and such as take several frames; with acks and confirms and without.
 #[test]
 fn amqp_is_followed_exactly() {
-    let _alone = lock();
     for (words, messages) in [
         ("--messages 300 --warmup 50", 600),
         ("--messages 300 --rate 1000 --payload 8 --set confirms=false --set acks=false", 300),
@@ -243,7 +237,6 @@ fn amqp_is_followed_exactly() {
 /// Not a child of ours, and there before we came.
 #[test]
 fn a_broker_that_runs_already_is_followed() {
-    let _alone = lock();
     let port = free_port();
     let mut mosquitto = bench::mosquitto(port);
     let bench = Bench::new();
@@ -259,7 +252,6 @@ fn a_broker_that_runs_already_is_followed() {
 
 #[test]
 fn eight_bytes_exactly_once_and_large_payloads() {
-    let _alone = lock();
     for (words, messages) in [
         ("run latency --on mqtt --payload 8 --qos 2 --rate 500 --messages 500", 500),
         ("run latency --on dds --payload 200K --rate 50 --messages 100", 100),
@@ -276,7 +268,6 @@ fn eight_bytes_exactly_once_and_large_payloads() {
 /// Through the server's subscription, and written to the peer: whole messages, and in chunks.
 #[test]
 fn values_of_opc_ua_are_followed_exactly() {
-    let _alone = lock();
     for (words, messages) in [
         ("--messages 300 --warmup 50", 600),
         ("--messages 100 --warmup 50 --payload 8K", 200),
@@ -298,7 +289,6 @@ fn values_of_opc_ua_are_followed_exactly() {
 /// The kernel counts every echo request that it answers.
 #[test]
 fn pings_are_as_many_as_the_kernel_answered() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "run latency --on ping,tcp --messages 300 --warmup 50 --payload 8192";
     let ended = bench.wirelap_alone(words).json().end(LONG);
@@ -332,7 +322,6 @@ fn icmp_counters(text: &str) -> HashMap<&str, u64> {
 
 #[test]
 fn iperf3_tells_its_own_throughput_and_the_trial_ends() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "run throughput --on iperf3 --payload 64K --duration 1s";
     let ended = bench.wirelap(words).json().end(LONG);
@@ -355,7 +344,6 @@ fn iperf3_tells_its_own_throughput_and_the_trial_ends() {
 
 #[test]
 fn a_signal_leaves_a_valid_partial_report_and_no_process() {
-    let _alone = lock();
     for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let bench = Bench::new();
         let words = "run latency --on mqtt,tcp --warmup 0 --rate 2000 --duration 60s";
@@ -379,7 +367,6 @@ fn a_signal_leaves_a_valid_partial_report_and_no_process() {
 
 #[test]
 fn a_tiny_ring_buffer_loses_events_counts_them_and_ends() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "run throughput --on tcp --payload 4K --messages 20000 --sample off --ring-size 4K";
     let ended = bench.wirelap(words).json().end(LONG);
@@ -399,7 +386,6 @@ fn a_tiny_ring_buffer_loses_events_counts_them_and_ends() {
 
 #[test]
 fn throughput_is_sampled_in_windows() {
-    let _alone = lock();
     let bench = Bench::new();
     let ended = bench
         .wirelap("run throughput --on tcp,mqtt,nats,zeromq,zeromq-rust --duration 2s")
@@ -417,7 +403,6 @@ fn throughput_is_sampled_in_windows() {
 
 #[test]
 fn json_on_stdout_is_alone_there() {
-    let _alone = lock();
     let ended = Bench::new().wirelap("run latency --on udp --messages 100 --json -").end(LONG);
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     let report: Value = serde_json::from_str(&ended.stdout).unwrap();
@@ -427,7 +412,6 @@ fn json_on_stdout_is_alone_there() {
 
 #[test]
 fn live_shows_its_own_workloads_and_stops_them() {
-    let _alone = lock();
     let bench = Bench::new();
     let ended =
         bench.wirelap("live --plain --on tcp,mqtt --rate 500 --duration 5s").json().end(LONG);

@@ -1,14 +1,12 @@
 //! What the screen remembers from one start to the next.
 
 use crate::bench::Bench;
-use crate::lock;
 use crate::screen::Screen;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn the_screen_is_as_it_was_left() {
-    let _alone = lock();
     let bench = Bench::new();
     let state = bench.file("state");
     fs::create_dir(&state).unwrap();

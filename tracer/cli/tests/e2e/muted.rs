@@ -1,6 +1,6 @@
 //! A muted row, and one that is not, whose connections have the same addresses in another network namespace.
 
-use crate::bench::{Bench, lock, poll};
+use crate::bench::{Bench, poll};
 use crate::islands::{ip, read_by, said_so};
 use crate::screen::Screen;
 use crate::{LONG, free_port};
@@ -120,7 +120,6 @@ fn counts(report: &Value, broker: &str) -> [u64; 4] {
 
 #[test]
 fn a_row_with_the_addresses_of_a_muted_one_is_counted_exactly() {
-    let _alone = lock();
     let (bench, port) = (Bench::new(), free_port());
     let folder = bench.file("screens");
     fs::create_dir(&folder).unwrap();

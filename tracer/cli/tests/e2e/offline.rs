@@ -1,6 +1,6 @@
 //! Recordings and captures: what was seen live is found again in the file, and Wireshark agrees.
 
-use crate::bench::{Bench, Running, lock};
+use crate::bench::{Bench, Running};
 use crate::{LONG, experts};
 use serde_json::Value;
 use std::fs;
@@ -101,7 +101,6 @@ fn recorded_live(bench: &Bench, words: &str, file: &Path) -> Value {
 
 #[test]
 fn a_recording_gives_the_same_report_as_live() {
-    let _alone = lock();
     let bench = Bench::new();
     let file = bench.file("trace.pcapng");
     let live =
@@ -142,7 +141,6 @@ fn a_recording_gives_the_same_report_as_live() {
 
 #[test]
 fn without_payload_no_byte_of_it_is_written_and_the_report_is_the_recorders() {
-    let _alone = lock();
     let bench = Bench::new();
     let file = bench.file("trace.pcapng");
     let live = recorded_live(&bench, "--on mqtt --duration 2s", &file);
@@ -185,7 +183,6 @@ fn traffic(bench: &Bench, port: u16) -> Running {
 
 #[test]
 fn a_ring_of_files_keeps_the_newest_and_each_can_be_read() {
-    let _alone = lock();
     let bench = Bench::new();
     let port = crate::free_port();
     let traffic = traffic(&bench, port);
@@ -231,7 +228,6 @@ fn a_ring_of_files_keeps_the_newest_and_each_can_be_read() {
 
 #[test]
 fn a_full_disk_ends_the_recording_and_leaves_what_was_written() {
-    let _alone = lock();
     let bench = Bench::new();
     let port = crate::free_port();
     let traffic = traffic(&bench, port);

@@ -1,7 +1,7 @@
 //! Packets in place of probes: by a user with nothing but the right to capture packets, beside a capture of tcpdump.
 
 use crate::LONG;
-use crate::bench::{Bench, Call, Ended, lock};
+use crate::bench::{Bench, Call, Ended};
 use serde_json::Value;
 use std::fs;
 
@@ -95,7 +95,6 @@ fn assert_ended(ended: &Ended) {
 
 #[test]
 fn whoever_may_only_capture_packets_sees_the_messages_that_tcpdump_captured() {
-    let _alone = lock();
     for (words, said) in [
         ("live --plain --packets-only", None),
         ("live --plain --ports 1883 --packets-only --device lo", None),
@@ -125,7 +124,6 @@ fn whoever_may_only_capture_packets_sees_the_messages_that_tcpdump_captured() {
 
 #[test]
 fn what_only_probes_show_is_not_replaced_by_packets() {
-    let _alone = lock();
     let bench = Bench::new();
     for words in [
         "live --plain --pid 1",
@@ -155,7 +153,6 @@ fn what_only_probes_show_is_not_replaced_by_packets() {
 /// A recording of packets is read again with the same result.
 #[test]
 fn a_recording_of_packets_gives_the_sessions_result() {
-    let _alone = lock();
     let bench = Bench::new();
     let recording = bench.file("ours.pcapng");
     let words = format!("record --payload --packets-only -o {}", recording.display());
@@ -194,7 +191,6 @@ kill $nats; wait $nats
 
 #[test]
 fn messages_of_nats_are_counted_exactly() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "live --plain --ports 4222 --packets-only";
     let ended = stage(&bench, CAPTURES_ONLY, NATS, words).json().end(LONG);

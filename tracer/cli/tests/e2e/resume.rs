@@ -1,7 +1,7 @@
 //! A run that is interrupted loses no more than the running trial, and can be resumed.
 
 use crate::LONG;
-use crate::bench::{Bench, alive, lock, poll};
+use crate::bench::{Bench, alive, poll};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -31,7 +31,6 @@ fn resume(bench: &Bench, words: &str) -> crate::bench::Call {
 
 #[test]
 fn a_run_that_was_stopped_and_killed_is_resumed_to_its_end() {
-    let _alone = lock();
     let bench = Bench::new();
     let run = bench.wirelap(WORDS).json().start();
     until_written(&bench, 1);
@@ -87,7 +86,6 @@ fn a_run_that_was_stopped_and_killed_is_resumed_to_its_end() {
 
 #[test]
 fn other_settings_are_refused_and_leave_the_file_as_it_is() {
-    let _alone = lock();
     let bench = Bench::new();
     let run = bench.wirelap(WORDS).json().start();
     until_written(&bench, 1);
@@ -104,7 +102,6 @@ fn other_settings_are_refused_and_leave_the_file_as_it_is() {
 /// Each trial adds some 35 KB to the report, so that a small disk is full after a few of them.
 #[test]
 fn a_full_disk_is_told_once_and_keeps_what_was_written_before() {
-    let _alone = lock();
     let bench = Bench::new();
     let folder = bench.file("small");
     std::fs::create_dir(&folder).unwrap();

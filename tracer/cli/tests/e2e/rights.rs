@@ -2,7 +2,6 @@
 
 use crate::LONG;
 use crate::bench::{Bench, Running, children, links_of, poll, state, words_of};
-use crate::lock;
 use crate::terminal::{status, terminal};
 use rustix::process::Signal;
 use std::fs;
@@ -67,7 +66,6 @@ fn end(run: Running) {
 
 #[test]
 fn whoever_only_watches_has_no_rights_and_no_other_process() {
-    let _alone = lock();
     for words in ["live --plain", "live --plain --json -"] {
         let run = Bench::new().wirelap(words).start();
         until_tracing_with(&run, &SETS, 0);
@@ -78,7 +76,6 @@ fn whoever_only_watches_has_no_rights_and_no_other_process() {
 
 #[test]
 fn while_it_records_and_runs_workloads_rights_are_elsewhere() {
-    let _alone = lock();
     let bench = Bench::new();
     let at = |name: &str| bench.file(name).display().to_string();
     for (words, steward) in [
@@ -104,7 +101,6 @@ fn while_it_records_and_runs_workloads_rights_are_elsewhere() {
 /// Another trial attaches once more; until then, rights rest.
 #[test]
 fn between_trials_the_rights_to_attach_rest() {
-    let _alone = lock();
     let bench = Bench::new();
     let run = bench.wirelap("run latency --on tcp,udp --rate 100 --duration 60s").start();
     until_tracing_with(&run, &["CapInh", "CapEff", "CapBnd", "CapAmb"], 0);
@@ -124,7 +120,6 @@ fn between_trials_the_rights_to_attach_rest() {
 /// A terminal's line is drawn by a thread, and another waits for signals.
 #[test]
 fn the_other_threads_of_a_run_on_a_terminal_have_no_rights_between_trials() {
-    let _alone = lock();
     let bench = Bench::new();
     let (_master, slave) = terminal();
     let words = "run latency --on tcp,udp --rate 100 --duration 60s";
@@ -148,7 +143,6 @@ fn the_other_threads_of_a_run_on_a_terminal_have_no_rights_between_trials() {
 
 #[test]
 fn workloads_and_brokers_are_somebody_else_and_can_gain_nothing() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "run latency --on mqtt --broker mosquitto --warmup 0 --rate 2000 --duration 60s";
     let run = bench.wirelap(words).start();
@@ -172,7 +166,6 @@ fn workloads_and_brokers_are_somebody_else_and_can_gain_nothing() {
 
 #[test]
 fn after_a_kill_no_process_no_probe_and_no_file_is_left() {
-    let _alone = lock();
     for words in [
         "run latency --on mqtt --broker mosquitto --warmup 0 --rate 2000 --duration 60s",
         "run latency --on kafka --broker apache --warmup 0 --rate 500 --duration 60s",
@@ -203,7 +196,6 @@ fn after_a_kill_no_process_no_probe_and_no_file_is_left() {
 
 #[test]
 fn what_a_kill_of_all_processes_leaves_is_removed_by_the_next_start() {
-    let _alone = lock();
     let bench = Bench::new();
     let run = bench.wirelap("run latency --on tcp --warmup 0 --rate 2000 --duration 60s").start();
     Bench::until_messages_flow(&run, LONG);
@@ -229,7 +221,6 @@ fn what_a_kill_of_all_processes_leaves_is_removed_by_the_next_start() {
 
 #[test]
 fn a_signal_at_any_time_leaves_nothing() {
-    let _alone = lock();
     let words = "run latency --on mqtt --warmup 0 --rate 2000 --duration 60s";
     for signal in [Signal::INT, Signal::KILL] {
         for age in 0..8 {
@@ -250,7 +241,6 @@ fn a_signal_at_any_time_leaves_nothing() {
 /// Not a duty of wirelap itself: it has no rights for it.
 #[test]
 fn without_its_steward_it_ends_with_a_sentence() {
-    let _alone = lock();
     let bench = Bench::new();
     let run = bench.wirelap("run latency --on tcp --warmup 0 --rate 2000 --messages 4000").json();
     let run = run.start();

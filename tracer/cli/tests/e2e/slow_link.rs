@@ -1,7 +1,7 @@
 //! A subscriber behind a slow link, its neighbour that is not, and what their sockets and their own counts say.
 
 use crate::LONG;
-use crate::bench::{lock, poll};
+use crate::bench::poll;
 use crate::islands::{Islands, read_by};
 use rustix::process::Signal;
 use serde_json::Value;
@@ -52,7 +52,6 @@ fn number(value: &Value, pointer: &str) -> u64 {
 
 #[test]
 fn a_subscriber_behind_a_slow_link_is_held_up_by_the_network() {
-    let _alone = lock();
     let mut islands = Islands::new();
     let words = format!("live --plain --ports {} --by client", islands.port);
     let live = islands.bench.wirelap(&words).json().start();

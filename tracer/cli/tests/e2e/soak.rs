@@ -2,7 +2,7 @@
 //! every message is counted. `make soak`; `WIRELAP_SOAK_SECONDS` says how long.
 
 use crate::LONG;
-use crate::bench::{Bench, kill, lock, mosquitto, poll};
+use crate::bench::{Bench, kill, mosquitto, poll};
 use rustix::process::Signal;
 use std::fs;
 use std::io::{BufReader, Read, Write};
@@ -119,7 +119,6 @@ fn memory(pid: u32) -> u64 {
 #[test]
 #[ignore = "takes two hours: make soak"]
 fn hours_change_neither_memory_nor_latency_nor_counts() {
-    let _alone = lock();
     let seconds = std::env::var("WIRELAP_SOAK_SECONDS").map_or(7_200, |text| text.parse().unwrap());
     let bench = Bench::new();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

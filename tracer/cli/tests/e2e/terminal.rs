@@ -1,7 +1,7 @@
 //! A terminal that goes away, or does not read any more, ends every command, with its outputs whole.
 
 use crate::LONG;
-use crate::bench::{Bench, Call, lock, poll};
+use crate::bench::{Bench, Call, poll};
 pub use crate::screen::terminal;
 use rustix::process::Signal;
 use rustix::termios::{Action, tcflow};
@@ -67,7 +67,6 @@ fn assert_whole(bench: &Bench, name: &str) {
 
 #[test]
 fn a_terminal_that_goes_away_ends_every_command() {
-    let _alone = lock();
     for is_controlling in [false, true] {
         let bench = Bench::new();
         for (call, expected, name) in commands(&bench) {
@@ -85,7 +84,6 @@ fn a_terminal_that_goes_away_ends_every_command() {
 
 #[test]
 fn a_terminal_that_does_not_read_keeps_no_command_from_its_end() {
-    let _alone = lock();
     let bench = Bench::new();
     for (call, expected, name) in commands(&bench) {
         let (master, slave) = terminal();
@@ -112,7 +110,6 @@ fn a_terminal_that_does_not_read_keeps_no_command_from_its_end() {
 /// As in a service, or with `<&- >&- 2>&-`.
 #[test]
 fn without_any_stream_a_signal_ends_it() {
-    let _alone = lock();
     let bench = Bench::new();
     let recording = bench.file("closed.pcapng");
     let words = format!("live --pcapng {}", recording.display());
@@ -136,7 +133,6 @@ fn without_any_stream_a_signal_ends_it() {
 /// As with `nohup`.
 #[test]
 fn who_ignores_hangups_goes_on_when_the_terminal_is_gone() {
-    let _alone = lock();
     let bench = Bench::new();
     let recording = bench.file("nohup.pcapng");
     let words = format!("record -o {}", recording.display());

@@ -1,7 +1,7 @@
 //! Why messages took so long, and what watching them cost, on real processes.
 
 use crate::LONG;
-use crate::bench::{Bench, lock};
+use crate::bench::Bench;
 use serde_json::{Value, json};
 
 /// The problems of the only result, strongest first.
@@ -12,7 +12,6 @@ fn problems(report: &Value) -> Vec<&Value> {
 
 #[test]
 fn nagle_against_delayed_ack_is_named_and_goes_away_with_nodelay() {
-    let _alone = lock();
     let bench = Bench::new();
     let run = |nodelay| {
         let words = format!(
@@ -40,7 +39,6 @@ fn nagle_against_delayed_ack_is_named_and_goes_away_with_nodelay() {
 /// publisher's delayed ACK comes.
 #[test]
 fn a_brokers_socket_without_nodelay_is_told_from_a_clients() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "run latency --on mqtt --broker rumqttd --qos 1 --set broker.tcp_nodelay=false \
                  --messages 30 --warmup 3";
@@ -63,7 +61,6 @@ fn a_brokers_socket_without_nodelay_is_told_from_a_clients() {
 /// Only the workloads know when a message was published: the library keeps it for a while.
 #[test]
 fn a_library_that_lingers_is_named_and_one_that_does_not_is_not() {
-    let _alone = lock();
     let bench = Bench::new();
     let kinds = |linger: u32| {
         let words = format!(
@@ -82,7 +79,6 @@ fn a_library_that_lingers_is_named_and_one_that_does_not_is_not() {
 
 #[test]
 fn the_cost_of_tracing_is_measured_in_turns() {
-    let _alone = lock();
     let bench = Bench::new();
     let words = "run latency --on tcp --messages 500 --warmup 50 --measure-cost=true";
     let ended = bench.wirelap(words).json().end(LONG);

@@ -1,8 +1,8 @@
 //! Workloads that are started, changed and stopped on the screen.
 
+use crate::LONG;
 use crate::bench::{Bench, children, poll, words_of};
 use crate::screen::Screen;
-use crate::{LONG, lock};
 use serde_json::Value;
 use std::fs;
 use std::path::PathBuf;
@@ -21,7 +21,6 @@ fn live(bench: &Bench, words: &str) -> Screen {
 
 #[test]
 fn a_workload_is_started_changed_and_stopped_on_the_screen() {
-    let _alone = lock();
     let bench = Bench::new();
     let own = std::process::id();
     let mut screen = live(&bench, &format!("--pid {own}"));
@@ -51,7 +50,6 @@ fn a_workload_is_started_changed_and_stopped_on_the_screen() {
 /// While tracing, the packets of the last minute are in memory.
 #[test]
 fn a_message_is_written_with_its_packets_while_it_is_traced() {
-    let _alone = lock();
     for (keep, kept) in [("", true), ("--keep 0s", false)] {
         let bench = Bench::new();
         let own = std::process::id();
@@ -91,7 +89,6 @@ fn a_message_is_written_with_its_packets_while_it_is_traced() {
 
 #[test]
 fn a_workload_that_cannot_start_is_a_sentence_and_the_screen_goes_on() {
-    let _alone = lock();
     let bench = Bench::new();
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port();
@@ -112,7 +109,6 @@ fn a_workload_that_cannot_start_is_a_sentence_and_the_screen_goes_on() {
 
 #[test]
 fn who_only_watches_starts_nothing_and_has_no_other_process() {
-    let _alone = lock();
     let bench = Bench::new();
     let call = bench.wirelap("live --watch-only");
     let folder = bench.file("screens");
@@ -133,7 +129,6 @@ fn who_only_watches_starts_nothing_and_has_no_other_process() {
 
 #[test]
 fn beside_the_screen_is_one_process_that_keeps_rights() {
-    let _alone = lock();
     let bench = Bench::new();
     let mut screen = live(&bench, "");
     screen.until(&["wirelap"]);

@@ -103,6 +103,11 @@ pub fn all() -> Vec<Situation> {
     folders.iter().map(|folder| read(folder)).collect()
 }
 
+/// The one of this name.
+pub fn named(name: &str) -> Situation {
+    read(&folder().join("situations").join(name))
+}
+
 /// Those of a list that is separated by commas: a situation's name, or what is a part of several names.
 pub fn chosen(list: &str) -> Vec<Situation> {
     let all = all();

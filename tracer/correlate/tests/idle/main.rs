@@ -1,4 +1,5 @@
-//! What connections that do nothing cost. A program of its own: it measures its memory.
+//! What connections that do nothing cost. Each test measures the memory of its process, and so needs one of its own, as nextest starts it:
+//! memory that one test gave back would hide what another takes.
 
 use wirelap_correlate::{Config, Correlator};
 use wirelap_events::{Body, Delivery, Nanos, PacketHook, tcp_flags};
@@ -45,6 +46,7 @@ fn session(world: &mut World, n: u32, messages: u32, closes: bool) {
 }
 
 /// Ten thousand connections, opened at 100 a second, that say now and then that they are there.
+#[test]
 fn idle_connections() {
     const CONNECTIONS: u32 = 10_000;
     /// Measured: 10.2 KB, of which 0.35 KB are how far its client is on a topic, what it missed of it, and its name, and 0.5 KB its
@@ -70,6 +72,7 @@ fn idle_connections() {
 }
 
 /// Five thousand connections a second that come and go.
+#[test]
 fn short_connections() {
     const A_SECOND: u32 = 5_000;
     /// Memory of two rounds differs by less.
@@ -92,22 +95,4 @@ fn short_connections() {
     let snapshot = correlator.snapshot(Nanos(world.now));
     assert_eq!(snapshot.trust.evicted, 0, "nothing was given up");
     assert_eq!(snapshot.groups[0].messages.sent, u64::from(A_SECOND) * 40);
-}
-
-/// Each in a process of its own: memory that one gave back would hide what another takes.
-const MEASUREMENTS: [(&str, fn()); 2] =
-    [("idle-connections", idle_connections), ("short-connections", short_connections)];
-
-fn main() {
-    let asked = std::env::args().nth(1);
-    for (name, measure) in MEASUREMENTS {
-        if asked.as_deref() == Some(name) {
-            return measure();
-        }
-    }
-    for (name, _) in MEASUREMENTS {
-        let program = std::env::current_exe().unwrap();
-        let status = std::process::Command::new(program).arg(name).status().unwrap();
-        assert!(status.success(), "{name}");
-    }
 }

@@ -6,7 +6,7 @@ mod ours;
 mod theirs;
 
 use crate::LONG;
-use crate::bench::{Bench, lock};
+use crate::bench::Bench;
 use crate::offline::{analyze, number};
 use cases::{CASES, Case, RECORDED};
 use ours::Carrying;
@@ -117,7 +117,6 @@ fn assert_same(ran: &Value, read: &Value, is_alone: bool) {
 /// Small messages, and such as take several packets, datagrams, fragments; what is acknowledged twice; batches in datagrams.
 #[test]
 fn whatever_others_read_in_a_recording_is_what_was_counted() {
-    let _alone = lock();
     let bench = Bench::new();
     let every: Vec<_> = CASES.iter().map(|case| case.on).collect();
     let runs: [(&[&str], &str); 4] = [

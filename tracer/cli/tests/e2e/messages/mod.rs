@@ -1,7 +1,7 @@
 //! The table of single messages (`--parquet`), as another program reads it: `DuckDB`, from SQL.
 
 use crate::LONG;
-use crate::bench::{Bench, lock};
+use crate::bench::Bench;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -111,7 +111,6 @@ fn assert_same_repetitions(said: &Value, result: &Value) {
 
 #[test]
 fn duckdb_finds_the_figures_of_the_json_in_single_messages() {
-    let _alone = lock();
     let bench = Bench::new();
     let table = bench.file("messages.parquet");
     let words = format!(
@@ -151,7 +150,6 @@ fn duckdb_finds_the_figures_of_the_json_in_single_messages() {
 
 #[test]
 fn replies_and_both_variants_are_told_apart() {
-    let _alone = lock();
     let bench = Bench::new();
     let table = bench.file("messages.parquet");
     let words = format!("run latency --on tcp --messages 500 --parquet {}", table.display());
@@ -175,7 +173,6 @@ fn replies_and_both_variants_are_told_apart() {
 
 #[test]
 fn a_full_disk_is_one_sentence_and_the_report_is_there() {
-    let _alone = lock();
     let bench = Bench::new();
     let folder = bench.file("small");
     std::fs::create_dir(&folder).unwrap();

@@ -4,7 +4,7 @@ use super::{
     Foreign, Subscriber, assert_encrypted, assert_followed, assert_no_text, certificate, command,
     reading_tls, report_of, spawn, until_it_listens, without_tls,
 };
-use crate::bench::{Bench, lock, poll, workload};
+use crate::bench::{Bench, poll, workload};
 use crate::{LONG, free_port};
 use std::fs;
 use std::path::Path;
@@ -70,7 +70,6 @@ fn exchange(folder: &Path, port: u16, count: usize) {
 
 #[test]
 fn messages_of_kafka_in_tls_are_followed_through_its_clients() {
-    let _alone = lock();
     let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
     let _broker = broker(folder.path(), port);
     let (run, recording) = reading_tls(&bench, port);
@@ -83,7 +82,6 @@ fn messages_of_kafka_in_tls_are_followed_through_its_clients() {
 
 #[test]
 fn without_tls_a_sentence_says_that_kafka_is_encrypted() {
-    let _alone = lock();
     let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
     let _broker = broker(folder.path(), port);
     let run = without_tls(&bench, port);

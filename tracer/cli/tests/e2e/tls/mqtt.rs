@@ -4,7 +4,7 @@ use super::{
     Foreign, Subscriber, assert_encrypted, assert_no_text, certificate, foreign, only_row,
     reading_tls, report_of, until_it_listens, until_tracing, without_tls,
 };
-use crate::bench::{Bench, lock};
+use crate::bench::Bench;
 use crate::free_port;
 use std::fs;
 use std::path::Path;
@@ -35,7 +35,6 @@ fn exchange(folder: &Path, port: u16, version: &str, count: usize) {
 
 #[test]
 fn messages_in_tls_are_followed_and_their_text_is_in_no_file() {
-    let _alone = lock();
     for version in ["tlsv1.3", "tlsv1.2"] {
         let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
         let _broker = broker(folder.path(), port);
@@ -57,7 +56,6 @@ fn messages_in_tls_are_followed_and_their_text_is_in_no_file() {
 
 #[test]
 fn without_tls_a_sentence_says_that_it_is_encrypted() {
-    let _alone = lock();
     let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
     let _broker = broker(folder.path(), port);
     let run = without_tls(&bench, port);
@@ -69,7 +67,6 @@ fn without_tls_a_sentence_says_that_it_is_encrypted() {
 /// Programs whose text cannot be read are named, with the reason.
 #[test]
 fn with_tls_it_is_said_whose_text_is_not_read_and_why() {
-    let _alone = lock();
     let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
     certificate(folder.path());
     // Both ends encrypt in memory: asyncio hands what comes out of OpenSSL to the socket later.

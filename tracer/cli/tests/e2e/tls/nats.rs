@@ -4,7 +4,7 @@ use super::{
     Foreign, Subscriber, assert_followed, assert_no_text, certificate, foreign, only_row,
     reading_tls, report_of, until_it_listens, without_tls,
 };
-use crate::bench::{Bench, lock};
+use crate::bench::Bench;
 use crate::{LONG, free_port};
 use std::fs;
 use std::path::Path;
@@ -34,7 +34,6 @@ fn exchange(folder: &Path, port: u16, count: usize) {
 /// While it runs, the text is the libraries'; of the packets that it writes, it is read with the clients' keys.
 #[test]
 fn messages_of_nats_in_tls_are_followed_live_and_with_keys() {
-    let _alone = lock();
     let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
     let _server = server(folder.path(), port);
     let (run, recording) = reading_tls(&bench, port);
@@ -52,7 +51,6 @@ fn messages_of_nats_in_tls_are_followed_live_and_with_keys() {
 
 #[test]
 fn without_tls_a_sentence_says_that_nats_is_encrypted() {
-    let _alone = lock();
     let (bench, folder, port) = (Bench::new(), tempfile::tempdir().unwrap(), free_port());
     let _server = server(folder.path(), port);
     let run = without_tls(&bench, port);
