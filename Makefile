@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build announce-build announce-live announce-test wirelap build build-live live test test-quick unit timings dist try-dist truth faults false-alarms soak bench cost footprint fuzz fmt lint deny kernels wiresharks screenshot dissectors
+.PHONY: help setup setup-build announce-build announce-live announce-test wirelap build build-tests build-live live test test-quick unit timings dist try-dist truth faults false-alarms soak bench cost footprint fuzz fmt lint deny setup-kernels kernels wiresharks screenshot dissectors
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap
 export PATH := $(CACHE)/tools/bin:$(HOME)/.cargo/bin:$(PATH)
@@ -48,8 +48,9 @@ FEATURES := baselines pico xrce $(filter amqp dds kafka nats zeromq zeromq-rust,
 EVERYTHING := $(CARGO_TARGET_DIR)/everything
 IS_WHOLE := $(or $(filter all,$(NAMES)),$(wildcard $(EVERYTHING)))
 TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)
-# Each test by itself: `.config/nextest.toml`.
-NEXTEST = CARGO_TARGET_$(TRIPLE)_RUNNER="$(CURDIR)/.ci/test-runner" cargo nextest run $(WORKSPACE) --lib --bins --tests
+# Each test by itself: `.config/nextest.toml`. Tests that start programs mostly wait for them, and others keep the processors busy meanwhile.
+TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
+NEXTEST = CARGO_TARGET_$(TRIPLE)_RUNNER="$(CURDIR)/.ci/test-runner" cargo nextest run $(WORKSPACE) --lib --bins --tests --test-threads $(TEST_THREADS)
 # Folders whose files import each other in no circle.
 UNCIRCULAR := $(foreach crate,events recording process tls capture protocols correlate report compare history page parquet session replay experiment cli,tracer/$(crate)/src) tui/src \
 	tracer/support/src tracer/support/pipeline/src $(wildcard workloads/src workloads/*/src)
@@ -100,6 +101,9 @@ test: announce-test setup build ## all tests, those that attach probes included:
 	@test -e /var/cache/wirelap || echo "setup: the jars of Apache Kafka, by Maven"
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
 	$(NEXTEST) $(if $(TESTS),-E '$(TESTS)')
+
+build-tests: build
+	$(NEXTEST) --no-run
 
 # Root is not needed, and no broker.
 test-quick: ## the tests that need neither root nor a broker nor tshark
@@ -163,8 +167,10 @@ deny: ## licences, sources and bans of all dependencies
 	@.ci/setup tools
 	cargo deny check licenses bans sources
 
-kernels: setup-build ## the probes' tests on other kernels of Debian, in qemu, and the matrix of what came of it: KERNELS="6.1-x86_64 6.12-aarch64" KERNELS_TABLE=FILE
+setup-kernels:
 	@.ci/setup kernels $(if $(filter-out %-$(shell uname -m),$(KERNELS)),foreign-kernels)
+
+kernels: setup-build setup-kernels ## the probes' tests on other kernels of Debian, in qemu, and the matrix of what came of it: KERNELS="6.1-x86_64 6.12-aarch64" KERNELS_TABLE=FILE
 	KERNELS_TABLE="$(KERNELS_TABLE)" .ci/kernels/all "$(CACHE)/kernels" $(KERNELS) -- $(WORKSPACE)
 
 wiresharks: setup build ## the dissectors' tests with the Wireshark of the Debian suites WIRESHARKS
