@@ -188,6 +188,7 @@ try-dist: dist ## install the packages in minimal systems of the Debian suites S
 	$(SUDO) .ci/dist/try "$(DIST)" $(SUITES)
 	.ci/dist/try-machine "$(DIST)" "$(CACHE)/kernels"
 
+screenshot: LIVE = tcp,udp,mqtt,kafka,zenoh-p2p,zenoh-brokered,dds,zeromq,opcua
 screenshot: setup build ## draw the pictures of all views anew (docs/screens), from a real run
 	.ci/screenshot docs/screens --keys jj -- $(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap" live --on $(LIVE) --by broker,client
 	cp docs/screens/overview.svg docs/screenshot.svg
