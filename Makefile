@@ -47,7 +47,8 @@ FEATURES := baselines pico xrce $(filter amqp dds kafka nats zeromq zeromq-rust,
 	$(if $(filter mqtt,$(NAMES)),mqtt-rumqttd) $(if $(filter zenoh-p2p zenoh-brokered,$(NAMES)),zenoh) $(if $(filter opcua%,$(NAMES)),opcua)
 EVERYTHING := $(CARGO_TARGET_DIR)/everything
 IS_WHOLE := $(or $(filter all,$(NAMES)),$(wildcard $(EVERYTHING)))
-TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p' | tr a-z- A-Z_)
+HOST_TRIPLE = $(shell rustc -vV | sed -n 's/^host: //p')
+TRIPLE = $(shell echo $(HOST_TRIPLE) | tr a-z- A-Z_)
 # Each test by itself: `.config/nextest.toml`. Tests that start programs mostly wait for them, and others keep the processors busy meanwhile.
 TEST_THREADS ?= $(shell echo $$((2 * $$(nproc))))
 NEXTEST = CARGO_TARGET_$(TRIPLE)_RUNNER="$(CURDIR)/.ci/test-runner" cargo nextest run $(WORKSPACE) --lib --bins --tests --test-threads $(TEST_THREADS)
@@ -84,7 +85,8 @@ announce-live:
 		$(if $(filter all,$(NAMES)),,"For the other middlewares: make live LIVE=all")
 
 # Without the libraries of the middlewares that are not asked for.
-build-live: setup-build
+build-live:
+	@.ci/setup build & setup=$$!; cargo fetch --quiet --locked --target $(HOST_TRIPLE) || true; wait $$setup
 	cargo build --package wirelap --package wirelap-workload --no-default-features \
 		--features "$(FEATURES:%=wirelap-workload/%)" --bins
 

@@ -22,19 +22,23 @@ pub fn ip(words: &str) {
     assert!(status.success(), "ip {words}");
 }
 
-/// Bytes that wait unread in the TCP sockets of a process's network namespace (`/proc/PID/net/tcp`: `tx_queue:rx_queue`).
-fn unread(process: u32) -> u64 {
-    let table = fs::read_to_string(format!("/proc/{process}/net/tcp")).unwrap();
+/// Bytes that are not acknowledged yet, and bytes that wait unread, in the TCP sockets of a process's network namespace
+/// (`/proc/PID/net/tcp`: `tx_queue:rx_queue`). None of a process that has ended.
+fn queued(process: u32) -> (u64, u64) {
+    let table = fs::read_to_string(format!("/proc/{process}/net/tcp")).unwrap_or_default();
     let queues = table.lines().skip(1).filter_map(|line| line.split_whitespace().nth(4));
-    let received =
-        queues.filter_map(|queues| u64::from_str_radix(queues.split_once(':')?.1, 16).ok());
-    received.sum()
+    let bytes = |text| u64::from_str_radix(text, 16).unwrap();
+    let each = queues.filter_map(|queues| queues.split_once(':'));
+    each.fold((0, 0), |(sent, read), (tx, rx)| (sent + bytes(tx), read + bytes(rx)))
 }
 
 impl Islands {
-    /// Waits until the broker has read everything that has come.
+    /// Waits until the broker has read everything that its clients have sent: first that it has arrived, then that it is read.
     pub fn all_is_read(&self) {
-        poll("the broker to read all", LONG, || (unread(self.broker) == 0).then_some(()));
+        let has_arrived = |client: &Child| queued(client.id()).0 == 0;
+        poll("the broker to read all", LONG, || {
+            (self.children.iter().all(has_arrived) && queued(self.broker).1 == 0).then_some(())
+        });
     }
 
     pub fn new() -> Islands {

@@ -236,10 +236,11 @@ fn a_program_with_capabilities_of_its_file_is_enough() {
 fn what_root_writes_belongs_to_whoever_called_sudo() {
     const CALLER: u32 = 4321;
     let place = Place::new();
+    // Of a port that nobody uses: other tests' traffic would fill a file of the ring.
     for words in [
-        "record --output one.pcapng --payload --duration 500ms",
-        "record --output ring.pcapng --payload --rotate-size 1M --duration 500ms",
-        "live --plain --json out.json --pcapng live.pcapng --pcapng-payload --duration 500ms",
+        "record --output one.pcapng --payload --ports 9 --duration 500ms",
+        "record --output ring.pcapng --payload --ports 9 --rotate-size 1M --duration 500ms",
+        "live --plain --json out.json --pcapng live.pcapng --pcapng-payload --ports 9 --duration 500ms",
     ] {
         let output = Command::new("sh")
             .args(["-c", &format!("umask 0; exec \"$0\" {words}")])

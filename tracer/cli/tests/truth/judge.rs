@@ -11,6 +11,9 @@ const TIME_TOLERANCE_NS: u64 = 1_000_000;
 /// What loaded cores do to any program, and is true wherever it is said.
 const LOAD: [&str; 2] = ["run_queue_contention", "release_wait"];
 
+/// From which share of the time on, in which the kernel says that threads waited for a CPU, cores were loaded by whoever else runs here.
+const LOADED_PRESSURE: f64 = 0.1;
+
 /// One thing that was compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
@@ -53,6 +56,8 @@ impl Judgement {
 /// Compares.
 pub fn judge(expectation: &Expectation, cell: Cell, observed: &Observed) -> Judgement {
     let said = Said::of(&observed.report, &expectation.middleware);
+    let loaded = cell.loaded || observed.cpu_pressure.is_some_and(|share| share > LOADED_PRESSURE);
+    let cell = Cell { loaded, ..cell };
     Judgement {
         counts: counts(expectation, &observed.truth, &said),
         cause: cause(expectation, cell, &said),

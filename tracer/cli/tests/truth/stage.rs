@@ -42,6 +42,8 @@ pub struct Observed {
     pub screen: String,
     /// The block of lines while each state held.
     pub looks: BTreeMap<String, String>,
+    /// The share of the time in which a thread of this machine waited for a CPU, by the kernel's own account; none where it keeps none.
+    pub cpu_pressure: Option<f64>,
 }
 
 /// Arranges a situation once.
@@ -61,6 +63,7 @@ pub fn observe(situation: &Situation, cell: Cell) -> Result<Observed, String> {
         None => Watcher::start(script.pid(), folder.path())?,
     };
     script.tell("go")?;
+    let pressure = Pressure::start();
     let mut looks = BTreeMap::new();
     let truth = loop {
         let line = script.line()?;
@@ -71,10 +74,37 @@ pub fn observe(situation: &Situation, cell: Cell) -> Result<Observed, String> {
             break serde_json::from_str(json).map_err(|error| format!("{line}: {error}"))?;
         }
     };
+    let cpu_pressure = pressure.and_then(Pressure::share);
     let (report, screen) = watcher.end()?;
     script.tell("end")?;
     script.end()?;
-    Ok(Observed { truth, report, screen, looks })
+    Ok(Observed { truth, report, screen, looks, cpu_pressure })
+}
+
+/// What the kernel's pressure stall information had counted when a cell began (Documentation/accounting/psi.rst).
+struct Pressure {
+    at: Instant,
+    stalled: Duration,
+}
+
+impl Pressure {
+    fn start() -> Option<Pressure> {
+        Some(Pressure { at: Instant::now(), stalled: Pressure::stalled()? })
+    }
+
+    /// The time in which at least one thread has waited for a CPU, since the machine was started.
+    fn stalled() -> Option<Duration> {
+        let text = fs::read_to_string("/proc/pressure/cpu").ok()?;
+        let some = text.lines().find(|line| line.starts_with("some "))?;
+        let total = some.rsplit_once("total=")?.1.trim().parse().ok()?;
+        Some(Duration::from_micros(total))
+    }
+
+    /// The share since then.
+    fn share(self) -> Option<f64> {
+        let stalled = Pressure::stalled()?.checked_sub(self.stalled)?;
+        Some(stalled.as_secs_f64() / self.at.elapsed().as_secs_f64())
+    }
 }
 
 /// Whether a program, or what its name stands for, is installed.
