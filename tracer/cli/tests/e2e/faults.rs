@@ -216,9 +216,9 @@ fn who_is_stopped_for_a_while_loses_nothing() {
         let ended = run.end(LONG);
         assert!(matches!(ended.status, Some(0 | 1)), "{victim}: {}", ended.stderr);
         let report = bench.report();
-        let messages = &report["results"][0]["messages"];
-        assert_eq!(messages["sent"], 3000, "{victim}: {messages}");
-        assert_eq!(messages["matched"], 3000, "{victim}: {messages}");
+        let [messages, trust] = ["messages", "trust"].map(|part| &report["results"][0][part]);
+        assert_eq!(messages["sent"], 3000, "{victim}: {messages}, {trust}");
+        assert_eq!(messages["matched"], 3000, "{victim}: {messages}, {trust}");
         bench.assert_clean();
     }
 }
