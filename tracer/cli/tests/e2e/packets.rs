@@ -7,10 +7,11 @@ use std::fs;
 
 /// Runs wirelap (`"$0" "$@"`) in a network of its own, beside mosquitto and a capture of the same packets. `$RIGHTS` is how it is started,
 /// and `$TRAFFIC` what happens once both capture. Nothing waits for longer than 20 s.
+/// A socket captures once it is bound (the column `R` of `/proc/net/packet`), which is later than it is there.
 /// tcpdump has one slot for each packet, as large as its snap length, and is ended once it has written all that passed.
 const STAGE: &str = r#"
 until_true() { i=0; until "$@"; do i=$((i + 1)); [ $i -lt 1000 ] || exit 9; sleep 0.02; done; }
-capturing() { [ "$(wc -l < /proc/net/packet)" -gt "$1" ]; }
+capturing() { [ "$(awk 'NR > 1 && $6 == 1' /proc/net/packet | wc -l)" -ge "$1" ]; }
 passed() { awk '/lo:/ { print $3 }' /proc/net/dev; }
 written() { [ "$(tcpdump -r "$FOLDER/theirs.pcap" 2> /dev/null | wc -l)" -ge "$(passed)" ]; }
 listening() { grep -q ' 00000000:0000 0A ' /proc/net/tcp; }
