@@ -73,8 +73,8 @@ wirelap: ## compile wirelap alone, in three minutes: doctor, live, record, analy
 	@echo "Built $(CARGO_TARGET_DIR)/debug/wirelap. Next: $(SUDO) $(CARGO_TARGET_DIR)/debug/wirelap live"
 
 announce-build:
-	@test -e "$(EVERYTHING)" || echo "The first build compiles the libraries of all middlewares: nine to 21" \
-		"minutes on two cores. (make wirelap: the tracer without workloads, three minutes.)"
+	@test -e "$(EVERYTHING)" || echo "The first build compiles the libraries of all middlewares: up to a quarter" \
+		"of an hour on two cores. (make wirelap: the tracer without workloads, three minutes.)"
 
 build: announce-build setup-build ## compile wirelap and the workloads
 	cargo build $(WORKSPACE) --bins
