@@ -64,7 +64,7 @@ fn assert_flawless(result: &Value, messages: u64) {
     ] {
         assert_eq!(count(pointer), Some(0), "{name} {pointer}");
     }
-    assert_eq!(lost(result), 0, "{name}");
+    assert_eq!(lost(result), 0, "{name}: {}", result["trust"]);
     assert_eq!(count("/latency/one_way_ns/count"), Some(messages), "{name}");
     let segments = result["segments"].as_array().unwrap();
     let shares: f64 = segments.iter().filter_map(|row| row["share"].as_f64()).sum();
