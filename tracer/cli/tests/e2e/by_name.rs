@@ -68,7 +68,7 @@ impl Drop for Clients {
 }
 
 fn live(bench: &Bench, words: &str) -> Running {
-    let live = bench.wirelap(&format!("live --plain {words}")).json().start();
+    let live = bench.wirelap(&format!("live --plain --sample off {words}")).json().start();
     poll("the first lines of `live`", LONG, || live.has_printed().then_some(()));
     live
 }

@@ -121,7 +121,8 @@ impl Drop for Slice {
 }
 
 fn watch(bench: &Bench, words: &str) -> Running {
-    let live = bench.wirelap(&format!("live --plain --by container {words}")).json().start();
+    let live =
+        bench.wirelap(&format!("live --plain --sample off --by container {words}")).json().start();
     poll("the first lines of `live`", LONG, || live.has_printed().then_some(()));
     live
 }

@@ -260,7 +260,7 @@ fn in_a_time_namespace_all_times_are_of_one_clock() {
 #[test]
 fn a_network_that_is_gone_stays_in_the_report() {
     let bench = Bench::new();
-    let run = bench.wirelap("live --plain --ports 18831").json().start();
+    let run = bench.wirelap("live --plain --sample off --ports 18831").json().start();
     poll("tracing", LONG, || run.has_printed().then_some(()));
     let script = "ip link set lo up; mosquitto -p 18831 >/dev/null 2>&1 & broker=$!; \
         while ! mosquitto_pub -p 18831 -t other -n 2>/dev/null; do :; done; \

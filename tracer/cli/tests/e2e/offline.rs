@@ -93,7 +93,10 @@ pub fn analyze(bench: &Bench, files: &[&Path]) -> (Value, String) {
 /// The report of `live` with these words, which records its own workloads alone.
 fn recorded_live(bench: &Bench, words: &str, file: &Path) -> Value {
     let own = std::process::id();
-    let words = format!("live --plain {words} --rate 300 --pid {own} --pcapng {}", file.display());
+    let words = format!(
+        "live --plain --sample off {words} --rate 300 --pid {own} --pcapng {}",
+        file.display()
+    );
     let ended = bench.wirelap(&words).json().end(LONG);
     assert_eq!(ended.status, Some(0), "{}", ended.stderr);
     bench.report()

@@ -53,7 +53,7 @@ fn number(value: &Value, pointer: &str) -> u64 {
 #[test]
 fn a_subscriber_behind_a_slow_link_is_held_up_by_the_network() {
     let mut islands = Islands::new();
-    let words = format!("live --plain --ports {} --by client", islands.port);
+    let words = format!("live --plain --sample off --ports {} --by client", islands.port);
     let live = islands.bench.wirelap(&words).json().start();
     poll("the first lines of `live`", LONG, || live.has_printed().then_some(()));
     let slow = islands.client(1, "mosquitto_sub", &["-i", "slow"]).2;

@@ -56,7 +56,8 @@ fn a_message_is_written_with_its_packets_while_it_is_traced() {
         let mut screen = live(&bench, &format!("--on mqtt --rate 100 --pid {own} {keep}"));
         screen.until(&["mqtt rumqttd 127.0.0.1:"]);
         screen.press("6");
-        screen.until(&["slowest"]);
+        // A message is listed, and so chosen.
+        screen.until(&["slowest", "publisher → subscriber"]);
         screen.press(ENTER);
         screen.until(&["in short", "leg 1"]);
         screen.press("e");

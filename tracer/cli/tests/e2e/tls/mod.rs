@@ -126,7 +126,8 @@ fn only_row(report: &Value) -> &Value {
 /// A run that reads the text of TLS and writes what it sees, once it traces; and the file.
 fn reading_tls(bench: &Bench, port: u16) -> (Running, PathBuf) {
     let recording = bench.file("seen.pcapng");
-    let words = format!("live --plain --tls --ports {port} --pcapng {}", recording.display());
+    let words =
+        format!("live --plain --sample off --tls --ports {port} --pcapng {}", recording.display());
     let run = bench.wirelap(&words).json().start();
     until_tracing(&run);
     (run, recording)
@@ -134,7 +135,7 @@ fn reading_tls(bench: &Bench, port: u16) -> (Running, PathBuf) {
 
 /// A run that does not, once it traces.
 fn without_tls(bench: &Bench, port: u16) -> Running {
-    let run = bench.wirelap(&format!("live --plain --ports {port}")).json().start();
+    let run = bench.wirelap(&format!("live --plain --sample off --ports {port}")).json().start();
     until_tracing(&run);
     run
 }

@@ -88,7 +88,8 @@ async def main():
 asyncio.run(main())
 ";
     fs::write(folder.path().join("echo.py"), script).unwrap();
-    let run = bench.wirelap(&format!("live --plain --tls --ports {port}")).json().start();
+    let run =
+        bench.wirelap(&format!("live --plain --sample off --tls --ports {port}")).json().start();
     until_tracing(&run);
     let python = foreign(folder.path(), "/usr/bin/python3", &format!("echo.py {port}"));
     let pid = python.0.id();
