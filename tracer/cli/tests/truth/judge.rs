@@ -15,6 +15,9 @@ const LOAD: [&str; 3] = ["run_queue_contention", "release_wait", "nagle_delayed_
 /// From which share of the time on, in which the kernel says that threads waited for a CPU, cores were loaded by whoever else runs here.
 const LOADED_PRESSURE: f64 = 0.1;
 
+/// From which share of busy CPUs on. What a cell needs itself leaves more of them idle.
+const LOADED_BUSY: f64 = 0.9;
+
 /// One thing that was compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
@@ -57,7 +60,9 @@ impl Judgement {
 /// Compares.
 pub fn judge(expectation: &Expectation, cell: Cell, observed: &Observed) -> Judgement {
     let said = Said::of(&observed.report, &expectation.middleware);
-    let loaded = cell.loaded || observed.cpu_pressure.is_some_and(|share| share > LOADED_PRESSURE);
+    let loaded = cell.loaded
+        || observed.cpu_pressure.is_some_and(|share| share > LOADED_PRESSURE)
+        || observed.cpu_busy.is_some_and(|share| share > LOADED_BUSY);
     let cell = Cell { loaded, ..cell };
     Judgement {
         counts: counts(expectation, &observed.truth, &said),

@@ -44,6 +44,8 @@ pub struct Observed {
     pub looks: BTreeMap<String, String>,
     /// The share of the time in which a thread of this machine waited for a CPU, by the kernel's own account; none where it keeps none.
     pub cpu_pressure: Option<f64>,
+    /// The share of the time in which the CPUs were busy.
+    pub cpu_busy: Option<f64>,
 }
 
 /// Arranges a situation once.
@@ -63,7 +65,7 @@ pub fn observe(situation: &Situation, cell: Cell) -> Result<Observed, String> {
         None => Watcher::start(script.pid(), folder.path())?,
     };
     script.tell("go")?;
-    let pressure = Pressure::start();
+    let account = CpuAccount::start();
     let mut looks = BTreeMap::new();
     let truth = loop {
         let line = script.line()?;
@@ -74,25 +76,30 @@ pub fn observe(situation: &Situation, cell: Cell) -> Result<Observed, String> {
             break serde_json::from_str(json).map_err(|error| format!("{line}: {error}"))?;
         }
     };
-    let cpu_pressure = pressure.and_then(Pressure::share);
+    let (cpu_pressure, cpu_busy) = (account.pressure(), account.busy());
     let (report, screen) = watcher.end()?;
     script.tell("end")?;
     script.end()?;
-    Ok(Observed { truth, report, screen, looks, cpu_pressure })
+    Ok(Observed { truth, report, screen, looks, cpu_pressure, cpu_busy })
 }
 
-/// What the kernel's pressure stall information had counted when a cell began (Documentation/accounting/psi.rst).
-struct Pressure {
+/// What the kernel had counted when a cell began.
+struct CpuAccount {
     at: Instant,
-    stalled: Duration,
+    stalled: Option<Duration>,
+    ticks: Option<[u64; 2]>,
 }
 
-impl Pressure {
-    fn start() -> Option<Pressure> {
-        Some(Pressure { at: Instant::now(), stalled: Pressure::stalled()? })
+impl CpuAccount {
+    fn start() -> CpuAccount {
+        CpuAccount {
+            at: Instant::now(),
+            stalled: CpuAccount::stalled(),
+            ticks: CpuAccount::ticks(),
+        }
     }
 
-    /// The time in which at least one thread has waited for a CPU, since the machine was started.
+    /// The time in which at least one thread has waited for a CPU (pressure stall information: Documentation/accounting/psi.rst).
     fn stalled() -> Option<Duration> {
         let text = fs::read_to_string("/proc/pressure/cpu").ok()?;
         let some = text.lines().find(|line| line.starts_with("some "))?;
@@ -100,10 +107,26 @@ impl Pressure {
         Some(Duration::from_micros(total))
     }
 
-    /// The share since then.
-    fn share(self) -> Option<f64> {
-        let stalled = Pressure::stalled()?.checked_sub(self.stalled)?;
+    /// Of all CPUs together: the ticks in which they had nothing to do, and all ticks (`/proc/stat`: user, nice, system, idle, iowait, irq,
+    /// softirq, steal).
+    fn ticks() -> Option<[u64; 2]> {
+        let text = fs::read_to_string("/proc/stat").ok()?;
+        let fields = text.lines().next()?.split_whitespace().skip(1).take(8);
+        let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
+        Some([ticks.get(3)? + ticks.get(4)?, ticks.iter().sum()])
+    }
+
+    /// The share of the time since then in which a thread waited for a CPU.
+    fn pressure(&self) -> Option<f64> {
+        let stalled = CpuAccount::stalled()?.checked_sub(self.stalled?)?;
         Some(stalled.as_secs_f64() / self.at.elapsed().as_secs_f64())
+    }
+
+    /// The share of the time since then in which the CPUs were busy.
+    fn busy(&self) -> Option<f64> {
+        let ([idle, all], [idle_before, all_before]) = (CpuAccount::ticks()?, self.ticks?);
+        let [idle, all] = [idle.checked_sub(idle_before)?, all.checked_sub(all_before)?];
+        (all > 0).then(|| 1.0 - idle as f64 / all as f64)
     }
 }
 
