@@ -49,8 +49,10 @@ fn a_report_that_cannot_be_written_is_on_stdout_and_the_recording_is_whole() {
     let bench = Bench::new();
     let recording = bench.file("live.pcapng");
     let path = recording.display();
+    // Without a filter, the same workload of another test could be the row.
+    let own = std::process::id();
     let words = format!(
-        "live --on tcp --rate 500 --duration 2s --pcapng {path} --pcapng-payload --json /dev/full"
+        "live --on tcp --rate 500 --duration 2s --pid {own} --pcapng {path} --pcapng-payload --json /dev/full"
     );
     let ended = bench.wirelap(&words).end(LONG);
     assert_eq!(ended.status, Some(1), "{}", ended.stderr);

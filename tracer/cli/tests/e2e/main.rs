@@ -52,7 +52,7 @@ fn assert_flawless(result: &Value, messages: u64) {
     let name = &result["middleware"];
     let count = |pointer: &str| result.pointer(pointer).and_then(Value::as_u64);
     for pointer in ["/messages/sent", "/messages/delivered", "/messages/matched"] {
-        assert_eq!(count(pointer), Some(messages), "{name} {pointer}");
+        assert_eq!(count(pointer), Some(messages), "{name} {pointer}: {}", result["trust"]);
     }
     assert_eq!(count("/ground_truth/compared"), Some(messages), "{name}");
     for pointer in [
@@ -100,8 +100,8 @@ fn lost(result: &Value) -> u64 {
     probes.values().filter_map(Value::as_u64).sum()
 }
 
-/// Events that met a full ring buffer. The other lost ones are runs of probes that the kernel skipped, for whatever process of
-/// the machine: those that other tests start are among them.
+/// Events that met a full ring buffer. The other lost ones are runs of probes that the kernel skipped for any process of the machine,
+/// which may be one that another test started.
 fn overflowed(result: &Value) -> u64 {
     lost(result) - result["trust"]["skipped_runs"].as_u64().unwrap()
 }

@@ -24,6 +24,9 @@ fn try_cell(situation: &Situation, cell: Cell) -> Row {
     let row = match stage::observe(situation, cell) {
         Ok(observed) => {
             let judgement = judge(&situation.expectation, cell, &observed);
+            let [waited, busy] =
+                [observed.cpu.waited, observed.cpu.busy].map(|share| 100.0 * share);
+            eprint!("CPUs {busy:.0} % busy, waited for {waited:.0} % of the time … ");
             keep(situation, cell, &observed);
             Row::judged(situation, cell, &observed, &judgement)
         }

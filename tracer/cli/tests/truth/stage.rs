@@ -2,6 +2,7 @@
 
 use crate::cell::Cell;
 use crate::situation::{self, Situation};
+use procfs::{CpuPressure, Current, CurrentSI, KernelStats};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use serde_json::Value;
@@ -42,10 +43,8 @@ pub struct Observed {
     pub screen: String,
     /// The block of lines while each state held.
     pub looks: BTreeMap<String, String>,
-    /// The share of the time in which a thread of this machine waited for a CPU, by the kernel's own account; none where it keeps none.
-    pub cpu_pressure: Option<f64>,
-    /// The share of the time in which the CPUs were busy.
-    pub cpu_busy: Option<f64>,
+    /// How loaded this machine was meanwhile.
+    pub cpu: CpuShares,
 }
 
 /// Arranges a situation once.
@@ -65,7 +64,7 @@ pub fn observe(situation: &Situation, cell: Cell) -> Result<Observed, String> {
         None => Watcher::start(script.pid(), folder.path())?,
     };
     script.tell("go")?;
-    let account = CpuAccount::start();
+    let began = CpuAccount::now()?;
     let mut looks = BTreeMap::new();
     let truth = loop {
         let line = script.line()?;
@@ -76,57 +75,54 @@ pub fn observe(situation: &Situation, cell: Cell) -> Result<Observed, String> {
             break serde_json::from_str(json).map_err(|error| format!("{line}: {error}"))?;
         }
     };
-    let (cpu_pressure, cpu_busy) = (account.pressure(), account.busy());
+    let cpu = began.until(&CpuAccount::now()?);
     let (report, screen) = watcher.end()?;
     script.tell("end")?;
     script.end()?;
-    Ok(Observed { truth, report, screen, looks, cpu_pressure, cpu_busy })
+    Ok(Observed { truth, report, screen, looks, cpu })
 }
 
-/// What the kernel had counted when a cell began.
+/// What the kernel had counted of all CPUs together when a cell began.
 struct CpuAccount {
     at: Instant,
+    /// The time in which at least one thread had waited for a CPU (pressure stall information: Documentation/accounting/psi.rst); none where
+    /// the kernel keeps no such account.
     stalled: Option<Duration>,
-    ticks: Option<[u64; 2]>,
+    /// The time in which CPUs had nothing to do, and how many they are.
+    idle: Duration,
+    cpus: usize,
+}
+
+/// What was counted during a cell.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CpuShares {
+    /// The share of the time in which a thread of this machine waited for a CPU; 0 where the kernel keeps no account.
+    pub waited: f64,
+    /// The share of the time in which the CPUs were busy.
+    pub busy: f64,
 }
 
 impl CpuAccount {
-    fn start() -> CpuAccount {
-        CpuAccount {
+    fn now() -> Result<CpuAccount, String> {
+        let stat = KernelStats::current().map_err(|error| error.to_string())?;
+        let stalled = CpuPressure::current().ok();
+        Ok(CpuAccount {
             at: Instant::now(),
-            stalled: CpuAccount::stalled(),
-            ticks: CpuAccount::ticks(),
+            stalled: stalled.map(|pressure| Duration::from_micros(pressure.some.total)),
+            idle: stat.total.idle_duration() + stat.total.iowait_duration().unwrap_or_default(),
+            cpus: stat.cpu_time.len(),
+        })
+    }
+
+    fn until(&self, end: &CpuAccount) -> CpuShares {
+        let passed = (end.at - self.at).as_secs_f64();
+        let stalled = self.stalled.zip(end.stalled);
+        let stalled = stalled.map_or(Duration::ZERO, |(from, to)| to.saturating_sub(from));
+        let idle = end.idle.saturating_sub(self.idle);
+        CpuShares {
+            waited: stalled.as_secs_f64() / passed,
+            busy: 1.0 - idle.as_secs_f64() / passed / self.cpus as f64,
         }
-    }
-
-    /// The time in which at least one thread has waited for a CPU (pressure stall information: Documentation/accounting/psi.rst).
-    fn stalled() -> Option<Duration> {
-        let text = fs::read_to_string("/proc/pressure/cpu").ok()?;
-        let some = text.lines().find(|line| line.starts_with("some "))?;
-        let total = some.rsplit_once("total=")?.1.trim().parse().ok()?;
-        Some(Duration::from_micros(total))
-    }
-
-    /// Of all CPUs together: the ticks in which they had nothing to do, and all ticks (`/proc/stat`: user, nice, system, idle, iowait, irq,
-    /// softirq, steal).
-    fn ticks() -> Option<[u64; 2]> {
-        let text = fs::read_to_string("/proc/stat").ok()?;
-        let fields = text.lines().next()?.split_whitespace().skip(1).take(8);
-        let ticks: Vec<u64> = fields.map_while(|field| field.parse().ok()).collect();
-        Some([ticks.get(3)? + ticks.get(4)?, ticks.iter().sum()])
-    }
-
-    /// The share of the time since then in which a thread waited for a CPU.
-    fn pressure(&self) -> Option<f64> {
-        let stalled = CpuAccount::stalled()?.checked_sub(self.stalled?)?;
-        Some(stalled.as_secs_f64() / self.at.elapsed().as_secs_f64())
-    }
-
-    /// The share of the time since then in which the CPUs were busy.
-    fn busy(&self) -> Option<f64> {
-        let ([idle, all], [idle_before, all_before]) = (CpuAccount::ticks()?, self.ticks?);
-        let [idle, all] = [idle.checked_sub(idle_before)?, all.checked_sub(all_before)?];
-        (all > 0).then(|| 1.0 - idle as f64 / all as f64)
     }
 }
 
