@@ -9,7 +9,7 @@ use std::net::{IpAddr, Shutdown};
 use std::sync::Arc;
 use std::thread;
 use wirelap_capture::Capture;
-use wirelap_events::{Body, PacketHook, ReadyKind, SocketOrigin, Transport};
+use wirelap_events::{Body, OffCpuReason, PacketHook, ReadyKind, SocketOrigin, Transport};
 
 const MESSAGES: usize = 23;
 const BYTES: usize = 64;
@@ -140,6 +140,8 @@ fn a_reader_that_slept_has_a_wakeup_from_the_network() {
                 Body::Wake(wake) if wake.task.tid.0 == tid => Some((wake, event.at)),
                 _ => None,
             })
+            // A thread that is on its way to read may still be preempted.
+            .filter(|(wake, _)| wake.reason == OffCpuReason::Asleep)
             .filter(|(wake, _)| wake.woken > seen.events[ready].0.at)
             .collect();
         assert_eq!(wakes.len(), 1, "{:#?}", seen.events);
