@@ -120,6 +120,11 @@ pub trait Protocol: Sync {
         false
     }
 
+    /// Whether a server has at most one connection at a time of a client's name, so that who comes with it again is the same.
+    fn names_clients_uniquely(&self) -> bool {
+        false
+    }
+
     /// The domain that a port belongs to, for protocols that compute their ports from a domain. It names the row in place of
     /// a server's address.
     fn domain(&self, _port: u16) -> Option<u32> {

@@ -5,6 +5,7 @@ mod completion;
 mod expiry;
 mod late;
 mod matching;
+mod sent_again;
 
 pub use expiry::LONGEST;
 

@@ -29,5 +29,5 @@ pub use assemblies::Assemblies;
 pub use assembly::{Assembly, Carrier, Last, Taker};
 pub use forwarders::Receiver;
 pub use messages::{LONGEST, Messages};
-pub use new_leg::{Joined, NewLeg, Presence, Toward};
+pub use new_leg::{Joined, NamedClient, NewLeg, Presence, Toward};
 pub use open::{GivenUp, LegState, Message};

@@ -38,6 +38,14 @@ pub struct Presence {
     pub is_handed_over: bool,
 }
 
+/// A client whose name no other client of its server has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedClient {
+    pub name: TopicId,
+    /// When its connection had been opened and it had said who it is, if the opening was seen.
+    pub since: Option<Nanos>,
+}
+
 /// A leg that is not joined to a message yet: what is known of it when its message is found on a flow.
 #[derive(Clone, Debug)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
@@ -79,6 +87,8 @@ pub struct NewLeg {
     pub group: ReaderGroup,
     /// Which of its receiver's subscriptions it is for.
     pub subscription: u32,
+    /// The client that it leads to, if that has a name which no other client of its server has.
+    pub client: Option<NamedClient>,
     /// Its connection has just been opened.
     pub start_up: bool,
     /// A number for its topic.

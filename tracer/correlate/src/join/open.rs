@@ -81,6 +81,8 @@ pub struct LegState {
     pub toward: Toward,
     /// Which of its receiver's subscriptions it is for.
     subscription: u32,
+    /// The name of the client that it leads to, if no other client of its server has it.
+    pub(super) client: Option<TopicId>,
     /// The group in which its receiver reads it.
     pub group: ReaderGroup,
     pub(super) has_child: bool,
@@ -194,6 +196,7 @@ impl LegState {
             ends: Arc::clone(&new.ends),
             toward: new.toward,
             subscription: new.subscription,
+            client: new.client.map(|client| client.name),
             group: new.group,
             has_child: false,
             children: 0,

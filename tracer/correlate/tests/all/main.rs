@@ -48,6 +48,7 @@ mod row_muted_names;
 mod row_muted_shared;
 mod row_muted_twin;
 mod sampled;
+mod sent_again;
 mod servers;
 mod slow;
 mod slow_link;

@@ -78,6 +78,11 @@ impl Protocol for Mqtt {
         true
     }
 
+    /// A server ends the connection of a client whose identifier another one comes with (MQTT 3.1.1 §3.1.4, MQTT 5.0 §3.1.4).
+    fn names_clients_uniquely(&self) -> bool {
+        true
+    }
+
     fn numbers_topics(&self) -> bool {
         true
     }

@@ -111,7 +111,7 @@ impl Deliveries {
             count_unknown(&new, c.may_be_cut(row, at), &mut c.accounts.rows);
             return;
         }
-        if let Some(count) = self.left_out(found, &new) {
+        if let Some(count) = self.left_out(found, &new, c.conversations.flows()) {
             if let Some(row) = c.accounts.rows.get_mut(row) {
                 count(&mut row.counts).grow(1);
             }
@@ -235,15 +235,27 @@ impl Deliveries {
     ///
     /// A broker marks what it had stored as retained, and a publisher what it wants stored: that is a
     /// message as any other. What a publisher repeats is followed too, as it cannot be told whether the
-    /// broker had it, and passes it on; what a broker repeats on a new connection is not.
-    fn left_out(&self, found: &Found, new: &NewLeg) -> Option<fn(&mut Counts) -> &mut u64> {
+    /// broker had it, and passes it on; what a broker repeats on a new connection is not. Brokers differ in what they
+    /// mark as repeated, so what its client was sent before decides where that is known.
+    fn left_out(
+        &self,
+        found: &Found,
+        new: &NewLeg,
+        flows: &FlowTable,
+    ) -> Option<fn(&mut Counts) -> &mut u64> {
         // Where a server may be in between, only it says so.
         let is_stored = is_from_broker(new) || new.topology == Topology::Either;
         if found.retained && is_stored {
             return Some(|counts| &mut counts.retained);
         }
+        let is_over = |direction: Direction| {
+            let conversation = flows.get(direction);
+            conversation.is_none_or(|one| one.closed || one.closed_by.is_some())
+        };
         let is_known = || self.messages.repeated(found.identity, new.way()).is_some();
-        if found.duplicate && !new.toward.is_server() && !is_known() {
+        let is_again =
+            || self.messages.is_sent_again(new, is_over).unwrap_or(found.duplicate) && !is_known();
+        if !new.toward.is_server() && is_again() {
             return Some(|counts| &mut counts.duplicates);
         }
         None

@@ -3,7 +3,7 @@
 use super::Context;
 use crate::flow::{Conversation, Found};
 use crate::ids::{Direction, FlowEnds, Way};
-use crate::join::{NewLeg, Presence, Toward};
+use crate::join::{NamedClient, NewLeg, Presence, Toward};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos};
 use wirelap_protocols::Topology;
@@ -43,6 +43,7 @@ pub fn new_leg(
     let is_behind = found.subject != 0 && (may_wait || flow.marks.has_more(own));
     let way = Way { direction, subscription: found.subscription };
     let next_number = || c.accounts.lag.next((way.id(), found.subject));
+    let toward = toward(direction, topology, c)?;
     Some(NewLeg {
         direction,
         extent: ByteRange { end: found.usable_at.unwrap_or(own.end), ..own },
@@ -55,7 +56,7 @@ pub fn new_leg(
         room,
         present: presence((conversation, direction), found, asked.is_some(), c),
         ends,
-        toward: toward(direction, topology, c)?,
+        toward,
         topology,
         may_copy: conversation.makes_copies(direction.side),
         identity: found.identity,
@@ -70,6 +71,7 @@ pub fn new_leg(
         subscription: found.subscription,
         subject: found.subject,
         wire_payload: found.wire_payload,
+        client: if toward == Toward::Client { client(conversation, direction, c) } else { None },
         start_up: is_start_up(at, direction, c),
     })
 }
@@ -102,6 +104,21 @@ fn presence(
     let opened = conversation.opened?;
     let ready = back.set_up.max(opened);
     Some(Presence { since: opened, ready, has_returned, is_handed_over: false })
+}
+
+/// The client that gets what is sent in this direction, if its name is its own.
+fn client(
+    conversation: &Conversation,
+    direction: Direction,
+    c: &Context<'_>,
+) -> Option<NamedClient> {
+    conversation.protocol().filter(|protocol| protocol.names_clients_uniquely())?;
+    let back = direction.back();
+    let name = c.accounts.clients.of(back.id())?;
+    // Who gives no name gets one from the server.
+    c.conversations.client_name(name).filter(|name| !name.is_empty())?;
+    let ready = conversation.flow(back.side).set_up;
+    Some(NamedClient { name, since: conversation.opened.map(|at| at.max(ready)) })
 }
 
 /// The part that the receiver of a direction has.

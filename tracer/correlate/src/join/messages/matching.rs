@@ -10,7 +10,7 @@ use wirelap_events::{MAX_LEGS, Nanos};
 use wirelap_protocols::Topology;
 
 /// Messages of one content that are looked at for one that a flow could continue.
-const SEARCHED: usize = 256;
+pub(super) const SEARCHED: usize = 256;
 
 /// Legs of one message that are looked at for the process that forwards it. The first leg is the one
 /// that almost always fits.
@@ -31,7 +31,7 @@ impl Messages {
     }
 
     /// The newest message of this identity that has a leg on this way.
-    fn carried(&self, identity: Identity, way: Way) -> Option<Listed> {
+    pub(super) fn carried(&self, identity: Identity, way: Way) -> Option<Listed> {
         match self.index.known(identity) {
             Known::Nothing => None,
             Known::One(only) => {

@@ -1,0 +1,88 @@
+//! Whether a server sends a client what it had sent to it on an earlier connection.
+//!
+//! A session outlives its connections: what was not acknowledged on one is sent again on the next, and what came in between is sent
+//! there for the first time (MQTT 3.1.1 §4.4, MQTT 5.0 §4.4). The DUP flag should tell them apart (MQTT 5.0 §3.3.1.1), but some servers
+//! set it in neither case, others in both.
+
+use super::super::new_leg::{NamedClient, NewLeg};
+use super::super::open::{LegState, Message};
+use super::Messages;
+use super::matching::SEARCHED;
+use crate::ids::Direction;
+use wirelap_events::Nanos;
+use wirelap_protocols::Topology;
+
+impl Messages {
+    /// Whether the client that a leg leads to had got its message from the same server on a connection that was over before. `None`
+    /// if that is not known, and what the server says of it is to be believed.
+    pub fn is_sent_again(&self, new: &NewLeg, is_over: impl Fn(Direction) -> bool) -> Option<bool> {
+        let (client, since) = new.client.and_then(|client| Some((client, client.since?)))?;
+        let carried = self.carried(new.identity, new.way());
+        let messages = || {
+            let (_, all) = self.index.after(new.identity, carried, |_| false);
+            all.take(SEARCHED).filter_map(|index| self.open.get(index))
+        };
+        let mut earlier = messages().take_while(|message| message.at < since);
+        let was_sent = earlier.any(|message| {
+            self.legs_to(message, new, since).any(|leg| {
+                leg.client == Some(client.name)
+                    && self.had_arrived(leg, new.at)
+                    && is_over(leg.direction)
+            })
+        });
+        if !was_sent && !new.repeats {
+            return None;
+        }
+        let may_be_first = messages().any(|message| self.may_be_first(message, new, client, since));
+        match (was_sent, may_be_first) {
+            (true, false) => Some(true),
+            (false, true) => Some(false),
+            // Of equal messages some had been sent, and others not; or none is known.
+            _ => None,
+        }
+    }
+
+    /// Whether a message waits at the sender of a new leg, and was not sent to its client before: neither by its name nor by a
+    /// connection of which no name is known.
+    fn may_be_first(
+        &self,
+        message: &Message,
+        new: &NewLeg,
+        client: NamedClient,
+        since: Nanos,
+    ) -> bool {
+        let is_here = message.topology == Topology::Brokered
+            && message.at <= new.written
+            && self.legs_of(message).any(|leg| {
+                self.legs.get(leg).is_some_and(|leg| {
+                    leg.toward.is_server() && leg.reaches(&new.ends.sender) && !leg.is_repeated()
+                })
+            });
+        is_here
+            && !self.legs_to(message, new, since).any(|leg| {
+                leg.client.is_none_or(|name| name == client.name) && self.had_arrived(leg, new.at)
+            })
+    }
+
+    /// The legs of a message from the sender of a new one to clients, on other connections and before `since`.
+    fn legs_to(
+        &self,
+        message: &Message,
+        new: &NewLeg,
+        since: Nanos,
+    ) -> impl Iterator<Item = &LegState> {
+        let all = self.legs_of(message).filter_map(|leg| self.legs.get(leg));
+        all.filter(move |leg| {
+            !leg.toward.is_server()
+                && leg.written < since
+                && leg.direction.serial != new.direction.serial
+                && leg.sender().is(&new.ends.sender)
+        })
+    }
+
+    /// Whether the receiver of a leg had it, or is not seen, or may still tell.
+    fn had_arrived(&self, leg: &LegState, now: Nanos) -> bool {
+        let may_tell = !leg.leg.is_known() && now < leg.at + self.hold;
+        leg.leg.was_read() || leg.is_remote || may_tell
+    }
+}
