@@ -5,13 +5,13 @@
 
 use super::compact::{CompactLeg, SeenStages};
 use crate::ids::FlowEnds;
-use crate::marks::PacketTimes;
+use crate::marks::{PacketTimes, begin_and_end};
 use wirelap_events::{
     Circumstances, FlowKey, FlowRange, Heard, Leg, Nanos, Stage, StageTimes, TaskId,
 };
 
-/// Stages of a leg of which only packets are known: it left, came in, and ends with that.
-const STAGES: usize = 3;
+/// Stages of a leg of which only packets are known: it began, left, came in, and ends with that.
+const STAGES: usize = 4;
 
 /// What is kept of a leg.
 #[derive(Debug)]
@@ -57,15 +57,15 @@ impl PacketLeg {
         Some(PacketLeg::new(&leg.times, heard, start_up))
     }
 
-    /// Of a leg that packets alone tell of, and that ends with the last of them.
+    /// Of a leg that packets alone tell of, and that begins and ends with them.
     pub fn alone(seen: PacketTimes, start_up: bool) -> PacketLeg {
         let mut times = StageTimes::default();
         for (stage, at) in [(Stage::Xmit, seen.xmit), (Stage::Rx, seen.rx)] {
             if let Some(at) = at {
                 times.set(stage, at);
-                times.set(Stage::Read, at);
             }
         }
+        begin_and_end(&mut times, seen.began);
         PacketLeg::new(&times, seen.heard, start_up)
     }
 
@@ -237,6 +237,7 @@ mod tests {
         others[0].to = Some(SocketId(7));
         others[1].circumstances.tx = Some(TxState::default());
         others[2].times.set(Stage::Queue, Nanos(4));
+        others[2].times.set(Stage::Lost, Nanos(3));
         others[3].flow_range.range.end = Offset(70);
         for leg in others {
             let (kept, room) = KeptLeg::of(Box::new(leg.clone()), &ends(), range());

@@ -69,14 +69,6 @@ fn times(path: &Path<'_>) -> StageTimes {
     times
 }
 
-/// A leg of which packets alone are known: it ends with the last one.
-pub fn end(leg: &mut Leg) {
-    let last = leg.times.seen().next_back();
-    if let Some((_, at)) = last {
-        leg.times.set(Stage::Read, at);
-    }
-}
-
 /// Adds wakeup and running when the reader slept while the data came. Where ready was not seen, the
 /// last stage before it stands for it.
 fn add_wakeup(leg: &mut Leg, chain: &[Hop]) -> u64 {

@@ -122,6 +122,14 @@ impl Marks {
         }
     }
 
+    /// When a packet with the first byte of `extent` was first seen.
+    pub fn began_at(&self, extent: ByteRange) -> Option<Nanos> {
+        match self {
+            Marks::Tcp(marks) => marks.began_at(extent),
+            Marks::Udp(marks) => marks.began_at(extent),
+        }
+    }
+
     /// How many were given up since it was last asked.
     pub fn take_evicted(&mut self) -> u64 {
         match self {

@@ -8,7 +8,7 @@ mod path;
 mod tcp;
 mod udp;
 
-pub use alone::PacketTimes;
+pub use alone::{PacketTimes, begin_and_end};
 pub use either::Marks;
 pub use loss::Missing;
 pub use path::{Path, ReadBy};

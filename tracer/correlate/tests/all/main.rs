@@ -2,6 +2,7 @@
 
 mod audience;
 mod backlog;
+mod began;
 mod blocked;
 mod brokered;
 mod by_name;

@@ -6,6 +6,7 @@ use crate::flow::{Flow, FlowTable};
 use crate::ids::{Direction, LegKey};
 use crate::join::kept::{KeptLeg, PacketLeg};
 use crate::join::{LONGEST, LegState, Receiver, leg};
+use crate::marks::begin_and_end;
 use crate::rows::Rows;
 use wirelap_events::{
     FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TraceDetail, Transport,
@@ -159,7 +160,7 @@ impl Deliveries {
             leg.flow_range = FlowRange { flow: direction.id(), range: own };
             dropped.grow(backwards);
             if packets_only {
-                leg::end(&mut leg);
+                begin_and_end(&mut leg.times, flow.marks.began_at(extent));
             }
             leg
         });

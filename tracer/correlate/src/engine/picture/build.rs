@@ -173,11 +173,12 @@ impl Picture<'_> {
         }
     }
 
-    /// Where the time of a row's messages went. Without reads, `busy` is only the time up to the last packet: it is left out.
+    /// Where the time of a row's messages went. Without calls, `busy` is only the time up to the last packet, and nothing is known of the
+    /// time in the socket: both are left out.
     fn segments(&self, row: &Row) -> Vec<SegmentStat> {
         let mut segments = row.stats.segments();
         if self.deliveries.packets_only() {
-            segments.retain(|one| one.segment != Segment::Busy);
+            segments.retain(|one| !matches!(one.segment, Segment::Busy | Segment::SocketTx));
         }
         segments
     }

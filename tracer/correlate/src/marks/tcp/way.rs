@@ -98,7 +98,14 @@ impl TcpMarks {
             return None;
         }
         let xmit = xmit.map(|mark| mark.at);
-        Some(PacketTimes { xmit, rx: rx.map(|mark| mark.at), heard: self.heard_of(last, xmit) })
+        let (began, rx) = (self.began_at(extent), rx.map(|mark| mark.at));
+        Some(PacketTimes { began, xmit, rx, heard: self.heard_of(last, xmit) })
+    }
+
+    /// When a packet with the first byte of `extent` was first seen, whatever became of it.
+    pub fn began_at(&self, extent: ByteRange) -> Option<Nanos> {
+        let xmits = self.xmits.covering(extent.start).map(|mark| mark.queued.unwrap_or(mark.at));
+        xmits.chain(self.rxs.covering(extent.start).map(|mark| mark.at)).min()
     }
 
     /// Where the copy of the byte at `last` that arrived came in, and where it left: of those that were not thrown away,

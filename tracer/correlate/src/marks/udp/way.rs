@@ -2,7 +2,7 @@
 
 use super::super::alone::PacketTimes;
 use super::super::path::{Path, ReadBy};
-use super::{Arrival, UdpMarks};
+use super::{Arrival, Datagram, UdpMarks};
 use wirelap_events::{ByteRange, Circumstances, Hop, Nanos, SocketId};
 
 impl UdpMarks {
@@ -89,11 +89,21 @@ impl UdpMarks {
         if has_calls || is_late || last.queued.is_some() || last.deferred {
             return None;
         }
-        Some(PacketTimes { xmit: last.xmit, rx: last.rx, heard: None })
+        let began = first_seen(first);
+        Some(PacketTimes { began, xmit: last.xmit, rx: last.rx, heard: None })
+    }
+
+    /// When the datagram with the first byte of `extent` was first seen.
+    pub fn began_at(&self, extent: ByteRange) -> Option<Nanos> {
+        first_seen(self.get(self.number_of(extent.start)?)?)
     }
 
     /// How many sockets got `extent`'s last byte.
     pub fn readers(&self, extent: ByteRange) -> usize {
         self.number_of(extent.last()).map_or(0, |number| self.receipts_of(number).count())
     }
+}
+
+fn first_seen(datagram: &Datagram) -> Option<Nanos> {
+    [datagram.queued, datagram.xmit, datagram.rx].into_iter().flatten().min()
 }
