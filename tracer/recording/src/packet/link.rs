@@ -4,7 +4,8 @@ use super::unreadable::Unreadable;
 use crate::wire::Bytes;
 use wirelap_events::PacketHook;
 
-const ETHERNET: u16 = 1;
+/// `LINKTYPE_ETHERNET`.
+pub const ETHERNET: u16 = 1;
 const NULL: u16 = 0;
 const LOOP: u16 = 108;
 const RAW: [u16; 5] = [12, 14, 101, 228, 229];

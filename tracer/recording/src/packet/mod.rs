@@ -5,6 +5,7 @@
 //! | `build` | IP, TCP and UDP headers for a packet that was seen |
 //! | `parse` | IP, TCP and UDP headers of a packet that was captured |
 //! | `link` | link headers of captures that others made |
+//! | `tunnel` | where the packet begins that a tunnel carries |
 //! | `protocol` | numbers and lengths that both have |
 //! | `unreadable` | why a captured packet gives no event |
 
@@ -12,6 +13,7 @@ pub mod build;
 pub mod link;
 pub mod parse;
 mod protocol;
+pub mod tunnel;
 mod unreadable;
 
 pub use unreadable::Unreadable;

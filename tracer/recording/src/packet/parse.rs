@@ -33,11 +33,7 @@ pub struct Headers<'a> {
 /// The packet carries neither TCP nor UDP, or too little of it was captured.
 pub fn parse(bytes: &[u8], original: u32) -> Result<Headers<'_>, Unreadable> {
     let mut from = Bytes(bytes);
-    let network = match bytes.first().ok_or(Unreadable::Cut)? >> 4 {
-        4 => ipv4(&mut from)?,
-        6 => ipv6(&mut from)?,
-        _ => return Err(Unreadable::Protocol),
-    };
+    let network = network(&mut from)?;
     let header = bytes.len().saturating_sub(from.0.len());
     let on_wire = if network.len == 0 { original } else { network.len.min(original) };
     let inside = on_wire.checked_sub(u32::try_from(header).map_err(|_| Unreadable::Cut)?);
@@ -60,6 +56,22 @@ pub fn parse(bytes: &[u8], original: u32) -> Result<Headers<'_>, Unreadable> {
         payload_len,
         payload: &from.0[..captured],
     })
+}
+
+/// Reads an IP header. Returns the protocol of what follows.
+///
+/// # Errors
+/// It is no IP header, or that of a later fragment, or it was not captured as a whole.
+pub fn protocol(from: &mut Bytes<'_>) -> Result<u8, Unreadable> {
+    network(from).map(|network| network.protocol)
+}
+
+fn network(from: &mut Bytes<'_>) -> Result<Network, Unreadable> {
+    match from.0.first().ok_or(Unreadable::Cut)? >> 4 {
+        4 => ipv4(from),
+        6 => ipv6(from),
+        _ => Err(Unreadable::Protocol),
+    }
 }
 
 struct Network {

@@ -2,7 +2,7 @@
 
 use super::section::CurrentSection;
 use crate::packet::parse::Headers;
-use crate::packet::{Unreadable, link, parse};
+use crate::packet::{Unreadable, link, parse, tunnel};
 use crate::pcapng::classic::PacketHeader;
 use crate::pcapng::{BlockOption, ByteOrder, CapturePoint, Fields, Interface, block, custom};
 use crate::record::{PacketHeaders, PacketMetadata, RecordCursor};
@@ -11,6 +11,10 @@ use std::ops::Range;
 use wirelap_events::{
     Body, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId,
 };
+
+/// What a tunnel carries on an interface is seen at another place than what passes the interface itself, which may be the same packet. No
+/// file has so many interfaces.
+const IN_TUNNEL: u32 = 1 << 31;
 
 /// The kinds of packet blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,11 +123,19 @@ impl<'s> CapturedPacket<'s> {
         let link_bytes = u32::try_from(link_header).map_err(|_| Unreadable::Cut)?;
         let original = self.original.checked_sub(link_bytes).ok_or(Unreadable::Cut)?;
         let inside = bytes.get(link_header..).ok_or(Unreadable::Cut)?;
-        let headers = parse::parse(inside, original)?;
+        // The probes see what a tunnel carries on devices of its own.
+        let is_own = own.is_some() || self.interface.point.is_some();
+        let (outer, headers) = if is_own {
+            (0, parse::parse(inside, original)?)
+        } else {
+            tunnel::parse_innermost(inside, original)?
+        };
+        let inside = inside.get(outer..).ok_or(Unreadable::Cut)?;
+        let link_header = link_header.saturating_add(outer);
         let point = self.interface.point.unwrap_or(CapturePoint {
             hook: way.or(direction).unwrap_or(PacketHook::Rx),
             netns: NetNs(0),
-            device: IfIndex(self.number),
+            device: IfIndex(if outer > 0 { self.number | IN_TUNNEL } else { self.number }),
         });
         let metadata = own.map_or_else(|| self.metadata(number, link_header), |own| own.metadata);
         let (at, cpu) = own.map_or((Nanos(self.at), Cpu(0)), |own| (own.at, own.cpu));

@@ -81,6 +81,90 @@ fn link_headers_are_taken_off() {
     }
 }
 
+/// A header of IPv4, from its length on the wire.
+fn ipv4(protocol: u8, inside: &[u8]) -> Vec<u8> {
+    let [high, low] = u16::try_from(20 + inside.len()).unwrap().to_be_bytes();
+    let addresses = [192, 168, 0, 1, 192, 168, 0, 2];
+    [&[0x45, 0, high, low, 0, 0, 0x40, 0, 64, protocol, 0, 0], &addresses[..], inside].concat()
+}
+
+fn ipv6(next: u8, inside: &[u8]) -> Vec<u8> {
+    let [high, low] = u16::try_from(inside.len()).unwrap().to_be_bytes();
+    [&[0x60, 0, 0, 0, high, low, next, 64][..], &[0xFD; 32], inside].concat()
+}
+
+fn udp(port: u16, inside: &[u8]) -> Vec<u8> {
+    let [[ph, pl], [high, low]] =
+        [port, u16::try_from(8 + inside.len()).unwrap()].map(u16::to_be_bytes);
+    ipv4(17, &[&[0xC0, 1, ph, pl, high, low, 0, 0], inside].concat())
+}
+
+#[test]
+fn what_a_tunnel_carries_is_read() {
+    let frame = |inside: &[u8]| [&[2; 12][..], &[8, 0], inside].concat();
+    let with = |header: &[u8], inside: &[u8]| [header, inside].concat();
+    let (raw, vxlan) = (raw(), [8, 0, 0, 0, 0, 0, 42, 0]);
+    let geneve = |kind: [u8; 2]| [1, 0, kind[0], kind[1], 0, 0, 42, 0, 1, 2, 0, 0];
+    let cases = [
+        ("IP in IP", 20, ipv4(4, &raw)),
+        ("4in6", 40, ipv6(4, &raw)),
+        ("GRE", 24, ipv4(47, &with(&[0, 0, 8, 0], &raw))),
+        ("GRE, all fields", 36, ipv4(47, &with(&[&[0xB0, 0, 8, 0][..], &[7; 12]].concat(), &raw))),
+        ("GRE of Ethernet", 38, ipv4(47, &with(&[0, 0, 0x65, 0x58], &frame(&raw)))),
+        ("VXLAN", 50, udp(4789, &with(&vxlan, &frame(&raw)))),
+        ("VXLAN, former port", 50, udp(8472, &with(&vxlan, &frame(&raw)))),
+        ("Geneve", 54, udp(6081, &with(&geneve([0x65, 0x58]), &frame(&raw)))),
+        ("Geneve of IP", 40, udp(6081, &with(&geneve([8, 0]), &raw))),
+        ("two", 74, ipv4(47, &with(&[0, 0, 8, 0], &udp(4789, &with(&vxlan, &frame(&raw)))))),
+    ];
+    for (name, outer, bytes) in cases {
+        let len = u32::try_from(bytes.len()).unwrap();
+        let (events, _, counts) = packets(&classic(&[bytes], 0xA1B2_C3D4, false, 101));
+        assert_eq!(counts, Counts { packets: 1, ..Counts::default() }, "{name}");
+        let (event, payload) = &events[0];
+        let packet = packet(event);
+        assert_eq!((packet.flow.src.port(), packet.flow.dst.port()), (40_000, 1883), "{name}");
+        let headers = (packet.link_header, packet.ip_header, packet.transport_header);
+        assert_eq!(headers, (outer, 20, 20), "{name}");
+        assert_eq!((packet.wire_bytes, packet.payload_len), (len, 2), "{name}");
+        assert_eq!(payload, &[0xC0, 0], "{name}");
+    }
+    let six = ipv4(41, &ipv6(6, &raw[20..]));
+    let (events, ..) = packets(&classic(&[six], 0xA1B2_C3D4, false, 101));
+    assert!(packet(&events[0].0).flow.src.is_ipv6());
+}
+
+#[test]
+fn what_only_looks_like_a_tunnel_stays_as_it_is() {
+    // No VXLAN header, and one that is cut.
+    for inside in [&b"abcdefghijklmnop"[..], b"\x08\0\0"] {
+        let (events, ..) = packets(&classic(&[udp(4789, inside)], 0xA1B2_C3D4, false, 101));
+        let packet = packet(&events[0].0);
+        assert_eq!((packet.flow.dst.port(), packet.link_header), (4789, 0));
+        assert_eq!(events[0].1, inside);
+    }
+    // PPTP's GRE; ARP in VXLAN; what ends in the middle; tunnels without end.
+    let pptp = ipv4(47, &[0x20, 1, 0x88, 0x0B, 0, 0, 0, 0]);
+    let arp = udp(4789, &[&[8, 0, 0, 0, 0, 0, 42, 0][..], &[2; 12], &[8, 6], &[0; 28]].concat());
+    let cut = ipv4(47, &[0xB0, 0, 8, 0, 0]);
+    let mut deep = raw();
+    (0..20).for_each(|_| deep = ipv4(4, &deep));
+    let (events, problems, counts) =
+        packets(&classic(&[pptp, arp, cut, deep], 0xA1B2_C3D4, false, 101));
+    assert!(events.is_empty() && problems.is_empty());
+    assert_eq!(counts, Counts { other: 3, cut: 1, ..Counts::default() });
+}
+
+/// The same packet on the tunnel's own interface and on the one below.
+#[test]
+fn what_a_tunnel_carries_is_seen_at_another_place_than_what_is_beside_it() {
+    let both = [raw(), ipv4(4, &raw())];
+    let (events, ..) = packets(&classic(&both, 0xA1B2_C3D4, false, 101));
+    let [beside, inside] = [0, 1].map(|index| packet(&events[index].0));
+    assert_eq!(beside.flow, inside.flow);
+    assert_ne!(beside.device, inside.device);
+}
+
 #[test]
 fn packets_of_no_use_are_counted_by_what_they_are() {
     let arp = [&[0; 12][..], &[8, 6], &[0; 28]].concat();
