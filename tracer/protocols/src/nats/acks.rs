@@ -1,10 +1,8 @@
 //! What the consumers of `JetStream` on a connection have not acknowledged yet: of each, the server sends only so many messages
 //! (`max_ack_pending`) before one is acknowledged.
 
-use super::jetstream::consumer_of_ack;
+use super::jetstream::{consumer_of_ack, subject_number};
 use crate::in_flight::{InFlight, Room};
-use rustc_hash::FxHasher;
-use std::hash::Hasher;
 use wirelap_events::{Offset, Total};
 
 /// The most consumers of a connection that are kept; the oldest go first.
@@ -22,7 +20,7 @@ pub(super) struct Acks {
 impl Acks {
     /// A client gets a message of a consumer, which ends before `end`, with this subject for its ack.
     pub fn delivered(&mut self, consumer: u64, reply: &[u8], end: Offset) {
-        let id = number(reply);
+        let id = subject_number(reply);
         if let Some((_, open)) = self.consumers.iter_mut().find(|(known, _)| *known == consumer) {
             return open.sent(id, end);
         }
@@ -41,7 +39,7 @@ impl Acks {
         }
         let consumer = consumer_of_ack(subject)?;
         let (_, open) = self.consumers.iter_mut().find(|(known, _)| *known == consumer)?;
-        open.acknowledged(number(subject)).map(|room| (consumer, room))
+        open.acknowledged(subject_number(subject)).map(|room| (consumer, room))
     }
 
     /// Something was missed.
@@ -54,12 +52,6 @@ impl Acks {
         let own = self.consumers.capacity().saturating_mul(size_of::<(u64, InFlight)>());
         own.saturating_add(self.consumers.iter().map(|(_, open)| open.held_bytes()).total())
     }
-}
-
-fn number(subject: &[u8]) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(subject);
-    hasher.finish()
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use super::jetstream::{self, consumer_of_ack};
 use super::line::{ControlLine, MessageLine, Operation};
 use super::message::{self, MessageBody, is_strict, is_strict_control};
 use super::pulls::Pulls;
+use super::replies::Replies;
 use super::servers::Servers;
 use super::subscriptions::Subscriptions;
 use crate::connection::frame_without_data;
@@ -28,6 +29,8 @@ pub(super) struct NatsConnection {
     /// What the client has asked for, and what it has not acknowledged.
     pulls: Pulls,
     acks: Acks,
+    /// Where the client expects answers.
+    replies: Replies,
 }
 
 impl NatsConnection {
@@ -37,6 +40,7 @@ impl NatsConnection {
         kind: Operation,
         message: &MessageLine<'_>,
         parts: &MessageBody<'_>,
+        can_be_answer: bool,
     ) -> Option<FrameClass> {
         if let Some(class) = jetstream::class_of_subject(message.subject) {
             let asks = matches!(kind, Operation::Publish { .. })
@@ -52,7 +56,7 @@ impl NatsConnection {
         if header && parts.payload_len == 0 {
             return jetstream::class_of_status(parts.header);
         }
-        if header || !jetstream::is_inbox(message.subject) {
+        if header || !can_be_answer {
             return None;
         }
         if parts.payload_len == 0 {
@@ -132,7 +136,19 @@ impl NatsConnection {
         if let Some(number) = inbox(message.subject) {
             out.replies(number, pdu.range);
         }
-        let class = self.control_class(line.verb.kind, &message, &parts);
+        let is_expected = message.sid.is_some() && self.replies.expects(message.subject);
+        let can_be_answer = is_expected || jetstream::is_inbox(message.subject);
+        let class = self.control_class(line.verb.kind, &message, &parts, can_be_answer);
+        // The answer to one request can be many stored messages.
+        let retained = can_be_answer && jetstream::is_stored(parts.header);
+        if is_expected && !retained {
+            self.replies.answered(message.subject);
+        }
+        if message.sid.is_none()
+            && let Some(reply) = message.reply.filter(|_| !is_between)
+        {
+            self.replies.given(reply);
+        }
         if !is_between {
             self.permit((&message, pdu.range.end), &parts, class, out);
         }
@@ -162,8 +178,7 @@ impl NatsConnection {
                 payload: parts.payload,
                 key: None,
                 duplicate: message.reply.is_some_and(jetstream::is_redelivered),
-                retained: jetstream::is_inbox(message.subject)
-                    && jetstream::is_stored(parts.header),
+                retained,
             }),
         });
     }
@@ -184,7 +199,8 @@ fn tls_record(head: &[u8]) -> Option<PduLen> {
 impl Connection for NatsConnection {
     fn held_bytes(&self) -> usize {
         let permissions = self.pulls.held_bytes().saturating_add(self.acks.held_bytes());
-        self.subscriptions.held_bytes().saturating_add(permissions)
+        let replies = self.replies.held_bytes();
+        self.subscriptions.held_bytes().saturating_add(permissions).saturating_add(replies)
     }
 
     fn pdu_len(&self, _: Side, head: &[u8]) -> PduLen {
@@ -245,5 +261,77 @@ impl Connection for NatsConnection {
         self.confirmed_acks = 0;
         self.pulls.forget();
         self.acks.forget();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FrameNote;
+    use crate::stream::Stream;
+
+    /// The class of each message with its verb, and whether it is retained.
+    #[derive(Default)]
+    struct Classes(Vec<(&'static str, FrameClass, bool)>);
+
+    impl FrameSink for Classes {
+        fn frame(&mut self, frame: &Frame<'_>) {
+            let retained = frame.data.as_ref().is_some_and(|data| data.retained);
+            self.0.push((frame.name, frame.class, retained));
+        }
+
+        fn note(&mut self, _note: FrameNote<'_>) {}
+    }
+
+    /// The frames of a conversation in which the client (A) and the server (B) say this in turn.
+    fn frames(said: &[(Side, &str)]) -> Vec<(&'static str, FrameClass, bool)> {
+        let mut connection = NatsConnection::default();
+        let mut streams = [Side::A, Side::B].map(|side| (Stream::new(side, false), Offset::START));
+        let mut classes = Classes::default();
+        for (side, text) in said {
+            let (stream, at) = &mut streams[*side as usize];
+            stream.feed(*at, text.as_bytes(), 0, &mut connection, &mut classes);
+            *at = at.plus(text.len() as u64);
+        }
+        classes.0
+    }
+
+    const INFO: (Side, &str) = (Side::B, "INFO {\"server_id\":\"N\"}\r\n");
+    const CONNECT: (Side, &str) = (Side::A, "CONNECT {\"verbose\":false}\r\n");
+
+    /// The classes of what comes to `me.box.a` after a client has published `first`.
+    fn answers(first: &str, come: &[&str]) -> Vec<(FrameClass, bool)> {
+        let mut said = vec![INFO, CONNECT, (Side::A, "SUB me.box.* 1\r\n"), (Side::A, first)];
+        said.extend(come.iter().map(|text| (Side::B, *text)));
+        frames(&said).into_iter().skip(4).map(|(_, class, retained)| (class, retained)).collect()
+    }
+
+    #[test]
+    fn the_ack_of_a_publish_is_an_answer_whatever_its_subject() {
+        let ack = "MSG me.box.a 1 23\r\n{\"stream\":\"ST\",\"seq\":1}\r\n";
+        let publish = "PUB orders me.box.a 2\r\nhi\r\n";
+        let (once, data) = ((FrameClass::Ack, false), (FrameClass::Data, false));
+        assert_eq!(answers(publish, &[ack, ack]), [once, data], "one answer is expected");
+        let twice = [publish, publish].concat();
+        assert_eq!(answers(&twice, &[ack, ack])[1..], [once, once]);
+        let other = "PUB orders me.box.b 2\r\nhi\r\n";
+        assert_eq!(answers(other, &[ack]), [data], "nobody has given this subject");
+        let reply = "MSG me.box.a 1 2\r\nhi\r\n";
+        assert_eq!(answers(publish, &[reply]), [data], "an application's reply");
+    }
+
+    #[test]
+    fn other_answers_of_jetstream_are_known_by_the_reply_subject() {
+        let api = "MSG me.box.a 1 50\r\n{\"type\":\"io.nats.jetstream.api.v1.x_response\"    }\r\n";
+        let create = "PUB $JS.API.STREAM.CREATE.S me.box.a 2\r\n{}\r\n";
+        assert_eq!(answers(create, &[api]), [(FrameClass::Other, false)]);
+        let confirmed = "PUB $JS.ACK.S.C.1.2.3.4.5 me.box.a 4\r\n+ACK\r\n";
+        let empty = "MSG me.box.a 1 0\r\n\r\n";
+        assert_eq!(answers(confirmed, &[empty]), [(FrameClass::Ack, false)]);
+        let get = "PUB $JS.API.DIRECT.GET.S me.box.a 12\r\n{\"batch\": 2}\r\n";
+        let stored =
+            "HMSG me.box.a 1 46 48\r\nNATS/1.0\r\nNats-Stream: S\r\nNats-Sequence: 7\r\n\r\nhi\r\n";
+        let all = answers(get, &[stored, stored]);
+        assert!(all.iter().all(|found| *found == (FrameClass::Data, true)), "{all:?}");
     }
 }

@@ -13,6 +13,7 @@
 //! | with a status in its header and no payload: no more messages, time-out, no responders | other |
 //! | a stored message that the API returns (`Nats-Stream` in its header, on `_INBOX.>`) | data, retained |
 //!
+//! A subject that the client has given as a reply subject and that expects an answer is like `_INBOX.>` (module `replies`).
 //! All other messages are the application's. A delivered message has the subject that it was published to; its reply subject
 //! in `$JS.ACK.>` has the number of deliveries.
 
@@ -43,19 +44,22 @@ pub(super) fn is_confirmed_ack(message: &MessageLine<'_>, payload: &[u8]) -> boo
         && !payload.starts_with(b"+NXT")
 }
 
-/// Whether a subject is one for answers; servers have another one for what they ask each other. If a client is configured to use another prefix, answers count as messages of the
-/// application.
+/// Whether a subject is one for answers; servers have another one for what they ask each other. A client can be
+/// configured to use another prefix: see `replies`.
 pub(super) fn is_inbox(subject: &[u8]) -> bool {
     subject.starts_with(b"_INBOX.") || subject.starts_with(b"_R_.")
 }
 
 /// A number for a subject for answers. Clients make such a subject for each request.
 pub(super) fn inbox_number(subject: &[u8]) -> Option<u64> {
-    is_inbox(subject).then(|| {
-        let mut hasher = FxHasher::default();
-        hasher.write(subject);
-        hasher.finish()
-    })
+    is_inbox(subject).then(|| subject_number(subject))
+}
+
+/// A number for a subject.
+pub(super) fn subject_number(subject: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(subject);
+    hasher.finish()
 }
 
 /// The class of a message without payload whose header is a status, e.g. `NATS/1.0 404 No Messages`.

@@ -9,6 +9,7 @@
 //! | `client_name` | the name in `CONNECT` |
 //! | `subscriptions` | the queue group of each subscription |
 //! | `pulls` | what a client asks consumers for |
+//! | `replies` | the reply subjects that expect an answer |
 //! | `acks` | what consumers have not acknowledged |
 //! | `servers` | the line of a message between servers |
 //! | `connection` | the decoder of one connection |
@@ -23,6 +24,7 @@ mod line;
 mod message;
 mod pulls;
 mod remedies;
+mod replies;
 mod servers;
 mod subscriptions;
 

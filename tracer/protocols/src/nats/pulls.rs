@@ -12,7 +12,7 @@
 //!
 //! Consumers that push have the same subjects for their acks, and no requests.
 
-use super::jetstream::{consumer_number, consumer_of_ack, inbox_number};
+use super::jetstream::{consumer_number, consumer_of_ack, subject_number};
 use super::line::MessageLine;
 use wirelap_events::{Nanos, RequestLimits};
 
@@ -54,7 +54,7 @@ impl Pulls {
         };
         let wish = Wish::read(wish);
         let expected = self.open.iter().any(|pull| pull.consumer == consumer);
-        let reply = message.reply.and_then(inbox_number);
+        let reply = message.reply.map(subject_number);
         if self.open.len() >= MOST {
             self.open.remove(0);
         }
@@ -76,7 +76,8 @@ impl Pulls {
 
     /// A status was sent to this subject: the request that names it gets no more messages.
     pub fn ended(&mut self, subject: &[u8]) {
-        if let Some(number) = inbox_number(subject).filter(|_| !self.open.is_empty()) {
+        if !self.open.is_empty() {
+            let number = subject_number(subject);
             self.open.retain(|pull| pull.reply != Some(number));
         }
     }
