@@ -1,14 +1,10 @@
 //! The JSON Schema of a comparison, generated from the types.
 
 use crate::comparison::Comparison;
-use schemars::schema_for;
 
 /// The file name of the schema under docs/schema, and its text.
 pub fn compare() -> (&'static str, String) {
-    // A schema is maps, strings and numbers: serialising it cannot fail.
-    let mut text = serde_json::to_string_pretty(&schema_for!(Comparison)).unwrap_or_default();
-    text.push('\n');
-    ("compare-1.json", text)
+    ("compare-1.json", wirelap_report::schema::text::<Comparison>())
 }
 
 #[cfg(test)]

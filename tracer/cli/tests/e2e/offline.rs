@@ -322,6 +322,29 @@ fn files_are_read_as_they_lie_about() {
 }
 
 /// What a snap length took away is told; headers, and so bytes and connections, are there.
+/// Wireshark's own programs copy a recording, and the copy says the same.
+#[test]
+fn programs_of_wireshark_copy_a_recording() {
+    let bench = Bench::new();
+    let file = bench.file("trace.pcapng");
+    recorded_live(&bench, "--on mqtt --duration 2s --pcapng-payload", &file);
+    let (read, _) = analyze(&bench, &[&file]);
+    let copies = [
+        ("editcap", vec![&file], "edited.pcapng"),
+        ("reordercap", vec![&file], "reordered.pcapng"),
+    ];
+    for (program, from, name) in copies {
+        let copy = bench.file(name);
+        let output = Command::new(program).args(from).arg(&copy).output().expect(program);
+        assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
+        let (again, _) = analyze(&bench, &[&copy]);
+        for pointer in ["/results/0/messages/sent", "/results/0/messages/delivered"] {
+            assert!(number(&read, pointer) > 100, "{program}");
+            assert_eq!(number(&again, pointer), number(&read, pointer), "{program} {pointer}");
+        }
+    }
+}
+
 #[test]
 fn captures_that_were_cut_say_so() {
     let bench = Bench::new();

@@ -8,8 +8,7 @@ mod tests {
     #[test]
     fn the_committed_schema_is_current() {
         let path = &repository("docs/schema/scenario-1.json");
-        let schema = schemars::schema_for!(ScenarioSettings);
-        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        let text = wirelap_report::schema::text::<ScenarioSettings>();
         if std::env::var_os("UPDATE_SCHEMA").is_some() {
             std::fs::write(path, &text).unwrap();
         }

@@ -87,16 +87,28 @@ pub fn put_own(blocks: &mut Blocks, point: CapturePoint, device: &str) {
     let mut value = Vec::new();
     custom::put_prefix(&mut value);
     point.put(&mut value);
+    begin(blocks, &format!("{device} {hook}"), &description);
+    blocks.option(option::CUSTOM, &value);
+    blocks.end_of_options();
+    blocks.end();
+}
+
+/// Appends the block of an interface that no packet is of.
+pub fn put_without_packets(blocks: &mut Blocks) {
+    begin(blocks, "events", "no packets: events of sockets and threads");
+    blocks.end_of_options();
+    blocks.end();
+}
+
+/// Begins an interface's block, with times in nanoseconds.
+fn begin(blocks: &mut Blocks, name: &str, description: &str) {
     blocks.begin(block::INTERFACE);
     blocks.u16(RAW_IP);
     blocks.u16(0);
     blocks.u32(0);
-    blocks.option(option::NAME, format!("{device} {hook}").as_bytes());
+    blocks.option(option::NAME, name.as_bytes());
     blocks.option(option::DESCRIPTION, description.as_bytes());
     blocks.option(option::RESOLUTION, &[9]);
-    blocks.option(option::CUSTOM, &value);
-    blocks.end_of_options();
-    blocks.end();
 }
 
 /// A time in the units of `if_tsresol`.

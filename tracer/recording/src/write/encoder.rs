@@ -144,6 +144,7 @@ impl Encoder {
     /// Writes keys of TLS connections, in front of the packets that come after them.
     fn tls_keys(&mut self, text: &[u8]) {
         self.complete();
+        self.interfaces.have_one(&mut self.blocks);
         secrets::put_tls_keys(&mut self.blocks, text);
     }
 
@@ -187,6 +188,7 @@ impl Encoder {
         if self.records.is_empty() {
             return;
         }
+        self.interfaces.have_one(&mut self.blocks);
         if self.records.len() <= MAX_IN_OPTION {
             self.put_names_block();
         } else {
@@ -252,6 +254,7 @@ impl Encoder {
             return false;
         }
         if self.records.len() > MAX_IN_OPTION {
+            self.interfaces.have_one(&mut self.blocks);
             self.put_custom_block();
         }
         self.scratch.truncate(build::known_len(packet));

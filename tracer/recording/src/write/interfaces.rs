@@ -16,12 +16,19 @@ pub struct Interfaces {
     /// Devices of another machine, which cannot be looked up here.
     names: FxHashMap<(NetNs, IfIndex), String>,
     numbers: FxHashMap<CapturePoint, u32>,
+    /// How many interfaces the section has.
+    count: u32,
 }
 
 impl Interfaces {
     /// No interface yet.
     pub fn new(device_name: DeviceName) -> Interfaces {
-        Interfaces { device_name, names: FxHashMap::default(), numbers: FxHashMap::default() }
+        Interfaces {
+            device_name,
+            names: FxHashMap::default(),
+            numbers: FxHashMap::default(),
+            count: 0,
+        }
     }
 
     /// Names a device of another machine.
@@ -34,6 +41,16 @@ impl Interfaces {
     /// A new section has no interfaces.
     pub fn clear(&mut self) {
         self.numbers.clear();
+        self.count = 0;
+    }
+
+    /// Describes an interface without packets, if there is none yet: Wireshark's programs refuse to copy a file in which another
+    /// block comes before the first interface.
+    pub fn have_one(&mut self, blocks: &mut Blocks) {
+        if self.count == 0 {
+            self.count = 1;
+            interface::put_without_packets(blocks);
+        }
     }
 
     /// The number of a point's interface, which is described before its first packet.
@@ -41,7 +58,8 @@ impl Interfaces {
         if let Some(&number) = self.numbers.get(&point) {
             return number;
         }
-        let number = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
+        let number = self.count;
+        self.count = self.count.saturating_add(1);
         self.numbers.insert(point, number);
         let device = self.names.get(&(point.netns, point.device)).cloned();
         let device = device

@@ -101,3 +101,36 @@ proptest! {
         prop_assert_eq!(read(&bytes).0, expected(&bare));
     }
 }
+
+/// The kinds of the blocks of a file in the little-endian order.
+fn kinds(mut bytes: &[u8]) -> Vec<u32> {
+    let number = |bytes: &[u8]| u32::from_le_bytes(bytes[..4].try_into().unwrap());
+    let mut kinds = Vec::new();
+    while !bytes.is_empty() {
+        kinds.push(number(bytes));
+        bytes = &bytes[number(&bytes[4..]) as usize..];
+    }
+    kinds
+}
+
+/// Wireshark's programs copy no file in which something stands before the first interface (pcapng: an interface's block has type 1).
+#[test]
+fn an_interface_comes_first_in_each_file() {
+    let interface_first = |bytes: &[u8]| {
+        let kinds = kinds(bytes);
+        assert!(kinds.len() > 2, "{kinds:?}");
+        assert_eq!(kinds[1], 1, "{kinds:?}");
+    };
+    let mut encoder = encoder(Settings::default());
+    encoder.standing_note(wirelap_recording::Note { subject: "environment", text: "{}" });
+    encoder.complete();
+    interface_first(encoder.bytes());
+    encoder.clear();
+    encoder.restart();
+    encoder.complete();
+    interface_first(encoder.bytes());
+    encoder.clear();
+    encoder.restart();
+    encoder.entry(&Entry::TlsKeys(b"CLIENT_RANDOM 00 00"));
+    interface_first(encoder.bytes());
+}
