@@ -321,7 +321,6 @@ fn files_are_read_as_they_lie_about() {
     assert!(ended.stderr.contains("is neither pcapng nor pcap"), "{}", ended.stderr);
 }
 
-/// What a snap length took away is told; headers, and so bytes and connections, are there.
 /// Wireshark's own programs copy a recording, and the copy says the same.
 #[test]
 fn programs_of_wireshark_copy_a_recording() {
@@ -345,6 +344,7 @@ fn programs_of_wireshark_copy_a_recording() {
     }
 }
 
+/// What a snap length took away is told; headers, and so bytes and connections, are there.
 #[test]
 fn captures_that_were_cut_say_so() {
     let bench = Bench::new();
