@@ -127,6 +127,7 @@ static __noinline int announce(struct sock *sk, struct sock_state *state, __u8 o
 	struct tcp_sock *tcp = (void *)sk;
 	bool is_tcp = sk->sk_protocol == IPPROTO_TCP;
 	__u64 cookie = socket_cookie(sk, pointer);
+	__u8 flags = is_tcp ? WL_HAS_SEQ : 0;
 	struct wl_socket *out;
 
 	if (!cookie)
@@ -139,7 +140,9 @@ static __noinline int announce(struct sock *sk, struct sock_state *state, __u8 o
 	out = reserve(struct wl_socket, WL_PROBE_SOCKET);
 	if (!out)
 		return 0;
-	fill_head(&out->head, bpf_ktime_get_ns(), WL_SOCKET, is_tcp ? WL_HAS_SEQ : 0);
+	if (is_tcp && bpf_core_field_exists(tcp->is_mptcp) && BPF_CORE_READ(tcp, is_mptcp))
+		flags |= WL_SUBFLOW;
+	fill_head(&out->head, bpf_ktime_get_ns(), WL_SOCKET, flags);
 	out->cookie = cookie;
 	out->task.pid = state->owner_pid;
 	out->task.tid = state->owner_tid;

@@ -165,6 +165,7 @@ struct tcp_sock {
 	__u32 mss_cache;
 	__u32 packets_out;
 	__u8 nonagle : 4;
+	bool is_mptcp;
 };
 
 struct inet_connection_sock {

@@ -69,6 +69,7 @@ fn socket(r: Record<'_>) -> Result<Socket, Malformed> {
         origin,
         tx_next: seq(f::TX_NEXT),
         rx_next: seq(f::RX_NEXT),
+        is_subflow: r.flag(l::WL_SUBFLOW),
     })
 }
 

@@ -4,8 +4,9 @@ use crate::support::{
     Seen, V4, V6, assert_covers, connect, everything, in_own_netns, pattern, port, sent, taken,
     wait_until,
 };
+use rustix::net::{AddressFamily, SocketType};
 use std::io::{Read as _, Write as _};
-use std::net::{IpAddr, Shutdown};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::thread;
 use wirelap_capture::Capture;
@@ -327,5 +328,42 @@ fn a_connection_from_before_is_announced_with_its_place_in_the_stream() {
         assert_eq!(near.tx_next.unwrap().distance_from(far.rx_next.unwrap()), 700);
         assert_covers(seen.sends(near.id).iter().map(sent), near.tx_next.unwrap(), 50);
         assert_covers(seen.reads(far.id).iter().map(taken), far.rx_next.unwrap(), 750);
+    });
+}
+
+/// A connected pair of MPTCP sockets (RFC 8684).
+fn connect_by_mptcp() -> (TcpStream, TcpStream) {
+    let socket = || {
+        let (family, kind) = (AddressFamily::INET, SocketType::STREAM);
+        rustix::net::socket(family, kind, Some(rustix::net::ipproto::MPTCP)).unwrap()
+    };
+    let listener = socket();
+    rustix::net::bind(&listener, &SocketAddr::new(V4, 0)).unwrap();
+    rustix::net::listen(&listener, 1).unwrap();
+    let listener = TcpListener::from(listener);
+    let near = socket();
+    rustix::net::connect(&near, &listener.local_addr().unwrap()).unwrap();
+    (TcpStream::from(near), listener.accept().unwrap().0)
+}
+
+#[test]
+fn sockets_that_carry_mptcp_are_said_to() {
+    in_own_netns(|netns| {
+        let mut capture = Capture::attach(&everything()).unwrap();
+        let mut seen = Seen::new(netns);
+        let (mut near, mut far) = connect_by_mptcp();
+        near.write_all(&[7; BYTES]).unwrap();
+        far.read_exact(&mut [0; BYTES]).unwrap();
+        let ends = |seen: &Seen| {
+            let sockets = seen.sockets.values().filter(|socket| socket.remote.is_some());
+            sockets.map(|socket| socket.is_subflow).collect::<Vec<_>>()
+        };
+        seen.collect(&mut capture, "both sockets", move |seen| ends(seen).len() == 2);
+        assert_eq!(ends(&seen), [true, true]);
+        let sent = seen.events.iter().any(|(event, payload)| {
+            matches!(event.body, Body::Packet(p) if p.hook == PacketHook::Xmit)
+                && payload == &[7; BYTES]
+        });
+        assert!(sent, "the bytes are in its packets");
     });
 }

@@ -16,6 +16,16 @@ fn a_socket() {
     assert_eq!((socket.local, socket.remote), (local, Some(remote)));
     assert_eq!((socket.comm.as_str(), socket.origin), ("mosquitto", SocketOrigin::Accepted));
     assert_eq!((socket.tx_next, socket.rx_next), (Some(Seq(7)), Some(Seq(8))));
+    assert!(!socket.is_subflow);
+}
+
+#[test]
+fn a_socket_of_an_mptcp_connection() {
+    let mut record = socket();
+    record.put(wl_head::FLAGS, &[u8::try_from(l::WL_HAS_SEQ | l::WL_SUBFLOW).unwrap()]);
+    let Body::Socket(socket) = record.body() else { panic!() };
+    assert!(socket.is_subflow);
+    assert_eq!((socket.tx_next, socket.rx_next), (Some(Seq(7)), Some(Seq(8))));
 }
 
 #[test]

@@ -47,6 +47,7 @@ pub fn recorded(capture: &Path, host: [u8; 4], serves: bool, payload: bool) -> V
                     origin: if serves { SocketOrigin::Accepted } else { SocketOrigin::Connected },
                     tx_next: None,
                     rx_next: None,
+                    is_subflow: false,
                 }),
                 event.at - Nanos(50_000),
             ));

@@ -84,6 +84,8 @@ pub struct Conversation {
     pub active: bool,
     /// An end is gone: soon no packet is expected any more.
     pub closed: bool,
+    /// It carries an MPTCP connection: no calls are seen at its sockets.
+    pub is_subflow: bool,
     /// The side that sent the first FIN or RST.
     pub closed_by: Option<Side>,
     pub claim: Claim,
@@ -184,6 +186,7 @@ impl Conversation {
             seen: now,
             active: false,
             closed: false,
+            is_subflow: false,
             closed_by: None,
             claim: Claim::Possible,
             namespaces: Namespaces::default(),

@@ -60,6 +60,8 @@ pub struct Row {
     pub without_send: u64,
     /// Legs that ended at another host.
     pub to_remote: u64,
+    /// Legs in MPTCP connections.
+    pub in_subflows: u64,
     /// Messages that two readers were sent of which only one should have been.
     pub read_twice: u64,
     /// Messages without a name and with too little payload to be found again behind who passes them on.
@@ -115,6 +117,7 @@ impl Row {
             roles: FxHashMap::default(),
             without_send: 0,
             to_remote: 0,
+            in_subflows: 0,
             read_twice: 0,
             nameless: 0,
             shared: 0,
@@ -197,6 +200,7 @@ impl Row {
         self.framed.grow(other.framed);
         self.without_send.grow(other.without_send);
         self.to_remote.grow(other.to_remote);
+        self.in_subflows.grow(other.in_subflows);
         self.read_twice.grow(other.read_twice);
         self.nameless.grow(other.nameless);
         self.shared.grow(other.shared);

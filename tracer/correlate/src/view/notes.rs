@@ -52,6 +52,11 @@ pub enum GroupNote {
         /// Those legs.
         legs: u64,
     },
+    /// Legs were in MPTCP connections, at whose sockets no calls are seen: they end at the last packet.
+    Subflows {
+        /// Those legs.
+        legs: u64,
+    },
     /// The payload was in shared memory, and only its place travelled.
     SharedMemory {
         /// Legs of such messages.

@@ -216,6 +216,26 @@ fn a_receiver_on_another_host_leaves_the_message_sent() {
 }
 
 #[test]
+fn what_comes_by_mptcp_is_delivered_with_its_packets() {
+    let mut world = World::new();
+    let mut pair = world.connect(process(1, "a"), CLIENT, process(2, "b"), SERVER);
+    for n in 0..3 {
+        world.message(&mut pair.up, &plain(stamp(n), 100));
+    }
+    let mut told = world.events.clone();
+    told.retain(|told| matches!(told.event.body, Body::Packet(_) | Body::Socket(_)));
+    for told in &mut told {
+        if let Body::Socket(socket) = &mut told.event.body {
+            socket.is_subflow = true;
+        }
+    }
+    let played = Played::new(Config::default(), &told);
+    assert_eq!(played.counts(), [3, 3, 3, 0]);
+    assert!(played.group().notes.contains(&GroupNote::Subflows { legs: 3 }));
+    assert_eq!(played.group().without_send, 3, "a reason to doubt");
+}
+
+#[test]
 fn conversations_beyond_the_limit_are_given_up_and_counted() {
     let mut world = World::new();
     for n in 0..64u32 {

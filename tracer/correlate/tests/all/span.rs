@@ -20,6 +20,7 @@ fn socket(at: Nanos, origin: SocketOrigin) -> Event<'static> {
         origin,
         tx_next: None,
         rx_next: None,
+        is_subflow: false,
     };
     Event { at, cpu: Cpu(0), body: Body::Socket(socket) }
 }

@@ -40,6 +40,8 @@ pub struct Socket {
     pub tx_next: Option<Seq>,
     /// TCP: the sequence number that the next byte to be read has (`tcp_sock.copied_seq`).
     pub rx_next: Option<Seq>,
+    /// TCP: the socket carries an MPTCP connection (`tcp_sock.is_mptcp`, RFC 8684): the application calls another one.
+    pub is_subflow: bool,
 }
 
 impl Socket {

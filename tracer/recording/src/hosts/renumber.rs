@@ -66,6 +66,7 @@ impl Renumbering {
                 origin: _,
                 tx_next: _,
                 rx_next: _,
+                is_subflow: _,
             }) => {
                 self.socket(id);
                 self.namespace(netns);

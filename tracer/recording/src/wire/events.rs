@@ -14,7 +14,7 @@ use wirelap_events::{
 
 fields! {
     TaskId { pid, tid }
-    Socket { id, netns, transport, local, remote, task, comm, origin, tx_next, rx_next }
+    Socket { id, netns, transport, local, remote, task, comm, origin, tx_next, rx_next; is_subflow }
     SendCall { socket, task, kind }
     TxState { in_flight, unsent, window, mss, cwnd, segments_out, nagle; send_buffer, pacing }
     ReadCall { socket, task, kind }

@@ -98,10 +98,10 @@ fn socket() -> impl Strategy<Value = Socket> {
         Just(SocketOrigin::Accepted),
         Just(SocketOrigin::FirstSeen),
     ];
-    let known = (any::<u64>(), any::<u32>(), transport(), addresses(), any::<bool>());
+    let known = (any::<u64>(), any::<u32>(), transport(), addresses(), any::<[bool; 2]>());
     (known, task(), comm(), origin, option::of(seq()), option::of(seq())).prop_map(
         |(
-            (id, netns, transport, (local, peer), connected),
+            (id, netns, transport, (local, peer), [connected, is_subflow]),
             task,
             comm,
             origin,
@@ -119,6 +119,7 @@ fn socket() -> impl Strategy<Value = Socket> {
                 origin,
                 tx_next,
                 rx_next,
+                is_subflow,
             }
         },
     )

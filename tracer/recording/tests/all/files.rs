@@ -28,6 +28,7 @@ fn socket(id: u64) -> Event<'static> {
         origin: SocketOrigin::Existing,
         tx_next: None,
         rx_next: None,
+        is_subflow: false,
     };
     Event { at: Nanos(id), cpu: Cpu(0), body: Body::Socket(socket) }
 }

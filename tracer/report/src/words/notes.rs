@@ -144,6 +144,10 @@ fn group_note(note: &GroupNote) -> String {
             "{legs} legs end at another host, or at a process that a filter leaves out: whether and when they were read there is not \
              known here."
         ),
+        GroupNote::Subflows { legs } => format!(
+            "{legs} legs were in MPTCP connections, whose send and receive calls are not seen: a leg begins and ends with its packets \
+             there, and whether it was read is not known."
+        ),
         GroupNote::SharedMemory { legs } => format!(
             "{legs} times a message's payload was in shared memory: only where it lies travelled, and the \
              bytes and sizes here are of that."

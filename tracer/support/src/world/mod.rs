@@ -218,6 +218,7 @@ impl World {
                     origin,
                     tx_next: Some(tx.next),
                     rx_next: Some(rx.next),
+                    is_subflow: false,
                 }),
                 &[],
             );

@@ -30,6 +30,7 @@ pub fn end(world: &mut World, owner: Process, local: &str) -> End {
             origin: SocketOrigin::FirstSeen,
             tx_next: None,
             rx_next: None,
+            is_subflow: false,
         }),
         &[],
     );

@@ -63,6 +63,7 @@ impl Conversations {
         };
         let other = direction.back().side;
         conversation.claim = Claim::Possible;
+        conversation.is_subflow |= socket.is_subflow;
         conversation.flow_mut(other).receiver = Some(socket.id);
         if matches!(socket.origin, SocketOrigin::Connected | SocketOrigin::Accepted) {
             conversation.opened.get_or_insert(at);

@@ -103,7 +103,8 @@ impl Conversations {
             conversation.packet(direction.side, range, packet.payload, at, &mut self.found);
             self.note_control_frames(at, direction, &mut accounts.rows);
         }
-        if self.config.packets_only && packet.hook == PacketHook::Rx {
+        let has_no_reads = self.config.packets_only || conversation.is_subflow;
+        if has_no_reads && packet.hook == PacketHook::Rx {
             self.came_in(at, direction);
         }
         if tcp.flags & tcp_flags::ACK != 0 {

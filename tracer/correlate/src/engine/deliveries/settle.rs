@@ -147,9 +147,10 @@ impl Deliveries {
         if let Some(leg) = self.packets_alone(key, c.conversations.flows()) {
             return self.finish(key, KeptLeg::Packets(leg), (true, false), out, c);
         }
-        let Some(flow) = c.conversations.flows().flow(direction) else {
+        let Some(conversation) = c.conversations.flows().get(direction) else {
             return;
         };
+        let (flow, is_subflow) = (conversation.flow(direction.side), conversation.is_subflow);
         let packets_only = self.config.packets_only;
         let (flow_key, from, to) = (flow.key, flow.sender, flow.receiver);
         let mut dropped = 0;
@@ -161,6 +162,8 @@ impl Deliveries {
             dropped.grow(backwards);
             if packets_only {
                 begin_and_end(&mut leg.times, flow.marks.began_at(extent));
+            } else if is_subflow {
+                begin_and_end(&mut leg.times, None);
             }
             leg
         });
@@ -193,7 +196,7 @@ impl Deliveries {
         let Some(conversation) = c.conversations.flows().get(direction) else { return };
         self.fill_in(state, &mut first, conversation, c.conversations.flows());
         first.circumstances.answers_in_turn = c.conversations.answers_in_turn(direction);
-        let flow = conversation.flow(direction.side);
+        let (flow, is_subflow) = (conversation.flow(direction.side), conversation.is_subflow);
         let is_remote = !self.config.packets_only && flow.ends_unseen(state.extent);
         let has_sends = flow.has_sends;
         let whole = |leg: &Leg| leg.times.get(Stage::Send).is_some() || !has_sends;
@@ -207,6 +210,9 @@ impl Deliveries {
         };
         if is_remote && let Some(row) = c.accounts.rows.get_mut(message.row) {
             row.to_remote.grow(1);
+        }
+        if is_subflow && let Some(row) = c.accounts.rows.get_mut(message.row) {
+            row.in_subflows.grow(1);
         }
         self.hand_out_others(key, others, whole, out, c);
     }

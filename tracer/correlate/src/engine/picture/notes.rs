@@ -30,6 +30,7 @@ pub fn notes_of(row: &Row, muted: Option<Muted>) -> Vec<GroupNote> {
     let all = [
         (row.without_send, GroupNote::SendNotSeen { deliveries: row.without_send }),
         (row.to_remote, GroupNote::ReaderNotSeen { legs: row.to_remote }),
+        (row.in_subflows, GroupNote::Subflows { legs: row.in_subflows }),
         (row.shared, GroupNote::SharedMemory { legs: row.shared }),
         (
             to_broker.saturating_add(from_broker),

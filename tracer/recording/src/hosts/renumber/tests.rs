@@ -97,6 +97,7 @@ fn a_socket_has_its_packets() {
         origin: wirelap_events::SocketOrigin::FirstSeen,
         tx_next: None,
         rx_next: None,
+        is_subflow: false,
     }));
     let mut packet = at(Body::Packet(Packet {
         hook: PacketHook::Xmit,
