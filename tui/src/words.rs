@@ -218,6 +218,12 @@ fn lost(trust: &Trust) -> String {
         .filter(|loss| loss.count > 0)
         .map(|loss| format!("{} {}", loss.probe.name(), text::exact(loss.count)))
         .collect();
+    if trust.losses().are_all_stated() {
+        return format!(
+            "{} packets are missing in the file, as it says itself; the figures do not include them.",
+            text::exact(trust.lost())
+        );
+    }
     if trust.packets_only {
         return format!(
             "Lost {} packets because the ring buffer was full; the figures do not include them. A larger --ring-size loses fewer, and so do \

@@ -100,6 +100,9 @@ fn packets_alone_are_drawn_too() {
     assert!(!sums.is_empty());
     assert_eq!(sums.len() as u64, number(&report["results"][0]["messages"]["matched"]));
     let zero = number(&trace["otherData"]["zero_unix_ns"]);
+    // A string, because a double does not hold so large a number.
+    let seconds = trace["otherData"]["zero_unix_seconds"].as_str().unwrap();
+    assert_eq!(seconds.replace('.', "").parse(), Ok(zero), "{seconds}");
     // 2020 and 2100.
     assert!((1_577_836_800_000_000_000..4_102_444_800_000_000_000).contains(&zero), "{zero}");
 }

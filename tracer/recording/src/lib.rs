@@ -44,8 +44,8 @@ pub use packet::Unreadable;
 pub use pcapng::Section;
 pub use pcapng::custom::{ENTERPRISE, MESSAGE_TAG, TAG};
 pub use read::{
-    BlockOrEntry, Counts, LivePacket, NotACapture, Problem, Problems, Recording, open, open_heads,
-    open_through, uncompressed,
+    BlockOrEntry, Counts, Disorder, LivePacket, NotACapture, Problem, Problems, Recording, open,
+    open_heads, open_through, uncompressed,
 };
 pub use record::{Entry, Note};
 pub use write::{

@@ -11,6 +11,7 @@
 //! | `copy` | writes a copy in which the packets tell what became of their messages |
 //! | [`message`] | what the files have of one message, as a file of its own |
 //! | `keys` | keys that TLS connections are read with |
+//! | `piece` | sockets of a recording whose beginning was cut off |
 //! | `observed` | which observations the files contain |
 //! | `report` | the report of what was read |
 
@@ -27,6 +28,7 @@ mod keys;
 pub mod message;
 mod observed;
 mod open;
+mod piece;
 mod pipeline;
 pub mod playback;
 mod replay;

@@ -16,6 +16,39 @@ pub struct Observed {
     pub first: Option<Nanos>,
     /// The number of packets whose payload was not captured completely.
     cut: u64,
+    times: Times,
+}
+
+/// The times of packets.
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    /// The longest unit of those that are looked for which all times are multiples of, in nanoseconds.
+    unit: u64,
+    packets: u64,
+}
+
+/// Longer units are none that a file's times have.
+const LONGEST_UNIT: u64 = 1_000_000_000;
+
+/// Captures of most programs have times in microseconds, which are exact enough to say nothing of them.
+const USUAL_UNIT: u64 = 1_000;
+
+/// So many times are multiples of a longer unit by chance once in ten million files.
+const ENOUGH_TIMES: u64 = 8;
+
+impl Default for Times {
+    fn default() -> Times {
+        Times { unit: LONGEST_UNIT, packets: 0 }
+    }
+}
+
+impl Times {
+    fn add(&mut self, at: Nanos) {
+        while self.unit > USUAL_UNIT && !at.0.is_multiple_of(self.unit) {
+            self.unit /= 10;
+        }
+        self.packets.grow(1);
+    }
 }
 
 impl Observed {
@@ -23,6 +56,7 @@ impl Observed {
         self.first.get_or_insert(event.at);
         if let Body::Packet(packet) = &event.body {
             self.cut.grow(u64::from(packet.uncaptured() > 0));
+            self.times.add(event.at);
         }
         match event.body {
             Body::Send(_) => self.send = true,
@@ -33,6 +67,12 @@ impl Observed {
             Body::Read(_) => self.read = true,
             _ => {}
         }
+    }
+
+    /// The unit that all times of packets are multiples of, in nanoseconds; `None` if it is a usual one, or there are too few packets.
+    pub fn time_unit(&self) -> Option<u64> {
+        let Times { unit, packets } = self.times;
+        (unit > USUAL_UNIT && packets >= ENOUGH_TIMES).then_some(unit)
     }
 
     /// A note on packets that a snap length has cut; `None` if there are none.

@@ -6,7 +6,8 @@ use crate::follower::{Follower, NoFollower};
 use crate::hosts;
 use crate::observed::Observed;
 use crate::open::{open, shown, unread};
-use crate::report::{left_out, packets_only, report};
+use crate::piece::SocketsOfPiece;
+use crate::report::{left_out, out_of_order, packets_only, report, without_beginning};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -66,6 +67,10 @@ pub struct Replay<F> {
     pub(crate) other_reports: Vec<(u8, RunReport)>,
     pub(crate) notes: Vec<String>,
     pub(crate) is_damaged: bool,
+    /// Packets that came too late in their file to be sorted.
+    too_late: u64,
+    /// Directions of Multipath TCP's subflows that could not be put into their connections.
+    split_subflows: u64,
 }
 
 impl Replay<NoFollower> {
@@ -119,6 +124,8 @@ impl<F: Follower> Replay<F> {
             other_reports: Vec::new(),
             notes: Vec::new(),
             is_damaged: false,
+            too_late: 0,
+            split_subflows: 0,
         }
     }
 
@@ -178,7 +185,11 @@ impl<F: Follower> Replay<F> {
                 shown(path)
             ));
         }
+        let mut piece = recording.is_own().then(SocketsOfPiece::default);
         let mut take = |replay: &mut Self, entry: Entry<'_>| {
+            if let Some(socket) = piece.as_mut().and_then(|piece| piece.learn(&entry)) {
+                replay.take(&Entry::Event(socket), first)?;
+            }
             if let (Some(ends), Entry::Event(event)) = (&mut ends, &entry) {
                 return replay.take(&Entry::Event(ends.place(*event)), first);
             }
@@ -204,6 +215,8 @@ impl<F: Follower> Replay<F> {
                 copy.name(recording.take_named());
             }
         }
+        let is_piece = piece.is_some_and(|piece| piece.is_piece());
+        self.notes.extend(is_piece.then(|| without_beginning(&shown(path))));
         self.closing(&shown(path), &recording);
         Ok(())
     }
@@ -229,6 +242,10 @@ impl<F: Follower> Replay<F> {
             self.notes.push(format!("{shown}: {} more places cannot be read.", problems.more));
         }
         self.notes.extend(left_out(shown, recording.counts()));
+        let disorder = recording.disorder();
+        self.too_late.grow(disorder.too_late);
+        self.split_subflows.grow(recording.counts().split_subflows);
+        self.notes.extend(out_of_order(shown, disorder));
     }
 
     /// Completes all deliveries and makes the report.
@@ -263,6 +280,9 @@ impl<F: Follower> Replay<F> {
         for result in &mut report.results {
             let trust = &mut result.trust;
             trust.packets_only = self.packets_only;
+            trust.too_late_packets = self.too_late;
+            trust.split_subflows = self.split_subflows;
+            trust.time_unit_ns = self.observed.time_unit().filter(|_| self.packets_only);
             trust.hosts.clone_from(&self.clocks);
             trust.clocks = match self.clocks.as_slice() {
                 [other] => Some(other.clock.clone()),

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use wirelap_correlate::Snapshot;
-use wirelap_recording::Counts;
+use wirelap_events::human::counted_as;
+use wirelap_recording::{Counts, Disorder};
 use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{Process, RunReport, RunResult};
 use wirelap_session::environment;
@@ -75,6 +76,33 @@ pub fn packets_only(report: &mut RunReport, is_of_several: bool) {
          from it, and includes both ways if the broker is on another host."
             .into()
     });
+}
+
+/// The note on a piece of a recording that has not the beginning.
+pub fn without_beginning(file: &str) -> String {
+    format!(
+        "{file}: a piece of a recording, without the beginning that tells of its sockets: each is known from the first packet on that it \
+         sends, and what it did before is left out."
+    )
+}
+
+/// Notes on packets that were not in the order of their times.
+pub fn out_of_order(file: &str, disorder: Disorder) -> Vec<String> {
+    let sorted = (disorder.sorted > 0).then(|| {
+        let packets = counted_as(disorder.sorted, "packet was", "packets were");
+        format!(
+            "{file}: {packets} behind later ones in the file, and wirelap has sorted them by their times."
+        )
+    });
+    let steps = (disorder.steps > 0).then(|| {
+        format!(
+            "{file}: the clock goes back {}, by up to {}: what comes after that is taken to go on at once, so no time \
+             across it is known.",
+            counted_as(disorder.steps, "time", "times"),
+            disorder.longest_step
+        )
+    });
+    sorted.into_iter().chain(steps).collect()
 }
 
 /// Notes on the packets that are in no result, with the reason.

@@ -189,6 +189,7 @@ impl From<&SnapshotTrust> for Trust {
             packets_only: trust.packets_only,
             events_lost,
             skipped_runs: trust.skipped_runs,
+            stated_losses: trust.stated_losses,
             events: trust.events,
             uncaptured_bytes: trust.uncaptured_bytes,
             undecoded_bytes: trust.undecoded_bytes,

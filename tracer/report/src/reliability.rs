@@ -158,6 +158,9 @@ impl RunResult {
             compared: (truth.compared, truth.contradicted()),
             unknown: truth.unknown,
             telescoping_violations: trust.telescoping_violations,
+            too_late: trust.too_late_packets,
+            split_subflows: trust.split_subflows,
+            time_unit_ns: trust.time_unit_ns.map(|unit| (unit, median)),
             clocks_ns: apart.max().map(|within| (within, median)),
         }
     }

@@ -250,7 +250,7 @@ pub fn label(name: String, variant: Option<&str>) -> String {
 pub const REACHED: f64 = 0.95;
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it")]
-fn is_zero(count: &u64) -> bool {
+pub(crate) fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 

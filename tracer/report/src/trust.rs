@@ -24,6 +24,10 @@ pub struct Trust {
     /// already on that CPU, for processes that are traced or not.
     #[serde(default)]
     pub skipped_runs: u64,
+    /// Those of the lost events that a capture of another program itself counts as missing (pcapng's `epb_dropcount`, `isb_ifdrop` and
+    /// `isb_osdrop`).
+    #[serde(default, skip_serializing_if = "crate::run::is_zero")]
+    pub stated_losses: u64,
     /// Events received from the probes.
     pub events: u64,
     /// Payload bytes on the wire that were not captured.
@@ -67,6 +71,15 @@ pub struct Trust {
     /// The clock offsets of all hosts but the first; empty for captures of one host.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostClock>,
+    /// Packets of a capture that come so late in the file that they could not be sorted into the order of their times.
+    #[serde(default, skip_serializing_if = "crate::run::is_zero")]
+    pub too_late_packets: u64,
+    /// Directions of Multipath TCP's subflows in a capture of which it is not known where in their connection their bytes belong.
+    #[serde(default, skip_serializing_if = "crate::run::is_zero")]
+    pub split_subflows: u64,
+    /// The unit that all times of a capture are multiples of, in nanoseconds; absent if it is a microsecond or less.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time_unit_ns: Option<u64>,
     /// Whether the figures are of packets alone (a capture of another program, or `live --packets-only`): no system calls, no threads, and
     /// the timestamps of packets.
     #[serde(default)]
@@ -152,7 +165,8 @@ impl Trust {
 
     /// The same, with their cause.
     pub fn losses(&self) -> Losses {
-        Losses { events: self.lost(), skipped: self.skipped_runs }
+        let (skipped, stated) = (self.skipped_runs, self.stated_losses);
+        Losses { events: self.lost(), skipped, stated }
     }
 }
 

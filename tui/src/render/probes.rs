@@ -168,6 +168,8 @@ fn trust(page: &mut Page, trust: &Trust) {
             words::lost_because(trust.losses()),
             if trust.losses().are_all_skipped() {
                 ", for processes that are traced or not"
+            } else if trust.losses().are_all_stated() {
+                ""
             } else {
                 ": use a larger ring buffer (--ring-size), trace less (--ports, --pid, --cgroup), or a part of the time (--sample, --budget)"
             }

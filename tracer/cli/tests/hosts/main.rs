@@ -10,3 +10,4 @@ mod joined;
 mod recorded;
 mod recordings;
 mod three;
+mod times;

@@ -12,6 +12,8 @@ pub struct Coverage {
     lost: [u64; Probe::ALL.len()],
     /// Those of them that are runs of probes that the kernel skipped.
     skipped: u64,
+    /// Those of them that a file itself counts as missing.
+    stated: u64,
     pauses: Pauses,
     /// Nothing is known to have been missed since then: the window was opened, or events were lost.
     certain: Nanos,
@@ -49,8 +51,10 @@ impl Coverage {
     /// A probe has lost events.
     pub fn lose(&mut self, at: Nanos, lost: &LostEvents) {
         self.lost[lost.probe as usize].grow(lost.count);
-        if lost.cause == LossCause::RunSkipped {
-            self.skipped.grow(lost.count);
+        match lost.cause {
+            LossCause::RingFull => {}
+            LossCause::RunSkipped => self.skipped.grow(lost.count),
+            LossCause::StatedByFile => self.stated.grow(lost.count),
         }
         self.certain = at;
     }
@@ -63,6 +67,11 @@ impl Coverage {
     /// Runs of probes that the kernel skipped, which are among the lost events.
     pub fn skipped(&self) -> u64 {
         self.skipped
+    }
+
+    /// Packets that a file itself counts as missing, which are among the lost events.
+    pub fn stated(&self) -> u64 {
+        self.stated
     }
 
     /// Events that one probe lost.

@@ -170,6 +170,8 @@ pub struct Trust {
     pub events_lost: Vec<ProbeLoss>,
     /// Those of them that are runs of probes that the kernel skipped, for processes that are traced or not.
     pub skipped_runs: u64,
+    /// Those of them that a capture of another program itself counts as missing.
+    pub stated_losses: u64,
     /// Events taken in.
     pub events: u64,
     /// What each probe has reported, of those that have reported anything.
@@ -218,7 +220,7 @@ impl Trust {
 
     /// The same, with their cause.
     pub fn losses(&self) -> Losses {
-        Losses { events: self.lost(), skipped: self.skipped_runs }
+        Losses { events: self.lost(), skipped: self.skipped_runs, stated: self.stated_losses }
     }
 }
 

@@ -108,3 +108,30 @@ fn what_refers_to_messages_before_is_said() {
     let name = row.protocol.as_ref().expect("a name");
     assert!(name.is_compressed_websocket(), "{name}");
 }
+
+/// The frames of a client that puts each field of a PUBLISH into one of its own, as mqtt.js does.
+fn fields(n: u16) -> Vec<Vec<u8>> {
+    let payload: Vec<u8> = (0..200_u8).map(|byte| byte.wrapping_mul(37) ^ (n as u8)).collect();
+    let length = [0x80 | ((payload.len() + 9) % 128) as u8, ((payload.len() + 9) / 128) as u8];
+    let number = n.to_be_bytes();
+    let fields: [&[u8]; 6] = [&[0x32], &length, b"\0\x05", b"a/b/c", &number, &payload];
+    fields.iter().map(|field| masked(field)).collect()
+}
+
+#[test]
+fn a_client_that_is_joined_late_and_frames_each_field_is_read() {
+    for config in [Config::default(), named("mqtt")] {
+        let mut world = World::new();
+        let mut pair = connection(&mut world, true);
+        for n in 1..=40 {
+            for field in fields(n).into_iter().skip(if n == 1 { 3 } else { 0 }) {
+                world.message(&mut pair.up, &field);
+            }
+            let [high, low] = n.to_be_bytes();
+            world.message(&mut pair.down, &frame(0x82, None, &[0x40, 2, high, low]));
+        }
+        let played = Played::new(config, &world.events);
+        assert_eq!(sent(&played), [("mqtt", 39)]);
+        assert!(played.snapshot.notes.is_empty(), "{:?}", played.snapshot.notes);
+    }
+}

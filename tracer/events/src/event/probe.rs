@@ -19,6 +19,8 @@ pub enum LossCause {
     RingFull,
     /// The kernel did not run the probe, because it ran already on the same CPU. Each such run counts as an event.
     RunSkipped,
+    /// A capture of another program says itself that packets are missing in it, which that program or its kernel dropped.
+    StatedByFile,
 }
 
 /// How many events were lost, all probes.
@@ -28,6 +30,8 @@ pub struct Losses {
     pub events: u64,
     /// Those of [`LossCause::RunSkipped`].
     pub skipped: u64,
+    /// Those of [`LossCause::StatedByFile`].
+    pub stated: u64,
 }
 
 impl Losses {
@@ -36,12 +40,18 @@ impl Losses {
         self.skipped > 0 && self.skipped >= self.events
     }
 
+    /// Whether all of them are packets that the file itself counts as missing.
+    pub fn are_all_stated(self) -> bool {
+        self.stated > 0 && self.stated >= self.events
+    }
+
     /// The losses since an earlier count.
     #[must_use]
     pub fn since(self, before: Losses) -> Losses {
         Losses {
             events: self.events.saturating_sub(before.events),
             skipped: self.skipped.saturating_sub(before.skipped),
+            stated: self.stated.saturating_sub(before.stated),
         }
     }
 
@@ -51,6 +61,7 @@ impl Losses {
         Losses {
             events: self.events.saturating_add(more.events),
             skipped: self.skipped.saturating_add(more.skipped),
+            stated: self.stated.saturating_add(more.stated),
         }
     }
 }

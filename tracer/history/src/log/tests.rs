@@ -34,7 +34,7 @@ fn a_row_appears_falls_silent_and_speaks_again() {
 }
 
 fn lost_to_the_ring(events: u64) -> LogEvent {
-    LogEvent::EventsLost(Losses { events, skipped: 0 })
+    LogEvent::EventsLost(Losses { events, ..Losses::default() })
 }
 
 #[test]

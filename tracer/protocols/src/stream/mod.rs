@@ -373,54 +373,80 @@ impl Stream {
 
 /// The way back after a gap, see [`resync`].
 impl Stream {
+    /// Whether it is not known where the next PDU starts, and no start is guessed.
+    pub(crate) fn is_lost(&self) -> bool {
+        matches!(self.state, StreamState::Lost)
+    }
+
+    /// Whether PDUs chain from the first of `bytes`, which come next, to the last one.
+    pub(crate) fn has_chain(&self, bytes: &[u8], missing: u64, conn: &dyn Connection) -> bool {
+        matches!(judge(conn, self.side, bytes, missing), SyncEvidence::Chain(_))
+    }
+
+    /// Whether a PDU that is longer than `bytes` may start with them.
+    pub(crate) fn has_head(&self, bytes: &[u8], conn: &dyn Connection) -> bool {
+        matches!(judge(conn, self.side, bytes, 0), SyncEvidence::Head(_))
+    }
+
+    /// Whether a PDU starts somewhere in `bytes`, if these come next.
+    pub(crate) fn has_start(&mut self, bytes: &[u8], missing: u64, conn: &dyn Connection) -> bool {
+        self.find(bytes, missing, conn).is_some()
+    }
+
     /// Looks for a PDU in a packet. Returns the packet from that PDU on, or all of it.
     fn seek<'b>(&mut self, bytes: &'b [u8], missing: u64, conn: &mut dyn Connection) -> &'b [u8] {
+        let Some((at, guess)) = self.find(bytes, missing, conn) else { return bytes };
+        let Some((before, tail)) = bytes.split_at_checked(at) else { return bytes };
+        self.skip(before);
+        if let Some(len) = guess {
+            let range = ByteRange::new(self.next.unwrap_or_default(), len);
+            self.state = StreamState::Body { range, cut: false, guess: true };
+        } else {
+            self.lock(conn);
+        }
+        tail
+    }
+
+    /// Where a PDU starts in a packet, and its length if the bytes after it have to confirm it.
+    fn find(
+        &mut self,
+        bytes: &[u8],
+        missing: u64,
+        conn: &dyn Connection,
+    ) -> Option<(usize, Option<u64>)> {
         match judge(conn, self.side, bytes, missing) {
-            SyncEvidence::Chain(_) => {
-                self.lock(conn);
-                bytes
-            }
-            _ if !matches!(self.state, StreamState::Lost) => bytes,
-            SyncEvidence::Head(_) if conn.is_certain(self.side, bytes) => {
-                self.lock(conn);
-                bytes
-            }
+            SyncEvidence::Chain(_) => Some((0, None)),
+            _ if !self.is_lost() => None,
             SyncEvidence::Head(len) => {
-                let range = ByteRange::new(self.next.unwrap_or_default(), len);
-                self.state = StreamState::Body { range, cut: false, guess: true };
-                bytes
+                Some((0, (!conn.is_certain(self.side, bytes)).then_some(len)))
             }
             SyncEvidence::Neither => self.search(bytes, missing, conn),
         }
     }
 
-    /// Looks for a PDU inside a packet. Returns the packet from that PDU on, or all of it.
-    fn search<'b>(&mut self, bytes: &'b [u8], missing: u64, conn: &mut dyn Connection) -> &'b [u8] {
+    /// Looks for a PDU inside a packet.
+    fn search(
+        &mut self,
+        bytes: &[u8],
+        missing: u64,
+        conn: &dyn Connection,
+    ) -> Option<(usize, Option<u64>)> {
         let tries = bytes.len().min(self.search_left);
         self.search_left.shrink(tries);
         for at in 1..tries {
-            let Some((before, tail)) = bytes.split_at_checked(at) else { break };
+            let tail = bytes.get(at..)?;
             match judge(conn, self.side, tail, missing) {
                 SyncEvidence::Chain(whole) if whole >= 2 || conn.stands_out(tail) => {
-                    self.skip(before);
-                    self.lock(conn);
-                    return tail;
+                    return Some((at, None));
                 }
                 // The PDU is longer than the packet: its end has to confirm it, unless it can be nothing else.
                 SyncEvidence::Head(len) if conn.stands_out(tail) => {
-                    self.skip(before);
-                    if conn.is_certain(self.side, tail) {
-                        self.lock(conn);
-                        return tail;
-                    }
-                    let range = ByteRange::new(self.next.unwrap_or_default(), len);
-                    self.state = StreamState::Body { range, cut: false, guess: true };
-                    return tail;
+                    return Some((at, (!conn.is_certain(self.side, tail)).then_some(len)));
                 }
                 _ => {}
             }
         }
-        bytes
+        None
     }
 
     /// Synchronises: the next byte starts a PDU.

@@ -58,6 +58,8 @@ pub(super) struct Deframer {
     pub is_opened: bool,
     /// Whether frames are masked.
     pub is_masked: Option<bool>,
+    /// Whether the ends have agreed to compress nothing.
+    pub is_uncompressed: bool,
 }
 
 impl Deframer {
@@ -78,7 +80,11 @@ impl Deframer {
         if self.frames == 0 && handshake::may_start(head) {
             return handshake::len(head);
         }
-        Header::read(head).map_or_else(|why| why, |header| PduLen::Known(header.frame_len()))
+        match Header::read(head) {
+            Ok(header) if header.is_compressed && self.is_uncompressed => PduLen::Invalid,
+            Ok(header) => PduLen::Known(header.frame_len()),
+            Err(why) => why,
+        }
     }
 
     /// See [`crate::Connection::open_bytes`].

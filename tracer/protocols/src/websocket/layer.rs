@@ -1,16 +1,17 @@
 //! The decoder around a decoder.
 
 use super::deframe::{Content, Deframer, after};
+use super::gathered::Gathered;
 use super::handshake;
 use super::inflate::{InflatedText, Inflater};
 use super::kept::{Item, Kept};
-use super::map::{Mapped, Place, Segments};
+use super::map::{COMPRESSED, Place, Segments};
 use crate::connection::frame_without_data;
 use crate::stream::Stream;
 use crate::{
     Connection, Encryption, FrameSink, Party, Pdu, PduLen, Protocol, ProtocolSearch, Side,
 };
-use wirelap_events::{ByteRange, Frame, FrameClass, Offset, Saturate, Total};
+use wirelap_events::{ByteRange, FrameClass, Offset, Saturate, Total};
 
 /// The first carried bytes of each direction show the protocol.
 const HEAD_BYTES: usize = 4096;
@@ -18,21 +19,22 @@ const HEAD_BYTES: usize = 4096;
 /// The longest subprotocol that is kept.
 const SUBPROTOCOL_BYTES: usize = 256;
 
-/// So many compressed messages whose text is not known are no coincidence.
+/// So many compressed messages in a row whose text is not known are no coincidence.
 const UNREAD_MESSAGES: u64 = 3;
-
-/// The frame with bytes of a compressed message.
-const COMPRESSED: &str = "compressed (WebSocket)";
 
 /// One direction.
 #[derive(Debug, Default)]
-struct End {
-    frames: Deframer,
+pub(super) struct End {
+    pub frames: Deframer,
     /// The number of the next carried byte.
     next: Offset,
-    segments: Segments,
+    pub segments: Segments,
     search: ProtocolSearch,
     inflater: Inflater,
+    /// Payload in which no PDU was found yet.
+    pub gathered: Gathered,
+    /// Successive compressed messages whose text is not known.
+    unread: u64,
     /// The first carried bytes, if the direction's opening was seen.
     head: Vec<u8>,
 }
@@ -45,7 +47,7 @@ pub(super) struct Carried {
 
 impl Carried {
     /// What `side` sends; the opening of its direction was seen if it `is_opened`.
-    fn stream(&mut self, side: Side, is_opened: bool) -> (&mut Stream, &mut dyn Connection) {
+    pub fn stream(&mut self, side: Side, is_opened: bool) -> (&mut Stream, &mut dyn Connection) {
         let stream = &mut self.streams[side as usize];
         let stream = stream.get_or_insert_with(|| Stream::new(side, !is_opened));
         (stream, self.connection.as_mut())
@@ -55,7 +57,7 @@ impl Carried {
 /// A decoder of a WebSocket with the decoder of what it carries, once that is known.
 #[derive(Default)]
 pub struct WebSocket {
-    ends: [End; 2],
+    pub(super) ends: [End; 2],
     pub(super) client: Option<Side>,
     /// Whether a head of the handshake was seen.
     is_opened: bool,
@@ -65,8 +67,8 @@ pub struct WebSocket {
     unknown: u64,
     /// The subprotocols of the handshake.
     subprotocols: Vec<u8>,
-    /// Compressed messages that refer to bytes that were not captured, or are invalid.
-    unread: u64,
+    /// Whether compressed messages refer to bytes that were not captured, or are invalid.
+    lacks_text: bool,
     payload: Vec<u8>,
     inflated: InflatedText,
 }
@@ -123,39 +125,6 @@ impl WebSocket {
         }
     }
 
-    /// Reads carried bytes.
-    fn read(&mut self, side: Side, place: Place, bytes: &[u8], out: &mut dyn FrameSink) {
-        let Some(carried) = &mut self.carried else { return };
-        let end = &mut self.ends[side as usize];
-        let Place { lead, outer, inner, is_inflated } = place;
-        if lead < outer.start {
-            let header = ByteRange { start: lead, end: outer.start };
-            out.frame(&frame_without_data(header, "frame header (WebSocket)", FrameClass::Data));
-        }
-        if outer.is_empty() && inner.is_empty() {
-            return;
-        }
-        end.segments.push(place);
-        let (stream, connection) = carried.stream(side, end.frames.is_opened);
-        let before = stream.undecoded_bytes();
-        let missing = inner.len().saturating_sub(bytes.len() as u64);
-        if is_inflated {
-            out.unpacked(outer.len(), inner.len());
-        }
-        let mut mapped = Mapped { connection, segments: &end.segments, overhead: 0 };
-        stream.feed(inner.start, bytes, missing, &mut mapped, out);
-        let overhead = mapped.overhead;
-        let pending = stream.pending_bytes();
-        end.segments.forget_before(Offset(inner.end.0.saturating_sub(pending)));
-        let undecoded = stream.undecoded_bytes().saturating_sub(before);
-        if is_inflated {
-            out.frame(&compressed(outer, inner.len(), (overhead, undecoded)));
-        } else if undecoded > 0 {
-            let range = ByteRange::new(outer.start, undecoded);
-            out.frame(&frame_without_data(range, "bytes (WebSocket)", FrameClass::Opaque));
-        }
-    }
-
     /// Carried bytes of a protocol that is not known yet.
     fn look(&mut self, side: Side, inner: Offset, len: u64, bytes: &[u8]) {
         if len == 0 {
@@ -175,11 +144,14 @@ impl WebSocket {
         let Some(found) = handshake::read(head) else { return };
         self.is_opened = true;
         self.client = Some(if found.is_request { side } else { side.other() });
-        if !found.is_request
-            && let Some(chosen) = found.deflate
-        {
-            self.ends[side as usize].inflater.begin(chosen.server_forgets);
-            self.ends[side.other() as usize].inflater.begin(chosen.client_forgets);
+        if !found.is_request {
+            self.ends
+                .iter_mut()
+                .for_each(|end| end.frames.is_uncompressed = found.deflate.is_none());
+            if let Some(chosen) = found.deflate {
+                self.ends[side as usize].inflater.begin(chosen.server_forgets);
+                self.ends[side.other() as usize].inflater.begin(chosen.client_forgets);
+            }
         }
         // The server's response chooses from what the client offers.
         if !found.subprotocols.is_empty() && found.subprotocols.len() <= SUBPROTOCOL_BYTES {
@@ -243,17 +215,9 @@ impl WebSocket {
         self.keep(side, Item::Gap);
     }
 
-    /// Bytes are missing: how many carried ones there are among them is not known.
-    fn lose(&mut self, side: Side) {
-        let Some(carried) = &mut self.carried else { return };
-        let end = &mut self.ends[side as usize];
-        let (stream, connection) = carried.stream(side, end.frames.is_opened);
-        stream.finish(&mut Mapped { connection, segments: &end.segments, overhead: 0 });
-    }
-
     /// Inflates bytes of a compressed message. Returns whether their text is known.
     fn inflate(&mut self, side: Side, (outer, starts, ends): (ByteRange, bool, bool)) -> bool {
-        let inflater = &mut self.ends[side as usize].inflater;
+        let End { inflater, unread, .. } = &mut self.ends[side as usize];
         if starts {
             inflater.start();
         }
@@ -261,21 +225,10 @@ impl WebSocket {
             inflater.gap();
         }
         let is_known = inflater.part(&self.payload, ends, &mut self.inflated);
-        self.unread.grow(u64::from(!is_known && ends));
+        *unread = if is_known { 0 } else { unread.saturating_add(u64::from(ends)) };
+        self.lacks_text |= *unread >= UNREAD_MESSAGES;
         is_known
     }
-}
-
-/// The frame with the bytes that `text` bytes were inflated from. The share of payload in them is taken to be that in the
-/// text, of which `overhead` bytes are no payload and `undecoded` ones are in no PDU.
-fn compressed(outer: ByteRange, text: u64, (overhead, undecoded): (u64, u64)) -> Frame<'static> {
-    let payload = text.saturating_sub(overhead).saturating_sub(undecoded);
-    let share = u128::from(outer.len()).saturating_mul(u128::from(payload));
-    let share = share.checked_div(u128::from(text)).unwrap_or(0);
-    let is_opaque = undecoded > 0 && undecoded >= text;
-    let class = if is_opaque { FrameClass::Opaque } else { FrameClass::Data };
-    let payload_bytes = u64::try_from(share).unwrap_or(0);
-    Frame { payload_bytes, ..frame_without_data(outer, COMPRESSED, class) }
 }
 
 impl Connection for WebSocket {
@@ -292,7 +245,7 @@ impl Connection for WebSocket {
     }
 
     fn resync(&self, side: Side, head: &[u8]) -> bool {
-        self.has_start(Some(side), head)
+        self.has_frame(side, head)
     }
 
     fn is_certain(&self, side: Side, head: &[u8]) -> bool {
@@ -305,8 +258,8 @@ impl Connection for WebSocket {
 
     fn held_bytes(&self) -> usize {
         let ends = self.ends.iter().map(|end| {
-            let inflater = end.inflater.held_bytes();
-            end.search.held_bytes().saturating_add(end.head.capacity()).saturating_add(inflater)
+            let waiting = end.inflater.held_bytes().saturating_add(end.gathered.held_bytes());
+            end.search.held_bytes().saturating_add(end.head.capacity()).saturating_add(waiting)
         });
         let carried = self.carried.as_ref().map_or(0, |carried| {
             let streams = carried.streams.iter().flatten().map(Stream::held_bytes).total();
@@ -317,7 +270,7 @@ impl Connection for WebSocket {
     }
 
     fn lacks_context(&self) -> bool {
-        self.unread >= UNREAD_MESSAGES
+        self.lacks_text
             || self.carried.as_ref().is_some_and(|carried| carried.connection.lacks_context())
     }
 
@@ -383,6 +336,7 @@ impl Connection for WebSocket {
         let end = &mut self.ends[side as usize];
         end.frames.gap();
         end.inflater.gap();
+        end.unread = 0;
         if self.carried.is_none() && !self.is_opened {
             // What was taken for frames may have been none, and what a mask says of the ends is then wrong.
             self.client = None;

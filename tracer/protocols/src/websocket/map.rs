@@ -10,9 +10,14 @@
 //! Text that was inflated has no bytes of its own in the flow: what is found in it lies where the compressed bytes lie, as
 //! what the decoder of Kafka finds in compressed batches does.
 
+use crate::connection::frame_without_data;
+use crate::stream::Stream;
 use crate::{Connection, FrameNote, FrameSink, Pdu, PduLen, Side};
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Offset, Saturate, Total};
+
+/// The frame with bytes of a compressed message.
+pub(super) const COMPRESSED: &str = "compressed (WebSocket)";
 
 /// The most segments that are kept of one PDU. Of more, the first and the last ones matter most.
 const SEGMENTS: usize = 64;
@@ -28,6 +33,41 @@ pub(super) struct Place {
     pub inner: ByteRange,
     /// Whether they were inflated.
     pub is_inflated: bool,
+}
+
+impl Place {
+    /// Counts carried bytes, which come next in the stream, as undecoded.
+    pub fn lose(&self, stream: &mut Stream, mapped: &mut Mapped<'_>, out: &mut dyn FrameSink) {
+        let len = self.inner.len();
+        stream.gap(self.inner.start, len, mapped, out);
+        if self.is_inflated {
+            out.unpacked(self.outer.len(), len);
+            out.frame(&compressed(self.outer, len, (0, len)));
+        } else {
+            out.frame(&undecoded_bytes(self.outer));
+        }
+    }
+}
+
+/// The frame with carried bytes in which no PDU was found.
+pub(super) fn undecoded_bytes(outer: ByteRange) -> Frame<'static> {
+    frame_without_data(outer, "bytes (WebSocket)", FrameClass::Opaque)
+}
+
+/// The frame with the bytes that `text` bytes were inflated from. The share of payload in them is taken to be that in the
+/// text, of which `overhead` bytes are no payload and `undecoded` ones are in no PDU.
+pub(super) fn compressed(
+    outer: ByteRange,
+    text: u64,
+    (overhead, undecoded): (u64, u64),
+) -> Frame<'static> {
+    let payload = text.saturating_sub(overhead).saturating_sub(undecoded);
+    let share = u128::from(outer.len()).saturating_mul(u128::from(payload));
+    let share = share.checked_div(u128::from(text)).unwrap_or(0);
+    let is_opaque = undecoded > 0 && undecoded >= text;
+    let class = if is_opaque { FrameClass::Opaque } else { FrameClass::Data };
+    let payload_bytes = u64::try_from(share).unwrap_or(0);
+    Frame { payload_bytes, ..frame_without_data(outer, COMPRESSED, class) }
 }
 
 /// Payload of a frame, or a part of it.
@@ -111,6 +151,13 @@ pub(super) struct Mapped<'a> {
     pub segments: &'a Segments,
     /// Inflated bytes of frames that are no payload.
     pub overhead: u64,
+}
+
+impl<'a> Mapped<'a> {
+    /// A decoder of what the bytes of these segments carry.
+    pub fn new(connection: &'a mut dyn Connection, segments: &'a Segments) -> Mapped<'a> {
+        Mapped { connection, segments, overhead: 0 }
+    }
 }
 
 impl Connection for Mapped<'_> {

@@ -9,8 +9,10 @@
 //! | `handshake` | the HTTP request and response with which a WebSocket opens |
 //! | `frame` | the header of a frame |
 //! | `deframe` | payload out of frames, in one direction |
+//! | `gathered` | payload of several frames, in which a PDU's start is looked for |
 //! | `inflate` | text out of compressed messages |
 //! | `map` | from carried bytes to bytes of the flow |
+//! | `carried` | payload → the decoder of what is carried |
 //! | `layer` | the decoder around a decoder |
 //! | `sync` | whether a frame starts somewhere in mid-stream |
 //! | `kept` | what is kept while the carried protocol is not known |
@@ -19,8 +21,10 @@
 //!
 //! Compressed messages (RFC 7692) are inflated, as far as what they refer to is known.
 
+mod carried;
 mod deframe;
 mod frame;
+mod gathered;
 mod handshake;
 mod inflate;
 mod kept;

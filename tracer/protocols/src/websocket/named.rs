@@ -62,7 +62,7 @@ impl MaybeWebSocket {
             None => {
                 handshake::may_start(head)
                     || self.layer.has_message(side, head)
-                    || (!self.plain.resync(side, head) && self.layer.has_start(Some(side), head))
+                    || (!self.plain.resync(side, head) && self.layer.has_frame(side, head))
             }
         };
         if is_websocket { Stack::WebSocket } else { Stack::Plain }

@@ -1,7 +1,8 @@
 //! Whether a frame starts with some bytes, in a direction that was joined late or has a gap.
 //!
-//! Two bytes of header are too little: the payload has to start like a PDU of the carried protocol. Where a compressed text
-//! refers to bytes that were not captured, nothing is known of it: then a whole frame is asked for.
+//! Two bytes of header are too little: the payload has to start like a PDU of the carried protocol, or frames have to follow
+//! each other up to the end of a packet, whatever is in them. Where a compressed text refers to bytes that were not captured,
+//! nothing is known of it: then a whole frame is asked for.
 
 use super::frame::{Header, unmask};
 use super::layer::WebSocket;
@@ -12,7 +13,22 @@ use wirelap_events::Transport;
 /// Bytes of a payload that are looked at to see whether a PDU starts there.
 const PEEKED: usize = 256;
 
+/// So many frames in a row need no further proof.
+const MANY_FRAMES: usize = 8;
+
 impl WebSocket {
+    /// Whether a frame starts with `head`, as far as its payload or the frames after it show that.
+    pub(super) fn has_frame(&self, side: Side, head: &[u8]) -> bool {
+        self.has_start(Some(side), head)
+            || (self.may_send(side, head) && Header::read(head).is_ok() && chains(head))
+    }
+
+    /// Whether `side` masks its frames as the one that starts with `head`, as far as is known: clients do, and servers do not.
+    fn may_send(&self, side: Side, head: &[u8]) -> bool {
+        let is_masked = head.get(1).is_some_and(|second| second & 0x80 != 0);
+        self.client.is_none_or(|client| is_masked == (side == client))
+    }
+
     /// Whether a PDU of the carried protocol starts in a frame that starts with `head`.
     pub(super) fn has_start(&self, side: Option<Side>, head: &[u8]) -> bool {
         if handshake::may_start(head) {
@@ -20,9 +36,7 @@ impl WebSocket {
                 && handshake::read(head).is_some();
         }
         let Ok(header) = Header::read(head) else { return false };
-        if let (Some(side), Some(client)) = (side, self.client)
-            && header.key.is_some() != (side == client)
-        {
+        if side.is_some_and(|side| !self.may_send(side, head)) {
             return false;
         }
         if header.control().is_some() {
@@ -99,6 +113,34 @@ impl WebSocket {
         };
         is_start.then_some(text)
     }
+}
+
+/// Whether frames that are not compressed follow each other from the first of `bytes` up to the last one. The last frame may go
+/// on after them, if a whole one is before it. All have a mask or none has, and the parts of a message follow each other
+/// (RFC 6455 §5.4). A frame without payload shows little, and none is sent in place of data.
+fn chains(bytes: &[u8]) -> bool {
+    let (mut rest, mut frames, mut is_open) = (bytes, 0_usize, false);
+    let mut is_masked = None;
+    while !rest.is_empty() && frames < MANY_FRAMES {
+        let header = match Header::read(rest) {
+            Ok(header) => header,
+            Err(why) => return frames > 0 && why != PduLen::Invalid,
+        };
+        let is_control = header.control().is_some();
+        let continues = header.opcode == 0;
+        let is_strange = (!is_control && (header.payload == 0 || continues != is_open))
+            || header.is_compressed
+            || is_masked.is_some_and(|is_masked| is_masked != header.key.is_some());
+        if is_strange {
+            return false;
+        }
+        is_masked = Some(header.key.is_some());
+        is_open = if is_control { is_open } else { !header.is_final };
+        let len = usize::try_from(header.frame_len()).unwrap_or(usize::MAX);
+        let Some(tail) = rest.get(len..) else { return frames > 0 };
+        (rest, frames) = (tail, frames.saturating_add(1));
+    }
+    frames > 0
 }
 
 /// Whether a compressed message may start with this payload, of which the text is not known.

@@ -190,3 +190,74 @@ fn a_gap_costs_no_later_message() {
     }
     assert_eq!(found, 9);
 }
+
+/// The frames of a client that puts each field of a PUBLISH into one of its own.
+fn fields(n: u8) -> Vec<Vec<u8>> {
+    let payload: Vec<u8> = (0..150).map(|byte: u8| byte.wrapping_mul(37) ^ n).collect();
+    let length = varint(2 + 5 + 2 + payload.len());
+    let fields: [&[u8]; 6] = [&[0x32], &length, b"\0\x05", b"a/b/c", &[0, n], &payload];
+    fields.iter().map(|field| frame(0x82, field)).collect()
+}
+
+/// How many messages are found in the packets that are there, and bytes in no frame. The missing ones are gaps.
+fn found_in(packets: &[Option<Vec<u8>>], lens: &[usize], mid_stream: bool) -> (usize, u64) {
+    let (mut layer, mut stream) = (layer(), Stream::new(Side::A, mid_stream));
+    let (mut at, mut messages) = (0, 0);
+    for (packet, len) in packets.iter().zip(lens) {
+        if let Some(bytes) = packet {
+            stream.feed(Offset(at), bytes, 0, &mut layer, &mut |frame: &Frame<'_>| {
+                messages += usize::from(frame.data.is_some());
+            });
+        }
+        at += *len as u64;
+    }
+    assert!(!layer.lacks_context(), "nothing is compressed");
+    (messages, stream.undecoded_bytes())
+}
+
+#[test]
+fn after_a_missing_packet_frames_with_a_field_each_are_read_on() {
+    let opening = vec![REQUEST.to_vec(), frame(0x82, CONNECT)];
+    let all = [opening, (1..=8).flat_map(fields).collect()].concat();
+    let lens: Vec<usize> = all.iter().map(Vec::len).collect();
+    for missing in 2..all.len() - 6 {
+        let mut packets: Vec<_> = all.iter().cloned().map(Some).collect();
+        packets[missing] = None;
+        let (messages, undecoded) = found_in(&packets, &lens, false);
+        assert_eq!((messages, undecoded), (7, lens[missing] as u64), "without packet {missing}");
+    }
+}
+
+#[test]
+fn joined_late_frames_with_a_field_each_are_read() {
+    let all: Vec<_> = (1..=8).flat_map(fields).collect();
+    for first in 0..7 {
+        let packets: Vec<_> = all[first..].iter().cloned().map(Some).collect();
+        let lens: Vec<usize> = all[first..].iter().map(Vec::len).collect();
+        let (messages, undecoded) = found_in(&packets, &lens, true);
+        assert_eq!((messages, undecoded), (8 - first.div_ceil(6), 0), "from packet {first} on");
+    }
+    // A saturated sender's packets end anywhere.
+    let bytes = [all.concat(), all.concat()].concat();
+    for size in [64, 100, 333, 1_448] {
+        let packets: Vec<_> = bytes[20..].chunks(size).map(|part| Some(part.to_vec())).collect();
+        let lens = vec![size; packets.len()];
+        let (messages, _) = found_in(&packets, &lens, true);
+        assert!(messages >= 13, "{messages} of 15 in packets of {size}");
+    }
+}
+
+#[test]
+fn what_the_handshake_does_not_allow_is_not_taken_to_be_compressed() {
+    let mut layer = layer();
+    let mut stream = Stream::new(Side::B, false);
+    let (opening, noise) = (response(""), [0xC2, 3, 0xAA, 0x10, 0]);
+    stream.feed(Offset(0), &opening, 0, &mut layer, &mut |_: &Frame<'_>| {});
+    let mut at = opening.len() as u64 + 1;
+    for _ in 0..9 {
+        stream.feed(Offset(at), &noise, 0, &mut layer, &mut |_: &Frame<'_>| {});
+        at += noise.len() as u64;
+    }
+    assert!(!layer.lacks_context());
+    assert_eq!(stream.undecoded_bytes(), at - opening.len() as u64);
+}

@@ -28,7 +28,8 @@ impl FirstPackets {
         for _ in 0..SAMPLE {
             let Some(entry) = recording.next() else { break };
             let Entry::Event(Event { body: Body::Packet(packet), .. }) = entry else {
-                sightings = None;
+                let is_lost = matches!(entry, Entry::Event(Event { body: Body::Lost(_), .. }));
+                sightings = sightings.filter(|_| is_lost);
                 continue;
             };
             own.add(&packet);

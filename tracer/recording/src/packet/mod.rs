@@ -5,12 +5,14 @@
 //! | `build` | IP, TCP and UDP headers for a packet that was seen |
 //! | `parse` | IP, TCP and UDP headers of a packet that was captured |
 //! | `link` | link headers of captures that others made |
+//! | `multipath` | options of Multipath TCP |
 //! | `tunnel` | where the packet begins that a tunnel carries |
 //! | `protocol` | numbers and lengths that both have |
 //! | `unreadable` | why a captured packet gives no event |
 
 pub mod build;
 pub mod link;
+pub mod multipath;
 pub mod parse;
 mod protocol;
 pub mod tunnel;

@@ -1,5 +1,6 @@
 //! IP, TCP and UDP headers, read from a packet that was captured.
 
+use super::multipath::Multipath;
 use super::protocol::{IPV4_HEADER, TCP, UDP};
 use super::unreadable::Unreadable;
 use crate::wire::Bytes;
@@ -21,6 +22,8 @@ pub struct Headers<'a> {
     pub transport_header: u16,
     /// TCP's fields.
     pub tcp: Option<TcpFields>,
+    /// What an option of Multipath TCP says, if there is one.
+    pub multipath: Option<Multipath>,
     /// Bytes of transport payload on the wire.
     pub payload_len: u32,
     /// The bytes of transport payload that were captured.
@@ -38,8 +41,12 @@ pub fn parse(bytes: &[u8], original: u32) -> Result<Headers<'_>, Unreadable> {
     let on_wire = if network.len == 0 { original } else { network.len.min(original) };
     let inside = on_wire.checked_sub(u32::try_from(header).map_err(|_| Unreadable::Cut)?);
     let inside = inside.ok_or(Unreadable::Cut)?;
+    let mut multipath = None;
     let (transport, ports, transport_header, tcp) = match network.protocol {
-        TCP => tcp(&mut from).map(|(ports, len, tcp)| (Transport::Tcp, ports, len, Some(tcp))),
+        TCP => tcp(&mut from).map(|(ports, len, tcp, options)| {
+            multipath = Multipath::find(options);
+            (Transport::Tcp, ports, len, Some(tcp))
+        }),
         UDP => udp(&mut from).map(|ports| (Transport::Udp, ports, 8, None)),
         _ => return Err(Unreadable::Protocol),
     }
@@ -53,6 +60,7 @@ pub fn parse(bytes: &[u8], original: u32) -> Result<Headers<'_>, Unreadable> {
         ip_header: u16::try_from(header).map_err(|_| Unreadable::Cut)?,
         transport_header,
         tcp,
+        multipath,
         payload_len,
         payload: &from.0[..captured],
     })
@@ -127,21 +135,21 @@ fn ipv6(from: &mut Bytes<'_>) -> Result<Network, Unreadable> {
     Ok(Network { src, dst, protocol, len: if payload == 0 { 0 } else { payload + 40 } })
 }
 
-/// Ports, length, fields. Options may be cut off: then there is no payload behind them.
-fn tcp(from: &mut Bytes<'_>) -> Option<([u16; 2], u16, TcpFields)> {
+/// Ports, length, fields, options. Options may be cut off: then there is no payload behind them.
+fn tcp<'a>(from: &mut Bytes<'a>) -> Option<([u16; 2], u16, TcpFields, &'a [u8])> {
     let fixed = from.array::<20>()?;
     let u16_at = |at: usize| u16::from_be_bytes([fixed[at], fixed[at.saturating_add(1)]]);
     let u32_at = |at: usize| u32::from(u16_at(at)) << 16 | u32::from(u16_at(at.saturating_add(2)));
     let len = u16::from(fixed[12] >> 4) * 4;
     let options = usize::from(len.checked_sub(20)?);
-    from.take(options.min(from.0.len()))?;
+    let options = from.take(options.min(from.0.len()))?;
     let tcp = TcpFields {
         seq: Seq(u32_at(4)),
         ack: Seq(u32_at(8)),
         flags: fixed[13],
         window: u16_at(14),
     };
-    Some(([u16_at(0), u16_at(2)], len, tcp))
+    Some(([u16_at(0), u16_at(2)], len, tcp, options))
 }
 
 fn udp(from: &mut Bytes<'_>) -> Option<[u16; 2]> {

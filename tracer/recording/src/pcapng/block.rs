@@ -29,7 +29,7 @@ pub const SIMPLE: u32 = 3;
 /// Name Resolution Block (§4.5).
 pub const NAMES: u32 = 4;
 /// Interface Statistics Block (§4.6).
-const STATISTICS: u32 = 5;
+pub const STATISTICS: u32 = 5;
 /// Enhanced Packet Block (§4.3).
 pub const PACKET: u32 = 6;
 /// Systemd Journal Export Block (§4.7).

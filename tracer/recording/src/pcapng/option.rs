@@ -1,4 +1,4 @@
-//! Numbers of options (draft-ietf-opsawg-pcapng §3.5, §4.1 to §4.3).
+//! Numbers of options (draft-ietf-opsawg-pcapng §3.5, §4.1 to §4.3, §4.6).
 
 /// `opt_endofopt`.
 pub const END: u16 = 0;
@@ -22,5 +22,11 @@ pub const CHECK_SUM: u16 = 13;
 pub const OFFSET: u16 = 14;
 /// `epb_flags`.
 pub const FLAGS: u16 = 2;
+/// `epb_dropcount`.
+pub const DROP_COUNT: u16 = 4;
+/// `isb_ifdrop`.
+pub const DROPPED_BY_INTERFACE: u16 = 5;
+/// `isb_osdrop`.
+pub const DROPPED_BY_SYSTEM: u16 = 7;
 /// `opt_custom` with bytes that may be copied.
 pub const CUSTOM: u16 = 2989;

@@ -1,5 +1,7 @@
 //! Reads on a thread of its own, ahead of whoever takes the entries.
 
+use super::batch::Batch;
+use super::order::TimeOrder;
 use super::recording::Recording;
 use crate::record::{Entry, LocatedEntry};
 use std::io::Read;
@@ -9,27 +11,9 @@ use std::thread;
 /// Batches that are read ahead.
 const BATCHES: usize = 4;
 
-/// Entries, and the buffer with the bytes that they refer to. A batch ends where a buffer does, so that no bytes are copied.
-#[derive(Default)]
-struct Batch {
-    entries: Vec<LocatedEntry>,
-    bytes: Vec<u8>,
-}
-
-impl Batch {
-    /// Hands out its entries, after which it has none.
-    fn hand_out<E>(&mut self, take: &mut impl FnMut(Entry<'_>) -> Result<(), E>) -> Result<(), E> {
-        for entry in &self.entries {
-            take(entry.entry(|range| self.bytes.get(range).unwrap_or_default()))?;
-        }
-        self.entries.clear();
-        Ok(())
-    }
-}
-
 impl<R: Read + Send> Recording<R> {
-    /// Hands out all entries that are left, as [`Recording::next`] does. They are read on a thread of its own meanwhile, if one can be
-    /// started.
+    /// Hands out all entries that are left, as [`Recording::next`] does, but those of a capture of another program in the order of
+    /// their times. They are read on a thread of its own meanwhile, if one can be started.
     ///
     /// # Errors
     /// What `take` fails with; nothing more is handed out then.
@@ -39,6 +23,8 @@ impl<R: Read + Send> Recording<R> {
     ) -> Result<(), E> {
         let (full, batches) = sync_channel::<Batch>(BATCHES);
         let (used, empty) = sync_channel::<Batch>(BATCHES);
+        // A recording's entries are in the order in which they were taken in.
+        let mut order = (!self.is_own()).then(TimeOrder::default);
         let reader = &mut *self;
         let read = move || {
             reader.blocks.input_mut().keep_past();
@@ -56,18 +42,27 @@ impl<R: Read + Send> Recording<R> {
             if thread::Builder::new().name("ahead".into()).spawn_scoped(scope, read).is_err() {
                 return Ok(false);
             }
-            for mut batch in batches {
-                batch.hand_out(&mut take)?;
+            for batch in batches {
+                let batch = hand_out(batch, order.as_mut(), &mut take)?;
                 // A batch that is one too many is not kept.
                 let _ = used.try_send(batch);
             }
             Ok(true)
         })?;
-        if is_started { Ok(()) } else { self.read_here(take) }
+        if !is_started {
+            self.read_here(order.as_mut(), &mut take)?;
+        }
+        let Some(mut order) = order else { return Ok(()) };
+        self.disorder = order.found();
+        order.end(&mut take)
     }
 
     /// Hands out all entries that are left, a batch at a time.
-    fn read_here<E>(&mut self, mut take: impl FnMut(Entry<'_>) -> Result<(), E>) -> Result<(), E> {
+    fn read_here<E>(
+        &mut self,
+        mut order: Option<&mut TimeOrder>,
+        take: &mut impl FnMut(Entry<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
         self.blocks.input_mut().keep_past();
         let (mut first, mut batch) = (None, Batch::default());
         loop {
@@ -75,9 +70,22 @@ impl<R: Read + Send> Recording<R> {
             if batch.entries.is_empty() {
                 return Ok(());
             }
-            batch.hand_out(&mut take)?;
+            batch = hand_out(batch, order.as_deref_mut(), take)?;
         }
     }
+}
+
+/// Hands out a batch, or what comes before it in the order of times. Returns a batch to be used again.
+fn hand_out<E>(
+    mut batch: Batch,
+    order: Option<&mut TimeOrder>,
+    take: &mut impl FnMut(Entry<'_>) -> Result<(), E>,
+) -> Result<Batch, E> {
+    if let Some(order) = order {
+        return order.add(batch, take);
+    }
+    batch.hand_out(take)?;
+    Ok(batch)
 }
 
 impl<R: Read> Recording<R> {

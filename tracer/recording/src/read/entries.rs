@@ -3,13 +3,15 @@
 use super::packets::{CapturedPacket, OwnOption, PacketBlock, PacketPlace};
 use super::problem::{Counts, Problems};
 use super::section::CurrentSection;
+use super::stated::{self, StatedLosses};
+use super::subflows::Subflows;
 use crate::packet::Unreadable;
 use crate::pcapng::classic::PacketHeader;
 use crate::pcapng::{ByteOrder, Fields, custom, option, secrets};
 use crate::record::{self, LocatedEntry, RecordCursor};
 use crate::wire::Wire;
 use std::ops::Range;
-use wirelap_events::{Event, Nanos, PacketHook, Saturate};
+use wirelap_events::{Body, Cpu, Event, LossCause, LostEvents, Nanos, PacketHook, Probe, Saturate};
 
 /// Reads what a block says. The bytes stay with whoever has the block.
 #[derive(Debug, Default)]
@@ -20,6 +22,13 @@ pub struct EntryReader {
     packet: Option<(Event<'static>, Range<usize>)>,
     /// Where the keys of the block at hand are, if it has any.
     keys: Option<Range<usize>>,
+    /// Losses of interfaces that the section states.
+    stated: StatedLosses,
+    subflows: Subflows,
+    /// Losses that the block at hand states, which come before its packet.
+    lost: u64,
+    /// When the last packet was seen.
+    last: Nanos,
     counts: Counts,
 }
 
@@ -43,6 +52,7 @@ impl EntryReader {
         let place = PacketPlace { at: Nanos(captured.at), options: fields.position() };
         let mut own = None;
         let mut direction = None;
+        let mut dropped = captured.dropped;
         for found in fields.options() {
             match found.number {
                 option::CUSTOM if own.is_none() => {
@@ -50,6 +60,7 @@ impl EntryReader {
                         OwnOption::read(&found, order, captured.at, section.wall)
                     });
                 }
+                option::DROP_COUNT => dropped.grow(stated::number(found.value, order)),
                 option::FLAGS => {
                     let bits = found.value.first_chunk().map_or(0, |&bytes| order.u32(bytes) & 3);
                     direction =
@@ -57,6 +68,9 @@ impl EntryReader {
                 }
                 _ => {}
             }
+        }
+        if dropped > 0 {
+            self.lost = self.stated.before_packet(captured.number, dropped);
         }
         self.packet(&captured, block, own.as_ref(), direction);
         self.records = own.and_then(|own| own.records);
@@ -115,6 +129,16 @@ impl EntryReader {
         }
     }
 
+    /// A section begins.
+    pub fn begin_section(&mut self) {
+        self.stated.begin();
+    }
+
+    /// Reads what the statistics of an interface say of losses.
+    pub fn statistics_block(&mut self, block: &[u8], order: ByteOrder) {
+        self.lost = self.stated.statistics(block, order);
+    }
+
     /// The next entry of the block at hand, given its bytes and where it is in the file.
     pub fn next(
         &mut self,
@@ -140,8 +164,22 @@ impl EntryReader {
         if let Some(keys) = self.keys.take() {
             return Some(LocatedEntry::TlsKeys(keys));
         }
+        if self.lost > 0 {
+            return Some(self.take_lost());
+        }
         let (event, payload) = self.packet.take()?;
+        self.last = event.at;
         Some(LocatedEntry::Event { event, payload, known: false })
+    }
+
+    /// The losses that the block at hand states.
+    fn take_lost(&mut self) -> LocatedEntry {
+        let count = std::mem::take(&mut self.lost);
+        self.counts.stated_losses.grow(count);
+        let lost = LostEvents { probe: Probe::Rx, count, cause: LossCause::StatedByFile };
+        let at = self.packet.as_ref().map_or(self.last, |(event, _)| event.at);
+        let event = Event { at, cpu: Cpu(0), body: Body::Lost(lost) };
+        LocatedEntry::Event { event, payload: 0..0, known: false }
     }
 
     fn packet(
@@ -153,10 +191,16 @@ impl EntryReader {
     ) {
         let counts = &mut self.counts;
         match captured.event(block, own, direction, counts.packets) {
-            Ok(found) => {
+            Ok((mut event, payload, multipath)) => {
                 counts.packets.grow(1);
                 counts.own.grow(u64::from(own.is_some()));
-                self.packet = Some(found);
+                if let Body::Packet(packet) = &mut event.body
+                    && own.is_none()
+                {
+                    let is_lost = self.subflows.place(packet, multipath);
+                    counts.split_subflows.grow(u64::from(is_lost));
+                }
+                self.packet = Some((event, payload));
             }
             Err(Unreadable::Protocol) => counts.other.grow(1),
             Err(Unreadable::Fragment) => counts.fragments.grow(1),

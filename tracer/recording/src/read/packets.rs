@@ -1,6 +1,7 @@
 //! One captured packet → an event.
 
 use super::section::CurrentSection;
+use crate::packet::multipath::Multipath;
 use crate::packet::parse::Headers;
 use crate::packet::{Unreadable, link, parse, tunnel};
 use crate::pcapng::classic::PacketHeader;
@@ -15,6 +16,9 @@ use wirelap_events::{
 /// What a tunnel carries on an interface is seen at another place than what passes the interface itself, which may be the same packet. No
 /// file has so many interfaces.
 const IN_TUNNEL: u32 = 1 << 31;
+
+/// The count of an obsolete block that does not know how many packets were lost before it.
+const UNKNOWN_DROPS: u16 = u16::MAX;
 
 /// The kinds of packet blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,13 +57,15 @@ pub struct PacketPlace {
 pub struct CapturedPacket<'s> {
     interface: &'s Interface,
     /// The interface's number.
-    number: u32,
+    pub number: u32,
     /// When the packet was seen, in nanoseconds by the file's clock.
     pub at: u64,
     /// Where the captured bytes are in the block.
     bytes: Range<usize>,
     /// Bytes of the packet on the wire.
     original: u32,
+    /// Packets of the interface that were lost before it, by an obsolete block.
+    pub dropped: u64,
 }
 
 impl<'s> CapturedPacket<'s> {
@@ -70,12 +76,13 @@ impl<'s> CapturedPacket<'s> {
         kind: PacketBlock,
         section: &'s CurrentSection,
     ) -> Option<CapturedPacket<'s>> {
+        let mut dropped = 0;
         let (number, time, captured, original) = match kind {
             PacketBlock::Enhanced => (fields.u32()?, fields.time()?, fields.u32()?, fields.u32()?),
             PacketBlock::Obsolete => {
                 let number = fields.u16()?.into();
-                // The number of packets that were lost before.
-                fields.skip(2)?;
+                let count = fields.u16()?;
+                dropped = if count == UNKNOWN_DROPS { 0 } else { count.into() };
                 (number, fields.time()?, fields.u32()?, fields.u32()?)
             }
             PacketBlock::Simple => {
@@ -86,7 +93,8 @@ impl<'s> CapturedPacket<'s> {
         let interface = section.interface(number)?;
         let start = fields.position();
         let bytes = start..start.saturating_add(fields.padded(captured as usize)?.len());
-        Some(CapturedPacket { interface, number, at: interface.nanoseconds(time), bytes, original })
+        let at = interface.nanoseconds(time);
+        Some(CapturedPacket { interface, number, at, bytes, original, dropped })
     }
 
     /// A packet of a classic file.
@@ -101,10 +109,11 @@ impl<'s> CapturedPacket<'s> {
             at: interface.nanoseconds(header.time),
             bytes: header.bytes(),
             original: header.original,
+            dropped: 0,
         })
     }
 
-    /// The packet's event, and where its payload is in the block.
+    /// The packet's event, where its payload is in the block, and what an option of Multipath TCP says.
     ///
     /// # Errors
     /// The packet carries neither TCP nor UDP, or too little of it was captured.
@@ -114,7 +123,7 @@ impl<'s> CapturedPacket<'s> {
         own: Option<&OwnOption>,
         direction: Option<PacketHook>,
         number: u64,
-    ) -> Result<(Event<'static>, Range<usize>), Unreadable> {
+    ) -> Result<(Event<'static>, Range<usize>, Option<Multipath>), Unreadable> {
         let bytes = &block[self.bytes.clone()];
         if !link::is_known(self.interface.link) {
             return Err(Unreadable::Link);
@@ -146,7 +155,8 @@ impl<'s> CapturedPacket<'s> {
         let start =
             self.bytes.start.saturating_add(link_header).saturating_add(before.min(inside.len()));
         let event = Event { at, cpu, body: Body::Packet(seen.packet(&metadata, at)) };
-        Ok((event, start..start.saturating_add(headers.payload.len())))
+        let payload = start..start.saturating_add(headers.payload.len());
+        Ok((event, payload, headers.multipath))
     }
 
     /// What is assumed of a packet that others captured. `number` is its place among all packets of the file.

@@ -17,7 +17,11 @@ impl Wanted {
     fn has(self, entry: &LocatedEntry) -> bool {
         match self {
             Wanted::AllButTicks => !matches!(entry, LocatedEntry::Tick(_)),
-            Wanted::Packets => entry.is_packet() || matches!(entry, LocatedEntry::TlsKeys(_)),
+            Wanted::Packets => {
+                entry.is_packet()
+                    || entry.is_stated_loss()
+                    || matches!(entry, LocatedEntry::TlsKeys(_))
+            }
         }
     }
 }

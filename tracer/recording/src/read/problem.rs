@@ -1,7 +1,7 @@
 //! What could not be read of a file.
 
 use std::fmt;
-use wirelap_events::Saturate;
+use wirelap_events::{Nanos, Saturate};
 
 /// The most problems that are kept with their texts; further ones are counted.
 const MAX_KEPT: usize = 16;
@@ -52,6 +52,10 @@ pub struct Counts {
     pub packets: u64,
     /// Entries that were handed out from wirelap's own records.
     pub records: u64,
+    /// Packets that are not in the file, by its own account.
+    pub stated_losses: u64,
+    /// Directions of Multipath TCP's subflows of which it is not known where in their connection their bytes belong.
+    pub split_subflows: u64,
     /// Packets that are neither TCP nor UDP.
     pub other: u64,
     /// Later IP fragments, which have no ports.
@@ -64,4 +68,17 @@ pub struct Counts {
     pub unknown_records: u64,
     /// Packets that have wirelap's own option: they carry everything that was seen.
     pub own: u64,
+}
+
+/// How the packets of a file were out of the order of their times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Disorder {
+    /// Packets that were earlier than one before them, and were sorted.
+    pub sorted: u64,
+    /// Those of them that came too late in the file to get to their place.
+    pub too_late: u64,
+    /// How often the clock was set back. Later times were moved, to go on where they were.
+    pub steps: u64,
+    /// How far it was set back, at most.
+    pub longest_step: Nanos,
 }

@@ -4,7 +4,7 @@ use super::block::{BlockOrEntry, PendingBlock};
 use super::blocks::{BlockReader, FilePart, NotACapture, RawBlock};
 use super::entries::EntryReader;
 use super::packets::{PacketBlock, PacketPlace};
-use super::problem::{Counts, Problems};
+use super::problem::{Counts, Disorder, Problems};
 use super::section::CurrentSection;
 use crate::pcapng::block::{self, Frame};
 use crate::pcapng::{Blocks, Section};
@@ -24,6 +24,7 @@ pub struct Recording<R> {
     /// Blocks of pcapng that a classic file's header or packet was made into.
     converted: Blocks,
     problems: Problems,
+    pub(super) disorder: Disorder,
 }
 
 impl<R: Read> Recording<R> {
@@ -39,6 +40,7 @@ impl<R: Read> Recording<R> {
             pending: None,
             converted: Blocks::default(),
             problems: Problems::default(),
+            disorder: Disorder::default(),
         };
         recording.read_block();
         Ok(recording)
@@ -104,6 +106,11 @@ impl<R: Read> Recording<R> {
         self.entries.counts()
     }
 
+    /// How packets were out of order, if the entries were read ahead.
+    pub fn disorder(&self) -> Disorder {
+        self.disorder
+    }
+
     /// What could not be read so far.
     pub fn problems(&self) -> &Problems {
         &self.problems
@@ -158,7 +165,11 @@ impl<R: Read> Recording<R> {
     fn pcapng_block(&mut self, frame: Frame) -> Result<Option<PacketPlace>, &'static str> {
         let (bytes, order) = (self.blocks.block(), frame.order);
         match frame.kind {
-            block::SECTION => self.section.begin(bytes, order),
+            block::SECTION => {
+                self.section.begin(bytes, order);
+                self.entries.begin_section();
+            }
+            block::STATISTICS => self.entries.statistics_block(bytes, order),
             block::INTERFACE => self
                 .section
                 .add_interface(bytes, order)

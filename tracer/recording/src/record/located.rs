@@ -2,7 +2,7 @@
 
 use super::entry::{Entry, Note};
 use std::ops::Range;
-use wirelap_events::{Body, Event, Nanos};
+use wirelap_events::{Body, Event, LossCause, Nanos};
 
 /// An entry that was read. Payload and text stay where they are, and are given as their place in the block.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,6 +66,32 @@ impl LocatedEntry {
             LocatedEntry::Tick(_) => {}
         }
         self
+    }
+
+    /// The same entry with its bytes, which are in `from`, appended to `to`.
+    #[must_use]
+    pub fn moved(mut self, from: &[u8], to: &mut Vec<u8>) -> LocatedEntry {
+        let mut append = |range: &mut Range<usize>| {
+            let start = to.len();
+            to.extend_from_slice(from.get(range.clone()).unwrap_or_default());
+            *range = start..to.len();
+        };
+        match &mut self {
+            LocatedEntry::Event { payload, .. } => append(payload),
+            LocatedEntry::TlsKeys(text) => append(text),
+            LocatedEntry::Note { subject, text } => {
+                append(subject);
+                append(text);
+            }
+            LocatedEntry::Tick(_) => {}
+        }
+        self
+    }
+
+    /// Whether this is a loss that the file itself states.
+    pub fn is_stated_loss(&self) -> bool {
+        matches!(self, LocatedEntry::Event { event, .. }
+            if matches!(event.body, Body::Lost(lost) if lost.cause == LossCause::StatedByFile))
     }
 
     /// Whether this is a packet that was seen.

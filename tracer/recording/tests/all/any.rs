@@ -14,7 +14,11 @@ use wirelap_events::{
 use wirelap_test_support::event::OwnedEvent;
 
 fn loss_cause() -> impl Strategy<Value = LossCause> {
-    prop_oneof![Just(LossCause::RingFull), Just(LossCause::RunSkipped)]
+    prop_oneof![
+        Just(LossCause::RingFull),
+        Just(LossCause::RunSkipped),
+        Just(LossCause::StatedByFile)
+    ]
 }
 
 /// Any event.

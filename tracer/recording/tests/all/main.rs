@@ -7,6 +7,8 @@ mod cut;
 mod damage;
 mod files;
 mod messages;
+mod order;
 mod others;
 mod packets;
 mod round_trip;
+mod subflows;

@@ -58,6 +58,9 @@ pub fn trust_line(result: &RunResult) -> String {
     match trust.lost() {
         0 if unseen.is_none() => parts.push("no event lost".into()),
         0 => {}
+        lost if trust.losses().are_all_stated() => {
+            parts.push(format!("{lost} packets missing by the file's own count"));
+        }
         lost => parts.push(format!("{lost} events lost ({})", losses(result))),
     }
     parts.extend(unseen);

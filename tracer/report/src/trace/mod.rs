@@ -132,7 +132,10 @@ impl<W: Write> TraceWriter<W> {
             let zero = event.at - LEAD;
             let zero_unix_ns = zero.0.wrapping_add_signed(wall.unwrap_or(0));
             let zero_monotonic_ns = wall.map(|_| zero.0);
-            self.events.set_out(zero, TraceMetadata { zero_unix_ns, zero_monotonic_ns, ..about });
+            let zero_unix_seconds = seconds(zero_unix_ns);
+            let about =
+                TraceMetadata { zero_unix_ns, zero_unix_seconds, zero_monotonic_ns, ..about };
+            self.events.set_out(zero, about);
         }
     }
 
@@ -303,6 +306,12 @@ fn spans<'a>(leg: &'a Leg, since: Option<Nanos>) -> Vec<(Track, SegmentSpan<'a>)
         spans.insert(0, (Track::of(&dwell, leg), dwell));
     }
     spans
+}
+
+/// Nanoseconds as seconds, exactly.
+fn seconds(ns: u64) -> String {
+    const SECOND: u64 = 1_000_000_000;
+    format!("{}.{:09}", ns / SECOND, ns % SECOND)
 }
 
 #[cfg(test)]

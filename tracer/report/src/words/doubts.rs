@@ -2,8 +2,8 @@
 
 use super::lost_because;
 use wirelap_correlate::DoubtReason;
-use wirelap_events::Losses;
 use wirelap_events::human::{counted, counted_as, exact};
+use wirelap_events::{Losses, Nanos};
 
 /// A reason in one sentence without a full stop.
 pub fn doubt(reason: &DoubtReason) -> String {
@@ -92,6 +92,22 @@ pub fn doubt(reason: &DoubtReason) -> String {
         DoubtReason::Clocks { apart, median } => format!(
             "the clocks of the hosts may differ by {apart}, and the median message took {median}"
         ),
+        DoubtReason::Unsorted { packets } => format!(
+            "{} so late in the file that wirelap does not sort them: messages may be missing or come twice in the counts; \
+             reordercap FILE SORTED sorts all",
+            counted_as(packets, "packet comes", "packets come")
+        ),
+        DoubtReason::SplitSubflows { directions } => format!(
+            "it is not known where the bytes of {} of Multipath TCP belong in their connections: messages in them are in no count; a \
+             capture from the beginning of the connections helps",
+            counted_as(directions, "direction of a subflow", "directions of subflows")
+        ),
+        DoubtReason::CoarseTimes { unit, median: Nanos(0) } => format!(
+            "all times in the file are multiples of {unit}, or missing: no latency and no rate can be known from them"
+        ),
+        DoubtReason::CoarseTimes { unit, median } => format!(
+            "all times in the file are multiples of {unit}, and the median message took {median}"
+        ),
         DoubtReason::Undelivered { missing, due } => format!(
             "{} of {} did not take place, by the programs' own counts: all figures are of the rest",
             exact(missing),
@@ -102,6 +118,13 @@ pub fn doubt(reason: &DoubtReason) -> String {
 
 fn events_lost(lost: Losses, events: u64, counts_are_traced: bool) -> String {
     let counts = if counts_are_traced { "counts are too low, and " } else { "" };
+    if lost.are_all_stated() {
+        return format!(
+            "{} missing in the file, as it says itself, because the capturing program or its kernel dropped them: {counts}the times \
+             are of what was left; a larger buffer (-B of tcpdump and dumpcap) or a capture filter helps",
+            counted_as(lost.stated, "packet is", "packets are")
+        );
+    }
     let remedy = if lost.are_all_skipped() {
         "a larger --ring-size does not help"
     } else {
@@ -123,7 +146,7 @@ mod tests {
     #[test]
     fn reasons_are_sentences_with_their_numbers() {
         let of = |skipped, counts_are_traced| {
-            let lost = Losses { events: 13_402, skipped };
+            let lost = Losses { events: 13_402, skipped, stated: 0 };
             doubt(&DoubtReason::EventsLost { lost, events: 43_402, counts_are_traced })
         };
         let lost = |counts_are_traced| of(0, counts_are_traced);
@@ -135,6 +158,11 @@ mod tests {
         let both = of(402, true);
         assert!(both.contains("was full (13,000) or the kernel skipped"), "{both}");
         assert!(both.contains("on the same CPU (402): counts"), "{both}");
+        let stated = Losses { events: 3, skipped: 0, stated: 3 };
+        let stated =
+            doubt(&DoubtReason::EventsLost { lost: stated, events: 90, counts_are_traced: true });
+        assert!(stated.starts_with("3 packets are missing in the file, as it says itself"));
+        assert!(!stated.contains("ring"), "{stated}");
         assert!(lost(true).starts_with("13,402 of 43,402 events were lost because"));
         assert!(lost(true).contains("counts are too low"));
         assert!(!lost(false).contains("counts are too low"));

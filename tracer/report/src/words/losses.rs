@@ -6,16 +6,21 @@ use wirelap_events::{Comm, DropCause, Losses, Pid, Recovery};
 
 /// Why events were lost, as a clause.
 pub fn lost_because(losses: Losses) -> String {
-    match losses.skipped {
-        0 => "the ring buffer was full".into(),
-        _ if losses.are_all_skipped() => {
-            "the kernel skipped runs of probes that ran already on the same CPU".into()
+    let Losses { events, skipped, stated } = losses;
+    let ring = events.saturating_sub(skipped).saturating_sub(stated);
+    let causes = [
+        (ring, "the ring buffer was full"),
+        (skipped, "the kernel skipped runs of probes that ran already on the same CPU"),
+        (stated, "the capturing program or its kernel dropped packets, as the file itself says"),
+    ];
+    let some: Vec<_> = causes.into_iter().filter(|(count, _)| *count > 0).collect();
+    match some.as_slice() {
+        [] => "the ring buffer was full".into(),
+        [(_, only)] => (*only).into(),
+        several => {
+            let counted = several.iter().map(|(count, why)| format!("{why} ({})", exact(*count)));
+            counted.collect::<Vec<_>>().join(" or ")
         }
-        some => format!(
-            "the ring buffer was full ({}) or the kernel skipped runs of probes that ran already on the same CPU ({})",
-            exact(losses.events.saturating_sub(some)),
-            exact(some)
-        ),
     }
 }
 

@@ -232,6 +232,7 @@ impl Picture<'_> {
             packets_only: self.deliveries.packets_only(),
             events_lost: lost.map(|(probe, count)| ProbeLoss { probe, count }).collect(),
             skipped_runs: self.seen.coverage.skipped(),
+            stated_losses: self.seen.coverage.stated(),
             events: self.accounts.totals.events,
             reported: self.reported(),
             uncaptured_bytes: self.accounts.totals.uncaptured,

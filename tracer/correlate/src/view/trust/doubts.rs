@@ -3,9 +3,10 @@
 use super::super::snapshot::{Group, Trust};
 use super::facts::TrustFacts;
 use super::limits::{
-    CLOCKS, CONTRADICTED, EVENTS_LOST, EVENTS_LOST_SAMPLED, GIVEN_UP, Limits, NAMELESS,
-    NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED, ONE_IS_TOO_MANY, READ_TWICE, READER_NOT_SEEN,
-    SEND_NOT_SEEN, TOO_MANY, UNDECODED, UNDELIVERED, UNREAD, UNSEEN, UNSEEN_BARE,
+    CLOCKS, COARSE_TIMES, CONTRADICTED, EVENTS_LOST, EVENTS_LOST_SAMPLED, GIVEN_UP, LOSSES_STATED,
+    Limits, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED, ONE_IS_TOO_MANY, READ_TWICE,
+    READER_NOT_SEEN, SEND_NOT_SEEN, SPLIT_SUBFLOWS, TOO_MANY, UNDECODED, UNDELIVERED, UNREAD,
+    UNSEEN, UNSEEN_BARE, UNSORTED,
 };
 use super::reliability::{Doubt, DoubtReason, Reliability};
 use wirelap_events::Nanos;
@@ -16,6 +17,7 @@ pub fn doubts(facts: &TrustFacts) -> Vec<Doubt> {
     found.events(facts);
     found.followed(facts);
     found.packets(facts);
+    found.times(facts);
     found.records(facts);
     found.delivered(facts);
     let mut doubts = found.0;
@@ -55,7 +57,11 @@ impl Found {
     fn events(&mut self, facts: &TrustFacts) {
         let lost = facts.events_lost;
         let events = lost.events.saturating_add(facts.events);
-        let limits = if facts.is_sampled { EVENTS_LOST_SAMPLED } else { EVENTS_LOST };
+        let limits = match facts.is_sampled {
+            _ if lost.stated > 0 => LOSSES_STATED,
+            true => EVENTS_LOST_SAMPLED,
+            false => EVENTS_LOST,
+        };
         let counts_are_traced = facts.own_counts.is_none();
         let reason = DoubtReason::EventsLost { lost, events, counts_are_traced };
         self.add(reason, limits, lost.events, events);
@@ -119,6 +125,18 @@ impl Found {
         }
     }
 
+    fn times(&mut self, facts: &TrustFacts) {
+        let packets = facts.too_late;
+        self.add(DoubtReason::Unsorted { packets }, UNSORTED, packets, facts.events);
+        let directions = facts.split_subflows;
+        let reason = DoubtReason::SplitSubflows { directions };
+        self.add(reason, SPLIT_SUBFLOWS, directions, facts.events);
+        if let Some((unit, median)) = facts.time_unit_ns.filter(|_| facts.matched > 0) {
+            let reason = DoubtReason::CoarseTimes { unit: Nanos(unit), median: Nanos(median) };
+            self.add_share(reason, COARSE_TIMES, unit as f64 / median.max(1) as f64);
+        }
+    }
+
     fn records(&mut self, facts: &TrustFacts) {
         let (compared, messages) = facts.compared;
         let reason = DoubtReason::Contradicted { messages, compared };
@@ -147,6 +165,7 @@ mod tests {
     use super::super::reliability::reliability;
     use super::*;
     use crate::bytes::Unseen;
+    use wirelap_events::Losses;
 
     /// A healthy run of 1,000 round trips.
     fn healthy() -> TrustFacts {
@@ -198,6 +217,15 @@ mod tests {
     }
 
     #[test]
+    fn a_loss_that_the_file_states_reduces_however_small_it_is() {
+        let stated = |count| {
+            verdict(|facts| facts.events_lost = Losses { events: count, skipped: 0, stated: count })
+        };
+        assert_eq!(stated(1), (Reduced, vec!["events_lost"]));
+        assert_eq!(stated(1_000), (Unusable, vec!["events_lost"]));
+    }
+
+    #[test]
     fn packets_that_no_probe_saw_count_by_their_share() {
         let unseen = |packets| {
             verdict(|facts| facts.unseen_sent = Unseen { packets, bytes: packets * 64 }).0
@@ -241,6 +269,24 @@ mod tests {
         };
         assert_eq!(cut(0), (Unusable, vec!["uncaptured"]));
         assert_eq!(cut(10), (Good, vec![]), "heads suffice");
+    }
+
+    #[test]
+    fn times_matter_beside_the_latency_too() {
+        let coarse = |unit, median| verdict(|facts| facts.time_unit_ns = Some((unit, median)));
+        assert_eq!(coarse(1_000_000_000, 0), (Unusable, vec!["coarse_times"]), "no latency is 0");
+        assert_eq!(coarse(1_000_000, 3_000_000).0, Reduced);
+        assert_eq!(coarse(1_000_000, 40_000_000).0, Good);
+        let nothing = verdict(|facts| {
+            (facts.deliveries, facts.matched) = (0, 0);
+            (facts.own_counts, facts.time_unit_ns) = (None, Some((1_000_000_000, 0)));
+        });
+        assert_eq!(nothing, (Good, vec![]), "there is no time that could be wrong");
+    }
+
+    #[test]
+    fn packets_that_could_not_be_sorted_reduce() {
+        assert_eq!(verdict(|facts| facts.too_late = 1), (Reduced, vec!["unsorted"]));
     }
 
     #[test]

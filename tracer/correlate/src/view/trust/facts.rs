@@ -53,6 +53,12 @@ pub struct TrustFacts {
     pub unknown: u64,
     /// Messages whose segments do not add up.
     pub telescoping_violations: u64,
+    /// Packets of a file that came too late in it to be sorted into the order of their times.
+    pub too_late: u64,
+    /// Directions of subflows of Multipath TCP of which it is not known where in their connection their bytes belong.
+    pub split_subflows: u64,
+    /// The unit of a file's times, if it is longer than a microsecond, and the median latency, in nanoseconds.
+    pub time_unit_ns: Option<(u64, u64)>,
     /// How far the offset of two hosts' clocks can be wrong, and the median latency, in nanoseconds.
     pub clocks_ns: Option<(u64, u64)>,
 }

@@ -15,6 +15,9 @@ pub const ONE_IS_TOO_MANY: Limits = Limits { reduced: 0.0, unusable: 0.0 };
 
 pub const EVENTS_LOST: Limits = Limits { reduced: 0.000_1, unusable: 0.02 };
 
+/// A file does not say which packets are missing in it.
+pub const LOSSES_STATED: Limits = Limits { reduced: 0.0, unusable: 0.02 };
+
 /// What is left of a sample is a smaller one; the counts are the programs' own.
 pub const EVENTS_LOST_SAMPLED: Limits = Limits { reduced: 0.000_1, unusable: 0.5 };
 
@@ -47,5 +50,14 @@ pub const CONTRADICTED: Limits = Limits { reduced: 0.0, unusable: 0.01 };
 pub const TOO_MANY: Limits = Limits { reduced: 0.0, unusable: 0.01 };
 
 pub const CLOCKS: Limits = Limits { reduced: 0.1, unusable: 1.0 };
+
+/// A message whose packets are not in order may be in no count, or in two.
+pub const UNSORTED: Limits = Limits { reduced: 0.0, unusable: 0.1 };
+
+/// Whether messages are missing for it is not known.
+pub const SPLIT_SUBFLOWS: Limits = Limits { reduced: 0.0, unusable: NEVER };
+
+/// A time is wrong by up to a unit of its file's times.
+pub const COARSE_TIMES: Limits = Limits { reduced: 0.1, unusable: 1.0 };
 
 pub const UNDELIVERED: Limits = Limits { reduced: 0.001, unusable: NEVER };

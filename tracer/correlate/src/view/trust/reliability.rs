@@ -142,6 +142,23 @@ pub enum DoubtReason {
         /// The median latency.
         median: Nanos,
     },
+    /// Packets of a file are out of the order of their times, by too much to be sorted.
+    Unsorted {
+        /// Those packets.
+        packets: u64,
+    },
+    /// It is not known where in their connections the bytes of subflows of Multipath TCP belong.
+    SplitSubflows {
+        /// Directions of subflows.
+        directions: u64,
+    },
+    /// The times of a file are coarse beside the latencies.
+    CoarseTimes {
+        /// The unit that all its times are multiples of.
+        unit: Nanos,
+        /// The median latency.
+        median: Nanos,
+    },
     /// The programs did not get what was sent. The figures are right, and of the rest.
     Undelivered {
         /// Deliveries that did not take place, by the programs' own counts.
@@ -172,6 +189,9 @@ impl DoubtReason {
             }
             DoubtReason::NotTelescoping { .. } => "not_telescoping",
             DoubtReason::Clocks { .. } => "clocks",
+            DoubtReason::Unsorted { .. } => "unsorted",
+            DoubtReason::SplitSubflows { .. } => "multipath",
+            DoubtReason::CoarseTimes { .. } => "coarse_times",
             DoubtReason::Undelivered { .. } => "undelivered",
         }
     }
