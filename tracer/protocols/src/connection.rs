@@ -109,6 +109,11 @@ pub trait Protocol: Sync {
         false
     }
 
+    /// Whether a broker also keeps what was read, in a log that others read later.
+    fn is_log(&self) -> bool {
+        false
+    }
+
     /// Whether a server reads nothing more of a connection until it has answered the request that it read last, even while the client
     /// sends further ones.
     fn answers_in_turn(&self) -> bool {

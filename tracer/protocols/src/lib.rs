@@ -45,4 +45,6 @@ pub use remedies::{BrokerRemedies, Remedies};
 pub use search::ProtocolSearch;
 pub use side::Side;
 pub use signature::{PduSignature, SignatureMatch};
-pub use sink::{Fragments, FrameNote, FrameSink, MAX_CLIENT_NAME, ReadIn, Throttle};
+pub use sink::{
+    Fragments, FrameNote, FrameSink, LogPlace, MAX_CLIENT_NAME, ReadIn, Throttle, topic_number,
+};

@@ -38,6 +38,15 @@ pub struct Fragments {
     pub source_timestamp: Option<u64>,
 }
 
+/// The place of a message in a log of its server. It is the same for all that read it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct LogPlace {
+    /// A hash of the log's name, of those of one server.
+    pub log: u64,
+    /// The message's number in the log.
+    pub offset: u64,
+}
+
 /// The group in which a reader reads a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadIn<'a> {
@@ -79,6 +88,15 @@ pub enum FrameNote<'a> {
     Fragments(&'a Fragments),
     /// The next frame requests messages.
     Asks(RequestLimits),
+    /// The requests of the sender of the next frame ask for messages of this topic no more, or again.
+    AsksForTopic {
+        /// Its [`topic_number`].
+        topic: u64,
+        /// Whether they do.
+        asks: bool,
+    },
+    /// The next frame answers the last request for messages of the other end, perhaps with none.
+    Answers,
     /// The consumer or channel of the connection that the next frame is about: a request or acknowledgement of one lets no
     /// message of another pass. 0 if it is not said.
     Line(u64),
@@ -132,6 +150,20 @@ pub enum FrameNote<'a> {
     },
     /// The sender of the message in the next frame has it from somebody else.
     PassedOn,
+    /// The message in the next frame has this place in its server's log.
+    HasPlace(LogPlace),
+    /// The server will say which place in its log it gives the message in the next frame. The number is greater than those of the
+    /// messages before it in this direction.
+    AwaitsPlace(u64),
+    /// The sender of the next frame, a server, has given successive messages of the other direction successive places.
+    GivesPlaces {
+        /// The number of the first message in [`FrameNote::AwaitsPlace`].
+        first: u64,
+        /// How many messages there are.
+        count: u64,
+        /// The place of the first message; `None` if they were not stored.
+        place: Option<LogPlace>,
+    },
     /// The messages of the next frames can be used with all bytes before this one.
     UsableAt(Offset),
     /// The payload in the next frame may have started earlier.
@@ -198,6 +230,14 @@ impl<F: FnMut(&Frame<'_>)> FrameSink for F {
     fn note(&mut self, _note: FrameNote<'_>) {}
 }
 
+/// A number for a topic, by its name in messages.
+#[inline]
+pub fn topic_number(topic: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    topic.hash(&mut hasher);
+    hasher.finish()
+}
+
 /// The number of a subscription with this name, never 0.
 fn subscription_number(name: impl Hash) -> u32 {
     let mut hasher = FxHasher::default();
@@ -251,6 +291,17 @@ impl dyn FrameSink + '_ {
     /// Reports that the next frame requests messages, and how long the answer may be delayed until there are some.
     pub fn asks(&mut self, ask: RequestLimits) {
         self.note(FrameNote::Asks(ask));
+    }
+
+    /// Reports whether the requests for messages of the sender of the next frame are also for this topic from now on, which is given by
+    /// its [`topic_number`].
+    pub fn asks_for_topic(&mut self, topic: u64, asks: bool) {
+        self.note(FrameNote::AsksForTopic { topic, asks });
+    }
+
+    /// Reports that the next frame answers the last request for messages of the other end ([`FrameSink::asks`]), perhaps with none.
+    pub fn answers(&mut self) {
+        self.note(FrameNote::Answers);
     }
 
     /// Reports the consumer or channel that the next frame is about, where a connection has several: whoever asks or
@@ -327,6 +378,23 @@ impl dyn FrameSink + '_ {
     /// Reports that the sender of the message in the next frame has it from somebody else: the message itself names another origin.
     pub fn passed_on(&mut self) {
         self.note(FrameNote::PassedOn);
+    }
+
+    /// Reports which place the message in the next frame has in its server's log.
+    pub fn has_place(&mut self, place: LogPlace) {
+        self.note(FrameNote::HasPlace(place));
+    }
+
+    /// Reports that the receiver of the message in the next frame will say which place in its log it gives it: with
+    /// [`FrameSink::gives_places`] and this number, which is greater than those before.
+    pub fn awaits_place(&mut self, number: u64) {
+        self.note(FrameNote::AwaitsPlace(number));
+    }
+
+    /// Reports that `count` messages of the other direction, from the one with the number `first` on, were given successive
+    /// places in a log, or were not stored.
+    pub fn gives_places(&mut self, first: u64, count: u64, place: Option<LogPlace>) {
+        self.note(FrameNote::GivesPlaces { first, count, place });
     }
 
     /// Reports that the reader can use the messages of the next frames only when it has all bytes before `end`, because they

@@ -3,6 +3,7 @@
 use super::found::{Found, FoundFragments};
 use super::identity::{content, identify};
 use super::output::DecoderOutput;
+use super::places::{FoundPlace, GivenPlaces};
 use super::requests::Released;
 use super::round_trips::FoundExchange;
 use super::subscriptions::FoundSubscription;
@@ -14,6 +15,7 @@ use wirelap_protocols::{Fragments, FrameNote, FrameSink, Protocol, Side, Throttl
 
 /// Kinds of frames that bear on messages and are none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Kinds of frames that do not depend on each other.
 pub struct ControlFrames {
     /// A keep-alive or discovery frame.
     pub upkeep: bool,
@@ -25,6 +27,8 @@ pub struct ControlFrames {
     pub asked_line: u64,
     /// What that said of how long it may be kept waiting.
     pub ask: Option<RequestLimits>,
+    /// An answer to the last request for messages of its receiver.
+    pub answers: bool,
     /// Messages that their receiver is given once their transaction is committed.
     pub committed: bool,
     /// Acknowledgements before which their receiver may not have been allowed to send more, one of each consumer or channel.
@@ -101,6 +105,8 @@ pub struct Collector<'a> {
     subscription: u32,
     /// How many requests ago its reader took over what it is part of.
     taken_over: Option<u32>,
+    /// The place of the message in it.
+    place: FoundPlace,
 }
 
 impl<'a> Collector<'a> {
@@ -129,6 +135,7 @@ impl<'a> Collector<'a> {
             line: 0,
             subscription: 0,
             taken_over: None,
+            place: FoundPlace::Unknown,
         }
     }
 
@@ -161,6 +168,7 @@ impl FrameSink for Collector<'_> {
         let line = std::mem::take(&mut self.line);
         let subscription = std::mem::take(&mut self.subscription);
         let taken_over = self.taken_over.take();
+        let place = std::mem::take(&mut self.place);
         if let Some((message, full_with, makes_room)) = self.acknowledges.take() {
             let end = frame.range.end;
             self.control.acknowledges(FoundRoom { line, message, full_with, end, makes_room });
@@ -176,6 +184,10 @@ impl FrameSink for Collector<'_> {
             let own = identify(self.side, data);
             let own = Found { passed_on, shared, line, subscription, taken_over, ..own };
             let mut found = Found { topic, group, assembly, ..own };
+            // A stamp tells more.
+            if found.stamp.is_none() {
+                found.place = place;
+            }
             if self.protocol.numbers_topics() {
                 found.content = content(found.stamp, data, is_unsure);
                 let is_known = data.key.is_some() || !data.topic.is_empty();
@@ -210,6 +222,10 @@ impl FrameSink for Collector<'_> {
             }
             FrameNote::Fragments(fragments) => self.fragments = Some(*fragments),
             FrameNote::Asks(ask) => (self.control.ask, self.asks) = (Some(ask), true),
+            FrameNote::AsksForTopic { topic, asks } => {
+                found.asked_topics.push((self.side, topic, asks));
+            }
+            FrameNote::Answers => self.control.answers = true,
             FrameNote::Line(line) => self.line = line,
             FrameNote::Subscription(number) => self.subscription = number,
             FrameNote::Subscribes(number) => {
@@ -230,6 +246,12 @@ impl FrameSink for Collector<'_> {
             FrameNote::Unsubscribes(side) => self.control.unsubscribes[side as usize] = true,
             FrameNote::Unpacked { bytes, decompressed } => self.packed = (bytes, decompressed),
             FrameNote::UsableAt(end) => self.usable_at = Some(end),
+            FrameNote::HasPlace(place) => self.place = FoundPlace::At(place),
+            FrameNote::AwaitsPlace(number) => self.place = FoundPlace::Awaited(number),
+            FrameNote::GivesPlaces { first, count, place } => {
+                let side = self.side;
+                found.given_places.push(GivenPlaces { side, first, count, place });
+            }
             FrameNote::UncertainStart => self.is_unsure = true,
             FrameNote::PassedOn => self.passed_on = true,
             FrameNote::UnreadMessages(messages) => {

@@ -8,6 +8,7 @@ use super::framed::between;
 use super::head::FirstBytes;
 use super::output::DecoderOutput;
 use super::pieces::Pieces;
+use super::places::AwaitedPlaces;
 use super::reassembly::Reassembly;
 use super::requests::{CONSUMERS, PendingRelease, RELEASES, REQUESTS, Request};
 use super::rooms::Rooms;
@@ -15,6 +16,7 @@ use super::round_trips::{RoundTrips, UnreadReply};
 use super::seen_bytes::SeenBytes;
 use super::subscriptions::Subscriptions;
 use super::throttles::Throttles;
+use super::unasked::UnaskedTopics;
 use super::unwrap::Unwrap;
 use super::window::Window;
 use crate::bytes::Unseen;
@@ -75,10 +77,14 @@ pub struct Flow {
     pub head: FirstBytes,
     /// The last times that it asked for messages; most flows never do.
     pub requests: Option<Box<Ring<Request, REQUESTS>>>,
+    /// Topics, by their numbers, that its requests for messages leave out; most flows have none.
+    pub unasked_topics: Option<Box<UnaskedTopics>>,
     /// How long the consumers that it asked for awaited its answers; most flows have none.
     pub answers: Option<VecDeque<(u64, Answers)>>,
     /// The last permissions to pass messages on; most flows have none.
     pub releases: Option<VecDeque<PendingRelease>>,
+    /// Its messages that wait for their places in the receiver's log; most flows have none.
+    pub awaited_places: Option<Box<AwaitedPlaces>>,
     /// Its open requests, and its replies that are not read yet; most flows have none.
     pub round_trips: Option<Box<RoundTrips>>,
     /// The last time that it opened a session or subscribed to something before it got its first message.
@@ -150,8 +156,10 @@ impl Flow {
             interrupted: false,
             head: FirstBytes::default(),
             requests: None,
+            unasked_topics: None,
             answers: None,
             releases: None,
+            awaited_places: None,
             round_trips: None,
             set_up: Nanos(0),
             subscriptions: None,
@@ -208,6 +216,13 @@ impl Flow {
     pub fn answered_at_commit(&mut self) {
         if let Some(requests) = &mut self.requests {
             requests.newest_mut().awaits_commit = true;
+        }
+    }
+
+    /// Its last request for messages is answered.
+    pub fn request_is_answered(&mut self) {
+        if let Some(requests) = &mut self.requests {
+            requests.newest_mut().is_answered = true;
         }
     }
 

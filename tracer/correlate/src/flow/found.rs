@@ -1,5 +1,6 @@
 //! A message that a decoder found in a flow, and what it is known by.
 
+use super::places::FoundPlace;
 use crate::breakdown::ReaderGroup;
 use rustc_hash::FxHasher;
 use std::fmt;
@@ -51,6 +52,8 @@ pub struct Found {
     pub usable_at: Option<Offset>,
     /// What the identities of stamped messages of its topic begin with.
     pub topic_hash: TopicHash,
+    /// Its place in its server's log, where equal messages are told apart by that.
+    pub place: FoundPlace,
 }
 
 /// Fragments of a message that a decoder found in a frame.

@@ -6,6 +6,7 @@
 //! ```
 
 use super::found::{Found, Identity};
+use super::places::FoundPlace;
 use crate::breakdown::ReaderGroup;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -24,8 +25,14 @@ pub fn between(before: &Found, hole: ByteRange, after: &Found, place: u64) -> Op
     if !lies_between || !is_alike || !is_whole || before.duplicate || after.duplicate {
         return None;
     }
-    let unknown =
-        Found { extent: hole, retained: false, framed: true, content: None, ..before.clone() };
+    let unknown = Found {
+        extent: hole,
+        retained: false,
+        framed: true,
+        content: None,
+        place: FoundPlace::Unknown,
+        ..before.clone()
+    };
     match (before.stamp, after.stamp) {
         (Some(first), Some(last)) => {
             let stamp = number_between(first, last)?;
@@ -78,6 +85,7 @@ mod tests {
             payload_len: 90,
             duplicate: false,
             retained: false,
+            place: FoundPlace::Unknown,
             passed_on: false,
             shared: false,
             line: 0,

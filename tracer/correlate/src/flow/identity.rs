@@ -1,11 +1,12 @@
 //! What makes a message the same on every flow.
 
 use super::found::{Content, Found, Identity, TopicHash};
+use super::places::FoundPlace;
 use crate::breakdown::ReaderGroup;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{DecodedMessage, GlobalKey, Stamp};
-use wirelap_protocols::Side;
+use wirelap_protocols::{Side, topic_number};
 
 /// Bytes of a payload that tell it from others.
 const DIGESTED: usize = 64;
@@ -23,8 +24,6 @@ pub fn identity_of(key: GlobalKey) -> Identity {
 /// A message's identity: our workloads' stamp, the protocol's own key, or a digest of its content.
 pub fn identify(side: Side, data: &DecodedMessage<'_>) -> Found {
     let stamp = Stamp::decode(data.payload);
-    let mut subject = FxHasher::default();
-    data.topic.hash(&mut subject);
     let topic_hash =
         if stamp.is_some() { TopicHash::new(data.topic) } else { TopicHash::default() };
     let identity = match (stamp, data.key) {
@@ -57,9 +56,10 @@ pub fn identify(side: Side, data: &DecodedMessage<'_>) -> Found {
         group: ReaderGroup::Unknown,
         topic_hash,
         assembly: None,
-        subject: subject.finish(),
+        subject: topic_number(data.topic),
         wire_payload: data.payload_len,
         usable_at: None,
+        place: FoundPlace::Unknown,
     }
 }
 

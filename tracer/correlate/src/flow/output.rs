@@ -1,6 +1,7 @@
 //! What decoders found and nobody has looked at yet.
 
 use super::found::{Found, FoundFragments};
+use super::places::GivenPlaces;
 use super::requests::Released;
 use super::round_trips::FoundExchange;
 use super::subscriptions::FoundSubscription;
@@ -31,6 +32,10 @@ pub struct DecoderOutput {
     pub released: Vec<Released>,
     /// Subscriptions that began.
     pub subscriptions: Vec<FoundSubscription>,
+    /// Topics, by their numbers, that the requests of an end are for no more, or again.
+    pub asked_topics: Vec<(Side, u64, bool)>,
+    /// Messages that servers have given places in their logs.
+    pub given_places: Vec<GivenPlaces>,
     /// Requests that are answered, and their replies.
     pub exchanges: Vec<FoundExchange>,
     pub topics: Topics,
@@ -55,6 +60,8 @@ impl DecoderOutput {
         self.released.clear();
         self.subscriptions.clear();
         self.exchanges.clear();
+        self.given_places.clear();
+        self.asked_topics.clear();
         (self.unread, self.missed, self.unknown) = ([0; 2], [false; 2], [false; 2]);
         (self.thrown_away, self.read_twice) = (0, 0);
     }

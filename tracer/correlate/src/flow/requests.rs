@@ -42,6 +42,8 @@ pub struct Request {
     pub after_loss: bool,
     /// How long it may be kept waiting, if it says.
     pub ask: Option<RequestLimits>,
+    /// It was answered, perhaps with no message.
+    pub is_answered: bool,
     /// Its answer has messages of a transaction, which are handed out when that is committed.
     pub awaits_commit: bool,
     /// When who answers it had read the last of the messages that it answers with.

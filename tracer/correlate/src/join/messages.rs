@@ -5,7 +5,9 @@ mod completion;
 mod expiry;
 mod late;
 mod matching;
+mod retained;
 mod sent_again;
+mod stored;
 
 pub use expiry::LONGEST;
 
@@ -15,6 +17,7 @@ use super::index::Index;
 use super::marked::MarkedPlaces;
 use super::new_leg::{NewLeg, Toward};
 use super::open::{LegState, Message};
+use super::stored::StoredMessages;
 use crate::ids::{Direction, FlowEnds, LegKey};
 use slab::Slab;
 use std::collections::VecDeque;
@@ -33,11 +36,16 @@ pub struct Messages {
     index: Index,
     /// `None` while every message is sure of its name: then none has that of another.
     contents: Option<Contents>,
+    stored: StoredMessages,
     /// Messages with legs that no delivery was handed out with.
     unfinished: MarkedPlaces,
     /// By time of expiry: messages that may be done soon, and those that are given all patience.
     soon: VecDeque<(Nanos, usize, u64)>,
     late: VecDeque<(Nanos, usize, u64)>,
+    /// Messages that are kept for who reads a log later, the first of them first.
+    retained: VecDeque<(usize, u64)>,
+    /// Messages that had counted as passed on to nobody, and were read since the last look.
+    read_late: u64,
     forwarders: Forwarders,
     /// Messages that are kept for subscribers that are behind.
     kept: usize,

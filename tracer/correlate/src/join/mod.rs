@@ -24,10 +24,11 @@ mod open;
 mod order;
 mod sent;
 mod source_time;
+mod stored;
 
 pub use assemblies::Assemblies;
 pub use assembly::{Assembly, Carrier, Last, Taker};
 pub use forwarders::Receiver;
 pub use messages::{LONGEST, Messages};
 pub use new_leg::{Joined, NamedClient, NewLeg, Presence, Toward};
-pub use open::{GivenUp, LegState, Message};
+pub use open::{GivenUp, Leftover, LegState, Message};

@@ -5,7 +5,7 @@ use crate::flow::{Content, Identity};
 use crate::ids::{Direction, FlowEnds, Way};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos, Stamp, TopicId, Transport};
-use wirelap_protocols::Topology;
+use wirelap_protocols::{LogPlace, Topology};
 
 /// Which part the receiver of a leg has in a conversation whose messages go through servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +95,10 @@ pub struct NewLeg {
     pub subject: u64,
     /// What its payload takes on the wire.
     pub wire_payload: u64,
+    /// Its server keeps it in a log, for whoever comes later.
+    pub is_logged: bool,
+    /// Its place in its server's log, if its sender said it.
+    pub place: Option<LogPlace>,
 }
 
 impl NewLeg {

@@ -11,7 +11,7 @@ use wirelap_events::{
     ByteRange, FlowKey, FlowRange, GroupId, Leg, MessageId, Nanos, Offset, Release, Saturate,
     Stamp, TopicId, Transport,
 };
-use wirelap_protocols::Topology;
+use wirelap_protocols::{LogPlace, Topology};
 
 /// A place in the table of legs, or none. It takes four bytes: there are many legs, and each refers to several others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,6 +115,8 @@ pub struct Message {
     pub topic: Option<TopicId>,
     /// A number for its topic.
     pub subject: u64,
+    /// Its place in its server's log, once that is known.
+    pub(super) place: Option<LogPlace>,
     /// Its place among the messages of its topic, 1 for the first; `None` if they are not counted.
     pub number: Option<u64>,
     pub row: GroupId,
@@ -133,6 +135,12 @@ pub struct Message {
     pub(super) overdue: bool,
     /// It is kept for a subscriber that is behind.
     pub(super) is_kept: bool,
+    /// Its server keeps it in a log.
+    pub(super) is_logged: bool,
+    /// Its time has come, and it is kept for who reads the log later.
+    pub(super) is_retained: bool,
+    /// It counts as passed on to nobody.
+    pub(super) is_unmatched: bool,
 }
 
 impl Message {

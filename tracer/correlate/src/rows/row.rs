@@ -76,6 +76,8 @@ pub struct Row {
     pub readers: TopicReaders,
     /// Legs of which no packet was seen.
     pub framed: u64,
+    /// Messages that were read from a log, and that were not seen, or are not remembered, on their way there.
+    pub read_from_log: u64,
     pub domain: Option<u32>,
     /// When there were keep-alives and discovery, the last times.
     upkeep: Ring<Nanos, 32>,
@@ -125,6 +127,7 @@ impl Row {
             unread: [0; 2],
             readers: TopicReaders::default(),
             framed: 0,
+            read_from_log: 0,
             domain: None,
             upkeep: Ring::default(),
             upkeep_latest: Nanos(0),
@@ -198,6 +201,7 @@ impl Row {
         self.past += &other.past;
         self.past_holes += other.past_holes;
         self.framed.grow(other.framed);
+        self.read_from_log.grow(other.read_from_log);
         self.without_send.grow(other.without_send);
         self.to_remote.grow(other.to_remote);
         self.in_subflows.grow(other.in_subflows);

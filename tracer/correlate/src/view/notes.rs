@@ -69,6 +69,11 @@ pub enum GroupNote {
         /// Messages on the way from it.
         from_broker: u64,
     },
+    /// Messages were read from a log of which it is not known when they were sent.
+    ReadFromLog {
+        /// Those messages.
+        messages: u64,
+    },
     /// No probe saw the packet of a message, which is known by the sequence numbers of its sockets.
     PacketNotSeen {
         /// Legs of such messages.

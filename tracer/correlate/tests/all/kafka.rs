@@ -1,6 +1,11 @@
 //! Producer → broker → consumer, who asks.
 
 mod asking;
+mod equal;
+mod later;
+mod old;
+mod share;
+mod slow;
 
 use crate::played::Played;
 use wirelap_correlate::{GroupNote, Severity, VerdictKind};

@@ -10,6 +10,7 @@
 //! | `redis` | Redis's RESP |
 //! | `openvpn` | `OpenVPN` over TCP |
 //! | `postgres` | `PostgreSQL`'s protocol 3 |
+//! | `rabbitmq` | `RabbitMQ`'s stream protocol |
 //! | `others` | SSH, `MySQL`, `MongoDB` and DNS over TCP |
 //! | `datagrams` | QUIC, DTLS, DNS and STUN over UDP |
 //!
@@ -23,6 +24,7 @@ mod name;
 mod openvpn;
 mod others;
 mod postgres;
+mod rabbitmq;
 mod redis;
 mod tls;
 
@@ -143,6 +145,7 @@ fn opening(head: &[u8]) -> Option<ForeignName> {
         .or_else(|| http2::preface(head))
         .or_else(|| amqp::header(head))
         .or_else(|| postgres::startup(head))
+        .or_else(|| rabbitmq::properties(head))
         .or_else(|| others::banner(head))
 }
 

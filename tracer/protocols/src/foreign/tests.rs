@@ -105,6 +105,11 @@ fn queues_and_databases() {
     let wrapped =
         names(&[(Side::A, true, b"\0\0\0\x08\x04\xd2\x16\x2f"), (Side::A, false, &client_hello())]);
     assert_eq!(wrapped.unwrap(), "PostgreSQL over TLS (SNI broker.example, ALPN mqtt)");
+    let properties = b"\0\x11\0\x01\0\0\0\0\0\0\0\x01\0\x07product\0\x08RabbitMQ";
+    assert_eq!(first(&sized(4, properties)).unwrap(), "RabbitMQ streams");
+    let answer = b"\x80\x11\0\x01\0\0\0\0\0\x01\0\0\0\x01\0\x07version\0\x054.1.0";
+    assert_eq!(first(&sized(4, answer)).unwrap(), "RabbitMQ streams");
+    assert_eq!(first(&sized(4, &properties[..properties.len() - 1])), None);
     assert_eq!(first(b"SSH-2.0-OpenSSH_9.2\r\n").unwrap(), "SSH 2.0");
     let read = b"\0\x07\0\0\0\x06\x01\x03\0\0\0\x02";
     assert_eq!(late(&[&read[..], read].concat()).unwrap(), "Modbus");

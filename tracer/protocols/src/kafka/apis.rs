@@ -11,6 +11,10 @@ pub(super) const FETCH: i16 = 1;
 pub(super) const METADATA: i16 = 3;
 /// The key of `OffsetFetch`.
 pub(super) const OFFSET_FETCH: i16 = 9;
+/// The key of `SaslHandshake`.
+pub(super) const SASL_HANDSHAKE: i16 = 17;
+/// The key of `ShareFetch`.
+pub(super) const SHARE_FETCH: i16 = 78;
 /// The key of `ApiVersions`.
 pub(super) const API_VERSIONS: i16 = 18;
 
@@ -137,7 +141,7 @@ apis! {
     75 DescribeTopicPartitions 0 0 Discovery;
     76 ShareGroupHeartbeat 1 0 KeepAlive;
     77 ShareGroupDescribe 1 0 Other;
-    78 ShareFetch 2 0 Opaque;
+    78 ShareFetch 2 0 Other;
     79 ShareAcknowledge 2 0 Ack;
     80 AddRaftVoter 1 0 Other;
     81 RemoveRaftVoter 0 0 Other;

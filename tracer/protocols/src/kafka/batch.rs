@@ -17,8 +17,18 @@
 //!         | varint headers | (varint length, key, varint length, value) each |
 //! ```
 //!
-//! A batch's length counts from byte 12, a record's length from the byte after it. Versions 0 and 1 (message sets) have
-//! their magic at the same offset.
+//! A batch's length counts from byte 12, a record's length from the byte after it.
+//!
+//! Before version 2, records are messages one after another (protocol guide, "Old Message Format"; KIP-31 and KIP-32 for
+//! version 1), with the magic at the same offset:
+//!
+//! ```text
+//!  0       8        12        16      17           18
+//! | i64    | i32    | u32 CRC | i8    | i8         | i64 timestamp | i32 length, -1: null | key
+//! | offset | length |         | magic | attributes | [version 1]   | i32 length, -1: null | value
+//! ```
+//!
+//! Compressed messages are together the value of another message, whose offset is that of the last of them.
 
 use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
 
@@ -31,7 +41,11 @@ pub(super) const MAGIC_END: u64 = 17;
 /// Bytes of a batch's header.
 pub(super) const HEADER_BYTES: u64 = 61;
 
-/// A batch's header. The broker changes only the base offset and, if it is configured to write its own time
+/// Number of bytes of an old message up to its attributes, and those of its timestamp.
+const MESSAGE_HEAD: u64 = 18;
+const TIMESTAMP_BYTES: u64 = 8;
+
+/// A batch's header, or that of an old message, which is taken for a batch of one record. The broker changes only the base offset and, if it is configured to write its own time
 /// (`LogAppendTime`), the maximum timestamp and the attributes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct BatchHeader {
@@ -45,11 +59,30 @@ pub(super) struct BatchHeader {
     pub epoch: i16,
     /// The producer's sequence number of the first record.
     pub sequence: i32,
-    /// Number of records.
+    /// Number of records; 1 also of an old message that contains others.
     pub records: u32,
+    /// Whether it is of an old message, of version 0 or 1.
+    pub is_message: bool,
 }
 
 impl BatchHeader {
+    /// Reads the rest of an old message's header, after its magic.
+    fn read_message(fields: &mut Fields<'_>, base_offset: i64, magic: u8) -> Parsed<BatchHeader> {
+        // Bit 3 is the timestamp's type, as in newer batches.
+        let attributes = i16::from(fields.u8()? & 0xF);
+        let base_timestamp = if magic == 0 { -1 } else { fields.i64()? };
+        Ok(BatchHeader {
+            base_offset,
+            attributes,
+            base_timestamp,
+            producer: -1,
+            epoch: -1,
+            sequence: -1,
+            records: 1,
+            is_message: true,
+        })
+    }
+
     fn read(fields: &mut Fields<'_>, base_offset: i64) -> Parsed<BatchHeader> {
         let attributes = fields.i16()?;
         fields.take(4)?;
@@ -65,6 +98,7 @@ impl BatchHeader {
             epoch,
             sequence,
             records,
+            is_message: false,
         })
     }
 
@@ -88,6 +122,8 @@ impl BatchHeader {
 pub(super) enum BatchBody {
     /// Records that are not compressed.
     Records { records: u32, bytes: u64 },
+    /// The key and value of an old message.
+    Message { bytes: u64 },
     /// Compressed records.
     Compressed { bytes: u64 },
     /// A transaction's marker (KIP-98), or another of the broker's own records.
@@ -101,7 +137,7 @@ pub(super) enum RecordsStart {
     Batch(BatchHeader, BatchBody),
     /// A batch whose end the broker cut off to keep the requested maximum size. The consumer drops it and requests it again.
     Partial,
-    /// Messages of version 0 or 1.
+    /// Old messages that cannot be read.
     MessageSet,
 }
 
@@ -115,12 +151,13 @@ impl RecordsStart {
         let base_offset = fields.i64()?;
         let length = u64::try_from(fields.i32()?).map_err(|_| KafkaFieldError::Malformed)?;
         fields.take(4)?;
+        let whole = PREFIX_BYTES.saturating_add(length);
         match fields.u8()? {
-            0 | 1 => return Ok(RecordsStart::MessageSet),
+            0 | 1 if whole > partition_bytes => return Ok(RecordsStart::Partial),
+            magic @ 0..=1 => return RecordsStart::message(fields, (base_offset, magic), whole),
             2 => {}
             _ => return Err(KafkaFieldError::Malformed),
         }
-        let whole = PREFIX_BYTES.saturating_add(length);
         let bytes = whole.checked_sub(HEADER_BYTES).ok_or(KafkaFieldError::Malformed)?;
         if whole > partition_bytes {
             return Ok(RecordsStart::Partial);
@@ -136,6 +173,48 @@ impl RecordsStart {
         };
         Ok(RecordsStart::Batch(header, batch))
     }
+
+    /// Reads the start of an old message of `whole` bytes after its magic, up to its key, or to its value if that is compressed.
+    fn message(
+        fields: &mut Fields<'_>,
+        (offset, magic): (i64, u8),
+        whole: u64,
+    ) -> Parsed<RecordsStart> {
+        let head = MESSAGE_HEAD.saturating_add(if magic == 0 { 0 } else { TIMESTAMP_BYTES });
+        let bytes = whole.checked_sub(head).ok_or(KafkaFieldError::Malformed)?;
+        let header = BatchHeader::read_message(fields, offset, magic)?;
+        ensure(bytes >= 8)?;
+        if header.codec() == 0 {
+            return Ok(RecordsStart::Batch(header, BatchBody::Message { bytes }));
+        }
+        // Nobody gives a message that contains others a key.
+        let (key, value) = (fields.i32()?, u64::try_from(fields.i32()?).ok());
+        let is_whole = value.is_some_and(|value| value.checked_add(8) == Some(bytes));
+        Ok(match value.filter(|_| key == -1 && is_whole) {
+            Some(bytes) => RecordsStart::Batch(header, BatchBody::Compressed { bytes }),
+            None => RecordsStart::MessageSet,
+        })
+    }
+}
+
+/// Reads the next of the messages in a compressed one: its header, with its offset as it stands there, its key and its value.
+pub(super) fn inner_message<'a>(fields: &mut Fields<'a>) -> Parsed<(BatchHeader, Fields<'a>)> {
+    let RecordsStart::Batch(header, BatchBody::Message { bytes }) = RecordsStart::read(fields)?
+    else {
+        return Err(KafkaFieldError::Malformed);
+    };
+    let body = fields.at_most(bytes);
+    fields.take(bytes)?;
+    Ok((header, body))
+}
+
+/// Reads an old message's key and value.
+pub(super) fn message(mut fields: Fields<'_>) -> Parsed<Record<'_>> {
+    let key = fields.plain_bytes_len()?;
+    let key = fields.take(key)?;
+    let len = fields.plain_bytes_len()?;
+    ensure(len == fields.left())?;
+    Ok(Record { timestamp: 0, offset: 0, key, len, value: fields.peek_up_to(len) })
 }
 
 /// A record, as far as it was captured.

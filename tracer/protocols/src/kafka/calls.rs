@@ -52,6 +52,11 @@ impl PendingRequests {
         found.map(|open| open.call)
     }
 
+    /// Whether a request of this API waits for its response.
+    pub fn is_awaited(&self, key: i16) -> bool {
+        self.open.iter().any(|open| open.call.key == key)
+    }
+
     /// Removes the request with this ID and all earlier ones, because its response was captured.
     pub fn answered(&mut self, correlation_id: i32) {
         if let Some(index) = self.open.iter().position(|open| open.id == correlation_id) {

@@ -1,6 +1,6 @@
 //! The decoder of one connection: requests in one direction, responses in the other.
 
-use super::apis::{Call, FETCH, METADATA, OFFSET_FETCH, PRODUCE};
+use super::apis::{Call, FETCH, METADATA, OFFSET_FETCH, PRODUCE, SHARE_FETCH};
 use super::calls::PendingRequests;
 use super::fetch::ConsumerPositions;
 use super::fields::{Fields, KafkaFieldError, Parsed};
@@ -9,6 +9,8 @@ use super::head::PduHead;
 use super::header;
 use super::names::RequestNames;
 use super::open::{ConnectionState, OpenPdu};
+use super::share;
+use super::stored::UnplacedRecords;
 use super::survey::{self, Confidence, RecognisedPdu};
 use super::throttle;
 use super::topic_name::Topic;
@@ -23,9 +25,9 @@ use wirelap_events::{ByteRange, FrameClass};
 /// of 50 MB needs little memory.
 const WAITED_FOR: u64 = 64 << 10;
 
-/// How many bytes are kept of a compressed batch, which can be decompressed only as a whole: twice the default limit of
-/// brokers (`message.max.bytes`).
-const COMPRESSED_BYTES: usize = 2 << 20;
+/// How many bytes are kept of what can be decoded only as a whole: a compressed batch, and a response to a share group's member. This
+/// is twice the default limit of brokers for a batch (`message.max.bytes`).
+const WHOLE_BYTES: usize = 2 << 20;
 
 /// The decoder of one connection.
 #[derive(Debug, Default)]
@@ -36,6 +38,7 @@ pub(super) struct KafkaConnection {
     topics: Arc<KafkaTopics>,
     positions: ConsumerPositions,
     unpacked: DecompressBuffer,
+    unplaced: UnplacedRecords,
     ends: [SideState; 2],
     /// The last request for a group's offsets, and the group.
     group: Option<(i32, u64)>,
@@ -84,6 +87,8 @@ impl KafkaConnection {
             out.throttles(Throttle::For(time));
         }
         match call.key {
+            FETCH | SHARE_FETCH => out.answers(),
+            PRODUCE => self.unplaced.answered(head.correlation_id, call, head.body, out),
             METADATA => topics::learn(&self.topics, call, head.body),
             OFFSET_FETCH => {
                 let topics = &self.topics;
@@ -101,9 +106,17 @@ impl KafkaConnection {
             FETCH => {
                 if let Some((ask, twice)) = self.positions.asked(id, call, body, &self.topics) {
                     out.asks(ask);
+                    for (topic, asks) in self.positions.take_changes() {
+                        out.asks_for_topic(topic, asks);
+                    }
                     if twice > 0 {
                         out.read_twice(twice);
                     }
+                }
+            }
+            SHARE_FETCH => {
+                if let Ok(ask) = share::asked(body) {
+                    out.asks(ask);
                 }
             }
             OFFSET_FETCH => {
@@ -128,6 +141,7 @@ impl KafkaConnection {
             positions: &mut self.positions,
             topics: &self.topics,
             unpacked: &mut self.unpacked,
+            awaited: open.awaits_places.then_some((open.id, &mut self.unplaced)),
         };
         let len = open.next_part((range, bytes, before), &mut state, out);
         end.open = (open.left > 0).then_some(open);
@@ -185,6 +199,8 @@ impl Connection for KafkaConnection {
             return PduLen::Known(total);
         }
         match self.head(side, head, total, false) {
+            // What is acquired is said at its end.
+            Ok(found) if found.walk.is_some_and(|walk| walk.is_shared()) => PduLen::Known(total),
             Ok(found) => OpenPdu::new(&found, total)
                 .pieces_len(head, total.saturating_sub(found.body.left())),
             Err(KafkaFieldError::Short(more)) => PduLen::Need(head.len().saturating_add(more)),
@@ -202,7 +218,9 @@ impl Connection for KafkaConnection {
 
     fn kept_bytes(&self, side: Side) -> usize {
         let open = self.ends[side as usize].open;
-        if open.is_some_and(|open| open.is_compressed()) { COMPRESSED_BYTES } else { KEPT_BYTES }
+        let is_compressed = open.is_some_and(|open| open.is_compressed());
+        let may_be_shared = self.client == Some(side.other()) && self.calls.is_awaited(SHARE_FETCH);
+        if is_compressed || may_be_shared { WHOLE_BYTES } else { KEPT_BYTES }
     }
 
     fn is_certain(&self, _: Side, head: &[u8]) -> bool {

@@ -1,9 +1,9 @@
 //! Fetch requests, and how far a consumer has read each partition.
 //!
 //! ```text
-//! FetchRequest 4-18
+//! FetchRequest 0-18
 //!   i32 replica id [-14]
-//!   i32 max wait (ms), i32 min bytes, i32 max bytes, i8 isolation level
+//!   i32 max wait (ms), i32 min bytes, i32 max bytes [3+], i8 isolation level [4+]
 //!   i32 session id, i32 session epoch           [7+]
 //!   topics, array of
 //!     name | uuid [13+]
@@ -20,9 +20,9 @@
 use super::apis::Call;
 use super::fields::{Fields, Parsed};
 use super::handover::{ConsumerId, HandoverTable, PartitionKey};
+use super::layout::BodyLayout;
 use super::topic_name::{Topic, hash};
-use super::topics::KafkaTopics;
-use super::walk::BodyLayout;
+use super::topics::{KafkaTopics, TopicPartition};
 use rustc_hash::FxHashMap;
 use wirelap_events::Saturate;
 use wirelap_events::{Nanos, RequestLimits};
@@ -46,6 +46,8 @@ struct ConsumerPosition {
     next: i64,
     /// The partition's key in the table that connections share.
     place: PartitionKey,
+    /// The number of the topic and partition.
+    topic: u64,
     /// Whether the consumer still reads the partition.
     is_read: bool,
     /// The number of the request with which it began to read.
@@ -66,6 +68,10 @@ pub(super) struct ConsumerPositions {
     requests: u32,
     taken_over: Option<u32>,
     reader: Option<ConsumerId>,
+    /// Partitions that it has left out since the last request or asks for again, by the number of the topic and partition.
+    changes: Vec<(u64, bool)>,
+    /// Names a partition.
+    name: TopicPartition,
     /// Whether the reader is another broker, which replicates the partitions.
     pub is_replica: bool,
     /// Whether the consumer reads committed records only (KIP-98).
@@ -132,9 +138,15 @@ impl ConsumerPositions {
     ) {
         for position in self.all.values_mut().filter(|one| one.is_read && which(one)) {
             position.is_read = false;
+            self.changes.push((position.topic, false));
             self.read = self.read.saturating_sub(1);
             table.reaches(position.place, reader, position.next, true);
         }
+    }
+
+    /// Takes out which partitions the requests left out, or asked for again, since the last call.
+    pub fn take_changes(&mut self) -> std::vec::Drain<'_, (u64, bool)> {
+        self.changes.drain(..)
     }
 
     fn topics(
@@ -162,6 +174,7 @@ impl ConsumerPositions {
                     let place = (topic, fields.i32()?);
                     if let Some(position) = self.all.get_mut(&place).filter(|one| one.is_read) {
                         position.is_read = false;
+                        self.changes.push((position.topic, false));
                         self.read = self.read.saturating_sub(1);
                         table.reaches(position.place, asking.reader, position.next, true);
                     }
@@ -202,6 +215,12 @@ impl ConsumerPositions {
             return;
         }
         position.is_read = true;
+        if position.topic == 0 {
+            self.name.follow(Some(topic), Some(index), asking.topics);
+            position.topic = self.name.log();
+        } else {
+            self.changes.push((position.topic, true));
+        }
         (position.begun, position.taken_over) = (self.requests, None);
         position.place = (asking.topics.number(topic), index);
         self.read.grow(1);
@@ -261,8 +280,8 @@ fn head(call: Call, fields: &mut Fields<'_>) -> Parsed<FetchPreamble> {
     let replica = if call.version <= 14 { fields.i32()? } else { -1 };
     let wait = u64::try_from(fields.i32()?).unwrap_or(0);
     let least = u64::try_from(fields.i32()?).unwrap_or(0);
-    fields.take(4)?;
-    let is_committed = fields.u8()? == 1;
+    fields.take(if call.version >= 3 { 4 } else { 0 })?;
+    let is_committed = call.version >= 4 && fields.u8()? == 1;
     let mut is_full = true;
     if call.version >= 7 {
         fields.take(4)?;

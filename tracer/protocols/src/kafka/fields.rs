@@ -147,6 +147,14 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// A 32-bit length of bytes whatever the version, 0 for null.
+    pub fn plain_bytes_len(&mut self) -> Parsed<u64> {
+        match self.i32()? {
+            -1 => Ok(0),
+            length => u64::try_from(length).map_err(|_| KafkaFieldError::Malformed),
+        }
+    }
+
     /// The number of entries of an array, 0 for null.
     pub fn count(&mut self) -> Parsed<u32> {
         let count = self.length()?.unwrap_or(0);

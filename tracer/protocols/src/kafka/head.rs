@@ -1,11 +1,12 @@
 //! The head of a PDU: its API, and the position of its records.
 
-use super::apis::{Api, Call, FETCH, PRODUCE};
+use super::apis::{Api, Call, FETCH, PRODUCE, SHARE_FETCH};
 use super::calls::PendingRequests;
 use super::fields::{Fields, KafkaFieldError, Parsed};
 use super::header::{RequestHeader, SIZE_BYTES};
+use super::layout::{self, BodyLayout};
 use super::produce::produces;
-use super::walk::{BodyLayout, BodyWalk};
+use super::walk::BodyWalk;
 use wirelap_events::FrameClass;
 
 /// The head of a PDU.
@@ -103,7 +104,7 @@ impl<'a> PduHead<'a> {
         };
         let Some((call, api)) = api else { return Ok(unknown) };
         let body = response_body(call, fields)?;
-        let layout = if call.key == FETCH { BodyLayout::of(call) } else { None };
+        let layout = if has_fetched(call) { BodyLayout::of(call) } else { None };
         Ok(PduHead {
             name: api.response,
             class: class_without_records(call, api, layout),
@@ -116,9 +117,8 @@ impl<'a> PduHead<'a> {
 
     /// Whether a request gets a response. A Produce request without acknowledgement (`acks=0`) gets none.
     pub fn wants_response(&self) -> bool {
-        let mut body = self.body;
-        let is_produce = self.call.is_some_and(|call| call.key == PRODUCE);
-        !is_produce || body.string().and_then(|_| body.i16()) != Ok(0)
+        let produce = self.call.filter(|call| call.key == PRODUCE);
+        produce.is_none_or(|call| layout::acks(call, &mut { self.body }) != Ok(0))
     }
 }
 
@@ -132,7 +132,12 @@ fn is_request(header: &RequestHeader<'_>, body: Fields<'_>) -> Parsed<bool> {
 }
 
 fn class_without_records(call: Call, api: &Api, layout: Option<BodyLayout>) -> FrameClass {
-    if call.key == FETCH && layout.is_none() { FrameClass::Opaque } else { api.class }
+    if has_fetched(call) && layout.is_none() { FrameClass::Opaque } else { api.class }
+}
+
+/// Whether the response to a call may have records.
+fn has_fetched(call: Call) -> bool {
+    matches!(call.key, FETCH | SHARE_FETCH)
 }
 
 /// Skips the rest of a response's header, after the correlation ID, and returns its body.
@@ -143,7 +148,7 @@ fn response_body(call: Call, fields: Fields<'_>) -> Parsed<Fields<'_>> {
 }
 
 /// Versions of Fetch, one for each different layout.
-const GUESSES: [i16; 6] = [13, 12, 11, 7, 5, 4];
+const GUESSES: [i16; 8] = [13, 12, 11, 7, 5, 4, 1, 0];
 
 /// The Fetch version of a response whose request was not captured: one in whose layout there are records.
 pub(super) fn guess_fetch(fields: Fields<'_>, is_all: bool) -> Parsed<Option<Call>> {

@@ -1,7 +1,8 @@
 //! Apache Kafka over TCP.
 //!
-//! Sources: the Kafka protocol guide (kafka.apache.org/protocol), KIP-98 (record batches, version 2),
-//! KIP-482 (flexible versions), KIP-511 (`ApiVersions`), KIP-516 (topic IDs).
+//! Sources: the Kafka protocol guide (kafka.apache.org/protocol), KIP-98 (record batches, version 2), KIP-31 and KIP-32 (the
+//! messages before them),
+//! KIP-482 (flexible versions), KIP-511 (`ApiVersions`), KIP-516 (topic IDs), KIP-932 (share groups).
 //!
 //! | module | contents |
 //! |---|---|
@@ -9,10 +10,13 @@
 //! | `apis` | the APIs: names, versions, classes |
 //! | `header` | sizes and request headers |
 //! | `calls` | the requests that wait for a response |
+//! | `layout` | the layouts of bodies with records |
 //! | `walk` | the bodies of Produce requests and Fetch responses |
 //! | `batch` | record batches and records |
 //! | `unpack` | decompression of batches |
+//! | `compressed` | the records of compressed batches |
 //! | `fetch` | Fetch requests, and how far a consumer has read |
+//! | `share` | what members of share groups are given |
 //! | `handover` | records that are sent to two consumers of a group |
 //! | `record` | records as frames, and their keys |
 //! | `head` | the head of a PDU |
@@ -20,13 +24,16 @@
 //! | `names` | the names of clients and groups |
 //! | `topic_name` | names and IDs of topics |
 //! | `produce` | whether bytes are a Produce request |
+//! | `stored` | Produce responses, and the offsets of records |
 //! | `topics` | topic IDs, and the topic and partition of records |
 //! | `survey` | whether bytes are Kafka |
+//! | `rabbitmq` | whether they are `RabbitMQ`'s stream protocol, which looks alike |
 //! | `connection` | the decoder of one connection |
 //!
 //! # Frames
 //!
-//! A request or response is one frame, except for Produce requests (versions 3 to 13) and Fetch responses (4 to 18) with
+//! A request or response is one frame, except for Produce requests (versions 0 to 13), Fetch responses (0 to 18) and `ShareFetch`
+//! responses (1 and 2) with
 //! records. These are divided into:
 //!
 //! | frame | class | contents |
@@ -38,7 +45,7 @@
 //! | `CompressedRecords` | data | a compressed batch; its records are the next frames, without bytes of their own. Opaque if it cannot be decompressed; then `FrameSink::unread_messages` reports the number of records in its header |
 //! | `ControlRecords` | other | transaction markers |
 //! | `PartialRecordBatch` | other | a batch that the broker cut off at the requested maximum size: the consumer drops it and requests it again |
-//! | `MessageSet` | opaque | records of the formats before version 2 |
+//! | `MessageSet` | opaque | a message of the formats before version 2 that cannot be read. Those that can be are `RecordBatch` and `Record`, one by one |
 //!
 //! A null value (a tombstone) is a message of 0 bytes. Keys and headers are protocol bytes. Records of
 //! Kafka's own topics (`__consumer_offsets`, `__cluster_metadata`, …) are of class other.
@@ -61,6 +68,9 @@
 //! (idempotent producers, KIP-98), or else time, key and value. The key is the same for compressed batches, because they are
 //! decompressed, and if the broker compresses again or writes its own time (`LogAppendTime`).
 //!
+//! Equal records of producers that do not number them are told apart by their offsets, which the Produce response has
+//! ([`crate::FrameNote::GivesPlaces`]) and the reader sees ([`crate::FrameNote::HasPlace`]).
+//!
 //! # Records that are no messages
 //!
 //! A broker sends whole batches, so a consumer that begins inside a batch gets records that it did not request. Consumers
@@ -78,17 +88,22 @@
 mod apis;
 mod batch;
 mod calls;
+mod compressed;
 mod connection;
 mod fetch;
 mod fields;
 mod handover;
 mod head;
 mod header;
+mod layout;
 mod names;
 mod open;
 mod produce;
+mod rabbitmq;
 mod record;
 mod remedies;
+mod share;
+mod stored;
 mod survey;
 mod throttle;
 mod topic_name;
@@ -145,8 +160,11 @@ impl Protocol for Kafka {
         Topology::Brokered
     }
 
-    /// It is a log.
     fn keeps_messages(&self) -> bool {
+        true
+    }
+
+    fn is_log(&self) -> bool {
         true
     }
 

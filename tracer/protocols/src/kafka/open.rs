@@ -1,10 +1,10 @@
 //! Decodes a PDU with records, part by part, while it arrives.
 
-use super::batch;
+use super::compressed::compressed;
 use super::fetch::{ConsumerPositions, RecordStatus};
-use super::fields::{Fields, KafkaFieldError};
+use super::fields::KafkaFieldError;
 use super::head::PduHead;
-use super::record::{self, RecordPosition};
+use super::record::{self, AwaitedPlaces, RecordPosition};
 use super::topics::{KafkaTopics, TopicPartition};
 use super::unpack::DecompressBuffer;
 use super::walk::{Block, BodyPart, BodyWalk};
@@ -26,7 +26,9 @@ pub(super) struct OpenPdu {
     /// Whether it has had records.
     has_data: bool,
     /// Its correlation ID.
-    id: i32,
+    pub id: i32,
+    /// Whether it is a Produce request whose response will have the offsets of its records.
+    pub awaits_places: bool,
 }
 
 /// The state of the connection that decoding a PDU needs and changes.
@@ -35,11 +37,12 @@ pub(super) struct ConnectionState<'a> {
     pub positions: &'a mut ConsumerPositions,
     pub topics: &'a KafkaTopics,
     pub unpacked: &'a mut DecompressBuffer,
+    pub awaited: AwaitedPlaces<'a>,
 }
 
 impl ConnectionState<'_> {
     /// Whether records are the brokers' own: in Kafka's internal topics, or sent to another broker.
-    fn is_internal(&self, is_fetched: bool) -> bool {
+    pub fn is_internal(&self, is_fetched: bool) -> bool {
         self.at.internal || is_fetched && self.positions.is_replica
     }
 }
@@ -48,12 +51,21 @@ impl OpenPdu {
     /// A PDU of `total` bytes with this head.
     pub fn new(head: &PduHead<'_>, total: u64) -> OpenPdu {
         let &PduHead { name, class, walk, correlation_id: id, .. } = head;
-        OpenPdu { name, class, left: total, walk, has_data: false, id }
+        let awaits_places = head.is_request && head.wants_response();
+        OpenPdu { name, class, left: total, walk, has_data: false, id, awaits_places }
     }
 
     /// The rest of a PDU that cannot be decoded.
     pub fn unread(left: u64) -> OpenPdu {
-        OpenPdu { name: "PDU", class: FrameClass::Opaque, left, walk: None, has_data: false, id: 0 }
+        OpenPdu {
+            name: "PDU",
+            class: FrameClass::Opaque,
+            left,
+            walk: None,
+            has_data: false,
+            id: 0,
+            awaits_places: false,
+        }
     }
 
     /// Whether the next part is a compressed batch, which can be decompressed only as a whole.
@@ -113,7 +125,15 @@ impl OpenPdu {
                 let meaning =
                     |at: &TopicPartition, offset| means(at, state.positions, answers, offset);
                 let position = RecordPosition { frame: range, extent: range, is_fetched };
-                record::report_record(position, fields, (state.at, state.topics), meaning, out);
+                let partition = (&mut *state.at, state.topics);
+                record::report_record(
+                    position,
+                    fields,
+                    partition,
+                    &mut state.awaited,
+                    meaning,
+                    out,
+                );
                 if is_discarded(state.at, is_fetched, state.positions) {
                     out.discarded(1);
                 }
@@ -131,22 +151,38 @@ impl OpenPdu {
                 }
                 let (name, class) = block.frame();
                 out.frame(&frame_without_data(range, name, class));
+                if block == Block::MessageSet && !state.is_internal(is_fetched) {
+                    // At least one; a message does not say how many it contains.
+                    out.unread_messages(1);
+                }
             }
-            BodyPart::Between { topic, partition, aborted, class } => {
+            BodyPart::Between { topic, partition, aborted, acquired, class } => {
                 let at = &mut *state.at;
                 at.follow(topic, partition, state.topics);
                 if let Some(aborted) = aborted {
                     at.set_aborted(aborted);
                 }
+                let mut unacquired = 0;
+                let is_shared = self.walk.is_some_and(|walk| walk.is_shared());
+                match partition {
+                    Some(_) if is_shared => at.acquired.set(acquired),
+                    Some(_) => at.acquired.set_all(),
+                    None => {}
+                }
                 if let (Some(_), Some(walk)) = (class, self.walk) {
                     at.begin(walk.header());
+                    unacquired = if at.acquired.is_unknown() { walk.records_left() } else { 0 };
                     let is_held = state.positions.is_committed && !at.internal;
                     if is_fetched && is_held && walk.header().is_transactional() {
                         out.awaits_commit();
                     }
                 }
                 let class = class.map(|class| if at.internal { FrameClass::Other } else { class });
+                let is_internal = at.internal;
                 out.frame(&self.between(range, before, class));
+                if unacquired > 0 && !is_internal {
+                    out.unread_messages(unacquired.into());
+                }
             }
         }
         len
@@ -191,7 +227,7 @@ impl OpenPdu {
 
 /// What the record with this offset after the batch's first one means for its reader. `answers` is the request that the PDU
 /// answers, if it is a response.
-fn means(
+pub(super) fn means(
     at: &TopicPartition,
     positions: &mut ConsumerPositions,
     answers: Option<i32>,
@@ -201,82 +237,23 @@ fn means(
         return RecordStatus::Skipped;
     }
     let Some(id) = answers else { return RecordStatus::Message };
+    let offset = at.header.base_offset.saturating_add(offset.into());
+    if let Some(status) = at.acquired.status(offset) {
+        return status;
+    }
     if positions.is_replica || at.is_aborted() {
         return RecordStatus::Skipped;
     }
-    positions.sent(id, at.key(), at.header.base_offset.saturating_add(offset.into()))
-}
-
-/// Passes a compressed batch to `out`: a frame with its bytes, then its records as frames without bytes.
-fn compressed(
-    (range, packed): (ByteRange, Option<&[u8]>),
-    answers: Option<i32>,
-    state: &mut ConnectionState<'_>,
-    out: &mut dyn FrameSink,
-) {
-    let is_fetched = answers.is_some();
-    let is_internal = state.is_internal(is_fetched);
-    let ConnectionState { at, positions, topics, unpacked } = state;
-    let header = at.header;
-    let opened = packed.and_then(|packed| unpacked.open(header.codec(), packed));
-    let opened = opened.and_then(|bytes| Some((bytes, values_in(bytes, header.records)?)));
-    let Some((bytes, values)) = opened else {
-        let (name, class) = Block::Compressed.frame();
-        out.frame(&frame_without_data(
-            range,
-            name,
-            if at.internal { FrameClass::Other } else { class },
-        ));
-        if !is_internal {
-            out.unread_messages(header.records.into());
-        }
-        return unpacked.trim();
-    };
-    let class = if at.internal { FrameClass::Other } else { FrameClass::Data };
-    let is_aborted = is_discarded(at, is_fetched, positions);
-    let all = bytes.len() as u64;
-    // The share of payload in the compressed bytes is taken to be that in the decompressed bytes.
-    let payload = u128::from(range.len())
-        .saturating_mul(u128::from(values))
-        .checked_div(u128::from(all.max(1)))
-        .unwrap_or(0);
-    let payload_bytes = if at.internal { 0 } else { u64::try_from(payload).unwrap_or(0) };
-    out.frame(&Frame { payload_bytes, ..frame_without_data(range, "CompressedRecords", class) });
-    out.unpacked(range.len(), all);
-    let position =
-        RecordPosition { frame: ByteRange::new(range.end, 0), extent: range, is_fetched };
-    let mut rest = Fields::new(bytes, all);
-    while rest.left() > 0 {
-        let Ok(len) = batch::record_bytes(&mut { rest }) else { break };
-        let one = rest.at_most(len);
-        if rest.take(len).is_err() {
-            break;
-        }
-        let meaning = |at: &TopicPartition, offset| means(at, positions, answers, offset);
-        record::report_record(position, one, (at, topics), meaning, out);
-    }
-    if is_aborted {
-        out.discarded(header.records.into());
-    }
-    unpacked.trim();
+    positions.sent(id, at.key(), offset)
 }
 
 /// Whether the consumer discards the records of the open batch because their transaction was aborted.
-fn is_discarded(at: &TopicPartition, is_fetched: bool, positions: &ConsumerPositions) -> bool {
+pub(super) fn is_discarded(
+    at: &TopicPartition,
+    is_fetched: bool,
+    positions: &ConsumerPositions,
+) -> bool {
     is_fetched && at.is_aborted() && !at.internal && !positions.is_replica
-}
-
-/// The number of bytes of all values, if `bytes` are exactly this many records.
-fn values_in(bytes: &[u8], records: u32) -> Option<u64> {
-    let mut rest = Fields::new(bytes, bytes.len() as u64);
-    let mut values = 0;
-    for _ in 0..records {
-        let mut one = rest.at_most(batch::record_bytes(&mut { rest }).ok()?);
-        rest.take(one.left()).ok()?;
-        batch::record_bytes(&mut one).ok()?;
-        values.grow(batch::record(one).ok()?.len);
-    }
-    (rest.left() == 0).then_some(values)
 }
 
 /// The bytes after the first `n`.

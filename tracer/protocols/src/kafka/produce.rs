@@ -2,8 +2,9 @@
 
 use super::apis::Call;
 use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
+use super::layout::BodyLayout;
 use super::topic_name::is_name;
-use super::walk::{BodyLayout, BodyWalk};
+use super::walk::BodyWalk;
 
 /// Whether the body of a Produce request is valid; `false` if its version is not decoded.
 pub(super) fn produces(call: Call, body: Fields<'_>) -> Parsed<bool> {

@@ -2,15 +2,16 @@
 //!
 //! A broker stores the records of a producer's batch unchanged. So a record has the same key at producer and consumer: the
 //! producer's sequence number (KIP-98), which is unique; or, if the producer does not number records, a hash of topic,
-//! partition, position in the batch, time, key and value, which is not unique.
+//! partition, position in the batch, time, key and value, which is not unique. Such a record's offset tells it from equal ones.
 
 use super::batch::{self, Record};
 use super::fetch::RecordStatus;
 use super::fields::Fields;
+use super::stored::UnplacedRecords;
 use super::topic_name::hash;
 use super::topics::{KafkaTopics, TopicPartition};
-use crate::FrameSink;
 use crate::connection::frame_without_data;
+use crate::{FrameSink, LogPlace};
 use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, GlobalKey};
 
 /// How many bytes of keys and values are hashed.
@@ -25,16 +26,25 @@ pub(super) struct RecordPosition {
     pub is_fetched: bool,
 }
 
+/// The records that wait for their offsets, and the correlation ID of the request that the record is in; `None` unless it is in a
+/// Produce request that is answered.
+pub(super) type AwaitedPlaces<'a> = Option<(i32, &'a mut UnplacedRecords)>;
+
 /// Passes a record of the open batch to `out`; `fields` are its bytes, including its length field.
 pub(super) fn report_record(
     position: RecordPosition,
     mut fields: Fields<'_>,
     (at, topics): (&mut TopicPartition, &KafkaTopics),
+    awaited: &mut AwaitedPlaces<'_>,
     meaning: impl FnOnce(&TopicPartition, i32) -> RecordStatus,
     out: &mut dyn FrameSink,
 ) {
     let range = position.frame;
-    let record = batch::record_bytes(&mut fields).and_then(|_| batch::record(fields));
+    let record = if at.header.is_message {
+        batch::message(fields)
+    } else {
+        batch::record_bytes(&mut fields).and_then(|_| batch::record(fields))
+    };
     let Ok(record) = record else {
         return out.frame(&frame_without_data(range, "Record", FrameClass::Opaque));
     };
@@ -49,6 +59,18 @@ pub(super) fn report_record(
     if let RecordStatus::TakenOver { requests_ago } = meaning {
         out.taken_over(requests_ago);
     }
+    let key = key(at, content, &record);
+    match awaited {
+        _ if key.unique => {}
+        _ if position.is_fetched => {
+            let offset = at.header.base_offset.saturating_add(record.offset.into());
+            if let Ok(offset) = u64::try_from(offset) {
+                out.has_place(LogPlace { log: at.log(), offset });
+            }
+        }
+        Some((request, records)) => out.awaits_place(records.number(*request, at)),
+        None => {}
+    }
     out.frame(&Frame {
         range,
         name: "Record",
@@ -59,7 +81,7 @@ pub(super) fn report_record(
             topic: at.text(),
             payload_len: record.len,
             payload: record.value,
-            key: Some(key(at, content, &record)),
+            key: Some(key),
             duplicate: meaning == RecordStatus::Again,
             retained: false,
         }),
@@ -83,11 +105,11 @@ fn key(at: &TopicPartition, content: u64, record: &Record<'_>) -> GlobalKey {
     let batch = &at.header;
     let unique = batch.producer >= 0 && batch.sequence >= 0;
     if !unique {
-        let origin = u128::from(hash((at.text(), content))).to_be_bytes();
+        let origin = u128::from(hash((at.log(), content))).to_be_bytes();
         return GlobalKey { origin, seq: 0, unique };
     }
     let producer = batch.producer.cast_unsigned();
-    let origin = u128::from(hash(at.text())) << 64 | u128::from(producer);
+    let origin = u128::from(at.log()) << 64 | u128::from(producer);
     // Sequence numbers wrap around to 0.
     let number = batch.sequence.wrapping_add(record.offset) & i32::MAX;
     let seq = u64::from(batch.epoch.cast_unsigned()) << 32 | u64::from(number.cast_unsigned());

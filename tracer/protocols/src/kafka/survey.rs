@@ -1,12 +1,14 @@
 //! Whether bytes are Kafka. The protocol has no magic number, so every field of the header must be plausible, and the body
 //! as well if its API is known.
 
-use super::apis::{API_VERSIONS, PRODUCE};
+use super::apis::{API_VERSIONS, PRODUCE, SASL_HANDSHAKE};
 use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
 use super::head::{guess_fetch, promises_fetch};
 use super::header::{RequestHeader, SIZE_BYTES, pdu_bytes};
+use super::layout::BodyLayout;
 use super::produce::produces;
-use super::walk::{BodyLayout, BodyWalk};
+use super::rabbitmq;
+use super::walk::BodyWalk;
 use crate::{PduSignature, Recognition, SignatureMatch};
 
 /// A longer PDU is considered invalid: this is the most that a broker accepts by default (`socket.request.max.bytes`), and
@@ -52,7 +54,9 @@ pub(super) fn request(head: &[u8]) -> Parsed<RecognisedPdu> {
     let (total, mut fields) = sized(head)?;
     let header = RequestHeader::read(&mut fields)?;
     ensure(header.correlation_id >= 0)?;
+    rabbitmq::refuse(&header, fields)?;
     let confirmed = match header.call.key {
+        SASL_HANDSHAKE => sasl_handshake(fields).map(|()| true),
         API_VERSIONS => api_versions(header.call.version, fields).map(|()| true),
         PRODUCE => produces(header.call, fields),
         _ => Ok(false),
@@ -83,10 +87,19 @@ fn api_versions(version: i16, mut fields: Fields<'_>) -> Parsed<()> {
     ensure(fields.left() == 0)
 }
 
+/// Checks the body of a `SaslHandshake` request: the name of a mechanism (RFC 4422 §3.1).
+fn sasl_handshake(mut fields: Fields<'_>) -> Parsed<()> {
+    let mechanism = fields.string()?.ok_or(KafkaFieldError::Malformed)?;
+    let is_allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"-_".contains(byte);
+    ensure(!mechanism.is_empty() && mechanism.iter().all(is_allowed) && fields.left() == 0)
+}
+
 /// Recognises a response. Without its request, only a response with records is distinctive.
 pub(super) fn response(head: &[u8]) -> Parsed<RecognisedPdu> {
     let (total, mut fields) = sized(head)?;
     let correlation_id = fields.i32()?;
+    // Clients count from 0 up.
+    ensure(correlation_id >= 0)?;
     let call = guess_fetch(fields, false)?;
     let evidence = if call.is_some() { Confidence::Certain } else { Confidence::Weak };
     Ok(RecognisedPdu { total, correlation_id, evidence })

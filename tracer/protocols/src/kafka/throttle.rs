@@ -2,17 +2,8 @@
 //!
 //! ```text
 //! ProduceResponse 6-13                          FetchResponse 8-18
-//!   [9+ compact]                                  [12+ compact]
-//!   topics, array of                              i32 throttle time (ms)
-//!     name | uuid [13+]                           …
-//!     partitions, array of
-//!       i32 index, i16 error
-//!       i64 base offset, i64 append time
-//!       i64 log start offset
-//!       record errors, array of                 [8+]
-//!         i32 index, message, nullable
-//!       error message, nullable                 [8+]
-//!   i32 throttle time (ms)
+//!   … (`stored`)                                  i32 throttle time (ms)
+//!   i32 throttle time (ms)                        …
 //! ```
 //!
 //! Since these versions, a broker answers at once and leaves the connection unread for the throttle time. Before, it kept the answer for so
@@ -20,12 +11,13 @@
 
 use super::apis::{Call, FETCH, PRODUCE};
 use super::fields::{Fields, Parsed};
+use super::stored;
 use wirelap_events::Nanos;
 
 /// How long the connection is not read after this response; `None` if it is, or if that is not known.
 pub(super) fn of_response(call: Call, body: Fields<'_>) -> Option<Nanos> {
     let found = match call.key {
-        PRODUCE if (6..=13).contains(&call.version) => of_produce(call, body),
+        PRODUCE if (6..=13).contains(&call.version) => stored::read(call, body, |_| ()),
         FETCH if (8..=18).contains(&call.version) => of_fetch(body),
         _ => return None,
     };
@@ -34,31 +26,6 @@ pub(super) fn of_response(call: Call, body: Fields<'_>) -> Option<Nanos> {
 }
 
 fn of_fetch(mut body: Fields<'_>) -> Parsed<i32> {
-    body.i32()
-}
-
-fn of_produce(call: Call, mut body: Fields<'_>) -> Parsed<i32> {
-    for _ in 0..body.count()? {
-        if call.version >= 13 {
-            body.uuid()?;
-        } else {
-            body.string()?;
-        }
-        for _ in 0..body.count()? {
-            // Index, error, base offset, append time, log start offset.
-            body.take(4 + 2 + 8 + 8 + 8)?;
-            if call.version >= 8 {
-                for _ in 0..body.count()? {
-                    body.i32()?;
-                    body.string()?;
-                    body.tags()?;
-                }
-                body.string()?;
-            }
-            body.tags()?;
-        }
-        body.tags()?;
-    }
     body.i32()
 }
 

@@ -18,8 +18,10 @@ use super::apis::Call;
 use super::batch::BatchHeader;
 use super::fields::{Fields, Parsed};
 use super::handover::Handovers;
+use super::share::AcquiredRecords;
 use super::topic_name::{Topic, hash, is_name};
 use crate::memory::{CachedName, NameTable, SharedStore};
+use crate::topic_number;
 use std::sync::{Mutex, PoisonError};
 
 /// Kafka's internal topics, whose records are no application messages.
@@ -172,10 +174,14 @@ pub(super) struct TopicPartition {
     /// The topic's ID, if its name is not known.
     unnamed: Option<Id>,
     partition: i32,
+    /// The number of `text`.
+    log: u64,
     /// A hash of the topic's name or ID, as it was given.
     request_hash: u64,
     /// The aborted transactions of this partition: producer ID and first offset.
     aborted: Vec<(i64, i64)>,
+    /// Which of its records are the reader's, in a share group.
+    pub acquired: AcquiredRecords,
     /// The header of the open batch.
     pub header: BatchHeader,
     /// Whether no record of the open batch was decoded yet.
@@ -284,10 +290,16 @@ impl TopicPartition {
         self.text.truncate(self.topic);
         self.text.push(b'-');
         push_decimal(&mut self.text, index.unsigned_abs());
+        self.log = topic_number(&self.text);
     }
 
     pub fn text(&self) -> &[u8] {
         &self.text
+    }
+
+    /// The number of the topic, by its name if that is known, and partition.
+    pub fn log(&self) -> u64 {
+        self.log
     }
 
     /// A hash of the topic as it was given, and the partition: the same in a request and its response.

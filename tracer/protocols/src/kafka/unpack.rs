@@ -7,53 +7,82 @@
 //! 4 zstd    RFC 8878
 //! ```
 //!
-//! Memory and time are bounded: a batch that decompresses to more than [`most`] bytes is not decompressed.
+//! Memory and time are bounded: no batch may decompress to more than [`LARGEST`] bytes, and the batches of a connection together
+//! to no more than an [`Allowance`] that grows with what they are compressed to. zstd writes a run of equal bytes in 4 bytes for
+//! each 128 KiB (RFC 8878 §3.1.1.2), so that a real batch may be tens of thousands of times as long as what is sent.
 
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 use std::io::Read;
 
-/// Every batch may decompress to this many bytes, even a small one.
-const SMALL: usize = 256 << 10;
+/// Every batch earns this many bytes, even a small one: what producers put into one at most by default (`max.request.size`,
+/// and `message.max.bytes` in librdkafka, which both count before compression).
+const PER_BATCH: u64 = 1 << 20;
 
-/// A batch may decompress to [`SMALL`] bytes and this many more for each of its bytes. gzip reaches about this ratio with
+/// A batch earns [`PER_BATCH`] bytes and this many more for each of its bytes. gzip reaches about this ratio with
 /// repetitive text.
-const RATIO: usize = 1024;
+const PER_BYTE: u64 = 1024;
 
 /// No batch may decompress to more bytes.
 const LARGEST: usize = 32 << 20;
 
+/// The most bytes that are saved for later batches: about a tenth of a second's work.
+const SAVED: u64 = 256 << 20;
+
 /// The buffer's capacity between batches.
 const KEPT: usize = 64 << 10;
 
-/// How many bytes a batch of `bytes` compressed bytes may decompress to.
-fn most(bytes: usize) -> usize {
-    bytes.saturating_mul(RATIO).saturating_add(SMALL).min(LARGEST)
+/// How many bytes the batches of a connection may still decompress to.
+#[derive(Debug)]
+struct Allowance(u64);
+
+impl Default for Allowance {
+    fn default() -> Allowance {
+        Allowance(SAVED)
+    }
 }
 
-/// The buffer that batches are decompressed into.
+impl Allowance {
+    /// Adds what a batch of `bytes` compressed bytes earns. Returns how many bytes it may decompress to.
+    fn earn(&mut self, bytes: usize) -> usize {
+        let earned = (bytes as u64).saturating_mul(PER_BYTE).saturating_add(PER_BATCH);
+        self.0 = self.0.saturating_add(earned).min(SAVED);
+        usize::try_from(self.0).unwrap_or(usize::MAX).min(LARGEST)
+    }
+
+    fn spend(&mut self, bytes: usize) {
+        self.0 = self.0.saturating_sub(bytes as u64);
+    }
+}
+
+/// The buffer that the batches of a connection are decompressed into.
 #[derive(Debug, Default)]
-pub(super) struct DecompressBuffer(Vec<u8>);
+pub(super) struct DecompressBuffer {
+    bytes: Vec<u8>,
+    allowance: Allowance,
+}
 
 impl DecompressBuffer {
     /// Decompresses a batch's records; `None` if they are invalid or would become too large.
     pub fn open(&mut self, codec: i16, packed: &[u8]) -> Option<&[u8]> {
-        self.0.clear();
-        let most = most(packed.len());
-        let out = &mut self.0;
-        match codec {
+        self.bytes.clear();
+        let most = self.allowance.earn(packed.len());
+        let out = &mut self.bytes;
+        let opened = match codec {
             1 => read(flate2::read::MultiGzDecoder::new(packed), most, out),
             2 => snappy(packed, most, out),
             3 => read(lz4_flex::frame::FrameDecoder::new(packed), most, out),
             4 => zstd(packed, most, out),
             _ => None,
-        }?;
-        Some(&self.0)
+        };
+        // A batch that is invalid or too large took up to `most` bytes of work.
+        self.allowance.spend(if opened.is_some() { out.len() } else { most });
+        opened.map(|()| &self.bytes[..])
     }
 
     /// Frees the memory of a large batch.
     pub fn trim(&mut self) {
-        self.0.clear();
-        self.0.shrink_to(KEPT);
+        self.bytes.clear();
+        self.bytes.shrink_to(KEPT);
     }
 }
 
@@ -168,15 +197,50 @@ mod tests {
         let mut unpacked = DecompressBuffer::default();
         for (codec, packed) in all(&bytes) {
             assert_eq!(unpacked.open(codec, &packed), None, "{codec}");
-            assert!(unpacked.0.capacity() <= 2 * LARGEST, "{codec}");
+            assert!(unpacked.bytes.capacity() <= 2 * LARGEST, "{codec}");
         }
         unpacked.trim();
-        let some = vec![b'x'; SMALL];
+        let some = vec![b'x'; 900_000];
         for (codec, packed) in all(&some) {
-            assert_eq!(unpacked.open(codec, &packed).map(<[u8]>::len), Some(SMALL), "{codec}");
+            assert_eq!(unpacked.open(codec, &packed).map(<[u8]>::len), Some(900_000), "{codec}");
         }
         unpacked.trim();
-        assert!(unpacked.0.capacity() <= KEPT);
+        assert!(unpacked.bytes.capacity() <= KEPT);
+    }
+
+    /// `blocks` times 128 KiB of zeros, 4 bytes each, in a zstd frame without content size (RFC 8878 §3.1.1).
+    fn runs(blocks: u32) -> Vec<u8> {
+        // A window of 1 MiB; blocks of type 1, of which the last has bit 0 set.
+        let mut frame = b"\x28\xb5\x2f\xfd\x00\x50".to_vec();
+        for block in 1..=blocks {
+            let head = (128 << 10) << 3 | 1 << 1 | u32::from(block == blocks);
+            frame.extend_from_slice(&head.to_le_bytes()[..3]);
+            frame.push(0);
+        }
+        frame
+    }
+
+    #[test]
+    fn runs_are_opened_whatever_their_ratio() {
+        let mut unpacked = DecompressBuffer::default();
+        for blocks in [7, 80, 255] {
+            let packed = runs(blocks);
+            let len = unpacked.open(4, &packed).map(<[u8]>::len);
+            assert_eq!(len, Some(blocks as usize * (128 << 10)), "{blocks}");
+            assert!(len > Some(packed.len() * 25_000));
+        }
+        // Batches of the default size are opened for ever.
+        for _ in 0..2000 {
+            assert!(unpacked.open(4, &runs(8)).is_some());
+        }
+    }
+
+    #[test]
+    fn what_a_connection_takes_is_bounded() {
+        let mut unpacked = DecompressBuffer::default();
+        let bomb = runs(255);
+        let opened = (0..100).filter(|_| unpacked.open(4, &bomb).is_some()).count();
+        assert!((8..20).contains(&opened), "{opened}");
     }
 
     #[test]
@@ -189,7 +253,7 @@ mod tests {
                     let mut broken = packed.clone();
                     broken[at] ^= bit;
                     if let Some(opened) = unpacked.open(codec, &broken) {
-                        assert!(opened.len() <= most(broken.len()));
+                        assert!(opened.len() <= LARGEST);
                     }
                 }
             }

@@ -1,29 +1,15 @@
-//! Walks bodies with records (Produce requests and Fetch responses) part by part.
-//!
-//! ```text
-//! ProduceRequest 3-13                          FetchResponse 4-18
-//!   [9+ compact]                                 [12+ compact]
-//!   transactional id, nullable                   i32 throttle time
-//!   i16 acks                                     i16 error, i32 session id          [7+]
-//!   i32 timeout                                  topics, array of
-//!   topics, array of                               name | uuid [13+: KIP-516]
-//!     name | uuid [13+: KIP-516]                   partitions, array of
-//!     partitions, array of                           i32 index, i16 error
-//!       i32 index                                    i64 high watermark, i64 last stable offset
-//!       records, as bytes                            i64 log start offset           [5+]
-//!                                                    aborted transactions, array of (i64, i64)
-//!                                                    i32 preferred read replica     [11+]
-//!                                                    records, as bytes
-//! ```
+//! Walks bodies with records (Produce requests and Fetch responses) part by part. Their layouts are in `layout`.
 //!
 //! Every structure of a flexible version ends with a tag buffer. A part is a record, the rest of a batch whose records
 //! cannot be read one by one, or all bytes between two of these. The ends of parts do not depend on how much of the body
 //! has arrived, so that a body can be decoded while it arrives.
 
-use super::apis::{Call, FETCH, PRODUCE};
+use super::apis::PRODUCE;
 use super::batch::{self, BatchBody, BatchHeader, RecordsStart};
 use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
-use super::topic_name::{Topic, is_name};
+use super::layout::BodyLayout;
+use super::share;
+use super::topic_name::Topic;
 use wirelap_events::FrameClass;
 use wirelap_events::Saturate;
 
@@ -32,77 +18,6 @@ const LONG_PIECE: u64 = 4096;
 
 /// The longest part between records; it must fit into memory.
 const LONGEST_PIECE: u64 = 64 << 10;
-
-/// Plausible error codes (protocol guide, "Error Codes"), with room for future ones.
-const ERRORS: std::ops::RangeInclusive<i16> = -1..=255;
-
-/// The layout of a body, which depends on API and version.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct BodyLayout {
-    call: Call,
-    /// Whether topics are given by their IDs.
-    ids: bool,
-}
-
-impl BodyLayout {
-    /// The layout of this call's body with records; `None` if there is none, or the version is not known.
-    pub fn of(call: Call) -> Option<BodyLayout> {
-        let known = match call.key {
-            PRODUCE => 3..=13,
-            FETCH => 4..=18,
-            _ => return None,
-        };
-        known.contains(&call.version).then_some(BodyLayout { call, ids: call.version >= 13 })
-    }
-
-    /// Skips the fields before the array of topics.
-    fn start(self, fields: &mut Fields<'_>) -> Parsed<()> {
-        if self.call.key == PRODUCE {
-            fields.string()?;
-            let acks = fields.i16()?;
-            ensure((-1..=1).contains(&acks))?;
-            return fields.take(4).map(drop);
-        }
-        ensure(fields.i32()? >= 0)?;
-        if self.call.version >= 7 {
-            ensure(ERRORS.contains(&fields.i16()?) && fields.i32()? >= 0)?;
-        }
-        Ok(())
-    }
-
-    pub fn topic<'a>(self, fields: &mut Fields<'a>) -> Parsed<Topic<'a>> {
-        if self.ids {
-            let id = fields.uuid()?;
-            ensure(id != [0; 16])?;
-            return Ok(Topic::Id(id));
-        }
-        let name = fields.string()?.ok_or(KafkaFieldError::Malformed)?;
-        ensure(is_name(name))?;
-        Ok(Topic::Name(name))
-    }
-
-    /// Skips a partition up to its records. Returns its index and the array of its aborted transactions.
-    fn partition<'a>(self, fields: &mut Fields<'a>) -> Parsed<(i32, Option<Fields<'a>>)> {
-        let index = fields.i32()?;
-        ensure(index >= 0)?;
-        let mut aborted = None;
-        if self.call.key == FETCH {
-            ensure(ERRORS.contains(&fields.i16()?))?;
-            for _ in 0..if self.call.version >= 5 { 3 } else { 2 } {
-                ensure(fields.i64()? >= -1)?;
-            }
-            aborted = Some(*fields);
-            for _ in 0..fields.count()? {
-                fields.take(16)?;
-                fields.tags()?;
-            }
-            if self.call.version >= 11 {
-                fields.take(4)?;
-            }
-        }
-        Ok((index, aborted))
-    }
-}
 
 /// What comes next in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,6 +31,8 @@ enum WalkState {
         records: u32,
         bytes: u64,
     },
+    /// The key and value of an old message.
+    Message(u64),
     Block(Block, u64),
     End,
 }
@@ -153,7 +70,7 @@ impl Block {
 /// A part of a body.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BodyPart<'a> {
-    /// One record, from its length field on, as far as it was captured.
+    /// One record, from its length field on, or an old message's key and value, as far as it was captured.
     Record(Fields<'a>),
     Block(Block),
     /// Bytes between records: the last topic and the last partition in them, and the class of what follows.
@@ -162,6 +79,8 @@ pub(super) enum BodyPart<'a> {
         partition: Option<i32>,
         /// The array of that partition's aborted transactions.
         aborted: Option<Fields<'a>>,
+        /// Its array of acquired records, in a response to a share group's member, if it was captured.
+        acquired: Option<Fields<'a>>,
         class: Option<FrameClass>,
     },
 }
@@ -200,14 +119,20 @@ impl BodyWalk {
         self.header
     }
 
-    /// Whether this is the body of a Fetch response, whose records have offsets.
+    /// Whether this is the body of a response, whose records have offsets.
     pub fn is_fetch(&self) -> bool {
-        self.layout.call.key == FETCH
+        self.layout.call.key != PRODUCE
+    }
+
+    /// Whether this is the body of a response to a share group's member.
+    pub fn is_shared(&self) -> bool {
+        self.layout.is_shared()
     }
 
     /// Whether the records of a batch come next, compressed or not. Its header was valid, which other bytes rarely are.
     pub fn is_in_batch(&self) -> bool {
-        matches!(self.place, WalkState::Records { .. }) || self.is_compressed()
+        matches!(self.place, WalkState::Records { .. } | WalkState::Message(_))
+            || self.is_compressed()
     }
 
     /// Whether records come next, or a partition's records with a plausible length.
@@ -219,6 +144,7 @@ impl BodyWalk {
     pub fn records_left(&self) -> u32 {
         match self.place {
             WalkState::Records { records, .. } => records,
+            WalkState::Message(_) => 1,
             WalkState::Block(Block::Compressed, _) => self.header.records,
             _ => 0,
         }
@@ -239,11 +165,16 @@ impl BodyWalk {
         let mut fields = Fields::new(captured, self.left).flexible(self.layout.call.is_flexible());
         let (piece, len) = match self.place {
             WalkState::Records { .. } => self.record(fields)?,
+            WalkState::Message(len) => {
+                self.place = WalkState::Batches;
+                (BodyPart::Record(fields.at_most(len)), len)
+            }
             WalkState::Block(block, len) => (self.block(block), len),
             _ => {
+                let whole = fields;
                 fields = fields.at_most(LONGEST_PIECE);
                 let before = fields.left();
-                let piece = self.between(&mut fields)?;
+                let piece = self.between(&mut fields, whole)?;
                 match (before.saturating_sub(fields.left()), self.place) {
                     (0, WalkState::Block(block, len)) => (self.block(block), len),
                     (0, _) => return Err(KafkaFieldError::Malformed),
@@ -276,9 +207,9 @@ impl BodyWalk {
     }
 
     /// Walks structures up to the next record or block.
-    fn between<'a>(&mut self, fields: &mut Fields<'a>) -> Parsed<BodyPart<'a>> {
+    fn between<'a>(&mut self, fields: &mut Fields<'a>, whole: Fields<'a>) -> Parsed<BodyPart<'a>> {
         let before = fields.left();
-        let (mut topic, mut partition, mut aborted) = (None, None, None);
+        let (mut topic, mut partition, mut aborted, mut acquired) = (None, None, None, None);
         loop {
             match self.place {
                 WalkState::Start => {
@@ -287,6 +218,9 @@ impl BodyWalk {
                     self.place = WalkState::Topics;
                 }
                 WalkState::Topics if self.topics == 0 => {
+                    if self.is_shared() {
+                        share::end(fields)?;
+                    }
                     fields.tags()?;
                     ensure(self.left == before.saturating_sub(fields.left()))?;
                     self.place = WalkState::End;
@@ -305,6 +239,11 @@ impl BodyWalk {
                 WalkState::Partitions => {
                     let (index, transactions) = self.layout.partition(fields)?;
                     (partition, aborted) = (Some(index), transactions);
+                    if self.is_shared() {
+                        let mut ahead = whole;
+                        ahead.take(before.saturating_sub(fields.left()))?;
+                        acquired = share::acquired_after_records(ahead);
+                    }
                     self.partitions.shrink(1);
                     self.records = fields.length()?.unwrap_or(0).into();
                     let left = self.left.saturating_sub(before.saturating_sub(fields.left()));
@@ -312,22 +251,28 @@ impl BodyWalk {
                     self.place = WalkState::Batches;
                 }
                 WalkState::Batches if self.records == 0 => {
+                    if self.is_shared() {
+                        share::skip_acquired(fields)?;
+                    }
                     fields.tags()?;
                     self.place = WalkState::Partitions;
                 }
                 WalkState::Batches => self.batch(fields)?,
-                WalkState::Records { .. } | WalkState::Block(..) | WalkState::End => break,
+                WalkState::Records { .. }
+                | WalkState::Message(_)
+                | WalkState::Block(..)
+                | WalkState::End => break,
             }
             if before.saturating_sub(fields.left()) >= LONG_PIECE {
                 break;
             }
         }
         let class = match self.place {
-            WalkState::Records { .. } => Some(FrameClass::Data),
+            WalkState::Records { .. } | WalkState::Message(_) => Some(FrameClass::Data),
             WalkState::Block(block, _) => Some(block.class()),
             _ => None,
         };
-        Ok(BodyPart::Between { topic, partition, aborted, class })
+        Ok(BodyPart::Between { topic, partition, aborted, acquired, class })
     }
 
     /// Walks the start of the next batch of a partition's records.
@@ -353,6 +298,7 @@ impl BodyWalk {
             RecordsStart::Batch(_, BatchBody::Records { records, bytes }) => {
                 WalkState::Records { records, bytes }
             }
+            RecordsStart::Batch(_, BatchBody::Message { bytes }) => WalkState::Message(bytes),
             RecordsStart::Batch(_, BatchBody::Compressed { bytes }) => {
                 WalkState::Block(Block::Compressed, bytes)
             }
@@ -361,7 +307,9 @@ impl BodyWalk {
             }
         };
         match self.place {
-            WalkState::Block(_, bytes) | WalkState::Records { bytes, .. } => {
+            WalkState::Block(_, bytes)
+            | WalkState::Message(bytes)
+            | WalkState::Records { bytes, .. } => {
                 self.records = self.records.checked_sub(bytes).ok_or(KafkaFieldError::Malformed)?;
             }
             _ => {}

@@ -270,6 +270,8 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::ReaderGroup(_)
             | FrameNote::Fragments(_)
             | FrameNote::Asks(_)
+            | FrameNote::Answers
+            | FrameNote::AsksForTopic { .. }
             | FrameNote::Line(_)
             | FrameNote::Subscription(_)
             | FrameNote::Subscribes(_)
@@ -282,6 +284,9 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Unpacked { .. }
             | FrameNote::UncertainStart
             | FrameNote::PassedOn
+            | FrameNote::HasPlace(_)
+            | FrameNote::AwaitsPlace(_)
+            | FrameNote::GivesPlaces { .. }
             | FrameNote::UnreadMessages(_)
             | FrameNote::Discarded(_)
             | FrameNote::ReadTwice(_)

@@ -156,6 +156,10 @@ fn group_note(note: &GroupNote) -> String {
             "Batches that say that they have {to_broker} messages on the way to the broker, and {from_broker} from it, could not be \
              opened (not captured whole, or compressed in an unknown way): these messages are in no count here."
         ),
+        GroupNote::ReadFromLog { messages } => format!(
+            "{messages} messages were read from the broker's log, and were not seen on their way there: they are older than this \
+             observation, or than what it has room to remember, or came to the broker unseen. When they were sent is not known."
+        ),
         GroupNote::PacketNotSeen { legs } => format!(
             "{legs} times no probe saw the packet of a message: its send and read are known by their sequence numbers, its length by its \
              neighbours, and what it says is not."

@@ -1,4 +1,5 @@
-//! Composes Produce requests of version 9 and Fetch responses of version 12 and, with ids of topics, 13.
+//! Composes Produce requests of version 9 and Fetch responses of version 12 and, with ids of topics, 13; and both of version 2,
+//! with the messages that were there before record batches.
 
 use super::varint;
 
@@ -44,12 +45,46 @@ fn only(entry: &[u8]) -> Vec<u8> {
 
 /// A Produce request to `topic-0`, without acknowledgement.
 pub fn produce(correlation_id: usize, topic: &str, batches: &[u8]) -> Vec<u8> {
+    produce_to((0, 0), correlation_id, topic, batches)
+}
+
+/// A Produce request to a partition of a topic, with acknowledgement.
+pub fn produce_acked(
+    partition: usize,
+    correlation_id: usize,
+    topic: &str,
+    batches: &[u8],
+) -> Vec<u8> {
+    produce_to((partition, 1), correlation_id, topic, batches)
+}
+
+/// The response to it, with the offset of the first record, or an error.
+pub fn produced(
+    partition: usize,
+    correlation_id: usize,
+    topic: &str,
+    base_offset: Result<usize, u8>,
+) -> Vec<u8> {
+    let error = [0, base_offset.err().unwrap_or(0)];
+    let base_offset = base_offset.map_or([0xFF; 8], i64_of);
+    let partition =
+        [&i32_of(partition)[..], &error, &base_offset, &[0xFF; 8], &[0; 8], b"\x01\0"].concat();
+    let topics = only(&[named(topic), only(&partition)].concat());
+    pdu(&[&i32_of(correlation_id)[..], b"\0", &topics, &[0; 5]].concat())
+}
+
+fn produce_to(
+    (partition, acks): (usize, u8),
+    correlation_id: usize,
+    topic: &str,
+    batches: &[u8],
+) -> Vec<u8> {
     let records = [varint(batches.len() + 1), batches.to_vec()].concat();
-    let partitions = only(&[&i32_of(0)[..], &records].concat());
+    let partitions = only(&[&i32_of(partition)[..], &records].concat());
     let name = [varint(topic.len() + 1), topic.into()].concat();
     let topics = only(&[name, partitions].concat());
-    let head =
-        [b"\0\0\0\x09", &i32_of(correlation_id)[..], b"\0\x05maker\0\0\0\0\0\0\0\0"].concat();
+    let head = [b"\0\0\0\x09", &i32_of(correlation_id)[..], b"\0\x05maker\0\0\0", &[acks], &[0; 4]]
+        .concat();
     pdu(&[head, topics, vec![0]].concat())
 }
 
@@ -166,4 +201,90 @@ fn head(key: u8, version: u8, client: &str, correlation_id: usize) -> Vec<u8> {
 pub fn heartbeat(correlation_id: usize) -> Vec<u8> {
     let head = [b"\0\x0c\0\x04", &i32_of(correlation_id)[..], b"\0\x05maker\0"].concat();
     pdu(&[&head[..], b"\x02g", &i32_of(1), b"\x02m\0\0"].concat())
+}
+
+/// A message of the format before record batches, without a key: version 0, or 1 with a timestamp.
+pub fn old_message(magic: u8, offset: usize, value: &[u8]) -> Vec<u8> {
+    old_message_of(magic, 0, offset, value)
+}
+
+/// Such a message that contains others, in raw snappy without compression.
+pub fn old_compressed(magic: u8, offset: usize, messages: &[u8]) -> Vec<u8> {
+    let len = messages.len();
+    // A literal whose length is in two bytes (snappy's format description, "Literals").
+    let literal = u16::try_from(len - 1).unwrap().to_le_bytes();
+    let packed = [&varint(len)[..], &[61 << 2], &literal, messages].concat();
+    old_message_of(magic, 2, offset, &packed)
+}
+
+fn old_message_of(magic: u8, codec: u8, offset: usize, value: &[u8]) -> Vec<u8> {
+    let time: &[u8] = if magic == 0 { b"" } else { b"\0\0\x01\x8f\0\0\0\0" };
+    let value = [&i32_of(value.len())[..], value].concat();
+    let body = [b"\xc0\xff\xee\0", &[magic, codec][..], time, &[0xFF; 4], &value].concat();
+    [&i64_of(offset)[..], &i32_of(body.len()), &body].concat()
+}
+
+/// A Produce request of version 2 to `topic-0`.
+pub fn old_produce(correlation_id: usize, topic: &str, messages: &[u8]) -> Vec<u8> {
+    let head = [&old_head(0, correlation_id)[..], b"\0\x01\0\0\x75\x30"].concat();
+    let partition = [&i32_of(0)[..], &i32_of(messages.len()), messages].concat();
+    pdu(&[head, old_topic(topic, &partition)].concat())
+}
+
+/// Its response.
+pub fn old_produced(correlation_id: usize, topic: &str, base_offset: usize) -> Vec<u8> {
+    let partition = [&i32_of(0)[..], b"\0\0", &i64_of(base_offset), &[0xFF; 8]].concat();
+    pdu(&[&i32_of(correlation_id)[..], &old_topic(topic, &partition), &[0; 4]].concat())
+}
+
+/// A Fetch request of version 2 for `topic-0`.
+pub fn old_fetch(correlation_id: usize, topic: &str, offset: usize) -> Vec<u8> {
+    let limits = [&[0xFF; 4][..], &i32_of(500), &i32_of(1)].concat();
+    let partition = [&i32_of(0)[..], &i64_of(offset), &i32_of(1 << 20)].concat();
+    pdu(&[old_head(1, correlation_id), limits, old_topic(topic, &partition)].concat())
+}
+
+/// Its response.
+pub fn old_fetched(correlation_id: usize, topic: &str, messages: &[u8]) -> Vec<u8> {
+    let partition = [&i32_of(0)[..], b"\0\0", &i64_of(99), &i32_of(messages.len()), messages];
+    let throttle = [0; 4];
+    pdu(&[&i32_of(correlation_id)[..], &throttle, &old_topic(topic, &partition.concat())].concat())
+}
+
+/// The header of a request of version 2.
+fn old_head(key: u8, correlation_id: usize) -> Vec<u8> {
+    [&[0, key, 0, 2][..], &i32_of(correlation_id), b"\0\x05maker"].concat()
+}
+
+/// One topic with one partition, in a version that is not flexible.
+fn old_topic(topic: &str, partition: &[u8]) -> Vec<u8> {
+    let len = u16::try_from(topic.len()).unwrap().to_be_bytes();
+    [&i32_of(1)[..], &len, topic.as_bytes(), &i32_of(1), partition].concat()
+}
+
+/// A request of a share group's member.
+pub fn share_fetch(correlation_id: usize, group: &str) -> Vec<u8> {
+    let limits = [i32_of(1), i32_of(500), i32_of(1), i32_of(1 << 20), i32_of(500), i32_of(500)];
+    let head = head(78, 1, "maker", correlation_id);
+    pdu(&[&head[..], &named(group), &named("member"), &limits.concat(), b"\x01\x01\0"].concat())
+}
+
+/// Its response, of partition 0 of a topic, with the first and last offsets of the records that are the member's, and how many times
+/// they were given to one.
+pub fn share_fetched(
+    correlation_id: usize,
+    id: [u8; 16],
+    batches: &[u8],
+    acquired: &[(usize, usize, u8)],
+) -> Vec<u8> {
+    let ranges = acquired.iter().flat_map(|&(first, last, count)| {
+        [&i64_of(first)[..], &i64_of(last), &[0, count, 0]].concat()
+    });
+    let acquired = [varint(acquired.len() + 1), ranges.collect()].concat();
+    let records = [varint(batches.len() + 1), batches.to_vec()].concat();
+    let head = [&i32_of(0)[..], &[0; 6], &[0; 9]].concat();
+    let partitions = only(&[head, records, acquired].concat());
+    let topics = only(&[&id[..], &partitions].concat());
+    let start = [&i32_of(correlation_id)[..], &[0; 8], &i32_of(30_000)].concat();
+    pdu(&[&start[..], &topics, b"\x01\0"].concat())
 }

@@ -203,6 +203,9 @@ impl Conversations {
                 conversation.flow_mut(side).unsubscribed = Some(at);
             }
         }
+        if control.answers {
+            conversation.flow_mut(direction.back().side).request_is_answered();
+        }
         if control.committed {
             conversation.flow_mut(direction.back().side).answered_at_commit();
         }

@@ -3,7 +3,7 @@
 use super::super::sink::DeliverySink;
 use super::overdue::LATE;
 use super::{Context, Deliveries};
-use crate::join::{GivenUp, Message, Messages};
+use crate::join::{GivenUp, Leftover, Message, Messages};
 use crate::rows::{Rows, nothing};
 use wirelap_events::Saturate;
 
@@ -19,6 +19,13 @@ impl Deliveries {
             if all { messages.least() } else { messages.expired(c.coverage.now(), is_awaited) }
         };
         while let Some(index) = next(&mut self.messages, c) {
+            let index = if !all && self.messages.is_retainable(index) {
+                self.retain(index, c);
+                let Some(first) = self.messages.over_retained() else { continue };
+                first
+            } else {
+                index
+            };
             let row = self.messages.message(index).map(|message| c.accounts.rows.root(message.row));
             if row.is_some_and(|row| out.takes_given_up(row)) {
                 self.tell_given_up(index, all, out, &c.accounts.rows);
@@ -30,6 +37,18 @@ impl Deliveries {
                 count_lost(&gone, all, c);
             }
         }
+    }
+
+    /// Keeps a message for who reads its server's log later. Until then nobody got it, unless somebody did.
+    fn retain(&mut self, index: usize, c: &mut Context<'_>) {
+        let Some(message) = self.messages.message(index) else { return };
+        let (row, subject, at) = (message.row, message.subject, message.at);
+        let (payload_len, is_warmup) = (message.payload_len, message.is_warmup());
+        let swallowed = u64::from(self.messages.is_undelivered(index) && !is_warmup);
+        let left = Leftover { swallowed, ..Leftover::default() };
+        let gone = GivenUp { row, subject, at, payload_len, was_open: false, left };
+        let is_unmatched = swallowed > 0 && count_lost(&gone, false, c);
+        self.messages.retain(index, is_unmatched);
     }
 
     /// Gives up the messages of muted rows, which nothing more is seen of.
@@ -62,21 +81,22 @@ impl Deliveries {
     }
 }
 
-/// Counts what a broker read of a message and passed on to nobody, and what nobody read; `at_end` of all.
-fn count_lost(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) {
-    let Some(row) = c.accounts.rows.get_mut(gone.row) else { return };
+/// Counts what a broker read of a message and passed on to nobody, and what nobody read; `at_end` of all. Returns whether nobody is
+/// known whom it would have been for.
+fn count_lost(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) -> bool {
+    let Some(row) = c.accounts.rows.get_mut(gone.row) else { return false };
     // What has become of it in a pause is not known.
     if row.pauses(c.coverage.pauses()).has_cut(gone.at) {
-        return;
+        return false;
     }
     let losses = &mut row.evidence.losses;
     losses.unread.grow(if at_end { 0 } else { gone.left.lost });
     if gone.left.swallowed == 0 {
-        return;
+        return false;
     }
     if row.readers.covers(gone.subject, gone.at) {
         losses.swallowed.grow(if at_end { 0 } else { gone.left.swallowed });
-        return;
+        return false;
     }
     let reader = row.readers.before(gone.subject, gone.at);
     // What is still under way at the end is not lost, unless nobody is there any more.
@@ -85,4 +105,5 @@ fn count_lost(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) {
         Some(departure) => losses.abandon(gone.left.swallowed, departure),
         None => losses.unmatched.grow(if at_end { 0 } else { gone.left.swallowed }),
     }
+    reader.is_none()
 }

@@ -29,6 +29,12 @@ impl Deliveries {
         note_released(direction, c);
         note_subscriptions(at, direction, c);
         self.note_exchanges(at, direction, c);
+        note_asked_topics(direction, c);
+        self.take_messages(at, direction, c);
+        self.note_given_places(direction, c);
+    }
+
+    fn take_messages(&mut self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
         if c.conversations.found_mut().all.is_empty() {
             return;
         }
@@ -142,10 +148,12 @@ impl Deliveries {
         let flows = c.conversations.flows();
         let left = || flows.flow(direction)?.marks.left_at(found.extent);
         let (key, joined) = self.messages.join(&new, left, read);
-        if let Some((proxy, server)) = self.messages.relayed(key, &new)
-            && let (Some(proxy), Some(server)) = (c.row_of(proxy), c.row_of(server))
+        // A proxy and its server are one row, as are the servers of a cluster that hand on the same messages.
+        let united = self.messages.relayed(key, &new);
+        if let Some((part, whole)) = united.or_else(|| self.messages.replicated(key, &new))
+            && let (Some(part), Some(whole)) = (c.row_of(part), c.row_of(whole))
         {
-            c.accounts.rows.join(proxy, server);
+            c.accounts.rows.join(part, whole);
         }
         if !self.is_assembled(at, direction, found.assembly, key)
             && let Some(flow) = c.conversations.flows_mut().flow_mut(direction)
@@ -155,6 +163,7 @@ impl Deliveries {
             flow.first_message.get_or_insert(at);
         }
         let was_sent = found.assembly.is_some_and(|name| self.assemblies.was_sent(direction, name));
+        self.note_place(found, key, c.conversations.flows_mut());
         self.note_lag(&new, key, joined, c);
         self.note_forwarded(key, joined, c.conversations.flows_mut());
         self.enter(&new, key, joined, c.conversations.flows_mut());
@@ -163,9 +172,13 @@ impl Deliveries {
         if joined == Joined::New && !was_sent && !found.duplicate && !is_warmup {
             c.note_sent(direction, row, new.topic, true);
         }
+        let read_late = self.messages.take_read_late();
         let Some(row) = c.accounts.rows.get_mut(row) else {
             return;
         };
+        row.evidence.losses.unmatched.shrink(read_late);
+        let is_from_log = new.is_logged && joined == Joined::Orphan;
+        row.read_from_log.grow(u64::from(is_from_log));
         let starts = matches!(joined, Joined::New | Joined::Orphan);
         row.nameless.grow(u64::from(found.nameless && starts && self.messages.is_passed_on(&new)));
         row.shared.grow(u64::from(found.shared && starts));
@@ -308,6 +321,21 @@ fn note_released(direction: Direction, c: &mut Context<'_>) {
         }
     }
     c.conversations.found_mut().released = released;
+}
+
+/// Takes in which topics requests for messages leave out.
+fn note_asked_topics(direction: Direction, c: &mut Context<'_>) {
+    if c.conversations.found_mut().asked_topics.is_empty() {
+        return;
+    }
+    let mut all = std::mem::take(&mut c.conversations.found_mut().asked_topics);
+    for (side, topic, asks) in all.drain(..) {
+        let direction = Direction { side, ..direction };
+        if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
+            flow.unasked_topics.get_or_insert_default().note(topic, asks);
+        }
+    }
+    c.conversations.found_mut().asked_topics = all;
 }
 
 /// Takes in which subscriptions began.

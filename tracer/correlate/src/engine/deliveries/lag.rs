@@ -292,7 +292,8 @@ fn behind(
             if broker_waits {
                 LagHolder::Broker
             } else {
-                unsent_holder(flow, back, pair, (unsent_since.unwrap_or(now), now))
+                let since = unsent_since.unwrap_or(now);
+                unsent_holder((flow, back), (pair, key.1), (since, now))
             }
         } else {
             // They are on their way, after whatever held them up.
@@ -318,13 +319,17 @@ fn on_the_way(flow: &Flow) -> LagHolder {
 
 /// What holds up what the broker has not sent: it cannot send what has no room on the way, or what was not asked for.
 fn unsent_holder(
-    flow: &Flow,
-    back: &Flow,
-    pair: Option<&Pair>,
+    (flow, back): (&Flow, &Flow),
+    (pair, topic): (Option<&Pair>, u64),
     (since, now): (Nanos, Nanos),
 ) -> LagHolder {
     if is_hindered(flow) {
         return on_the_way(flow);
+    }
+    // Who was answered, if with nothing, has to ask again, and for this topic.
+    let is_left_out = || back.unasked_topics.as_ref().is_some_and(|all| all.contains(topic));
+    if back.request().is_some_and(|request| request.is_answered) || is_left_out() {
+        return LagHolder::Subscriber;
     }
     let last = pair.map(|pair| pair.at);
     // A broker that answers soon whenever it may, sends as fast as it is let.

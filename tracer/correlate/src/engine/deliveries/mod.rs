@@ -11,6 +11,7 @@ mod lag;
 mod new_leg;
 mod overdue;
 mod partial;
+mod places;
 mod prune;
 mod round_trips;
 mod settle;

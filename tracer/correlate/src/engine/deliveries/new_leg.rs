@@ -30,7 +30,8 @@ pub fn new_leg(
     c: &Context<'_>,
 ) -> Option<NewLeg> {
     let conversation = c.conversations.flows().get(direction)?;
-    let topology = conversation.protocol()?.topology();
+    let protocol = conversation.protocol()?;
+    let topology = protocol.topology();
     let own = found.extent;
     let flow = conversation.flow(direction.side);
     let written = flow.marks.written_at(own);
@@ -71,6 +72,8 @@ pub fn new_leg(
         subscription: found.subscription,
         subject: found.subject,
         wire_payload: found.wire_payload,
+        is_logged: protocol.is_log(),
+        place: found.place.known(),
         client: if toward == Toward::Client { client(conversation, direction, c) } else { None },
         start_up: is_start_up(at, direction, c),
     })

@@ -36,6 +36,7 @@ pub fn notes_of(row: &Row, muted: Option<Muted>) -> Vec<GroupNote> {
             to_broker.saturating_add(from_broker),
             GroupNote::UnreadBatches { to_broker, from_broker },
         ),
+        (row.read_from_log, GroupNote::ReadFromLog { messages: row.read_from_log }),
         (row.framed, GroupNote::PacketNotSeen { legs: row.framed }),
     ];
     let counted = all.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note);

@@ -37,6 +37,7 @@ impl Messages {
             payload_len: new.payload_len,
             topic: new.topic,
             subject: new.subject,
+            place: None,
             number: None,
             row: new.row,
             topology: new.topology,
@@ -50,6 +51,9 @@ impl Messages {
             repeats: new.repeats,
             overdue: false,
             is_kept: false,
+            is_logged: new.is_logged,
+            is_retained: false,
+            is_unmatched: false,
         });
         let soon = Nanos(self.hold.0.saturating_mul(HOLDS_REMEMBERED));
         self.soon.push_back((new.at + soon, index, self.serial));
@@ -137,6 +141,10 @@ impl Messages {
         }
         entry.last = index;
         entry.legs.grow(1);
+        if entry.is_retained {
+            self.release_retained(message, new.at);
+        }
+        let entry = &mut self.open[message];
         entry.topic = entry.topic.or(new.topic);
         entry.open.grow(1);
         self.waiting.grow(1);

@@ -57,6 +57,9 @@ impl Messages {
     /// The message that matters least, for [`Messages::give_up`]: one that is only remembered for its copies, else the
     /// oldest. `None` when there is none.
     pub fn least(&mut self) -> Option<usize> {
+        if let Some(retained) = self.first_retained() {
+            return Some(retained);
+        }
         let soon = self.first_soon();
         let late = self.first_late();
         match (soon, late) {
@@ -77,7 +80,7 @@ impl Messages {
     }
 
     /// Whether every leg was delivered, or cannot be.
-    fn is_done(&self, index: usize) -> bool {
+    pub(super) fn is_done(&self, index: usize) -> bool {
         let message = &self.open[index];
         message.open == 0
             && self.legs_of(message).all(|leg| {
@@ -96,7 +99,8 @@ impl Messages {
     /// being delivered.
     pub fn is_waited_for(&self, index: usize) -> bool {
         let Some(message) = self.open.get(index) else { return false };
-        message.open > 0 || (!message.is_orphan && self.left_of(index).next().is_some())
+        let is_left = || !message.is_orphan && self.left_of(index).next().is_some();
+        message.open > 0 || !message.is_retained && is_left()
     }
 
     /// How many messages that were found between two times are still waited for; none if that is not more than one in twenty of them.
@@ -147,6 +151,7 @@ impl Messages {
         let (identity, row, entry) = (message.identity, message.row, (message.serial, index));
         let (subject, at, payload_len) = (message.subject, message.at, message.payload_len);
         let (keeps_directions, content) = (message.keeps_directions, message.content);
+        let (place, is_retained) = (message.place, message.is_retained);
         self.waiting.shrink(message.open as usize);
         let is_warmup = message.is_warmup();
         self.kept.shrink(usize::from(message.is_kept));
@@ -163,9 +168,13 @@ impl Messages {
         {
             contents.remove(content, identity);
         }
+        if let Some(place) = place {
+            self.stored.remove(place, entry);
+        }
         self.open.remove(index);
         self.unfinished.set(index, false);
-        if is_warmup {
+        // What is left of a retained one was counted before.
+        if is_warmup || is_retained {
             left = Leftover::default();
         }
         GivenUp { row, subject, at, payload_len, was_open, left }

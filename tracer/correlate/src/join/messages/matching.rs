@@ -4,6 +4,7 @@ use super::super::index::{Known, Listed};
 use super::super::new_leg::{Joined, NewLeg};
 use super::super::open::Message;
 use super::Messages;
+use super::stored::may_be_at;
 use crate::flow::Identity;
 use crate::ids::{LegKey, Way};
 use wirelap_events::{MAX_LEGS, Nanos};
@@ -16,7 +17,7 @@ pub(super) const SEARCHED: usize = 256;
 /// that almost always fits.
 const SEARCHED_LEGS: usize = 16;
 
-enum Relation {
+pub(super) enum Relation {
     Child(usize),
     Copy,
     /// The message started where the new leg leads.
@@ -53,13 +54,20 @@ impl Messages {
         if self.contents.is_none() && new.content.is_some_and(|content| content.is_unsure) {
             self.keep_contents();
         }
-        let renamed = self.other_identity(new).map(|identity| NewLeg { identity, ..new.clone() });
+        let stored = self.stored_at(new);
+        let renamed = self.stored_identity(new, stored).or_else(|| self.other_identity(new));
+        let renamed = renamed.map(|identity| NewLeg { identity, ..new.clone() });
         let new = renamed.as_ref().unwrap_or(new);
         let carried = self.carried(new.identity, new.way());
         if let Some((_, message)) = carried.filter(|_| new.identity.exact) {
             return (self.add_again(message, new), Joined::Again);
         }
-        match self.candidate(new, carried) {
+        if let Some(message) = stored.filter(|&message| self.has_carried(message, new)) {
+            return (self.add_again(message, new), Joined::Again);
+        }
+        let stored = stored.and_then(|message| self.related(message, new));
+        let found = stored.or_else(|| self.candidate(new, carried));
+        match found.or_else(|| self.read_from_replica(new)) {
             Some((message, Relation::Child(parent))) => {
                 if new.topology == Topology::Either || !new.toward.is_server() {
                     self.forwarders.learn(&self.legs[parent]);
@@ -143,11 +151,9 @@ impl Messages {
     fn candidate(&self, new: &NewLeg, carried: Option<Listed>) -> Option<(usize, Relation)> {
         let at = |index: usize| self.open.get(index).map_or(Nanos(0), |message| message.at);
         let is_stale = |index: usize| at(index) + self.hold < new.written;
-        let relation = |index: usize| {
-            let relation = self.relation(self.open.get(index)?, new)?;
-            Some((index, relation))
-        };
-        if let Some(next) = self.next_in_order(new, carried).and_then(relation) {
+        let relation = |index: usize| self.related(index, new);
+        let next = self.next_in_order(new, carried).or_else(|| self.next_in_log(new, carried));
+        if let Some(next) = next.and_then(relation) {
             return Some(next);
         }
         let (old, fresh) = self.index.after(new.identity, carried, is_stale);
@@ -172,8 +178,13 @@ impl Messages {
         all.by_ref().take(SEARCHED).find(|&index| self.open.get(index).is_some_and(is_next))
     }
 
+    /// A message, and how a new leg is related to it.
+    fn related(&self, message: usize, new: &NewLeg) -> Option<(usize, Relation)> {
+        Some((message, self.relation(self.open.get(message)?, new)?))
+    }
+
     fn relation(&self, message: &Message, new: &NewLeg) -> Option<Relation> {
-        if message.topology != new.topology {
+        if message.topology != new.topology || !may_be_at(message, new) {
             return None;
         }
         if new.topology != Topology::PeerToPeer {

@@ -8,6 +8,7 @@ mod datagrams;
 mod industrial;
 mod nameless;
 mod services;
+mod streams;
 mod texts;
 
 use databases::{cassandra, memcached, memcached_binary, mongodb, mysql, tds, tns};
@@ -15,6 +16,7 @@ use datagrams::{answer, datagrams, question};
 use industrial::{dicom, dnp3, enip, iec104, modbus, s7};
 use nameless::nameless;
 use services::{bgp, diameter, ldap, openvpn, rtmp, smb, thrift};
+use streams::streams;
 use texts::texts;
 use wirelap_test_support::random::Random;
 
@@ -112,6 +114,7 @@ pub fn all() -> Vec<Talk> {
     ];
     all.extend(texts());
     all.extend(nameless());
+    all.extend(streams());
     all.extend(datagrams());
     all
 }

@@ -1,0 +1,84 @@
+//! Messages that are known by their place in a server's log.
+//!
+//! A publisher does not know the place when it sends: its server tells it afterwards. Readers see the place of each message. Equal
+//! messages of several publishers are told apart by it.
+
+use super::super::index::{Known, Listed};
+use super::super::new_leg::{NewLeg, Toward};
+use super::super::open::Message;
+use super::Messages;
+use super::matching::{Relation, SEARCHED};
+use crate::flow::Identity;
+use crate::ids::{Direction, LegKey};
+use wirelap_protocols::LogPlace;
+
+impl Messages {
+    /// Notes which place the message of a leg has.
+    pub fn set_place(&mut self, key: LegKey, place: LogPlace) {
+        let Some(index) = self.leg(key).map(|leg| leg.message) else { return };
+        let Some(message) = self.open.get_mut(index).filter(|one| one.place.is_none()) else {
+            return;
+        };
+        message.place = Some(place);
+        self.stored.add(place, (message.serial, index));
+    }
+
+    /// The message at the place of a new leg.
+    pub(super) fn stored_at(&self, new: &NewLeg) -> Option<usize> {
+        let (_, index) = self.stored.get(new.place?)?;
+        let message = self.open.get(index)?;
+        (message.payload_len == new.payload_len).then_some(index)
+    }
+
+    /// The message of a leg from a server that had it from another server of its cluster, unseen: a Kafka consumer may read from any
+    /// replica (KIP-392).
+    pub(super) fn read_from_replica(&self, new: &NewLeg) -> Option<(usize, Relation)> {
+        if !new.is_logged || new.toward != Toward::Client {
+            return None;
+        }
+        let exact = || match self.index.known(new.identity) {
+            Known::One((_, index)) if new.identity.exact => Some(index),
+            _ => None,
+        };
+        let index = self.stored_at(new).or_else(exact)?;
+        let message = self.open.get(index)?;
+        let is_sent = !message.is_orphan && message.topology == new.topology;
+        let is_same = message.identity == new.identity && message.at <= new.written;
+        (is_sent && is_same).then_some((index, Relation::Child(message.first)))
+    }
+
+    /// The directions of a leg and of the one before it, if its sender had the message from where that led to, unseen.
+    pub fn replicated(&self, key: LegKey, new: &NewLeg) -> Option<(Direction, Direction)> {
+        let parent = self.before(key).filter(|_| new.is_logged && new.toward == Toward::Client)?;
+        (!parent.reaches(&new.ends.sender)).then_some((new.direction, parent.direction))
+    }
+
+    /// The identity of the message at the place of a new leg, if that is another one: a server may store a message in another form.
+    pub(super) fn stored_identity(&self, new: &NewLeg, stored: Option<usize>) -> Option<Identity> {
+        let identity = self.open.get(stored?)?.identity;
+        (identity != new.identity).then_some(identity)
+    }
+
+    /// Whether a message has a leg on the way of a new one.
+    pub(super) fn has_carried(&self, message: usize, new: &NewLeg) -> bool {
+        let message = self.open.get(message);
+        message.is_some_and(|message| {
+            self.legs_of(message).any(|leg| self.legs[leg].way() == new.way())
+        })
+    }
+
+    /// The message that a new leg of a log continues if no place of such messages is known: the oldest that its direction has not
+    /// carried after the last that it has, as a log has one order for all.
+    pub(super) fn next_in_log(&self, new: &NewLeg, carried: Option<Listed>) -> Option<usize> {
+        new.place?;
+        carried?;
+        let (_, all) = self.index.after(new.identity, carried, |_| false);
+        let mut all = all.take(SEARCHED);
+        all.find(|&index| self.open.get(index).is_some_and(|message| message.place.is_none()))
+    }
+}
+
+/// Whether a message may be that of a new leg, as far as their places tell.
+pub(super) fn may_be_at(message: &Message, new: &NewLeg) -> bool {
+    message.place.zip(new.place).is_none_or(|(a, b)| a == b)
+}

@@ -1,0 +1,122 @@
+//! The layouts of bodies with records.
+//!
+//! ```text
+//! ProduceRequest 0-13                          FetchResponse 0-18
+//!   [9+ compact]                                 [12+ compact]
+//!   transactional id, nullable   [3+]            i32 throttle time                  [1+]
+//!   i16 acks                                     i16 error, i32 session id          [7+]
+//!   i32 timeout                                  topics, array of
+//!   topics, array of                               name | uuid [13+: KIP-516]
+//!     name | uuid [13+: KIP-516]                   partitions, array of
+//!     partitions, array of                           i32 index, i16 error
+//!       i32 index                                    i64 high watermark
+//!       records, as bytes                            i64 last stable offset         [4+]
+//!                                                    i64 log start offset           [5+]
+//!                                                    aborted transactions, array of (i64, i64) [4+]
+//!                                                    i32 preferred read replica     [11+]
+//!                                                    records, as bytes
+//! ```
+//!
+//! The layout of a `ShareFetch` response is in `share`.
+
+use super::apis::{Call, FETCH, PRODUCE, SHARE_FETCH};
+use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
+use super::share;
+use super::topic_name::{Topic, is_name};
+
+/// Plausible error codes (protocol guide, "Error Codes"), with room for future ones.
+const ERRORS: std::ops::RangeInclusive<i16> = -1..=255;
+
+/// The layout of a body, which depends on API and version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BodyLayout {
+    pub call: Call,
+    /// Whether topics are given by their IDs.
+    ids: bool,
+}
+
+impl BodyLayout {
+    /// The layout of this call's body with records; `None` if there is none, or the version is not known.
+    pub fn of(call: Call) -> Option<BodyLayout> {
+        let known = match call.key {
+            PRODUCE => 0..=13,
+            FETCH => 0..=18,
+            SHARE_FETCH => share::VERSIONS,
+            _ => return None,
+        };
+        let ids = call.version >= 13 || call.key == SHARE_FETCH;
+        known.contains(&call.version).then_some(BodyLayout { call, ids })
+    }
+
+    /// Whether it is that of a response to a share group's member.
+    pub fn is_shared(self) -> bool {
+        self.call.key == SHARE_FETCH
+    }
+
+    /// Skips the fields before the array of topics.
+    pub fn start(self, fields: &mut Fields<'_>) -> Parsed<()> {
+        if self.is_shared() {
+            return share::start(fields);
+        }
+        if self.call.key == PRODUCE {
+            let acks = acks(self.call, fields)?;
+            ensure((-1..=1).contains(&acks))?;
+            return fields.take(4).map(drop);
+        }
+        ensure(self.call.version == 0 || fields.i32()? >= 0)?;
+        if self.call.version >= 7 {
+            ensure(ERRORS.contains(&fields.i16()?) && fields.i32()? >= 0)?;
+        }
+        Ok(())
+    }
+
+    pub fn topic<'a>(self, fields: &mut Fields<'a>) -> Parsed<Topic<'a>> {
+        if self.ids {
+            let id = fields.uuid()?;
+            ensure(id != [0; 16])?;
+            return Ok(Topic::Id(id));
+        }
+        let name = fields.string()?.ok_or(KafkaFieldError::Malformed)?;
+        ensure(is_name(name))?;
+        Ok(Topic::Name(name))
+    }
+
+    /// Skips a partition up to its records. Returns its index and the array of its aborted transactions.
+    pub fn partition<'a>(self, fields: &mut Fields<'a>) -> Parsed<(i32, Option<Fields<'a>>)> {
+        let index = fields.i32()?;
+        ensure(index >= 0)?;
+        let mut aborted = None;
+        if self.is_shared() {
+            share::partition(fields)?;
+        } else if self.call.key == FETCH {
+            ensure(ERRORS.contains(&fields.i16()?))?;
+            let offsets = match self.call.version {
+                0..=3 => 1,
+                4 => 2,
+                _ => 3,
+            };
+            for _ in 0..offsets {
+                ensure(fields.i64()? >= -1)?;
+            }
+            if self.call.version >= 4 {
+                aborted = Some(*fields);
+                for _ in 0..fields.count()? {
+                    fields.take(16)?;
+                    fields.tags()?;
+                }
+            }
+            if self.call.version >= 11 {
+                fields.take(4)?;
+            }
+        }
+        Ok((index, aborted))
+    }
+}
+
+/// Reads how many acknowledgements a Produce request asks for, and what stands before them.
+pub(super) fn acks(call: Call, fields: &mut Fields<'_>) -> Parsed<i16> {
+    if call.version >= 3 {
+        fields.string()?;
+    }
+    fields.i16()
+}

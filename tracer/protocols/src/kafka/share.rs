@@ -1,0 +1,159 @@
+//! Share groups (KIP-932): the members of a group read the same partitions, and the broker assigns each record to one of them.
+//!
+//! ```text
+//! ShareFetchRequest 1-2                        ShareFetchResponse 1-2
+//!   group, member                                i32 throttle time, i16 error, message, nullable
+//!   i32 session epoch                            i32 acquisition lock timeout (ms)
+//!   i32 max wait (ms), i32 min bytes             topics, array of
+//!   …                                              uuid
+//!                                                  partitions, array of
+//!                                                    i32 index, i16 error, message, nullable
+//!                                                    i16 acknowledge error, message, nullable
+//!                                                    i32 leader, i32 leader epoch, tags
+//!                                                    records, as bytes
+//!                                                    acquired records, array of
+//!                                                      i64 first offset, i64 last offset, i16 delivery count
+//!                                                nodes, array of (i32 id, host, i32 port, rack, nullable)
+//! ```
+//!
+//! The broker sends whole batches, also several times, and the member gets only the acquired records of them. The delivery
+//! count is above 1 for records that a member was given before and did not accept. They are after the records, so that a response is
+//! decoded only when it has arrived completely.
+
+use super::fetch::RecordStatus;
+use super::fields::{Fields, Parsed, ensure};
+use wirelap_events::{Nanos, RequestLimits};
+
+/// Version 0 was for early access, and no release has it any more.
+pub(super) const VERSIONS: std::ops::RangeInclusive<i16> = 1..=2;
+
+/// The most ranges of acquired records of a partition that are stored. A response has 500 records by default.
+const MAX_RANGES: u32 = 4096;
+
+/// The limits in the body of a request.
+pub(super) fn asked(mut body: Fields<'_>) -> Parsed<RequestLimits> {
+    body.string()?;
+    body.string()?;
+    body.take(4)?;
+    let wait = u64::try_from(body.i32()?).unwrap_or(0);
+    let least_bytes = u64::try_from(body.i32()?).unwrap_or(0);
+    Ok(RequestLimits { longest: Nanos::from_millis(wait), least_bytes })
+}
+
+/// Skips the fields before the array of topics.
+pub(super) fn start(fields: &mut Fields<'_>) -> Parsed<()> {
+    ensure(fields.i32()? >= 0)?;
+    fields.take(2)?;
+    fields.string()?;
+    fields.take(4).map(drop)
+}
+
+/// Skips the fields of a partition between its index and its records.
+pub(super) fn partition(fields: &mut Fields<'_>) -> Parsed<()> {
+    for _ in 0..2 {
+        fields.take(2)?;
+        fields.string()?;
+    }
+    fields.take(8)?;
+    fields.tags()
+}
+
+/// The array of acquired records behind the records that start with `fields`, if it was captured.
+pub(super) fn acquired_after_records(mut fields: Fields<'_>) -> Option<Fields<'_>> {
+    let records = fields.length().ok()?.unwrap_or(0);
+    fields.take(records.into()).ok()?;
+    skip_acquired(&mut { fields }).is_ok().then_some(fields)
+}
+
+/// Skips the array of acquired records.
+pub(super) fn skip_acquired(fields: &mut Fields<'_>) -> Parsed<()> {
+    for _ in 0..fields.count()? {
+        range(fields)?;
+    }
+    Ok(())
+}
+
+/// Skips the fields after the array of topics.
+pub(super) fn end(fields: &mut Fields<'_>) -> Parsed<()> {
+    for _ in 0..fields.count()? {
+        fields.take(4)?;
+        fields.string()?;
+        fields.take(4)?;
+        fields.string()?;
+        fields.tags()?;
+    }
+    Ok(())
+}
+
+fn range(fields: &mut Fields<'_>) -> Parsed<AcquiredRange> {
+    let range =
+        AcquiredRange { first: fields.i64()?, last: fields.i64()?, deliveries: fields.i16()? };
+    fields.tags()?;
+    Ok(range)
+}
+
+/// Records that are the member's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct AcquiredRange {
+    first: i64,
+    last: i64,
+    /// How many times they were given to a member, with this time.
+    deliveries: i16,
+}
+
+/// What is known of which records of a partition are the reader's.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Known {
+    /// All are, as the reader is in no share group.
+    #[default]
+    All,
+    /// Those in the ranges are.
+    Ranges,
+    /// Nothing: they were not captured.
+    Nothing,
+}
+
+/// The records of a partition that are the reader's.
+#[derive(Debug, Default)]
+pub(super) struct AcquiredRecords {
+    known: Known,
+    ranges: Vec<AcquiredRange>,
+}
+
+impl AcquiredRecords {
+    /// Stores the ranges of a partition; `None` if they were not captured.
+    pub fn set(&mut self, array: Option<Fields<'_>>) {
+        self.ranges.clear();
+        let counted = array.and_then(|mut array| Some((array.count().ok()?, array)));
+        let Some((count, mut array)) = counted.filter(|(count, _)| *count <= MAX_RANGES) else {
+            self.known = Known::Nothing;
+            return;
+        };
+        self.ranges.extend((0..count).map_while(|_| range(&mut array).ok()));
+        self.known = Known::Ranges;
+    }
+
+    /// Notes that the records are of a response to who is in no share group.
+    pub fn set_all(&mut self) {
+        self.known = Known::All;
+    }
+
+    /// Whether it is not known which records are the reader's.
+    pub fn is_unknown(&self) -> bool {
+        self.known == Known::Nothing
+    }
+
+    /// What the record with this offset means for a member; `None` for who is in no share group.
+    pub fn status(&self, offset: i64) -> Option<RecordStatus> {
+        if self.known == Known::All {
+            return None;
+        }
+        let mut ranges = self.ranges.iter();
+        let range = ranges.find(|range| (range.first..=range.last).contains(&offset));
+        Some(match range {
+            None => RecordStatus::Skipped,
+            Some(range) if range.deliveries > 1 => RecordStatus::Again,
+            Some(_) => RecordStatus::Message,
+        })
+    }
+}
