@@ -21,6 +21,8 @@ pub struct ControlFrames {
     pub upkeep: bool,
     /// A frame that opens a session or subscribes.
     pub set_up: bool,
+    /// A frame that subscribes.
+    pub subscribes: bool,
     /// A request for messages, and its end.
     pub asked: Option<Offset>,
     /// The consumer or channel that it is for.
@@ -160,6 +162,7 @@ impl FrameSink for Collector<'_> {
             self.found.fragments.push(FoundFragments { side, at, fragments });
         }
         self.control.upkeep |= matches!(frame.class, FrameClass::KeepAlive | FrameClass::Discovery);
+        self.control.subscribes |= frame.class == FrameClass::Subscribe;
         self.control.set_up |= matches!(frame.class, FrameClass::Session | FrameClass::Subscribe);
         if let Some((message, receipt)) = self.releases.take() {
             let (side, end) = (self.side, frame.range.end);

@@ -89,6 +89,8 @@ pub struct Flow {
     pub round_trips: Option<Box<RoundTrips>>,
     /// The last time that it opened a session or subscribed to something before it got its first message.
     pub set_up: Nanos,
+    /// The last time that it subscribed to something.
+    pub subscribed: Option<Nanos>,
     /// When its last subscriptions began, where messages tell for which of them they are; most flows have none.
     pub subscriptions: Option<Box<Subscriptions>>,
     /// When its receiver did not read it, by its own word; most flows are always read.
@@ -162,6 +164,7 @@ impl Flow {
             awaited_places: None,
             round_trips: None,
             set_up: Nanos(0),
+            subscribed: None,
             subscriptions: None,
             throttles: None,
             unsubscribed: None,

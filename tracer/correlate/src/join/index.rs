@@ -5,6 +5,7 @@ use crate::ids::Way;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
+use std::collections::vec_deque::Iter;
 
 /// A message: its serial number, by which those of a line are in order, and its place.
 pub type Listed = (u64, usize);
@@ -128,7 +129,8 @@ impl Index {
         identity: Identity,
         carried: Option<Listed>,
         is_stale: impl Fn(usize) -> bool,
-    ) -> (impl DoubleEndedIterator<Item = usize> + '_, impl Iterator<Item = usize> + '_) {
+    ) -> (impl DoubleEndedIterator<Item = usize> + Clone + '_, impl Iterator<Item = usize> + '_)
+    {
         let first = carried.map_or(0, |(serial, _)| serial.saturating_add(1));
         let (one, many) = match self.lines.get(&identity) {
             None => (None, None),
@@ -144,6 +146,26 @@ impl Index {
         });
         let message = |&(_, message): &Listed| message;
         (old_one.into_iter().chain(old.map(message)), new_one.into_iter().chain(new.map(message)))
+    }
+
+    /// The messages of an identity of which there are several, from the one with this serial number on, oldest first.
+    pub fn from(&self, identity: Identity, serial: u64) -> impl Iterator<Item = usize> + '_ {
+        let (_, later) = self.around(identity, serial);
+        later.map(|&(_, message)| message)
+    }
+
+    /// Those before it, newest first.
+    pub fn before(&self, identity: Identity, serial: u64) -> impl Iterator<Item = usize> + '_ {
+        let (earlier, _) = self.around(identity, serial);
+        earlier.rev().map(|&(_, message)| message)
+    }
+
+    fn around(&self, identity: Identity, serial: u64) -> (Iter<'_, Listed>, Iter<'_, Listed>) {
+        let Some(Line::Many(many)) = self.lines.get(&identity) else {
+            return <(Iter<'_, Listed>, Iter<'_, Listed>)>::default();
+        };
+        let at = many.partition_point(|&(other, _)| other < serial);
+        (many.range(..at), many.range(at..))
     }
 
     /// Messages go in the order in which they came, or nearly. Returns whether this was the last of the identity.

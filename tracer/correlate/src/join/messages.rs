@@ -3,6 +3,7 @@
 mod adding;
 mod completion;
 mod expiry;
+mod in_turn;
 mod late;
 mod matching;
 mod retained;
@@ -10,6 +11,8 @@ mod sent_again;
 mod stored;
 
 pub use expiry::LONGEST;
+pub use in_turn::{Habit, Turn};
+pub use matching::LONGEST_WAY;
 
 use super::contents::Contents;
 use super::forwarders::{Forwarders, Receiver};
@@ -19,6 +22,7 @@ use super::new_leg::{NewLeg, Toward};
 use super::open::{LegState, Message};
 use super::stored::StoredMessages;
 use crate::ids::{Direction, FlowEnds, LegKey};
+use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -47,6 +51,8 @@ pub struct Messages {
     /// Messages that had counted as passed on to nobody, and were read since the last look.
     read_late: u64,
     forwarders: Forwarders,
+    /// The direction in which a proxy gets what it sends in another one.
+    proxied: FxHashMap<Direction, Direction>,
     /// Messages that are kept for subscribers that are behind.
     kept: usize,
     /// Legs whose stages are waited for.
@@ -54,6 +60,8 @@ pub struct Messages {
     /// Room for legs, used again and again.
     #[expect(clippy::vec_box, reason = "what is kept is the heap's room, not the legs")]
     spare: Vec<Box<Leg>>,
+    /// Room to compare messages of equal content, used again and again.
+    turn: Turn,
     serial: u64,
     ids: u64,
     limit: usize,

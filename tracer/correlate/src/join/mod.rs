@@ -29,6 +29,6 @@ mod stored;
 pub use assemblies::Assemblies;
 pub use assembly::{Assembly, Carrier, Last, Taker};
 pub use forwarders::Receiver;
-pub use messages::{LONGEST, Messages};
+pub use messages::{Habit, LONGEST, LONGEST_WAY, Messages};
 pub use new_leg::{Joined, NamedClient, NewLeg, Presence, Toward};
 pub use open::{GivenUp, Leftover, LegState, Message};

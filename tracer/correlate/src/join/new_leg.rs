@@ -89,6 +89,8 @@ pub struct NewLeg {
     pub subscription: u32,
     /// The client that it leads to, if that has a name which no other client of its server has.
     pub client: Option<NamedClient>,
+    /// Its connection was seen to be opened, so that its offsets count from there.
+    pub is_from_opening: bool,
     /// Its connection has just been opened.
     pub start_up: bool,
     /// A number for its topic.
@@ -110,6 +112,11 @@ impl NewLeg {
             Toward::Peer => self.ends.sender.pid.is_some(),
             Toward::Server => false,
         }
+    }
+
+    /// Whether a server sends it to one of its clients.
+    pub fn is_from_server(&self) -> bool {
+        self.topology == Topology::Brokered && self.toward == Toward::Client
     }
 
     pub fn way(&self) -> Way {

@@ -93,6 +93,8 @@ pub struct LegState {
     /// Its own place among those that continue the leg before it: 1 for the first.
     pub(super) position: u32,
     pub start_up: bool,
+    /// Its connection was seen to be opened, so that its offsets count from there.
+    pub(super) is_from_opening: bool,
     /// Its stages, once nothing more is expected.
     pub leg: KeptLeg,
     /// Every stage that this kernel shows at its two ends was seen.
@@ -211,6 +213,7 @@ impl LegState {
             first_child: (Link::NONE, 0),
             position: 0,
             start_up: new.start_up,
+            is_from_opening: new.is_from_opening,
             leg: KeptLeg::Open,
             whole: false,
             is_remote: false,
@@ -269,6 +272,18 @@ impl LegState {
         permissions.ready = Some(present.ready);
         permissions.sender_was_gone = present.has_returned;
         permissions.is_handed_over = present.is_handed_over;
+    }
+
+    /// It continues another leg than was thought, which came to its sender then: what is known of the first one's way does not hold.
+    pub(super) fn continues(&mut self, parent: usize, position: u32, came: Nanos) {
+        (self.parent, self.position) = (parent.into(), position);
+        if let Some(permissions) = &mut self.permissions {
+            permissions.release = None;
+            if permissions.ready.is_some_and(|ready| came >= ready) {
+                permissions.ready = None;
+                (permissions.sender_was_gone, permissions.is_handed_over) = (false, false);
+            }
+        }
     }
 
     /// Another leg continues it. Returns its place among those that do.

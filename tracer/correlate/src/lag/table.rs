@@ -27,6 +27,12 @@ const ALL: (u32, u16) = (90, 10);
 /// Messages in a row that a subscriber did not get count as so many at most: a broker may drop what it cannot send.
 const SKIPPED: u16 = 4;
 
+/// One in so many messages may be skipped by a subscriber that gets them in turn.
+const FEW_SKIPPED: u32 = 10;
+
+/// A long time at the server is forgotten by one part in so many with each message.
+const DWELL_FADES: u64 = 8;
+
 /// So many messages back it is remembered whether a subscriber gets all.
 const REMEMBERED: u16 = 256;
 
@@ -67,6 +73,9 @@ pub struct Pair {
     /// It got a message whose number is known. Before that it gets what was published before observation began, or was forgotten, and
     /// all that is known may still come.
     pub has_place: bool,
+    /// The longest time lately from when a message came to its server to when it was sent, of which no other one with its content
+    /// waited.
+    pub dwell: Option<Nanos>,
     /// When it had last taken over what messages of the topic are in from another member of its group; 0 if it never has.
     pub taken_over: Nanos,
     /// Messages that it got, and those between that it did not.
@@ -140,6 +149,7 @@ impl LagTable {
             sent: number.saturating_sub(1),
             at,
             has_place: false,
+            dwell: None,
             taken_over: Nanos(0),
             got: 0,
             skipped: 0,
@@ -158,10 +168,23 @@ impl LagTable {
         self.topics.get(&topic).is_some_and(|topic| topic.had_share)
     }
 
-    /// Before message `number` comes, its subscriber has unsubscribed from something, not before `at` as far as is known.
-    pub fn unsubscribed(&mut self, key: PairKey, number: u64, at: Nanos) {
+    /// Before message `number` comes, its subscriber has unsubscribed from something, not before `at` as far as is known. It gets the
+    /// topic's messages from `now` on.
+    pub fn unsubscribed(&mut self, key: PairKey, number: u64, at: Nanos, now: Nanos) {
         if let Some(pair) = self.pairs.get_mut(&key).filter(|pair| pair.at <= at) {
             pair.missed.begin_again(number);
+            pair.began = pair.began.max(now);
+        }
+    }
+
+    /// The last message that was sent to a subscriber is this one: a number of others before it were not sent to it, as was thought.
+    pub fn left_out(&mut self, key: PairKey, (number, messages): (u64, u64), at: Nanos) {
+        if let Some(pair) = self.pairs.get_mut(&key).filter(|pair| pair.sent < number) {
+            let last = number.saturating_sub(messages).saturating_sub(1);
+            pair.missed.got(last, number, at);
+            let skipped = u16::try_from(messages).unwrap_or(u16::MAX).min(SKIPPED);
+            pair.skipped = pair.skipped.saturating_add(skipped);
+            pair.sent = number;
         }
     }
 
@@ -290,6 +313,17 @@ impl Pair {
         if self.got.saturating_add(self.skipped) >= REMEMBERED {
             (self.got, self.skipped) = (self.got / 2, self.skipped / 2);
         }
+    }
+
+    /// A message waited so long at its server, alone with its content.
+    pub fn had_dwell(&mut self, dwell: Nanos) {
+        let before = self.dwell.unwrap_or_default();
+        self.dwell = Some(dwell.max(before - Nanos(before.0 / DWELL_FADES)));
+    }
+
+    /// Whether it got almost all messages of the topic so far, however few these are.
+    pub fn got_all(&self) -> bool {
+        u32::from(self.skipped).saturating_mul(FEW_SKIPPED) <= u32::from(self.got)
     }
 
     /// Whether the subscriber gets all messages of the topic, as far as is known.

@@ -174,6 +174,9 @@ impl Conversations {
             let request = Request { after_loss, ask, ..seen };
             conversation.flow_mut(direction.side).asks(request);
         }
+        if control.subscribes {
+            conversation.flow_mut(direction.side).subscribed = Some(at);
+        }
         // Who gets messages already is there, whatever else it subscribes to.
         if control.set_up && conversation.flow(direction.back().side).messages == 0 {
             conversation.flow_mut(direction.side).set_up = at;

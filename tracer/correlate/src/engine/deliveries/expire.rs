@@ -5,7 +5,7 @@ use super::overdue::LATE;
 use super::{Context, Deliveries};
 use crate::join::{GivenUp, Leftover, Message, Messages};
 use crate::rows::{Rows, nothing};
-use wirelap_events::Saturate;
+use wirelap_events::{MAX_LEGS, Saturate};
 
 impl Deliveries {
     /// Gives up the messages whose time has come.
@@ -69,7 +69,7 @@ impl Deliveries {
         for end in self.messages.left_of(message) {
             let mut so_far = nothing();
             let is_known = self.delivery(end, &mut so_far, rows).is_some();
-            if !is_known || so_far.legs.len() != self.messages.depth(end) {
+            if !is_known || so_far.legs.len() != self.messages.depth(end).min(MAX_LEGS) {
                 continue;
             }
             if self.messages.was_delivered(end) {

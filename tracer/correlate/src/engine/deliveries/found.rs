@@ -71,7 +71,7 @@ impl Deliveries {
     }
 
     /// Notes since when the receiver of the leg before was allowed to pass the message on.
-    fn note_release(&mut self, key: LegKey, flows: &FlowTable) {
+    pub(super) fn note_release(&mut self, key: LegKey, flows: &FlowTable) {
         let Some(before) = self.messages.before(key) else {
             return;
         };
@@ -147,7 +147,9 @@ impl Deliveries {
         }
         let flows = c.conversations.flows();
         let left = || flows.flow(direction)?.marks.left_at(found.extent);
-        let (key, joined) = self.messages.join(&new, left, read);
+        let pair = (new.way().id(), new.subject);
+        let gets_all = || c.accounts.lag.pair(pair).is_none_or(|pair| pair.got_all());
+        let (key, joined) = self.messages.join(&new, left, read, &gets_all);
         // A proxy and its server are one row, as are the servers of a cluster that hand on the same messages.
         let united = self.messages.relayed(key, &new);
         if let Some((part, whole)) = united.or_else(|| self.messages.replicated(key, &new))

@@ -5,7 +5,7 @@ use super::super::sockets::Sockets;
 use super::{Context, Deliveries};
 use crate::breakdown::ReaderGroup;
 use crate::ids::LegKey;
-use crate::join::{LegState, leg};
+use crate::join::{LONGEST_WAY, LegState, leg};
 use crate::rows::{DeferredDelivery, DeferredFigures, PROCESSES, Role, Rows, nothing};
 use crate::stats::{PartialView, read_at, sampled_at};
 use arrayvec::ArrayVec;
@@ -52,9 +52,7 @@ impl Deliveries {
     }
 
     fn defer_end(&self, end: usize, c: &mut Context<'_>) -> Option<()> {
-        let mut path: ArrayVec<&LegState, MAX_LEGS> =
-            self.messages.path(end).take(MAX_LEGS).collect();
-        path.reverse();
+        let path = self.listed_path(end);
         let message = self.messages.message(path.first()?.message)?;
         let group = c.accounts.rows.root(message.row);
         let deferred = c.accounts.rows.deferred()?;
@@ -101,6 +99,21 @@ impl Deliveries {
         }
     }
 
+    /// The legs of a delivery that ends with this one: of more than have room, those at both ends and beside the broker. What is
+    /// between them is among proxies, and counts as their time.
+    fn listed_path(&self, end: usize) -> ArrayVec<&LegState, MAX_LEGS> {
+        let mut all: ArrayVec<&LegState, LONGEST_WAY> =
+            self.messages.path(end).take(LONGEST_WAY).collect();
+        all.reverse();
+        let Some(last) = all.len().checked_sub(1).filter(|_| all.len() > MAX_LEGS) else {
+            return all.into_iter().take(MAX_LEGS).collect();
+        };
+        let to_broker = all.iter().take_while(|leg| leg.toward.is_server()).count();
+        let broker = to_broker.clamp(2, last.saturating_sub(1));
+        let places = [0, broker.saturating_sub(1), broker, last];
+        places.into_iter().filter_map(|place| all.get(place).copied()).collect()
+    }
+
     /// Makes `delivery`, which is large, the one that ends with this leg, without how its threads rested. Whether every end of every leg
     /// was seen.
     pub(super) fn delivery(
@@ -109,9 +122,7 @@ impl Deliveries {
         delivery: &mut Delivery,
         rows: &Rows,
     ) -> Option<bool> {
-        let mut path: ArrayVec<&LegState, MAX_LEGS> =
-            self.messages.path(end).take(MAX_LEGS).collect();
-        path.reverse();
+        let path = self.listed_path(end);
         let message = self.messages.message(path.first()?.message)?;
         let mut whole = path.iter().all(|state| state.whole);
         let legs = &mut delivery.legs;

@@ -100,10 +100,16 @@ impl Deliveries {
                 let back = c.conversations.flows().flow(new.direction.back());
                 let unsubscribed = back.and_then(|back| back.unsubscribed);
                 if let Some(said) = unsubscribed {
-                    c.accounts.lag.unsubscribed((new.way().id(), topic.1), number, said + LATE);
+                    let pair = (new.way().id(), topic.1);
+                    c.accounts.lag.unsubscribed(pair, number, said + LATE, new.at);
                 }
                 if let Some(pair) = c.accounts.lag.sent(new.way(), topic, numbered, new.at) {
                     pair.missed.read_in(new.group);
+                    if joined == Joined::Leg
+                        && let Some(dwell) = self.messages.dwell_alone(key)
+                    {
+                        pair.had_dwell(dwell);
+                    }
                 }
                 if let Some(present) = new.present.filter(|present| present.is_handed_over) {
                     c.accounts.lag.took_over(new.way(), new.subject, present.since);

@@ -15,6 +15,7 @@ mod places;
 mod prune;
 mod round_trips;
 mod settle;
+mod turn;
 
 use super::accounts::Accounts;
 use super::conversations::Conversations;

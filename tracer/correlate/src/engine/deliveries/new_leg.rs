@@ -75,6 +75,7 @@ pub fn new_leg(
         is_logged: protocol.is_log(),
         place: found.place.known(),
         client: if toward == Toward::Client { client(conversation, direction, c) } else { None },
+        is_from_opening: conversation.opened.is_some(),
         start_up: is_start_up(at, direction, c),
     })
 }

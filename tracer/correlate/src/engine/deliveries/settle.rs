@@ -139,6 +139,7 @@ impl Deliveries {
         out: &mut dyn DeliverySink,
         c: &mut Context<'_>,
     ) {
+        self.settle_turn(key, c);
         let Some(state) = self.messages.leg(key) else {
             return;
         };

@@ -58,7 +58,7 @@ impl Messages {
     }
 
     /// Takes note whether a message has legs that no delivery was handed out with.
-    fn note_finished(&mut self, message: usize) {
+    pub(super) fn note_finished(&mut self, message: usize) {
         let is_left = self.left_of(message).next().is_some();
         self.unfinished.set(message, is_left);
     }

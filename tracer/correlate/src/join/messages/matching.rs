@@ -6,8 +6,8 @@ use super::super::open::Message;
 use super::Messages;
 use super::stored::may_be_at;
 use crate::flow::Identity;
-use crate::ids::{LegKey, Way};
-use wirelap_events::{MAX_LEGS, Nanos};
+use crate::ids::{Direction, LegKey, Way};
+use wirelap_events::Nanos;
 use wirelap_protocols::Topology;
 
 /// Messages of one content that are looked at for one that a flow could continue.
@@ -16,6 +16,12 @@ pub(super) const SEARCHED: usize = 256;
 /// Legs of one message that are looked at for the process that forwards it. The first leg is the one
 /// that almost always fits.
 const SEARCHED_LEGS: usize = 16;
+
+/// Legs that a message takes at most: through a broker, and through several proxies before and behind it.
+pub const LONGEST_WAY: usize = 16;
+
+/// Connections of proxies that are told apart; beyond, all are forgotten and found out again.
+const PROXIED: usize = 16_384;
 
 pub(super) enum Relation {
     Child(usize),
@@ -44,18 +50,21 @@ impl Messages {
     }
 
     /// Takes a new leg in. `left` tells when its last byte was sent, which is earlier than when it was
-    /// found if a hole held it up. `read` is when its receiver had it, if that is known already.
+    /// found if a hole held it up. `read` is when its receiver had it, if that is known already. `gets_all` tells whether its
+    /// receiver got every message of its topic so far, as far as is known.
     pub fn join(
         &mut self,
         new: &NewLeg,
         left: impl FnOnce() -> Option<Nanos>,
         read: Option<Nanos>,
+        gets_all: &dyn Fn() -> bool,
     ) -> (LegKey, Joined) {
         if self.contents.is_none() && new.content.is_some_and(|content| content.is_unsure) {
             self.keep_contents();
         }
         let stored = self.stored_at(new);
-        let renamed = self.stored_identity(new, stored).or_else(|| self.other_identity(new));
+        let renamed =
+            self.stored_identity(new, stored).or_else(|| self.other_identity(new, gets_all));
         let renamed = renamed.map(|identity| NewLeg { identity, ..new.clone() });
         let new = renamed.as_ref().unwrap_or(new);
         let carried = self.carried(new.identity, new.way());
@@ -66,7 +75,7 @@ impl Messages {
             return (self.add_again(message, new), Joined::Again);
         }
         let stored = stored.and_then(|message| self.related(message, new));
-        let found = stored.or_else(|| self.candidate(new, carried));
+        let found = stored.or_else(|| self.candidate(new, carried, gets_all));
         match found.or_else(|| self.read_from_replica(new)) {
             Some((message, Relation::Child(parent))) => {
                 if new.topology == Topology::Either || !new.toward.is_server() {
@@ -74,6 +83,9 @@ impl Messages {
                 }
                 if new.topology == Topology::Brokered {
                     self.forwarders.learn_role(&self.legs[parent], new.toward);
+                }
+                if !new.identity.exact && self.legs[parent].toward == new.toward {
+                    self.learn_proxied(new.direction, self.legs[parent].direction);
                 }
                 let is_copy = std::mem::replace(&mut self.legs[parent].has_child, true);
                 let joined = if is_copy { Joined::Copy } else { Joined::Leg };
@@ -92,6 +104,14 @@ impl Messages {
             }
             None => self.add_message(new, read),
         }
+    }
+
+    /// What comes to a proxy in one direction goes on in another one.
+    fn learn_proxied(&mut self, on: Direction, came: Direction) {
+        if self.proxied.len() >= PROXIED && !self.proxied.contains_key(&on) {
+            self.proxied.clear();
+        }
+        self.proxied.insert(on, came);
     }
 
     /// The message that a new leg led to: the first one of its content that was found after the leg's last byte had `left`.
@@ -137,26 +157,43 @@ impl Messages {
     }
 
     /// The identity of a message that is known under a name that the new leg lacks, or lacks the name that it has.
-    fn other_identity(&self, new: &NewLeg) -> Option<Identity> {
+    fn other_identity(&self, new: &NewLeg, gets_all: &dyn Fn() -> bool) -> Option<Identity> {
         let identity = self.contents.as_ref()?.other(new.content?, new.identity)?;
         let known = NewLeg { identity, ..new.clone() };
         let carried = self.carried(identity, new.way());
-        let joins = || self.candidate(&known, carried).is_some();
+        let joins = || self.candidate(&known, carried, gets_all).is_some();
         ((identity.exact && carried.is_some()) || joins()).then_some(identity)
     }
 
-    /// The message that a new leg belongs to. Of several with the same content, the oldest that is not
-    /// stale and that this direction has not carried yet, after the last that it has `carried`: messages do not overtake each
-    /// other in a direction. A reader that is behind gets what comes next, however old it is.
-    fn candidate(&self, new: &NewLeg, carried: Option<Listed>) -> Option<(usize, Relation)> {
+    /// The message that a new leg belongs to. Of several with the same content, it is one that this direction has not carried yet,
+    /// after the last that it has `carried`: messages do not overtake each other in a direction. What a server sends to a reader
+    /// that gets everything is the oldest of them; see [`in_turn`](super::in_turn) for those that never come. Elsewhere it is
+    /// the oldest that is not stale.
+    fn candidate(
+        &self,
+        new: &NewLeg,
+        carried: Option<Listed>,
+        gets_all: &dyn Fn() -> bool,
+    ) -> Option<(usize, Relation)> {
         let at = |index: usize| self.open.get(index).map_or(Nanos(0), |message| message.at);
         let is_stale = |index: usize| at(index) + self.hold < new.written;
         let relation = |index: usize| self.related(index, new);
+        let is_child = |found: &(usize, Relation)| matches!(found.1, Relation::Child(_));
         let next = self.next_in_order(new, carried).or_else(|| self.next_in_log(new, carried));
         if let Some(next) = next.and_then(relation) {
             return Some(next);
         }
-        let (old, fresh) = self.index.after(new.identity, carried, is_stale);
+        if let Some((message, parent)) = self.through_proxy(new, carried) {
+            return Some((message, Relation::Child(parent)));
+        }
+        let (mut old, fresh) = self.index.after(new.identity, carried, is_stale);
+        let mut all = old.clone().take(SEARCHED).filter_map(relation).filter(is_child);
+        if new.topology == Topology::Brokered
+            && let Some(oldest) = all.next()
+            && gets_all()
+        {
+            return Some(oldest);
+        }
         let (mut other, mut later) = (None, None);
         for (index, found) in fresh.take(SEARCHED).filter_map(relation) {
             match found {
@@ -166,7 +203,9 @@ impl Messages {
             }
         }
         // It was written before those that came later.
-        other.or_else(|| old.rev().take(SEARCHED).find_map(relation)).or(later)
+        let found =
+            other.or_else(|| old.by_ref().rev().take(SEARCHED).find_map(relation)).or(later);
+        found.or_else(|| self.overtaken(new, carried?).and_then(relation).filter(is_child))
     }
 
     /// The message of its topic that a reader which is behind gets next, if its content is that of a new leg.
@@ -183,6 +222,45 @@ impl Messages {
         Some((message, self.relation(self.open.get(message)?, new)?))
     }
 
+    /// The message that a proxy passes on with a leg, and the leg that brought it there: of several with one content, the one that
+    /// came on the connection that belongs to the new leg's, and at the same place, where both were seen from their beginning.
+    fn through_proxy(&self, new: &NewLeg, carried: Option<Listed>) -> Option<(usize, usize)> {
+        let is_relay = || new.ends.sender.pid.is_some_and(|pid| self.is_relay(pid));
+        let may_be = new.topology == Topology::Brokered && (new.toward.is_server() || is_relay());
+        if !may_be || new.identity.exact || self.index.known(new.identity) != Known::Many {
+            return None;
+        }
+        let belongs = self.proxied.get(&new.direction);
+        let (all, _) = self.index.after(new.identity, carried, |_| true);
+        let legs = all.take(SEARCHED).filter_map(|index| {
+            let message = self.open.get(index)?;
+            let Relation::Child(parent) = self.relation(message, new)? else { return None };
+            Some((index, parent))
+        });
+        let mut legs = legs.filter(|&(_, parent)| {
+            let leg = &self.legs[parent];
+            leg.toward == new.toward && belongs.is_none_or(|direction| *direction == leg.direction)
+        });
+        legs.find(|&(_, parent)| {
+            let leg = &self.legs[parent];
+            !(new.is_from_opening && leg.is_from_opening) || leg.extent.start == new.extent.start
+        })
+    }
+
+    /// Whether a proxy or a bridge has passed a leg on to where a new one leads: it does that once.
+    fn was_passed_on(&self, message: &Message, parent: usize, new: &NewLeg) -> bool {
+        new.topology == Topology::Brokered
+            && new.toward.is_server()
+            && self.legs[parent].has_child
+            && self.legs_of(message).take(SEARCHED_LEGS).any(|leg| {
+                let leg = &self.legs[leg];
+                leg.parent() == Some(parent)
+                    && leg.toward.is_server()
+                    && leg.receiver().is(&new.ends.receiver)
+                    && !leg.is_repeated()
+            })
+    }
+
     fn relation(&self, message: &Message, new: &NewLeg) -> Option<Relation> {
         if message.topology != new.topology || !may_be_at(message, new) {
             return None;
@@ -197,7 +275,8 @@ impl Messages {
                     && !leg.is_repeated()
                     && !is_echo
                     && self.may_forward(index, new)
-                    && self.depth(index) < MAX_LEGS
+                    && self.depth(index) < LONGEST_WAY
+                    && !self.was_passed_on(message, index, new)
                 {
                     // What a proxy has from the server goes on, not what it had from the publisher.
                     let is_from_server = !leg.toward.is_server() && !leg.has_child;

@@ -1,0 +1,326 @@
+//! Messages of equal content, in the order in which their server hands them on.
+//!
+//! A server hands on what a publisher sent in its order (MQTT 5.0 §4.6, AMQP 0-9-1 §4.7, NATS by connection), so what it sends next is
+//! the oldest that it has not sent, however long that waited. One that it drops would leave each later message with the time of
+//! the one before it. This shows once a leg is complete and what was sent soon after it is known:
+//!
+//! ```text
+//! came   1 2 3 4 5 6                    the server stood still: all that came are sent in the end
+//! sent                1 2 3 4 5 6
+//!
+//! came   1   2   3   4   5
+//! sent    1       3   4   5             2 was dropped: one more has come each time, and the server is as quick as before
+//! ```
+
+use super::super::index::Listed;
+use super::super::new_leg::NewLeg;
+use super::super::open::{LegState, Link, Message};
+use super::Messages;
+use super::matching::SEARCHED;
+use crate::breakdown::ReaderGroup;
+use crate::ids::{LegKey, Node, Way};
+use wirelap_events::{Nanos, Saturate};
+use wirelap_protocols::Topology;
+
+/// The most messages that are compared at once.
+const MOST_COMPARED: usize = 1024;
+
+/// The most legs that are looked at of a reader that has got its topic's messages for some time.
+const MOST_LEGS: usize = 64;
+
+/// Legs of one message that are looked at for the one that brought it to a server.
+const MOST_BEFORE: usize = 16;
+
+/// A server that runs drops so few messages in a row at most; where it sends nothing for a hold, any number.
+const FEW_DROPPED: usize = 4;
+
+/// A server is as quick as usual if it takes no longer than twice the usual time and this: as much as a thread may wait for a CPU.
+const USUAL_SLACK: Nanos = Nanos::from_micros(500);
+
+/// How a server handed on the messages of a topic to one of its readers so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Habit {
+    /// When the reader got the first of them.
+    pub since: Nanos,
+    /// How long a message takes at most of which no other one with its content waits.
+    pub dwell: Option<Nanos>,
+}
+
+impl Habit {
+    fn is_usual(self, time: Nanos) -> bool {
+        self.dwell.is_none_or(|dwell| time <= dwell + dwell + USUAL_SLACK)
+    }
+}
+
+/// Messages of equal content that came to a server, and what it sent of them one way. Its room is used again.
+#[derive(Debug, Default)]
+pub struct Turn {
+    /// Messages, and when each came.
+    came: Vec<(usize, Nanos)>,
+    /// Legs, and the places of their messages among those that came.
+    sent: Vec<(usize, usize)>,
+    /// Legs that go to another message together.
+    moved: Vec<usize>,
+}
+
+impl Messages {
+    /// Whether a leg may be another message's of equal content: a later one was there when it was written.
+    pub fn may_be_out_of_turn(&self, key: LegKey) -> bool {
+        self.leg(key).is_some_and(|leg| {
+            let message = self.open.get(leg.message);
+            message.is_some_and(|message| {
+                message.topology == Topology::Brokered
+                    && !leg.toward.is_server()
+                    && !leg.is_repeated()
+                    && leg.parent().is_some_and(|parent| self.legs[parent].toward.is_server())
+                    && self.waits_with_another(message, leg)
+            })
+        })
+    }
+
+    /// Whether a later message of the same content was there when a leg was written.
+    fn waits_with_another(&self, message: &Message, leg: &LegState) -> bool {
+        if message.identity.exact || !message.keeps_directions {
+            return false;
+        }
+        let mut later = self.index.from(message.identity, message.serial.saturating_add(1));
+        let next = later.next().and_then(|next| self.open.get(next));
+        next.is_some_and(|next| next.at <= leg.written)
+    }
+
+    /// How long a message took at the sender of a leg, if no other one of its content was there.
+    pub fn dwell_alone(&self, key: LegKey) -> Option<Nanos> {
+        let leg = self.leg(key)?;
+        let parent = self.legs.get(leg.parent()?)?;
+        let message = self.open.get(leg.message)?;
+        (!self.waits_with_another(message, leg)).then(|| leg.written - parent.at)
+    }
+
+    /// An older message than the last that a direction has `carried`, which came to its sender later than that.
+    pub(super) fn overtaken(&self, new: &NewLeg, carried: Listed) -> Option<usize> {
+        if !new.is_from_server() {
+            return None;
+        }
+        let node = &new.ends.sender;
+        let last = self.came(self.open.get(carried.1)?, node)?.1;
+        let earlier = self.index.before(new.identity, carried.0).take(SEARCHED);
+        let is_left = |index: &usize| {
+            self.open.get(*index).is_some_and(|message| {
+                self.came(message, node).is_some_and(|(_, at)| at >= last && at <= new.at)
+                    && self.leg_on(message, new.way()).is_none()
+            })
+        };
+        earlier.filter(is_left).last()
+    }
+
+    /// The leg that brought a message to a server, and when.
+    fn came(&self, message: &Message, node: &Node) -> Option<(usize, Nanos)> {
+        let mut legs = self.legs_of(message).take(MOST_BEFORE);
+        let leg = legs.find(|&leg| {
+            let leg = &self.legs[leg];
+            leg.toward.is_server() && !leg.is_repeated() && leg.reaches(node)
+        })?;
+        Some((leg, self.legs[leg].at))
+    }
+
+    fn leg_on(&self, message: &Message, way: Way) -> Option<usize> {
+        let mut legs = self.legs_of(message).take(SEARCHED);
+        legs.find(|&leg| self.legs[leg].way() == way && !self.legs[leg].is_repeated())
+    }
+
+    /// Before a leg is completed: moves it, and what was sent after it, to later messages if those that they were taken for will
+    /// never come. Returns how many messages are left out that way, and the last leg that was moved.
+    pub fn settle_turn(&mut self, key: LegKey, habit: Option<Habit>) -> Option<(usize, LegKey)> {
+        let mut turn = std::mem::take(&mut self.turn);
+        self.compare(key, habit, &mut turn);
+        let left_out = self.left_out(habit, &turn).filter(|_| self.may_move(&turn));
+        let moved =
+            left_out.and_then(|left_out| Some((left_out, self.pass_over(left_out, &mut turn)?)));
+        self.turn = turn;
+        moved
+    }
+
+    /// What came with the content of a leg's message since that came, and what was sent of it.
+    fn compare(&self, key: LegKey, habit: Option<Habit>, turn: &mut Turn) {
+        turn.came.clear();
+        turn.sent.clear();
+        let Some(leg) = self.leg(key) else { return };
+        let Some(first) = self.open.get(leg.message) else { return };
+        let (node, way) = (*leg.sender(), leg.way());
+        let all = self.index.from(first.identity, first.serial).take(MOST_COMPARED);
+        let came =
+            all.filter_map(|index| Some((index, self.came(self.open.get(index)?, &node)?.1)));
+        turn.came.extend(came);
+        turn.came.sort_by_key(|&(_, at)| at);
+        let is_known =
+            habit.is_some_and(|habit| turn.came.first().is_some_and(|c| habit.since < c.1));
+        let most = if is_known { MOST_LEGS } else { MOST_COMPARED };
+        let legs = turn.came.iter().enumerate().filter_map(|(place, &(index, _))| {
+            Some((self.leg_on(self.open.get(index)?, way)?, place))
+        });
+        turn.sent.extend(legs.take(most));
+    }
+
+    /// How many messages were dropped before the first of some legs; `None` if none was.
+    fn left_out(&self, habit: Option<Habit>, turn: &Turn) -> Option<usize> {
+        let &(first, place) = turn.sent.first()?;
+        let written = |leg: usize| self.legs[leg].written;
+        let (mut left, mut had) = (usize::MAX, 0_usize);
+        let mut sent = turn.sent.iter().map(|&(leg, _)| leg);
+        let mut before = Nanos(0);
+        let mut count = 0_usize;
+        while let Some(leg) = sent.next() {
+            let at = written(leg);
+            if at < before {
+                return None;
+            }
+            before = at;
+            had.grow(turn.came.iter().skip(had).take_while(|(_, came)| *came <= at).count());
+            count.grow(1);
+            left = left.min(had.saturating_sub(count));
+            if left == 0 {
+                return None;
+            }
+        }
+        let first_came = turn.came.get(place)?.1;
+        let takes = |leg: usize, place: usize| Some(written(leg) - turn.came.get(place)?.1);
+        let all = |is_soon: &dyn Fn(Nanos) -> bool| {
+            let mut legs = turn.sent.iter().enumerate();
+            legs.all(|(number, &(leg, _))| {
+                takes(leg, number.saturating_add(left)).is_some_and(is_soon)
+            })
+        };
+        let Some(habit) = habit.filter(|habit| habit.since < first_came) else {
+            // What was stored for a reader comes at once when that is there.
+            let is_stored = matches!(self.legs[first].group, ReaderGroup::Named(_));
+            return (!is_stored && all(&|time| time < self.hold)).then_some(left);
+        };
+        if habit.is_usual(takes(first, place)?) || self.was_busy(first, first_came) {
+            return None;
+        }
+        let is_silent = || {
+            let last = left.checked_sub(1).and_then(|last| turn.came.get(last));
+            last.is_some_and(|(_, at)| *at + self.hold <= written(first))
+        };
+        let are_usual = all(&|time| habit.is_usual(time));
+        (are_usual && (left <= FEW_DROPPED || is_silent())).then_some(left)
+    }
+
+    /// Whether the sender of a leg still sent earlier messages of its content when its own came.
+    fn was_busy(&self, leg: usize, came: Nanos) -> bool {
+        let leg = &self.legs[leg];
+        let Some(message) = self.open.get(leg.message) else { return false };
+        let earlier = self.index.before(message.identity, message.serial).take(MOST_BEFORE);
+        let mut before = earlier.filter_map(|index| self.leg_on(self.open.get(index)?, leg.way()));
+        before.next().is_some_and(|before| self.legs[before].written > came)
+    }
+
+    /// Whether no delivery was handed out with legs that may be moved.
+    fn may_move(&self, turn: &Turn) -> bool {
+        turn.sent.iter().all(|&(leg, place)| {
+            let message = turn.came.get(place).and_then(|&(index, _)| self.open.get(index));
+            message.is_some_and(|message| {
+                let mut its = self.legs_of(message).filter(|&one| self.leads_on(leg, one));
+                !its.any(|one| self.legs[one].emitted)
+            })
+        })
+    }
+
+    /// Whether a leg is another one, or continues it.
+    fn leads_on(&self, leg: usize, later: usize) -> bool {
+        std::iter::successors(Some(later), |&one| self.legs[one].parent()).any(|one| one == leg)
+    }
+
+    /// Moves legs so that a number of messages is left out. Returns the last that was moved.
+    fn pass_over(&mut self, left_out: usize, turn: &mut Turn) -> Option<LegKey> {
+        let mut last = None;
+        for number in (0..turn.sent.len()).rev() {
+            let &(leg, place) = turn.sent.get(number)?;
+            let target = number.saturating_add(left_out);
+            if place >= target {
+                continue;
+            }
+            let &(message, _) = turn.came.get(target)?;
+            self.move_to_message(leg, message, &mut turn.moved);
+            last = last.or(Some((leg, self.legs[leg].serial)));
+        }
+        if let Some(&(leg, _)) = turn.sent.last() {
+            // The newest that this direction has carried.
+            self.tell_direction(leg);
+        }
+        last
+    }
+
+    fn tell_direction(&mut self, leg: usize) {
+        let leg = &self.legs[leg];
+        let Some(message) = self.open.get(leg.message) else { return };
+        self.index.add_direction(message.identity, leg.way(), (message.serial, leg.message));
+    }
+
+    /// A leg and those that continue it are another message's, which came to the same server.
+    fn move_to_message(&mut self, leg: usize, to: usize, moved: &mut Vec<usize>) {
+        let from = self.legs[leg].message;
+        let node = *self.legs[leg].sender();
+        let parent = self.open.get(to).and_then(|message| self.came(message, &node));
+        let (Some((parent, came)), Some(message)) = (parent, self.open.get(from)) else { return };
+        if from == to {
+            return;
+        }
+        moved.clear();
+        moved.extend(self.legs_of(message).filter(|&one| self.leads_on(leg, one)));
+        self.unlink(from, moved);
+        self.leave(leg, from);
+        for &one in moved.iter() {
+            self.link(one, to);
+        }
+        let serial = self.legs[leg].serial;
+        let position = self.legs[parent].add_child(leg, serial);
+        self.legs[parent].has_child = true;
+        self.legs[leg].continues(parent, position, came);
+        self.note_finished(from);
+        self.note_finished(to);
+        for &one in moved.iter() {
+            self.tell_direction(one);
+        }
+    }
+
+    /// A leg does not continue the one before it any more.
+    fn leave(&mut self, leg: usize, message: usize) {
+        let Some(parent) = self.legs[leg].parent() else { return };
+        let Some(message) = self.open.get(message) else { return };
+        let another = self.legs_of(message).find(|&one| self.legs[one].parent() == Some(parent));
+        let another = another.map(|one| (one, self.legs[one].serial));
+        self.legs[parent].remove_child(leg, another);
+        self.legs[parent].has_child = another.is_some();
+    }
+
+    /// Takes legs, none of which is the first, out of those of a message.
+    fn unlink(&mut self, message: usize, legs: &[usize]) {
+        let Some(entry) = self.open.get(message) else { return };
+        let (mut last, mut next) = (entry.first, self.legs[entry.first].next.get());
+        while let Some(one) = next {
+            next = self.legs[one].next.get();
+            if !legs.contains(&one) {
+                self.legs[last].next = one.into();
+                last = one;
+            }
+        }
+        self.legs[last].next = Link::NONE;
+        let open = legs.iter().filter(|&&one| !self.legs[one].leg.is_known()).count();
+        let entry = &mut self.open[message];
+        entry.last = last;
+        entry.legs.shrink(u32::try_from(legs.len()).unwrap_or(u32::MAX));
+        entry.open.shrink(u32::try_from(open).unwrap_or(u32::MAX));
+    }
+
+    /// Adds a leg to those of a message.
+    fn link(&mut self, leg: usize, message: usize) {
+        let is_open = !self.legs[leg].leg.is_known();
+        let Some(entry) = self.open.get_mut(message) else { return };
+        let last = std::mem::replace(&mut entry.last, leg);
+        entry.legs.grow(1);
+        entry.open.grow(u32::from(is_open));
+        self.legs[last].next = leg.into();
+        (self.legs[leg].next, self.legs[leg].message) = (Link::NONE, message);
+    }
+}

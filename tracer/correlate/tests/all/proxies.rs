@@ -1,0 +1,240 @@
+//! Proxies in a row between clients and their broker, and proxies that keep bytes for a time.
+
+use crate::played::Played;
+use wirelap_events::{Delivery, Pid};
+use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish, publish_with};
+use wirelap_test_support::compose::{payload, stamp};
+use wirelap_test_support::world::{Connection, Process, Way, World, process};
+
+const MS: u64 = 1_000_000;
+
+/// The connections between a client and the broker, from the client's on.
+struct Chain(Vec<Connection>);
+
+/// How the connections of a chain came about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Plain,
+    /// Each proxy's listening process accepts, and a child of its own serves each client.
+    Forking,
+    /// They were open before anybody looked.
+    Open,
+}
+
+impl Chain {
+    /// Of a client, behind so many proxies. Its number is told apart from those of other clients.
+    fn new(world: &mut World, client: Process, number: u32, proxies: u32, kind: Kind) -> Chain {
+        let mut all = Vec::new();
+        let mut near = client;
+        for hop in 0..=proxies {
+            let is_broker = hop == proxies;
+            let listener =
+                if is_broker { process(10, "mosquitto") } else { process(100 + hop, "socat") };
+            let server = match kind {
+                Kind::Forking if !is_broker => process(200 + hop * 10 + number, "socat"),
+                _ => listener,
+            };
+            let from = format!("127.0.0.1:{}", 40_000 + number * 100 + hop);
+            let port = 1883 + proxies - hop;
+            let to = format!("127.0.0.1:{port}");
+            let mut connection = if kind == Kind::Open {
+                world.existing(near, &from, listener, &to)
+            } else {
+                world.connect(near, &from, listener, &to)
+            };
+            (connection.up.to.1, connection.down.from.1) = (server, server);
+            all.push(connection);
+            near = server;
+        }
+        let mut chain = Chain(all);
+        if kind != Kind::Open {
+            chain.up(world, CONNECT);
+            chain.down(world, CONNACK);
+        }
+        chain
+    }
+
+    /// Bytes go from the client to the broker.
+    fn up(&mut self, world: &mut World, bytes: &[u8]) {
+        for connection in &mut self.0 {
+            world.message(&mut connection.up, bytes);
+        }
+    }
+
+    /// Bytes go from the broker to the client.
+    fn down(&mut self, world: &mut World, bytes: &[u8]) {
+        for connection in self.0.iter_mut().rev() {
+            world.message(&mut connection.down, bytes);
+        }
+    }
+}
+
+/// Two publishers and two subscribers, who reach their broker through proxies in a row.
+#[test]
+fn proxies_in_a_row_pass_messages_on_and_are_no_brokers() {
+    let kinds = [Kind::Plain, Kind::Forking, Kind::Open];
+    for (kind, proxies) in kinds.into_iter().flat_map(|kind| (1..6).map(move |n| (kind, n))) {
+        let case = format!("{proxies} proxies, {kind:?}");
+        let mut world = World::new();
+        let mut publishers =
+            [1, 2].map(|n| Chain::new(&mut world, process(20 + n, "pub"), n, proxies, kind));
+        let mut subscribers =
+            [3, 4].map(|n| Chain::new(&mut world, process(20 + n, "sub"), n, proxies, kind));
+        for n in 0..60 {
+            let bytes = publish("t", &payload(stamp(n), 64));
+            publishers[n as usize % 2].up(&mut world, &bytes);
+            for subscriber in &mut subscribers {
+                subscriber.down(&mut world, &bytes);
+            }
+            world.now += 5 * MS;
+        }
+        let played = Played::of(&world);
+        assert_eq!(played.snapshot.groups.len(), 1, "{case}");
+        assert_eq!(played.counts(), [60, 120, 120, 0], "{case}");
+        let group = played.group();
+        assert_eq!(group.broker.as_deref(), Some("mosquitto"), "{case}");
+        let role =
+            |pid| group.processes.iter().find(|p| p.pid == Pid(pid)).map(|p| p.role.as_str());
+        assert_eq!(
+            (role(10), role(21), role(23)),
+            (Some("broker"), Some("publisher"), Some("subscriber")),
+            "{case}"
+        );
+        // Each connection takes 7 µs.
+        let time = u64::from(2 * (proxies + 1)) * 7_000;
+        let first = played.deliveries.iter().step_by(2);
+        assert!(first.clone().all(|one| near(one, time)), "{case}");
+        assert!(first.clone().all(|one| one.legs.len() == 4), "{case}");
+    }
+}
+
+fn near(delivery: &Delivery, time: u64) -> bool {
+    delivery.one_way().is_some_and(|one_way| one_way.0.abs_diff(time) <= 2_000)
+}
+
+/// A proxy before the broker that keeps what it gets for a time, and passes it on in one write.
+struct Keeping {
+    world: World,
+    publishers: Vec<Chain>,
+    subscriber: Connection,
+    /// By time: a publisher and the number of its message, and on which of its connections it is sent.
+    plan: Vec<(u64, usize, Step)>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
+    Send,
+    PassOn,
+    Deliver,
+}
+
+impl Keeping {
+    fn new(publishers: u32, kind: Kind) -> Keeping {
+        let mut world = World::new();
+        let all =
+            (1..=publishers).map(|n| Chain::new(&mut world, process(20 + n, "pub"), n, 1, kind));
+        let publishers = all.collect();
+        let (sub, broker) = (process(60, "sub"), process(10, "mosquitto"));
+        let subscriber = world.connect_mqtt(sub, "127.0.0.1:43000", broker, "127.0.0.1:1883");
+        Keeping { world, publishers, subscriber, plan: Vec::new() }
+    }
+
+    /// A message of a publisher, which the proxy keeps for a time.
+    fn pass(&mut self, publisher: usize, ms: u64, held: u64) {
+        let at = ms * MS;
+        self.plan.push((at, publisher, Step::Send));
+        self.plan.push((at + held * MS, publisher, Step::PassOn));
+        self.plan.push((at + held * MS + 100_000, publisher, Step::Deliver));
+    }
+
+    /// The latencies in milliseconds.
+    fn latencies(mut self, first: u8) -> Vec<u64> {
+        self.plan.sort_by_key(|(at, ..)| *at);
+        let began = self.world.now;
+        let mut ids = vec![[0_u16; 2]; self.publishers.len()];
+        let sent = self.plan.iter().filter(|(.., step)| matches!(step, Step::Send)).count();
+        for (at, publisher, step) in std::mem::take(&mut self.plan) {
+            self.world.now = self.world.now.max(began + at);
+            let next = &mut ids[publisher];
+            let mut message = |place: usize| {
+                next[place] += 1;
+                message(first, next[place])
+            };
+            let connections = &mut self.publishers[publisher].0;
+            let (way, bytes): (&mut Way, _) = match step {
+                Step::Send => (&mut connections[0].up, message(0)),
+                Step::PassOn => (&mut connections[1].up, message(1)),
+                Step::Deliver => (&mut self.subscriber.down, publish("t", b"ON")),
+            };
+            self.world.message(way, &bytes);
+        }
+        let played = Played::of(&self.world);
+        let sent = sent as u64;
+        assert_eq!(played.counts(), [sent, sent, sent, 0]);
+        let verdicts: Vec<_> = played.group().verdicts.iter().map(|one| one.kind).collect();
+        assert!(verdicts.is_empty(), "{verdicts:?}");
+        played.deliveries.iter().map(|one| one.one_way().unwrap().0 / MS).collect()
+    }
+}
+
+/// A PUBLISH of equal content, with its packet identifier if it has one.
+fn message(first: u8, id: u16) -> Vec<u8> {
+    let mut bytes = publish_with(first, "t", b"ON");
+    if first & 0x06 != 0 {
+        let at = bytes.len() - 4;
+        bytes[at..at + 2].copy_from_slice(&id.to_be_bytes());
+    }
+    bytes
+}
+
+/// Each is kept for so long; two hundred a second.
+#[test]
+fn a_proxy_that_keeps_each_message_for_a_time_passes_them_on_in_turn() {
+    for (kind, first) in [(Kind::Plain, 0x30), (Kind::Forking, 0x32), (Kind::Open, 0x30)] {
+        for held in [50_u64, 120, 300] {
+            let mut keeping = Keeping::new(1, kind);
+            (0..200).for_each(|n| keeping.pass(0, n * 5, held));
+            assert_eq!(keeping.latencies(first), vec![held; 200], "{kind:?} {held}");
+        }
+    }
+}
+
+/// What comes while a proxy sleeps is passed on when it has slept once more.
+#[test]
+fn a_proxy_that_sleeps_between_reads_passes_on_what_came_meanwhile() {
+    for first in [0x30, 0x32] {
+        let mut keeping = Keeping::new(1, Kind::Plain);
+        // It reads at these times, and writes what it read at the next one.
+        let reads = [0_u64, 200, 300, 600, 650, 900, 1_200];
+        let mut expected = Vec::new();
+        for n in 0..200_u64 {
+            let at = n * 5;
+            let read = reads.iter().position(|&read| read >= at).unwrap();
+            let until = reads[read] + reads.get(read + 1).map_or(100, |next| next - reads[read]);
+            keeping.pass(0, at, until - at);
+            expected.push(until - at);
+        }
+        let found = keeping.latencies(first);
+        let is_near = |(a, b): (&u64, &u64)| a.abs_diff(*b) <= 3;
+        assert!(found.iter().zip(&expected).all(is_near), "{found:?}");
+    }
+}
+
+/// Three publishers behind one proxy, whose bytes it keeps for different times.
+#[test]
+fn a_proxy_with_several_clients_keeps_what_each_of_them_sent() {
+    let mut keeping = Keeping::new(3, Kind::Plain);
+    let mut expected = Vec::new();
+    for n in 0..300_u64 {
+        let (publisher, held) = [(0, 60), (1, 150), (2, 290)][n as usize % 3];
+        keeping.pass(publisher, n * 4, held);
+        expected.push((n * 4 + held, held));
+    }
+    expected.sort_unstable();
+    let mut found = keeping.latencies(0x30);
+    let mut expected: Vec<u64> = expected.into_iter().map(|(_, held)| held).collect();
+    found.sort_unstable();
+    expected.sort_unstable();
+    let is_near = |(a, b): (&u64, &u64)| a.abs_diff(*b) <= 1;
+    assert!(found.iter().zip(&expected).all(is_near), "{found:?}");
+}
