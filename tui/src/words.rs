@@ -224,6 +224,13 @@ fn lost(trust: &Trust) -> String {
             text::exact(trust.lost())
         );
     }
+    if trust.losses().are_all_fragmented() {
+        return format!(
+            "{}: {}; the figures do not include them. A capture filter by address helps: only the first fragment has ports.",
+            text::exact(trust.lost()),
+            "datagrams are not whole in the capture, because IP fragments are missing or overlap"
+        );
+    }
     if trust.packets_only {
         return format!(
             "Lost {} packets because the ring buffer was full; the figures do not include them. A larger --ring-size loses fewer, and so do \

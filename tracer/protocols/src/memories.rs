@@ -37,16 +37,17 @@ mod tests {
     use super::*;
     use crate::by_name;
     use crate::memory::NameTable;
+    use crate::rtps::WriterTopics;
 
     #[test]
     fn each_protocol_has_its_own() {
         let memories = Memories::new();
         let dds = by_name("dds").unwrap();
-        let here = memories.of(dds).get::<NameTable<[u8; 16]>>().unwrap();
-        let there = memories.clone().of(dds).get::<NameTable<[u8; 16]>>().unwrap();
-        let other = Memories::new().of(dds).get::<NameTable<[u8; 16]>>().unwrap();
-        here.learn([1; 16], b"t");
-        assert!(there.get(&[1; 16]).is_some() && other.get(&[1; 16]).is_none());
+        let here = memories.of(dds).get::<WriterTopics>().unwrap();
+        let there = memories.clone().of(dds).get::<WriterTopics>().unwrap();
+        let other = Memories::new().of(dds).get::<WriterTopics>().unwrap();
+        here.writers.learn([1; 16], b"t");
+        assert!(there.writers.get(&[1; 16]).is_some() && other.writers.get(&[1; 16]).is_none());
         assert!(memories.of(by_name("tcp").unwrap()).get::<NameTable<[u8; 16]>>().is_none());
         assert_eq!(memories.forgotten(), 0);
     }

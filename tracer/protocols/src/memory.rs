@@ -98,8 +98,26 @@ impl<K: Copy + Eq + Hash> NameTable<K> {
         table.names.get(key).cloned()
     }
 
+    /// Forgets the names of these keys.
+    pub(crate) fn forget(&self, is_gone: impl Fn(&K) -> bool) {
+        let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = table.names.len();
+        table.names.retain(|key, _| !is_gone(key));
+        if table.names.len() < before {
+            table.order.retain(|key| !is_gone(key));
+            self.changes.fetch_add(1, Ordering::Release);
+        }
+    }
+
+    /// The keys that have this name.
+    pub(crate) fn keys_of(&self, name: &[u8]) -> Vec<K> {
+        let table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = table.names.iter().filter(|(_, known)| ***known == *name);
+        all.map(|(key, _)| *key).collect()
+    }
+
     /// How often the table has changed.
-    fn changes(&self) -> u64 {
+    pub(crate) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }
 }

@@ -34,6 +34,17 @@ pub struct Remedies {
     pub upkeep: Option<&'static str>,
     /// Brokers that have settings of their own.
     pub brokers: &'static [BrokerRemedies],
+    /// Implementations that have settings of their own, where messages tell which one sends them.
+    pub implementations: &'static [ImplementationRemedies],
+}
+
+/// An implementation's own sentences.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImplementationRemedies {
+    /// Its name.
+    pub name: &'static str,
+    /// What helps with it; `None` where the protocol's sentence holds.
+    pub remedies: Remedies,
 }
 
 /// A broker's own sentences, by the name of its process.
@@ -64,5 +75,12 @@ impl Remedies {
         duplicates: None,
         upkeep: None,
         brokers: &[],
+        implementations: &[],
     };
+
+    /// The sentences of an implementation, none of its own if it has none.
+    pub fn of(&self, implementation: &str) -> &Remedies {
+        let own = self.implementations.iter().find(|one| one.name == implementation);
+        own.map_or(&Remedies::GENERAL, |one| &one.remedies)
+    }
 }

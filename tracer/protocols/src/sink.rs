@@ -36,6 +36,10 @@ pub struct Fragments {
     /// The source timestamp in the message: when the sender's library took the message over, in nanoseconds since 1970 by
     /// the sender's wall clock. It is the sender's claim, not an observation.
     pub source_timestamp: Option<u64>,
+    /// The participant that the message is for, if it names one. The first 12 bytes of its key's origin are its sender.
+    pub reader: Option<[u8; 12]>,
+    /// How many participants are known to read what is not for one alone; 0 if that is not known.
+    pub group_readers: u16,
 }
 
 /// The place of a message in a log of its server. It is the same for all that read it.
@@ -84,6 +88,11 @@ pub enum FrameNote<'a> {
     },
     /// The group in which the reader of the next message reads it; `None` if it reads it in no group.
     ReaderGroup(Option<&'a [u8]>),
+    /// A program that takes part in the conversation uses this implementation of the protocol.
+    Implementation(&'static str),
+    /// So many pairs of participants of the conversation's domain are known so far that hand messages over in shared memory, where they
+    /// are not seen.
+    SharedMemory(u32),
     /// The fragments in the next frame.
     Fragments(&'a Fragments),
     /// The next frame requests messages.
@@ -174,6 +183,8 @@ pub enum FrameNote<'a> {
     Discarded(u64),
     /// Messages that were sent to two readers of which one is assigned them.
     ReadTwice(u64),
+    /// Messages in the previous frame that are encrypted by the protocol itself.
+    Encrypted(u64),
     /// Readers get the messages of this sender in order.
     InOrder {
         /// The sender, as in the keys of its messages.
@@ -424,10 +435,25 @@ impl dyn FrameSink + '_ {
         self.note(FrameNote::ReadTwice(messages));
     }
 
+    /// Reports that the previous frame has this many messages that are encrypted by the protocol itself.
+    pub fn encrypted(&mut self, messages: u64) {
+        self.note(FrameNote::Encrypted(messages));
+    }
+
     /// Reports that readers get the messages of this sender, which is part of its [`GlobalKey`]s, in the order of their
     /// numbers, so a missing message delays all later ones. Messages before number `first` are no longer retransmitted.
     pub fn in_order(&mut self, origin: [u8; 16], first: u64) {
         self.note(FrameNote::InOrder { origin, first });
+    }
+
+    /// Reports which implementation of the protocol an end uses.
+    pub fn implementation(&mut self, name: &'static str) {
+        self.note(FrameNote::Implementation(name));
+    }
+
+    /// Reports how many pairs of participants are known so far that hand messages over in shared memory.
+    pub fn shared_memory(&mut self, pairs: u32) {
+        self.note(FrameNote::SharedMemory(pairs));
     }
 
     /// Reports what discovery says of the nodes of ROS 2.

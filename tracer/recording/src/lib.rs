@@ -41,6 +41,7 @@ mod write;
 
 pub use message::{MessageLeg, MessageSink};
 pub use packet::Unreadable;
+pub use packet::fragments::{FragmentTable, Incomplete};
 pub use pcapng::Section;
 pub use pcapng::custom::{ENTERPRISE, MESSAGE_TAG, TAG};
 pub use read::{

@@ -109,7 +109,7 @@ pub fn out_of_order(file: &str, disorder: Disorder) -> Vec<String> {
 pub fn left_out(file: &str, counts: Counts) -> Vec<String> {
     let kinds = [
         (counts.other, "neither TCP nor UDP"),
-        (counts.fragments, "later IP fragments, which have no ports"),
+        (counts.fragments, "datagrams of which IP fragments are missing or overlap"),
         (counts.cut, "cut off in their headers (a longer snap length helps)"),
         (counts.unknown_link, "behind link headers that wirelap does not read"),
         (counts.unknown_records, "records of a later version of wirelap"),

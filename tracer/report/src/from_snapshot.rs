@@ -87,6 +87,8 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
             without_send: group.without_send,
             to_unseen_readers: group.to_unseen_readers,
             read_twice: group.read_twice,
+            encrypted: group.encrypted,
+            unseen_pairs: group.unseen_pairs,
             nameless: group.nameless,
             ..trust.into()
         },
@@ -190,6 +192,7 @@ impl From<&SnapshotTrust> for Trust {
             events_lost,
             skipped_runs: trust.skipped_runs,
             stated_losses: trust.stated_losses,
+            fragmented_datagrams: trust.fragmented_datagrams,
             events: trust.events,
             uncaptured_bytes: trust.uncaptured_bytes,
             undecoded_bytes: trust.undecoded_bytes,

@@ -28,6 +28,9 @@ pub struct Trust {
     /// `isb_osdrop`).
     #[serde(default, skip_serializing_if = "crate::run::is_zero")]
     pub stated_losses: u64,
+    /// Those of the lost events that are datagrams in IP fragments of which a part was not captured, or whose parts overlap.
+    #[serde(default)]
+    pub fragmented_datagrams: u64,
     /// Events received from the probes.
     pub events: u64,
     /// Payload bytes on the wire that were not captured.
@@ -50,6 +53,13 @@ pub struct Trust {
     /// handled a message is not known, and both deliveries are counted.
     #[serde(default)]
     pub read_twice: u64,
+    /// Messages that are encrypted by their protocol. They are not in any other count.
+    #[serde(default)]
+    pub encrypted: u64,
+    /// Pairs of a writing and a reading participant on one host that hand messages over in shared memory (DDS), as discovery says:
+    /// these are not seen, and in no count.
+    #[serde(default)]
+    pub unseen_pairs: u32,
     /// Messages whose topic is a number that was agreed on before the observation began, with too little payload to be
     /// recognised by: behind a router or broker they may be counted a second time.
     #[serde(default)]
@@ -165,8 +175,12 @@ impl Trust {
 
     /// The same, with their cause.
     pub fn losses(&self) -> Losses {
-        let (skipped, stated) = (self.skipped_runs, self.stated_losses);
-        Losses { events: self.lost(), skipped, stated }
+        Losses {
+            events: self.lost(),
+            skipped: self.skipped_runs,
+            stated: self.stated_losses,
+            fragmented: self.fragmented_datagrams,
+        }
     }
 }
 

@@ -166,7 +166,9 @@ fn trust(page: &mut Page, trust: &Trust) {
             "{} events were lost because {}{}.",
             text::exact(trust.lost()),
             words::lost_because(trust.losses()),
-            if trust.losses().are_all_skipped() {
+            if trust.losses().are_all_fragmented() {
+                ", each of them a datagram"
+            } else if trust.losses().are_all_skipped() {
                 ", for processes that are traced or not"
             } else if trust.losses().are_all_stated() {
                 ""

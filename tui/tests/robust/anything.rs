@@ -280,7 +280,7 @@ prop_compose! {
             rate_now: Rate { msg_per_s: msg_now, payload_bit_per_s: bit_now, error: bit },
             payload_bytes: counts[0], one_way, sched_gap, segments, overhead, processes, history,
             coverage, notes, why, without_send: retained, to_unseen_readers: delivered,
-            read_twice: uncovered, nameless: sent, partial: None,
+            read_twice: uncovered, encrypted: uncovered, unseen_pairs: 0, nameless: sent, partial: None,
             muted: (duplicates % 3 > 0).then_some(Muted { now: duplicates % 3 == 1, time: Nanos(sent) }),
             holes: Holes {
                 sent: Unseen { packets: duplicates, bytes: sent },
@@ -329,6 +329,7 @@ prop_compose! {
             events_lost: vec![ProbeLoss { probe: Probe::Rx, count: lost }], evicted: bytes,
             unseen_sent: Unseen { packets: lost, bytes }, unseen_received: Unseen { packets: bytes, bytes: lost },
             skipped_runs,
+            fragmented_datagrams: skipped_runs,
             ..Trust::default()
         };
         let notes = unknown_sockets.map(|events| SnapshotNote::UnknownSockets { events });

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use wirelap_events::{
     Body, Cpu, Event, IfIndex, LossCause, LostEvents, Nanos, NetNs, PacketHook, PacketId, Probe,
 };
-use wirelap_recording::{LivePacket, Unreadable};
+use wirelap_recording::{FragmentTable, Incomplete, LivePacket, Unreadable};
 
 /// The observation that this capture makes, as hooks are listed.
 pub const PACKETS: &str = "packets (sent and received)";
@@ -52,7 +52,7 @@ pub struct PacketConfig {
 /// Packets that are in no event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Later IP fragments, which have no ports.
+    /// Datagrams in IP fragments of which a part is missing, or parts overlap.
     pub fragments: u64,
     /// Packets whose headers contradict each other, or were not captured as a whole.
     pub cut: u64,
@@ -70,6 +70,7 @@ pub struct PacketCapture {
     netns: NetNs,
     wall: Wall,
     sightings: Sightings,
+    fragments: LiveFragments,
     /// Packets that were sent, and received.
     taken: [u64; 2],
     lost: u64,
@@ -97,6 +98,7 @@ impl PacketCapture {
             netns: own_namespace(),
             wall: Wall::now(),
             sightings: Sightings::default(),
+            fragments: LiveFragments::default(),
             taken: [0; 2],
             lost: 0,
             left_out: LeftOut::default(),
@@ -134,7 +136,7 @@ impl PacketCapture {
         let mut count = 0_usize;
         let place = (self.netns, self.wall, self.snap);
         for frame in frames.by_ref() {
-            match event(&frame, place, &mut self.sightings) {
+            match event(&frame, place, &mut self.sightings, &mut self.fragments) {
                 Ok(event) if is_wanted(&self.ports, &event) => {
                     let is_sent = frame.is_outgoing;
                     self.taken[usize::from(!is_sent)] =
@@ -143,10 +145,7 @@ impl PacketCapture {
                     sink(&event);
                 }
                 // The filter in the kernel is coarser than that.
-                Ok(_) | Err(Unreadable::Protocol | Unreadable::Link) => {}
-                Err(Unreadable::Fragment) => {
-                    self.left_out.fragments = self.left_out.fragments.saturating_add(1);
-                }
+                Ok(_) | Err(Unreadable::Protocol | Unreadable::Link | Unreadable::Fragment(_)) => {}
                 Err(Unreadable::Cut) => self.left_out.cut = self.left_out.cut.saturating_add(1),
             }
         }
@@ -164,13 +163,29 @@ impl PacketCapture {
         }
         self.next_check = now + CHECK;
         self.wall.check();
-        let Ok(dropped @ 1..) = self.socket.take_dropped() else { return 0 };
-        let count = u64::from(dropped);
-        self.lost = self.lost.saturating_add(count);
-        // The kernel does not tell which way they went.
-        let body = Body::Lost(LostEvents { probe: Probe::Rx, count, cause: LossCause::RingFull });
-        sink(&Event { at: clock::now(), cpu: Cpu(0), body });
-        1
+        let incomplete = self.take_incomplete();
+        self.left_out.fragments = self.left_out.fragments.saturating_add(incomplete);
+        let dropped = self.socket.take_dropped().map_or(0, u64::from);
+        let mut count = 0_usize;
+        for (lost, cause) in
+            [(incomplete, LossCause::FragmentMissing), (dropped, LossCause::RingFull)]
+        {
+            if lost > 0 {
+                self.lost = self.lost.saturating_add(lost);
+                // The kernel does not tell which way they went.
+                let body = Body::Lost(LostEvents { probe: Probe::Rx, count: lost, cause });
+                sink(&Event { at: clock::now(), cpu: Cpu(0), body });
+                count = count.saturating_add(1);
+            }
+        }
+        count
+    }
+
+    /// Datagrams of which fragments are missing. Where ports are filtered, all later fragments pass the filter: those whose first
+    /// one did not are of other ports.
+    fn take_incomplete(&mut self) -> u64 {
+        let Incomplete { with_ports, without_ports } = self.fragments.table.take_incomplete();
+        if self.ports.is_empty() { with_ports.saturating_add(without_ports) } else { with_ports }
     }
 
     fn wait(&self, time: Duration) -> Result<(), CaptureError> {
@@ -261,11 +276,20 @@ fn is_wanted(ports: &[u16], event: &Event<'_>) -> bool {
     ports.is_empty() || is_port(packet.flow.src.port()) || is_port(packet.flow.dst.port())
 }
 
-/// The event of a packet.
+/// Datagrams in fragments.
+#[derive(Debug, Default)]
+struct LiveFragments {
+    table: FragmentTable,
+    /// The last one that was put together.
+    whole: Vec<u8>,
+}
+
+/// The event of a packet, or of the datagram that it completes.
 fn event<'a>(
     frame: &Frame<'a>,
     (netns, wall, snap): (NetNs, Wall, usize),
     sightings: &mut Sightings,
+    fragments: &'a mut LiveFragments,
 ) -> Result<Event<'a>, Unreadable> {
     if !frame.is_ip() {
         return Err(Unreadable::Protocol);
@@ -284,7 +308,7 @@ fn event<'a>(
         original: frame.original,
         bytes: frame.bytes,
     };
-    let mut event = live.event(PacketId(0))?;
+    let mut event = live.event(PacketId(0), &mut fragments.table, &mut fragments.whole)?;
     if let Body::Packet(packet) = &mut event.body {
         packet.id = sightings.id(packet, event.at);
         let is_copy = frame.hardware == LOOPBACK && !frame.is_outgoing;

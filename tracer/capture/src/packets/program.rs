@@ -149,9 +149,9 @@ pub fn program(ports: &[u16], snap: u32) -> Vec<Instruction> {
             Do(SET_INDEX, IPV6_HEADER),
             GoTo(Ports),
             At(Ports4),
-            // Only the first fragment has ports.
+            // Only the first fragment has ports: the others are put together with it.
             Do(LOAD_HALF, 6),
-            If(HAS_BIT, 0x1fff, Drop),
+            If(HAS_BIT, 0x1fff, Accept),
             Do(INDEX_HEADER, 0),
             At(Ports),
         ]);

@@ -14,6 +14,8 @@ pub struct Coverage {
     skipped: u64,
     /// Those of them that a file itself counts as missing.
     stated: u64,
+    /// Those of them that are datagrams of which a fragment is missing.
+    fragmented: u64,
     pauses: Pauses,
     /// Nothing is known to have been missed since then: the window was opened, or events were lost.
     certain: Nanos,
@@ -55,6 +57,7 @@ impl Coverage {
             LossCause::RingFull => {}
             LossCause::RunSkipped => self.skipped.grow(lost.count),
             LossCause::StatedByFile => self.stated.grow(lost.count),
+            LossCause::FragmentMissing => self.fragmented.grow(lost.count),
         }
         self.certain = at;
     }
@@ -72,6 +75,11 @@ impl Coverage {
     /// Packets that a file itself counts as missing, which are among the lost events.
     pub fn stated(&self) -> u64 {
         self.stated
+    }
+
+    /// Datagrams of which a fragment is missing, which are among the lost events.
+    pub fn fragmented(&self) -> u64 {
+        self.fragmented
     }
 
     /// Events that one probe lost.

@@ -262,6 +262,9 @@ impl FrameSink for Collector<'_> {
             }
             FrameNote::Discarded(messages) => found.thrown_away.grow(messages),
             FrameNote::ReadTwice(messages) => found.read_twice.grow(messages),
+            FrameNote::Encrypted(messages) => found.encrypted.grow(messages),
+            FrameNote::Implementation(name) => found.implementation = Some(name),
+            FrameNote::SharedMemory(pairs) => found.shared_memory = Some(pairs),
             FrameNote::InOrder { origin, first } => {
                 found.ordered.push((self.side, origin, first));
             }

@@ -19,7 +19,7 @@ use arrayvec::ArrayVec;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use wirelap_events::{
-    FlowKey, GroupId, Nanos, NetNs, Packet, PacketHook, Saturate, Seq, SocketId, Total,
+    FlowKey, GroupId, Nanos, NetNs, Packet, PacketHook, Saturate, Seq, SocketId, TopicId, Total,
     TraceDetail, Transport,
 };
 use wirelap_protocols::foreign::{ForeignName, Observer};
@@ -96,6 +96,8 @@ pub struct Conversation {
     pub compared: u8,
     /// Its row, and the state of the naming of rows in which that was found.
     pub row: Option<(GroupId, u64)>,
+    /// The names that the peers at its ends gave themselves.
+    pub participants: [Option<TopicId>; 2],
     /// Its ends, once they were looked up.
     pub ends: Option<Box<KnownEnds>>,
     /// Payload bytes that were not captured.
@@ -193,6 +195,7 @@ impl Conversation {
             translation: None,
             compared: 0,
             row: None,
+            participants: [None; 2],
             ends: None,
             uncaptured: 0,
             told: (0, 0),

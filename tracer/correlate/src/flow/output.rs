@@ -26,6 +26,12 @@ pub struct DecoderOutput {
     pub thrown_away: u64,
     /// Messages that two readers were sent of which only one should have been.
     pub read_twice: u64,
+    /// Messages that are encrypted by their protocol.
+    pub encrypted: u64,
+    /// The implementation of the protocol that an end uses.
+    pub implementation: Option<&'static str>,
+    /// Pairs of participants between which messages are not seen, if more or fewer are known now.
+    pub shared_memory: Option<u32>,
     /// Senders whose messages are handed on in order, their side, and the first message that they still have.
     pub ordered: Vec<(Side, [u8; 16], u64)>,
     /// Permissions to pass messages on.
@@ -64,5 +70,7 @@ impl DecoderOutput {
         self.asked_topics.clear();
         (self.unread, self.missed, self.unknown) = ([0; 2], [false; 2], [false; 2]);
         (self.thrown_away, self.read_twice) = (0, 0);
+        self.encrypted = 0;
+        (self.implementation, self.shared_memory) = (None, None);
     }
 }

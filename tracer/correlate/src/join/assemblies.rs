@@ -9,6 +9,7 @@
 //! What was sent, or seen as a packet, decides nothing: a full receive buffer, a packet filter or a network
 //! between may lose any of it. A reader has the message when it has taken its last missing fragment.
 
+use super::addresses::Addresses;
 use super::assembly::{Assembly, Carrier, Taker};
 use super::order::DeliveryOrder;
 use super::sent::Sent;
@@ -51,6 +52,7 @@ pub struct Assemblies {
     by_sender: FxHashMap<(Direction, [u8; 16]), usize>,
     /// Those that were sent to a multicast group: what is sent again goes to single readers.
     multicast: FxHashMap<GlobalKey, usize>,
+    addresses: Addresses,
     /// Those to be looked at once slower layers had time to report, and since when.
     due: VecDeque<(Nanos, AssemblyId)>,
     /// By the time at which something of each was known to happen.
@@ -109,8 +111,14 @@ impl Assemblies {
             self.multicast.get(&fragments.message).copied().filter(|_| may)
         };
         let index = known.or_else(repaired);
-        let index =
-            index.unwrap_or_else(|| self.begin(direction, fragments, is_multicast, at, lost));
+        let index = index.unwrap_or_else(|| {
+            let is_known = fragments.is_global && self.sent.again(fragments.message);
+            let elsewhere =
+                if is_known { self.at_other_address(direction, fragments) } else { None };
+            elsewhere.unwrap_or_else(|| {
+                self.begin(direction, fragments, is_multicast, (at, lost), is_known)
+            })
+        });
         let assembly = &mut self.open[index];
         assembly.of = assembly.of.or(fragments.of);
         assembly.payload_len = assembly.payload_len.max(fragments.payload_len);
@@ -163,15 +171,16 @@ impl Assemblies {
         direction: Direction,
         fragments: &Fragments,
         is_multicast: bool,
-        at: Nanos,
-        lost: u64,
+        (at, lost): (Nanos, u64),
+        is_known: bool,
     ) -> usize {
         self.serial.grow(1);
         let mut assembly = self.spare.pop().unwrap_or_else(|| Assembly::new(direction, fragments));
         assembly.start(self.serial, direction, fragments, (at, lost));
-        assembly.is_known = fragments.is_global && self.sent.again(fragments.message);
+        assembly.is_known = is_known;
         assembly.order = self.order_of(direction, fragments.message.origin);
         let index = self.open.insert(assembly);
+        self.note_reader(self.open[index].order, direction, fragments);
         // What came before anyone looked is waited for by nobody who is known.
         if !fragments.is_late
             && let Some(order) = self.orders.get_mut(self.open[index].order)
@@ -186,6 +195,28 @@ impl Assemblies {
         index
     }
 
+    /// The open message that these fragments are of, if they are sent to another address of its reader.
+    fn at_other_address(&mut self, direction: Direction, fragments: &Fragments) -> Option<usize> {
+        let (reader, sender) = (fragments.reader?, sender(fragments));
+        let others = self.addresses.between(sender, reader).iter();
+        let mut others = others.filter(|&&other| other != direction);
+        let message = fragments.message;
+        let index = others.find_map(|&other| self.by_direction.get(&(other, message)).copied())?;
+        self.addresses.note(sender, reader, direction);
+        self.by_direction.insert((direction, message), index);
+        Some(index)
+    }
+
+    /// Notes where the reader of a sender's messages is, if they are for one.
+    fn note_reader(&mut self, order: usize, direction: Direction, fragments: &Fragments) {
+        let Some(reader) = fragments.reader else { return };
+        if let Some(order) = self.orders.get_mut(order)
+            && order.reader.replace(reader) != Some(reader)
+        {
+            self.addresses.note(sender(fragments), reader, direction);
+        }
+    }
+
     /// The one to give up because there are too many.
     pub fn surplus(&mut self) -> Option<AssemblyId> {
         let is_full =
@@ -196,9 +227,9 @@ impl Assemblies {
     }
 
     /// The message was found: its leg is to be looked at soon, whoever has taken something.
-    pub fn found(&mut self, id: AssemblyId, leg: LegKey, at: Nanos) {
+    pub fn found(&mut self, id: AssemblyId, leg: LegKey, on: Direction, at: Nanos) {
         if let Some(assembly) = self.get_mut(id) {
-            assembly.leg = Some(leg);
+            assembly.found(leg, on);
             self.due.push_back((at, id));
         }
     }
@@ -420,6 +451,12 @@ impl Assemblies {
         self.carriers.shrink(gone.carriers.len());
         self.words.shrink(gone.words());
         self.by_direction.remove(&(gone.direction, gone.message));
+        for carrier in &gone.carriers {
+            let key = (carrier.direction, gone.message);
+            if carrier.direction != gone.direction && self.by_direction.get(&key) == Some(&id.0) {
+                self.by_direction.remove(&key);
+            }
+        }
         if self.multicast.get(&gone.message) == Some(&id.0) {
             self.multicast.remove(&gone.message);
         }
@@ -428,4 +465,9 @@ impl Assemblies {
             self.spare.push(gone);
         }
     }
+}
+
+/// The participant that sends a message.
+fn sender(fragments: &Fragments) -> [u8; 12] {
+    fragments.message.origin.first_chunk().copied().unwrap_or_default()
 }

@@ -82,6 +82,8 @@ pub struct Assembly {
     pub readers: Vec<Reader>,
     /// The leg of the message table, once the message was found.
     pub leg: Option<LegKey>,
+    /// The direction in which it was found.
+    found_on: Option<Direction>,
     /// That leg was completed.
     pub told: bool,
     pub began: Nanos,
@@ -91,6 +93,8 @@ pub struct Assembly {
     pub(super) order: usize,
     /// Events lost before it began.
     pub lost: u64,
+    /// How many read it, where it was sent to a group, as far as is known.
+    pub group_readers: u16,
     /// When its sender's library was given it, as it claims.
     pub(super) given: Option<Nanos>,
     /// The library has kept it since, as far as that can be believed.
@@ -111,11 +115,13 @@ impl Assembly {
             carriers: Vec::new(),
             readers: Vec::new(),
             leg: None,
+            found_on: None,
             told: false,
             began: Nanos(0),
             touched: Nanos(0),
             order: 0,
             lost: 0,
+            group_readers: 0,
             given: None,
             kept_since: None,
         }
@@ -137,9 +143,20 @@ impl Assembly {
         self.payload_len = 0;
         self.carriers.clear();
         self.readers.clear();
-        (self.leg, self.told) = (None, false);
+        (self.leg, self.found_on, self.told) = (None, None, false);
         (self.given, self.kept_since) = (None, None);
+        self.group_readers = fragments.group_readers;
         (self.began, self.touched, self.lost) = (at, at, lost);
+    }
+
+    /// The message was found in a direction.
+    pub(super) fn found(&mut self, leg: LegKey, on: Direction) {
+        (self.leg, self.found_on) = (Some(leg), Some(on));
+    }
+
+    /// Whether the message was found in another direction, at another address of the same reader.
+    pub fn is_found_elsewhere(&self, direction: Direction) -> bool {
+        self.found_on.is_some_and(|on| on != direction)
     }
 
     /// Takes what a datagram brought. Whether a reader has all of it now.

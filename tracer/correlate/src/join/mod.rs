@@ -9,6 +9,7 @@
 //!                          └──────leg 2'─▶ subscriber      another one
 //! ```
 
+mod addresses;
 mod assemblies;
 mod assembly;
 mod compact;

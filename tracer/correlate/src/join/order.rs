@@ -21,6 +21,8 @@ const SILENT: Nanos = Nanos::from_millis(1_000);
 pub struct DeliveryOrder {
     /// Readers get them in the order of their numbers.
     pub is_kept: bool,
+    /// The participant that the last one was for, if that names one.
+    pub reader: Option<[u8; 12]>,
     /// Events lost until something was taken last.
     pub lost: u64,
     /// What is made of when messages say that the sender's library was given them.

@@ -171,22 +171,30 @@ impl UdpMarks {
     }
 
     /// Whether `packet`, in the same memory as datagram `number`, is that datagram at a later hook.
-    /// The first transmission and the last reception are kept.
+    /// The first transmission and the last reception are kept. A datagram to a group goes on when a reader of this host has taken it,
+    /// to whom the kernel hands a copy before the device gets it.
     pub fn again(&mut self, number: u64, packet: &Packet<'_>, at: Nanos) -> bool {
         let place = (packet.hook, packet.netns, packet.device);
-        let was_read = self.was_read(number);
+        let is_done = self.was_read(number) && !packet.flow.dst.ip().is_multicast();
         let Some(datagram) = self.get_mut(number) else { return false };
         let seen = datagram.xmit.or(datagram.rx).unwrap_or_default();
         let same = datagram.range.len() == u64::from(packet.datagram_len())
             && place != datagram.first
             && place != datagram.last
             && at.since(seen + LONGEST_PATH).is_none()
-            && !was_read;
+            && !is_done;
         if same {
             datagram.last = place;
-            if packet.hook == PacketHook::Rx {
-                datagram.rx = Some(at);
-                datagram.deferred = packet.deferred;
+            match packet.hook {
+                PacketHook::Rx => {
+                    datagram.rx = Some(at);
+                    datagram.deferred = packet.deferred;
+                }
+                PacketHook::Xmit if datagram.xmit.is_none() => {
+                    datagram.xmit = Some(at);
+                    datagram.queued = packet.queued;
+                }
+                PacketHook::Xmit => {}
             }
         }
         same

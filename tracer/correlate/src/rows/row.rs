@@ -1,6 +1,7 @@
 //! What the conversations of one row add up to.
 
 use super::counts::Counts;
+use super::implementation::Implementation;
 use super::own_pauses::OwnPauses;
 use super::topic_readers::TopicReaders;
 use crate::bytes::{Holes, Overhead};
@@ -64,6 +65,12 @@ pub struct Row {
     pub in_subflows: u64,
     /// Messages that two readers were sent of which only one should have been.
     pub read_twice: u64,
+    /// Messages that are encrypted by their protocol.
+    pub encrypted: u64,
+    /// The implementation of the protocol that its programs use.
+    pub implementation: Implementation,
+    /// Pairs of a writing and a reading participant that hand messages over where they are not seen.
+    pub unseen_pairs: u32,
     /// Messages without a name and with too little payload to be found again behind who passes them on.
     pub nameless: u64,
     /// Legs whose payload was in shared memory.
@@ -121,6 +128,9 @@ impl Row {
             to_remote: 0,
             in_subflows: 0,
             read_twice: 0,
+            encrypted: 0,
+            implementation: Implementation::Unknown,
+            unseen_pairs: 0,
             nameless: 0,
             shared: 0,
             unknown_reads: 0,
@@ -206,6 +216,9 @@ impl Row {
         self.to_remote.grow(other.to_remote);
         self.in_subflows.grow(other.in_subflows);
         self.read_twice.grow(other.read_twice);
+        self.encrypted.grow(other.encrypted);
+        self.implementation.add(other.implementation);
+        self.unseen_pairs = self.unseen_pairs.max(other.unseen_pairs);
         self.nameless.grow(other.nameless);
         self.shared.grow(other.shared);
         self.unknown_reads.grow(other.unknown_reads);

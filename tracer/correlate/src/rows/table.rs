@@ -7,7 +7,7 @@ use crate::ids::{normal, scope_of};
 use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
-use wirelap_events::{FlowKey, GroupId, Nanos, NetNs, Pid, Saturate, Transport};
+use wirelap_events::{FlowKey, GroupId, Nanos, NetNs, Pid, Saturate, TopicId, Transport};
 use wirelap_protocols::{Protocol, Topology};
 
 /// What makes conversations one row.
@@ -25,6 +25,28 @@ enum RowKey {
     Domain(&'static str, u32),
     /// Beyond [`LIMIT`].
     Other,
+}
+
+/// Who takes part in a domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Member {
+    Process(Pid),
+    /// By the name that its protocol tells.
+    Participant(TopicId),
+}
+
+/// Who is at the ends of a conversation, as far as is known.
+#[derive(Clone, Copy, Debug)]
+pub struct RowEnds<'a> {
+    pub pids: &'a [Pid],
+    pub participants: [Option<TopicId>; 2],
+}
+
+impl RowEnds<'_> {
+    fn members(&self) -> impl Iterator<Item = Member> {
+        let participants = self.participants.into_iter().flatten().map(Member::Participant);
+        self.pids.iter().copied().map(Member::Process).chain(participants)
+    }
 }
 
 /// Who serves in a conversation, as far as is known.
@@ -52,8 +74,8 @@ pub struct Rows {
     all: Vec<Row>,
     /// Rows that have turned out to be another one.
     joined: FxHashMap<GroupId, GroupId>,
-    /// The domain that a process takes part in, by protocol; `None` for one in several.
-    members: FxHashMap<(&'static str, Pid), Option<u32>>,
+    /// The domain that a process or participant takes part in, by protocol; `None` for one in several.
+    members: FxHashMap<(&'static str, Member), Option<u32>>,
     /// How often that became known, or turned out to be otherwise.
     enrolled: u64,
     /// How many are muted.
@@ -203,10 +225,10 @@ impl Rows {
         protocol: &'static dyn Protocol,
         key: FlowKey,
         server: Server,
-        pids: &[Pid],
+        ends: RowEnds<'_>,
         is_running: &dyn Fn(Pid) -> bool,
     ) -> GroupId {
-        let row = self.find_row(protocol, key, server, pids);
+        let row = self.find_row(protocol, key, server, ends);
         if let Some(row) = self.get_mut(row) {
             row.is_served_by(server.pid, is_running);
         }
@@ -218,48 +240,50 @@ impl Rows {
         protocol: &'static dyn Protocol,
         key: FlowKey,
         server: Server,
-        pids: &[Pid],
+        ends: RowEnds<'_>,
     ) -> GroupId {
         let ports = [key.src.port(), key.dst.port()];
         let by_port = |label: &Label| label.ports.iter().any(|port| ports.contains(port));
-        let label = self.label_of(pids).or_else(|| self.label(by_port));
-        let domain = || ports.iter().find_map(|&port| protocol.domain(port));
+        let label = self.label_of(ends.pids).or_else(|| self.label(by_port));
+        // Ports of TCP are anybody's.
+        let is_told = key.transport == Transport::Udp;
+        let domain = || ports.iter().filter(|_| is_told).find_map(|&port| protocol.domain(port));
         match (label, domain()) {
             (Some(label), _) => self.find_or_add(label, protocol, server.addr),
             (None, Some(domain)) => {
-                for &pid in pids {
-                    self.enrol(protocol.name(), pid, domain);
+                for member in ends.members() {
+                    self.enrol(protocol.name(), member, domain);
                 }
                 let domain = RowKey::Domain(protocol.name(), domain);
                 self.find_or_add(domain, protocol, server.addr)
             }
-            (None, None) => self.without_domain(protocol, server, pids),
+            (None, None) => self.without_domain(protocol, server, ends),
         }
     }
 
-    /// A process talks at a port of this domain.
-    fn enrol(&mut self, protocol: &'static str, pid: Pid, domain: u32) {
+    /// A process or participant talks at a port of this domain.
+    fn enrol(&mut self, protocol: &'static str, member: Member, domain: u32) {
         let is_full = self.members.len() >= KEYS;
-        match self.members.entry((protocol, pid)) {
+        match self.members.entry((protocol, member)) {
             Entry::Occupied(known) if known.get().is_none_or(|known| known == domain) => return,
             Entry::Occupied(mut known) => *known.get_mut() = None,
             Entry::Vacant(_) if is_full => return,
-            Entry::Vacant(member) => drop(member.insert(Some(domain))),
+            Entry::Vacant(vacant) => drop(vacant.insert(Some(domain))),
         }
         self.enrolled.grow(1);
     }
 
-    /// The row of a conversation at ports that tell no domain: that of the domain that one of its processes is known to
-    /// take part in (a DDS participant may have its own data sent to any port).
+    /// The row of a conversation at ports that tell no domain: that of the domain that one of its processes or participants
+    /// is known to take part in (a DDS participant may have its own data sent to any port).
     fn without_domain(
         &mut self,
         protocol: &'static dyn Protocol,
         server: Server,
-        pids: &[Pid],
+        ends: RowEnds<'_>,
     ) -> GroupId {
         let name = protocol.name();
-        let known = |pid: &Pid| self.members.get(&(name, *pid)).copied().flatten();
-        let Some(domain) = pids.iter().find_map(known) else {
+        let known = |member: Member| self.members.get(&(name, member)).copied().flatten();
+        let Some(domain) = ends.members().find_map(known) else {
             return self.served_by(protocol, server);
         };
         let row = self.find_or_add(RowKey::Domain(name, domain), protocol, server.addr);

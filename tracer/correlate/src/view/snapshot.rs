@@ -94,6 +94,10 @@ pub struct Group {
     /// Messages that were sent to two readers, as what the first of them read was given to the other: which of them
     /// handled such a message is not known.
     pub read_twice: u64,
+    /// Messages that are encrypted by their protocol: they are in no other count.
+    pub encrypted: u64,
+    /// Pairs of a writing and a reading participant that hand messages over in shared memory, where they are not seen.
+    pub unseen_pairs: u32,
     /// Messages whose topic is a number that was agreed on before the observation began, with too little payload to be
     /// recognised by: behind a router or broker they may be counted a second time.
     pub nameless: u64,
@@ -172,6 +176,8 @@ pub struct Trust {
     pub skipped_runs: u64,
     /// Those of them that a capture of another program itself counts as missing.
     pub stated_losses: u64,
+    /// Those of them that are datagrams of which an IP fragment is missing, or two overlap.
+    pub fragmented_datagrams: u64,
     /// Events taken in.
     pub events: u64,
     /// What each probe has reported, of those that have reported anything.
@@ -220,7 +226,12 @@ impl Trust {
 
     /// The same, with their cause.
     pub fn losses(&self) -> Losses {
-        Losses { events: self.lost(), skipped: self.skipped_runs, stated: self.stated_losses }
+        Losses {
+            events: self.lost(),
+            skipped: self.skipped_runs,
+            stated: self.stated_losses,
+            fragmented: self.fragmented_datagrams,
+        }
     }
 }
 

@@ -13,6 +13,7 @@ impl Evidence {
         verdicts.extend(start_up::verdict(self, &weighed));
         Why {
             protocol: self.setting.protocol,
+            implementation: self.setting.implementation,
             broker: self.setting.broker.clone(),
             detail: TraceDetail::Full,
             messages: self

@@ -11,6 +11,8 @@ use wirelap_events::{Comm, Delivery, Nanos, Segment, TaskId, TraceDetail};
 pub struct Why {
     /// The protocol that they travel with, by its name; empty if it is not known.
     pub protocol: &'static str,
+    /// The implementation of it that all programs use; empty if that is not known, or they use several.
+    pub implementation: &'static str,
     /// The broker's name, if they pass one.
     pub broker: Option<String>,
     /// How much of a message's way was observed: without everything, most causes cannot be found.

@@ -11,6 +11,8 @@ pub struct Setting {
     pub middleware: String,
     /// The protocol that it speaks, by its name.
     pub protocol: &'static str,
+    /// The implementation of it that its programs use; empty if that is not known, or they use several.
+    pub implementation: &'static str,
     /// The broker's name.
     pub broker: Option<String>,
     /// The senders send as fast as they can, so that something is always full.
@@ -38,6 +40,7 @@ impl Setting {
         if self.middleware.is_empty() {
             self.middleware.clone_from(&other.middleware);
             self.protocol = other.protocol;
+            self.implementation = other.implementation;
             self.broker.clone_from(&other.broker);
             self.since = other.since;
         } else {

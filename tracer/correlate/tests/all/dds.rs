@@ -1,10 +1,11 @@
 //! What discovery tells on one conversation, known on another.
 
 use crate::played::Played;
-use wirelap_correlate::GroupNote;
+use wirelap_correlate::{Config, GroupNote};
+use wirelap_events::{Body, PacketHook};
 use wirelap_test_support::compose::rtps::{Message, PREFIX, PUBLICATIONS_WRITER};
 use wirelap_test_support::compose::{payload, stamp};
-use wirelap_test_support::world::udp::{ALL, End, datagram, end, flow};
+use wirelap_test_support::world::udp::{ALL, End, datagram, end, flow, packet};
 use wirelap_test_support::world::{World, process};
 
 const WRITERS: [(u32, &str); 2] = [(0x0000_0b02, "Square"), (0x0000_0c02, "Circle")];
@@ -107,4 +108,45 @@ fn what_a_participant_says_at_any_port_belongs_to_its_domain() {
     assert!(groups[0].notes.contains(&GroupNote::Domain { domain: 0 }));
     assert_eq!(groups[0].messages.delivered, 5);
     assert_eq!(groups[0].messages.sent, 5);
+}
+
+/// In a capture, no process tells that they are in one domain; participants tell their names.
+#[test]
+fn what_a_participant_says_in_a_capture_belongs_to_its_domain() {
+    let mut world = World::new();
+    let a = end(&mut world, process(1, "pub"), "10.0.0.1:40001");
+    let mut id = 0;
+    let mut send = |world: &mut World, from: &str, to: &str, message: Message| {
+        id += 1;
+        let len = u32::try_from(message.bytes.len()).unwrap();
+        let mut seen = packet(PacketHook::Rx, flow(from, to), id, a, len, 0);
+        seen.socket = None;
+        world.tell(Body::Packet(seen), &message.bytes);
+    };
+    let sample = |number: u32| {
+        Message::new(true).data(
+            WRITERS[0].0,
+            number.into(),
+            &[&[0, 1, 0, 0][..], &[7; 64]].concat(),
+        )
+    };
+    // Before anything tells of the domain.
+    send(&mut world, "10.0.0.1:40001", "10.0.0.2:40002", sample(1));
+    send(&mut world, "10.0.0.1:40001", "239.255.0.1:26650", Message::new(true).participant("pub"));
+    (2..=5).for_each(|n| send(&mut world, "10.0.0.1:40001", "10.0.0.2:40002", sample(n)));
+    // Another one, of whom that is not known.
+    let mut other = sample(9);
+    other.bytes[8..20].copy_from_slice(&[6; 12]);
+    send(&mut world, "10.0.0.9:40001", "10.0.0.9:40002", other);
+    let config = Config { packets_only: true, ..Config::default() };
+    let played = Played::new(config, &world.events);
+    let groups = &played.snapshot.groups;
+    let names: Vec<_> = groups.iter().map(|group| group.broker.as_deref()).collect();
+    assert_eq!(names.len(), 2);
+    assert!(
+        names.contains(&Some("domain 77")) && names.contains(&Some("10.0.0.9:40002")),
+        "{names:?}"
+    );
+    let domain = groups.iter().find(|group| group.broker.as_deref() == Some("domain 77")).unwrap();
+    assert_eq!((domain.messages.sent, domain.messages.delivered), (5, 5));
 }

@@ -9,6 +9,8 @@ mod by_name;
 mod confirmed;
 mod containers;
 mod dds;
+mod dds_addresses;
+mod dds_unseen;
 mod ends;
 mod equal;
 mod extremes;

@@ -21,6 +21,8 @@ pub enum LossCause {
     RunSkipped,
     /// A capture of another program says itself that packets are missing in it, which that program or its kernel dropped.
     StatedByFile,
+    /// An IP fragment of a datagram is missing, or two overlap. Each such datagram counts as an event.
+    FragmentMissing,
 }
 
 /// How many events were lost, all probes.
@@ -32,6 +34,8 @@ pub struct Losses {
     pub skipped: u64,
     /// Those of [`LossCause::StatedByFile`].
     pub stated: u64,
+    /// Those of [`LossCause::FragmentMissing`].
+    pub fragmented: u64,
 }
 
 impl Losses {
@@ -45,6 +49,11 @@ impl Losses {
         self.stated > 0 && self.stated >= self.events
     }
 
+    /// Whether all of them are datagrams of which a fragment is missing.
+    pub fn are_all_fragmented(self) -> bool {
+        self.fragmented > 0 && self.fragmented >= self.events
+    }
+
     /// The losses since an earlier count.
     #[must_use]
     pub fn since(self, before: Losses) -> Losses {
@@ -52,6 +61,7 @@ impl Losses {
             events: self.events.saturating_sub(before.events),
             skipped: self.skipped.saturating_sub(before.skipped),
             stated: self.stated.saturating_sub(before.stated),
+            fragmented: self.fragmented.saturating_sub(before.fragmented),
         }
     }
 
@@ -62,6 +72,7 @@ impl Losses {
             events: self.events.saturating_add(more.events),
             skipped: self.skipped.saturating_add(more.skipped),
             stated: self.stated.saturating_add(more.stated),
+            fragmented: self.fragmented.saturating_add(more.fragmented),
         }
     }
 }

@@ -229,6 +229,7 @@ fn trust(all: &[&Repetition], coverage: f64) -> Trust {
             sum.events_lost.entry(probe.clone()).or_default().grow(*lost);
         }
         sum.skipped_runs.grow(one.skipped_runs);
+        sum.fragmented_datagrams.grow(one.fragmented_datagrams);
         sum.events.grow(one.events);
         sum.uncaptured_bytes.grow(one.uncaptured_bytes);
         sum.undecoded_bytes.grow(one.undecoded_bytes);
@@ -237,6 +238,8 @@ fn trust(all: &[&Repetition], coverage: f64) -> Trust {
         sum.unseen_received = sum.unseen_received.plus(one.unseen_received);
         sum.to_unseen_readers.grow(one.to_unseen_readers);
         sum.read_twice.grow(one.read_twice);
+        sum.encrypted.grow(one.encrypted);
+        sum.unseen_pairs = sum.unseen_pairs.max(one.unseen_pairs);
         sum.nameless.grow(one.nameless);
         sum.without_send.grow(one.without_send);
         sum.evicted.grow(one.evicted);

@@ -4,13 +4,14 @@ use super::data::{DataFrag, DataSample};
 use super::entity::{GuidPrefix, participant_name};
 use super::fragments::{FragmentOutcome, MAX_FRAGMENTS, OpenSamples, SampleKey};
 use super::message::{HEADER_BYTES, RtpsMessage, RtpsStep, RtpsSubmessage};
-use super::parameters;
+use super::parameters::{self, DiscoveredEndpoint};
 use super::participants::Participants;
 use super::payload::ApplicationBytes;
 use super::submessage::{SubmessageContent, heartbeat, timestamp};
 use super::submessage_kind::SubmessageKind;
 use super::topics::WriterTopics;
-use super::writers::Writers;
+use super::vendor::{self, VendorId};
+use super::writers::{Writer, Writers};
 use crate::connection::frame_without_data;
 use crate::ros2::{self, DISCOVERY_TOPIC, DdsEndpoint, RosFact};
 use crate::{Connection, Fragments, FrameSink, Pdu, PduLen, Reader, Side};
@@ -33,6 +34,8 @@ pub struct RtpsConnection {
     writers: Writers,
     open: OpenSamples,
     participants: Participants,
+    /// Who made the implementation that sends at each end.
+    vendors: [Option<VendorId>; 2],
 }
 
 impl RtpsConnection {
@@ -43,6 +46,7 @@ impl RtpsConnection {
             writers: Writers::default(),
             open: OpenSamples::default(),
             participants: Participants::default(),
+            vendors: [None; 2],
         }
     }
 }
@@ -65,6 +69,10 @@ impl Connection for RtpsConnection {
             return out.frame(&frame_without_data(pdu.range, name, FrameClass::Opaque));
         };
         self.participants.at(side, message.prefix, out);
+        if self.vendors[side as usize] != Some(message.vendor) {
+            self.vendors[side as usize] = Some(message.vendor);
+            out.implementation(vendor::implementation(message.vendor));
+        }
         let header = ByteRange::new(pdu.range.start, HEADER_BYTES as u64);
         let (class, framed) = FramingClasses::new(message);
         out.frame(&frame_without_data(header, "RTPS", class));
@@ -72,6 +80,7 @@ impl Connection for RtpsConnection {
             range: pdu.range,
             side,
             prefix: message.prefix,
+            reader: self.participants.alone_at(side.other()),
             source_timestamp: None,
             framed,
         };
@@ -119,6 +128,7 @@ impl RtpsConnection {
                     }
                     SubmessageKind::InfoDst => {
                         let prefix = { submessage.body }.array();
+                        datagram.reader = prefix.filter(|prefix| *prefix != GuidPrefix::default());
                         self.participants.addressed(datagram.side.other(), prefix, out);
                     }
                     SubmessageKind::InfoTs => datagram.source_timestamp = timestamp(submessage),
@@ -139,6 +149,7 @@ impl RtpsConnection {
             SubmessageContent::Participant(sample) => {
                 frame.class = FrameClass::Discovery;
                 introduce(&sample, out);
+                self.note_shared_memory(&sample, None, out);
             }
             SubmessageContent::Publication(sample) => {
                 frame.class = FrameClass::Discovery;
@@ -148,22 +159,50 @@ impl RtpsConnection {
                 frame.class = FrameClass::Discovery;
                 self.endpoint(&sample, false, out);
             }
+            SubmessageContent::Gone(guid) => {
+                frame.class = FrameClass::Discovery;
+                self.topics.forget_reader(guid);
+            }
             SubmessageContent::Sample(sample) => return self.sample(datagram, &sample, frame, out),
             SubmessageContent::Fragment(fragment) => {
                 return self.fragment(datagram, &fragment, frame, out);
             }
         }
         out.frame(&frame);
+        if submessage.kind == SubmessageKind::SecBody {
+            out.encrypted(1);
+        }
     }
 
     /// Learns the topic of a writer, and what it or a reader is in ROS 2.
     fn endpoint(&self, sample: &DataSample, writes: bool, out: &mut dyn FrameSink) {
         let Some(found) = parameters::endpoint(sample.serialized.bytes) else { return };
-        if writes {
-            self.topics.learn(found.guid, found.topic);
-        }
+        self.topics.learn(found.guid, found.topic, writes);
+        self.note_shared_memory(sample, Some((found, writes)), out);
         if let Some(endpoint) = DdsEndpoint::new(found.topic, found.type_name, writes) {
             out.ros(&RosFact::Endpoint(found.guid, endpoint));
+        }
+    }
+
+    /// Learns who has addresses in shared memory, and reports how many pairs of participants use it.
+    fn note_shared_memory(
+        &self,
+        sample: &DataSample,
+        endpoint: Option<(DiscoveredEndpoint<'_>, bool)>,
+        out: &mut dyn FrameSink,
+    ) {
+        let memory = &self.topics.shared_memory;
+        let address = parameters::shared_address(sample.serialized.bytes);
+        let mut is_news = address.is_some_and(|address| {
+            memory.announce(address.participant, address.host, address.domain)
+        });
+        let mut participant = address.map(|address| address.participant);
+        if let Some((endpoint, writes)) = endpoint {
+            is_news |= memory.endpoint(endpoint.guid, endpoint.topic, writes);
+            participant = endpoint.guid.first_chunk().copied();
+        }
+        if let Some(participant) = participant.filter(|_| is_news) {
+            out.shared_memory(memory.pairs(participant));
         }
     }
 
@@ -192,6 +231,7 @@ impl RtpsConnection {
         writer.begin(sample.number);
         writer.see(sample.number);
         let message = GlobalKey { origin: guid, seq: sample.number, unique: true };
+        let group_readers = datagram.group_readers(writer, &self.topics);
         out.fragments(&Fragments {
             message,
             is_global: true,
@@ -202,6 +242,8 @@ impl RtpsConnection {
             repeated_bytes: 0,
             is_late,
             source_timestamp: datagram.source_timestamp,
+            reader: datagram.reader,
+            group_readers,
         });
         let topic = writer.topic(&self.topics);
         if topic == DISCOVERY_TOPIC
@@ -240,6 +282,8 @@ impl RtpsConnection {
         let follows = writer.begin(number);
         let mut carried = carried(fragment, GlobalKey { origin: guid, seq: number, unique: true });
         carried.source_timestamp = datagram.source_timestamp;
+        carried.reader = datagram.reader;
+        carried.group_readers = datagram.group_readers(writer, &self.topics);
         // Fragments of a complete sample are retransmissions to another reader and have no new payload.
         if writer.has_seen(number) {
             carried.is_late = true;
@@ -297,6 +341,8 @@ fn carried(fragment: &DataFrag, message: GlobalKey) -> Fragments {
         repeated_bytes: everything.within(start, end),
         is_late: false,
         source_timestamp: None,
+        reader: None,
+        group_readers: 0,
     }
 }
 
@@ -306,6 +352,8 @@ struct Datagram<'a> {
     side: Side,
     /// The participant that sent the following submessages.
     prefix: GuidPrefix,
+    /// The participant that the following submessages are for, if not for all.
+    reader: Option<GuidPrefix>,
     /// The source timestamp of the following samples.
     source_timestamp: Option<u64>,
     framed: FramingClasses<'a>,
@@ -314,6 +362,11 @@ struct Datagram<'a> {
 impl Datagram<'_> {
     fn from(&self, at: u64) -> ByteRange {
         ByteRange { start: self.range.start.plus(at), end: self.range.end }
+    }
+
+    /// How many participants are known to read a sample that is not for one alone.
+    fn group_readers(&self, writer: &mut Writer, topics: &WriterTopics) -> u16 {
+        if self.reader.is_some() { 0 } else { writer.readers(topics) }
     }
 
     fn range_of(&self, submessage: &RtpsSubmessage) -> ByteRange {

@@ -24,7 +24,7 @@
 //! +---------------------------------------------------------------+
 //! ```
 
-use super::entity::EntityId;
+use super::entity::{EntityId, Guid};
 use super::message::RtpsSubmessage;
 use super::parameters;
 use crate::Reader;
@@ -120,6 +120,18 @@ impl<'a> WrittenHeader<'a> {
         let serialized = serialized(submessage, body, NON_STANDARD)?;
         let is_data = submessage.flag(DATA) && !submessage.flag(KEY);
         Some(DataSample { writer: self.writer, number: self.number, is_data, serialized })
+    }
+
+    /// The instance of discovery that a `DATA` without data is about, by its key in the inline `QoS` or in the payload.
+    pub fn instance(self, submessage: &RtpsSubmessage<'a>) -> Option<Guid> {
+        let mut body = self.rest;
+        body.skip(self.inline_qos_after)?;
+        if submessage.flag(FLAG_INLINE_QOS)
+            && let Some(key) = parameters::key_hash(&mut body, submessage.order)
+        {
+            return Some(key);
+        }
+        parameters::discovered_key(body.rest())
     }
 
     /// Reads the rest of a `DATA_FRAG`.

@@ -18,6 +18,7 @@
 use super::byte_order::ByteOrder;
 use super::entity::GuidPrefix;
 use super::submessage_kind::SubmessageKind;
+use super::vendor::VendorId;
 use crate::{Reader, Recognition};
 
 /// Number of bytes of the message's header.
@@ -85,6 +86,8 @@ pub(super) struct RtpsMessage<'a> {
     bytes: &'a [u8],
     /// The number of bytes on the wire.
     pub len: u64,
+    /// Who made the implementation that sent the message.
+    pub vendor: VendorId,
     /// The participant that sent the message.
     pub prefix: GuidPrefix,
 }
@@ -99,8 +102,9 @@ impl<'a> RtpsMessage<'a> {
         if recognise(bytes) != Recognition::Yes {
             return None;
         }
-        reader.skip(HEADER_BYTES.saturating_sub(size_of::<GuidPrefix>()))?;
-        Some(RtpsMessage { bytes, len, prefix: reader.array()? })
+        // The magic number and the version.
+        reader.skip(6)?;
+        Some(RtpsMessage { bytes, len, vendor: reader.array()?, prefix: reader.array()? })
     }
 
     /// The submessages from position `at` in the datagram on.

@@ -17,8 +17,11 @@
 //! | `data` | `DATA` and `DATA_FRAG` |
 //! | [`payload`] | encapsulation: where the application's bytes start |
 //! | `parameters` | parameter lists: inline `QoS`, names in discovery |
+//! | `shared_memory` | participants between which no packet shows samples |
+//! | `tcp` | RTPS messages in a TCP connection, as Fast DDS sends them |
 //! | `participants` | which participant is at each end of a conversation |
 //! | `fragments` | samples that are sent in fragments |
+//! | `vendor` | which implementation sends a message |
 //! | `writers` | which samples of a writer were captured |
 //! | [`topics`] | the topic of each writer, shared by conversations |
 //! | [`connection`] | the decoder of one conversation |
@@ -33,13 +36,16 @@ mod parameters;
 mod participants;
 pub mod payload;
 mod remedies;
+mod shared_memory;
 mod submessage;
 mod submessage_kind;
+mod tcp;
 pub mod topics;
+mod vendor;
 mod writers;
 
 use crate::remedies::Remedies;
-use crate::{Connection, Memory, Protocol, Recognition, Topology};
+use crate::{Connection, Memory, Protocol, Recognition, SignatureMatch, Topology};
 use std::sync::Arc;
 use wirelap_events::Transport;
 
@@ -80,7 +86,7 @@ impl Protocol for Rtps {
     }
 
     fn transports(&self) -> &'static [Transport] {
-        &[Transport::Udp]
+        &[Transport::Udp, Transport::Tcp]
     }
 
     fn ports(&self, transport: Transport) -> &'static [u16] {
@@ -95,10 +101,17 @@ impl Protocol for Rtps {
     }
 
     fn recognise(&self, transport: Transport, head: &[u8], _at_start: bool) -> Recognition {
-        if transport == Transport::Tcp {
-            return Recognition::No;
+        match transport {
+            Transport::Tcp => tcp::recognise(head),
+            Transport::Udp => message::recognise(head),
         }
-        message::recognise(head)
+    }
+
+    fn match_signature(&self, transport: Transport, head: &[u8]) -> SignatureMatch {
+        match transport {
+            Transport::Tcp => tcp::match_signature(head),
+            Transport::Udp => SignatureMatch::No,
+        }
     }
 
     fn topology(&self) -> Topology {
@@ -114,13 +127,21 @@ impl Protocol for Rtps {
         Memory::of(WriterTopics::default())
     }
 
-    fn connection(&self, _transport: Transport) -> Box<dyn Connection> {
-        Box::new(RtpsConnection::new(Arc::default()))
+    fn connection(&self, transport: Transport) -> Box<dyn Connection> {
+        decoder(transport, Arc::default())
     }
 
     /// Discovery and user data use different ports, so conversations know topics only by shared memory.
-    fn connection_with(&self, _transport: Transport, memory: &Memory) -> Box<dyn Connection> {
-        Box::new(RtpsConnection::new(memory.get::<WriterTopics>().unwrap_or_default()))
+    fn connection_with(&self, transport: Transport, memory: &Memory) -> Box<dyn Connection> {
+        decoder(transport, memory.get::<WriterTopics>().unwrap_or_default())
+    }
+}
+
+fn decoder(transport: Transport, topics: Arc<WriterTopics>) -> Box<dyn Connection> {
+    let messages = RtpsConnection::new(topics);
+    match transport {
+        Transport::Tcp => Box::new(tcp::TcpRtpsConnection::new(messages)),
+        Transport::Udp => Box::new(messages),
     }
 }
 

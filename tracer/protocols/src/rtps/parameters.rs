@@ -1,15 +1,20 @@
 //! Parameter lists (DDSI-RTPS 2.5 §9.4.2.11): inline `QoS`, and the payload of discovery.
 
 use super::byte_order::ByteOrder;
-use super::entity::Guid;
+use super::entity::{Guid, GuidPrefix};
+use super::shared_memory::{self, SharedHost};
 use crate::Reader;
 
 const SENTINEL: u16 = 0x0001;
 const TOPIC_NAME: u16 = 0x0005;
 const TYPE_NAME: u16 = 0x0007;
+const DOMAIN_ID: u16 = 0x000f;
+const UNICAST_LOCATOR: u16 = 0x002f;
+const DEFAULT_UNICAST_LOCATOR: u16 = 0x0031;
 const PARTICIPANT_GUID: u16 = 0x0050;
 const ENDPOINT_GUID: u16 = 0x005a;
 const ENTITY_NAME: u16 = 0x0062;
+const KEY_HASH: u16 = 0x0070;
 
 /// `PL_CDR` in either byte order (§10.2.1.2).
 const PL_CDR_BE: [u8; 2] = [0, 2];
@@ -31,6 +36,68 @@ fn next<'a>(reader: &mut Reader<'a>, order: ByteOrder) -> Option<Parameter<'a>> 
 pub(super) fn skip(reader: &mut Reader, order: ByteOrder) -> Option<()> {
     while next(reader, order)?.is_some() {}
     Some(())
+}
+
+/// Reads a list and its sentinel. Returns the key of the instance in it, which is a GUID in discovery (§9.6.4.8).
+pub(super) fn key_hash(reader: &mut Reader, order: ByteOrder) -> Option<Guid> {
+    let mut key = None;
+    while let Some((id, mut value)) = next(reader, order)? {
+        if id == KEY_HASH {
+            key = value.array();
+        }
+    }
+    key
+}
+
+/// The GUID of the participant or endpoint that a discovery sample is of.
+pub(super) fn discovered_key(serialized: &[u8]) -> Option<Guid> {
+    let (mut reader, order) = parameters(serialized)?;
+    loop {
+        let (id, mut value) = next(&mut reader, order)??;
+        if [PARTICIPANT_GUID, ENDPOINT_GUID].contains(&id) {
+            return value.array();
+        }
+    }
+}
+
+/// The parameters in a discovery sample.
+fn parameters(serialized: &[u8]) -> Option<(Reader<'_>, ByteOrder)> {
+    let mut reader = Reader::new(serialized);
+    let order = match reader.array::<2>()? {
+        PL_CDR_BE => ByteOrder::Big,
+        PL_CDR_LE => ByteOrder::Little,
+        _ => return None,
+    };
+    let _options = reader.array::<2>()?;
+    Some((reader, order))
+}
+
+/// What a discovery sample says of shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SharedAddress {
+    pub participant: GuidPrefix,
+    pub host: SharedHost,
+    pub domain: Option<u32>,
+}
+
+/// The address in shared memory that a participant or endpoint announces in a discovery sample, if it does.
+pub(super) fn shared_address(serialized: &[u8]) -> Option<SharedAddress> {
+    let (mut reader, order) = parameters(serialized)?;
+    let (mut guid, mut address, mut domain) = (None::<Guid>, None::<[u8; 16]>, None);
+    while let Some(Some((id, mut value))) = next(&mut reader, order) {
+        match id {
+            PARTICIPANT_GUID | ENDPOINT_GUID => guid = value.array(),
+            DOMAIN_ID => domain = order.u32(&mut value),
+            UNICAST_LOCATOR | DEFAULT_UNICAST_LOCATOR => {
+                let is_shared = order.u32(&mut value).is_some_and(shared_memory::is_shared);
+                let _port = order.u32(&mut value);
+                address = value.array().filter(|_| is_shared).or(address);
+            }
+            _ => {}
+        }
+    }
+    let participant = *guid?.first_chunk()?;
+    Some(SharedAddress { participant, host: SharedHost::new(participant, address?), domain })
 }
 
 /// What a discovery sample says of an endpoint.
@@ -55,13 +122,7 @@ pub(super) fn participant_and_name(serialized: &[u8]) -> Option<(Guid, &[u8])> {
 }
 
 fn guid_and_name(serialized: &[u8], guid_id: u16, name_id: u16) -> Option<(Guid, &[u8])> {
-    let mut reader = Reader::new(serialized);
-    let order = match reader.array::<2>()? {
-        PL_CDR_BE => ByteOrder::Big,
-        PL_CDR_LE => ByteOrder::Little,
-        _ => return None,
-    };
-    let _options = reader.array::<2>()?;
+    let (mut reader, order) = parameters(serialized)?;
     let (mut guid, mut name) = (None, None);
     while guid.is_none() || name.is_none() {
         let (id, mut value) = next(&mut reader, order)??;

@@ -50,6 +50,14 @@ impl Participants {
         }
     }
 
+    /// The participant that is alone at an end, as far as is known.
+    pub fn alone_at(&self, side: Side) -> Option<GuidPrefix> {
+        match self.0[side as usize] {
+            AtEnd::One(prefix) => Some(prefix),
+            AtEnd::Unknown | AtEnd::Several { .. } => None,
+        }
+    }
+
     /// A message is for this participant; zeros are for all (DDSI-RTPS 2.5 §9.4.5.9).
     pub fn addressed(&mut self, side: Side, prefix: Option<GuidPrefix>, out: &mut dyn FrameSink) {
         if let Some(prefix) = prefix.filter(|prefix| *prefix != GuidPrefix::default()) {

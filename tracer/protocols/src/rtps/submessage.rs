@@ -1,7 +1,7 @@
 //! What submessages contain.
 
 use super::data::{DataFrag, DataSample, WrittenHeader};
-use super::entity::{EntityId, WriterPurpose};
+use super::entity::{EntityId, Guid, WriterPurpose};
 use super::message::RtpsSubmessage;
 use super::submessage_kind::SubmessageKind;
 use wirelap_events::FrameClass;
@@ -21,6 +21,8 @@ pub(super) enum SubmessageContent<'a> {
     Publication(DataSample<'a>),
     /// The description of a subscription (SEDP).
     Subscription(DataSample<'a>),
+    /// A participant or reader that is gone (its instance was disposed of or unregistered).
+    Gone(Guid),
     /// Anything else without application data.
     Control(FrameClass),
 }
@@ -62,7 +64,8 @@ impl<'a> SubmessageContent<'a> {
             SubmessageContent::Sample(_) | SubmessageContent::Fragment(_) => Some(FrameClass::Data),
             SubmessageContent::Participant(_)
             | SubmessageContent::Publication(_)
-            | SubmessageContent::Subscription(_) => Some(FrameClass::Discovery),
+            | SubmessageContent::Subscription(_)
+            | SubmessageContent::Gone(_) => Some(FrameClass::Discovery),
             SubmessageContent::Control(class) => Some(*class),
         }
     }
@@ -79,7 +82,7 @@ impl<'a> SubmessageContent<'a> {
             },
             WriterPurpose::Participants => match written.sample(submessage) {
                 Some(sample) if sample.is_data => SubmessageContent::Participant(sample),
-                _ => SubmessageContent::Control(FrameClass::Discovery),
+                _ => gone(written, submessage),
             },
             WriterPurpose::Publications => match written.sample(submessage) {
                 Some(sample) if sample.is_data => SubmessageContent::Publication(sample),
@@ -87,7 +90,7 @@ impl<'a> SubmessageContent<'a> {
             },
             WriterPurpose::Subscriptions => match written.sample(submessage) {
                 Some(sample) if sample.is_data => SubmessageContent::Subscription(sample),
-                _ => SubmessageContent::Control(FrameClass::Discovery),
+                _ => gone(written, submessage),
             },
             purpose => SubmessageContent::Control(class_of(purpose)),
         }
@@ -106,6 +109,12 @@ impl<'a> SubmessageContent<'a> {
             purpose => SubmessageContent::Control(class_of(purpose)),
         }
     }
+}
+
+/// Who says in discovery that it is gone.
+fn gone<'a>(written: WrittenHeader<'a>, submessage: &RtpsSubmessage<'a>) -> SubmessageContent<'a> {
+    let gone = written.instance(submessage).map(SubmessageContent::Gone);
+    gone.unwrap_or(SubmessageContent::Control(FrameClass::Discovery))
 }
 
 /// The class of data from a writer with this purpose.

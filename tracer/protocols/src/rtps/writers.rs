@@ -2,7 +2,7 @@
 
 use super::entity::Guid;
 use super::payload::PayloadShape;
-use super::topics::WriterTopics;
+use super::topics::{CachedReaders, WriterTopics};
 use crate::memory::CachedName;
 use wirelap_events::Saturate;
 
@@ -28,6 +28,7 @@ pub(super) struct Writer {
     /// A bit for each of the last `WINDOW` numbers, at the number modulo `WINDOW`.
     seen: [u64; (WINDOW / WORD_BITS) as usize],
     topic: CachedName,
+    readers: CachedReaders,
 }
 
 impl Writer {
@@ -40,6 +41,7 @@ impl Writer {
             begun: 0,
             seen: [0; _],
             topic: CachedName::default(),
+            readers: CachedReaders::default(),
         }
     }
 
@@ -83,7 +85,14 @@ impl Writer {
 
     /// The writer's topic; empty if it is not known.
     pub fn topic(&mut self, topics: &WriterTopics) -> &[u8] {
-        self.topic.of(&self.guid, topics)
+        self.topic.of(&self.guid, &topics.writers)
+    }
+
+    /// How many other participants are known to read the topic.
+    pub fn readers(&mut self, topics: &WriterTopics) -> u16 {
+        let topic = self.topic.of(&self.guid, &topics.writers);
+        let participant = self.guid.first_chunk().copied().unwrap_or_default();
+        if topic.is_empty() { 0 } else { self.readers.of(topic, participant, topics) }
     }
 
     fn word(&self, number: u64) -> u64 {

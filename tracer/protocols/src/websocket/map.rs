@@ -290,6 +290,9 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::UnreadMessages(_)
             | FrameNote::Discarded(_)
             | FrameNote::ReadTwice(_)
+            | FrameNote::Encrypted(_)
+            | FrameNote::SharedMemory(_)
+            | FrameNote::Implementation(_)
             | FrameNote::Ros(_)
             | FrameNote::InOrder { .. } => note,
         };

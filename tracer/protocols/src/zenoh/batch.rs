@@ -164,6 +164,8 @@ impl<'s> BatchReader<'s> {
                 repeated_bytes: 0,
                 is_late: false,
                 source_timestamp: None,
+                reader: None,
+                group_readers: 0,
             });
         }
         if let Some(CompleteMessage { start, message }) = piece.complete {

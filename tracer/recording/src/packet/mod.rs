@@ -6,11 +6,13 @@
 //! | `parse` | IP, TCP and UDP headers of a packet that was captured |
 //! | `link` | link headers of captures that others made |
 //! | `multipath` | options of Multipath TCP |
+//! | `fragments` | datagrams that come in IP fragments |
 //! | `tunnel` | where the packet begins that a tunnel carries |
 //! | `protocol` | numbers and lengths that both have |
 //! | `unreadable` | why a captured packet gives no event |
 
 pub mod build;
+pub mod fragments;
 pub mod link;
 pub mod multipath;
 pub mod parse;

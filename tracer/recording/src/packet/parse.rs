@@ -1,7 +1,8 @@
 //! IP, TCP and UDP headers, read from a packet that was captured.
 
+use super::fragments::{Fragment, FragmentedDatagram};
 use super::multipath::Multipath;
-use super::protocol::{IPV4_HEADER, TCP, UDP};
+use super::protocol::{IPV4_HEADER, TCP, TUNNELS, UDP};
 use super::unreadable::Unreadable;
 use crate::wire::Bytes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -33,7 +34,7 @@ pub struct Headers<'a> {
 /// Reads a packet from its IP header on. `original` is its length on the wire from there.
 ///
 /// # Errors
-/// The packet carries neither TCP nor UDP, or too little of it was captured.
+/// The packet carries neither TCP nor UDP, or is a fragment, or too little of it was captured.
 pub fn parse(bytes: &[u8], original: u32) -> Result<Headers<'_>, Unreadable> {
     let mut from = Bytes(bytes);
     let network = network(&mut from)?;
@@ -41,6 +42,9 @@ pub fn parse(bytes: &[u8], original: u32) -> Result<Headers<'_>, Unreadable> {
     let on_wire = if network.len == 0 { original } else { network.len.min(original) };
     let inside = on_wire.checked_sub(u32::try_from(header).map_err(|_| Unreadable::Cut)?);
     let inside = inside.ok_or(Unreadable::Cut)?;
+    if let Some(fragment) = network.fragment {
+        return Err(fragment.unreadable(&network, header, inside));
+    }
     let mut multipath = None;
     let (transport, ports, transport_header, tcp) = match network.protocol {
         TCP => tcp(&mut from).map(|(ports, len, tcp, options)| {
@@ -69,7 +73,7 @@ pub fn parse(bytes: &[u8], original: u32) -> Result<Headers<'_>, Unreadable> {
 /// Reads an IP header. Returns the protocol of what follows.
 ///
 /// # Errors
-/// It is no IP header, or that of a later fragment, or it was not captured as a whole.
+/// It is no IP header, or it was not captured as a whole.
 pub fn protocol(from: &mut Bytes<'_>) -> Result<u8, Unreadable> {
     network(from).map(|network| network.protocol)
 }
@@ -88,15 +92,43 @@ struct Network {
     protocol: u8,
     /// Bytes from the IP header on; 0 if the header does not say.
     len: u32,
+    fragment: Option<FragmentFields>,
+}
+
+/// The fields by which a receiver puts fragments together.
+#[derive(Clone, Copy)]
+struct FragmentFields {
+    id: u32,
+    start: u32,
+    has_more: bool,
+}
+
+impl FragmentFields {
+    /// `None` if the packet is whole: an IPv6 packet may say that it is its own only fragment (RFC 6946).
+    fn new(id: u32, start: u32, has_more: bool) -> Option<FragmentFields> {
+        (start > 0 || has_more).then_some(FragmentFields { id, start, has_more })
+    }
+
+    /// The fragment that a packet is, if its datagram can carry messages. It has `len` bytes behind its `header`.
+    fn unreadable(self, network: &Network, header: usize, len: u32) -> Unreadable {
+        let &Network { src, dst, protocol, .. } = network;
+        if ![TCP, UDP].contains(&protocol) && !TUNNELS.contains(&protocol) {
+            return Unreadable::Protocol;
+        }
+        let datagram = FragmentedDatagram { src, dst, id: self.id, protocol };
+        let (start, is_last) = (self.start, !self.has_more);
+        Unreadable::Fragment(Fragment { datagram, header, start, len, is_last })
+    }
 }
 
 fn ipv4(from: &mut Bytes<'_>) -> Result<Network, Unreadable> {
     let fixed = from.array::<IPV4_HEADER>().ok_or(Unreadable::Cut)?;
     let options = usize::from(fixed[0] & 0xF) * 4;
     from.take(options.checked_sub(IPV4_HEADER).ok_or(Unreadable::Cut)?).ok_or(Unreadable::Cut)?;
-    if u16::from_be_bytes([fixed[6], fixed[7]]) & 0x1FFF != 0 {
-        return Err(Unreadable::Fragment);
-    }
+    // Flags (3 bits) and the offset in units of 8 bytes.
+    let place = u16::from_be_bytes([fixed[6], fixed[7]]);
+    let id = u16::from_be_bytes([fixed[4], fixed[5]]).into();
+    let fragment = FragmentFields::new(id, u32::from(place & 0x1FFF) << 3, place & 0x2000 != 0);
     let address = |at: usize| {
         Ipv4Addr::new(
             fixed[at],
@@ -110,6 +142,7 @@ fn ipv4(from: &mut Bytes<'_>) -> Result<Network, Unreadable> {
         dst: address(16).into(),
         protocol: fixed[9],
         len: u16::from_be_bytes([fixed[2], fixed[3]]).into(),
+        fragment,
     })
 }
 
@@ -120,19 +153,26 @@ fn ipv6(from: &mut Bytes<'_>) -> Result<Network, Unreadable> {
     let (src, dst) = (address()?.into(), address()?.into());
     let payload = u32::from(u16::from_be_bytes([fixed[4], fixed[5]]));
     let mut protocol = fixed[6];
+    let mut fragment = None;
     // Hop-by-hop, routing, destination options; fragment; no packet has more than a few.
     while let 0 | 43 | 44 | 60 = protocol {
         let start = from.array::<8>().ok_or(Unreadable::Cut)?;
         if protocol == 44 {
-            if u16::from_be_bytes([start[2], start[3]]) & 0xFFF8 != 0 {
-                return Err(Unreadable::Fragment);
+            // The offset in bytes, whose lowest bits are other fields.
+            let place = u16::from_be_bytes([start[2], start[3]]);
+            let id = u32::from_be_bytes([start[4], start[5], start[6], start[7]]);
+            fragment = FragmentFields::new(id, (place & 0xFFF8).into(), place & 1 != 0);
+            protocol = start[0];
+            // What is behind it is a part of the datagram.
+            if fragment.is_some() {
+                break;
             }
-        } else {
-            from.take(usize::from(start[1]) * 8).ok_or(Unreadable::Cut)?;
+            continue;
         }
+        from.take(usize::from(start[1]) * 8).ok_or(Unreadable::Cut)?;
         protocol = start[0];
     }
-    Ok(Network { src, dst, protocol, len: if payload == 0 { 0 } else { payload + 40 } })
+    Ok(Network { src, dst, protocol, len: if payload == 0 { 0 } else { payload + 40 }, fragment })
 }
 
 /// Ports, length, fields, options. Options may be cut off: then there is no payload behind them.

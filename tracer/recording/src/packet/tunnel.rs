@@ -7,18 +7,16 @@
 //! | VXLAN | UDP to port 4789, or Linux's former default 8472 | RFC 7348 §5 |
 //! | Geneve | UDP to port 6081 | RFC 8926 §3.4 |
 
+use super::fragments::Fragment;
 use super::link;
 use super::parse::{self, Headers};
+use super::protocol::{GRE, IPV4, IPV6};
 use super::unreadable::Unreadable;
 use crate::wire::Bytes;
 use wirelap_events::Transport;
 
 /// Tunnels in tunnels that are opened.
-const MAX_DEPTH: usize = 4;
-
-const IPV4: u8 = 4;
-const IPV6: u8 = 41;
-const GRE: u8 = 47;
+pub const MAX_DEPTH: usize = 4;
 
 const VXLAN_PORTS: [u16; 2] = [4789, 8472];
 const GENEVE_PORT: u16 = 6081;
@@ -31,7 +29,7 @@ const ETHERTYPES_OF_IP: [u16; 2] = [0x0800, 0x86DD];
 /// what its headers say. `original` is the length on the wire.
 ///
 /// # Errors
-/// The innermost packet carries neither TCP nor UDP, or too little of it was captured.
+/// The innermost packet carries neither TCP nor UDP, or it or one around it is a fragment, or too little of it was captured.
 pub fn parse_innermost(bytes: &[u8], original: u32) -> Result<(usize, Headers<'_>), Unreadable> {
     let mut before = 0_usize;
     for _ in 0..MAX_DEPTH {
@@ -40,6 +38,10 @@ pub fn parse_innermost(bytes: &[u8], original: u32) -> Result<(usize, Headers<'_
         let left = original.checked_sub(outer).ok_or(Unreadable::Cut)?;
         let more = match parse::parse(inside, left) {
             Err(Unreadable::Protocol) => in_ip(inside)?,
+            Err(Unreadable::Fragment(fragment)) => {
+                let header = fragment.header.saturating_add(before);
+                return Err(Unreadable::Fragment(Fragment { header, ..fragment }));
+            }
             Err(why) => return Err(why),
             Ok(headers) => match in_udp(&headers) {
                 Some(more) => more?,

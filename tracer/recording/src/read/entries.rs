@@ -1,11 +1,12 @@
 //! A block → its entries: the records in it, then the packet that it is.
 
-use super::packets::{CapturedPacket, OwnOption, PacketBlock, PacketPlace};
+use super::packets::{CapturedEvent, CapturedPacket, OwnOption, PacketBlock, PacketPlace};
 use super::problem::{Counts, Problems};
 use super::section::CurrentSection;
 use super::stated::{self, StatedLosses};
 use super::subflows::Subflows;
 use crate::packet::Unreadable;
+use crate::packet::fragments::{FragmentTable, Incomplete};
 use crate::pcapng::classic::PacketHeader;
 use crate::pcapng::{ByteOrder, Fields, custom, option, secrets};
 use crate::record::{self, LocatedEntry, RecordCursor};
@@ -18,8 +19,13 @@ use wirelap_events::{Body, Cpu, Event, LossCause, LostEvents, Nanos, PacketHook,
 pub struct EntryReader {
     /// The records of the block at hand, if it has any left.
     records: Option<RecordCursor>,
-    /// The packet of the block at hand, which comes behind the records: its event and where its payload is.
-    packet: Option<(Event<'static>, Range<usize>)>,
+    /// The packet of the block at hand, which comes behind the records.
+    packet: Option<CapturedEvent>,
+    fragments: FragmentTable,
+    /// Datagrams that were given up because fragments are missing, and when, until an entry says so.
+    incomplete: Option<(Nanos, u64)>,
+    /// When the first and the last packet was seen.
+    seen: Option<(Nanos, Nanos)>,
     /// Where the keys of the block at hand are, if it has any.
     keys: Option<Range<usize>>,
     /// Losses of interfaces that the section states.
@@ -27,8 +33,6 @@ pub struct EntryReader {
     subflows: Subflows,
     /// Losses that the block at hand states, which come before its packet.
     lost: u64,
-    /// When the last packet was seen.
-    last: Nanos,
     counts: Counts,
 }
 
@@ -167,9 +171,34 @@ impl EntryReader {
         if self.lost > 0 {
             return Some(self.take_lost());
         }
-        let (event, payload) = self.packet.take()?;
-        self.last = event.at;
-        Some(LocatedEntry::Event { event, payload, known: false })
+        if let Some((at, count)) = self.incomplete.take() {
+            let lost = LostEvents { probe: Probe::Rx, count, cause: LossCause::FragmentMissing };
+            let event = Event { at, cpu: Cpu(0), body: Body::Lost(lost) };
+            return Some(LocatedEntry::Event { event, payload: 0..0, known: false });
+        }
+        Some(match self.packet.take()? {
+            CapturedEvent::InBlock(event, payload) => {
+                LocatedEntry::Event { event, payload, known: false }
+            }
+            CapturedEvent::Assembled(event, payload) => LocatedEntry::Assembled { event, payload },
+        })
+    }
+
+    /// The file is at its end: fragments that are missing do not come any more.
+    pub fn end(&mut self) {
+        self.fragments.give_up(self.seen.unwrap_or_default().1);
+        self.note_incomplete();
+    }
+
+    /// Counts the datagrams that were given up.
+    fn note_incomplete(&mut self) {
+        let Incomplete { with_ports, without_ports } = self.fragments.take_incomplete();
+        let count = with_ports.saturating_add(without_ports);
+        if count > 0 {
+            self.counts.fragments.grow(count);
+            let before = self.incomplete.map_or(0, |(_, before)| before);
+            self.incomplete = Some((self.seen.unwrap_or_default().1, before.saturating_add(count)));
+        }
     }
 
     /// The losses that the block at hand states.
@@ -177,7 +206,7 @@ impl EntryReader {
         let count = std::mem::take(&mut self.lost);
         self.counts.stated_losses.grow(count);
         let lost = LostEvents { probe: Probe::Rx, count, cause: LossCause::StatedByFile };
-        let at = self.packet.as_ref().map_or(self.last, |(event, _)| event.at);
+        let at = self.packet.as_ref().map_or(self.seen.unwrap_or_default().1, CapturedEvent::at);
         let event = Event { at, cpu: Cpu(0), body: Body::Lost(lost) };
         LocatedEntry::Event { event, payload: 0..0, known: false }
     }
@@ -189,21 +218,33 @@ impl EntryReader {
         own: Option<&OwnOption>,
         direction: Option<PacketHook>,
     ) {
+        let at = Nanos(captured.at);
+        if let Some((_, last)) = &mut self.seen {
+            *last = at;
+        } else {
+            self.fragments.begin(at);
+            self.seen = Some((at, at));
+        }
         let counts = &mut self.counts;
-        match captured.event(block, own, direction, counts.packets) {
-            Ok((mut event, payload, multipath)) => {
+        match captured.event(block, own, direction, counts.packets, &mut self.fragments) {
+            Ok((mut found, multipath)) => {
+                let is_assembled = matches!(found, CapturedEvent::Assembled(..));
                 counts.packets.grow(1);
                 counts.own.grow(u64::from(own.is_some()));
-                if let Body::Packet(packet) = &mut event.body
+                if let CapturedEvent::InBlock(event, _) = &mut found
+                    && let Body::Packet(packet) = &mut event.body
                     && own.is_none()
                 {
                     let is_lost = self.subflows.place(packet, multipath);
                     counts.split_subflows.grow(u64::from(is_lost));
                 }
-                self.packet = Some((event, payload));
+                self.packet = Some(found);
+                if is_assembled {
+                    self.note_incomplete();
+                }
             }
             Err(Unreadable::Protocol) => counts.other.grow(1),
-            Err(Unreadable::Fragment) => counts.fragments.grow(1),
+            Err(Unreadable::Fragment(_)) => self.note_incomplete(),
             Err(Unreadable::Cut) => counts.cut.grow(1),
             Err(Unreadable::Link) => counts.unknown_link.grow(1),
         }

@@ -1,6 +1,7 @@
 //! One captured packet → an event.
 
 use super::section::CurrentSection;
+use crate::packet::fragments::{Fragment, FragmentTable};
 use crate::packet::multipath::Multipath;
 use crate::packet::parse::Headers;
 use crate::packet::{Unreadable, link, parse, tunnel};
@@ -113,17 +114,19 @@ impl<'s> CapturedPacket<'s> {
         })
     }
 
-    /// The packet's event, where its payload is in the block, and what an option of Multipath TCP says.
+    /// The packet's event, or the event of the datagram of which it is the last fragment that was missing; and what an option of
+    /// Multipath TCP says.
     ///
     /// # Errors
-    /// The packet carries neither TCP nor UDP, or too little of it was captured.
+    /// The packet carries neither TCP nor UDP, or too little of it was captured, or it is a fragment of a datagram that is not whole.
     pub fn event(
         &self,
         block: &[u8],
         own: Option<&OwnOption>,
         direction: Option<PacketHook>,
         number: u64,
-    ) -> Result<(Event<'static>, Range<usize>, Option<Multipath>), Unreadable> {
+        fragments: &mut FragmentTable,
+    ) -> Result<(CapturedEvent, Option<Multipath>), Unreadable> {
         let bytes = &block[self.bytes.clone()];
         if !link::is_known(self.interface.link) {
             return Err(Unreadable::Link);
@@ -134,18 +137,28 @@ impl<'s> CapturedPacket<'s> {
         let inside = bytes.get(link_header..).ok_or(Unreadable::Cut)?;
         // The probes see what a tunnel carries on devices of its own.
         let is_own = own.is_some() || self.interface.point.is_some();
-        let (outer, headers) = if is_own {
-            (0, parse::parse(inside, original)?)
+        let parsed = if is_own {
+            parse::parse(inside, original).map(|headers| (0, headers))
         } else {
-            tunnel::parse_innermost(inside, original)?
+            tunnel::parse_innermost(inside, original)
+        };
+        let hook = way.or(direction).unwrap_or(PacketHook::Rx);
+        let place = self.interface.point.unwrap_or(CapturePoint {
+            hook,
+            netns: NetNs(0),
+            device: IfIndex(self.number),
+        });
+        let (outer, headers) = match parsed {
+            Ok(found) => found,
+            Err(Unreadable::Fragment(fragment)) => {
+                let at = (place, link_header, number);
+                return Ok((self.assembled(inside, fragment, at, fragments)?, None));
+            }
+            Err(why) => return Err(why),
         };
         let inside = inside.get(outer..).ok_or(Unreadable::Cut)?;
         let link_header = link_header.saturating_add(outer);
-        let point = self.interface.point.unwrap_or(CapturePoint {
-            hook: way.or(direction).unwrap_or(PacketHook::Rx),
-            netns: NetNs(0),
-            device: IfIndex(if outer > 0 { self.number | IN_TUNNEL } else { self.number }),
-        });
+        let point = if outer > 0 { in_tunnel(place) } else { place };
         let metadata = own.map_or_else(|| self.metadata(number, link_header), |own| own.metadata);
         let (at, cpu) = own.map_or((Nanos(self.at), Cpu(0)), |own| (own.at, own.cpu));
         let seen = seen(&headers, point);
@@ -156,7 +169,48 @@ impl<'s> CapturedPacket<'s> {
             self.bytes.start.saturating_add(link_header).saturating_add(before.min(inside.len()));
         let event = Event { at, cpu, body: Body::Packet(seen.packet(&metadata, at)) };
         let payload = start..start.saturating_add(headers.payload.len());
-        Ok((event, payload, headers.multipath))
+        Ok((CapturedEvent::InBlock(event, payload), headers.multipath))
+    }
+
+    /// The event of the datagram that this fragment completes. The place where it was seen, the length of its link header, and its
+    /// number are given.
+    fn assembled(
+        &self,
+        inside: &[u8],
+        fragment: Fragment,
+        (place, link_header, number): (CapturePoint, usize, u64),
+        fragments: &mut FragmentTable,
+    ) -> Result<CapturedEvent, Unreadable> {
+        let at = Nanos(self.at);
+        let key = (place.hook, place.device);
+        let mut waits = Unreadable::Fragment(fragment);
+        let captured = inside.get(fragment.header..).unwrap_or_default();
+        let mut whole = fragments.add(at, key, &fragment, captured, self.original).ok_or(waits)?;
+        // A tunnel's packets may be fragments, and so may be what they carry.
+        for _ in 0..tunnel::MAX_DEPTH {
+            waits = match tunnel::parse_innermost(&whole.bytes, whole.original) {
+                Err(Unreadable::Fragment(inner)) => {
+                    let captured = whole.bytes.get(inner.header..).unwrap_or_default();
+                    let (wire_bytes, waits) = (whole.wire_bytes, Unreadable::Fragment(inner));
+                    let next = fragments.add(at, key, &inner, captured, wire_bytes);
+                    whole = next.ok_or(waits)?;
+                    waits
+                }
+                Err(why) => return Err(why),
+                Ok((outer, headers)) => {
+                    let point = if outer > 0 { in_tunnel(place) } else { place };
+                    let link_header = link_header.saturating_add(outer);
+                    let metadata = PacketMetadata {
+                        wire_bytes: whole.wire_bytes,
+                        ..self.metadata(number, link_header)
+                    };
+                    let packet = seen(&headers, point).packet(&metadata, at);
+                    let event = Event { at, cpu: Cpu(0), body: Body::Packet(packet) };
+                    return Ok(CapturedEvent::Assembled(event, headers.payload.into()));
+                }
+            };
+        }
+        Err(waits)
     }
 
     /// What is assumed of a packet that others captured. `number` is its place among all packets of the file.
@@ -170,6 +224,33 @@ impl<'s> CapturedPacket<'s> {
             ..PacketMetadata::default()
         }
     }
+}
+
+/// The event of a packet, and its payload.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one is alive at a time, on the stack; a box would be an allocation for each event"
+)]
+pub enum CapturedEvent {
+    /// The payload is at this place in the block.
+    InBlock(Event<'static>, Range<usize>),
+    /// The payload was in several blocks.
+    Assembled(Event<'static>, Box<[u8]>),
+}
+
+impl CapturedEvent {
+    /// When the packet was seen.
+    pub fn at(&self) -> Nanos {
+        match self {
+            CapturedEvent::InBlock(event, _) | CapturedEvent::Assembled(event, _) => event.at,
+        }
+    }
+}
+
+/// What a tunnel carries is seen at another place than the tunnel's packets.
+fn in_tunnel(place: CapturePoint) -> CapturePoint {
+    CapturePoint { device: IfIndex(place.device.0 | IN_TUNNEL), ..place }
 }
 
 /// What a packet's headers say of it, seen at a place.
@@ -206,16 +287,37 @@ pub struct LivePacket<'a> {
 }
 
 impl<'a> LivePacket<'a> {
-    /// The packet's event: the same as that of a packet in a capture of another program. `id` tells packets apart.
+    /// The packet's event, or that of the datagram of which it is the last fragment that was missing: the same as in a capture of
+    /// another program. `id` tells packets apart. A datagram's bytes are kept in `assembled`.
     ///
     /// # Errors
-    /// The packet carries neither TCP nor UDP, or too little of it was captured.
-    pub fn event(&self, id: PacketId) -> Result<Event<'a>, Unreadable> {
-        let headers = parse::parse(self.bytes, self.original)?;
+    /// The packet carries neither TCP nor UDP, or too little of it was captured, or it is a fragment of a datagram that is not whole.
+    pub fn event<'b>(
+        &self,
+        id: PacketId,
+        fragments: &mut FragmentTable,
+        assembled: &'b mut Vec<u8>,
+    ) -> Result<Event<'b>, Unreadable>
+    where
+        'a: 'b,
+    {
+        let wire_bytes = self.original.saturating_add(self.link_header.into());
+        let (headers, wire_bytes) = match parse::parse(self.bytes, self.original) {
+            Ok(headers) => (headers, wire_bytes),
+            Err(Unreadable::Fragment(fragment)) => {
+                let captured = self.bytes.get(fragment.header..).unwrap_or_default();
+                let place = (self.hook, self.device);
+                let whole = fragments.add(self.at, place, &fragment, captured, wire_bytes);
+                let whole = whole.ok_or(Unreadable::Fragment(fragment))?;
+                *assembled = whole.bytes;
+                (parse::parse(assembled, whole.original)?, whole.wire_bytes)
+            }
+            Err(why) => return Err(why),
+        };
         let point = CapturePoint { hook: self.hook, netns: self.netns, device: self.device };
         let metadata = PacketMetadata {
             id,
-            wire_bytes: self.original.saturating_add(self.link_header.into()),
+            wire_bytes,
             link_header: self.link_header,
             segments: 1,
             ..PacketMetadata::default()

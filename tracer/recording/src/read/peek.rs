@@ -18,9 +18,8 @@ impl Wanted {
         match self {
             Wanted::AllButTicks => !matches!(entry, LocatedEntry::Tick(_)),
             Wanted::Packets => {
-                entry.is_packet()
-                    || entry.is_stated_loss()
-                    || matches!(entry, LocatedEntry::TlsKeys(_))
+                let is_of_packets = entry.is_packet() || entry.is_loss();
+                is_of_packets || matches!(entry, LocatedEntry::TlsKeys(_))
             }
         }
     }

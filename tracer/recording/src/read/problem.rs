@@ -58,7 +58,7 @@ pub struct Counts {
     pub split_subflows: u64,
     /// Packets that are neither TCP nor UDP.
     pub other: u64,
-    /// Later IP fragments, which have no ports.
+    /// Datagrams in IP fragments of which a part is missing, or parts overlap.
     pub fragments: u64,
     /// Packets whose headers were not captured as a whole.
     pub cut: u64,

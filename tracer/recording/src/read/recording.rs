@@ -11,7 +11,7 @@ use crate::pcapng::{Blocks, Section};
 use crate::record::{Entry, LocatedEntry};
 use std::io::Read;
 use std::ops::Range;
-use wirelap_events::{Body, Event, IfIndex, NetNs};
+use wirelap_events::{Event, IfIndex, NetNs};
 
 /// A capture file that is read.
 #[derive(Debug)]
@@ -21,6 +21,10 @@ pub struct Recording<R> {
     entries: EntryReader,
     /// The block at hand, if it can be handed out and was not.
     pending: Option<PendingBlock>,
+    /// The entry that was handed out last.
+    at_hand: Option<LocatedEntry>,
+    /// Everything that the file has was read.
+    is_at_end: bool,
     /// Blocks of pcapng that a classic file's header or packet was made into.
     converted: Blocks,
     problems: Problems,
@@ -38,6 +42,8 @@ impl<R: Read> Recording<R> {
             section: CurrentSection::default(),
             entries: EntryReader::default(),
             pending: None,
+            at_hand: None,
+            is_at_end: false,
             converted: Blocks::default(),
             problems: Problems::default(),
             disorder: Disorder::default(),
@@ -50,7 +56,7 @@ impl<R: Read> Recording<R> {
     #[expect(clippy::should_implement_trait, reason = "entries borrow from the recording")]
     pub fn next(&mut self) -> Option<Entry<'_>> {
         let entry = self.next_located()?;
-        Some(entry.entry(|range| self.bytes(range)))
+        Some(self.hand_out(entry))
     }
 
     /// The next block, or the next entry of the block before; `None` at the end of what can be read. A block that cannot be read
@@ -62,9 +68,9 @@ impl<R: Read> Recording<R> {
                 return Some(BlockOrEntry::Block(block));
             }
             if let Some(entry) = self.entry_of_block() {
-                return Some(BlockOrEntry::Entry(entry.entry(|range| self.bytes(range))));
+                return Some(BlockOrEntry::Entry(self.hand_out(entry)));
             }
-            self.read_block()?;
+            self.read_block_or_end()?;
         }
     }
 
@@ -72,11 +78,11 @@ impl<R: Read> Recording<R> {
     pub fn next_packet(&mut self) -> Option<Event<'_>> {
         loop {
             let entry = self.next_located()?;
-            if let LocatedEntry::Event { mut event, payload, known: false } = entry
-                && let Body::Packet(packet) = &mut event.body
-            {
-                packet.payload = self.bytes(payload);
-                return Some(event);
+            if entry.is_packet() {
+                return match self.hand_out(entry) {
+                    Entry::Event(event) => Some(event),
+                    _ => None,
+                };
             }
         }
     }
@@ -123,7 +129,7 @@ impl<R: Read> Recording<R> {
             if let Some(entry) = self.entry_of_block() {
                 return Some(entry);
             }
-            self.read_block()?;
+            self.read_block_or_end()?;
         }
     }
 
@@ -132,9 +138,27 @@ impl<R: Read> Recording<R> {
         self.blocks.range(range)
     }
 
+    /// The entry with its bytes.
+    fn hand_out(&mut self, entry: LocatedEntry) -> Entry<'_> {
+        let blocks = &self.blocks;
+        self.at_hand.insert(entry).entry(|range| blocks.range(range))
+    }
+
     /// The next entry of the block at hand.
     fn entry_of_block(&mut self) -> Option<LocatedEntry> {
         self.entries.next(self.blocks.block(), self.blocks.offset(), &mut self.problems)
+    }
+
+    /// Goes on to the next block, or, once, to what the end of the file says; `None` behind that.
+    fn read_block_or_end(&mut self) -> Option<()> {
+        if self.is_at_end {
+            return None;
+        }
+        if self.read_block().is_none() {
+            self.is_at_end = true;
+            self.entries.end();
+        }
+        Some(())
     }
 
     /// Goes on to the next block, or past damage in front of it; `None` at the end of what can be read.

@@ -18,6 +18,11 @@ pub enum LocatedEntry {
         /// A socket of an earlier file.
         known: bool,
     },
+    /// A datagram that came in several packets.
+    Assembled {
+        event: Event<'static>,
+        payload: Box<[u8]>,
+    },
     Tick(Nanos),
     Note {
         subject: Range<usize>,
@@ -28,7 +33,7 @@ pub enum LocatedEntry {
 
 impl LocatedEntry {
     /// The entry with its bytes, of which `bytes` gives each range.
-    pub fn entry<'a>(&self, bytes: impl Fn(Range<usize>) -> &'a [u8]) -> Entry<'a> {
+    pub fn entry<'a>(&'a self, bytes: impl Fn(Range<usize>) -> &'a [u8]) -> Entry<'a> {
         match self {
             LocatedEntry::Event { event, payload, known } => {
                 let mut entry = if *known { Entry::Known(*event) } else { Entry::Event(*event) };
@@ -38,6 +43,13 @@ impl LocatedEntry {
                     packet.payload = bytes(payload.clone());
                 }
                 entry
+            }
+            LocatedEntry::Assembled { event, payload } => {
+                let mut event: Event<'a> = *event;
+                if let Body::Packet(packet) = &mut event.body {
+                    packet.payload = payload;
+                }
+                Entry::Event(event)
             }
             LocatedEntry::Tick(at) => Entry::Tick(*at),
             LocatedEntry::Note { subject, text } => {
@@ -63,7 +75,7 @@ impl LocatedEntry {
                 shift(subject);
                 shift(text);
             }
-            LocatedEntry::Tick(_) => {}
+            LocatedEntry::Assembled { .. } | LocatedEntry::Tick(_) => {}
         }
         self
     }
@@ -83,19 +95,24 @@ impl LocatedEntry {
                 append(subject);
                 append(text);
             }
-            LocatedEntry::Tick(_) => {}
+            LocatedEntry::Assembled { .. } | LocatedEntry::Tick(_) => {}
         }
         self
     }
 
-    /// Whether this is a loss that the file itself states.
-    pub fn is_stated_loss(&self) -> bool {
-        matches!(self, LocatedEntry::Event { event, .. }
-            if matches!(event.body, Body::Lost(lost) if lost.cause == LossCause::StatedByFile))
-    }
-
     /// Whether this is a packet that was seen.
     pub fn is_packet(&self) -> bool {
-        matches!(self, LocatedEntry::Event { event, known: false, .. } if matches!(event.body, Body::Packet(_)))
+        match self {
+            LocatedEntry::Event { event, known: false, .. } => {
+                matches!(event.body, Body::Packet(_))
+            }
+            LocatedEntry::Assembled { .. } => true,
+            _ => false,
+        }
+    }
+
+    /// Whether this says that packets are missing.
+    pub fn is_loss(&self) -> bool {
+        matches!(self, LocatedEntry::Event { event, .. } if matches!(event.body, Body::Lost(_)))
     }
 }

@@ -155,6 +155,124 @@ fn what_only_looks_like_a_tunnel_stays_as_it_is() {
     assert_eq!(counts, Counts { other: 3, cut: 1, ..Counts::default() });
 }
 
+/// A packet of IPv4 in fragments of at most so many bytes of its datagram each.
+fn in_fragments(packet: &[u8], most: usize) -> Vec<Vec<u8>> {
+    let (header, datagram) = packet.split_at(20);
+    let count = datagram.chunks(most).count();
+    let part = |(index, bytes): (usize, &[u8])| {
+        let mut out = [header, bytes].concat();
+        let len = u16::try_from(out.len()).unwrap().to_be_bytes();
+        out[2..4].copy_from_slice(&len);
+        let more = if index + 1 < count { 0x2000 } else { 0 };
+        let place = u16::try_from(index * most / 8).unwrap() | more;
+        out[4..8].copy_from_slice(&[&[0, 42][..], &place.to_be_bytes()].concat());
+        out
+    };
+    datagram.chunks(most).enumerate().map(part).collect()
+}
+
+/// A file of these packets at one time, between two others that are far from it.
+fn between_others(packets: &[Vec<u8>]) -> Vec<u8> {
+    let all = [&[raw()][..], packets, &[raw()]].concat();
+    let mut file = classic(&all, 0xA1B2_C3D4, false, 101);
+    let mut place = 24;
+    for (index, packet) in all.iter().enumerate() {
+        let seconds = match index {
+            0 => 1_700_000_000_u32,
+            index if index + 1 == all.len() => 1_700_000_020,
+            _ => 1_700_000_010,
+        };
+        file[place..place + 4].copy_from_slice(&seconds.to_le_bytes());
+        place += 16 + packet.len();
+    }
+    file
+}
+
+/// The same for IPv6, which has a header for that.
+fn in_fragments_6(packet: &[u8], most: usize) -> Vec<Vec<u8>> {
+    let (header, datagram) = packet.split_at(40);
+    let count = datagram.chunks(most).count();
+    let part = |(index, bytes): (usize, &[u8])| {
+        let place = u16::try_from(index * most).unwrap() | u16::from(index + 1 < count);
+        let fragment = [&[header[6], 0][..], &place.to_be_bytes(), &[0, 0, 0, 42]].concat();
+        let mut out = [header, &fragment, bytes].concat();
+        out[6] = 44;
+        out[4..6].copy_from_slice(&u16::try_from(8 + bytes.len()).unwrap().to_be_bytes());
+        out
+    };
+    datagram.chunks(most).enumerate().map(part).collect()
+}
+
+/// A datagram to this port, as [`udp`] has it, in IPv6.
+fn udp_6(port: u16, inside: &[u8]) -> Vec<u8> {
+    ipv6(17, &udp(port, inside)[20..])
+}
+
+#[test]
+fn a_datagram_in_fragments_is_one_packet() {
+    let payload: Vec<u8> = (0..3_000_u16).map(|at| at.to_be_bytes()[1]).collect();
+    let frame = |inside: &[u8]| [&[2; 12][..], &[8, 0], inside].concat();
+    let vxlan =
+        |inside: &[u8]| udp(4789, &[&[8, 0, 0, 0, 0, 0, 42, 0], &frame(inside)[..]].concat());
+    let gre = |inside: &[u8]| ipv4(47, &[&[0, 0, 8, 0], inside].concat());
+    let whole = udp(7, &payload);
+    let each = |all: Vec<Vec<u8>>, with: &dyn Fn(&[u8]) -> Vec<u8>| -> Vec<Vec<u8>> {
+        all.iter().map(|part| with(part)).collect()
+    };
+    let cases = [
+        ("IPv4", in_fragments(&whole, 1_480)),
+        ("IPv6", in_fragments_6(&udp_6(7, &payload), 1_448)),
+        ("VXLAN of fragments", each(in_fragments(&whole, 1_480), &vxlan)),
+        ("fragments of VXLAN", in_fragments(&vxlan(&whole), 1_480)),
+        ("fragments of GRE", in_fragments(&gre(&whole), 1_480)),
+        ("fragments of IP in IP", in_fragments(&ipv4(4, &whole), 1_480)),
+    ];
+    for (name, parts) in cases {
+        let wire: usize = parts.iter().map(Vec::len).sum();
+        let reversed: Vec<_> = parts.iter().rev().cloned().collect();
+        for parts in [parts, reversed] {
+            let (events, _, counts) = packets(&classic(&parts, 0xA1B2_C3D4, false, 101));
+            assert_eq!(counts, Counts { packets: 1, ..Counts::default() }, "{name}");
+            let packet = packet(&events[0].0);
+            assert_eq!((packet.flow.src.port(), packet.flow.dst.port()), (0xC001, 7), "{name}");
+            assert_eq!((packet.payload_len, packet.wire_bytes as usize), (3_000, wire), "{name}");
+            assert_eq!(events[0].1, payload, "{name}");
+            // Without any one of them, there is no datagram, and that is said.
+            for missing in 0..parts.len() {
+                let mut rest = parts.clone();
+                rest.remove(missing);
+                let (events, _, counts) = packets(&between_others(&rest));
+                let expected = Counts { packets: 2, fragments: 1, ..Counts::default() };
+                assert_eq!(counts, expected, "{name}");
+                assert!(matches!(events[2].0.body, Body::Lost(lost) if lost.count == 1), "{name}");
+                // At the end of a capture, the rest may come behind it.
+                let (_, _, counts) = packets(&classic(&rest, 0xA1B2_C3D4, false, 101));
+                assert_eq!(counts, Counts::default(), "{name}");
+            }
+        }
+    }
+}
+
+/// What is read in steps or on a thread of its own is the same.
+#[test]
+fn a_datagram_in_fragments_is_handed_out_by_all_ways_of_reading() {
+    let parts = in_fragments(&udp(7, &[3; 3_000]), 1_480);
+    let file = classic(&parts, 0xA1B2_C3D4, false, 101);
+    let mut ahead = Vec::new();
+    let mut recording = Recording::new(&file[..]).unwrap();
+    let read = recording.read_ahead(|entry| {
+        if let Entry::Event(Event { body: Body::Packet(packet), .. }) = entry {
+            ahead.push(packet.payload.to_vec());
+        }
+        Ok::<_, ()>(())
+    });
+    assert_eq!((read, ahead), (Ok(()), vec![vec![3; 3_000]]));
+    let mut recording = Recording::new(&file[..]).unwrap();
+    let event = recording.next_packet().unwrap();
+    assert!(matches!(event.body, Body::Packet(packet) if packet.payload == [3; 3_000]));
+    assert!(recording.next_packet().is_none());
+}
+
 /// The same packet on the tunnel's own interface and on the one below.
 #[test]
 fn what_a_tunnel_carries_is_seen_at_another_place_than_what_is_beside_it() {
@@ -177,7 +295,7 @@ fn packets_of_no_use_are_counted_by_what_they_are() {
     let all = [arp, with(9, 1), with(7, 1), cut, with(0, 0x45)];
     let (events, problems, counts) = packets(&classic(&all, 0xA1B2_C3D4, false, 1));
     assert_eq!(events.len(), 1);
-    let expected = Counts { packets: 1, other: 2, fragments: 1, cut: 1, ..Counts::default() };
+    let expected = Counts { packets: 1, other: 2, cut: 1, ..Counts::default() };
     assert_eq!(counts, expected);
     assert!(problems.is_empty());
     let (_, _, counts) = packets(&classic(&all, 0xA1B2_C3D4, false, 105));

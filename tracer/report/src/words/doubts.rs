@@ -33,6 +33,18 @@ pub fn doubt(reason: &DoubtReason) -> String {
              handled them is not known, and both deliveries are counted",
             counted_as(messages, "message was", "messages were")
         ),
+        DoubtReason::Encrypted { messages } => format!(
+            "{} encrypted by the protocol: they are in no count",
+            counted_as(messages, "message is", "messages are")
+        ),
+        DoubtReason::SharedMemory { pairs } => format!(
+            "{} handed over in shared memory, as discovery announces, and in no count: other transports show it (Fast DDS:              `FASTDDS_BUILTIN_TRANSPORTS=UDPv4`)",
+            counted_as(
+                pairs.into(),
+                "pair of a writing and a reading participant on one host has its samples",
+                "pairs of a writing and a reading participant on one host have their samples"
+            )
+        ),
         DoubtReason::Nameless { messages } => format!(
             "{} named by a number that was agreed on before wirelap came, and had too little payload to be known by: \
              behind a router or broker they may be counted a second time",
@@ -125,7 +137,9 @@ fn events_lost(lost: Losses, events: u64, counts_are_traced: bool) -> String {
             counted_as(lost.stated, "packet is", "packets are")
         );
     }
-    let remedy = if lost.are_all_skipped() {
+    let remedy = if lost.are_all_fragmented() {
+        "a capture filter by address helps: only the first fragment has ports"
+    } else if lost.are_all_skipped() {
         "a larger --ring-size does not help"
     } else {
         "a larger --ring-size, a filter or --sample helps"
@@ -146,7 +160,7 @@ mod tests {
     #[test]
     fn reasons_are_sentences_with_their_numbers() {
         let of = |skipped, counts_are_traced| {
-            let lost = Losses { events: 13_402, skipped, stated: 0 };
+            let lost = Losses { events: 13_402, skipped, ..Losses::default() };
             doubt(&DoubtReason::EventsLost { lost, events: 43_402, counts_are_traced })
         };
         let lost = |counts_are_traced| of(0, counts_are_traced);

@@ -6,12 +6,13 @@ use wirelap_events::{Comm, DropCause, Losses, Pid, Recovery};
 
 /// Why events were lost, as a clause.
 pub fn lost_because(losses: Losses) -> String {
-    let Losses { events, skipped, stated } = losses;
-    let ring = events.saturating_sub(skipped).saturating_sub(stated);
+    let Losses { events, skipped, stated, fragmented } = losses;
+    let known = skipped.saturating_add(stated).saturating_add(fragmented);
     let causes = [
-        (ring, "the ring buffer was full"),
+        (events.saturating_sub(known), "the ring buffer was full"),
         (skipped, "the kernel skipped runs of probes that ran already on the same CPU"),
         (stated, "the capturing program or its kernel dropped packets, as the file itself says"),
+        (fragmented, "IP fragments of datagrams are missing or overlap"),
     ];
     let some: Vec<_> = causes.into_iter().filter(|(count, _)| *count > 0).collect();
     match some.as_slice() {

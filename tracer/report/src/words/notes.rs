@@ -79,7 +79,7 @@ fn less_detail(detail: TraceDetail) -> &'static str {
 /// What packets alone show, and what of them could not be read.
 fn packets_only(fragments: u64, cut: u64) -> String {
     let left_out = [
-        (fragments, "later IP fragments, which have no ports"),
+        (fragments, "datagrams of which IP fragments are missing or overlap"),
         (cut, "packets whose headers cannot be read"),
     ];
     let left_out = left_out.into_iter().filter(|(count, _)| *count > 0);

@@ -86,8 +86,17 @@ fn usual(kind: VerdictKind, circumstance: Circumstance, why: &Why) -> String {
     if kind == VerdictKind::NagleDelayedAck {
         return nagle(own, why.broker.as_deref().filter(|_| circumstance.at_broker));
     }
+    let of_implementation = of_middleware(own.of(why.implementation), kind, why);
+    of_implementation
+        .or_else(|| of_middleware(own, kind, why))
+        .unwrap_or_else(|| general(kind, circumstance))
+        .to_owned()
+}
+
+/// What a middleware or an implementation of it has of its own against a kind of cause.
+fn of_middleware(own: &Remedies, kind: VerdictKind, why: &Why) -> Option<&'static str> {
     let of_broker = why.broker.as_deref().and_then(broker);
-    let of_middleware = match kind {
+    match kind {
         VerdictKind::SenderBatching => own.batching,
         VerdictKind::FetchWait => own.fetch,
         VerdictKind::SendBuffer => own.send_buffer,
@@ -99,8 +108,7 @@ fn usual(kind: VerdictKind, circumstance: Circumstance, why: &Why) -> String {
         VerdictKind::Duplicates => own.duplicates,
         VerdictKind::Upkeep => own.upkeep,
         _ => None,
-    };
-    of_middleware.unwrap_or_else(|| general(kind, circumstance)).to_owned()
+    }
 }
 
 /// Against Nagle's algorithm, in a broker or in a client.
@@ -345,6 +353,25 @@ mod tests {
         assert!(cpu("mqtt", "mosquitto").starts_with("mosquitto has one thread"));
         assert!(cpu("mqtt", "emqx").starts_with("give the broker more CPU"));
         assert!(cpu("kafka", "java").contains("num.io.threads"));
+    }
+
+    #[test]
+    fn an_implementation_has_its_own_words_and_several_have_what_holds_for_all() {
+        let of = |kind, implementation| {
+            let why = Why { protocol: "dds", implementation, ..Why::default() };
+            let remedy_of = Remedy::Usual(Circumstance::in_segment(Segment::Wire));
+            remedy(&Verdict { remedy: remedy_of, ..Verdict::new(kind, Severity::Problem) }, &why)
+        };
+        let overflow = |implementation| of(VerdictKind::QueueOverflow, implementation);
+        assert!(overflow("Cyclone DDS").contains("SocketReceiveBufferSize"));
+        assert!(overflow("Fast DDS").contains("listenSocketBufferSize"));
+        assert!(overflow("RTI Connext DDS").contains("recv_socket_buffer_size"));
+        for unknown in ["", "another implementation"] {
+            let text = overflow(unknown);
+            assert!(!text.contains('`') && text.contains("net.core.rmem_max"), "{text}");
+        }
+        assert!(!of(VerdictKind::SenderBatching, "Fast DDS").contains("dds_write"));
+        assert!(of(VerdictKind::NeverDelivered, "Fast DDS").contains("transient-local"));
     }
 
     #[test]

@@ -169,6 +169,17 @@ impl Message {
     }
 }
 
+impl Message {
+    /// The same discovery of a subscription, of what is that of a publication.
+    pub fn reader(mut self) -> Message {
+        let writer = PUBLICATIONS_WRITER.to_be_bytes();
+        if let Some(at) = self.bytes.windows(4).position(|bytes| bytes == writer) {
+            self.bytes[at + 2] = 4;
+        }
+        self
+    }
+}
+
 /// A user writer's GUID.
 pub fn user_guid() -> [u8; 16] {
     guid(USER_WRITER)

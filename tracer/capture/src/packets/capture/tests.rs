@@ -34,7 +34,7 @@ fn frame(bytes: &[u8]) -> Frame<'_> {
 
 fn packet<'a>(frame: &Frame<'a>, snap: usize) -> Result<Packet<'a>, Unreadable> {
     let place = (NetNs(4), Wall::default(), snap);
-    let event = event(frame, place, &mut Sightings::default())?;
+    let event = event(frame, place, &mut Sightings::default(), Box::leak(Box::default()))?;
     assert_eq!(event.at, Nanos(WALL));
     let Body::Packet(packet) = event.body else { panic!("{event:?}") };
     Ok(packet)
@@ -79,11 +79,13 @@ fn payload_is_cut_at_the_snap_length_and_left_out_where_it_is_a_copy() {
 fn a_datagram_on_loopback_has_one_number_when_sent_and_received() {
     let bytes = bytes(&[7; 500]);
     let place = (NetNs(4), Wall::default(), 65_536);
-    let mut sightings = Sightings::default();
-    let mut id = |frame: &Frame<'_>| match event(frame, place, &mut sightings).unwrap().body {
-        Body::Packet(packet) => packet.id,
-        other => panic!("{other:?}"),
-    };
+    let (mut sightings, mut fragments) = (Sightings::default(), LiveFragments::default());
+    let mut id =
+        |frame: &Frame<'_>| match event(frame, place, &mut sightings, &mut fragments).unwrap().body
+        {
+            Body::Packet(packet) => packet.id,
+            other => panic!("{other:?}"),
+        };
     let sent = Frame { hardware: LOOPBACK, ..frame(&bytes) };
     let copy = Frame { is_outgoing: false, bytes: &bytes[..256], ..sent };
     let [first, second] = [id(&sent), id(&sent)];
@@ -99,17 +101,39 @@ fn what_cannot_be_read_is_told_apart() {
     assert_eq!(of(&Frame { original: 27, ..frame(&whole[..27]) }), Some(Unreadable::Cut));
     let mut fragment = whole.clone();
     fragment[7] = 1;
-    assert_eq!(of(&frame(&fragment)), Some(Unreadable::Fragment));
+    assert!(matches!(of(&frame(&fragment)), Some(Unreadable::Fragment(_))));
     for len in 0..whole.len() {
         let _ = of(&frame(&whole[..len]));
     }
 }
 
 #[test]
+fn fragments_of_a_datagram_are_one_packet() {
+    let whole = bytes(&[7; 500]);
+    let part = |from: usize, to: usize, place: u16| {
+        let mut part = [&whole[..20], &whole[20 + from..20 + to]].concat();
+        part[2..4].copy_from_slice(&u16::try_from(20 + to - from).unwrap().to_be_bytes());
+        part[6..8].copy_from_slice(&place.to_be_bytes());
+        part
+    };
+    let place = (NetNs(4), Wall::default(), 65_536);
+    let (mut sightings, mut fragments) = (Sightings::default(), LiveFragments::default());
+    let later = part(256, 508, 32);
+    let waits = event(&frame(&later), place, &mut sightings, &mut fragments).err();
+    assert!(matches!(waits, Some(Unreadable::Fragment(_))));
+    let first = part(0, 256, 0x2000);
+    let event = event(&frame(&first), place, &mut sightings, &mut fragments).unwrap();
+    let Body::Packet(packet) = event.body else { panic!("{event:?}") };
+    assert_eq!((packet.flow.src.port(), packet.payload_len), (7, 500));
+    assert_eq!((packet.payload, packet.wire_bytes), (&[7; 500][..], 528 + 20 + 2 * 14));
+}
+
+#[test]
 fn only_wanted_ports_are_let_through() {
     let bytes = bytes(b"payload");
     let place = (NetNs(4), Wall::default(), 100);
-    let event = event(&frame(&bytes), place, &mut Sightings::default()).unwrap();
+    let (mut sightings, mut fragments) = (Sightings::default(), LiveFragments::default());
+    let event = event(&frame(&bytes), place, &mut sightings, &mut fragments).unwrap();
     for (ports, wanted) in [(&[][..], true), (&[7], true), (&[1, 9], true), (&[8], false)] {
         assert_eq!(is_wanted(ports, &event), wanted, "{ports:?}");
     }

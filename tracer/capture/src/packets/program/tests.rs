@@ -123,10 +123,11 @@ fn what_is_neither_tcp_nor_udp_is_dropped_and_extensions_are_left_to_the_reader(
 }
 
 #[test]
-fn later_fragments_have_no_ports() {
-    // Without ports, they are counted.
+fn later_fragments_have_no_ports_and_pass() {
     assert!(passes(&[], &v4(17, 5, 0x2001, [0, 0])));
-    assert!(!passes(&[1883], &v4(17, 5, 0x2001, [1883, 1883])));
+    assert!(passes(&[1883], &v4(17, 5, 0x2001, [1, 2])));
+    assert!(!passes(&[1883], &v4(1, 5, 0x2001, [1, 2])));
+    assert!(!passes(&[1883], &v4(17, 5, 0x2000, [1, 2])));
     assert!(passes(&[1883], &v4(17, 5, 0x2000, [1883, 9])));
 }
 

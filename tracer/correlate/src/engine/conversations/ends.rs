@@ -3,7 +3,7 @@
 use super::Conversations;
 use crate::flow::{Conversation, EndsState, KnownEnds, ServerEnd, State};
 use crate::ids::{Direction, FlowEnds, Node};
-use crate::rows::{Rows, Server};
+use crate::rows::{RowEnds, Rows, Server};
 use arrayvec::ArrayVec;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -113,6 +113,7 @@ impl Conversations {
             return Some(row);
         }
         let key = conversation.flows[0].key;
+        let participants = conversation.participants;
         let pids = self.pids_of(direction);
         let serves = Direction { side: self.flows.server(direction)?, ..direction };
         let (addr, scope) = self.flows.place(self.server_address(direction)?, key.scope);
@@ -121,7 +122,10 @@ impl Conversations {
         let process = server.pid.zip(server.netns);
         self.flows.learn(&ServerEnd { process, ..ServerEnd::new(addr, scope) }, protocol);
         let sockets = &self.sockets;
-        let row = rows.row_of(protocol, key, server, &pids, &|pid| sockets.has_open(pid));
+        let row =
+            rows.row_of(protocol, key, server, RowEnds { pids: &pids, participants }, &|pid| {
+                sockets.has_open(pid)
+            });
         self.note_served(direction);
         let state = self.sockets.learned.saturating_add(rows.version()) << 1 | told;
         self.flows.get_mut(direction)?.row = Some((row, state));

@@ -135,12 +135,20 @@ impl Conversations {
         let Some(flow) = self.flows.flow_mut(direction) else {
             return;
         };
-        flow.receiver = Some(socket);
+        // What a participant sends to its group comes to its own sockets, too, and it leaves it unread.
+        let is_own = flow.key.dst.ip().is_multicast()
+            && self.sockets.pid(flow.sender).is_some_and(|pid| pid == taking.task.pid);
+        if !is_own {
+            flow.receiver = Some(socket);
+        }
         let Marks::Udp(marks) = &mut flow.marks else {
             return;
         };
         let DatagramRead { at, task, led } = taking;
         marks.read(number, socket, at, task, led);
+        if is_own {
+            return;
+        }
         let by = Taker { socket, pid: Some(task.pid), at, lost: out.coverage.lost() };
         for (assembly, first, count) in marks.carried(number) {
             out.assemblies.take(assembly, Carrier { direction, number, first, count }, by);

@@ -61,7 +61,9 @@ impl Conversations {
         }
         match (packet.hook, packet.socket) {
             (PacketHook::Rx, _) => self.comes_in(packet, direction, number),
-            (PacketHook::Xmit, Some(socket)) if same.is_none() => {
+            (PacketHook::Xmit, Some(socket))
+                if same.is_none() || self.leaves_now(at, direction, number) =>
+            {
                 self.leaves(at, packet, socket, direction, number);
             }
             (PacketHook::Xmit, _) => {}
@@ -107,6 +109,15 @@ impl Conversations {
             Marks::Tcp(_) => None,
         });
         self.carried = datagram.map(|sent| FlowRange { flow: direction.id(), range: sent.range });
+    }
+
+    /// Whether a datagram that was seen before is first seen to leave at this time: its group has readers on this host, who got a copy.
+    fn leaves_now(&self, at: Nanos, direction: Direction, number: u64) -> bool {
+        let flow = self.flows.flow(direction);
+        flow.is_some_and(|flow| match &flow.marks {
+            Marks::Udp(marks) => marks.get(number).is_some_and(|sent| sent.xmit == Some(at)),
+            Marks::Tcp(_) => false,
+        })
     }
 
     /// A fragment without ports: what is known of the first one's datagram holds for it. One whose

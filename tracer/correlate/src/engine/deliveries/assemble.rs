@@ -7,9 +7,12 @@ use crate::breakdown::ReaderGroup;
 use crate::flow::{FlowTable, Found, TopicHash, identity_of};
 use crate::ids::{AssemblyId, Direction, LegKey};
 use crate::join::{Assembly, Carrier, Last, leg};
-use crate::marks::{Marks, Path, ReadBy};
+use crate::marks::{Marks, Path, ReadBy, begin_and_end};
 use arrayvec::ArrayVec;
 use wirelap_events::{ByteRange, Circumstances, FlowRange, GlobalKey, Leg, Nanos, Saturate, Stage};
+
+/// The most deliveries of a message that packets show on its way to a group.
+const MAX_GROUP_READERS: u16 = 256;
 
 impl Deliveries {
     /// Takes in the fragments that the decoder of a conversation has just found.
@@ -64,7 +67,7 @@ impl Deliveries {
         let Some(id) = id.filter(|&id| is_open(id)) else {
             return false;
         };
-        self.assemblies.found(id, leg, at);
+        self.assemblies.found(id, leg, direction, at);
         true
     }
 
@@ -74,7 +77,8 @@ impl Deliveries {
         let known = self.assemblies.find(direction, message).and_then(|id| self.assemblies.get(id));
         // What a reader had of it before anyone looked is not known.
         let began_unseen = known.is_some_and(|known| known.is_late && !known.is_single());
-        let elsewhere = self.assemblies.is_known_elsewhere(direction, message);
+        let elsewhere = known.is_some_and(|known| known.is_found_elsewhere(direction))
+            || self.assemblies.is_known_elsewhere(direction, message);
         let nobody_has_it = known.is_some_and(|known| known.readers.is_empty());
         (began_unseen || found.duplicate || elsewhere).then_some(elsewhere || nobody_has_it)
     }
@@ -328,9 +332,37 @@ impl Deliveries {
     /// Its leg is complete as it is.
     fn end_assembled(&mut self, id: AssemblyId, out: &mut dyn DeliverySink, c: &mut Context<'_>) {
         if let Some(key) = self.assemblies.get(id).and_then(|assembly| assembly.leg) {
+            let others = self.legs_to_group(id, key, c);
             self.complete(key, out, c);
+            self.hand_out_others(key, others, |_| true, out, c);
         }
         self.assemblies.forget(id);
+    }
+
+    /// Legs to all but the first reader of a message that packets show on its way to a group. Who got it they do not show.
+    #[expect(clippy::vec_box, reason = "legs are large, and their room is kept")]
+    fn legs_to_group(&mut self, id: AssemblyId, key: LegKey, c: &mut Context<'_>) -> Vec<Box<Leg>> {
+        let mut legs = Vec::new();
+        let Some(assembly) = self.assemblies.get(id) else { return legs };
+        let (direction, readers) = (assembly.direction, assembly.group_readers.max(1));
+        let Some(extent) = self.messages.leg(key).map(|leg| leg.extent) else { return legs };
+        let row = c.row_of(direction);
+        let Some(flow) = c.conversations.flows().flow(direction) else { return legs };
+        if !self.config.packets_only || !flow.key.dst.ip().is_multicast() {
+            return legs;
+        }
+        let path = flow.marks.path(extent, 0);
+        for _ in 1..readers.min(MAX_GROUP_READERS) {
+            let spare = self.messages.spare();
+            let (mut leg, _) = leg::build(flow.key, None, None, &path, spare);
+            leg.flow_range = FlowRange { flow: direction.id(), range: extent };
+            begin_and_end(&mut leg.times, flow.marks.began_at(extent));
+            legs.push(leg);
+        }
+        if let Some(row) = row.and_then(|row| c.accounts.rows.get_mut(row)) {
+            row.to_remote.grow(readers.into());
+        }
+        legs
     }
 
     /// Nothing more is expected of a message: what readers lack was lost, unless it was events that were.

@@ -2,7 +2,7 @@
 
 use super::super::conversations::Conversations;
 use super::Context;
-use crate::breakdown::{ClientNames, Dimension, MessageEnd, Owner, ReaderGroup};
+use crate::breakdown::{ClientNames, Dimension, Introduction, MessageEnd, Owner, ReaderGroup};
 use crate::ids::Direction;
 use crate::lag::Pair;
 use wirelap_events::{Delivery, FlowId, GroupId, Nanos, Pid, TopicId};
@@ -30,6 +30,14 @@ impl Context<'_> {
         let mut introduced = std::mem::take(&mut self.conversations.found_mut().introduced);
         for (side, said) in introduced.drain(..) {
             let direction = Direction { side, ..direction };
+            if let Introduction::Client { name, .. } = said
+                && let Some(conversation) = self.conversations.flows_mut().get_mut(direction)
+                && conversation.participants[side as usize] != name
+            {
+                // Its row may be that of the domain that this one takes part in.
+                conversation.participants[side as usize] = name;
+                conversation.row = None;
+            }
             if let Some(flow) = self.conversations.flows().flow(direction)
                 && let address = flow.key.src.ip()
                 // Many are at the other end.

@@ -297,12 +297,22 @@ fn note_unread(direction: Direction, c: &mut Context<'_>) {
 fn note_readers_own(direction: Direction, c: &mut Context<'_>) {
     let thrown_away = std::mem::take(&mut c.conversations.found_mut().thrown_away);
     let read_twice = std::mem::take(&mut c.conversations.found_mut().read_twice);
-    if thrown_away.max(read_twice) > 0
+    let encrypted = std::mem::take(&mut c.conversations.found_mut().encrypted);
+    let implementation = std::mem::take(&mut c.conversations.found_mut().implementation);
+    let shared_memory = std::mem::take(&mut c.conversations.found_mut().shared_memory);
+    if (thrown_away.max(read_twice).max(encrypted) > 0
+        || implementation.is_some()
+        || shared_memory.is_some())
         && let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row))
     {
         let losses = &mut row.evidence.losses;
         losses.thrown_away = losses.thrown_away.saturating_add(thrown_away);
         row.read_twice = row.read_twice.saturating_add(read_twice);
+        row.encrypted.grow(encrypted);
+        if let Some(name) = implementation {
+            row.implementation.note(name);
+        }
+        row.unseen_pairs = shared_memory.unwrap_or(row.unseen_pairs);
     }
 }
 

@@ -40,6 +40,27 @@ impl Picture<'_> {
         }
     }
 
+    /// Rows of one name that have no broker get what tells their conversations apart in its place: their domain, or else the address
+    /// that messages are sent to.
+    pub(super) fn tell_peers_apart(&self, groups: &mut [Group]) {
+        let is_peers = |group: &Group| {
+            let row = self.accounts.rows.get(group.id);
+            group.broker.is_none()
+                && row.is_some_and(|row| !row.has_told_name() && !row.is_brokered)
+        };
+        let names: Vec<_> =
+            groups.iter().map(|group| is_peers(group).then(|| group.middleware.clone())).collect();
+        for (group, name) in groups.iter_mut().zip(&names) {
+            let same = names.iter().filter(|other| *other == name).count();
+            if name.is_some() && same > 1 {
+                let domain = self.accounts.rows.get(group.id).and_then(|row| row.domain);
+                group.broker = domain
+                    .map(|domain| format!("domain {domain}"))
+                    .or_else(|| group.endpoint.map(|endpoint| endpoint.to_string()));
+            }
+        }
+    }
+
     /// What would be added to the name of a row's broker; `None` if that is not known, or the caller has named the row.
     fn mark_of(&self, group: &Group, mark: Mark) -> Option<String> {
         let row = self.accounts.rows.get(group.id).filter(|row| !row.has_told_name())?;

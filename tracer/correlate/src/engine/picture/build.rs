@@ -41,6 +41,7 @@ impl Picture<'_> {
         });
         let mut groups: Vec<Group> = groups.collect();
         self.tell_brokers_apart(&mut groups);
+        self.tell_peers_apart(&mut groups);
         self.note_encrypted(&mut groups);
         Snapshot {
             at: now,
@@ -166,6 +167,8 @@ impl Picture<'_> {
             without_send: row.without_send,
             to_unseen_readers: row.to_remote,
             read_twice: row.read_twice,
+            encrypted: row.encrypted,
+            unseen_pairs: row.unseen_pairs,
             nameless: row.nameless,
             partial: partial.map(|partial| Box::new(partial.figures())),
             notes: notes_of(row, muted),
@@ -233,6 +236,7 @@ impl Picture<'_> {
             events_lost: lost.map(|(probe, count)| ProbeLoss { probe, count }).collect(),
             skipped_runs: self.seen.coverage.skipped(),
             stated_losses: self.seen.coverage.stated(),
+            fragmented_datagrams: self.seen.coverage.fragmented(),
             events: self.accounts.totals.events,
             reported: self.reported(),
             uncaptured_bytes: self.accounts.totals.uncaptured,

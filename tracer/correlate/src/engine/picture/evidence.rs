@@ -85,6 +85,7 @@ impl Picture<'_> {
         evidence.setting = Setting {
             middleware: row.middleware.clone(),
             protocol: row.protocol,
+            implementation: row.implementation.name(),
             broker: broker.map(str::to_owned),
             since: self.seen.coverage.since(),
             saturating: false,

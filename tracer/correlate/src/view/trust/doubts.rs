@@ -3,10 +3,10 @@
 use super::super::snapshot::{Group, Trust};
 use super::facts::TrustFacts;
 use super::limits::{
-    CLOCKS, COARSE_TIMES, CONTRADICTED, EVENTS_LOST, EVENTS_LOST_SAMPLED, GIVEN_UP, LOSSES_STATED,
-    Limits, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED, ONE_IS_TOO_MANY, READ_TWICE,
-    READER_NOT_SEEN, SEND_NOT_SEEN, SPLIT_SUBFLOWS, TOO_MANY, UNDECODED, UNDELIVERED, UNREAD,
-    UNSEEN, UNSEEN_BARE, UNSORTED,
+    CLOCKS, COARSE_TIMES, CONTRADICTED, ENCRYPTED, EVENTS_LOST, EVENTS_LOST_SAMPLED, GIVEN_UP,
+    LOSSES_STATED, Limits, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED, ONE_IS_TOO_MANY, READ_TWICE,
+    READER_NOT_SEEN, SEND_NOT_SEEN, SHARED_MEMORY, SPLIT_SUBFLOWS, TOO_MANY, UNDECODED, UNDELIVERED,
+    UNREAD, UNSEEN, UNSEEN_BARE, UNSORTED,
 };
 use super::reliability::{Doubt, DoubtReason, Reliability};
 use wirelap_events::Nanos;
@@ -81,6 +81,12 @@ impl Found {
         self.add(DoubtReason::ReaderNotSeen { legs }, READER_NOT_SEEN, legs, all);
         let messages = facts.read_twice;
         self.add(DoubtReason::ReadTwice { messages }, READ_TWICE, messages, deliveries);
+        let messages = facts.encrypted;
+        let all = messages.saturating_add(facts.messages);
+        self.add(DoubtReason::Encrypted { messages }, ENCRYPTED, messages, all);
+        let pairs = facts.unseen_pairs;
+        let limits = if deliveries == 0 { ONE_IS_TOO_MANY } else { SHARED_MEMORY };
+        self.add(DoubtReason::SharedMemory { pairs }, limits, pairs.into(), pairs.into());
         let messages = facts.nameless;
         self.add(DoubtReason::Nameless { messages }, NAMELESS, messages, facts.messages);
         let without = facts.without_send;
@@ -287,6 +293,23 @@ mod tests {
     #[test]
     fn packets_that_could_not_be_sorted_reduce() {
         assert_eq!(verdict(|facts| facts.too_late = 1), (Reduced, vec!["unsorted"]));
+    }
+
+    #[test]
+    fn what_is_encrypted_is_never_good() {
+        let hidden = |messages| verdict(|facts| facts.encrypted = messages);
+        assert_eq!(hidden(1), (Reduced, vec!["encrypted"]));
+        assert_eq!(hidden(4_000), (Unusable, vec!["encrypted"]));
+        let only = verdict(|facts| *facts = TrustFacts { encrypted: 1, ..TrustFacts::default() });
+        assert_eq!(only, (Unusable, vec!["encrypted"]));
+    }
+
+    #[test]
+    fn what_is_handed_over_in_shared_memory_is_never_good() {
+        assert_eq!(verdict(|facts| facts.unseen_pairs = 1), (Reduced, vec!["shared_memory"]));
+        let only =
+            verdict(|facts| *facts = TrustFacts { unseen_pairs: 1, ..TrustFacts::default() });
+        assert_eq!(only, (Unusable, vec!["shared_memory"]));
     }
 
     #[test]

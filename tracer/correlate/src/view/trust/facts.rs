@@ -45,6 +45,10 @@ pub struct TrustFacts {
     pub to_unseen_readers: u64,
     /// Messages that two readers of a group were sent.
     pub read_twice: u64,
+    /// Messages that are encrypted by their protocol.
+    pub encrypted: u64,
+    /// Pairs of participants that hand messages over where they are not seen.
+    pub unseen_pairs: u32,
     /// Messages that may be counted again behind a router or broker.
     pub nameless: u64,
     /// Messages compared with the programs' own records, and those that contradict them.
@@ -95,6 +99,8 @@ impl TrustFacts {
                 group.to_unseen_readers
             },
             read_twice: group.read_twice,
+            encrypted: group.encrypted,
+            unseen_pairs: group.unseen_pairs,
             nameless: group.nameless,
             ..TrustFacts::default()
         }

@@ -68,6 +68,16 @@ pub enum DoubtReason {
         /// Those messages.
         messages: u64,
     },
+    /// Messages are encrypted by their protocol.
+    Encrypted {
+        /// Those messages.
+        messages: u64,
+    },
+    /// Participants hand messages over in shared memory, where they are not seen.
+    SharedMemory {
+        /// Pairs of a writing and a reading participant.
+        pairs: u32,
+    },
     /// Messages have neither a name nor payload to be known by.
     Nameless {
         /// Those messages.
@@ -180,6 +190,8 @@ impl DoubtReason {
             DoubtReason::Unread { .. } => "unread",
             DoubtReason::GivenUp { .. } => "given_up",
             DoubtReason::ReadTwice { .. } => "read_twice",
+            DoubtReason::Encrypted { .. } => "encrypted",
+            DoubtReason::SharedMemory { .. } => "shared_memory",
             DoubtReason::Nameless { .. } => "nameless",
             DoubtReason::ReaderNotSeen { .. } => "reader_not_seen",
             DoubtReason::SendNotSeen { .. } => "send_not_seen",

@@ -1,0 +1,182 @@
+//! Participants that hand their samples over in shared memory, where no packet shows them, as far as discovery tells.
+//!
+//! Two participants do so if both announce an address of that kind and they are on one host. Its number is 16 in Eclipse Cyclone DDS
+//! (`ddsi_locator.h`) and in eProsima Fast DDS, which adds its major version since version 3 (`rtps/common/Locator.hpp`); RTI Connext has
+//! numbers of its own (`rti/ndds/…/rtps_locator.h`). Fast DDS has the host in its GUIDs, the others in the address.
+
+use super::entity::{Guid, GuidPrefix};
+use std::collections::{HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
+
+/// The most participants and endpoints that are remembered. Later ones are not known.
+const MAX_KNOWN: usize = 4_096;
+
+/// Fast DDS, in an RTPS header and at the beginning of its GUIDs.
+const FAST_DDS: [u8; 2] = [1, 0x0f];
+
+/// Whether a locator of this kind leads to shared memory.
+pub(super) fn is_shared(kind: u32) -> bool {
+    (16..32).contains(&kind) || [0x0100_0000, 0x0200_0000].contains(&kind)
+}
+
+/// The host that an address in shared memory is on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct SharedHost([u8; 16]);
+
+impl SharedHost {
+    /// The host of the participant that announces this address.
+    pub fn new(participant: GuidPrefix, address: [u8; 16]) -> SharedHost {
+        if !participant.starts_with(&FAST_DDS) {
+            return SharedHost(address);
+        }
+        let mut host = [0; 16];
+        for (to, from) in host.iter_mut().zip(participant.iter().take(4)) {
+            *to = *from;
+        }
+        SharedHost(host)
+    }
+}
+
+#[derive(Debug)]
+struct Peer {
+    host: SharedHost,
+    domain: Option<u32>,
+    has_endpoints: bool,
+}
+
+/// A writer or reader of a participant that has shared memory.
+#[derive(Debug)]
+struct Endpoint {
+    topic: Box<[u8]>,
+    writes: bool,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    peers: HashMap<GuidPrefix, Peer>,
+    endpoints: HashMap<Guid, Endpoint>,
+    /// The writer's participant and the reader's. What they had is in no figure when they are gone, too.
+    pairs: HashSet<(GuidPrefix, GuidPrefix)>,
+}
+
+/// Everything known of shared memory.
+#[derive(Debug, Default)]
+pub(super) struct SharedMemory(Mutex<Known>);
+
+impl SharedMemory {
+    /// A participant, or an endpoint of it, announces an address in shared memory. Whether that is news.
+    pub fn announce(&self, participant: GuidPrefix, host: SharedHost, domain: Option<u32>) -> bool {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.peers.contains_key(&participant) || known.peers.len() >= MAX_KNOWN {
+            return false;
+        }
+        known.peers.insert(participant, Peer { host, domain, has_endpoints: false });
+        true
+    }
+
+    /// A participant has a writer or a reader of a topic. Whether that is news, if it has shared memory.
+    pub fn endpoint(&self, guid: Guid, topic: &[u8], writes: bool) -> bool {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = &mut *known;
+        let Some(&participant) = guid.first_chunk() else { return false };
+        if known.endpoints.contains_key(&guid) || known.endpoints.len() >= MAX_KNOWN {
+            return false;
+        }
+        let Some(peer) = known.peers.get_mut(&participant) else { return false };
+        peer.has_endpoints = true;
+        let (host, domain) = (peer.host, peer.domain);
+        for (other, endpoint) in &known.endpoints {
+            let other = other.first_chunk().copied().unwrap_or_default();
+            let is_near = known.peers.get(&other).is_some_and(|other| {
+                let is_same_domain = domain.zip(other.domain).is_none_or(|(a, b)| a == b);
+                other.host == host && is_same_domain
+            });
+            let is_match = endpoint.writes != writes && *endpoint.topic == *topic;
+            if is_near && is_match && other != participant && known.pairs.len() < MAX_KNOWN {
+                let pair = if writes { (participant, other) } else { (other, participant) };
+                known.pairs.insert(pair);
+            }
+        }
+        known.endpoints.insert(guid, Endpoint { topic: topic.into(), writes });
+        true
+    }
+
+    /// A participant is gone.
+    pub fn forget(&self, participant: GuidPrefix) {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.peers.remove(&participant);
+        known.endpoints.retain(|guid, _| !guid.starts_with(&participant));
+    }
+
+    /// How many pairs of a writing and a reading participant have shared memory between them, in the domain of this one. Where the
+    /// topics of two are not known, because the capture began later, they are taken for a pair.
+    pub fn pairs(&self, participant: GuidPrefix) -> u32 {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let domain = known.peers.get(&participant).and_then(|peer| peer.domain);
+        let is_here = |other: Option<u32>| domain.zip(other).is_none_or(|(a, b)| a == b);
+        let domain_of = |prefix: &GuidPrefix| known.peers.get(prefix).and_then(|peer| peer.domain);
+        let matched = known.pairs.iter().filter(|(writer, _)| is_here(domain_of(writer))).count();
+        let strangers = known.peers.iter().filter(|(prefix, peer)| {
+            let is_near = |(other, near): (&GuidPrefix, &Peer)| {
+                other != *prefix && near.host == peer.host && is_here(near.domain)
+            };
+            !peer.has_endpoints && is_here(peer.domain) && known.peers.iter().any(is_near)
+        });
+        u32::try_from(matched.saturating_add(strangers.count().div_ceil(2))).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: GuidPrefix = [1, 0x0f, 7, 7, 1, 0, 0, 0, 0, 0, 0, 0];
+    const TWO: GuidPrefix = [1, 0x0f, 7, 7, 2, 0, 0, 0, 0, 0, 0, 0];
+    const ELSEWHERE: GuidPrefix = [1, 0x0f, 8, 8, 3, 0, 0, 0, 0, 0, 0, 0];
+
+    fn guid(participant: GuidPrefix, endpoint: u8) -> Guid {
+        let mut guid = [endpoint; 16];
+        guid[..12].copy_from_slice(&participant);
+        guid
+    }
+
+    fn all(domains: [Option<u32>; 3]) -> SharedMemory {
+        let known = SharedMemory::default();
+        for (prefix, domain) in [ONE, TWO, ELSEWHERE].into_iter().zip(domains) {
+            assert!(known.announce(prefix, SharedHost::new(prefix, [0; 16]), domain));
+        }
+        known
+    }
+
+    #[test]
+    fn participants_on_one_host_that_write_and_read_a_topic_are_a_pair() {
+        let known = all([Some(0); 3]);
+        assert_eq!(known.pairs(ONE), 1, "their topics are not known yet");
+        assert!(known.endpoint(guid(ONE, 3), b"chatter", true));
+        assert!(known.endpoint(guid(TWO, 3), b"other", true));
+        assert_eq!(known.pairs(ONE), 0, "two writers");
+        assert!(known.endpoint(guid(TWO, 4), b"chatter", false));
+        assert!(known.endpoint(guid(ELSEWHERE, 4), b"chatter", false));
+        assert_eq!(known.pairs(ONE), 1, "the third is on another host");
+        assert!(!known.endpoint(guid(TWO, 4), b"chatter", false));
+        known.forget(TWO);
+        assert_eq!(known.pairs(ONE), 1, "what they had is still in no figure");
+    }
+
+    #[test]
+    fn domains_are_apart() {
+        let known = all([Some(0), Some(1), None]);
+        for (prefix, writes) in [(ONE, true), (TWO, false)] {
+            known.endpoint(guid(prefix, 3), b"chatter", writes);
+        }
+        assert_eq!((known.pairs(ONE), known.pairs(TWO)), (0, 0));
+    }
+
+    #[test]
+    fn others_have_the_host_in_the_address() {
+        let cyclone = [1, 0x10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1];
+        assert_eq!(SharedHost::new(cyclone, [4; 16]), SharedHost([4; 16]));
+        assert!([16, 18, 19, 0x0100_0000].into_iter().all(is_shared));
+        assert!(![1, 2, 4, 8, u32::MAX].into_iter().any(is_shared));
+    }
+}
