@@ -49,6 +49,7 @@ fn holes_and_retransmissions() {
         uncaptured_bytes: 5 << 20,
         undecoded_bytes: 12_345,
         unread_messages: 0,
+        unfinished_messages: 0,
     };
     group.overhead.detail.retransmissions = 17;
     group.overhead.detail.legs[2][Part::Retransmitted] = 23_456;

@@ -130,6 +130,11 @@ pub trait Protocol: Sync {
         false
     }
 
+    /// Whether a WebSocket carries each of its PDUs as a message without the length of two bytes that is in front of it over TCP.
+    fn omits_length_over_websocket(&self) -> bool {
+        false
+    }
+
     /// The domain that a port belongs to, for protocols that compute their ports from a domain. It names the row in place of
     /// a server's address.
     fn domain(&self, _port: u16) -> Option<u32> {
@@ -235,6 +240,11 @@ pub trait Connection: Send {
 
     /// An estimate of the decoder's memory in bytes: tables and incomplete messages, without what every decoder needs.
     fn held_bytes(&self) -> usize {
+        0
+    }
+
+    /// Messages of which a part was sent, and the end was not seen yet.
+    fn unfinished(&self) -> u64 {
         0
     }
 

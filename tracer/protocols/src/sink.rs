@@ -183,6 +183,10 @@ pub enum FrameNote<'a> {
     Discarded(u64),
     /// Messages that were sent to two readers of which one is assigned them.
     ReadTwice(u64),
+    /// Replies that do not reach the application that asked.
+    Superseded(u64),
+    /// Messages that their sender gave up when it had sent a part of them.
+    CutShort(u64),
     /// Messages in the previous frame that are encrypted by the protocol itself.
     Encrypted(u64),
     /// Readers get the messages of this sender in order.
@@ -433,6 +437,16 @@ impl dyn FrameSink + '_ {
     /// reader may have discarded them, or both may have processed them.
     pub fn read_twice(&mut self, messages: u64) {
         self.note(FrameNote::ReadTwice(messages));
+    }
+
+    /// Reports replies that do not reach the application that asked, because its library takes others of the same key in their place.
+    pub fn superseded(&mut self, replies: u64) {
+        self.note(FrameNote::Superseded(replies));
+    }
+
+    /// Reports messages that their sender gave up when it had sent a part of them: nobody gets them.
+    pub fn cut_short(&mut self, messages: u64) {
+        self.note(FrameNote::CutShort(messages));
     }
 
     /// Reports that the previous frame has this many messages that are encrypted by the protocol itself.

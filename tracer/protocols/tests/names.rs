@@ -160,7 +160,8 @@ fn dds_names_participants_and_those_that_a_message_is_for() {
 fn through_a_websocket() {
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\n\r\n";
     let mut layer = WebSocket::default();
-    layer.carries(by_name("nats").unwrap().connection(Transport::Tcp));
+    let protocol = by_name("nats").unwrap();
+    layer.carries(protocol, protocol.connection(Transport::Tcp));
     let mut stream = Stream::new(Side::A, false);
     let mut names = Names::default();
     let bytes = [REQUEST, &websocket::masked(&nats::connect("worker"))].concat();

@@ -87,6 +87,8 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
             without_send: group.without_send,
             to_unseen_readers: group.to_unseen_readers,
             read_twice: group.read_twice,
+            cut_short: group.cut_short,
+            unfinished: group.holes.unfinished_messages,
             encrypted: group.encrypted,
             unseen_pairs: group.unseen_pairs,
             nameless: group.nameless,

@@ -154,6 +154,8 @@ impl RunResult {
             without_send: trust.without_send,
             to_unseen_readers: if is_partial { 0 } else { trust.to_unseen_readers },
             read_twice: trust.read_twice,
+            cut_short: trust.cut_short,
+            unfinished: trust.unfinished,
             encrypted: trust.encrypted,
             unseen_pairs: trust.unseen_pairs,
             nameless: trust.nameless,

@@ -53,6 +53,12 @@ pub struct Trust {
     /// handled a message is not known, and both deliveries are counted.
     #[serde(default)]
     pub read_twice: u64,
+    /// Messages that their sender gave up when it had sent a part of them. They are not in any other count.
+    #[serde(default)]
+    pub cut_short: u64,
+    /// Messages of which a part was sent, and the end was not seen. They are not in any other count.
+    #[serde(default)]
+    pub unfinished: u64,
     /// Messages that are encrypted by their protocol. They are not in any other count.
     #[serde(default)]
     pub encrypted: u64,

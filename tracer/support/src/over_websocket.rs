@@ -88,7 +88,7 @@ pub fn play(decoder: &mut dyn Connection, chunks: &[Chunk], mid_stream: bool) ->
 /// A WebSocket that carries MQTT.
 pub fn layer() -> WebSocket {
     let mut layer = WebSocket::default();
-    layer.carries(mqtt::PROTOCOL.connection(Transport::Tcp));
+    layer.carries(&mqtt::PROTOCOL, mqtt::PROTOCOL.connection(Transport::Tcp));
     layer
 }
 
@@ -109,7 +109,7 @@ pub fn check_packed(packed: &[u8]) {
         play(&mut layer(), chunks, true);
         for mid_stream in [false, true] {
             let [plain, carried] = [(); 2].map(|()| mqtt::PROTOCOL.connection(Transport::Tcp));
-            play(&mut MaybeWebSocket::new(plain, carried), chunks, mid_stream);
+            play(&mut MaybeWebSocket::new(&mqtt::PROTOCOL, plain, carried), chunks, mid_stream);
         }
         let (mut trial, mut at) = (Trial::default(), [Offset::START; 2]);
         for chunk in chunks {

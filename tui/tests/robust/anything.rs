@@ -222,6 +222,7 @@ prop_compose! {
 fn group_note() -> impl Strategy<Value = GroupNote> {
     prop_oneof![
         count().prop_map(|legs| GroupNote::PacketNotSeen { legs }),
+        count().prop_map(|replies| GroupNote::Superseded { replies }),
         (count(), count()).prop_map(|(to_broker, from_broker)| GroupNote::UnreadBatches {
             to_broker,
             from_broker,
@@ -280,12 +281,13 @@ prop_compose! {
             rate_now: Rate { msg_per_s: msg_now, payload_bit_per_s: bit_now, error: bit },
             payload_bytes: counts[0], one_way, sched_gap, segments, overhead, processes, history,
             coverage, notes, why, without_send: retained, to_unseen_readers: delivered,
-            read_twice: uncovered, encrypted: uncovered, unseen_pairs: 0, nameless: sent, partial: None,
+            read_twice: uncovered, cut_short: sent, encrypted: uncovered, unseen_pairs: 0, nameless: sent,
+            partial: None,
             muted: (duplicates % 3 > 0).then_some(Muted { now: duplicates % 3 == 1, time: Nanos(sent) }),
             holes: Holes {
                 sent: Unseen { packets: duplicates, bytes: sent },
                 received: Unseen { packets: matched, bytes: delivered },
-                uncaptured_bytes: warmup, undecoded_bytes: uncovered, unread_messages: retained,
+                uncaptured_bytes: warmup, undecoded_bytes: uncovered, unread_messages: retained, unfinished_messages: retained,
             },
         }
     }

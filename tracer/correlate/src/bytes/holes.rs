@@ -33,6 +33,8 @@ pub struct Holes {
     pub undecoded_bytes: u64,
     /// Messages in batches that could not be opened, by the batches' own account.
     pub unread_messages: u64,
+    /// Messages of which a part was sent, and the end was not seen.
+    pub unfinished_messages: u64,
 }
 
 impl AddAssign for Holes {
@@ -42,5 +44,6 @@ impl AddAssign for Holes {
         self.uncaptured_bytes.grow(other.uncaptured_bytes);
         self.undecoded_bytes.grow(other.undecoded_bytes);
         self.unread_messages.grow(other.unread_messages);
+        self.unfinished_messages.grow(other.unfinished_messages);
     }
 }

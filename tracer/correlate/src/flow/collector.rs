@@ -262,7 +262,9 @@ impl FrameSink for Collector<'_> {
             }
             FrameNote::Discarded(messages) => found.thrown_away.grow(messages),
             FrameNote::ReadTwice(messages) => found.read_twice.grow(messages),
-            FrameNote::Encrypted(messages) => found.encrypted.grow(messages),
+            FrameNote::Superseded(replies) => found.unheard.superseded.grow(replies),
+            FrameNote::CutShort(messages) => found.unheard.cut_short.grow(messages),
+            FrameNote::Encrypted(messages) => found.unheard.encrypted.grow(messages),
             FrameNote::Implementation(name) => found.implementation = Some(name),
             FrameNote::SharedMemory(pairs) => found.shared_memory = Some(pairs),
             FrameNote::InOrder { origin, first } => {

@@ -352,12 +352,11 @@ impl Conversation {
 
     /// What passed without a packet event, and what of the rest could not be read.
     pub fn holes(&self) -> Holes {
-        if !matches!(self.state, State::Decoding(..)) {
-            return Holes::default();
-        }
+        let State::Decoding(_, connection) = &self.state else { return Holes::default() };
         let mut holes = Holes {
             uncaptured_bytes: self.uncaptured,
             undecoded_bytes: self.undecoded_bytes(),
+            unfinished_messages: connection.unfinished(),
             ..Holes::default()
         };
         if self.ends_only {

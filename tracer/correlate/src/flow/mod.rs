@@ -48,7 +48,7 @@ pub use direction::Flow;
 pub use found::{Content, Found, Identity, TopicHash};
 pub use identity::identity_of;
 pub use outages::{ClientOf, ClosedByServer, Outages, ServerAt};
-pub use output::DecoderOutput;
+pub use output::{DecoderOutput, Unheard};
 pub use places::{FoundPlace, GivenPlaces};
 pub use reassembly::{Piece, Reassembly};
 pub use requests::{PendingRelease, Request};

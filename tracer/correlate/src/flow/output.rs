@@ -8,7 +8,28 @@ use super::subscriptions::FoundSubscription;
 use super::topics::Topics;
 use crate::breakdown::Introduction;
 use crate::ros::RosGraph;
+use wirelap_events::Saturate;
 use wirelap_protocols::Side;
+
+/// Messages that are in no figure, or do not reach whom they are for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unheard {
+    /// Replies that do not reach the application that asked.
+    pub superseded: u64,
+    /// Messages that their sender gave up when it had sent a part of them.
+    pub cut_short: u64,
+    /// Messages that are encrypted by their protocol.
+    pub encrypted: u64,
+}
+
+impl Unheard {
+    /// Adds another's.
+    pub fn add(&mut self, other: Unheard) {
+        self.superseded.grow(other.superseded);
+        self.cut_short.grow(other.cut_short);
+        self.encrypted.grow(other.encrypted);
+    }
+}
 
 /// What decoders found and nobody has looked at yet.
 #[derive(Debug, Default)]
@@ -26,8 +47,8 @@ pub struct DecoderOutput {
     pub thrown_away: u64,
     /// Messages that two readers were sent of which only one should have been.
     pub read_twice: u64,
-    /// Messages that are encrypted by their protocol.
-    pub encrypted: u64,
+    /// Messages that are in no figure, or do not reach whom they are for.
+    pub unheard: Unheard,
     /// The implementation of the protocol that an end uses.
     pub implementation: Option<&'static str>,
     /// Pairs of participants between which messages are not seen, if more or fewer are known now.
@@ -70,7 +91,7 @@ impl DecoderOutput {
         self.asked_topics.clear();
         (self.unread, self.missed, self.unknown) = ([0; 2], [false; 2], [false; 2]);
         (self.thrown_away, self.read_twice) = (0, 0);
-        self.encrypted = 0;
+        self.unheard = Unheard::default();
         (self.implementation, self.shared_memory) = (None, None);
     }
 }

@@ -60,7 +60,7 @@ impl Conversation {
         let mut connection = protocol.connection_with(transport, &memory);
         if self.is_named && transport == Transport::Tcp {
             let carried = protocol.connection_with(transport, &memory);
-            connection = Box::new(MaybeWebSocket::new(connection, carried));
+            connection = Box::new(MaybeWebSocket::new(protocol, connection, carried));
         }
         self.state = State::Decoding(protocol, connection);
         self.unread = Unread::default();

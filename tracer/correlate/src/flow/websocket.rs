@@ -48,7 +48,13 @@ impl Conversation {
         let trial = self.websocket.as_ref()?;
         let hints = self.hints();
         let seen = Seen { hints, is_named: false, is_refused: false };
-        trial.opened(hints).or_else(|| decided(trial.searches(), Transport::Tcp, &seen))
+        let in_stream = || decided(trial.searches(), Transport::Tcp, &seen);
+        let in_messages = || decided(trial.message_searches(), Transport::Udp, &seen);
+        trial
+            .opened(hints)
+            .or_else(|| trial.opened_in_messages())
+            .or_else(in_stream)
+            .or_else(|| in_messages().filter(|protocol| protocol.omits_length_over_websocket()))
     }
 
     /// The conversation carries the protocol: reads what was kept.
@@ -57,7 +63,10 @@ impl Conversation {
         self.recognised(protocol);
         self.pending = None;
         let (mut layer, streams) = trial.into_parts();
-        layer.carries(protocol.connection_with(Transport::Tcp, &self.memories.of(protocol)));
+        layer.carries(
+            protocol,
+            protocol.connection_with(Transport::Tcp, &self.memories.of(protocol)),
+        );
         for (flow, stream) in self.flows.iter_mut().zip(streams) {
             flow.head = FirstBytes::default();
             flow.stream = stream;

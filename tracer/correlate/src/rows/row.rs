@@ -5,6 +5,7 @@ use super::implementation::Implementation;
 use super::own_pauses::OwnPauses;
 use super::topic_readers::TopicReaders;
 use crate::bytes::{Holes, Overhead};
+use crate::flow::Unheard;
 use crate::stats::{Partial, Pauses, Ring, RowStats};
 use crate::why::{Evidence, Numbers, Upkeep};
 use rustc_hash::FxHashMap;
@@ -65,8 +66,8 @@ pub struct Row {
     pub in_subflows: u64,
     /// Messages that two readers were sent of which only one should have been.
     pub read_twice: u64,
-    /// Messages that are encrypted by their protocol.
-    pub encrypted: u64,
+    /// Messages that are in no figure, or do not reach whom they are for.
+    pub unheard: Unheard,
     /// The implementation of the protocol that its programs use.
     pub implementation: Implementation,
     /// Pairs of a writing and a reading participant that hand messages over where they are not seen.
@@ -128,7 +129,7 @@ impl Row {
             to_remote: 0,
             in_subflows: 0,
             read_twice: 0,
-            encrypted: 0,
+            unheard: Unheard::default(),
             implementation: Implementation::Unknown,
             unseen_pairs: 0,
             nameless: 0,
@@ -216,7 +217,7 @@ impl Row {
         self.to_remote.grow(other.to_remote);
         self.in_subflows.grow(other.in_subflows);
         self.read_twice.grow(other.read_twice);
-        self.encrypted.grow(other.encrypted);
+        self.unheard.add(other.unheard);
         self.implementation.add(other.implementation);
         self.unseen_pairs = self.unseen_pairs.max(other.unseen_pairs);
         self.nameless.grow(other.nameless);

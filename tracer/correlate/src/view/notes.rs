@@ -74,6 +74,11 @@ pub enum GroupNote {
         /// Those messages.
         messages: u64,
     },
+    /// Replies crossed that do not reach the application that asked: its library takes others of the same key in their place.
+    Superseded {
+        /// Those replies.
+        replies: u64,
+    },
     /// No probe saw the packet of a message, which is known by the sequence numbers of its sockets.
     PacketNotSeen {
         /// Legs of such messages.

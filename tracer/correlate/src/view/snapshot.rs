@@ -94,6 +94,8 @@ pub struct Group {
     /// Messages that were sent to two readers, as what the first of them read was given to the other: which of them
     /// handled such a message is not known.
     pub read_twice: u64,
+    /// Messages that their sender gave up when it had sent a part of them.
+    pub cut_short: u64,
     /// Messages that are encrypted by their protocol: they are in no other count.
     pub encrypted: u64,
     /// Pairs of a writing and a reading participant that hand messages over in shared memory, where they are not seen.

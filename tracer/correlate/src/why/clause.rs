@@ -162,6 +162,8 @@ pub enum Clause {
     NobodySubscribes,
     /// Messages of transactions that were aborted.
     Aborted(u64),
+    /// Messages that their sender gave up when it had sent a part of them.
+    CutShort(u64),
     /// How often a message was sent or delivered again, and how many messages were sent.
     Repeated { repeats: u64, sent: u64 },
     /// Messages whose payload is in shared memory.

@@ -61,6 +61,8 @@ pub struct Losses {
     pub hidden: u64,
     /// Messages that their readers got and throw away, because their transactions were aborted.
     pub thrown_away: u64,
+    /// Messages that their sender gave up when it had sent a part of them.
+    pub cut_short: u64,
     /// What the workloads themselves say, if they keep count.
     pub told: Option<WorkloadCounts>,
     /// Numbers of messages that never came out of the publisher.
@@ -152,6 +154,7 @@ impl Losses {
         self.unjoined.grow(other.unjoined);
         self.hidden.grow(other.hidden);
         self.thrown_away.grow(other.thrown_away);
+        self.cut_short.grow(other.cut_short);
         if let Some(more) = other.told {
             let told = self.told.get_or_insert_default();
             told.sent.grow(more.sent);

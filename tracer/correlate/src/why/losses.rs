@@ -143,6 +143,10 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
             clauses.push(Clause::NobodySubscribes);
         }
     }
+    if losses.cut_short > 0 {
+        severity = Severity::Problem;
+        clauses.push(Clause::CutShort(losses.cut_short));
+    }
     if losses.thrown_away > 0 {
         severity = if clauses.is_empty() { Severity::Note } else { severity };
         clauses.push(Clause::Aborted(losses.thrown_away));
@@ -310,6 +314,14 @@ mod tests {
         let said = never(&evidence).unwrap();
         assert_eq!(said.severity, Severity::Note);
         assert_eq!(said.evidence, [Clause::Aborted(150)]);
+    }
+
+    #[test]
+    fn what_its_sender_gives_up_is_a_problem() {
+        let mut evidence = Evidence::default();
+        evidence.losses = Losses { cut_short: 18, ..Losses::default() };
+        let said = never(&evidence).unwrap();
+        assert_eq!((said.severity, said.evidence), (Severity::Problem, vec![Clause::CutShort(18)]));
     }
 
     #[test]

@@ -238,6 +238,8 @@ fn trust(all: &[&Repetition], coverage: f64) -> Trust {
         sum.unseen_received = sum.unseen_received.plus(one.unseen_received);
         sum.to_unseen_readers.grow(one.to_unseen_readers);
         sum.read_twice.grow(one.read_twice);
+        sum.cut_short.grow(one.cut_short);
+        sum.unfinished.grow(one.unfinished);
         sum.encrypted.grow(one.encrypted);
         sum.unseen_pairs = sum.unseen_pairs.max(one.unseen_pairs);
         sum.nameless.grow(one.nameless);

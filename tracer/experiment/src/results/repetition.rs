@@ -184,6 +184,8 @@ fn trust(outcome: &Outcome, messages: Messages) -> Trust {
     let mut trust = Trust::from(&outcome.snapshot.trust);
     trust.to_unseen_readers = groups(outcome).map(|group| group.to_unseen_readers).total();
     trust.read_twice = groups(outcome).map(|group| group.read_twice).total();
+    trust.cut_short = groups(outcome).map(|group| group.cut_short).total();
+    trust.unfinished = groups(outcome).map(|group| group.holes.unfinished_messages).total();
     trust.encrypted = groups(outcome).map(|group| group.encrypted).total();
     trust.unseen_pairs = groups(outcome).map(|group| group.unseen_pairs).max().unwrap_or(0);
     trust.nameless = groups(outcome).map(|group| group.nameless).total();

@@ -1,4 +1,5 @@
-//! What travels over UDP: QUIC (RFC 9000 §17.2), DTLS (RFC 6347 §4.1), DNS (RFC 1035 §4.1), STUN (RFC 8489 §5).
+//! What travels over UDP: QUIC (RFC 9000 §17.2), DTLS (RFC 6347 §4.1), DNS (RFC 1035 §4.1), STUN (RFC 8489 §5), `NetBIOS` names
+//! (RFC 1002 §4.2).
 
 use super::name::ForeignName;
 use crate::Reader;
@@ -13,6 +14,9 @@ pub fn datagram(bytes: &[u8]) -> Option<ForeignName> {
     }
     if is_stun(bytes) {
         return Some(ForeignName::of("STUN", None));
+    }
+    if is_netbios(bytes) {
+        return Some(ForeignName::of("NetBIOS", None));
     }
     is_dns(bytes).then(|| ForeignName::of("DNS", None))
 }
@@ -89,4 +93,15 @@ pub(super) fn is_dns(bytes: &[u8]) -> bool {
         }
     }
     false
+}
+
+/// A header as that of DNS, and a name of 32 letters, each of which is half an octet (RFC 1001 §14.1).
+fn is_netbios(bytes: &[u8]) -> bool {
+    const NAME_BYTES: u8 = 32;
+    let mut reader = Reader::new(bytes);
+    let name = (|| {
+        reader.skip(12)?;
+        (reader.u8()? == NAME_BYTES).then(|| reader.take(NAME_BYTES.into()))?
+    })();
+    name.is_some_and(|name| name.iter().all(|letter| (b'A'..=b'P').contains(letter)))
 }

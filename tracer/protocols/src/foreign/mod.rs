@@ -9,10 +9,12 @@
 //! | `amqp` | AMQP 0-9 and 1.0 |
 //! | `redis` | Redis's RESP |
 //! | `openvpn` | `OpenVPN` over TCP |
+//! | `stomp` | STOMP, with its version |
+//! | `sp` | the scalability protocols of nng and nanomsg |
 //! | `postgres` | `PostgreSQL`'s protocol 3 |
 //! | `rabbitmq` | `RabbitMQ`'s stream protocol |
 //! | `others` | SSH, `MySQL`, `MongoDB` and DNS over TCP |
-//! | `datagrams` | QUIC, DTLS, DNS and STUN over UDP |
+//! | `datagrams` | QUIC, DTLS, DNS, STUN and names of `NetBIOS` over UDP |
 //!
 //! Only bytes that no other protocol sends get a name, because no name is better than a wrong one.
 
@@ -26,6 +28,8 @@ mod others;
 mod postgres;
 mod rabbitmq;
 mod redis;
+mod sp;
+mod stomp;
 mod tls;
 
 use crate::Side;
@@ -146,6 +150,7 @@ fn opening(head: &[u8]) -> Option<ForeignName> {
         .or_else(|| amqp::header(head))
         .or_else(|| postgres::startup(head))
         .or_else(|| rabbitmq::properties(head))
+        .or_else(|| sp::greeting(head))
         .or_else(|| others::banner(head))
 }
 
@@ -154,6 +159,7 @@ fn middle(bytes: &[u8], missing: u64) -> Option<ForeignName> {
     http2::frames(bytes, missing)
         .or_else(|| amqp::frames(bytes))
         .or_else(|| redis::values(bytes))
+        .or_else(|| stomp::frame(bytes))
         .or_else(|| postgres::messages(bytes, missing))
         .or_else(|| others::message(bytes, missing))
 }

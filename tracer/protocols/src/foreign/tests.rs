@@ -125,12 +125,39 @@ fn queues_and_databases() {
 }
 
 #[test]
+fn stomp_and_the_scalability_protocols() {
+    assert_eq!(first(b"CONNECT\naccept-version:1.2\nhost:/\n\n\0").unwrap(), "STOMP");
+    assert_eq!(first(b"CONNECTED\r\nversion:1.2\r\n\r\n\0\n").unwrap(), "STOMP 1.2");
+    let send = b"SEND\ndestination:/queue/a\ncontent-length:5\n\nhello\0";
+    assert_eq!(late(send).unwrap(), "STOMP");
+    let message = b"\n\nMESSAGE\nsubscription:0\nmessage-id:7\ndestination:/queue/a\n\nhello\0";
+    assert_eq!(late(message).unwrap(), "STOMP");
+    assert_eq!(first(b"\0SP\0\0\x20\0\0").unwrap(), "SP (nng, nanomsg)");
+    for other in [
+        &b"SEND\nhello there\n"[..],
+        b"MESSAGE\nto:you\n\n",
+        b"CONNECT\n",
+        b"CONNECT {\"verbose\":false}\r\n",
+        b"CONNECT a.b:443 HTTP/1.1\r\n\r\n",
+        b"\0SP\0\0\0\0\0",
+    ] {
+        let names = [first(other), late(other)];
+        let is_told = |name: &String| name.starts_with("STOMP") || name.starts_with("SP");
+        assert!(!names.iter().flatten().any(is_told), "{other:?}: {names:?}");
+    }
+}
+
+#[test]
 fn datagrams() {
     let found = |bytes: &[u8]| datagram(bytes).map(|name| name.to_string());
     assert_eq!(found(b"\xc3\0\0\0\x01\x04abcd\0rest").unwrap(), "QUIC 1");
     assert_eq!(found(b"\x16\xfe\xfd\0\0\0\0\0\0\0\0\0\x02ab").unwrap(), "DTLS 1.2");
     let query = b"\x12\x34\x01\0\0\x01\0\0\0\0\0\0\x07example\x03org\0\0\x01\0\x01";
     assert_eq!(found(query).unwrap(), "DNS");
+    let name = b"EBEDEBEEEBFENFJDADECACACACACACAA";
+    let registers =
+        [&b"\x86\xa9\x29\x10\0\x01\0\0\0\0\0\x01\x20"[..], name, b"\0\0\x20\0\x01"].concat();
+    assert_eq!(found(&registers).unwrap(), "NetBIOS");
     assert_eq!(found(b"RTPS\x02\x01\x01\x10"), None);
 }
 

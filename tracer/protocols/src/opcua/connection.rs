@@ -10,7 +10,7 @@ use super::service::{CREATE_SESSION_REQUEST, READ_REQUEST, Service};
 use super::session::session_name;
 use super::walk::ServiceWalk;
 use crate::connection::frame_without_data;
-use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side};
+use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Reader, Side};
 use wirelap_events::FrameClass;
 use wirelap_events::Total;
 
@@ -21,6 +21,8 @@ const ENCRYPTED: &str = "MSG encrypted";
 #[derive(Debug, Default)]
 pub(super) struct OpcUaConnection {
     policy: Policy,
+    /// Whether messages were encrypted.
+    is_encrypted: bool,
     halves: [SideState; 2],
     names: NodeNames,
 }
@@ -45,6 +47,10 @@ impl Connection for OpcUaConnection {
 
     fn resync(&self, _: Side, head: &[u8]) -> bool {
         ChunkHeader::read(head).is_ok_and(ChunkHeader::is_plausible)
+    }
+
+    fn encryption(&self) -> Option<Encryption> {
+        self.is_encrypted.then_some(Encryption::Own)
     }
 
     fn stands_out(&self, head: &[u8]) -> bool {
@@ -115,6 +121,13 @@ impl OpcUaConnection {
                 _ => (MessageType::Message.name(), FrameClass::Opaque),
             };
             out.frame(&frame_without_data(pdu.range, name, class));
+            let messages = u64::from(class == FrameClass::Opaque && end == ChunkType::Final);
+            if name == ENCRYPTED {
+                self.is_encrypted = true;
+                out.encrypted(messages);
+            } else {
+                out.unread_messages(messages);
+            }
         }
         if end != ChunkType::More {
             half.assembly.close();

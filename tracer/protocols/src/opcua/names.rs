@@ -74,7 +74,7 @@ impl NodeNames {
     }
 
     /// A value's node, and whether the server had the value before the subscription. `None` if it is not a value of the
-    /// application: another attribute, or a read of the server's own state, with which clients check that it is alive.
+    /// application: another attribute, or what clients read of the server by themselves, as whether it is alive.
     pub fn of(
         &mut self,
         side: Side,
@@ -95,12 +95,32 @@ impl NodeNames {
                 let client = 1_usize.saturating_sub(side as usize);
                 match self.reads[client].wanted(request, index) {
                     None => Some((&[], false)),
-                    Some(node) if node.starts_with(b"ns=") => Some((node, false)),
+                    Some(node) if is_of_application(node) => Some((node, false)),
                     Some(_) => None,
                 }
             }
         }
     }
+}
+
+/// Whether a node that is read, by its text, has a value of the application. Clients read by themselves what the server is, what
+/// it can do, and whether it is alive: these nodes are of namespace 0 (OPC 10000-6 Annex A, `NodeIds.csv`), which has others, too.
+fn is_of_application(node: &[u8]) -> bool {
+    let number = node.strip_prefix(b"i=").and_then(|text| str::from_utf8(text).ok()?.parse().ok());
+    !node.is_empty() && !number.is_some_and(is_of_server)
+}
+
+/// The nodes of the Server object that clients read by themselves. Its current time (2258) is not among them.
+fn is_of_server(number: u32) -> bool {
+    matches!(number,
+        // ServerArray, NamespaceArray, ServerStatus, its state and build, ServiceLevel.
+        2254..=2257 | 2259..=2267
+        // ServerCapabilities.
+        | 2268..=2272 | 2735..=2737 | 3704 | 12911 | 24095..=24098 | 24104
+        // OperationLimits.
+        | 11702..=11714 | 12165..=12167
+        // The shutdown, and auditing.
+        | 2992..=2994)
 }
 
 /// The nodes of monitored items, by subscription and client handle.
@@ -243,6 +263,14 @@ mod tests {
         assert_eq!(items.notify((1, 7)), Some((&b"i=85"[..], true)));
         assert_eq!(items.notify((1, 7)), Some((&b"i=85"[..], false)));
         assert_eq!(items.notify((2, 7)), None);
+    }
+
+    #[test]
+    fn namespace_0_has_values_of_the_application_beside_those_of_the_server() {
+        let names = ["ns=1;i=2259", "i=2258", "i=62541", "s=the.answer", "b=AQI="];
+        assert!(names.iter().all(|name| is_of_application(name.as_bytes())));
+        let own = ["", "i=2259", "i=2255", "i=11705"];
+        assert!(own.iter().all(|name| !is_of_application(name.as_bytes())));
     }
 
     #[test]

@@ -9,6 +9,18 @@ use wirelap_events::{ByteRange, FrameClass, Offset};
 impl WebSocket {
     /// Reads carried bytes.
     pub(super) fn read(&mut self, side: Side, place: Place, bytes: &[u8], out: &mut dyn FrameSink) {
+        if !self.carried.as_ref().is_some_and(|carried| carried.omits_length) {
+            return self.read_stream(side, place, bytes, out);
+        }
+        let mut text = std::mem::take(&mut self.with_length);
+        let next = &mut self.ends[side as usize].next_with_length;
+        let place = place.with_length(bytes, next, &mut text);
+        self.read_stream(side, place, &text, out);
+        self.with_length = text;
+    }
+
+    /// Reads carried bytes that follow each other as over TCP.
+    fn read_stream(&mut self, side: Side, place: Place, bytes: &[u8], out: &mut dyn FrameSink) {
         let Some(carried) = &mut self.carried else { return };
         let end = &mut self.ends[side as usize];
         let Place { lead, outer, inner, .. } = place;

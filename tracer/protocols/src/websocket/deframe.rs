@@ -39,8 +39,9 @@ pub(super) enum Content<'a> {
     Head(&'a [u8]),
     /// Bytes that the carried protocol's decoder does not see.
     Own(&'static str, FrameClass),
-    /// Bytes of the carried protocol after a header of `lead` bytes. They were unmasked into the buffer that was given.
-    Carried { lead: u64 },
+    /// Bytes of the carried protocol after a header of `lead` bytes, in a frame of `payload` bytes of them. They were unmasked into
+    /// the buffer that was given.
+    Carried { lead: u64, payload: u64 },
     /// Bytes of a compressed message after a header of `lead` bytes, unmasked like carried ones. The message may start and
     /// may end with them.
     Compressed { lead: u64, starts: bool, ends: bool },
@@ -115,11 +116,12 @@ impl Deframer {
                 unmask(key, open.done, text);
             }
         }
+        let payload = open.left.saturating_add(open.done);
         open.left = open.left.saturating_sub(here);
         open.done = open.done.saturating_add(here);
         self.open = (open.left > 0).then_some(open);
         match open.kind {
-            Payload::Carried => Content::Carried { lead },
+            Payload::Carried => Content::Carried { lead, payload },
             Payload::Compressed => {
                 Content::Compressed { lead, starts, ends: open.left == 0 && open.is_final }
             }

@@ -30,6 +30,10 @@ pub(super) struct End {
     next: Offset,
     pub segments: Segments,
     search: ProtocolSearch,
+    /// The search for a protocol of which each message is a PDU.
+    messages: ProtocolSearch,
+    /// The number of the next carried byte, with the lengths that are put in front of messages.
+    pub next_with_length: Offset,
     inflater: Inflater,
     /// Payload in which no PDU was found yet.
     pub gathered: Gathered,
@@ -42,6 +46,8 @@ pub(super) struct End {
 /// What is carried.
 pub(super) struct Carried {
     pub connection: Box<dyn Connection>,
+    /// Whether messages have no length of their own.
+    pub omits_length: bool,
     streams: [Option<Stream>; 2],
 }
 
@@ -71,12 +77,19 @@ pub struct WebSocket {
     lacks_text: bool,
     payload: Vec<u8>,
     inflated: InflatedText,
+    /// Carried bytes behind the length that their message does not have.
+    pub(super) with_length: Vec<u8>,
 }
 
 impl WebSocket {
     /// The searches for the carried protocol in both directions.
     pub(super) fn search(&self, side: Side) -> &ProtocolSearch {
         &self.ends[side as usize].search
+    }
+
+    /// The search for a protocol of which each message is a PDU.
+    pub(super) fn message_search(&self, side: Side) -> &ProtocolSearch {
+        &self.ends[side as usize].messages
     }
 
     /// The first carried bytes of a direction whose opening was seen.
@@ -102,11 +115,13 @@ impl WebSocket {
         self.unknown
     }
 
-    /// The carried protocol is known: this is its decoder. What was kept comes with [`WebSocket::replay`].
-    pub fn carries(&mut self, connection: Box<dyn Connection>) {
-        self.carried = Some(Carried { connection, streams: [None, None] });
+    /// The carried protocol is known, and this is its decoder. What was kept comes with [`WebSocket::replay`].
+    pub fn carries(&mut self, protocol: &dyn Protocol, connection: Box<dyn Connection>) {
+        let omits_length = protocol.omits_length_over_websocket();
+        self.carried = Some(Carried { connection, omits_length, streams: [None, None] });
         for end in &mut self.ends {
             (end.search, end.head) = (ProtocolSearch::default(), Vec::new());
+            end.messages = ProtocolSearch::default();
         }
     }
 
@@ -126,11 +141,15 @@ impl WebSocket {
     }
 
     /// Carried bytes of a protocol that is not known yet.
-    fn look(&mut self, side: Side, inner: Offset, len: u64, bytes: &[u8]) {
+    fn look(&mut self, side: Side, place: Place, bytes: &[u8]) {
+        let (inner, len) = (place.inner.start, place.inner.len());
         if len == 0 {
             return;
         }
         let end = &mut self.ends[side as usize];
+        if place.is_start() && bytes.len() as u64 == place.message {
+            end.messages.datagram(bytes);
+        }
         self.unknown.grow(len);
         let missing = len.saturating_sub(bytes.len() as u64);
         end.search.packet(inner, bytes, missing, &[]);
@@ -186,18 +205,19 @@ impl WebSocket {
     /// Carried bytes: those at `outer`, or as many as were inflated from there.
     fn take(
         &mut self,
-        (side, lead, outer, inflated): (Side, Offset, ByteRange, Option<u64>),
+        (side, lead, outer, message): (Side, Offset, ByteRange, u64),
+        inflated: Option<u64>,
         bytes: &[u8],
         out: &mut dyn FrameSink,
     ) {
         let end = &mut self.ends[side as usize];
         let inner = ByteRange::new(end.next, inflated.unwrap_or(outer.len()));
         end.next = inner.end;
-        let place = Place { lead, outer, inner, is_inflated: inflated.is_some() };
+        let place = Place { lead, outer, inner, message, is_inflated: inflated.is_some() };
         if self.carried.is_some() {
             return self.read(side, place, bytes, out);
         }
-        self.look(side, inner.start, inner.len(), bytes);
+        self.look(side, place, bytes);
         self.keep(side, Item::Carried(place, bytes.to_vec()));
     }
 
@@ -265,13 +285,18 @@ impl Connection for WebSocket {
             let streams = carried.streams.iter().flatten().map(Stream::held_bytes).total();
             carried.connection.held_bytes().saturating_add(streams)
         });
-        let buffers = self.payload.capacity().saturating_add(self.inflated.held_bytes());
+        let buffers = self.payload.capacity().saturating_add(self.with_length.capacity());
+        let buffers = buffers.saturating_add(self.inflated.held_bytes());
         ends.chain([carried, self.kept.held_bytes(), buffers]).total()
     }
 
     fn lacks_context(&self) -> bool {
         self.lacks_text
             || self.carried.as_ref().is_some_and(|carried| carried.connection.lacks_context())
+    }
+
+    fn unfinished(&self) -> u64 {
+        self.carried.as_ref().map_or(0, |carried| carried.connection.unfinished())
     }
 
     fn encryption(&self) -> Option<Encryption> {
@@ -293,10 +318,10 @@ impl Connection for WebSocket {
                 self.own(side, pdu.range, ("handshake (WebSocket)", FrameClass::Session), out);
             }
             Content::Own(name, class) => self.own(side, pdu.range, (name, class), out),
-            Content::Carried { lead } => {
+            Content::Carried { lead, payload: message } => {
                 let outer = self.payload_range(side, pdu.range, lead);
                 let payload = std::mem::take(&mut self.payload);
-                self.take((side, pdu.range.start, outer, None), &payload, out);
+                self.take((side, pdu.range.start, outer, message), None, &payload, out);
                 self.payload = payload;
             }
             Content::Compressed { lead, starts, ends } => {
@@ -308,7 +333,7 @@ impl Connection for WebSocket {
                 }
                 let inflated = std::mem::take(&mut self.inflated);
                 let len = inflated.text.len() as u64;
-                self.take((side, pdu.range.start, outer, Some(len)), &inflated.text, out);
+                self.take((side, pdu.range.start, outer, len), Some(len), &inflated.text, out);
                 self.inflated = inflated;
             }
         }

@@ -31,6 +31,8 @@ pub(super) struct Place {
     pub outer: ByteRange,
     /// Their numbers among the carried bytes.
     pub inner: ByteRange,
+    /// Bytes of the message that they are part of, if the message is in one frame.
+    pub message: u64,
     /// Whether they were inflated.
     pub is_inflated: bool,
 }
@@ -46,6 +48,28 @@ impl Place {
         } else {
             out.frame(&undecoded_bytes(self.outer));
         }
+    }
+
+    /// Whether a frame's payload starts with them.
+    pub fn is_start(&self) -> bool {
+        self.lead < self.outer.start
+    }
+
+    /// Puts the length of a message in front of it, as it is over TCP, in place of the last bytes of its frame's header. `text` is
+    /// what comes of `bytes`, of which the first has the number `next` among the carried ones.
+    pub fn with_length(self, bytes: &[u8], next: &mut Offset, text: &mut Vec<u8>) -> Place {
+        text.clear();
+        if self.is_start() && self.message > 0 {
+            // A message that is too long has the length 0, which is invalid.
+            text.extend_from_slice(&u16::try_from(self.message).unwrap_or(0).to_le_bytes());
+        }
+        let added = text.len() as u64;
+        text.extend_from_slice(bytes);
+        let start = Offset(self.outer.start.0.saturating_sub(added));
+        let outer = if self.is_inflated { self.outer } else { ByteRange { start, ..self.outer } };
+        let inner = ByteRange::new(*next, self.inner.len().saturating_add(added));
+        *next = inner.end;
+        Place { outer, inner, ..self }
     }
 }
 
@@ -101,7 +125,7 @@ impl Segments {
         if self.0.len() >= SEGMENTS {
             self.0.remove(1);
         }
-        let Place { lead, outer, inner, is_inflated } = place;
+        let Place { lead, outer, inner, is_inflated, .. } = place;
         let inflated = is_inflated.then_some(inner.len());
         self.0.push_back(Segment { inner: inner.start, lead, outer, inflated });
     }
@@ -290,6 +314,8 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::UnreadMessages(_)
             | FrameNote::Discarded(_)
             | FrameNote::ReadTwice(_)
+            | FrameNote::Superseded(_)
+            | FrameNote::CutShort(_)
             | FrameNote::Encrypted(_)
             | FrameNote::SharedMemory(_)
             | FrameNote::Implementation(_)

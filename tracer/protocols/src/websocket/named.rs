@@ -14,7 +14,7 @@
 
 use super::handshake;
 use super::layer::WebSocket;
-use crate::{Connection, Encryption, FrameSink, Party, Pdu, PduLen, Side};
+use crate::{Connection, Encryption, FrameSink, Party, Pdu, PduLen, Protocol, Side};
 use std::cell::Cell;
 
 /// What a conversation is.
@@ -39,9 +39,13 @@ pub struct MaybeWebSocket {
 
 impl MaybeWebSocket {
     /// Two decoders of the protocol: for the conversation's own bytes, and for what a WebSocket carries.
-    pub fn new(plain: Box<dyn Connection>, carried: Box<dyn Connection>) -> MaybeWebSocket {
+    pub fn new(
+        protocol: &dyn Protocol,
+        plain: Box<dyn Connection>,
+        carried: Box<dyn Connection>,
+    ) -> MaybeWebSocket {
         let mut layer = WebSocket::default();
-        layer.carries(carried);
+        layer.carries(protocol, carried);
         MaybeWebSocket {
             plain,
             layer,
@@ -122,6 +126,10 @@ impl Connection for MaybeWebSocket {
         self.decided().lacks_context()
     }
 
+    fn unfinished(&self) -> u64 {
+        self.decided().unfinished()
+    }
+
     fn encryption(&self) -> Option<Encryption> {
         self.decided().encryption()
     }
@@ -186,7 +194,7 @@ mod tests {
 
     fn named(protocol: &dyn Protocol) -> MaybeWebSocket {
         let [plain, carried] = [(); 2].map(|()| protocol.connection(Transport::Tcp));
-        MaybeWebSocket::new(plain, carried)
+        MaybeWebSocket::new(protocol, plain, carried)
     }
 
     /// The stack that was found in packets of one side, and how many messages.

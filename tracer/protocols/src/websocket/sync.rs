@@ -5,7 +5,7 @@
 //! nothing is known of it: then a whole frame is asked for.
 
 use super::frame::{Header, unmask};
-use super::layer::WebSocket;
+use super::layer::{Carried, WebSocket};
 use super::{handshake, inflate};
 use crate::{PduLen, Protocol, Side, SignatureMatch, registry};
 use wirelap_events::Transport;
@@ -69,12 +69,14 @@ impl WebSocket {
             &*peeked
         };
         match (&self.carried, side) {
-            (Some(carried), Some(side)) => carried.connection.resync(side, peeked),
+            (Some(carried), Some(side)) => carried.starts_pdu(side, peeked, header.payload),
             (Some(carried), None) => carried.connection.stands_out(peeked),
-            (None, Some(_)) => any(|one| {
-                matches!(one.match_signature(Transport::Tcp, peeked),
+            (None, Some(_)) => {
+                any(|one| {
+                    matches!(one.match_signature(Transport::Tcp, peeked),
                     SignatureMatch::Pdu(sight) if sight.len <= header.payload || header.is_compressed)
-            }),
+                }) || is_message(peeked, header.payload)
+            }
             (None, None) => any(|one| one.stands_out(peeked)),
         }
     }
@@ -141,6 +143,26 @@ fn chains(bytes: &[u8]) -> bool {
         (rest, frames) = (tail, frames.saturating_add(1));
     }
     frames > 0
+}
+
+impl Carried {
+    /// Whether a PDU starts with `peeked`, the first bytes of a message of `len` bytes.
+    fn starts_pdu(&self, side: Side, peeked: &[u8], len: u64) -> bool {
+        let Some(len) = u16::try_from(len).ok().filter(|_| self.omits_length) else {
+            return !self.omits_length && self.connection.resync(side, peeked);
+        };
+        self.connection.resync(side, &[&len.to_le_bytes()[..], peeked].concat())
+    }
+}
+
+/// Whether `peeked`, the first bytes of a message of `len` bytes, are a PDU of a protocol of which each message is one.
+fn is_message(peeked: &[u8], len: u64) -> bool {
+    let is_whole = peeked.len() as u64 == len;
+    let mut protocols = registry().iter().filter(|one| one.omits_length_over_websocket());
+    is_whole
+        && protocols.any(|one| {
+            matches!(one.match_signature(Transport::Udp, peeked), SignatureMatch::Pdu(_))
+        })
 }
 
 /// Whether a compressed message may start with this payload, of which the text is not known.

@@ -15,7 +15,7 @@ fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
 
 fn layer() -> WebSocket {
     let mut layer = WebSocket::default();
-    layer.carries(mqtt::PROTOCOL.connection(Transport::Tcp));
+    layer.carries(&mqtt::PROTOCOL, mqtt::PROTOCOL.connection(Transport::Tcp));
     layer
 }
 
@@ -163,7 +163,7 @@ fn a_trial_finds_what_is_carried_and_replays_it() {
     let protocol = trial.opened(hints()).unwrap();
     assert_eq!(protocol.name(), "mqtt");
     let (mut layer, _) = trial.into_parts();
-    layer.carries(protocol.connection(Transport::Tcp));
+    layer.carries(protocol, protocol.connection(Transport::Tcp));
     let mut classes = Vec::new();
     while layer.next_kept().is_some() {
         layer.replay(&mut |frame: &Frame<'_>| classes.push((frame.class, frame.data.is_some())));

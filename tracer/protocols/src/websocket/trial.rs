@@ -3,12 +3,16 @@
 use super::handshake;
 use super::layer::WebSocket;
 use crate::recognise::{Hints, ProtocolChoice, choose};
+use crate::search::Candidate;
 use crate::stream::Stream;
-use crate::{Connection, Protocol, ProtocolSearch, Recognition, Side};
+use crate::{Connection, Protocol, ProtocolSearch, Recognition, Side, registry};
 use wirelap_events::{Frame, Offset, Total, Transport};
 
 /// After so many carried bytes that are of no known protocol, an opened WebSocket is given up.
 const ENOUGH_BYTES: u64 = 64 << 10;
+
+/// The evidence of a message that opens a session: its kind, the protocol's version, and lengths that end with it.
+const OPENING_BITS: u32 = 16;
 
 /// A conversation that is read as a WebSocket until it is known whether it is one.
 #[derive(Default)]
@@ -41,6 +45,22 @@ impl Trial {
     /// The searches for the carried protocol, of which the caller judges the evidence.
     pub fn searches(&self) -> [&ProtocolSearch; 2] {
         [self.layer.search(Side::A), self.layer.search(Side::B)]
+    }
+
+    /// The searches for a carried protocol of which each message is a PDU ([`Protocol::omits_length_over_websocket`]).
+    pub fn message_searches(&self) -> [&ProtocolSearch; 2] {
+        [self.layer.message_search(Side::A), self.layer.message_search(Side::B)]
+    }
+
+    /// The protocol of which the first messages of both directions are PDUs, if the opening was seen.
+    pub fn opened_in_messages(&self) -> Option<&'static dyn Protocol> {
+        let begins = |protocol: &&&'static dyn Protocol| {
+            let best = self.message_searches().map(|search| search.best_of(**protocol));
+            let is_opening = |best: &Candidate| best.strong_bits() >= OPENING_BITS;
+            best.iter().all(|best| best.is_some_and(is_opening))
+        };
+        let mut known = registry().iter().filter(|one| one.omits_length_over_websocket());
+        if self.layer.is_opened() { known.find(begins).copied() } else { None }
     }
 
     /// The protocol with which the carried bytes begin, if the opening was seen.

@@ -3,16 +3,22 @@
 use super::fragments::CompleteMessage;
 use super::keys::{KeyExprs, follow, resolve};
 use super::message::{Exchange, NetworkMessage};
+use super::queries::OpenQueries;
 use super::scouting;
 use super::session::{ZenohSession, ZenohSide, index};
-use super::transport::{FragmentHeader, TransportMessage};
+use super::transport::{FragmentHeader, Introduction, TransportMessage};
 use super::wire::{Cursor, Parsed};
 use crate::ros2::{RosFact, RosToken};
 use crate::{Fragments, FrameSink, Pdu, Side};
-use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Offset};
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, Offset, Saturate};
 
 /// The frame name of a compressed batch.
 const COMPRESSED: &str = "BATCH (compressed)";
+
+/// The frame name of a batch without messages.
+const EMPTY: &str = "BATCH (empty)";
 
 /// The frame name of the declaration of a liveliness token.
 pub(super) const TOKEN: &str = "DeclareToken";
@@ -28,6 +34,10 @@ pub struct BatchReader<'s> {
     start: Offset,
     /// Number of the batch's bytes that are in frames.
     done: u64,
+    /// The batch whose bytes the messages were decompressed from: they have none of their own.
+    packed: Option<ByteRange>,
+    /// Bytes of payload in decompressed messages.
+    packed_payload: u64,
     out: &'s mut dyn FrameSink,
 }
 
@@ -38,7 +48,8 @@ impl<'s> BatchReader<'s> {
         side: Side,
         out: &'s mut dyn FrameSink,
     ) -> BatchReader<'s> {
-        BatchReader { session, side, start: Offset::default(), done: 0, out }
+        let start = Offset::default();
+        BatchReader { session, side, start, done: 0, packed: None, packed_payload: 0, out }
     }
 
     /// Decodes the batch, which starts with a length of `prefix` bytes.
@@ -51,7 +62,11 @@ impl<'s> BatchReader<'s> {
         }
     }
 
+    /// The range of the frame that ends at position `end`.
     fn range_to(&mut self, end: u64) -> ByteRange {
+        if let Some(batch) = self.packed {
+            return ByteRange::new(batch.end, 0);
+        }
         let range = ByteRange { start: self.start.plus(self.done), end: self.start.plus(end) };
         self.done = end;
         range
@@ -66,9 +81,10 @@ impl<'s> BatchReader<'s> {
     }
 
     fn walk(&mut self, at: &mut Cursor<'_>) -> Parsed<()> {
-        if self.session.is_compressed(at)? {
+        if !at.is_empty() && self.session.is_compressed(at)? {
+            let packed = Some(at.captured()).filter(|bytes| bytes.len() as u64 == at.remaining());
             at.skip(at.remaining())?;
-            self.emit(at.position(), COMPRESSED, FrameClass::Opaque);
+            self.unpack(at.position(), packed);
             return Ok(());
         }
         if !self.session.stream {
@@ -79,6 +95,22 @@ impl<'s> BatchReader<'s> {
                 return Ok(());
             }
         }
+        if at.is_empty() {
+            self.empty(at.position());
+            return Ok(());
+        }
+        self.messages(at)
+    }
+
+    /// A batch without messages: its sender gives up the message of which it sent fragments.
+    fn empty(&mut self, end: u64) {
+        self.emit(end, EMPTY, FrameClass::Other);
+        if self.session.ends(self.side).0.fragments.give_up() {
+            self.out.cut_short(1);
+        }
+    }
+
+    fn messages(&mut self, at: &mut Cursor<'_>) -> Parsed<()> {
         while !at.is_empty() {
             if NetworkMessage::starts_with(at.peek()?) {
                 self.network(at)?;
@@ -87,6 +119,33 @@ impl<'s> BatchReader<'s> {
             }
         }
         Ok(())
+    }
+
+    /// Decodes a compressed batch, which ends at position `end`; `packed` is its block, if all of it was captured.
+    fn unpack(&mut self, end: u64, packed: Option<&[u8]>) {
+        let mut buffer = std::mem::take(&mut self.session.unpacked);
+        let batch = ByteRange { start: self.start, end: self.start.plus(end) };
+        let text = packed.and_then(|packed| buffer.open(packed));
+        let is_read = text.is_some_and(|text| {
+            let len = text.len() as u64;
+            self.out.unpacked(batch.len(), len);
+            self.packed = Some(batch);
+            let result = self.messages(&mut Cursor::new(text, len));
+            self.packed = None;
+            // The share of payload in the compressed bytes is taken to be that in the text.
+            let payload = u128::from(batch.len()).saturating_mul(self.packed_payload.into());
+            let payload = payload.checked_div(len.max(1).into()).unwrap_or(0);
+            let payload_bytes = u64::try_from(payload).unwrap_or(0).min(batch.len());
+            let class = if payload_bytes > 0 { FrameClass::Data } else { FrameClass::Other };
+            let range = self.range_to(end);
+            self.out.frame(&Frame { range, name: COMPRESSED, class, payload_bytes, data: None });
+            result.is_ok()
+        });
+        self.emit(end, COMPRESSED, FrameClass::Opaque);
+        if !is_read {
+            self.out.unread_messages(1);
+        }
+        self.session.unpacked = buffer;
     }
 
     /// Reports who the sender is, if the message says it.
@@ -107,9 +166,13 @@ impl<'s> BatchReader<'s> {
             TransportMessage::Init { ack, terms, .. } => self.session.init(ack, terms),
             TransportMessage::Open { ack } => self.session.open(self.side, ack),
             TransportMessage::Frame { lane, sn } => {
-                self.session.ends(self.side).0.fragments.frame(lane, sn);
+                let fragments = &mut self.session.ends(self.side).0.fragments;
+                let is_cut_short = fragments.frame(lane, sn) && self.session.stream;
                 *at = next;
                 self.frame(at);
+                if is_cut_short {
+                    self.out.cut_short(1);
+                }
                 return Ok(());
             }
             TransportMessage::Fragment(fragment) => {
@@ -141,18 +204,24 @@ impl<'s> BatchReader<'s> {
         let (captured, len) = (at.captured(), at.remaining());
         at.skip(len)?;
         let range = self.range_to(at.position());
+        let start = self.packed.map_or(range.start, |batch| batch.start);
         let is_datagram = !self.session.stream;
         let who = self.session.sides[index(self.side)].who;
         let (sender, receiver, scratch) = self.session.ends(self.side);
-        let ZenohSide { keys, fragments, .. } = sender;
-        let piece = fragments.fragment(fragment, range.start, captured, len);
+        let ZenohSide { keys, fragments, queries, .. } = sender;
+        let is_cut_short = fragments.is_cut_short_by(&fragment, is_datagram);
+        let mut superseded = false;
+        let piece = fragments.fragment(fragment, start, captured, len);
         let mut frame = Frame {
             range,
             name: "FRAGMENT",
             class: piece.class,
-            payload_bytes: piece.payload_bytes,
+            payload_bytes: if self.packed.is_some() { 0 } else { piece.payload_bytes },
             data: None,
         };
+        if self.packed.is_some() {
+            self.packed_payload.grow(piece.payload_bytes);
+        }
         if let Some((first, index)) = piece.place.filter(|_| is_datagram) {
             self.out.fragments(&Fragments {
                 message: fragment.lane.name(first),
@@ -175,8 +244,16 @@ impl<'s> BatchReader<'s> {
             }
             let books = KeyTables { sender: keys, receiver: &receiver.keys, scratch };
             frame.data = books.data(extent, &message);
+            superseded =
+                note_query((who, queries, &mut receiver.queries), &message, topic_of(&frame));
         }
         self.out.frame(&frame);
+        if superseded {
+            self.out.superseded(1);
+        }
+        if is_cut_short {
+            self.out.cut_short(1);
+        }
         Ok(())
     }
 
@@ -192,13 +269,20 @@ impl<'s> BatchReader<'s> {
     /// Passes a complete network message to the sink.
     fn message(&mut self, end: u64, message: &NetworkMessage<'_>) {
         let range = self.range_to(end);
+        let extent = self.packed.unwrap_or(range);
+        let payload_bytes = message.payload.map_or(0, |payload| payload.len);
+        if self.packed.is_some() {
+            self.packed_payload.grow(payload_bytes);
+        }
         let who = self.session.sides[index(self.side)].who;
         if who.is_some_and(|who| who.passes_on(message)) {
             self.out.passed_on();
         }
         match message.exchange {
-            Some(Exchange::Request(number)) => self.out.requests(number.into(), range),
-            Some(Exchange::Reply(number)) => self.out.replies(number.into(), range),
+            Some(Exchange::Request(number)) => self.out.requests(number.into(), extent),
+            Some(Exchange::Reply(number) | Exchange::End(number)) => {
+                self.out.replies(number.into(), extent);
+            }
             None => {}
         }
         let (sender, receiver, scratch) = self.session.ends(self.side);
@@ -209,13 +293,49 @@ impl<'s> BatchReader<'s> {
             }
         }
         let books = KeyTables { sender: &mut sender.keys, receiver: &receiver.keys, scratch };
-        self.out.frame(&Frame {
+        let frame = Frame {
             range,
             name: message.name,
             class: message.class,
-            payload_bytes: message.payload.map_or(0, |payload| payload.len),
-            data: books.data(range, message),
-        });
+            payload_bytes: if self.packed.is_some() { 0 } else { payload_bytes },
+            data: books.data(extent, message),
+        };
+        let queries = (who, &mut sender.queries, &mut receiver.queries);
+        let superseded = note_query(queries, message, topic_of(&frame));
+        self.out.frame(&frame);
+        if superseded {
+            self.out.superseded(1);
+        }
+    }
+}
+
+/// The topic of the message in a frame; empty without one.
+fn topic_of<'f>(frame: &Frame<'f>) -> &'f [u8] {
+    frame.data.as_ref().map_or(&[], |data| data.topic)
+}
+
+/// Notes a query of its sender, or a reply to a query of its receiver. Returns whether the reply, or another one in its place, does
+/// not reach the application that asked. A router hands on what others ask, and discards nothing.
+fn note_query(
+    (who, sender, receiver): (Option<Introduction>, &mut OpenQueries, &mut OpenQueries),
+    message: &NetworkMessage<'_>,
+    key: &[u8],
+) -> bool {
+    match message.exchange {
+        Some(Exchange::Request(number)) if who.is_some_and(|who| !who.is_router) => {
+            sender.begin(number, message.consolidation);
+            false
+        }
+        Some(Exchange::Reply(number)) if message.is_reply && !key.is_empty() => {
+            let mut hasher = FxHasher::default();
+            key.hash(&mut hasher);
+            receiver.reply(number, hasher.finish(), message.time)
+        }
+        Some(Exchange::End(number)) => {
+            receiver.end(number);
+            false
+        }
+        _ => false,
     }
 }
 

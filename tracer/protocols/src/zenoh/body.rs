@@ -68,6 +68,7 @@ fn reply<'a>(at: &mut Cursor<'a>, header: u8, message: &mut NetworkMessage<'a>) 
         at.z64()?;
     }
     at.exts(header, |_| Ok(()))?;
+    message.is_reply = true;
     let header = at.u8()?;
     match id(header) {
         1 => put(at, header, REPLY, message),
@@ -84,7 +85,7 @@ fn put<'a>(
     message: &mut NetworkMessage<'a>,
 ) -> Parsed<()> {
     if header & FLAG_5 != 0 {
-        message.stamped_by = Some(at.timestamp()?);
+        message.stamped(at.timestamp()?);
     }
     if header & FLAG_6 != 0 {
         at.encoding()?;
@@ -150,7 +151,7 @@ fn del(
     message: &mut NetworkMessage<'_>,
 ) -> Parsed<()> {
     if header & FLAG_5 != 0 {
-        message.stamped_by = Some(at.timestamp()?);
+        message.stamped(at.timestamp()?);
     }
     at.exts(header, |ext| {
         if let (1, ExtBody::Buf(info)) = (ext.id, ext.body) {
@@ -170,9 +171,7 @@ pub fn query<'a>(at: &mut Cursor<'a>, message: &mut NetworkMessage<'a>) -> Parse
         return Err(CursorError::Malformed);
     }
     message.is(QUERY[0], FrameClass::Other);
-    if header & FLAG_5 != 0 {
-        at.z64()?;
-    }
+    message.consolidation = if header & FLAG_5 != 0 { at.z64()? } else { 0 };
     if header & FLAG_6 != 0 {
         let len = at.z64()?;
         at.skip(len)?;

@@ -92,6 +92,11 @@ impl FragmentBuffer {
         self.lanes.iter().map(|(_, slot)| slot.head.capacity()).total()
     }
 
+    /// Messages of which the last fragment has not come.
+    pub fn unfinished(&self) -> u64 {
+        self.lanes.iter().filter(|(_, slot)| slot.open.is_some()).count() as u64
+    }
+
     fn slot(&mut self, lane: Lane) -> &mut LaneState {
         let index = self.lanes.iter().position(|(known, _)| *known == lane);
         let index = index.unwrap_or_else(|| {
@@ -106,11 +111,32 @@ impl FragmentBuffer {
         *self = FragmentBuffer { lanes: Vec::new(), marked, fresh: true };
     }
 
-    /// Notes a FRAME in the lane: it has a sequence number and ends an incomplete message.
-    pub fn frame(&mut self, lane: Lane, sn: u64) {
+    /// Notes a FRAME in the lane: it has a sequence number and ends an incomplete message. Returns whether there was one.
+    pub fn frame(&mut self, lane: Lane, sn: u64) -> bool {
         let slot = self.slot(lane);
         slot.last = Some(sn);
-        slot.open = None;
+        slot.open.take().is_some()
+    }
+
+    /// Whether the sender gives up the lane's incomplete message, and this fragment tells it: it says so, or begins another message.
+    /// Datagrams may have been lost before one that is not the next.
+    pub fn is_cut_short_by(&self, fragment: &FragmentHeader, is_datagram: bool) -> bool {
+        let slot = self.lanes.iter().find(|(lane, _)| *lane == fragment.lane);
+        let ends_open = slot.is_some_and(|(_, slot)| {
+            let is_next = slot.last.is_some_and(|last| follows(last, fragment.sn));
+            slot.open.is_some() && (fragment.first || !is_next) && (is_next || !is_datagram)
+        });
+        fragment.dropped || ends_open
+    }
+
+    /// Drops the incomplete message, if it is the only one. Returns whether there is one.
+    pub fn give_up(&mut self) -> bool {
+        let mut open = self.lanes.iter_mut().filter(|(_, slot)| slot.open.is_some());
+        match (open.next(), open.next()) {
+            (Some((_, slot)), None) => slot.open.take().is_some(),
+            // What comes next on their lanes tells which one it was.
+            _ => false,
+        }
     }
 
     /// Handles a gap: incomplete messages are dropped.

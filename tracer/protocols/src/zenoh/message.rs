@@ -28,8 +28,10 @@ pub enum KeyExprMapping<'a> {
 pub enum Exchange {
     /// The query.
     Request(u32),
-    /// A reply, or the end of all replies.
+    /// A reply.
     Reply(u32),
+    /// The end of all replies.
+    End(u32),
 }
 
 /// A network message. It is filled in while it is read, so that fields before a truncated end are kept.
@@ -47,8 +49,14 @@ pub struct NetworkMessage<'a> {
     pub key: Option<GlobalKey>,
     /// Whether it is published, and no query or reply: a reply may be of what was published long ago.
     pub is_push: bool,
+    /// Whether it is a reply with data, and no error.
+    pub is_reply: bool,
     /// By whose clock it has a timestamp.
     pub stamped_by: Option<ZenohId>,
+    /// The time of the timestamp (NTP64), or 0.
+    pub time: u64,
+    /// How a query's replies are consolidated, as in [`OpenQueries`](super::queries::OpenQueries).
+    pub consolidation: u64,
     /// The declaration about a key expression.
     pub mapping: Option<KeyExprMapping<'a>>,
     /// The query that it is, or is part of the reply to.
@@ -65,10 +73,19 @@ impl<'a> NetworkMessage<'a> {
             payload: None,
             key: None,
             is_push: false,
+            is_reply: false,
             stamped_by: None,
+            time: 0,
+            consolidation: 0,
             mapping: None,
             exchange: None,
         }
+    }
+
+    /// Sets the timestamp.
+    pub(super) fn stamped(&mut self, (time, by): (u64, ZenohId)) {
+        self.time = time;
+        self.stamped_by = Some(by);
     }
 
     /// Sets the frame's name and class.

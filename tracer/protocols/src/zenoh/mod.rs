@@ -5,22 +5,25 @@
 //! | `wire` | primitives |
 //! | `transport`, `scouting` | transport and scouting messages |
 //! | `network`, `message`, `body` | network messages and their bodies |
-//! | `session`, `keys`, `fragments` | the state of a conversation: negotiated options, key expressions, incomplete messages |
-//! | `batch` | decodes a batch into frames |
+//! | `session`, `keys`, `fragments`, `queries` | the state of a conversation: negotiated options, key expressions, incomplete messages, open queries |
+//! | `batch`, `compressed` | decodes a batch into frames, and decompresses it before |
 //! | `connection` | the decoder of one conversation |
-//! | `survey` | whether bytes are Zenoh |
+//! | `survey`, `datagram` | whether bytes of a stream, or a datagram, are Zenoh |
 //!
 //! The header of a FRAME is a frame of its own, which includes the batch's length if it is the first, and has the class of
 //! the message after it. Each network message is a frame. Each FRAGMENT is a frame, including its header, and the last one
-//! has the message. A compressed batch is one opaque frame.
+//! has the message. A compressed batch (LZ4) is a frame, and its messages are frames without bytes of their own.
 
 mod batch;
 mod body;
+mod compressed;
 mod connection;
+mod datagram;
 mod fragments;
 mod keys;
 mod message;
 mod network;
+mod queries;
 mod remedies;
 mod scouting;
 mod session;
@@ -67,20 +70,28 @@ impl Protocol for Zenoh {
         true
     }
 
+    /// zenoh-link-ws, whose links are not streamed.
+    fn omits_length_over_websocket(&self) -> bool {
+        true
+    }
+
     fn remedies(&self) -> &'static Remedies {
         &remedies::REMEDIES
     }
 
     fn recognise(&self, transport: Transport, head: &[u8], at_start: bool) -> Recognition {
         match transport {
-            Transport::Udp => recognition(survey::datagram(head)),
+            Transport::Udp => recognition(datagram::examine(head)),
             Transport::Tcp if at_start => starts(head),
             Transport::Tcp => recognition(survey::stream(head)),
         }
     }
 
     fn match_signature(&self, transport: Transport, head: &[u8]) -> SignatureMatch {
-        survey::match_signature(head, transport == Transport::Tcp)
+        match transport {
+            Transport::Udp => datagram::match_signature(head),
+            Transport::Tcp => survey::match_signature(head),
+        }
     }
 
     fn has_magic(&self) -> bool {

@@ -61,7 +61,7 @@ impl<'a> NetworkMessage<'a> {
                 body::response(at, self)
             }
             0x1A => {
-                self.exchange = Some(Exchange::Reply(at.z32()?));
+                self.exchange = Some(Exchange::End(at.z32()?));
                 at.exts(header, |_| Ok(()))?;
                 self.is("ResponseFinal", FrameClass::Other);
                 Ok(())

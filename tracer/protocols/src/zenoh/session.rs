@@ -1,7 +1,9 @@
 //! The state of one conversation.
 
+use super::compressed::UnpackBuffer;
 use super::fragments::FragmentBuffer;
 use super::keys::KeyExprs;
+use super::queries::OpenQueries;
 use super::transport::{Introduction, SessionTerms, VERSION};
 use super::wire::{Cursor, Parsed, id};
 use crate::Side;
@@ -13,6 +15,8 @@ pub struct ZenohSide {
     pub keys: KeyExprs,
     /// Its incomplete messages.
     pub fragments: FragmentBuffer,
+    /// Its open queries.
+    pub queries: OpenQueries,
     /// Who it says that it is, if the start was captured.
     pub who: Option<Introduction>,
     /// Whether it has sent its Open, after which the negotiated options apply.
@@ -28,6 +32,8 @@ pub struct ZenohSession {
     pub sides: [ZenohSide; 2],
     /// The negotiated options, if the start was captured.
     pub terms: Option<SessionTerms>,
+    /// What its batches are decompressed into.
+    pub unpacked: UnpackBuffer,
     scratch: Vec<u8>,
 }
 
@@ -46,6 +52,7 @@ impl ZenohSession {
             stream,
             sides: [ZenohSide::default(), ZenohSide::default()],
             terms: None,
+            unpacked: UnpackBuffer::default(),
             scratch: Vec::new(),
         }
     }
@@ -53,12 +60,15 @@ impl ZenohSession {
     /// Number of bytes of the length at the start of the batch `head`.
     ///
     /// Low-latency sessions have four, but a side may close with a length of two bytes; read as four bytes, this would be
-    /// an impossibly long message.
+    /// an impossibly long message. No batch begins with two zeros, so that four bytes are recognised even if the start of the
+    /// session was not captured.
     pub fn prefix(&self, side: Side, head: &[u8]) -> usize {
-        let low_latency = self.terms.is_some_and(|terms| terms.low_latency);
-        match (self.stream, low_latency && self.sides[index(side)].opened) {
+        let opened = self.sides[index(side)].opened;
+        match (self.stream, self.terms) {
             (false, _) => 0,
-            (true, true) if matches!(head, [_, _, 0, 0, ..]) || head.len() < 4 => 4,
+            (true, Some(terms)) if terms.low_latency && opened && head.len() < 4 => 4,
+            (true, Some(terms)) if !terms.low_latency || !opened => 2,
+            (true, _) if matches!(head, [_, _, 0, 0, ..] | [_, _, 0]) => 4,
             (true, _) => 2,
         }
     }
@@ -81,6 +91,7 @@ impl ZenohSession {
         }
         for end in &mut self.sides {
             end.keys.clear();
+            end.queries.clear();
             end.fragments.begin(ack && terms.markers);
             end.opened = false;
         }

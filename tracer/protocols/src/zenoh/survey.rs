@@ -1,11 +1,19 @@
 //! Whether bytes are Zenoh. This does not need the state of a conversation.
 
+use super::compressed::PeekedText;
 use super::fragments::follows;
 use super::message::NetworkMessage;
-use super::scouting;
 use super::transport::{FragmentHeader, TransportMessage, VERSION};
 use super::wire::{Cursor, CursorError, WireExpr, id};
 use crate::{PduSignature, SignatureMatch};
+
+/// The evidence of a message so short that other bytes can look the same.
+pub(super) const WEAK_BITS: u32 = 10;
+
+/// The evidence of a FRAME whose network message ends exactly with the batch of `len` bytes. Longer messages have a longer length.
+pub(super) fn whole_bits(len: u64) -> u32 {
+    if len < 128 { 16 } else { 22 }
+}
 
 /// How certain it is that bytes are Zenoh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,23 +55,23 @@ impl ZenohEvidence {
 /// Examines bytes of a TCP stream that start with a batch's length. Every batch must be Zenoh; the last one may be
 /// truncated.
 pub fn stream(head: &[u8]) -> ZenohEvidence {
-    let (mut found, mut rest) = first(head, false);
+    let (mut found, mut rest) = first(head);
     while found != ZenohEvidence::None && !rest.is_empty() {
-        let (next, after) = first(rest, false);
+        let (next, after) = first(rest);
         found = found.and(next);
         rest = after;
     }
     found
 }
 
-/// Whether a batch is likely to start here, judged by this batch and the start of the next one. With `compression`,
-/// compressed batches are accepted, of which only the header can be read.
+/// Whether a batch is likely to start here, judged by this batch and the start of the next one. `compression` tells that batches
+/// may be compressed.
 pub fn resync(head: &[u8], compression: bool) -> bool {
-    let (found, rest) = first(head, compression);
+    let (found, rest) = first(head);
     match found {
         ZenohEvidence::None => false,
         ZenohEvidence::Short => may_be_cut(head, compression),
-        ZenohEvidence::Fragment(_) if !rest.is_empty() => match first(rest, compression).0 {
+        ZenohEvidence::Fragment(_) if !rest.is_empty() => match first(rest).0 {
             ZenohEvidence::Short => may_be_cut(rest, compression),
             next => found.and(next) != ZenohEvidence::None,
         },
@@ -71,44 +79,48 @@ pub fn resync(head: &[u8], compression: bool) -> bool {
     }
 }
 
+/// Whether a message of a low-latency session is likely to start here, judged by it and the start of the next one.
+pub fn resync_low_latency(head: &[u8]) -> bool {
+    let (found, rest) = first(head);
+    found != ZenohEvidence::None && (rest.is_empty() || first(rest).0 != ZenohEvidence::None)
+}
+
 /// Whether a batch has FRAMEs or FRAGMENTs. Only such batches are long enough to be divided by the end of a packet.
 fn may_be_cut(head: &[u8], compression: bool) -> bool {
     head.get(2).is_none_or(|header| compression || matches!(id(*header), 5 | 6))
 }
 
-/// Examines the first batch. Returns the bytes after it, too.
-fn first(head: &[u8], compression: bool) -> (ZenohEvidence, &[u8]) {
-    let Some((len, body)) = head.split_first_chunk::<2>() else {
-        return (ZenohEvidence::Short, &[]);
-    };
-    let len = u16::from_le_bytes(*len);
-    let (bytes, rest) = body.split_at_checked(len.into()).unwrap_or((body, &[]));
-    let evidence = match bytes.first() {
-        Some(1) if compression => ZenohEvidence::Weak,
-        _ => batch(bytes, len.into()),
-    };
-    (evidence, rest)
+/// The length at the start of a stream's bytes, its own length, and the bytes after it; `None` if there are too few. Four bytes
+/// are that of a low-latency session, in which each message is alone; no batch begins with two zeros.
+fn length(head: &[u8]) -> Option<(u64, u64, &[u8])> {
+    match head {
+        [a, b, 0, 0, body @ ..] => Some((4, u16::from_le_bytes([*a, *b]).into(), body)),
+        [a, b, body @ ..] => Some((2, u16::from_le_bytes([*a, *b]).into(), body)),
+        _ => None,
+    }
 }
 
-/// Whether a batch starts with `head`, or is the datagram `head`. The sequence number of a fragment is a counter.
-pub fn match_signature(head: &[u8], is_stream: bool) -> SignatureMatch {
+/// Examines the first batch, or the first message of a low-latency session. Returns the bytes after it, too.
+fn first(head: &[u8]) -> (ZenohEvidence, &[u8]) {
+    let Some((prefix, len, body)) = length(head) else { return (ZenohEvidence::Short, &[]) };
+    let here = usize::try_from(len).unwrap_or(usize::MAX);
+    let (bytes, rest) = body.split_at_checked(here).unwrap_or((body, &[]));
+    (unit(prefix, bytes, len), rest)
+}
+
+/// Examines a batch, or a message of a low-latency session, behind its length of `prefix` bytes.
+fn unit(prefix: u64, captured: &[u8], len: u64) -> ZenohEvidence {
+    if prefix == 4 { message_alone(captured, len) } else { batch(captured, len) }
+}
+
+/// Whether a batch starts with `head`. The sequence number of a fragment is a counter.
+pub fn match_signature(head: &[u8]) -> SignatureMatch {
     const FRAGMENT_BITS: u32 = 5;
-    const WEAK_BITS: u32 = 10;
     const CUT_BITS: u32 = 8;
-    const SCOUTING_BITS: u32 = 24;
-    // The evidence of a FRAME whose network message ends exactly with the batch. Longer messages have a longer length.
-    let whole_bits = |len: u64| if len < 128 { 16 } else { 22 };
-    if !is_stream && scouting::read(&mut Cursor::new(head, head.len() as u64)).is_ok() {
-        return SignatureMatch::Pdu(PduSignature::new(head.len() as u64, SCOUTING_BITS));
-    }
-    let (prefix, len, body) = match head.split_first_chunk::<2>() {
-        _ if !is_stream => (0_u64, head.len() as u64, head),
-        None => return SignatureMatch::Short,
-        Some((len, body)) => (2, u64::from(u16::from_le_bytes(*len)), body),
-    };
+    let Some((prefix, len, body)) = length(head) else { return SignatureMatch::Short };
     let bytes = usize::try_from(len).ok().and_then(|len| body.get(..len)).unwrap_or(body);
-    let sight = |bits| PduSignature::new(prefix.saturating_add(len), bits);
-    match batch(bytes, len) {
+    let sight = |bits| PduSignature::new(len.saturating_add(prefix), bits);
+    match unit(prefix, bytes, len) {
         ZenohEvidence::Short if (bytes.len() as u64) < len.min(64) => SignatureMatch::Short,
         ZenohEvidence::None | ZenohEvidence::Short => SignatureMatch::No,
         ZenohEvidence::Weak => SignatureMatch::Pdu(sight(WEAK_BITS).weak()),
@@ -122,25 +134,65 @@ pub fn match_signature(head: &[u8], is_stream: bool) -> SignatureMatch {
     }
 }
 
-/// Examines a datagram.
-pub fn datagram(bytes: &[u8]) -> ZenohEvidence {
-    let len = bytes.len() as u64;
-    if scouting::read(&mut Cursor::new(bytes, len)).is_ok() {
-        return ZenohEvidence::Strong;
-    }
-    match batch(bytes, len) {
-        ZenohEvidence::Short => ZenohEvidence::None,
-        found => found,
+/// Examines a message of a low-latency session: a network message without a FRAME, a KEEPALIVE or a CLOSE.
+fn message_alone(captured: &[u8], len: u64) -> ZenohEvidence {
+    let mut at = Cursor::new(captured, len);
+    let is_network = match at.peek() {
+        Ok(header) if NetworkMessage::starts_with(header) => true,
+        Ok(header) if matches!(id(header), 3 | 4) => false,
+        Ok(_) | Err(CursorError::Malformed) => return ZenohEvidence::None,
+        Err(CursorError::Cut) => return ZenohEvidence::Short,
+    };
+    let mut message = NetworkMessage::unread();
+    let result =
+        if is_network { message.read(&mut at) } else { TransportMessage::read(&mut at).map(drop) };
+    match result {
+        Err(CursorError::Cut) => ZenohEvidence::Short,
+        Ok(()) if at.is_empty() && is_key_expr(message.expr) => {
+            if is_network {
+                ZenohEvidence::Strong
+            } else {
+                ZenohEvidence::Weak
+            }
+        }
+        Ok(()) | Err(CursorError::Malformed) => ZenohEvidence::None,
     }
 }
 
 /// Examines one batch of `len` bytes.
-fn batch(captured: &[u8], len: u64) -> ZenohEvidence {
+pub(super) fn batch(captured: &[u8], len: u64) -> ZenohEvidence {
     let mut at = Cursor::new(captured, len);
     if at.is_empty() {
         return ZenohEvidence::None;
     }
-    match at_message(&mut at) {
+    if let [1, packed @ ..] = captured
+        && packed.first() != Some(&VERSION)
+    {
+        return compressed(packed);
+    }
+    skip_header(&mut at);
+    evidence(at_message(&mut at))
+}
+
+/// Examines a compressed batch by the first bytes of its text, which begins with a FRAME or a FRAGMENT.
+fn compressed(packed: &[u8]) -> ZenohEvidence {
+    const LONG: u8 = 15;
+    let is_start = match packed {
+        [token, first, ..] if (1..LONG).contains(&(token >> 4)) => matches!(id(*first), 5 | 6),
+        [token, ..] => token >> 4 == LONG,
+        [] => true,
+    };
+    let text = if is_start { PeekedText::read(packed) } else { None };
+    let Some(text) = text else { return ZenohEvidence::None };
+    let mut at = Cursor::new(text.bytes(), u16::MAX.into());
+    match at.peek() {
+        Ok(header) if !matches!(id(header), 5 | 6) => ZenohEvidence::None,
+        _ => evidence(at_message(&mut at)),
+    }
+}
+
+fn evidence(found: Found) -> ZenohEvidence {
+    match found {
         Err((CursorError::Malformed, _)) => ZenohEvidence::None,
         Ok(found) | Err((CursorError::Cut, found)) => found,
     }
@@ -149,16 +201,16 @@ fn batch(captured: &[u8], len: u64) -> ZenohEvidence {
 type Found = Result<ZenohEvidence, (CursorError, ZenohEvidence)>;
 
 fn at_message(at: &mut Cursor<'_>) -> Found {
-    skip_header(at);
     let mut found = ZenohEvidence::Short;
     while !at.is_empty() {
         let message = TransportMessage::read(at).map_err(|stop| (stop, found))?;
         let this = match message {
             TransportMessage::Init { version: VERSION, .. }
             | TransportMessage::Join { version: VERSION, .. } => ZenohEvidence::Strong,
-            TransportMessage::Init { .. } | TransportMessage::Join { .. } => {
-                return Ok(ZenohEvidence::None);
-            }
+            // Nobody sends an OAM, which zeros look like.
+            TransportMessage::Init { .. }
+            | TransportMessage::Join { .. }
+            | TransportMessage::Oam => return Ok(ZenohEvidence::None),
             TransportMessage::Fragment(fragment) => return Ok(of_fragment(at, fragment, found)),
             TransportMessage::Frame { .. } => frame(at)?,
             _ => ZenohEvidence::Weak,
@@ -170,7 +222,7 @@ fn at_message(at: &mut Cursor<'_>) -> Found {
 
 /// Skips a batch header of 0, which means that compression was negotiated and not used. An OAM starts with the same byte,
 /// but is not sent.
-fn skip_header(at: &mut Cursor<'_>) {
+pub(super) fn skip_header(at: &mut Cursor<'_>) {
     let mut next = *at;
     if next.u8() == Ok(0) && !next.is_empty() {
         *at = next;
@@ -208,6 +260,6 @@ fn frame(at: &mut Cursor<'_>) -> Found {
 }
 
 /// Whether a key expression is text without control characters.
-fn is_key_expr(expr: WireExpr<'_>) -> bool {
+pub(super) fn is_key_expr(expr: WireExpr<'_>) -> bool {
     str::from_utf8(expr.suffix).is_ok_and(|text| !text.chars().any(char::is_control))
 }

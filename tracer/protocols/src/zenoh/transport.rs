@@ -105,6 +105,8 @@ pub struct FragmentHeader {
     pub first: bool,
     /// Whether the sender drops the message.
     pub dropped: bool,
+    /// Whether it has no extension but those of Zenoh 1.x.
+    pub is_known: bool,
 }
 
 /// A transport message, read up to the start of its network messages.
@@ -249,12 +251,13 @@ fn qos(priority: &mut u8, ext: u8, body: ExtBody<'_>) {
 fn fragment(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
     let sn = at.z64()?;
     let mut priority = Lane::DEFAULT_PRIORITY;
-    let (mut first, mut dropped) = (false, false);
+    let (mut first, mut dropped, mut is_known) = (false, false, true);
     at.exts(header, |ext| {
         match (ext.id, ext.body) {
+            (1, ExtBody::Z64(_)) => qos(&mut priority, ext.id, ext.body),
             (2, ExtBody::Unit) => first = true,
             (3, ExtBody::Unit) => dropped = true,
-            _ => qos(&mut priority, ext.id, ext.body),
+            _ => is_known = false,
         }
         Ok(())
     })?;
@@ -265,6 +268,7 @@ fn fragment(at: &mut Cursor<'_>, header: u8) -> Parsed<TransportMessage> {
         more: header & FLAG_6 != 0,
         first,
         dropped,
+        is_known,
     }))
 }
 

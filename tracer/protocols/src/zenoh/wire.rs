@@ -162,15 +162,15 @@ impl<'a> Cursor<'a> {
         Ok(ZenohId(zid))
     }
 
-    /// Reads a timestamp. Returns whose clock it is of.
-    pub fn timestamp(&mut self) -> Parsed<ZenohId> {
-        self.z64()?;
+    /// Reads a timestamp. Returns its time, and whose clock it is of.
+    pub fn timestamp(&mut self) -> Parsed<(u64, ZenohId)> {
+        let time = self.z64()?;
         match self.z64()? {
             size @ 0..=16 => {
                 let bytes = self.bytes(size)?;
                 let mut id = [0; 16];
                 id.iter_mut().zip(bytes).for_each(|(to, byte)| *to = *byte);
-                Ok(ZenohId(id))
+                Ok((time, ZenohId(id)))
             }
             _ => Err(CursorError::Malformed),
         }

@@ -37,6 +37,10 @@ impl ZmtpConnection {
             out.client(side, command::identity(rest));
         }
         out.frame(&frame_without_data(range, name, class));
+        if name == "MESSAGE" {
+            self.is_secure = true;
+            out.encrypted(1);
+        }
     }
 
     fn message(&mut self, side: Side, part: MessagePart<'_>, out: &mut dyn FrameSink) {
@@ -44,7 +48,9 @@ impl ZmtpConnection {
         let is_joined = self.sockets == [None; 2];
         self.is_secure |= is_joined && command::is_encrypted(part.body);
         if self.is_secure {
-            return out.frame(&frame_without_data(part.range, name, FrameClass::Opaque));
+            out.frame(&frame_without_data(part.range, name, FrameClass::Opaque));
+            // Whether it is only a part of a message is encrypted, too.
+            return out.encrypted(1);
         }
         let sender = self.sockets[side as usize];
         let receiver = self.sockets[1_usize.saturating_sub(side as usize)];

@@ -18,7 +18,7 @@ fn messages(protocol: &str, port: u16, skip: usize) -> ([u64; 2], bool) {
         }
         let protocol = by_name(protocol).unwrap();
         let [plain, carried] = [(); 2].map(|()| protocol.connection(Transport::Tcp));
-        let mut decoder = MaybeWebSocket::new(plain, carried);
+        let mut decoder = MaybeWebSocket::new(protocol, plain, carried);
         let mut streams = [Side::A, Side::B].map(|side| Stream::new(side, skip > 0));
         let mut at = [Offset::START; 2];
         for (from_client, bytes) in packets.iter().skip(skip) {

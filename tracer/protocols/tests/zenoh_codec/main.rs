@@ -208,8 +208,11 @@ proptest! {
         let len = bytes.len() as u64;
         let mut end = Offset(0);
         let mut sink = |frame: &Frame<'_>| {
-            assert_eq!(frame.range.start, end);
-            end = frame.range.end;
+            // A damaged batch may be a compressed one, whose messages have no bytes of their own.
+            if !frame.range.is_empty() {
+                assert_eq!(frame.range.start, end);
+                end = frame.range.end;
+            }
         };
         conn.pdu(Side::A, Pdu { range: ByteRange::new(Offset(0), len), bytes: &bytes }, &mut sink);
         prop_assert_eq!(end, Offset(len));

@@ -128,6 +128,8 @@ fn doubts(result: &RunResult) -> Vec<String> {
     // With sampling, all bytes between two windows are undecoded: the sampling itself is listed instead.
     add(if sampled { 0 } else { trust.undecoded_bytes }, "byte", "not decoded");
     add(trust.unread_messages, "message", "in batches that could not be decoded, and not counted");
+    add(trust.cut_short, "message", "given up by its sender when a part of it was sent");
+    add(trust.encrypted, "message", "encrypted by the protocol, and not counted");
     add(trust.evicted, "flow or message", "evicted to limit the memory used");
     add(trust.telescoping_violations, "message", "whose steps do not add up");
     if let Some(truth) = &result.ground_truth {

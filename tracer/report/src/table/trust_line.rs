@@ -91,6 +91,8 @@ pub fn trust_line(result: &RunResult) -> String {
     add(undecoded, "byte not decoded", "bytes not decoded");
     let batches = "in batches that could not be decoded";
     add(trust.unread_messages, &format!("message {batches}"), &format!("messages {batches}"));
+    add(trust.cut_short, "message given up by its sender", "messages given up by their sender");
+    add(trust.encrypted, "encrypted message", "encrypted messages");
     add(trust.evicted, "flow or message evicted", "flows or messages evicted");
     add(
         trust.telescoping_violations,

@@ -33,6 +33,14 @@ pub fn doubt(reason: &DoubtReason) -> String {
              handled them is not known, and both deliveries are counted",
             counted_as(messages, "message was", "messages were")
         ),
+        DoubtReason::CutShort { messages } => format!(
+            "{} given up by their sender when a part of them was sent: they are in no count",
+            counted_as(messages, "message was", "messages were")
+        ),
+        DoubtReason::Unfinished { messages } => format!(
+            "no message was complete: a part of {} was sent, and the end was not seen",
+            counted(messages, "message")
+        ),
         DoubtReason::Encrypted { messages } => format!(
             "{} encrypted by the protocol: they are in no count",
             counted_as(messages, "message is", "messages are")

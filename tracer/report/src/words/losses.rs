@@ -113,6 +113,11 @@ fn messages_lost(clause: &Clause) -> String {
             "message is of a transaction that was aborted: its consumer gets it and throws it away",
             "messages are of transactions that were aborted: their consumers get them and throw them away",
         ),
+        Clause::CutShort(messages) => counted(
+            *messages,
+            "message was given up by its sender when a part of it was sent: nobody gets it",
+            "messages were given up by their sender when a part of them was sent: nobody gets them",
+        ),
         Clause::Repeated { repeats, sent } => {
             format!(
                 "{repeats} times, a message was sent or delivered again by the protocol ({sent} messages were sent)"

@@ -160,6 +160,10 @@ fn group_note(note: &GroupNote) -> String {
             "{messages} messages were read from the broker's log, and were not seen on their way there: they are older than this \
              observation, or than what it has room to remember, or came to the broker unseen. When they were sent is not known."
         ),
+        GroupNote::Superseded { replies } => format!(
+            "Replies that crossed, and count as delivered, and do not reach the application that asked: {replies}, or more if replies came \
+             over several connections. Its library hands over one reply of each key (consolidation)."
+        ),
         GroupNote::PacketNotSeen { legs } => format!(
             "{legs} times no probe saw the packet of a message: its send and read are known by their sequence numbers, its length by its \
              neighbours, and what it says is not."

@@ -4,7 +4,7 @@ use super::circumstances::had_since;
 use super::new_leg::new_leg;
 use super::{Context, Deliveries};
 use crate::bytes::Part;
-use crate::flow::{FlowTable, Found, PendingRelease};
+use crate::flow::{FlowTable, Found, PendingRelease, Unheard};
 use crate::ids::{Direction, LegKey};
 use crate::join::{Joined, NewLeg, Receiver};
 use crate::rows::{Counts, Rows};
@@ -297,22 +297,24 @@ fn note_unread(direction: Direction, c: &mut Context<'_>) {
 fn note_readers_own(direction: Direction, c: &mut Context<'_>) {
     let thrown_away = std::mem::take(&mut c.conversations.found_mut().thrown_away);
     let read_twice = std::mem::take(&mut c.conversations.found_mut().read_twice);
-    let encrypted = std::mem::take(&mut c.conversations.found_mut().encrypted);
+    let unheard = std::mem::take(&mut c.conversations.found_mut().unheard);
     let implementation = std::mem::take(&mut c.conversations.found_mut().implementation);
     let shared_memory = std::mem::take(&mut c.conversations.found_mut().shared_memory);
-    if (thrown_away.max(read_twice).max(encrypted) > 0
+    if (thrown_away.max(read_twice) > 0
+        || unheard != Unheard::default()
         || implementation.is_some()
         || shared_memory.is_some())
         && let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row))
     {
         let losses = &mut row.evidence.losses;
         losses.thrown_away = losses.thrown_away.saturating_add(thrown_away);
+        losses.cut_short.grow(unheard.cut_short);
         row.read_twice = row.read_twice.saturating_add(read_twice);
-        row.encrypted.grow(encrypted);
         if let Some(name) = implementation {
             row.implementation.note(name);
         }
         row.unseen_pairs = shared_memory.unwrap_or(row.unseen_pairs);
+        row.unheard.add(unheard);
     }
 }
 

@@ -37,6 +37,7 @@ pub fn notes_of(row: &Row, muted: Option<Muted>) -> Vec<GroupNote> {
             GroupNote::UnreadBatches { to_broker, from_broker },
         ),
         (row.read_from_log, GroupNote::ReadFromLog { messages: row.read_from_log }),
+        (row.unheard.superseded, GroupNote::Superseded { replies: row.unheard.superseded }),
         (row.framed, GroupNote::PacketNotSeen { legs: row.framed }),
     ];
     let counted = all.into_iter().filter(|(count, _)| *count > 0).map(|(_, note)| note);

@@ -3,10 +3,10 @@
 use super::super::snapshot::{Group, Trust};
 use super::facts::TrustFacts;
 use super::limits::{
-    CLOCKS, COARSE_TIMES, CONTRADICTED, ENCRYPTED, EVENTS_LOST, EVENTS_LOST_SAMPLED, GIVEN_UP,
-    LOSSES_STATED, Limits, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED, ONE_IS_TOO_MANY, READ_TWICE,
-    READER_NOT_SEEN, SEND_NOT_SEEN, SHARED_MEMORY, SPLIT_SUBFLOWS, TOO_MANY, UNDECODED, UNDELIVERED,
-    UNREAD, UNSEEN, UNSEEN_BARE, UNSORTED,
+    CLOCKS, COARSE_TIMES, CONTRADICTED, CUT_SHORT, ENCRYPTED, EVENTS_LOST, EVENTS_LOST_SAMPLED,
+    GIVEN_UP, LOSSES_STATED, Limits, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED, ONE_IS_TOO_MANY,
+    READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN, SHARED_MEMORY, SPLIT_SUBFLOWS, TOO_MANY, UNDECODED,
+    UNDELIVERED, UNREAD, UNSEEN, UNSEEN_BARE, UNSORTED,
 };
 use super::reliability::{Doubt, DoubtReason, Reliability};
 use wirelap_events::Nanos;
@@ -81,6 +81,9 @@ impl Found {
         self.add(DoubtReason::ReaderNotSeen { legs }, READER_NOT_SEEN, legs, all);
         let messages = facts.read_twice;
         self.add(DoubtReason::ReadTwice { messages }, READ_TWICE, messages, deliveries);
+        let messages = facts.cut_short;
+        let all = messages.saturating_add(facts.messages);
+        self.add(DoubtReason::CutShort { messages }, CUT_SHORT, messages, all);
         let messages = facts.encrypted;
         let all = messages.saturating_add(facts.messages);
         self.add(DoubtReason::Encrypted { messages }, ENCRYPTED, messages, all);
@@ -119,6 +122,8 @@ impl Found {
             let bytes = facts.uncaptured_bytes;
             let reason = DoubtReason::Uncaptured { bytes };
             self.add(reason, ONE_IS_TOO_MANY, bytes, facts.payload_bytes);
+            let messages = facts.unfinished;
+            self.add(DoubtReason::Unfinished { messages }, CUT_SHORT, messages, messages);
         }
         let messages = facts.unread_messages;
         let all = messages.saturating_add(facts.deliveries);
@@ -296,7 +301,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_encrypted_is_never_good() {
+    fn what_is_encrypted_or_cut_short_is_never_good() {
+        let cut = |messages| verdict(|facts| facts.cut_short = messages);
+        assert_eq!(cut(1), (Reduced, vec!["cut_short"]));
+        assert_eq!(cut(1_000_000), (Reduced, vec!["cut_short"]), "the rest is right");
+        let only = verdict(|facts| *facts = TrustFacts { unfinished: 1, ..TrustFacts::default() });
+        assert_eq!(only, (Reduced, vec!["unfinished"]));
+        assert_eq!(verdict(|facts| facts.unfinished = 1).0, Good, "one is always under way");
         let hidden = |messages| verdict(|facts| facts.encrypted = messages);
         assert_eq!(hidden(1), (Reduced, vec!["encrypted"]));
         assert_eq!(hidden(4_000), (Unusable, vec!["encrypted"]));

@@ -45,6 +45,10 @@ pub struct TrustFacts {
     pub to_unseen_readers: u64,
     /// Messages that two readers of a group were sent.
     pub read_twice: u64,
+    /// Messages that their sender gave up when it had sent a part of them.
+    pub cut_short: u64,
+    /// Messages of which a part was sent, and the end was not seen.
+    pub unfinished: u64,
     /// Messages that are encrypted by their protocol.
     pub encrypted: u64,
     /// Pairs of participants that hand messages over where they are not seen.
@@ -99,6 +103,8 @@ impl TrustFacts {
                 group.to_unseen_readers
             },
             read_twice: group.read_twice,
+            cut_short: group.cut_short,
+            unfinished: group.holes.unfinished_messages,
             encrypted: group.encrypted,
             unseen_pairs: group.unseen_pairs,
             nameless: group.nameless,

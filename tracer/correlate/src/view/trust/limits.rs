@@ -41,6 +41,9 @@ pub const READER_NOT_SEEN: Limits = Limits { reduced: 0.01, unusable: NEVER };
 
 pub const READ_TWICE: Limits = Limits { reduced: 0.0, unusable: 0.5 };
 
+/// The figures of the other messages are right.
+pub const CUT_SHORT: Limits = Limits { reduced: 0.0, unusable: NEVER };
+
 pub const ENCRYPTED: Limits = Limits { reduced: 0.0, unusable: 0.5 };
 
 /// How many messages are not seen is not known; what is seen is right.

@@ -68,6 +68,16 @@ pub enum DoubtReason {
         /// Those messages.
         messages: u64,
     },
+    /// Senders gave messages up when they had sent a part of them.
+    CutShort {
+        /// Those messages.
+        messages: u64,
+    },
+    /// No message was complete, and some were under way.
+    Unfinished {
+        /// Those messages.
+        messages: u64,
+    },
     /// Messages are encrypted by their protocol.
     Encrypted {
         /// Those messages.
@@ -190,6 +200,8 @@ impl DoubtReason {
             DoubtReason::Unread { .. } => "unread",
             DoubtReason::GivenUp { .. } => "given_up",
             DoubtReason::ReadTwice { .. } => "read_twice",
+            DoubtReason::CutShort { .. } => "cut_short",
+            DoubtReason::Unfinished { .. } => "unfinished",
             DoubtReason::Encrypted { .. } => "encrypted",
             DoubtReason::SharedMemory { .. } => "shared_memory",
             DoubtReason::Nameless { .. } => "nameless",

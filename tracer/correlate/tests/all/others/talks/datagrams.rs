@@ -15,6 +15,21 @@ pub fn answer(n: usize) -> Vec<u8> {
     join(&[&answer, b"\xc0\x0c\0\x01\0\x01\0\0\x01\x2c\0\x04\x0a\0\0", &[n as u8]])
 }
 
+/// NetBIOS's name service (RFC 1002 §4.2): names of hosts are registered, each four times, with numbers that count from `first` on.
+fn netbios(name: &'static str, first: usize) -> Talk {
+    let host = |n: usize| {
+        let text = format!("{:<15}\0", format!("HOST{n}"));
+        text.bytes().flat_map(|byte| [b'A' + (byte >> 4), b'A' + (byte & 15)]).collect::<Vec<u8>>()
+    };
+    udp(talk(name, 137, Vec::new(), &mut |n, _| {
+        let flags = if n % 4 == 3 { b"\x28\x10" } else { b"\x29\x10" };
+        let question = join(&[&sized(1, &host(n / 4)), b"\0\0\x20\0\x01"]);
+        let record = b"\xc0\x0c\0\x20\0\x01\0\x04\x93\xe0\0\x06\x60\0\x0a\x14\x14\x14";
+        let counts = b"\0\x01\0\0\0\0\0\x01";
+        (join(&[&be16(first + n / 4), flags, counts, &question, record]), Vec::new())
+    }))
+}
+
 /// Other datagrams.
 pub fn datagrams() -> Vec<Talk> {
     vec![
@@ -60,6 +75,29 @@ pub fn datagrams() -> Vec<Talk> {
         })),
         udp(talk("VXLAN", 4789, Vec::new(), &mut |_, random| {
             (join(&[&[8, 0, 0, 0, 0, 0, 5, 0], &random.bytes(70)]), Vec::new())
+        })),
+        netbios("NBNS", 0x86A9),
+        netbios("NBNS, with numbers of one byte", 0x6605),
+        netbios("NBNS, with first bytes of a FRAME", 0x25A9),
+        udp(talk("QUIC", 443, Vec::new(), &mut |n, random| {
+            let initial = [&b"\xc3\0\0\0\x01\x08destinat\0"[..], &random.bytes(1_180)].concat();
+            let short = |random: &mut Random| join(&[&[0x46], &random.bytes(1_200)]);
+            let up = if n == 0 { initial } else { short(random) };
+            (up, short(random))
+        })),
+        udp(talk("syslog", 514, Vec::new(), &mut |n, _| {
+            let text = format!("<{}>Nov 29 08:00:{:02} host app[77]: line {n}", n % 192, n % 60);
+            (text.into_bytes(), Vec::new())
+        })),
+        udp(talk("SSDP", 1900, Vec::new(), &mut |_, _| {
+            let text = "M-SEARCH * HTTP/1.1\r\nHOST: 239.255.255.250:1900\r\nMX: 2\r\n\r\n";
+            (text.as_bytes().to_vec(), b"HTTP/1.1 200 OK\r\nST: ssdp:all\r\n\r\n".to_vec())
+        })),
+        udp(talk("STUN", 3478, Vec::new(), &mut |_, random| {
+            let packet = |kind: &[u8], random: &mut Random| {
+                join(&[kind, b"\0\0\x21\x12\xa4\x42", &random.bytes(12)])
+            };
+            (packet(b"\0\x01", random), packet(b"\x01\x01", random))
         })),
         snmp(),
         openvpn("OpenVPN over UDP", false, 60),

@@ -29,6 +29,12 @@ pub fn nameless() -> Vec<Talk> {
         talk("long frames behind u16", 7006, Vec::new(), &mut |n, random| {
             (sized(2, &random.bytes(300 + n)), sized(2, &random.bytes(500)))
         }),
+        talk(
+            "SP (nng, nanomsg)",
+            5_555,
+            vec![(true, b"\0SP\0\0\x50\0\0".to_vec()), (false, b"\0SP\0\0\x51\0\0".to_vec())],
+            &mut |n, random| (sized(8, &random.bytes(12 + n)), Vec::new()),
+        ),
         talk("frames behind u8", 7007, Vec::new(), &mut |n, random| {
             (sized(1, &random.bytes(12 + n)), sized(1, &random.bytes(30)))
         }),
