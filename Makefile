@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-build announce-build announce-live announce-test wirelap build build-tests build-live live test test-quick unit timings dist try-dist truth faults false-alarms soak bench cost footprint fuzz fmt lint deny setup-kernels kernels wiresharks screenshot dissectors
+.PHONY: help setup setup-build announce-build announce-live announce-test wirelap build build-tests build-live live test test-quick unit timings dist try-dist truth implementations faults false-alarms soak bench cost footprint fuzz fmt lint deny setup-kernels kernels wiresharks screenshot dissectors
 
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wirelap
 export PATH := $(CACHE)/tools/bin:$(HOME)/.cargo/bin:$(PATH)
@@ -30,6 +30,12 @@ ALARM_RUN ?= latency --on tcp,mqtt --messages 1000 --warmup 200 --repeat 6 --mea
 # Kernels that the probes are tried on: names of lines in this table. The file that gets the matrix, if any.
 KERNELS ?= $(shell sed -n 's/^\([^ \#]\+\) .*/\1/p' .ci/kernels/table)
 KERNELS_TABLE ?=
+# Rows of the table of implementations: names of implementations or protocols, all if there are none. Where the table, its JSON and the captures of
+# rows that are not right are written, and the wirelap that is tried.
+IMPLEMENTATIONS ?=
+IMPLEMENTATIONS_TABLE ?= docs/results/0035-implementations-table.md
+IMPLEMENTATIONS_KEEP ?= $(CARGO_TARGET_DIR)/implementations
+WIRELAP ?= $(CARGO_TARGET_DIR)/debug/wirelap
 # Debian's suites whose Wireshark the dissectors are tried on, beside this machine's.
 WIRESHARKS ?= trixie sid
 
@@ -123,6 +129,12 @@ timings: ## how long it takes from a change of a file to the end of its crate's 
 truth: setup build ## every situation of the truth lab, and the table of what was said: TRUTH_ONLY=mqtt,loss TRUTH_CELLS='first, quiet;late, loaded' TRUTH_TABLE=FILE TRUTH_REPORTS=FOLDER
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
 	$(NEXTEST) --profile long -E 'test(=the_whole_lab)' --run-ignored only --no-capture
+
+implementations: ## run brokers and clients of others beside wirelap, and compare its counts with theirs: IMPLEMENTATIONS="mqtt librdkafka" IMPLEMENTATIONS_TABLE=FILE IMPLEMENTATIONS_KEEP=FOLDER WIRELAP=FILE
+	@.ci/setup wirelap implementations
+	$(if $(filter file,$(origin WIRELAP)),cargo build --package wirelap)
+	$(SUDO) .ci/implementations/run --wirelap "$(WIRELAP)" $(IMPLEMENTATIONS) --keep "$(IMPLEMENTATIONS_KEEP)" \
+		$(if $(IMPLEMENTATIONS),--update) --table "$(IMPLEMENTATIONS_TABLE)" --json "$(IMPLEMENTATIONS_TABLE:.md=.json)"
 
 faults: setup build ## what is killed, stopped, full, gone: in every phase
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka

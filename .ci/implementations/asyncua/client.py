@@ -1,0 +1,4 @@
+from peer import main
+from peers.opcua import Link
+
+main(Link)

@@ -1,0 +1,4 @@
+from peer import main
+from peers.dds import Link
+
+main(Link, linger="0")

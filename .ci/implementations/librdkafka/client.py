@@ -1,0 +1,4 @@
+from peer import main
+from peers.kafka import Link
+
+main(Link)

@@ -1,0 +1,4 @@
+from peer import main
+from peers.nats import Link
+
+main(Link)
