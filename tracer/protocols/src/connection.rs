@@ -104,6 +104,12 @@ pub trait Protocol: Sync {
         false
     }
 
+    /// What remains of a topic where a server hands its message on by another exchange or in another protocol; `None` where it always
+    /// has the same topic.
+    fn routed_topic<'a>(&self, _topic: &'a [u8]) -> Option<&'a [u8]> {
+        None
+    }
+
     /// Whether a broker keeps a message that nobody reads at the moment for those who read later.
     fn keeps_messages(&self) -> bool {
         false
@@ -130,7 +136,7 @@ pub trait Protocol: Sync {
         false
     }
 
-    /// Whether a WebSocket carries each of its PDUs as a message without the length of two bytes that is in front of it over TCP.
+    /// True if a WebSocket carries each of its PDUs as a message without the length of two bytes that is in front of it over TCP.
     fn omits_length_over_websocket(&self) -> bool {
         false
     }

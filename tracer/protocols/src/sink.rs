@@ -129,9 +129,11 @@ pub enum FrameNote<'a> {
     },
     /// The next messages are delivered after a commit.
     AwaitsCommit,
-    /// The next frame allows to forward a message of the same direction.
+    /// The next frame allows to forward messages of the same direction.
     Releases {
-        /// Where the message begins.
+        /// Where the first of them begins.
+        first: Offset,
+        /// Where the last of them begins.
         message: Offset,
         /// One past the last byte of what its receiver had to confirm before, in the other direction, if that was captured.
         receipt: Option<Offset>,
@@ -161,6 +163,9 @@ pub enum FrameNote<'a> {
     PassedOn,
     /// The message in the next frame has this place in its server's log.
     HasPlace(LogPlace),
+    /// The message in the next frame has this place in its server's log, and is handed out in another form than it was sent in:
+    /// nothing else tells which message it is.
+    IsAtPlace(LogPlace),
     /// The server will say which place in its log it gives the message in the next frame. The number is greater than those of the
     /// messages before it in this direction.
     AwaitsPlace(u64),
@@ -357,7 +362,13 @@ impl dyn FrameSink + '_ {
     /// The receiver may have waited for it. The sender had to wait for a confirmation, which ends before `receipt` in the other
     /// direction; `None` if that was not captured.
     pub fn releases(&mut self, message: Offset, receipt: Option<Offset>) {
-        self.note(FrameNote::Releases { message, receipt });
+        self.note(FrameNote::Releases { first: message, message, receipt });
+    }
+
+    /// Reports that the next frame allows its receiver to forward the messages of the same direction that begin between `first` and
+    /// `last`: they were published in a transaction, which it commits.
+    pub fn commits(&mut self, first: Offset, last: Offset) {
+        self.note(FrameNote::Releases { first, message: last, receipt: None });
     }
 
     /// Reports that the next frame acknowledges a message of the other direction, which ends before `message`, while the number
@@ -398,6 +409,11 @@ impl dyn FrameSink + '_ {
     /// Reports which place the message in the next frame has in its server's log.
     pub fn has_place(&mut self, place: LogPlace) {
         self.note(FrameNote::HasPlace(place));
+    }
+
+    /// Reports which place the message in the next frame has in its server's log, where only the place tells which message it is.
+    pub fn is_at_place(&mut self, place: LogPlace) {
+        self.note(FrameNote::IsAtPlace(place));
     }
 
     /// Reports that the receiver of the message in the next frame will say which place in its log it gives it: with

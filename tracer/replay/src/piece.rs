@@ -68,5 +68,6 @@ fn socket(id: SocketId, packet: &Packet<'_>) -> Socket {
         origin: SocketOrigin::FirstSeen,
         tx_next: None,
         rx_next: None,
+        is_subflow: false,
     }
 }

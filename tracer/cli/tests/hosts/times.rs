@@ -46,7 +46,7 @@ fn times_go_on_where_a_clock_was_set_back() {
     for what in ["sent", "delivered", "matched"] {
         assert_eq!(counts(&moved, what), counts(&plain, what), "{what}");
     }
-    let rate = |report: &Value| report["results"][0]["throughput"]["messages_per_second"].as_f64();
+    let rate = |report: &Value| report["results"][0]["throughput"]["msg_per_s"].as_f64();
     let [moved_rate, plain_rate] = [rate(&moved), rate(&plain)].map(Option::unwrap);
     assert!((moved_rate / plain_rate - 1.0).abs() < 0.2, "{moved_rate} {plain_rate}");
     assert!(notes(&moved).contains("the clock goes back 1 time, by up to "), "{}", notes(&moved));

@@ -84,8 +84,8 @@ pub struct Collector<'a> {
     pub found: &'a mut DecoderOutput,
     /// What was told of the frame that comes next.
     fragments: Option<Fragments>,
-    /// Where the message begins that the frame that comes next releases, and where its receipt ends.
-    releases: Option<(Offset, Option<Offset>)>,
+    /// Where the first and the last message begin that the frame that comes next releases, and where their receipt ends.
+    releases: Option<([Offset; 2], Option<Offset>)>,
     /// Bytes of what was compressed, and what became of them, for the messages that follow.
     packed: (u64, u64),
     /// From which byte on the messages that follow can be used.
@@ -164,9 +164,9 @@ impl FrameSink for Collector<'_> {
         self.control.upkeep |= matches!(frame.class, FrameClass::KeepAlive | FrameClass::Discovery);
         self.control.subscribes |= frame.class == FrameClass::Subscribe;
         self.control.set_up |= matches!(frame.class, FrameClass::Session | FrameClass::Subscribe);
-        if let Some((message, receipt)) = self.releases.take() {
+        if let Some(([first, message], receipt)) = self.releases.take() {
             let (side, end) = (self.side, frame.range.end);
-            self.found.released.push(Released { side, message, end, receipt });
+            self.found.released.push(Released { side, first, message, end, receipt });
         }
         let line = std::mem::take(&mut self.line);
         let subscription = std::mem::take(&mut self.subscription);
@@ -191,10 +191,17 @@ impl FrameSink for Collector<'_> {
             if found.stamp.is_none() {
                 found.place = place;
             }
-            if self.protocol.numbers_topics() {
-                found.content = content(found.stamp, data, is_unsure);
+            let numbers_topics = self.protocol.numbers_topics();
+            let routed = self.protocol.routed_topic(data.topic);
+            if numbers_topics || routed.is_some() {
+                let topic = routed.unwrap_or(data.topic);
+                let is_unsure = is_unsure || numbers_topics && data.topic.is_empty();
+                found.content = content(found.stamp, data, topic, is_unsure);
+            }
+            if numbers_topics {
                 let is_known = data.key.is_some() || !data.topic.is_empty();
-                found.nameless = !is_known && found.content.is_none();
+                let is_telling = found.content.is_some_and(|content| content.is_telling);
+                found.nameless = !is_known && !is_telling;
             }
             found.usable_at = self.usable_at.filter(|&end| end > data.extent.end);
             if frame.range.is_empty() {
@@ -241,7 +248,9 @@ impl FrameSink for Collector<'_> {
             }
             FrameNote::TakenOver { requests_ago } => self.taken_over = Some(requests_ago),
             FrameNote::AwaitsCommit => self.control.committed = true,
-            FrameNote::Releases { message, receipt } => self.releases = Some((message, receipt)),
+            FrameNote::Releases { first, message, receipt } => {
+                self.releases = Some(([first, message], receipt));
+            }
             FrameNote::Acknowledges { message, full_with, makes_room } => {
                 self.acknowledges = Some((message, full_with, makes_room));
             }
@@ -250,6 +259,7 @@ impl FrameSink for Collector<'_> {
             FrameNote::Unpacked { bytes, decompressed } => self.packed = (bytes, decompressed),
             FrameNote::UsableAt(end) => self.usable_at = Some(end),
             FrameNote::HasPlace(place) => self.place = FoundPlace::At(place),
+            FrameNote::IsAtPlace(place) => self.place = FoundPlace::Only(place),
             FrameNote::AwaitsPlace(number) => self.place = FoundPlace::Awaited(number),
             FrameNote::GivesPlaces { first, count, place } => {
                 let side = self.side;

@@ -71,6 +71,8 @@ pub struct Flow {
     pub window: Window,
     /// TCP: its receiver last said that it has no room.
     pub closed_window: bool,
+    /// From when on its receiver had no room the last time, or had it only for moments, and until when; most flows always have room.
+    shut: Option<Box<(Nanos, Option<Nanos>)>>,
     /// Observation was interrupted since the last packet.
     pub interrupted: bool,
     /// The first bytes, kept until the protocol is known.
@@ -89,8 +91,8 @@ pub struct Flow {
     pub round_trips: Option<Box<RoundTrips>>,
     /// The last time that it opened a session or subscribed to something before it got its first message.
     pub set_up: Nanos,
-    /// The last time that it subscribed to something.
-    pub subscribed: Option<Nanos>,
+    /// The last time that it subscribed to something; 0 if it was not seen to.
+    pub subscribed: Nanos,
     /// When its last subscriptions began, where messages tell for which of them they are; most flows have none.
     pub subscriptions: Option<Box<Subscriptions>>,
     /// When its receiver did not read it, by its own word; most flows are always read.
@@ -118,6 +120,9 @@ pub struct Flow {
 
 /// Writes whose beginnings are remembered until their packet comes.
 pub const WRITES: usize = 8;
+
+/// A receiver that has room for a moment only, and then none again, is as slow as before.
+const REOPENED: Nanos = Nanos::from_millis(200);
 
 /// The last byte before `end`.
 pub(super) fn last_before(end: Offset) -> ByteRange {
@@ -155,6 +160,7 @@ impl Flow {
             ready_losses: 0,
             window: Window::default(),
             closed_window: false,
+            shut: None,
             interrupted: false,
             head: FirstBytes::default(),
             requests: None,
@@ -164,7 +170,7 @@ impl Flow {
             awaited_places: None,
             round_trips: None,
             set_up: Nanos(0),
-            subscribed: None,
+            subscribed: Nanos(0),
             subscriptions: None,
             throttles: None,
             unsubscribed: None,
@@ -234,6 +240,27 @@ impl Flow {
         self.round_trips.as_ref()?.first_reply()
     }
 
+    /// Its receiver says whether it has room.
+    pub fn has_window(&mut self, has_room: bool, at: Nanos) {
+        if self.closed_window != has_room {
+            return;
+        }
+        self.closed_window = !has_room;
+        let shut = match self.shut.as_deref().copied() {
+            Some((from, None)) if has_room => (from, Some(at)),
+            Some((from, Some(until))) if at < until + REOPENED => (from, None),
+            _ => (at, None),
+        };
+        self.shut = Some(Box::new(shut));
+    }
+
+    /// From when on, and until when at most, its receiver had no room shortly before `limit`.
+    pub fn shut_before(&self, limit: Nanos) -> Option<(Nanos, Nanos)> {
+        let (from, until) = *self.shut.as_deref()?;
+        let until = until.unwrap_or(limit).min(limit);
+        (limit < until + REOPENED).then_some((from, until))
+    }
+
     /// It lets its receiver pass a message on.
     pub fn lets_go(&mut self, release: PendingRelease) {
         let releases = self.releases.get_or_insert_default();
@@ -246,7 +273,7 @@ impl Flow {
     /// When the receiver was allowed to pass on the message that begins at `message`, if it had to wait for that.
     pub fn release_for(&self, message: Offset) -> Option<Release> {
         let releases = self.releases.as_ref()?;
-        releases.iter().rev().find(|release| release.of.message == message)?.read
+        releases.iter().rev().find(|release| release.is_for(message))?.read
     }
 
     /// All bytes before `end` were read at `at`: the last request and permissions may be among them.

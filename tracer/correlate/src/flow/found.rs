@@ -103,8 +103,10 @@ impl fmt::Debug for TopicHash {
 pub struct Content {
     /// A digest of its content, without its topic and the zeros in front.
     pub hash: u64,
-    /// Its topic, if that is known here.
+    /// Its topic, if that is known here, as far as servers keep it that hand messages on in several protocols.
     pub subject: Option<u64>,
+    /// It is long enough to be rarely the same by chance.
+    pub is_telling: bool,
     /// Its topic is not known here, or where its payload starts.
     pub is_unsure: bool,
 }

@@ -49,7 +49,7 @@ pub use found::{Content, Found, Identity, TopicHash};
 pub use identity::identity_of;
 pub use outages::{ClientOf, ClosedByServer, Outages, ServerAt};
 pub use output::{DecoderOutput, Unheard};
-pub use places::{FoundPlace, GivenPlaces};
+pub use places::FoundPlace;
 pub use reassembly::{Piece, Reassembly};
 pub use requests::{PendingRelease, Request};
 pub use rooms::{Acknowledgement, Answered};

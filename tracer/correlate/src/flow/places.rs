@@ -17,6 +17,8 @@ pub enum FoundPlace {
     Unknown,
     /// It has this one.
     At(LogPlace),
+    /// It has this one, and nothing else tells which message it is.
+    Only(LogPlace),
     /// Its receiver will give it one, and name it by this number.
     Awaited(u64),
 }
@@ -25,7 +27,7 @@ impl FoundPlace {
     /// The place, if it is known.
     pub fn known(self) -> Option<LogPlace> {
         match self {
-            FoundPlace::At(place) => Some(place),
+            FoundPlace::At(place) | FoundPlace::Only(place) => Some(place),
             _ => None,
         }
     }

@@ -8,7 +8,9 @@ use wirelap_protocols::Side;
 #[derive(Clone, Copy, Debug)]
 pub struct Released {
     pub side: Side,
-    /// The first byte of the message.
+    /// The first byte of the first message.
+    pub first: Offset,
+    /// The first byte of the last message.
     pub message: Offset,
     /// One past the last byte of the permission.
     pub end: Offset,
@@ -64,6 +66,11 @@ pub struct PendingRelease {
 }
 
 impl PendingRelease {
+    /// Whether it is for the message that begins here.
+    pub fn is_for(&self, message: Offset) -> bool {
+        (self.of.first..=self.of.message).contains(&message)
+    }
+
     /// What is known of it when it was read at `read`, by the way of its last byte.
     pub fn seen(&self, path: &Path<'_>, read: Nanos) -> Release {
         let arrived = path.ready.or(path.rx).unwrap_or(read).min(read);

@@ -49,7 +49,7 @@ pub struct Last {
 #[derive(Debug)]
 pub struct Reader {
     pub socket: SocketId,
-    pid: Option<Pid>,
+    pub pid: Option<Pid>,
     /// A bit for each fragment that it has taken.
     taken: Vec<u64>,
     have: u32,

@@ -23,12 +23,20 @@ struct Identities {
 
 /// The identities of messages that are open, by their content.
 #[derive(Debug, Default)]
-pub struct Contents(FxHashMap<u64, Identities>);
+pub struct Contents {
+    alone: FxHashMap<u64, Identities>,
+    /// With the topic as far as servers keep it, of which the same message has one in each protocol at most.
+    with_topic: FxHashMap<(u64, u64), ArrayVec<Identity, KEPT>>,
+}
 
 impl Contents {
     /// There are messages of an identity from now on.
     pub fn add(&mut self, content: Content, identity: Identity) {
-        let all = self.0.entry(content.hash).or_default();
+        if let Some(subject) = content.subject {
+            // More than have room cannot be told apart.
+            _ = self.with_topic.entry((content.hash, subject)).or_default().try_push(identity);
+        }
+        let all = self.alone.entry(content.hash).or_default();
         if all.known.try_push((identity, content)).is_err() {
             all.others.grow(1);
         }
@@ -36,7 +44,15 @@ impl Contents {
 
     /// There is none of them left.
     pub fn remove(&mut self, content: Content, identity: Identity) {
-        let Entry::Occupied(mut entry) = self.0.entry(content.hash) else { return };
+        if let Some(subject) = content.subject
+            && let Entry::Occupied(mut entry) = self.with_topic.entry((content.hash, subject))
+        {
+            entry.get_mut().retain(|known| *known != identity);
+            if entry.get().is_empty() {
+                entry.remove();
+            }
+        }
+        let Entry::Occupied(mut entry) = self.alone.entry(content.hash) else { return };
         let all = entry.get_mut();
         if let Some(index) = all.known.iter().position(|(known, _)| *known == identity) {
             all.known.swap_remove(index);
@@ -48,10 +64,21 @@ impl Contents {
         }
     }
 
+    /// The identities of other messages with this content, whose topics may be the same in another protocol.
+    pub fn translated(
+        &self,
+        content: Content,
+        own: Identity,
+    ) -> impl Iterator<Item = Identity> + '_ {
+        let all = content.subject.and_then(|subject| self.with_topic.get(&(content.hash, subject)));
+        all.into_iter().flatten().copied().filter(move |identity| *identity != own)
+    }
+
     /// The one identity that a message of this content may have instead of its own, where one of both is not sure. Topics
     /// that are known are the same.
     pub fn other(&self, content: Content, own: Identity) -> Option<Identity> {
-        let all = self.0.get(&content.hash).filter(|all| all.others == 0)?;
+        let all =
+            self.alone.get(&content.hash).filter(|all| all.others == 0 && content.is_telling)?;
         let is_other = |(identity, known): &(Identity, Content)| {
             let topics = known.subject.zip(content.subject);
             let may_be = (known.is_unsure || content.is_unsure)
@@ -75,8 +102,8 @@ mod tests {
     #[test]
     fn a_content_with_two_names_tells_nothing() {
         let mut contents = Contents::default();
-        let sure = Content { hash: 7, subject: Some(1), is_unsure: false };
-        let unsure = Content { hash: 7, subject: None, is_unsure: true };
+        let sure = Content { hash: 7, subject: Some(1), is_telling: true, is_unsure: false };
+        let unsure = Content { hash: 7, subject: None, is_telling: true, is_unsure: true };
         let own = identity(9);
         assert_eq!(contents.other(unsure, own), None);
         contents.add(sure, identity(1));
@@ -87,16 +114,16 @@ mod tests {
         contents.remove(sure, identity(1));
         assert_eq!(contents.other(unsure, own), Some(identity(2)));
         contents.remove(sure, identity(2));
-        assert!(contents.0.is_empty());
+        assert!(contents.alone.is_empty() && contents.with_topic.is_empty());
     }
 
     #[test]
     fn names_are_bounded() {
         let mut contents = Contents::default();
-        let sure = Content { hash: 7, subject: Some(1), is_unsure: false };
+        let sure = Content { hash: 7, subject: Some(1), is_telling: true, is_unsure: false };
         (0..10).for_each(|hash| contents.add(sure, identity(hash)));
-        assert_eq!(contents.0[&7].others, 10 - u32::try_from(KEPT).unwrap());
+        assert_eq!(contents.alone[&7].others, 10 - u32::try_from(KEPT).unwrap());
         (0..10).for_each(|hash| contents.remove(sure, identity(hash)));
-        assert!(contents.0.is_empty());
+        assert!(contents.alone.is_empty() && contents.with_topic.is_empty());
     }
 }

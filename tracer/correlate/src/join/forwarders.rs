@@ -121,6 +121,11 @@ impl Forwarders {
         }
     }
 
+    /// Whether a process has ever handed on to a server what its clients say, or back.
+    pub fn hands_through(&self, pid: Pid) -> bool {
+        self.roles.get(&pid).is_some_and(|handed| handed.through > 0)
+    }
+
     /// Whether a process only hands on to a server what its clients say, and back.
     pub fn is_relay(&self, pid: Pid) -> bool {
         self.roles.get(&pid).is_some_and(|handed| handed.is_relay())

@@ -114,7 +114,9 @@ impl Index {
     }
 
     pub fn add_direction(&mut self, identity: Identity, way: Way, message: Listed) {
-        self.on_direction.insert(OnWay::new(identity, way), message);
+        // One that another overtook is not the newest.
+        let newest = self.on_direction.entry(OnWay::new(identity, way)).or_insert(message);
+        *newest = (*newest).max(message);
     }
 
     pub fn on_direction(&self, identity: Identity, way: Way) -> Option<Listed> {

@@ -9,9 +9,9 @@ mod matching;
 mod retained;
 mod sent_again;
 mod stored;
+mod translated;
 
 pub use expiry::LONGEST;
-pub use in_turn::{Habit, Turn};
 pub use matching::LONGEST_WAY;
 
 use super::contents::Contents;
@@ -21,6 +21,8 @@ use super::marked::MarkedPlaces;
 use super::new_leg::{NewLeg, Toward};
 use super::open::{LegState, Message};
 use super::stored::StoredMessages;
+use super::translations::Translations;
+use super::turn::Turn;
 use crate::ids::{Direction, FlowEnds, LegKey};
 use rustc_hash::FxHashMap;
 use slab::Slab;
@@ -60,6 +62,8 @@ pub struct Messages {
     /// Room for legs, used again and again.
     #[expect(clippy::vec_box, reason = "what is kept is the heap's room, not the legs")]
     spare: Vec<Box<Leg>>,
+    /// What is known of servers that hand messages on by other names.
+    translations: Translations,
     /// Room to compare messages of equal content, used again and again.
     turn: Turn,
     serial: u64,
@@ -213,7 +217,7 @@ impl Messages {
         std::iter::successors(self.legs.get(leg), |leg| self.legs.get(leg.parent()?))
     }
 
-    fn legs_of(&self, message: &Message) -> impl Iterator<Item = usize> + '_ {
+    fn legs_of(&self, message: &Message) -> impl Iterator<Item = usize> + Clone + '_ {
         std::iter::successors(Some(message.first), |&leg| self.legs.get(leg)?.next.get())
     }
 

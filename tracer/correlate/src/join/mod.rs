@@ -26,10 +26,13 @@ mod order;
 mod sent;
 mod source_time;
 mod stored;
+mod translations;
+mod turn;
 
 pub use assemblies::Assemblies;
 pub use assembly::{Assembly, Carrier, Last, Taker};
 pub use forwarders::Receiver;
-pub use messages::{Habit, LONGEST, LONGEST_WAY, Messages};
-pub use new_leg::{Joined, NamedClient, NewLeg, Presence, Toward};
+pub use messages::{LONGEST, LONGEST_WAY, Messages};
+pub use new_leg::{Joined, NamedClient, NewLeg, Presence, TakesAll, Toward};
 pub use open::{GivenUp, Leftover, LegState, Message};
+pub use turn::Habit;

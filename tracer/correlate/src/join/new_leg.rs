@@ -38,6 +38,15 @@ pub struct Presence {
     pub is_handed_over: bool,
 }
 
+/// Whether the receiver of a message gets every message of its topic, as far as is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakesAll {
+    No,
+    /// It got few, or none, and each of them.
+    Perhaps,
+    Yes,
+}
+
 /// A client whose name no other client of its server has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NamedClient {
@@ -66,6 +75,8 @@ pub struct NewLeg {
     pub asked: Option<Nanos>,
     /// When its receiver had let its sender send more the last time, where only so many may be unacknowledged.
     pub room: Option<(u64, Nanos)>,
+    /// When its receiver had no room shortly before it was written.
+    pub shut: Option<(Nanos, Nanos)>,
     /// Since when its receiver is there, if that was seen.
     pub present: Option<Presence>,
     pub ends: Arc<FlowEnds>,
@@ -101,6 +112,8 @@ pub struct NewLeg {
     pub is_logged: bool,
     /// Its place in its server's log, if its sender said it.
     pub place: Option<LogPlace>,
+    /// Nothing but its place tells which message it is.
+    pub is_by_place: bool,
 }
 
 impl NewLeg {

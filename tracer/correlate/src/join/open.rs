@@ -46,6 +46,8 @@ pub struct Permissions {
     pub asked: Option<Nanos>,
     /// When its receiver had let its sender send more the last time.
     pub room: Option<(u64, Nanos)>,
+    /// When its receiver had no room shortly before it was written.
+    pub shut: Option<(Nanos, Nanos)>,
     /// Since when its sender was allowed to pass the message on, if it had to wait for that.
     pub release: Option<Release>,
     /// Since when its receiver was there, if it connected or subscribed only after its sender had the message.
@@ -119,6 +121,8 @@ pub struct Message {
     pub subject: u64,
     /// Its place in its server's log, once that is known.
     pub(super) place: Option<LogPlace>,
+    /// Its server has said that it is there, not only a reader's message.
+    pub(super) is_place_given: bool,
     /// Its place among the messages of its topic, 1 for the first; `None` if they are not counted.
     pub number: Option<u64>,
     pub row: GroupId,
@@ -188,8 +192,8 @@ impl LegState {
 
     /// The leg of a message that was found. It is the last of its message, and nothing is known of it yet but `new`.
     pub(super) fn new(message: usize, serial: u64, new: &NewLeg) -> LegState {
-        let permissions =
-            Permissions { asked: new.asked, room: new.room, ..Permissions::default() };
+        let (asked, room, shut) = (new.asked, new.room, new.shut);
+        let permissions = Permissions { asked, room, shut, ..Permissions::default() };
         LegState {
             message,
             serial,

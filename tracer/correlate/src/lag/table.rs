@@ -3,6 +3,7 @@
 use super::ages::Ages;
 use super::missed::{Missed, Missing};
 use crate::ids::{Direction, Way};
+use crate::join::TakesAll;
 use rustc_hash::FxHashMap;
 use wirelap_events::{FlowId, GroupId, Nanos, Saturate, TopicId};
 
@@ -178,8 +179,19 @@ impl LagTable {
     }
 
     /// The last message that was sent to a subscriber is this one: a number of others before it were not sent to it, as was thought.
-    pub fn left_out(&mut self, key: PairKey, (number, messages): (u64, u64), at: Nanos) {
+    /// The first of those that turned out to be others was taken for the one `before`, and is the one `after`.
+    pub fn left_out(
+        &mut self,
+        key: PairKey,
+        (before, after): (u64, u64),
+        (number, messages): (u64, u64),
+        at: Nanos,
+    ) {
         if let Some(pair) = self.pairs.get_mut(&key).filter(|pair| pair.sent < number) {
+            if pair.first == before {
+                (pair.first, pair.sent) = (after, number);
+                return pair.missed.begin_again(number);
+            }
             let last = number.saturating_sub(messages).saturating_sub(1);
             pair.missed.got(last, number, at);
             let skipped = u16::try_from(messages).unwrap_or(u16::MAX).min(SKIPPED);
@@ -321,9 +333,14 @@ impl Pair {
         self.dwell = Some(dwell.max(before - Nanos(before.0 / DWELL_FADES)));
     }
 
-    /// Whether it got almost all messages of the topic so far, however few these are.
-    pub fn got_all(&self) -> bool {
-        u32::from(self.skipped).saturating_mul(FEW_SKIPPED) <= u32::from(self.got)
+    /// Whether it gets all messages of the topic, or has done so as long as it got few.
+    pub fn takes_all(&self) -> TakesAll {
+        let skips_few = u32::from(self.skipped).saturating_mul(FEW_SKIPPED) <= u32::from(self.got);
+        match (self.gets_all(), skips_few) {
+            (true, _) => TakesAll::Yes,
+            (false, true) => TakesAll::Perhaps,
+            (false, false) => TakesAll::No,
+        }
     }
 
     /// Whether the subscriber gets all messages of the topic, as far as is known.

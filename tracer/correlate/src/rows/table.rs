@@ -151,6 +151,14 @@ impl Rows {
         self.count_muted();
     }
 
+    /// Two rows are of one server, at two of its addresses: they are one, unless they are of different protocols.
+    pub fn unite(&mut self, one: GroupId, other: GroupId) {
+        let protocol = |id| self.get(id).map(|row| row.protocol);
+        if protocol(one) == protocol(other) {
+            self.join(other, one);
+        }
+    }
+
     /// The row of the server at an address.
     pub fn at(&self, addr: SocketAddr, scope: NetNs) -> Option<GroupId> {
         let scope = scope_of(addr, scope);

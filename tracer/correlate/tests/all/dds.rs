@@ -144,7 +144,7 @@ fn what_a_participant_says_in_a_capture_belongs_to_its_domain() {
     let names: Vec<_> = groups.iter().map(|group| group.broker.as_deref()).collect();
     assert_eq!(names.len(), 2);
     assert!(
-        names.contains(&Some("domain 77")) && names.contains(&Some("10.0.0.9:40002")),
+        names.contains(&Some("domain 77")) && names.contains(&Some("10.0.0.9:40001")),
         "{names:?}"
     );
     let domain = groups.iter().find(|group| group.broker.as_deref() == Some("domain 77")).unwrap();

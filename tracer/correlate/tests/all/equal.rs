@@ -95,7 +95,9 @@ impl Site {
         [live, captured].map(|played| {
             let [_, delivered, followed, uncovered] = played.counts();
             assert_eq!((followed, uncovered), (delivered, 0), "{:?}", played.counts());
-            played.deliveries.iter().map(in_ms).collect()
+            let mut all = played.deliveries;
+            all.sort_by_key(|one| one.message.0);
+            all.iter().map(in_ms).collect()
         })
     }
 }

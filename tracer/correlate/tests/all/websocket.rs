@@ -3,7 +3,7 @@
 use crate::played::Played;
 use wirelap_correlate::{Config, SnapshotNote};
 use wirelap_test_support::compose::websocket::{Deflater, REQUEST, frame, masked, response};
-use wirelap_test_support::compose::{mqtt, nats};
+use wirelap_test_support::compose::{mqtt, nats, varint};
 use wirelap_test_support::world::{Connection, World, process};
 
 const CONNECT: &[u8] = b"\x10\x0c\0\x04MQTT\x04\x02\0\x3c\0\0";
@@ -111,8 +111,9 @@ fn what_refers_to_messages_before_is_said() {
 
 /// The frames of a client that puts each field of a PUBLISH into one of its own, as mqtt.js does.
 fn fields(n: u16) -> Vec<Vec<u8>> {
-    let payload: Vec<u8> = (0..200_u8).map(|byte| byte.wrapping_mul(37) ^ (n as u8)).collect();
-    let length = [0x80 | ((payload.len() + 9) % 128) as u8, ((payload.len() + 9) / 128) as u8];
+    let payload: Vec<u8> =
+        (0..200_u8).map(|byte| byte.wrapping_mul(37) ^ n.to_be_bytes()[1]).collect();
+    let length = varint(payload.len() + 9);
     let number = n.to_be_bytes();
     let fields: [&[u8]; 6] = [&[0x32], &length, b"\0\x05", b"a/b/c", &number, &payload];
     fields.iter().map(|field| masked(field)).collect()

@@ -12,7 +12,7 @@ const MESSAGES: u32 = 20;
 /// Bytes of a message's payload: its number, and as many letters.
 const PAYLOAD: usize = 200;
 
-/// What carries a session.
+/// The layer that carries a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
     Tcp,

@@ -7,6 +7,7 @@ use super::frame::{self, FrameHeader, FrameKind, OPENING};
 use super::method::{Acknowledgement, BASIC, Delivery, Envelope, Method};
 use super::permits::Permits;
 use super::recognition;
+use super::transactions::Transactions;
 use crate::connection::frame_without_data;
 use crate::{Connection, FrameSink, Pdu, PduLen, Reader, Side, Throttle};
 use wirelap_events::{ByteRange, Frame, FrameClass, Total};
@@ -20,6 +21,8 @@ pub(super) struct AmqpConnection {
     contents: [Contents; 2],
     /// What lets the server deliver.
     permits: Permits,
+    /// What the client has published and not committed.
+    transactions: Transactions,
     /// Whether the server has said that it does not read what the client publishes.
     blocked: Blocked,
 }
@@ -73,10 +76,15 @@ impl AmqpConnection {
             Permits::asks(header.channel, out);
         } else if method.turns_channel() {
             self.permits.end(header.channel);
+            self.transactions.end(header.channel);
         } else {
             consumer::tell(method, header.channel, arguments, out);
         }
         match method.name {
+            "tx.select" => self.transactions.begin(header.channel),
+            "tx.commit" => self.transactions.commit(header.channel, out),
+            "tx.rollback" => self.transactions.roll_back(header.channel),
+            "basic.publish" => self.transactions.publish(header.channel, range.start),
             "connection.blocked" => {
                 self.blocked = Blocked::Yes;
                 out.throttles(Throttle::Begins);

@@ -23,6 +23,7 @@ mod method;
 mod permits;
 mod recognition;
 mod remedies;
+mod transactions;
 
 use crate::remedies::Remedies;
 use crate::{Connection, Protocol, Recognition, SignatureMatch, Topology};
@@ -68,6 +69,11 @@ impl Protocol for Amqp {
     }
 
     /// A queue does, as long as it is there.
+    /// The routing key, which a message keeps in a dead letter exchange (`RabbitMQ`, "Dead Letter Exchanges").
+    fn routed_topic<'a>(&self, topic: &'a [u8]) -> Option<&'a [u8]> {
+        topic.splitn(2, |byte| *byte == b'/').last()
+    }
+
     fn keeps_messages(&self) -> bool {
         true
     }

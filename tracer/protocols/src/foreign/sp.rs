@@ -7,7 +7,7 @@
 use super::name::ForeignName;
 use crate::Reader;
 
-/// What each end says first.
+/// The first bytes of each end.
 pub(super) fn greeting(head: &[u8]) -> Option<ForeignName> {
     let rest = head.strip_prefix(b"\0SP\0")?;
     let mut reader = Reader::new(rest);

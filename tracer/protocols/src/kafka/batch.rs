@@ -102,6 +102,11 @@ impl BatchHeader {
         })
     }
 
+    /// The same with an offset that is so much greater.
+    pub fn moved_by(self, offset: i64) -> BatchHeader {
+        BatchHeader { base_offset: self.base_offset.saturating_add(offset), ..self }
+    }
+
     /// The compression codec; 0 is none.
     pub fn codec(&self) -> i16 {
         self.attributes & 7

@@ -79,8 +79,7 @@ fn next<'a>(
 ) -> Parsed<Fields<'a>> {
     if at.header.is_message {
         let (header, body) = batch::inner_message(rest)?;
-        let base_offset = base_offset.saturating_add(header.base_offset);
-        at.header = BatchHeader { base_offset, ..header };
+        at.header = header.moved_by(base_offset);
         return Ok(body);
     }
     let one = rest.at_most(batch::record_bytes(&mut { *rest })?);

@@ -230,7 +230,7 @@ mod tests {
             assert!(len > Some(packed.len() * 25_000));
         }
         // Batches of the default size are opened for ever.
-        for _ in 0..2000 {
+        for _ in 0..400 {
             assert!(unpacked.open(4, &runs(8)).is_some());
         }
     }
@@ -240,7 +240,7 @@ mod tests {
         let mut unpacked = DecompressBuffer::default();
         let bomb = runs(255);
         let opened = (0..100).filter(|_| unpacked.open(4, &bomb).is_some()).count();
-        assert!((8..20).contains(&opened), "{opened}");
+        assert!((4..20).contains(&opened), "{opened}");
     }
 
     #[test]

@@ -87,6 +87,12 @@ impl Protocol for Mqtt {
         true
     }
 
+    /// `RabbitMQ` (MQTT plugin, "How the plugin works") and nats-server ("MQTT topics and NATS subjects") hand messages on to clients of
+    /// their own protocols, and write `.` for `/`.
+    fn routed_topic<'a>(&self, topic: &'a [u8]) -> Option<&'a [u8]> {
+        Some(topic)
+    }
+
     fn topology(&self) -> Topology {
         Topology::Brokered
     }

@@ -5,6 +5,7 @@ use super::client_name::client_name;
 use super::jetstream::{self, consumer_of_ack};
 use super::line::{ControlLine, MessageLine, Operation};
 use super::message::{self, MessageBody, is_strict, is_strict_control};
+use super::place;
 use super::pulls::Pulls;
 use super::replies::Replies;
 use super::servers::Servers;
@@ -141,14 +142,17 @@ impl NatsConnection {
         let class = self.control_class(line.verb.kind, &message, &parts, can_be_answer);
         // The answer to one request can be many stored messages.
         let retained = can_be_answer && jetstream::is_stored(parts.header);
-        if is_expected && !retained {
-            self.replies.answered(message.subject);
-        }
-        if message.sid.is_none()
-            && let Some(reply) = message.reply.filter(|_| !is_between)
+        let answered =
+            if is_expected && !retained { self.replies.answered(message.subject) } else { None };
+        if class == Some(FrameClass::Ack)
+            && let Some(publish) = answered
         {
-            self.replies.given(reply);
+            out.gives_places(publish, 1, place::of_publish(parts.payload));
         }
+        let asks = message
+            .reply
+            .filter(|reply| message.sid.is_none() && !is_between && !reply.starts_with(b"$"));
+        let publish = asks.map(|reply| self.replies.given(reply));
         if !is_between {
             self.permit((&message, pdu.range.end), &parts, class, out);
         }
@@ -157,6 +161,12 @@ impl NatsConnection {
         }
         if let Some(number) = message.reply.and_then(inbox) {
             out.requests(number, pdu.range);
+        }
+        if let Some(publish) = publish {
+            out.awaits_place(publish);
+        }
+        if message.sid.is_some() && !retained {
+            place::tell(&message, &parts, out);
         }
         let payload_len = parts.payload_len as u64;
         if let Some(sid) = message.sid {

@@ -117,6 +117,12 @@ fn ack_words(subject: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
     Some(words.skip(before))
 }
 
+/// The stream and the number in it of the message that the subject for an ack is for.
+pub(super) fn stored_message(subject: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut words = ack_words(subject)?;
+    Some((words.next()?, words.nth(2)?))
+}
+
 /// A number for the stream and the consumer of the subject for an ack.
 pub(super) fn consumer_of_ack(subject: &[u8]) -> Option<u64> {
     let mut words = ack_words(subject)?;

@@ -9,6 +9,7 @@
 //! | `client_name` | the name in `CONNECT` |
 //! | `subscriptions` | the queue group of each subscription |
 //! | `pulls` | what a client asks consumers for |
+//! | `place` | the places of messages in streams |
 //! | `replies` | the reply subjects that expect an answer |
 //! | `acks` | what consumers have not acknowledged |
 //! | `servers` | the line of a message between servers |
@@ -22,6 +23,7 @@ mod connection;
 mod jetstream;
 mod line;
 mod message;
+mod place;
 mod pulls;
 mod remedies;
 mod replies;
@@ -66,6 +68,10 @@ impl Protocol for Nats {
 
     fn stands_out(&self, head: &[u8]) -> bool {
         message::stands_out(head)
+    }
+
+    fn routed_topic<'a>(&self, topic: &'a [u8]) -> Option<&'a [u8]> {
+        Some(topic)
     }
 
     fn match_signature(&self, _: Transport, head: &[u8]) -> SignatureMatch {

@@ -1,10 +1,11 @@
-//! Reply subjects that a client has given and that are no inboxes by their names: clients can be set to another prefix than
+//! Reply subjects that a client has given. They need not be inboxes by their names: clients can be set to another prefix than
 //! `_INBOX` (docs.nats.io, "Request-Reply"; nats.go: `CustomInboxPrefix`).
 //!
 //! An answer has exactly the subject that was given. Other messages may have it, too, if the application chose it: each
-//! publish expects only one answer.
+//! publish expects only one answer. The server's answer to a publish names its place in a stream, so that each subject has a number
+//! for its publish.
 
-use super::jetstream::{is_inbox, subject_number};
+use super::jetstream::subject_number;
 use rustc_hash::FxHashMap;
 use wirelap_events::Saturate;
 
@@ -15,26 +16,38 @@ const MAX_RECENT_SUBJECTS: usize = 4096;
 /// The reply subjects of one client for which no answer was seen.
 #[derive(Debug, Default)]
 pub(super) struct Replies {
-    /// How many answers each subject expects, by the subject's number.
-    recent: FxHashMap<u64, u32>,
-    older: FxHashMap<u64, u32>,
+    /// By the subject's number.
+    recent: FxHashMap<u64, Expected>,
+    older: FxHashMap<u64, Expected>,
+    /// How many subjects were given.
+    given: u64,
+}
+
+/// The answers that a subject expects.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    answers: u32,
+    /// The number of the first publish that gave it.
+    publish: u64,
 }
 
 impl Replies {
-    /// A client publishes a message with this reply subject.
-    pub fn given(&mut self, reply: &[u8]) {
-        if is_inbox(reply) || reply.starts_with(b"$") {
-            return;
-        }
+    /// A client publishes a message with this reply subject. Returns a number for the publish, greater than those before.
+    pub fn given(&mut self, reply: &[u8]) -> u64 {
+        let publish = self.given;
+        self.given = publish.wrapping_add(1);
         let number = subject_number(reply);
         if let Some(expected) = self.older.get_mut(&number) {
-            return expected.grow(1);
+            expected.answers.grow(1);
+            return publish;
         }
         if self.recent.len() >= MAX_RECENT_SUBJECTS && !self.recent.contains_key(&number) {
             std::mem::swap(&mut self.recent, &mut self.older);
             self.recent.clear();
         }
-        self.recent.entry(number).or_default().grow(1);
+        let new = Expected { answers: 0, publish };
+        self.recent.entry(number).or_insert(new).answers.grow(1);
+        publish
     }
 
     /// Whether a message to this subject can be an answer.
@@ -46,22 +59,25 @@ impl Replies {
         self.recent.contains_key(&number) || self.older.contains_key(&number)
     }
 
-    /// A client gets a message to this subject.
-    pub fn answered(&mut self, subject: &[u8]) {
+    /// A client gets a message to this subject. Returns the number of the publish that it answers, if it is certain.
+    pub fn answered(&mut self, subject: &[u8]) -> Option<u64> {
         let number = subject_number(subject);
+        let mut publish = None;
         for subjects in [&mut self.recent, &mut self.older] {
             if let Some(expected) = subjects.get_mut(&number) {
-                expected.shrink(1);
-                if *expected == 0 {
+                publish = Some(expected.publish).filter(|_| expected.answers == 1);
+                expected.answers.shrink(1);
+                if expected.answers == 0 {
                     subjects.remove(&number);
                 }
             }
         }
+        publish
     }
 
     /// Bytes of memory that they use.
     pub fn held_bytes(&self) -> usize {
-        const ENTRY: usize = size_of::<(u64, u32)>() + 1;
+        const ENTRY: usize = size_of::<(u64, Expected)>() + 1;
         self.recent.capacity().saturating_add(self.older.capacity()).saturating_mul(ENTRY)
     }
 }
@@ -77,27 +93,21 @@ mod tests {
             replies.given(reply);
         }
         assert!(!replies.expects(b"me.box.b"));
-        replies.answered(b"me.box.a");
+        assert_eq!(replies.answered(b"me.box.a"), Some(0));
         assert!(!replies.expects(b"me.box.a"));
-        replies.answered(b"results");
+        assert_eq!(replies.answered(b"results"), None, "the answer to which of two?");
         assert!(replies.expects(b"results"));
         replies.answered(b"results");
         assert!(!replies.expects(b"results"));
     }
 
     #[test]
-    fn subjects_that_are_known_by_their_names_are_not_kept() {
-        let mut replies = Replies::default();
-        replies.given(b"_INBOX.a");
-        replies.given(b"$JS.ACK.S.C.1.2.3.4.5");
-        assert_eq!(replies.held_bytes(), 0);
-    }
-
-    #[test]
     fn their_number_is_bounded_and_the_oldest_go_first() {
         let subject = |n: usize| format!("me.box.{n}").into_bytes();
         let mut replies = Replies::default();
-        (0..50_000).for_each(|n| replies.given(&subject(n)));
+        for n in 0..50_000 {
+            replies.given(&subject(n));
+        }
         assert!((50_000 - MAX_RECENT_SUBJECTS..50_000).all(|n| replies.expects(&subject(n))));
         assert!(!replies.expects(&subject(0)));
         assert!(replies.held_bytes() < 512 * 1024);

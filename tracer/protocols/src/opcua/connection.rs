@@ -21,7 +21,7 @@ const ENCRYPTED: &str = "MSG encrypted";
 #[derive(Debug, Default)]
 pub(super) struct OpcUaConnection {
     policy: Policy,
-    /// Whether messages were encrypted.
+    /// Encrypted messages were seen.
     is_encrypted: bool,
     halves: [SideState; 2],
     names: NodeNames,

@@ -103,7 +103,7 @@ impl NodeNames {
     }
 }
 
-/// Whether a node that is read, by its text, has a value of the application. Clients read by themselves what the server is, what
+/// Tells by the text of a node that is read if it has a value of the application. Clients read by themselves what the server is, what
 /// it can do, and whether it is alive: these nodes are of namespace 0 (OPC 10000-6 Annex A, `NodeIds.csv`), which has others, too.
 fn is_of_application(node: &[u8]) -> bool {
     let number = node.strip_prefix(b"i=").and_then(|text| str::from_utf8(text).ok()?.parse().ok());

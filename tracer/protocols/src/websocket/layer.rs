@@ -46,7 +46,7 @@ pub(super) struct End {
 /// What is carried.
 pub(super) struct Carried {
     pub connection: Box<dyn Connection>,
-    /// Whether messages have no length of their own.
+    /// Messages have no length of their own.
     pub omits_length: bool,
     streams: [Option<Stream>; 2],
 }

@@ -50,7 +50,7 @@ impl Place {
         }
     }
 
-    /// Whether a frame's payload starts with them.
+    /// True if a frame's payload starts with them.
     pub fn is_start(&self) -> bool {
         self.lead < self.outer.start
     }
@@ -309,6 +309,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::UncertainStart
             | FrameNote::PassedOn
             | FrameNote::HasPlace(_)
+            | FrameNote::IsAtPlace(_)
             | FrameNote::AwaitsPlace(_)
             | FrameNote::GivesPlaces { .. }
             | FrameNote::UnreadMessages(_)

@@ -146,7 +146,7 @@ fn chains(bytes: &[u8]) -> bool {
 }
 
 impl Carried {
-    /// Whether a PDU starts with `peeked`, the first bytes of a message of `len` bytes.
+    /// True if a PDU starts with `peeked`, the first bytes of a message of `len` bytes.
     fn starts_pdu(&self, side: Side, peeked: &[u8], len: u64) -> bool {
         let Some(len) = u16::try_from(len).ok().filter(|_| self.omits_length) else {
             return !self.omits_length && self.connection.resync(side, peeked);
@@ -155,7 +155,7 @@ impl Carried {
     }
 }
 
-/// Whether `peeked`, the first bytes of a message of `len` bytes, are a PDU of a protocol of which each message is one.
+/// True if `peeked`, the first bytes of a message of `len` bytes, are a PDU of a protocol of which each message is one.
 fn is_message(peeked: &[u8], len: u64) -> bool {
     let is_whole = peeked.len() as u64 == len;
     let mut protocols = registry().iter().filter(|one| one.omits_length_over_websocket());

@@ -71,7 +71,7 @@ impl Connection for ZenohSession {
     }
 }
 
-/// Whether a batch without messages may start here, by what comes after it. A sender that gives up a message in the middle means to
+/// Tells by the bytes after it if a batch without messages may start here. A sender that gives up a message in the middle means to
 /// say so in a fragment, which zenoh-transport 1.10 does not write into the batch (`push_network_message` in
 /// `src/common/pipeline.rs`).
 fn may_be_empty(head: &[u8]) -> bool {
@@ -119,6 +119,17 @@ mod tests {
         read(&mut session, Side::A, &[0x01, 9, a, 0xa1], &mut out);
         read(&mut session, Side::B, &[0x21, 9, b, 0xa2, 1, 7], &mut out);
         session
+    }
+
+    #[test]
+    fn a_batch_may_be_empty_where_another_one_can_follow() {
+        let len = |head: &[u8]| ZenohSession::new(true).pdu_len(Side::A, head);
+        for head in [&[0, 0][..], &[0, 0, 9], &[0, 0, 9, 0, 0x25, 1]] {
+            assert_eq!(len(head), PduLen::Known(2), "{head:?}");
+        }
+        for head in [&[0, 0, 0, 0][..], &[0, 0, 9, 0, 0x78, 1]] {
+            assert_eq!(len(head), PduLen::Invalid, "{head:?}");
+        }
     }
 
     #[test]

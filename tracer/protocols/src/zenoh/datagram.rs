@@ -21,8 +21,8 @@ const SHORT_FRAME_BYTES: u64 = 16;
 /// The evidence of a fragment that begins with a network message that is longer than it.
 const OPENING_BITS: u32 = 16;
 
-/// The evidence of a fragment in the middle, or at the end, of a message: its first byte.
-const PART_BITS: u32 = 5;
+/// The evidence of a fragment in the middle, or at the end, of a message: many bytes of other protocols look like one.
+const PART_BITS: u32 = 0;
 
 /// A fragment that another one follows fills its batch. Batches have the size of the longest datagram (zenoh-link-udp,
 /// `UDP_MTU_LIMIT`) or are made to fit into a packet of the network, and nobody makes them smaller than this.
@@ -71,7 +71,7 @@ fn is_scouting(bytes: &[u8]) -> bool {
     scouting::read(&mut Cursor::new(bytes, bytes.len() as u64)).is_ok()
 }
 
-/// Whether a peer would accept the fragment that is the datagram `bytes`.
+/// True if a peer would accept the fragment that is the datagram `bytes`.
 fn is_possible(fragment: FragmentHeader, bytes: &[u8]) -> bool {
     let is_full = bytes.len() as u64 >= SHORTEST_FULL_BATCH;
     fragment.is_known && (is_full || !fragment.more || fragment.dropped)
@@ -85,7 +85,7 @@ fn frame(bytes: &[u8]) -> Option<(Lane, u64)> {
     }
 }
 
-/// Whether the datagram is a fragment with the start of a network message that is longer than it.
+/// True if the datagram is a fragment with the start of a network message that is longer than it.
 fn is_opening(bytes: &[u8]) -> bool {
     let Some((TransportMessage::Fragment(fragment), at)) = first(bytes) else { return false };
     let content = at.captured();

@@ -118,7 +118,7 @@ impl FragmentBuffer {
         slot.open.take().is_some()
     }
 
-    /// Whether the sender gives up the lane's incomplete message, and this fragment tells it: it says so, or begins another message.
+    /// True if this fragment tells that the sender gives up the lane's incomplete message: it says so, or begins another message.
     /// Datagrams may have been lost before one that is not the next.
     pub fn is_cut_short_by(&self, fragment: &FragmentHeader, is_datagram: bool) -> bool {
         let slot = self.lanes.iter().find(|(lane, _)| *lane == fragment.lane);

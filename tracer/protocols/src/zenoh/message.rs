@@ -49,13 +49,13 @@ pub struct NetworkMessage<'a> {
     pub key: Option<GlobalKey>,
     /// Whether it is published, and no query or reply: a reply may be of what was published long ago.
     pub is_push: bool,
-    /// Whether it is a reply with data, and no error.
+    /// A reply with data, and no error.
     pub is_reply: bool,
     /// By whose clock it has a timestamp.
     pub stamped_by: Option<ZenohId>,
     /// The time of the timestamp (NTP64), or 0.
     pub time: u64,
-    /// How a query's replies are consolidated, as in [`OpenQueries`](super::queries::OpenQueries).
+    /// The consolidation of a query's replies, as in [`OpenQueries`](super::queries::OpenQueries).
     pub consolidation: u64,
     /// The declaration about a key expression.
     pub mapping: Option<KeyExprMapping<'a>>,

@@ -11,10 +11,10 @@
 
 use rustc_hash::FxHashMap;
 
-/// How many open queries of one side are known; the replies to further ones are not compared.
+/// So many open queries of one side are known; the replies to further ones are not compared.
 const MAX_QUERIES: usize = 1 << 10;
 
-/// How many keys are known of one query; replies with further ones are not compared.
+/// So many keys are known of one query; replies with further ones are not compared.
 const MAX_KEYS: usize = 1 << 12;
 
 /// An estimate of the memory of an open query, and of a key of one.
@@ -88,7 +88,7 @@ impl OpenQueries {
 mod tests {
     use super::*;
 
-    /// How many of three replies of one key and one of another do not reach the application.
+    /// So many of three replies of one key and one of another do not reach the application.
     fn discarded(consolidation: u64, times: [u64; 3]) -> usize {
         let mut queries = OpenQueries::default();
         queries.begin(7, consolidation);

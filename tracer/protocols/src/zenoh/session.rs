@@ -32,7 +32,7 @@ pub struct ZenohSession {
     pub sides: [ZenohSide; 2],
     /// The negotiated options, if the start was captured.
     pub terms: Option<SessionTerms>,
-    /// What its batches are decompressed into.
+    /// The buffer for decompressed batches.
     pub unpacked: UnpackBuffer,
     scratch: Vec<u8>,
 }

@@ -79,7 +79,7 @@ pub fn resync(head: &[u8], compression: bool) -> bool {
     }
 }
 
-/// Whether a message of a low-latency session is likely to start here, judged by it and the start of the next one.
+/// True if a message of a low-latency session is likely to start here, judged by it and the start of the next one.
 pub fn resync_low_latency(head: &[u8]) -> bool {
     let (found, rest) = first(head);
     found != ZenohEvidence::None && (rest.is_empty() || first(rest).0 != ZenohEvidence::None)

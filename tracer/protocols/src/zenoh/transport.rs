@@ -105,7 +105,7 @@ pub struct FragmentHeader {
     pub first: bool,
     /// Whether the sender drops the message.
     pub dropped: bool,
-    /// Whether it has no extension but those of Zenoh 1.x.
+    /// No extension is other than those of Zenoh 1.x.
     pub is_known: bool,
 }
 

@@ -4,7 +4,7 @@ use crate::record::{Entry, LocatedEntry};
 
 /// Entries, and the buffer with the bytes that they refer to. A batch ends where a buffer does, so that no bytes are copied.
 #[derive(Default)]
-pub(super) struct Batch {
+pub struct Batch {
     pub entries: Vec<LocatedEntry>,
     pub bytes: Vec<u8>,
 }

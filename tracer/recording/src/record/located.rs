@@ -2,7 +2,7 @@
 
 use super::entry::{Entry, Note};
 use std::ops::Range;
-use wirelap_events::{Body, Event, LossCause, Nanos};
+use wirelap_events::{Body, Event, Nanos};
 
 /// An entry that was read. Payload and text stay where they are, and are given as their place in the block.
 #[derive(Clone, Debug, PartialEq, Eq)]

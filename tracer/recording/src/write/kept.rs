@@ -234,7 +234,7 @@ impl KeptEvents {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Entry, Note, Recording, Section, Settings};
+    use crate::{Entry, Note, Problems, Recording, Section, Settings};
     use wirelap_test_support::world::{World, process};
 
     const LIMITS: KeepLimits =
@@ -342,7 +342,7 @@ mod tests {
                 Entry::TlsKeys(_) => panic!("{entry:?}"),
             }
         }
-        assert!(recording.problems().is_empty());
+        assert_eq!(*recording.problems(), Problems::default());
         assert_eq!(events, read(&parts).0);
         assert_eq!((known, notes), (2, 1));
         // The event that ends a part takes the tick after it along.

@@ -213,8 +213,8 @@ fn a_datagram_in_fragments_is_one_packet() {
     let payload: Vec<u8> = (0..3_000_u16).map(|at| at.to_be_bytes()[1]).collect();
     let frame = |inside: &[u8]| [&[2; 12][..], &[8, 0], inside].concat();
     let vxlan =
-        |inside: &[u8]| udp(4789, &[&[8, 0, 0, 0, 0, 0, 42, 0], &frame(inside)[..]].concat());
-    let gre = |inside: &[u8]| ipv4(47, &[&[0, 0, 8, 0], inside].concat());
+        |inside: &[u8]| udp(4789, &[&[8, 0, 0, 0, 0, 0, 42, 0][..], &frame(inside)].concat());
+    let gre = |inside: &[u8]| ipv4(47, &[&[0, 0, 8, 0][..], inside].concat());
     let whole = udp(7, &payload);
     let each = |all: Vec<Vec<u8>>, with: &dyn Fn(&[u8]) -> Vec<u8>| -> Vec<Vec<u8>> {
         all.iter().map(|part| with(part)).collect()

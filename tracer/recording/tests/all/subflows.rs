@@ -10,7 +10,7 @@ const OTHER: u8 = 2;
 
 /// The option with these bytes behind kind and length.
 fn option(value: &[u8]) -> Vec<u8> {
-    let mut option = [&[30, u8::try_from(value.len() + 2).unwrap()], value].concat();
+    let mut option = [&[30, u8::try_from(value.len() + 2).unwrap()][..], value].concat();
     option.resize(option.len().next_multiple_of(4), 1);
     option
 }
@@ -39,7 +39,9 @@ fn dss(data: u64, is_narrow: bool, subflow: u32, len: u16) -> Vec<u8> {
     let flags = if is_narrow { 0x04 } else { 0x0C };
     let data = data.to_be_bytes();
     let data = if is_narrow { &data[4..] } else { &data[..] };
-    option(&[&[0x20, flags], data, &subflow.to_be_bytes(), &len.to_be_bytes(), &[0, 0]].concat())
+    option(
+        &[&[0x20, flags][..], data, &subflow.to_be_bytes(), &len.to_be_bytes(), &[0, 0]].concat(),
+    )
 }
 
 /// Port of the client, sequence number, and payload of each packet that has some, and how many subflows are not known.
@@ -91,7 +93,7 @@ fn subflows_are_put_together() {
         for begins in [false, true] {
             let (found, unknown) = payloads(&conversation(is_narrow, begins));
             let expected = [0, 10, 20]
-                .map(|at| (port, 1001 + at as u32, bytes[at..at + 10].to_vec()))
+                .map(|at| (port, 1001 + u32::try_from(at).unwrap(), bytes[at..at + 10].to_vec()))
                 .to_vec();
             assert_eq!((found, unknown), (expected, 0), "narrow: {is_narrow}, begins: {begins}");
         }

@@ -119,8 +119,8 @@ pub fn request(clause: &Clause) -> Option<String> {
         Clause::Throttled { is_publisher: false } => "the broker had said that it reads nothing from the consumer for a time, its requests neither: a quota, or an alarm".into(),
         Clause::AcknowledgementUnseen => "the broker sends the subscriber only so many messages before one is acknowledged, and the subscriber had not acknowledged; how long that took itself is not known".into(),
         Clause::SubscriberAcknowledgedLate => "the broker sends the subscriber only so many messages before one is acknowledged, and the subscriber had messages that it had not acknowledged".into(),
-        Clause::NotReleased => "the broker had read the PUBLISH, and the publisher had not sent the PUBREL that lets it deliver".into(),
-        Clause::ReleaseUnseen => "the broker had read the PUBLISH, and the publisher's PUBREL that lets it deliver had not come; how long that took the publisher itself is not known".into(),
+        Clause::NotReleased => "the broker had the message, and the publisher had not sent what lets it deliver (MQTT's PUBREL, AMQP's tx.commit)".into(),
+        Clause::ReleaseUnseen => "the broker had the message, and what lets it deliver (MQTT's PUBREL, AMQP's tx.commit) had not come from the publisher; how long that took the publisher itself is not known".into(),
         Clause::ReceiptInSocket { waited, by } => format!(
             "the broker had read the PUBLISH, and its PUBREC, which the publisher has to have before it sends the PUBREL, waited {waited} in the broker's socket{}",
             match by {
@@ -136,13 +136,13 @@ pub fn request(clause: &Clause) -> Option<String> {
             format!("of the longest, the publisher's threads waited {waited} for a CPU")
         }
         Clause::ReleaseInSocket { waited, nagle: true } => format!(
-            "the publisher had sent the PUBREL that lets the broker deliver, and for {waited} Nagle's algorithm kept it in the publisher's socket, because bytes before it were not acknowledged: TCP_NODELAY is not set there"
+            "the publisher had sent the PUBREL or commit that lets the broker deliver, and for {waited} Nagle's algorithm kept it in the publisher's socket, because bytes before it were not acknowledged: TCP_NODELAY is not set there"
         ),
         Clause::ReleaseInSocket { waited, nagle: false } => format!(
-            "the publisher had sent the PUBREL that lets the broker deliver, and it waited {waited} in the publisher's socket"
+            "the publisher had sent the PUBREL or commit that lets the broker deliver, and it waited {waited} in the publisher's socket"
         ),
         Clause::ReleaseUnderWay(time) => format!(
-            "the PUBREL that lets the broker deliver was on its way from the publisher for {time}"
+            "the PUBREL or commit that lets the broker deliver was on its way from the publisher for {time}"
         ),
         _ => return None,
     })

@@ -188,7 +188,7 @@ mod tests {
         assert!(packets_only(0, 0).ends_with("on another host."));
         let text = packets_only(1_200, 3);
         assert!(text.starts_with("Packets only: no sockets and no scheduler are seen"), "{text}");
-        let end = "Left out: 1,200 later IP fragments, which have no ports. Left out: 3 packets whose headers cannot be read.";
+        let end = "Left out: 1,200 datagrams of which IP fragments are missing or overlap. Left out: 3 packets whose headers cannot be read.";
         assert!(text.ends_with(end), "{text}");
     }
 

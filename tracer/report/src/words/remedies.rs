@@ -229,7 +229,7 @@ const fn in_middleware(kind: VerdictKind) -> &'static str {
             "find what the broker waits for before it reads on: a slower receiver behind it, an earlier request of the same connection, its flow control or rate limit for this client"
         }
         VerdictKind::ReleaseWait => {
-            "QoS 2 takes a second round trip before the broker may deliver: use QoS 1 where a repetition does no harm, or find what keeps the publisher's PUBREL: a busy publisher, or one without TCP_NODELAY"
+            "QoS 2 and transactions take a second step before the broker may deliver: use QoS 1, or confirms in place of AMQP's tx, where a repetition does no harm, or find what keeps the publisher's PUBREL or commit: a busy publisher, or one without TCP_NODELAY"
         }
         VerdictKind::QueueOverflow => {
             "raise the receiving socket's buffer (SO_RCVBUF, net.core.rmem_max), or send slower"

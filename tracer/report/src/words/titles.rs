@@ -28,7 +28,7 @@ pub const fn title(kind: VerdictKind) -> &'static str {
         VerdictKind::GroupRebalance => "partition without a reader (consumer group rebalance)",
         VerdictKind::ClientThrottled => "client throttled by the broker",
         VerdictKind::Backpressure => "connection left unread by the broker (backpressure)",
-        VerdictKind::ReleaseWait => "waiting for the publisher's PUBREL",
+        VerdictKind::ReleaseWait => "waiting for the publisher's PUBREL or commit",
         VerdictKind::ReceiveWindow => "receive window full",
         VerdictKind::CongestionWindow => "congestion window full",
         VerdictKind::BottleneckLink => "slow link on the path",

@@ -17,6 +17,11 @@ pub fn record(value: &[u8]) -> Vec<u8> {
     sized(&[b"\0\0\0\x01".to_vec(), sized(value), vec![0]].concat())
 }
 
+/// A record that is so many records behind the first one of its batch, without key and headers.
+pub fn record_at(place: usize, value: &[u8]) -> Vec<u8> {
+    sized(&[b"\0\0".to_vec(), varint(2 * place), b"\x01".to_vec(), sized(value), vec![0]].concat())
+}
+
 /// A batch of `count` records.
 pub fn batch(count: usize, records: &[u8]) -> Vec<u8> {
     let mut batch = vec![0; 57];

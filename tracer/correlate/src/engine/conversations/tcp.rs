@@ -55,6 +55,7 @@ impl Conversations {
             return None;
         }
         let conversation = self.flows.get_mut(direction)?;
+        let has_no_reads = self.config.packets_only || conversation.is_subflow;
         let since = at - conversation.seen;
         conversation.seen = conversation.seen.max(at);
         if tcp.flags & (tcp_flags::FIN | tcp_flags::RST) != 0 {
@@ -103,7 +104,6 @@ impl Conversations {
             conversation.packet(direction.side, range, packet.payload, at, &mut self.found);
             self.note_control_frames(at, direction, &mut accounts.rows);
         }
-        let has_no_reads = self.config.packets_only || conversation.is_subflow;
         if has_no_reads && packet.hook == PacketHook::Rx {
             self.came_in(at, direction);
         }
@@ -175,7 +175,7 @@ impl Conversations {
             conversation.flow_mut(direction.side).asks(request);
         }
         if control.subscribes {
-            conversation.flow_mut(direction.side).subscribed = Some(at);
+            conversation.flow_mut(direction.side).subscribed = at;
         }
         // Who gets messages already is there, whatever else it subscribes to.
         if control.set_up && conversation.flow(direction.back().side).messages == 0 {
@@ -259,7 +259,9 @@ impl Conversations {
         let Some(upto) = flow.counter(tcp.ack) else {
             return;
         };
-        flow.closed_window = tcp.window == 0;
+        if tcp.flags & tcp_flags::RST == 0 {
+            flow.has_window(tcp.window > 0, at);
+        }
         flow.seen_by(hook).acknowledged(upto);
         // Where the sockets' own numbers are known, a packet's claim proves nothing.
         if packets_only {

@@ -4,12 +4,14 @@ use super::super::sink::DeliverySink;
 use super::datagrams::{arrival, datagram, led, udp_marks};
 use super::{Context, Deliveries};
 use crate::breakdown::ReaderGroup;
-use crate::flow::{FlowTable, Found, TopicHash, identity_of};
+use crate::flow::{FlowTable, Found, FoundPlace, TopicHash, identity_of};
 use crate::ids::{AssemblyId, Direction, LegKey};
 use crate::join::{Assembly, Carrier, Last, leg};
 use crate::marks::{Marks, Path, ReadBy, begin_and_end};
 use arrayvec::ArrayVec;
-use wirelap_events::{ByteRange, Circumstances, FlowRange, GlobalKey, Leg, Nanos, Saturate, Stage};
+use wirelap_events::{
+    ByteRange, Circumstances, FlowRange, GlobalKey, Leg, Nanos, Pid, Saturate, Stage,
+};
 
 /// The most deliveries of a message that packets show on its way to a group.
 const MAX_GROUP_READERS: u16 = 256;
@@ -187,6 +189,7 @@ impl Deliveries {
     #[expect(clippy::vec_box, reason = "legs are large, and their room is kept")]
     fn legs_of(&mut self, id: AssemblyId, key: LegKey, c: &mut Context<'_>) -> Vec<Box<Leg>> {
         let mut legs = Vec::new();
+        let own = self.assemblies.get(id).and_then(|assembly| own_reader(assembly, c));
         let Some(assembly) = self.assemblies.get_mut(id) else {
             return legs;
         };
@@ -194,7 +197,9 @@ impl Deliveries {
         for reader in &mut assembly.readers {
             if let Some(with) = reader.got.filter(|_| !reader.told) {
                 reader.told = true;
-                got.push((reader.last.unwrap_or(with), with, reader.is_unsure));
+                if own.is_none() || reader.pid != own {
+                    got.push((reader.last.unwrap_or(with), with, reader.is_unsure));
+                }
             }
         }
         let Some(assembly) = self.assemblies.get(id) else {
@@ -313,6 +318,7 @@ impl Deliveries {
                 wire_payload: payload_len,
                 usable_at: None,
                 assembly: Some(message),
+                place: FoundPlace::Unknown,
             },
             c,
         );
@@ -415,4 +421,11 @@ impl Deliveries {
         leg.flow_range = FlowRange { flow: assembly.direction.id(), range: extent };
         Some(leg)
     }
+}
+
+/// The process that sends a message to its group, and gets a copy that it leaves unread. It may be known only when that was taken.
+fn own_reader(assembly: &Assembly, c: &Context<'_>) -> Option<Pid> {
+    let flow = c.conversations.flows().flow(assembly.direction)?;
+    let is_group = flow.key.dst.ip().is_multicast();
+    if is_group { c.conversations.sockets().pid(flow.sender) } else { None }
 }

@@ -6,6 +6,7 @@ use crate::join::LegState;
 use crate::marks::{Marks, Missing};
 use wirelap_events::{
     Circumstances, EarlierBytes, FanOut, Leg, LinkQueue, MissingBytes, Nanos, Stage, TaskId,
+    TxState,
 };
 
 impl Deliveries {
@@ -45,7 +46,8 @@ impl Deliveries {
         (leg.circumstances.qdisc_queue, leg.circumstances.path_queue) =
             queues_of(flow, before, leg).unwrap_or_default();
         if let Some((before, had)) = before.zip(had) {
-            leg.circumstances.behind = behind(flow, had, leg);
+            let shut = permissions.shut.and_then(|shut| no_room(shut, had, leg));
+            leg.circumstances.behind = behind(flow, had, leg).or(shut);
             if let Some(asked) = permissions.asked {
                 let free = leg.circumstances.free_since.unwrap_or(asked).min(asked);
                 leg.circumstances.between_requests =
@@ -88,6 +90,14 @@ fn requested(flow: &Flow, asked: Nanos, seen: &mut Circumstances) {
     seen.free_since = request.and_then(|request| request.free_since);
     seen.awaits_commit = request.is_some_and(|request| request.awaits_commit);
     seen.filled = request.and_then(|request| request.filled);
+}
+
+/// What the sender of a leg had in its socket before it, since it `had` the message, where the leg's receiver had no room between two times
+/// and only packets are seen: then nothing else shows what the socket holds.
+fn no_room((from, until): (Nanos, Nanos), had: Nanos, leg: &Leg) -> Option<EarlierBytes> {
+    let tx = TxState::default();
+    let is_seen = leg.sender.is_none() && from <= had && had < until;
+    is_seen.then(|| EarlierBytes { since: had, time: until - had, tx, send_len: 0, no_room: true })
 }
 
 /// When the sender of a leg had read its message, on the leg `before`.

@@ -6,7 +6,8 @@ use super::{Context, Deliveries};
 use crate::bytes::Part;
 use crate::flow::{FlowTable, Found, PendingRelease, Unheard};
 use crate::ids::{Direction, LegKey};
-use crate::join::{Joined, NewLeg, Receiver};
+use crate::join::{Joined, NewLeg, Receiver, TakesAll};
+use crate::lag::Pair;
 use crate::rows::{Counts, Rows};
 use wirelap_events::{Nanos, Saturate};
 use wirelap_protocols::{Side, Topology};
@@ -26,12 +27,13 @@ impl Deliveries {
         self.note_missed(at, direction, c);
         note_unread(direction, c);
         note_readers_own(direction, c);
-        note_released(direction, c);
+        note_released(direction, self.config.packets_only, c);
         note_subscriptions(at, direction, c);
         self.note_exchanges(at, direction, c);
         note_asked_topics(direction, c);
         self.take_messages(at, direction, c);
         self.note_given_places(direction, c);
+        self.take_placed(false, c);
     }
 
     fn take_messages(&mut self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
@@ -41,7 +43,10 @@ impl Deliveries {
         let mut found = std::mem::take(&mut c.conversations.found_mut().all);
         for found in found.drain(..) {
             // What was held back by a hole, or kept for recognition, may belong to either side.
-            self.take_message(at, Direction { side: found.side, ..direction }, &found, c);
+            let direction = Direction { side: found.side, ..direction };
+            if let Some(found) = self.put_off(at, direction, found) {
+                self.take_message(at, direction, &found, c);
+            }
         }
         c.conversations.found_mut().all = found;
     }
@@ -148,8 +153,13 @@ impl Deliveries {
         let flows = c.conversations.flows();
         let left = || flows.flow(direction)?.marks.left_at(found.extent);
         let pair = (new.way().id(), new.subject);
-        let gets_all = || c.accounts.lag.pair(pair).is_none_or(|pair| pair.got_all());
-        let (key, joined) = self.messages.join(&new, left, read, &gets_all);
+        let takes_all = || c.accounts.lag.pair(pair).map_or(TakesAll::Perhaps, Pair::takes_all);
+        let (key, joined) = self.messages.join(&new, left, read, &takes_all);
+        if let Some(united) = self.messages.take_united()
+            && let [Some(one), Some(other)] = united.map(|direction| c.row_of(direction))
+        {
+            c.accounts.rows.unite(one, other);
+        }
         // A proxy and its server are one row, as are the servers of a cluster that hand on the same messages.
         let united = self.messages.relayed(key, &new);
         if let Some((part, whole)) = united.or_else(|| self.messages.replicated(key, &new))
@@ -318,8 +328,8 @@ fn note_readers_own(direction: Direction, c: &mut Context<'_>) {
     }
 }
 
-/// Takes in which messages may be passed on from now on.
-fn note_released(direction: Direction, c: &mut Context<'_>) {
+/// Takes in which messages may be passed on from now on. Where only packets are seen, their receiver has it with the packet.
+fn note_released(direction: Direction, packets_only: bool, c: &mut Context<'_>) {
     if c.conversations.found_mut().released.is_empty() {
         return;
     }
@@ -332,6 +342,9 @@ fn note_released(direction: Direction, c: &mut Context<'_>) {
         let release = PendingRelease { of: released, receipt, read: None };
         if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
             flow.lets_go(release);
+            if packets_only {
+                flow.read_up_to(released.end, now);
+            }
         }
     }
     c.conversations.found_mut().released = released;

@@ -105,9 +105,7 @@ impl Deliveries {
                 }
                 if let Some(pair) = c.accounts.lag.sent(new.way(), topic, numbered, new.at) {
                     pair.missed.read_in(new.group);
-                    if joined == Joined::Leg
-                        && let Some(dwell) = self.messages.dwell_alone(key)
-                    {
+                    if let Some(dwell) = self.messages.dwell_alone(key) {
                         pair.had_dwell(dwell);
                     }
                 }

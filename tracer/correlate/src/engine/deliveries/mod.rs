@@ -26,6 +26,8 @@ use crate::ids::Direction;
 use crate::join::{Assemblies, Messages};
 use crate::rows::Rows;
 use crate::stats::Pauses;
+use places::Unplaced;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use wirelap_events::{Delivery, GroupId, Nanos, Pid, Saturate};
 
@@ -34,6 +36,8 @@ pub struct Deliveries {
     config: Arc<Config>,
     messages: Messages,
     assemblies: Assemblies,
+    /// Messages that are known by their places alone, before these are known.
+    unplaced: VecDeque<Unplaced>,
     /// Legs that end a delivery. Reused from leg to leg.
     ends: Vec<usize>,
     /// Room for a delivery, which is large. Reused from delivery to delivery.
@@ -94,6 +98,7 @@ impl Deliveries {
         Deliveries {
             messages: Messages::new(config.max_messages, config.hold, config.patience),
             assemblies: Assemblies::new(config.wall),
+            unplaced: VecDeque::new(),
             ends: Vec::new(),
             room: None,
             looked: Nanos(0),

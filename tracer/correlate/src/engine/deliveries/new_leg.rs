@@ -1,7 +1,7 @@
 //! What is known of a leg when its message was found on a flow.
 
 use super::Context;
-use crate::flow::{Conversation, Found};
+use crate::flow::{Conversation, Found, FoundPlace};
 use crate::ids::{Direction, FlowEnds, Way};
 use crate::join::{NamedClient, NewLeg, Presence, Toward};
 use std::sync::Arc;
@@ -55,6 +55,7 @@ pub fn new_leg(
         transport: flow.key.transport,
         asked,
         room,
+        shut: flow.shut_before(written.map_or(at, |written| written.min(at))),
         present: presence((conversation, direction), found, asked.is_some(), c),
         ends,
         toward,
@@ -74,6 +75,7 @@ pub fn new_leg(
         wire_payload: found.wire_payload,
         is_logged: protocol.is_log(),
         place: found.place.known(),
+        is_by_place: matches!(found.place, FoundPlace::Only(_)),
         client: if toward == Toward::Client { client(conversation, direction, c) } else { None },
         is_from_opening: conversation.opened.is_some(),
         start_up: is_start_up(at, direction, c),

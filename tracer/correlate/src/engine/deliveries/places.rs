@@ -3,13 +3,69 @@
 use super::{Context, Deliveries};
 use crate::flow::{FlowTable, Found, FoundPlace};
 use crate::ids::{Direction, LegKey};
+use std::collections::VecDeque;
+use wirelap_events::{Nanos, Offset};
+
+/// The most messages that wait for their places to be known; then the first is taken without.
+const MAX_UNPLACED: usize = 4096;
+
+/// A message that is known by its place alone, and was found before anyone said what is there: a server may hand a message out
+/// before it answers the publisher.
+#[derive(Debug)]
+pub struct Unplaced {
+    at: Nanos,
+    direction: Direction,
+    found: Found,
+}
 
 impl Deliveries {
+    /// Puts a message off that is known by its place alone, while it is not known what is there.
+    pub(super) fn put_off(
+        &mut self,
+        at: Nanos,
+        direction: Direction,
+        found: Found,
+    ) -> Option<Found> {
+        match found.place {
+            FoundPlace::Only(place) if !self.messages.is_stored(place) => {
+                self.unplaced.push_back(Unplaced { at, direction, found });
+                None
+            }
+            _ => Some(found),
+        }
+    }
+
+    /// Where the first message of a direction begins that was put off.
+    pub(super) fn first_unplaced(&self, direction: Direction) -> Option<Offset> {
+        let first = self.unplaced.iter().find(|one| one.direction == direction);
+        first.map(|one| one.found.extent.start)
+    }
+
+    /// Takes in the messages that were put off and whose places are known now, or have not become known.
+    pub(super) fn take_placed(&mut self, all: bool, c: &mut Context<'_>) {
+        if self.unplaced.is_empty() {
+            return;
+        }
+        let since = c.coverage.now();
+        let mut waiting: VecDeque<Unplaced> = std::mem::take(&mut self.unplaced);
+        let surplus = waiting.len().saturating_sub(MAX_UNPLACED);
+        for (index, one) in std::mem::take(&mut waiting).into_iter().enumerate() {
+            let is_known = one.found.place.known().is_none_or(|at| self.messages.is_stored(at));
+            if all || is_known || index < surplus || one.at + self.hold() <= since {
+                self.take_message(one.at, one.direction, &one.found, c);
+                c.conversations.activate(one.direction);
+            } else {
+                waiting.push_back(one);
+            }
+        }
+        self.unplaced = waiting;
+    }
+
     /// Notes the place of a message that was found, or that it waits for one.
     pub(super) fn note_place(&mut self, found: &Found, key: LegKey, flows: &mut FlowTable) {
         match found.place {
             FoundPlace::Unknown => {}
-            FoundPlace::At(place) => self.messages.set_place(key, place),
+            FoundPlace::At(place) | FoundPlace::Only(place) => self.messages.set_place(key, place),
             FoundPlace::Awaited(number) => {
                 let direction = self.messages.leg(key).map(|leg| leg.direction);
                 if let Some(flow) = direction.and_then(|direction| flows.flow_mut(direction)) {
@@ -29,7 +85,7 @@ impl Deliveries {
             let to_server = Direction { side: given.side, ..direction }.back();
             let flow = c.conversations.flows_mut().flow_mut(to_server);
             if let Some(awaited) = flow.and_then(|flow| flow.awaited_places.as_mut()) {
-                awaited.take(&given, |leg, place| self.messages.set_place(leg, place));
+                awaited.take(&given, |leg, place| self.messages.give_place(leg, place));
             }
         }
         c.conversations.found_mut().given_places = all;

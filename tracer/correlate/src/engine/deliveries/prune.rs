@@ -16,6 +16,7 @@ impl Deliveries {
         let long_ago = now - Nanos(self.config.patience.0.saturating_mul(4));
         let first = flows.flow(direction).and_then(|flow| flow.pending.front()).copied();
         let first = first.and_then(|key| self.messages.leg(key)).map(|leg| leg.extent.start);
+        let unplaced = self.first_unplaced(direction);
         let Some(flow) = flows.flow_mut(direction) else {
             return;
         };
@@ -25,7 +26,7 @@ impl Deliveries {
                 let open = flow.stream.as_ref().map_or(u64::MAX, Stream::pending_bytes);
                 let decoded = Offset(next.0.saturating_sub(open));
                 let trips = flow.round_trips.as_ref().and_then(|trips| trips.wants_from());
-                let wanted = first.into_iter().chain(trips).chain([decoded]).min();
+                let wanted = first.into_iter().chain(trips).chain(unplaced).chain([decoded]).min();
                 marks.prune(wanted.unwrap_or(decoded), long_ago);
             }
             Marks::Udp(marks) => {

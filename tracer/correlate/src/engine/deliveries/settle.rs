@@ -18,6 +18,7 @@ impl Deliveries {
         for reader in c.accounts.take_unknown_readers() {
             self.messages.missed(Receiver::Process(reader), c.coverage.now());
         }
+        self.take_placed(all, c);
         let mut active = c.conversations.take_active();
         active.retain(|&direction| {
             for direction in [direction, direction.back()] {

@@ -19,36 +19,40 @@ impl Deliveries {
             return;
         }
         let Some(leg) = self.messages.leg(key) else { return };
-        let flow = c.conversations.flows().flow(leg.direction);
-        // What has no room on the way waits at the server.
-        let is_held_up = flow.is_some_and(|flow| {
-            flow.closed_window || matches!(&flow.marks, Marks::Tcp(marks) if marks.is_backed_up())
-        });
-        let Some(message) = self.messages.message(leg.message).filter(|_| !is_held_up) else {
-            return;
-        };
+        let Some(message) = self.messages.message(leg.message) else { return };
         let pair: PairKey = (leg.way().id(), message.subject);
-        let back = c.conversations.flows().flow(leg.direction.back());
-        let subscribed = back.and_then(|back| back.subscribed).unwrap_or(Nanos(u64::MAX));
-        let conversation = c.conversations.flows().get(leg.direction);
-        let protocol = conversation.and_then(|one| one.protocol());
-        // What a queue holds is for whoever reads it later.
-        let subscribed =
-            if protocol.is_some_and(Protocol::keeps_messages) { Nanos(0) } else { subscribed };
+        let Some(conversation) = c.conversations.flows().get(leg.direction) else { return };
+        let flow = conversation.flow(leg.direction.side);
+        // What a queue holds, or has no room on the way, is for whoever reads it later.
+        let is_backed_up = matches!(&flow.marks, Marks::Tcp(marks) if marks.is_backed_up());
+        let keeps = conversation.protocol().is_some_and(Protocol::keeps_messages);
+        let subscribed = if keeps || flow.closed_window || is_backed_up {
+            Nanos(0)
+        } else {
+            let back = conversation.flow(leg.direction.back().side);
+            if back.subscribed > Nanos(0) { back.subscribed } else { Nanos(u64::MAX) }
+        };
         let habit = c.accounts.lag.pair(pair).map(|pair| {
             // It may be another topic that it has subscribed to since.
             Habit { since: pair.began.min(subscribed), dwell: pair.dwell }
         });
         for _ in 0..MOST_ROUNDS {
+            let before = self.number_of(key);
             let Some((left_out, last)) = self.messages.settle_turn(key, habit) else { return };
-            let Some(leg) = self.messages.leg(last) else { return };
-            let number = self.messages.message(leg.message).and_then(|message| message.number);
-            if let Some(number) = number {
+            let Some(at) = self.messages.leg(last).map(|leg| leg.at) else { return };
+            if let (Some(before), Some(after), Some(last)) =
+                (before, self.number_of(key), self.number_of(last))
+            {
                 let left_out = u64::try_from(left_out).unwrap_or(u64::MAX);
-                c.accounts.lag.left_out(pair, (number, left_out), leg.at);
+                c.accounts.lag.left_out(pair, (before, after), (last, left_out), at);
             }
             self.note_releases(key, last, c.conversations.flows());
         }
+    }
+
+    /// Which of its topic's messages a leg brings.
+    fn number_of(&self, key: LegKey) -> Option<u64> {
+        self.messages.message(self.messages.leg(key)?.message)?.number
     }
 
     /// Notes since when legs of a way, of which these are the first and the last, were allowed to be sent.

@@ -40,8 +40,8 @@ impl Picture<'_> {
         }
     }
 
-    /// Rows of one name that have no broker get what tells their conversations apart in its place: their domain, or else the address
-    /// that messages are sent to.
+    /// Rows of one name that have no broker get what tells their conversations apart in its place: their domain, or else an address
+    /// of theirs.
     pub(super) fn tell_peers_apart(&self, groups: &mut [Group]) {
         let is_peers = |group: &Group| {
             let row = self.accounts.rows.get(group.id);

@@ -38,6 +38,7 @@ impl Messages {
             topic: new.topic,
             subject: new.subject,
             place: None,
+            is_place_given: false,
             number: None,
             row: new.row,
             topology: new.topology,

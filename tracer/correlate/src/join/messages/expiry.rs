@@ -80,7 +80,7 @@ impl Messages {
     }
 
     /// Whether every leg was delivered, or cannot be.
-    pub(super) fn is_done(&self, index: usize) -> bool {
+    fn is_done(&self, index: usize) -> bool {
         let message = &self.open[index];
         message.open == 0
             && self.legs_of(message).all(|leg| {

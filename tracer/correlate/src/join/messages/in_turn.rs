@@ -15,6 +15,7 @@
 use super::super::index::Listed;
 use super::super::new_leg::NewLeg;
 use super::super::open::{LegState, Link, Message};
+use super::super::turn::{Habit, Turn};
 use super::Messages;
 use super::matching::SEARCHED;
 use crate::breakdown::ReaderGroup;
@@ -33,35 +34,6 @@ const MOST_BEFORE: usize = 16;
 
 /// A server that runs drops so few messages in a row at most; where it sends nothing for a hold, any number.
 const FEW_DROPPED: usize = 4;
-
-/// A server is as quick as usual if it takes no longer than twice the usual time and this: as much as a thread may wait for a CPU.
-const USUAL_SLACK: Nanos = Nanos::from_micros(500);
-
-/// How a server handed on the messages of a topic to one of its readers so far.
-#[derive(Clone, Copy, Debug)]
-pub struct Habit {
-    /// When the reader got the first of them.
-    pub since: Nanos,
-    /// How long a message takes at most of which no other one with its content waits.
-    pub dwell: Option<Nanos>,
-}
-
-impl Habit {
-    fn is_usual(self, time: Nanos) -> bool {
-        self.dwell.is_none_or(|dwell| time <= dwell + dwell + USUAL_SLACK)
-    }
-}
-
-/// Messages of equal content that came to a server, and what it sent of them one way. Its room is used again.
-#[derive(Debug, Default)]
-pub struct Turn {
-    /// Messages, and when each came.
-    came: Vec<(usize, Nanos)>,
-    /// Legs, and the places of their messages among those that came.
-    sent: Vec<(usize, usize)>,
-    /// Legs that go to another message together.
-    moved: Vec<usize>,
-}
 
 impl Messages {
     /// Whether a leg may be another message's of equal content: a later one was there when it was written.
@@ -118,12 +90,13 @@ impl Messages {
         let mut legs = self.legs_of(message).take(MOST_BEFORE);
         let leg = legs.find(|&leg| {
             let leg = &self.legs[leg];
-            leg.toward.is_server() && !leg.is_repeated() && leg.reaches(node)
+            leg.toward.is_server() && !leg.is_repeated() && self.leads_to_node(leg, node)
         })?;
         Some((leg, self.legs[leg].at))
     }
 
-    fn leg_on(&self, message: &Message, way: Way) -> Option<usize> {
+    /// The leg of a message on a way.
+    pub(super) fn leg_on(&self, message: &Message, way: Way) -> Option<usize> {
         let mut legs = self.legs_of(message).take(SEARCHED);
         legs.find(|&leg| self.legs[leg].way() == way && !self.legs[leg].is_repeated())
     }
@@ -131,17 +104,42 @@ impl Messages {
     /// Before a leg is completed: moves it, and what was sent after it, to later messages if those that they were taken for will
     /// never come. Returns how many messages are left out that way, and the last leg that was moved.
     pub fn settle_turn(&mut self, key: LegKey, habit: Option<Habit>) -> Option<(usize, LegKey)> {
+        let leg = self.leg(key)?;
+        let (_, came) = self.came(self.open.get(leg.message)?, leg.sender())?;
+        let habit = habit.filter(|habit| habit.since < came);
+        let is_in_turn = |habit: Habit| habit.is_usual(leg.written - came);
+        if habit.is_some_and(|habit| is_in_turn(habit) || self.was_busy(leg, came)) {
+            return None;
+        }
         let mut turn = std::mem::take(&mut self.turn);
-        self.compare(key, habit, &mut turn);
-        let left_out = self.left_out(habit, &turn).filter(|_| self.may_move(&turn));
-        let moved =
-            left_out.and_then(|left_out| Some((left_out, self.pass_over(left_out, &mut turn)?)));
+        let moved = self.leave_out(key, habit, &mut turn);
         self.turn = turn;
         moved
     }
 
-    /// What came with the content of a leg's message since that came, and what was sent of it.
-    fn compare(&self, key: LegKey, habit: Option<Habit>, turn: &mut Turn) {
+    fn leave_out(
+        &mut self,
+        key: LegKey,
+        habit: Option<Habit>,
+        turn: &mut Turn,
+    ) -> Option<(usize, LegKey)> {
+        let most = if habit.is_some() { MOST_LEGS } else { MOST_COMPARED };
+        self.compare(key, most, turn);
+        let left_out = self.left_out(habit, turn)?;
+        if turn.sent.len() >= most {
+            // All that was sent since goes to other messages.
+            self.compare(key, MOST_COMPARED, turn);
+            self.unsent(turn).filter(|&(unsent, _)| unsent >= left_out)?;
+        }
+        let (_, last) = *turn.sent.last()?;
+        if last.saturating_add(1) >= MOST_COMPARED || !self.may_move(turn) {
+            return None;
+        }
+        Some((left_out, self.pass_over(left_out, turn)?))
+    }
+
+    /// What came with the content of a leg's message since that came, and what was sent of it, as far as `most` legs.
+    fn compare(&self, key: LegKey, most: usize, turn: &mut Turn) {
         turn.came.clear();
         turn.sent.clear();
         let Some(leg) = self.leg(key) else { return };
@@ -151,10 +149,10 @@ impl Messages {
         let came =
             all.filter_map(|index| Some((index, self.came(self.open.get(index)?, &node)?.1)));
         turn.came.extend(came);
-        turn.came.sort_by_key(|&(_, at)| at);
-        let is_known =
-            habit.is_some_and(|habit| turn.came.first().is_some_and(|c| habit.since < c.1));
-        let most = if is_known { MOST_LEGS } else { MOST_COMPARED };
+        // Those of several publishers may come in another order than they were sent.
+        if !turn.came.is_sorted_by_key(|&(_, at)| at) {
+            turn.came.sort_by_key(|&(_, at)| at);
+        }
         let legs = turn.came.iter().enumerate().filter_map(|(place, &(index, _))| {
             Some((self.leg_on(self.open.get(index)?, way)?, place))
         });
@@ -163,41 +161,21 @@ impl Messages {
 
     /// How many messages were dropped before the first of some legs; `None` if none was.
     fn left_out(&self, habit: Option<Habit>, turn: &Turn) -> Option<usize> {
-        let &(first, place) = turn.sent.first()?;
+        let &(first, _) = turn.sent.first()?;
         let written = |leg: usize| self.legs[leg].written;
-        let (mut left, mut had) = (usize::MAX, 0_usize);
-        let mut sent = turn.sent.iter().map(|&(leg, _)| leg);
-        let mut before = Nanos(0);
-        let mut count = 0_usize;
-        while let Some(leg) = sent.next() {
-            let at = written(leg);
-            if at < before {
-                return None;
-            }
-            before = at;
-            had.grow(turn.came.iter().skip(had).take_while(|(_, came)| *came <= at).count());
-            count.grow(1);
-            left = left.min(had.saturating_sub(count));
-            if left == 0 {
-                return None;
-            }
-        }
-        let first_came = turn.came.get(place)?.1;
+        let (left, until) = self.unsent(turn)?;
         let takes = |leg: usize, place: usize| Some(written(leg) - turn.came.get(place)?.1);
         let all = |is_soon: &dyn Fn(Nanos) -> bool| {
-            let mut legs = turn.sent.iter().enumerate();
+            let mut legs = turn.sent.iter().take(until).enumerate();
             legs.all(|(number, &(leg, _))| {
                 takes(leg, number.saturating_add(left)).is_some_and(is_soon)
             })
         };
-        let Some(habit) = habit.filter(|habit| habit.since < first_came) else {
+        let Some(habit) = habit else {
             // What was stored for a reader comes at once when that is there.
             let is_stored = matches!(self.legs[first].group, ReaderGroup::Named(_));
             return (!is_stored && all(&|time| time < self.hold)).then_some(left);
         };
-        if habit.is_usual(takes(first, place)?) || self.was_busy(first, first_came) {
-            return None;
-        }
         let is_silent = || {
             let last = left.checked_sub(1).and_then(|last| turn.came.get(last));
             last.is_some_and(|(_, at)| *at + self.hold <= written(first))
@@ -206,9 +184,31 @@ impl Messages {
         (are_usual && (left <= FEW_DROPPED || is_silent())).then_some(left)
     }
 
+    /// The smallest number of messages that had come and were not sent when one of some legs was written, and how many legs there are
+    /// up to the last of which this is so. `None` if there was a time when none was left.
+    fn unsent(&self, turn: &Turn) -> Option<(usize, usize)> {
+        let (mut least, mut until) = (usize::MAX, 0);
+        let (mut had, mut before) = (0_usize, Nanos(0));
+        for (number, &(leg, _)) in turn.sent.iter().enumerate() {
+            let written = self.legs[leg].written;
+            if written < before {
+                return None;
+            }
+            before = written;
+            had.grow(turn.came.iter().skip(had).take_while(|(_, came)| *came <= written).count());
+            let unsent = had.saturating_sub(number).saturating_sub(1);
+            if unsent == 0 {
+                return None;
+            }
+            if unsent <= least {
+                (least, until) = (unsent, number.saturating_add(1));
+            }
+        }
+        Some((least, until))
+    }
+
     /// Whether the sender of a leg still sent earlier messages of its content when its own came.
-    fn was_busy(&self, leg: usize, came: Nanos) -> bool {
-        let leg = &self.legs[leg];
+    fn was_busy(&self, leg: &LegState, came: Nanos) -> bool {
         let Some(message) = self.open.get(leg.message) else { return false };
         let earlier = self.index.before(message.identity, message.serial).take(MOST_BEFORE);
         let mut before = earlier.filter_map(|index| self.leg_on(self.open.get(index)?, leg.way()));

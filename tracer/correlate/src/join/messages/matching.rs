@@ -1,7 +1,7 @@
 //! Which open message one that was found belongs to.
 
 use super::super::index::{Known, Listed};
-use super::super::new_leg::{Joined, NewLeg};
+use super::super::new_leg::{Joined, NewLeg, TakesAll};
 use super::super::open::Message;
 use super::Messages;
 use super::stored::may_be_at;
@@ -18,7 +18,7 @@ pub(super) const SEARCHED: usize = 256;
 const SEARCHED_LEGS: usize = 16;
 
 /// Legs that a message takes at most: through a broker, and through several proxies before and behind it.
-pub const LONGEST_WAY: usize = 16;
+pub const LONGEST_WAY: usize = 64;
 
 /// Connections of proxies that are told apart; beyond, all are forgotten and found out again.
 const PROXIED: usize = 16_384;
@@ -50,21 +50,23 @@ impl Messages {
     }
 
     /// Takes a new leg in. `left` tells when its last byte was sent, which is earlier than when it was
-    /// found if a hole held it up. `read` is when its receiver had it, if that is known already. `gets_all` tells whether its
-    /// receiver got every message of its topic so far, as far as is known.
+    /// found if a hole held it up. `read` is when its receiver had it, if that is known already. `takes_all` tells whether
+    /// its receiver gets every message of its topic.
     pub fn join(
         &mut self,
         new: &NewLeg,
         left: impl FnOnce() -> Option<Nanos>,
         read: Option<Nanos>,
-        gets_all: &dyn Fn() -> bool,
+        takes_all: &dyn Fn() -> TakesAll,
     ) -> (LegKey, Joined) {
-        if self.contents.is_none() && new.content.is_some_and(|content| content.is_unsure) {
+        if self.contents.is_none()
+            && new.content.is_some_and(|content| content.is_unsure && content.is_telling)
+        {
             self.keep_contents();
         }
         let stored = self.stored_at(new);
         let renamed =
-            self.stored_identity(new, stored).or_else(|| self.other_identity(new, gets_all));
+            self.stored_identity(new, stored).or_else(|| self.other_identity(new, takes_all));
         let renamed = renamed.map(|identity| NewLeg { identity, ..new.clone() });
         let new = renamed.as_ref().unwrap_or(new);
         let carried = self.carried(new.identity, new.way());
@@ -75,7 +77,22 @@ impl Messages {
             return (self.add_again(message, new), Joined::Again);
         }
         let stored = stored.and_then(|message| self.related(message, new));
-        let found = stored.or_else(|| self.candidate(new, carried, gets_all));
+        let mut found = stored.or_else(|| self.candidate(new, carried, takes_all));
+        let other;
+        let (mut new, mut carried) = (new, carried);
+        if found.is_none()
+            && carried.is_none()
+            && new.is_from_server()
+            && let Some(translated) = self.translated(new)
+        {
+            other = translated;
+            new = &other;
+            carried = self.carried(new.identity, new.way());
+            if let Some((_, message)) = carried.filter(|_| new.identity.exact) {
+                return (self.add_again(message, new), Joined::Again);
+            }
+            found = self.candidate(new, carried, takes_all);
+        }
         match found.or_else(|| self.read_from_replica(new)) {
             Some((message, Relation::Child(parent))) => {
                 if new.topology == Topology::Either || !new.toward.is_server() {
@@ -157,11 +174,11 @@ impl Messages {
     }
 
     /// The identity of a message that is known under a name that the new leg lacks, or lacks the name that it has.
-    fn other_identity(&self, new: &NewLeg, gets_all: &dyn Fn() -> bool) -> Option<Identity> {
+    fn other_identity(&self, new: &NewLeg, takes_all: &dyn Fn() -> TakesAll) -> Option<Identity> {
         let identity = self.contents.as_ref()?.other(new.content?, new.identity)?;
         let known = NewLeg { identity, ..new.clone() };
         let carried = self.carried(identity, new.way());
-        let joins = || self.candidate(&known, carried, gets_all).is_some();
+        let joins = || self.candidate(&known, carried, takes_all).is_some();
         ((identity.exact && carried.is_some()) || joins()).then_some(identity)
     }
 
@@ -173,7 +190,7 @@ impl Messages {
         &self,
         new: &NewLeg,
         carried: Option<Listed>,
-        gets_all: &dyn Fn() -> bool,
+        takes_all: &dyn Fn() -> TakesAll,
     ) -> Option<(usize, Relation)> {
         let at = |index: usize| self.open.get(index).map_or(Nanos(0), |message| message.at);
         let is_stale = |index: usize| at(index) + self.hold < new.written;
@@ -187,12 +204,23 @@ impl Messages {
             return Some((message, Relation::Child(parent)));
         }
         let (mut old, fresh) = self.index.after(new.identity, carried, is_stale);
-        let mut all = old.clone().take(SEARCHED).filter_map(relation).filter(is_child);
+        let is_new = |found: &(usize, Relation)| {
+            let message = self.open.get(found.0);
+            message.is_some_and(|message| self.leg_on(message, new.way()).is_none())
+        };
+        let mut all =
+            old.clone().take(SEARCHED).filter_map(relation).filter(is_child).filter(is_new);
         if new.topology == Topology::Brokered
-            && let Some(oldest) = all.next()
-            && gets_all()
+            && let Some((message, Relation::Child(parent))) = all.next()
         {
-            return Some(oldest);
+            let is_next = match takes_all() {
+                TakesAll::No => false,
+                TakesAll::Perhaps => !self.was_left_out(parent, new),
+                TakesAll::Yes => true,
+            };
+            if is_next {
+                return Some((message, Relation::Child(parent)));
+            }
         }
         let (mut other, mut later) = (None, None);
         for (index, found) in fresh.take(SEARCHED).filter_map(relation) {
@@ -218,7 +246,7 @@ impl Messages {
     }
 
     /// A message, and how a new leg is related to it.
-    fn related(&self, message: usize, new: &NewLeg) -> Option<(usize, Relation)> {
+    pub(super) fn related(&self, message: usize, new: &NewLeg) -> Option<(usize, Relation)> {
         Some((message, self.relation(self.open.get(message)?, new)?))
     }
 
@@ -226,8 +254,11 @@ impl Messages {
     /// came on the connection that belongs to the new leg's, and at the same place, where both were seen from their beginning.
     fn through_proxy(&self, new: &NewLeg, carried: Option<Listed>) -> Option<(usize, usize)> {
         let is_relay = || new.ends.sender.pid.is_some_and(|pid| self.is_relay(pid));
-        let may_be = new.topology == Topology::Brokered && (new.toward.is_server() || is_relay());
-        if !may_be || new.identity.exact || self.index.known(new.identity) != Known::Many {
+        let may_be = new.topology == Topology::Brokered && !new.identity.exact;
+        if !may_be
+            || self.index.known(new.identity) != Known::Many
+            || !(new.toward.is_server() || is_relay())
+        {
             return None;
         }
         let belongs = self.proxied.get(&new.direction);
@@ -244,6 +275,24 @@ impl Messages {
         legs.find(|&(_, parent)| {
             let leg = &self.legs[parent];
             !(new.is_from_opening && leg.is_from_opening) || leg.extent.start == new.extent.start
+        })
+    }
+
+    /// Whether a leg goes from a process that was seen to pass on what a server sends it, or got its message last: then the leg before
+    /// it may be behind many others.
+    fn hands_through(&self, message: &Message, new: &NewLeg) -> bool {
+        let sender = &new.ends.sender;
+        let last = &self.legs[message.last];
+        new.is_from_server()
+            && (sender.pid.is_some_and(|pid| self.forwarders.hands_through(pid))
+                || (!last.toward.is_server() && last.reaches(sender)))
+    }
+
+    /// Whether others got what a leg brought long before a new leg was written, and its receiver perhaps only gets a share.
+    fn was_left_out(&self, parent: usize, new: &NewLeg) -> bool {
+        let first = self.legs.get(parent).and_then(|parent| self.leg(parent.first_child()?));
+        first.is_some_and(|first| {
+            first.direction != new.direction && first.written + self.hold < new.written
         })
     }
 
@@ -267,11 +316,14 @@ impl Messages {
         }
         if new.topology != Topology::PeerToPeer {
             let mut parent = None;
-            for index in self.legs_of(message).take(SEARCHED_LEGS) {
+            for (place, index) in self.legs_of(message).enumerate().take(SEARCHED) {
+                if place == SEARCHED_LEGS && !self.hands_through(message, new) {
+                    break;
+                }
                 let leg = &self.legs[index];
                 let is_echo = leg.direction.serial == new.direction.serial
                     && new.topology == Topology::Either;
-                if leg.reaches(&new.ends.sender)
+                if self.leads_to_node(leg, &new.ends.sender)
                     && !leg.is_repeated()
                     && !is_echo
                     && self.may_forward(index, new)

@@ -20,12 +20,12 @@ impl Messages {
             && is_known
             && message.open == 0
             && !message.is_orphan
-            && (self.is_done(index) || waits())
+            && (!self.is_undelivered(index) || waits())
     }
 
-    /// Whether nobody got a message yet.
+    /// Whether a message has a leg that no delivery was handed out with.
     pub fn is_undelivered(&self, index: usize) -> bool {
-        !self.is_done(index)
+        self.left_of(index).next().is_some()
     }
 
     /// Keeps a message for later readers. `is_unmatched` says that it counts as passed on to nobody.

@@ -23,11 +23,40 @@ impl Messages {
         self.stored.add(place, (message.serial, index));
     }
 
-    /// The message at the place of a new leg.
+    /// Whether a server has said which message is at a place.
+    pub fn is_stored(&self, place: LogPlace) -> bool {
+        let message = self.stored.get(place).and_then(|(_, index)| self.open.get(index));
+        message.is_some_and(|message| message.is_place_given)
+    }
+
+    /// Notes which place its server has given the message of a leg.
+    pub fn give_place(&mut self, key: LegKey, place: LogPlace) {
+        self.set_place(key, place);
+        let index = self.leg(key).map(|leg| leg.message);
+        if let Some(message) = index.and_then(|index| self.open.get_mut(index)) {
+            message.is_place_given = message.place == Some(place);
+        }
+    }
+
+    /// The message at the place of a new leg, if its server has it.
     pub(super) fn stored_at(&self, new: &NewLeg) -> Option<usize> {
+        let index = self.at_place(new)?;
+        if self.has_carried(index, new) {
+            // Others than logs say themselves what they send again.
+            return new.is_logged.then_some(index);
+        }
+        // Another server may have a log of the same name.
+        self.related(index, new).is_some().then_some(index)
+    }
+
+    /// The message at the place of a new leg.
+    fn at_place(&self, new: &NewLeg) -> Option<usize> {
         let (_, index) = self.stored.get(new.place?)?;
         let message = self.open.get(index)?;
-        (message.payload_len == new.payload_len).then_some(index)
+        // What only a reader told may be of another log with the same name.
+        let is_told = || message.identity == new.identity && !self.has_carried(index, new);
+        let is_alike = new.is_by_place || message.payload_len == new.payload_len;
+        (is_alike && (message.is_place_given || is_told())).then_some(index)
     }
 
     /// The message of a leg from a server that had it from another server of its cluster, unseen: a Kafka consumer may read from any
@@ -40,7 +69,7 @@ impl Messages {
             Known::One((_, index)) if new.identity.exact => Some(index),
             _ => None,
         };
-        let index = self.stored_at(new).or_else(exact)?;
+        let index = self.at_place(new).or_else(exact)?;
         let message = self.open.get(index)?;
         let is_sent = !message.is_orphan && message.topology == new.topology;
         let is_same = message.identity == new.identity && message.at <= new.written;
@@ -80,5 +109,6 @@ impl Messages {
 
 /// Whether a message may be that of a new leg, as far as their places tell.
 pub(super) fn may_be_at(message: &Message, new: &NewLeg) -> bool {
-    message.place.zip(new.place).is_none_or(|(a, b)| a == b)
+    // A server may copy one log to another.
+    message.place.zip(new.place).is_none_or(|(a, b)| a.log != b.log || a == b)
 }

@@ -230,7 +230,9 @@ mod tests {
     #[test]
     fn a_loss_that_the_file_states_reduces_however_small_it_is() {
         let stated = |count| {
-            verdict(|facts| facts.events_lost = Losses { events: count, skipped: 0, stated: count })
+            verdict(|facts| {
+                facts.events_lost = Losses { events: count, stated: count, ..Losses::default() }
+            })
         };
         assert_eq!(stated(1), (Reduced, vec!["events_lost"]));
         assert_eq!(stated(1_000), (Unusable, vec!["events_lost"]));

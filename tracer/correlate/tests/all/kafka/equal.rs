@@ -4,7 +4,7 @@ use super::house;
 use crate::played::Played;
 use wirelap_events::{Delivery, Nanos, Stage};
 use wirelap_test_support::compose::kafka::{
-    at_offset, batch, fetch, fetched, produce, produce_acked, produced, record,
+    at_offset, batch, fetch, fetched, produce, produce_acked, produced, record, record_at,
 };
 use wirelap_test_support::world::{Connection, World, process};
 
@@ -56,7 +56,8 @@ fn equal_records_of_two_producers_are_told_apart() {
 fn partitions_and_places_in_a_batch_are_told_apart() {
     let mut world = World::new();
     let ([mut first, mut second], mut consumer) = two(&mut world);
-    let three = batch(3, &record(b"the same").repeat(3));
+    let records: Vec<u8> = (0..3).flat_map(|place| record_at(place, b"the same")).collect();
+    let three = batch(3, &records);
     for n in 0..10 {
         world.message(&mut first.up, &produce_acked(n % 2, n, "t", &three));
         world.message(&mut second.up, &produce_acked(n % 2, n, "t", &three));

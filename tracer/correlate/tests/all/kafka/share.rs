@@ -3,7 +3,7 @@
 use super::house;
 use crate::played::Played;
 use wirelap_test_support::compose::kafka::{
-    at_offset, batch, produce_acked, produced, record, share_fetch, share_fetched,
+    at_offset, batch, produce_acked, produced, record_at, share_fetch, share_fetched,
 };
 use wirelap_test_support::world::{Connection, World, process};
 
@@ -12,7 +12,7 @@ const TOPIC: [u8; 16] = [7; 16];
 /// A batch of ten different records at an offset.
 fn ten(first: usize) -> Vec<u8> {
     let records: Vec<u8> =
-        (first..first + 10).flat_map(|n| record(format!("value {n}").as_bytes())).collect();
+        (0..10).flat_map(|n| record_at(n, format!("value {}", first + n).as_bytes())).collect();
     at_offset(batch(10, &records), first)
 }
 
@@ -85,7 +85,8 @@ fn records_that_are_given_again_are_duplicates() {
 fn a_long_response_is_awaited() {
     let mut world = World::new();
     let (mut producer, mut member) = house(&mut world);
-    let long = at_offset(batch(40, &record(&[b'v'; 10_000]).repeat(40)), 0);
+    let records: Vec<u8> = (0..40).flat_map(|n| record_at(n, &[b'v'; 10_000])).collect();
+    let long = at_offset(batch(40, &records), 0);
     world.message(&mut producer.up, &produce_acked(0, 1, "t", &long));
     world.message(&mut producer.down, &produced(0, 1, "t", Ok(0)));
     give(&mut world, &mut member, 1, &long, &[(0, 11, 1)]);

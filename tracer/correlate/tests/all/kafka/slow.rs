@@ -1,7 +1,7 @@
 //! What holds up a consumer that is behind.
 
 use super::house;
-use crate::audience::{Watch, only};
+use crate::audience::Watch;
 use wirelap_correlate::LagHolder;
 use wirelap_test_support::compose::kafka::{
     at_offset, batch, fetch_from, fetched, produce_acked, produced, record,
@@ -45,7 +45,9 @@ fn holder(last: Last) -> LagHolder {
         watch.take(20);
     }
     let slow = watch.take(3_000);
-    let lag = only(&slow).now.unwrap();
+    let [one] = &slow.listed[..] else { panic!("{slow:?}") };
+    assert_eq!(one.topic.as_deref(), Some("t-0"));
+    let lag = one.now.unwrap();
     assert_eq!((lag.unsent, lag.unread), (30, 0));
     lag.holder
 }

@@ -40,7 +40,7 @@ fn parts_that_overlap_are_refused_and_copies_are_not() {
         [fragment(2, 0, 16, false), fragment(2, 8, 16, true)],
         [fragment(3, 8, 16, false), fragment(3, 0, 16, false)],
         [fragment(4, 8, 8, false), fragment(4, 0, 24, true)],
-        [fragment(5, 0, 8, true), fragment(5, 8, 8, false)],
+        [fragment(5, 8, 8, true), fragment(5, 16, 8, false)],
         [fragment(6, 16, 8, false), fragment(6, 8, 8, true)],
     ];
     for parts in overlaps {

@@ -186,6 +186,7 @@ fn contended_why() -> seen::Why {
     let broker = TaskId { pid: Pid(77), tid: Tid(77) };
     seen::Why {
         protocol: "mqtt",
+        implementation: "",
         broker: Some("mosquitto".into()),
         detail: TraceDetail::Full,
         messages: 4_210,

@@ -1,0 +1,70 @@
+//! Servers that have several addresses, as messages show that go in at one and out at another.
+
+use crate::ids::{Direction, Node};
+use std::net::SocketAddr;
+use wirelap_events::{NetNs, Saturate};
+
+/// Pairs of addresses that are known to be one server's.
+const MOST_PAIRS: usize = 64;
+
+/// So many messages that come out at another address than they went in show that both are one server's, where messages go in at both.
+const CROSSED: u8 = 3;
+
+/// Addresses that may be one server's.
+#[derive(Clone, Copy, Debug)]
+struct Pair {
+    addrs: [SocketAddr; 2],
+    scope: NetNs,
+    crossed: u8,
+}
+
+impl Pair {
+    fn is_of(&self, a: &Node, b: &Node) -> bool {
+        (self.addrs == [a.addr, b.addr] || self.addrs == [b.addr, a.addr])
+            && self.scope == a.scope
+            && self.scope == b.scope
+    }
+}
+
+/// What is known of servers that have several addresses or names for a topic.
+#[derive(Debug, Default)]
+pub struct Translations {
+    pairs: Vec<Pair>,
+    /// Directions of two conversations that are one server's, as was found last.
+    pub united: Option<[Direction; 2]>,
+    /// Messages from servers that nothing was found for, and when to look next whether another topic has them.
+    pub orphans: u32,
+}
+
+impl Translations {
+    pub fn is_empty(&self) -> bool {
+        self.pairs.is_empty()
+    }
+
+    /// Whether two addresses are known to be one server's.
+    pub fn are_one(&self, a: &Node, b: &Node) -> bool {
+        self.pairs.iter().any(|pair| pair.crossed >= CROSSED && pair.is_of(a, b))
+    }
+
+    /// A message went in at one address and out at another: whether both are one server's, as is known now for the first time. Messages
+    /// go in at the other one, too, if it `gets_some`; this one tells more if it `is_unique`.
+    pub fn crossed(&mut self, [a, b]: [Node; 2], gets_some: bool, is_unique: bool) -> bool {
+        let known = self.pairs.iter().position(|pair| pair.is_of(&a, &b));
+        if known.is_none() && self.pairs.len() >= MOST_PAIRS {
+            return false;
+        }
+        let place = known.unwrap_or_else(|| {
+            self.pairs.push(Pair { addrs: [a.addr, b.addr], scope: b.scope, crossed: 0 });
+            self.pairs.len().saturating_sub(1)
+        });
+        let Some(pair) = self.pairs.get_mut(place).filter(|pair| pair.crossed < CROSSED) else {
+            return false;
+        };
+        if !gets_some {
+            pair.crossed = CROSSED;
+        } else if is_unique {
+            pair.crossed.grow(1);
+        }
+        pair.crossed >= CROSSED
+    }
+}

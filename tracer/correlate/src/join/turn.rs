@@ -1,0 +1,33 @@
+//! What decides which of several messages of equal content a server has sent.
+
+use wirelap_events::Nanos;
+
+/// A server is as quick as usual if it takes no longer than twice the usual time and this: as much as a thread may wait for a CPU.
+const USUAL_SLACK: Nanos = Nanos::from_micros(500);
+
+/// How a server handed on the messages of a topic to one of its readers so far.
+#[derive(Clone, Copy, Debug)]
+pub struct Habit {
+    /// When the reader got the first of them.
+    pub since: Nanos,
+    /// How long a message takes at most of which no other one with its content waits.
+    pub dwell: Option<Nanos>,
+}
+
+impl Habit {
+    /// Whether it is no longer than usual.
+    pub fn is_usual(self, time: Nanos) -> bool {
+        self.dwell.is_none_or(|dwell| time <= dwell + dwell + USUAL_SLACK)
+    }
+}
+
+/// Messages of equal content that came to a server, and what it sent of them one way. Its room is used again.
+#[derive(Debug, Default)]
+pub struct Turn {
+    /// Messages, and when each came.
+    pub came: Vec<(usize, Nanos)>,
+    /// Legs, and the places of their messages among those that came.
+    pub sent: Vec<(usize, usize)>,
+    /// Legs that go to another message together.
+    pub moved: Vec<usize>,
+}

@@ -1,0 +1,183 @@
+//! Messages that a server hands on with another topic, in another protocol or at another of its addresses.
+
+use crate::played::Played;
+use wirelap_correlate::{Config, Group};
+use wirelap_events::{Body, PacketHook, Seq};
+use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish};
+use wirelap_test_support::compose::{amqp, nats};
+use wirelap_test_support::world::{Connection, World, process};
+
+const MESSAGES: u64 = 30;
+
+/// What a protocol's client and server say first, and how they carry a message.
+#[derive(Clone, Copy)]
+struct Dialect {
+    name: &'static str,
+    port: u16,
+    opening: [&'static [u8]; 2],
+    sent: fn(&str, &[u8]) -> Vec<u8>,
+    delivered: fn(&str, &[u8]) -> Vec<u8>,
+}
+
+const MQTT: Dialect = Dialect {
+    name: "mqtt",
+    port: 1883,
+    opening: [CONNECT, CONNACK],
+    sent: publish,
+    delivered: publish,
+};
+
+const AMQP: Dialect = Dialect {
+    name: "amqp",
+    port: 5672,
+    opening: [
+        b"AMQP\0\0\x09\x01",
+        b"\x01\0\0\0\0\0\x12\0\x0a\0\x0a\0\x09\0\0\0\0\0\0\0\0\0\0\0\0\xce",
+    ],
+    sent: |topic, payload| amqp::publish("amq.topic", topic, payload),
+    delivered: |topic, payload| amqp::deliver("amq.topic", topic, 1, payload),
+};
+
+/// What a queue with a dead letter exchange hands on there.
+const DEAD: Dialect =
+    Dialect { delivered: |topic, payload| amqp::deliver("dead", topic, 1, payload), ..AMQP };
+
+const NATS: Dialect = Dialect {
+    name: "nats",
+    port: 4222,
+    opening: [b"CONNECT {\"verbose\":false}\r\n", b"INFO {\"server_id\":\"N\"}\r\n"],
+    sent: |topic, payload| nats::message(&format!("PUB {topic}"), payload),
+    delivered: |topic, payload| nats::message(&format!("MSG {topic} 1"), payload),
+};
+
+/// A client of a broker that speaks several protocols.
+fn client(world: &mut World, number: u32, dialect: Dialect, port: u16) -> Connection {
+    let (own, broker) = (process(20 + number, "client"), process(10, "broker"));
+    let from = format!("127.0.0.1:{}", 40_000 + number);
+    let to = format!("127.0.0.1:{port}");
+    let mut connection = world.connect_at(own, &from, broker, &to, Seq(number << 20));
+    let [first, answer] = dialect.opening;
+    world.message(&mut connection.up, first);
+    world.message(&mut connection.down, answer);
+    connection
+}
+
+/// Messages of a topic, which has another name on the other side, of a publisher and two subscribers.
+fn pass(
+    (from, topic): (Dialect, &str),
+    (to, name): (Dialect, &str),
+    ports: [u16; 2],
+    is_equal: bool,
+) -> World {
+    let mut world = World::new();
+    let mut publisher = client(&mut world, 1, from, ports[0]);
+    let mut subscribers = [2, 3].map(|n| client(&mut world, n, to, ports[1]));
+    for n in 0..MESSAGES {
+        let payload = if is_equal { "ON".into() } else { format!("reading {n}") };
+        world.message(&mut publisher.up, &(from.sent)(topic, payload.as_bytes()));
+        for subscriber in &mut subscribers {
+            world.message(&mut subscriber.down, &(to.delivered)(name, payload.as_bytes()));
+        }
+        world.now += 2_000_000;
+    }
+    world
+}
+
+/// Live, and of packets alone.
+fn played(world: &World) -> [Played; 2] {
+    let packets = world.events.iter().filter(|told| match told.event.body {
+        Body::Packet(packet) => packet.hook == PacketHook::Xmit,
+        _ => false,
+    });
+    let packets: Vec<_> = packets.cloned().collect();
+    let config = Config { packets_only: true, ..Config::default() };
+    [Played::of(world), Played::new(config, &packets)]
+}
+
+fn counts(group: &Group) -> [u64; 4] {
+    let counts = group.messages;
+    [counts.sent, counts.delivered, counts.matched, counts.uncovered]
+}
+
+#[test]
+fn what_a_broker_translates_is_followed() {
+    let cases = [
+        ((MQTT, "plant/line4/load"), (AMQP, "plant.line4.load")),
+        ((AMQP, "plant.line4.load"), (MQTT, "plant/line4/load")),
+        ((MQTT, "plant/line4/load"), (NATS, "plant.line4.load")),
+        ((NATS, "plant.line4.load"), (MQTT, "plant/line4/load")),
+        ((MQTT, "plant.line4/load"), (MQTT, "plant/line4/load")),
+        ((AMQP, "work"), (DEAD, "work")),
+    ];
+    for (from, to) in cases {
+        for is_equal in [false, true] {
+            let case = format!("{} {} to {} {}", from.0.name, from.1, to.0.name, to.1);
+            let world = pass(from, to, [from.0.port, to.0.port], is_equal);
+            for played in played(&world) {
+                let groups = &played.snapshot.groups;
+                let of = |name: &str| groups.iter().find(|group| group.middleware == name).unwrap();
+                let followed = [MESSAGES, 2 * MESSAGES, 2 * MESSAGES, 0];
+                assert_eq!(counts(of(from.0.name)), followed, "{case}");
+                if from.0.name != to.0.name {
+                    assert_eq!(counts(of(to.0.name)), [0; 4], "{case}");
+                }
+                let time = |one: &wirelap_events::Delivery| one.one_way().unwrap().0;
+                assert!(played.deliveries.iter().all(|one| time(one) < 100_000), "{case}");
+            }
+        }
+    }
+}
+
+/// A broker with two listeners, as a capture shows it.
+#[test]
+fn two_ports_of_a_broker_are_one_row() {
+    for is_equal in [false, true] {
+        let world = pass((MQTT, "t"), (MQTT, "t"), [1883, 1884], is_equal);
+        for played in played(&world) {
+            assert_eq!(played.counts(), [MESSAGES, 2 * MESSAGES, 2 * MESSAGES, 0]);
+        }
+    }
+}
+
+/// Two brokers of one host, each of which has clients that publish the same.
+#[test]
+fn two_brokers_with_the_same_messages_are_two_rows() {
+    let mut world = World::new();
+    let mut clients = [1883, 1884].map(|port| {
+        let number = u32::from(port) % 100;
+        [client(&mut world, number, MQTT, port), client(&mut world, number + 5, MQTT, port)]
+    });
+    for n in 0..MESSAGES {
+        let payload = format!("reading {n}");
+        for [publisher, _] in &mut clients {
+            world.message(&mut publisher.up, &publish("t", payload.as_bytes()));
+        }
+        for [_, subscriber] in &mut clients {
+            world.message(&mut subscriber.down, &publish("t", payload.as_bytes()));
+        }
+        world.now += 2_000_000;
+    }
+    let [_, captured] = played(&world);
+    let all: Vec<_> = captured.snapshot.groups.iter().map(counts).collect();
+    assert_eq!(all, [[MESSAGES, MESSAGES, MESSAGES, 0]; 2]);
+}
+
+/// Subscribers come by a proxy on the broker's host, which is a client of the broker: in a capture it is a server of its own.
+#[test]
+fn a_proxy_of_subscribers_is_no_port_of_the_broker() {
+    let mut world = World::new();
+    let mut publisher = client(&mut world, 1, MQTT, 1883);
+    let mut upstream = client(&mut world, 2, MQTT, 1883);
+    let mut subscriber = client(&mut world, 3, MQTT, 1884);
+    for n in 0..MESSAGES {
+        let bytes = publish("t", format!("reading {n}").as_bytes());
+        world.message(&mut publisher.up, &bytes);
+        world.message(&mut upstream.down, &bytes);
+        world.message(&mut subscriber.down, &bytes);
+        world.now += 2_000_000;
+    }
+    let [_, captured] = played(&world);
+    let all: Vec<_> = captured.snapshot.groups.iter().map(counts).collect();
+    assert!(all.contains(&[MESSAGES, MESSAGES, MESSAGES, 0]), "{all:?}");
+    assert!(all.contains(&[0, MESSAGES, 0, MESSAGES]), "{all:?}");
+}
