@@ -1,6 +1,7 @@
 //! The newest events, kept in memory as the bytes of files that can be read: for what is written once it matters.
 
 use super::encoder::Encoder;
+use crate::pcapng::block;
 use crate::record::Note;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -34,10 +35,19 @@ pub struct KeptPart {
 }
 
 impl KeptPart {
-    /// The section header. It is the first block, and has its length in its second word.
+    /// The section header, which is the first block, and the interface that may come before notes: interfaces are numbered by their
+    /// order.
     fn header(&self) -> &[u8] {
-        let length = self.bytes.get(4..8).and_then(|word| word.try_into().ok());
-        let length = u32::from_le_bytes(length.unwrap_or_default()) as usize;
+        let word = |at: usize| {
+            let word = self.bytes.get(at..)?.first_chunk();
+            word.map(|word| u32::from_le_bytes(*word))
+        };
+        let end = |start: usize| {
+            start.saturating_add(word(start.saturating_add(4)).unwrap_or(0) as usize)
+        };
+        let section = end(0);
+        let has_interface = section < self.events && word(section) == Some(block::INTERFACE);
+        let length = if has_interface { end(section) } else { section };
         self.bytes.get(..length).unwrap_or_default()
     }
 }
