@@ -26,7 +26,7 @@ fn number(first: u16, n: usize) -> [u8; 2] {
     first.wrapping_add(n as u16).to_be_bytes()
 }
 
-/// The name of a host in the half-octets of NetBIOS (RFC 1001 §14.1).
+/// The name of a host in the half-octets of `NetBIOS` (RFC 1001 §14.1).
 fn netbios_name(n: usize) -> Vec<u8> {
     let text = format!("{:<15}\0", format!("HOST{n}"));
     let halves = text.bytes().flat_map(|byte| [b'A' + (byte >> 4), b'A' + (byte & 15)]);

@@ -26,6 +26,7 @@ pub const CONSUMERS: usize = 16;
 
 /// A request for messages.
 #[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct Request {
     pub at: Nanos,
     /// One past its last byte.

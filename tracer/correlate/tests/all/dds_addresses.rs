@@ -65,7 +65,7 @@ impl Two {
 
     fn played(&self) -> [Played; 2] {
         let mut packets = World::new();
-        packets.events = self.world.events.clone();
+        packets.events.clone_from(&self.world.events);
         packets.events.retain(|told| {
             matches!(&told.event.body, Body::Packet(packet) if packet.hook == PacketHook::Xmit)
         });
@@ -101,13 +101,17 @@ fn fragments_to_two_addresses_of_a_reader_are_one_delivery() {
         let mut two = Two::new();
         for number in 1..=20 {
             if is_interleaved {
-                (1..=3).for_each(|first| {
-                    HOSTS.iter().for_each(|host| two.send(host, &fragment(number, first)));
-                });
+                for first in 1..=3 {
+                    for host in &HOSTS {
+                        two.send(host, &fragment(number, first));
+                    }
+                }
             } else {
-                HOSTS.iter().for_each(|host| {
-                    (1..=3).for_each(|first| two.send(host, &fragment(number, first)));
-                });
+                for host in &HOSTS {
+                    for first in 1..=3 {
+                        two.send(host, &fragment(number, first));
+                    }
+                }
             }
         }
         for played in two.played() {

@@ -45,7 +45,7 @@ fn messages_that_their_sender_gives_up_are_counted_and_doubted() {
     const DROP: u8 = 3;
     for end in [End::Told, End::EmptyBatch, End::NextMessage] {
         let (mut world, mut pair) = session();
-        let message = push("demo/big", &[b'x'; 50_000]);
+        let message = push("demo/big", &vec![b'x'; 50_000]);
         let mut sn = 0;
         for _ in 0..18 {
             let parts = [(Some(FIRST), &message[..4_000]), (None, &message[4_000..8_000])];

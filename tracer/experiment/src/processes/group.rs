@@ -10,7 +10,7 @@ use wirelap_process::Signals;
 
 /// How long a process may take until it is ready. One that ends is noticed at once; brokers in Erlang and Java need more than half
 /// a minute where other programs keep the CPUs busy.
-const START: Duration = Duration::from_secs(120);
+const START: Duration = Duration::from_mins(2);
 
 /// How much longer it may take for each of its clients.
 const EACH_CLIENT: Duration = Duration::from_millis(5);

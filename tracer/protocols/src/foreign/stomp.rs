@@ -37,7 +37,7 @@ pub(super) fn frame(bytes: &[u8]) -> Option<ForeignName> {
     let (mut version, mut headers, mut has_needed) = (None, 0_u32, needed.is_empty());
     for line in lines.map(without_return).take_while(|line| !line.is_empty()) {
         let (name, value) = line.split_at_checked(line.iter().position(|byte| *byte == b':')?)?;
-        if name.is_empty() || !name.iter().all(|byte| byte.is_ascii_graphic()) {
+        if name.is_empty() || !name.iter().all(u8::is_ascii_graphic) {
             return None;
         }
         headers = headers.saturating_add(1);

@@ -60,14 +60,14 @@ fn after<'a>(bytes: &'a [u8], mark: &[u8]) -> Option<&'a [u8]> {
 mod tests {
     use super::*;
 
-    fn at(stream: &[u8], offset: u64) -> Option<LogPlace> {
-        Some(LogPlace { log: subject_number(stream), offset })
+    fn at(stream: &[u8], offset: u64) -> LogPlace {
+        LogPlace { log: subject_number(stream), offset }
     }
 
     #[test]
     fn places_that_publishes_are_given() {
-        assert_eq!(of_publish(br#"{"stream":"S","seq":12}"#), at(b"S", 12));
-        assert_eq!(of_publish(br#"{"stream":"S", "domain":"d", "seq": 3}"#), at(b"S", 3));
+        assert_eq!(of_publish(br#"{"stream":"S","seq":12}"#), Some(at(b"S", 12)));
+        assert_eq!(of_publish(br#"{"stream":"S", "domain":"d", "seq": 3}"#), Some(at(b"S", 3)));
         assert_eq!(of_publish(br#"{"stream":"S","seq":12,"duplicate":true}"#), None);
         assert_eq!(
             of_publish(br#"{"error":{"code":400,"err_code":1},"stream":"S","seq":0}"#),
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn places_in_headers() {
         let header = b"NATS/1.0\r\nNats-Stream: S\r\nNats-Subject: a\r\nNats-Sequence: 7\r\n\r\n";
-        assert_eq!(republished(header), at(b"S", 7));
+        assert_eq!(republished(header), Some(at(b"S", 7)));
         assert_eq!(republished(b"NATS/1.0\r\nNats-Stream: S\r\n\r\n"), None);
         assert_eq!(republished(b"NATS/1.0\r\nNats-Stream: S\r\nNats-Sequence: x\r\n\r\n"), None);
     }
@@ -89,8 +89,8 @@ mod tests {
         let place_of = |subject: &'static [u8]| {
             stored_message(subject).and_then(|(stream, number)| place(stream, number))
         };
-        assert_eq!(place_of(b"$JS.ACK.P.dh.1.501.2.1795903215592909819.0"), at(b"P", 501));
-        assert_eq!(place_of(b"$JS.ACK.d.acc.P.dh.1.9.2.17.0.token"), at(b"P", 9));
+        assert_eq!(place_of(b"$JS.ACK.P.dh.1.501.2.1795903215592909819.0"), Some(at(b"P", 501)));
+        assert_eq!(place_of(b"$JS.ACK.d.acc.P.dh.1.9.2.17.0.token"), Some(at(b"P", 9)));
         assert_eq!(place_of(b"_INBOX.a"), None);
     }
 }

@@ -47,7 +47,7 @@ const FAST: Remedies = Remedies {
     ..Remedies::GENERAL
 };
 
-/// RTI Connext DDS: its QoS policies and transport properties.
+/// RTI Connext DDS: its `QoS` policies and transport properties.
 const RTI: Remedies = Remedies {
     batching: Some(
         "switch the BATCH QoS policy off (`batch.enable`), or call `flush` on the writer",
@@ -61,7 +61,7 @@ const RTI: Remedies = Remedies {
     ..Remedies::GENERAL
 };
 
-/// OpenDDS: its configuration file.
+/// `OpenDDS`: its configuration file.
 const OPEN: Remedies = Remedies {
     overflow: Some(
         "raise `rcv_buffer_size` of the transport and net.core.rmem_max, or use reliable QoS",

@@ -138,6 +138,7 @@ impl Connection for TcpRtpsConnection {
 mod tests {
     use super::*;
     use crate::FrameNote;
+    use std::sync::Arc;
     use wirelap_events::Frame;
 
     fn message(port: u16, inside: &[u8]) -> Vec<u8> {
@@ -186,7 +187,7 @@ mod tests {
         let rtps = [&b"RTPS\x02\x03\x01\x0f"[..], &[7; 12], &[0x15, 5], &len, &data].concat();
         let control = message(0, &[0xd1; 20]);
         let whole = message(7410, &rtps);
-        let mut connection = TcpRtpsConnection::new(RtpsConnection::new(Default::default()));
+        let mut connection = TcpRtpsConnection::new(RtpsConnection::new(Arc::default()));
         let mut frames = Frames::default();
         let mut at = 0;
         for bytes in [&control, &whole, &whole] {

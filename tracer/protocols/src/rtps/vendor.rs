@@ -7,7 +7,7 @@ pub(super) const CONNEXT: &str = "RTI Connext DDS";
 pub(super) const CYCLONE_DDS: &str = "Cyclone DDS";
 /// eProsima Fast DDS.
 pub(super) const FAST_DDS: &str = "Fast DDS";
-/// OpenDDS.
+/// `OpenDDS`.
 pub(super) const OPEN_DDS: &str = "OpenDDS";
 
 /// The vendor ID of a message.

@@ -140,7 +140,7 @@ mod tests {
             assert!(PeekedText::read(bad).is_none(), "{bad:x?}");
             assert_eq!(buffer.open(bad), None, "{bad:x?}");
         }
-        let bomb = lz4_flex::block::compress(&[7; LARGEST + 1]);
+        let bomb = lz4_flex::block::compress(&vec![7; LARGEST + 1]);
         assert_eq!(buffer.open(&bomb), None);
         assert!(buffer.held_bytes() <= 2 * LARGEST);
     }

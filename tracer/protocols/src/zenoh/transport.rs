@@ -94,6 +94,7 @@ impl Introduction {
 
 /// A fragment's header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub struct FragmentHeader {
     /// The fragment's lane.
     pub lane: Lane,

@@ -96,7 +96,7 @@ struct Parts {
     came: (Nanos, Nanos),
     bytes: Vec<u8>,
     /// In order, with holes between them.
-    parts: Vec<Part>,
+    arrived: Vec<Part>,
     /// Where the datagram ends, once its last part has come.
     end: Option<u32>,
     wire_bytes: u32,
@@ -114,26 +114,26 @@ enum State {
 
 impl Parts {
     fn new(number: u64, came: (Nanos, Nanos)) -> Parts {
-        let (bytes, parts) = (Vec::new(), Vec::new());
-        Parts { number, came, bytes, parts, end: None, wire_bytes: 0, state: State::Open }
+        let (bytes, arrived) = (Vec::new(), Vec::new());
+        Parts { number, came, bytes, arrived, end: None, wire_bytes: 0, state: State::Open }
     }
 
     fn memory(&self) -> usize {
-        self.bytes.len().saturating_add(self.parts.len().saturating_mul(size_of::<Part>()))
+        self.bytes.len().saturating_add(self.arrived.len().saturating_mul(size_of::<Part>()))
     }
 
     /// Adds a part, of which these bytes were captured.
     fn add(&mut self, fragment: &Fragment, captured: &[u8]) {
         let (start, end) = (fragment.start, fragment.end());
-        let index = self.parts.partition_point(|part| part.end <= start);
-        match self.parts.get(index) {
+        let index = self.arrived.partition_point(|part| part.end <= start);
+        match self.arrived.get(index) {
             // The same again.
             Some(part) if part.start <= start && part.end >= end => return,
             Some(part) if part.start < end => return self.refuse(),
             _ => {}
         }
         let is_beyond = self.end.is_some_and(|whole| end > whole || fragment.is_last);
-        let is_before = fragment.is_last && self.parts.last().is_some_and(|part| part.end > end);
+        let is_before = fragment.is_last && self.arrived.last().is_some_and(|part| part.end > end);
         if is_beyond || is_before {
             return self.refuse();
         }
@@ -150,7 +150,7 @@ impl Parts {
             place.copy_from_slice(captured);
         }
         let captured = start.saturating_add(u32::try_from(captured.len()).unwrap_or(u32::MAX));
-        self.parts.insert(index, Part { start, end, captured });
+        self.arrived.insert(index, Part { start, end, captured });
     }
 
     fn refuse(&mut self) {
@@ -161,7 +161,7 @@ impl Parts {
     fn whole(&self) -> Option<u32> {
         let end = self.end?;
         let mut next = 0;
-        for part in &self.parts {
+        for part in &self.arrived {
             if part.start != next {
                 return None;
             }
@@ -172,8 +172,8 @@ impl Parts {
 
     /// How many bytes from the first on were captured.
     fn captured(&self) -> usize {
-        let cut = self.parts.iter().find(|part| part.captured < part.end);
-        cut.or(self.parts.last()).map_or(0, |part| part.captured as usize)
+        let cut = self.arrived.iter().find(|part| part.captured < part.end);
+        cut.or(self.arrived.last()).map_or(0, |part| part.captured as usize)
     }
 }
 
@@ -262,7 +262,7 @@ impl FragmentTable {
     }
 
     fn count(&mut self, parts: &Parts) {
-        let is_first_there = parts.parts.first().is_some_and(|part| part.start == 0);
+        let is_first_there = parts.arrived.first().is_some_and(|part| part.start == 0);
         let count = match parts.state {
             State::Whole => return,
             State::Open if is_first_there => &mut self.incomplete.with_ports,

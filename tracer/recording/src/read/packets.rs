@@ -228,10 +228,6 @@ impl<'s> CapturedPacket<'s> {
 
 /// The event of a packet, and its payload.
 #[derive(Debug)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one is alive at a time, on the stack; a box would be an allocation for each event"
-)]
 pub enum CapturedEvent {
     /// The payload is at this place in the block.
     InBlock(Event<'static>, Range<usize>),

@@ -6,10 +6,6 @@ use wirelap_events::{Body, Event, Nanos};
 
 /// An entry that was read. Payload and text stay where they are, and are given as their place in the block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "one is alive at a time, on the stack; a box would be an allocation for each event"
-)]
 pub enum LocatedEntry {
     /// A packet's event has no payload; `payload` is where that is, and `0..0` for other events.
     Event {

@@ -28,7 +28,16 @@ fn packet(host: u8, is_back: bool, (seq, flags): (u32, u8), option: &[u8], data:
     };
     bytes.extend([ends, ports].concat());
     bytes.extend(seq.to_be_bytes());
-    bytes.extend([0, 0, 0, 7, 0x50 + (u8::try_from(option.len()).unwrap() / 4 << 4), flags, 1, 0]);
+    bytes.extend([
+        0,
+        0,
+        0,
+        7,
+        0x50 + ((u8::try_from(option.len()).unwrap() / 4) << 4),
+        flags,
+        1,
+        0,
+    ]);
     bytes.extend([0; 4]);
     bytes.extend([option, data].concat());
     bytes

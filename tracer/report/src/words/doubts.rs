@@ -6,6 +6,7 @@ use wirelap_events::human::{counted, counted_as, exact};
 use wirelap_events::{Losses, Nanos};
 
 /// A reason in one sentence without a full stop.
+#[expect(clippy::too_many_lines, reason = "a sentence for each reason")]
 pub fn doubt(reason: &DoubtReason) -> String {
     match *reason {
         DoubtReason::EventsLost { lost, events, counts_are_traced } => {

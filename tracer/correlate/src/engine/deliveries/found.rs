@@ -8,7 +8,7 @@ use crate::flow::{FlowTable, Found, PendingRelease, Unheard};
 use crate::ids::{Direction, LegKey};
 use crate::join::{Joined, NewLeg, Receiver, TakesAll};
 use crate::lag::Pair;
-use crate::rows::{Counts, Rows};
+use crate::rows::{Counts, Row, Rows};
 use wirelap_events::{Nanos, Saturate};
 use wirelap_protocols::{Side, Topology};
 
@@ -155,18 +155,7 @@ impl Deliveries {
         let pair = (new.way().id(), new.subject);
         let takes_all = || c.accounts.lag.pair(pair).map_or(TakesAll::Perhaps, Pair::takes_all);
         let (key, joined) = self.messages.join(&new, left, read, &takes_all);
-        if let Some(united) = self.messages.take_united()
-            && let [Some(one), Some(other)] = united.map(|direction| c.row_of(direction))
-        {
-            c.accounts.rows.unite(one, other);
-        }
-        // A proxy and its server are one row, as are the servers of a cluster that hand on the same messages.
-        let united = self.messages.relayed(key, &new);
-        if let Some((part, whole)) = united.or_else(|| self.messages.replicated(key, &new))
-            && let (Some(part), Some(whole)) = (c.row_of(part), c.row_of(whole))
-        {
-            c.accounts.rows.join(part, whole);
-        }
+        self.unite_rows(&new, key, c);
         if !self.is_assembled(at, direction, found.assembly, key)
             && let Some(flow) = c.conversations.flows_mut().flow_mut(direction)
         {
@@ -195,18 +184,25 @@ impl Deliveries {
         row.nameless.grow(u64::from(found.nameless && starts && self.messages.is_passed_on(&new)));
         row.shared.grow(u64::from(found.shared && starts));
         row.framed.grow(u64::from(found.framed));
-        match joined {
-            // To somebody else, who joined late.
-            Joined::New if was_sent => {}
-            Joined::New if !found.duplicate => {
-                row.counts.of_sent(is_warmup).grow(1);
-                let stamp = found.stamp.filter(|s| !s.warmup && !s.reply && s.stream == 0);
-                if let Some(stamp) = stamp {
-                    row.numbers.see(stamp.seq);
-                }
-            }
-            Joined::New | Joined::Again => row.counts.duplicates.grow(1),
-            Joined::Leg | Joined::Copy | Joined::Orphan | Joined::Earlier => {}
+        // A new one that was sent before is to somebody else, who joined late.
+        if joined != Joined::New || !was_sent {
+            count_joined(found, joined, row);
+        }
+    }
+
+    /// Makes one row of those that a message shows to be one: of a proxy and its server, of the servers of a cluster that hand on the
+    /// same messages, and of the ports and protocols of one broker.
+    fn unite_rows(&mut self, new: &NewLeg, key: LegKey, c: &mut Context<'_>) {
+        if let Some(united) = self.messages.take_united()
+            && let [Some(one), Some(other)] = united.map(|direction| c.row_of(direction))
+        {
+            c.accounts.rows.unite(one, other);
+        }
+        let united = self.messages.relayed(key, new);
+        if let Some((part, whole)) = united.or_else(|| self.messages.replicated(key, new))
+            && let (Some(part), Some(whole)) = (c.row_of(part), c.row_of(whole))
+        {
+            c.accounts.rows.join(part, whole);
         }
     }
 
@@ -404,5 +400,21 @@ fn note_answer_end(new: &NewLeg, flows: &mut FlowTable) {
         && let Some(flow) = flows.flow_mut(new.direction.back())
     {
         flow.answer_ends(asked, new.extent.end);
+    }
+}
+
+/// Counts a message that is sent for the first time, or again.
+fn count_joined(found: &Found, joined: Joined, row: &mut Row) {
+    let is_warmup = found.stamp.is_some_and(|stamp| stamp.warmup);
+    match joined {
+        Joined::New if !found.duplicate => {
+            row.counts.of_sent(is_warmup).grow(1);
+            let stamp = found.stamp.filter(|s| !s.warmup && !s.reply && s.stream == 0);
+            if let Some(stamp) = stamp {
+                row.numbers.see(stamp.seq);
+            }
+        }
+        Joined::New | Joined::Again => row.counts.duplicates.grow(1),
+        Joined::Leg | Joined::Copy | Joined::Orphan | Joined::Earlier => {}
     }
 }

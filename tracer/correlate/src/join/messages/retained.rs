@@ -2,6 +2,7 @@
 //!
 //! A message is known again by its name or by its place in the log. Its legs are kept in little room.
 
+use super::super::open::LegState;
 use super::Messages;
 use wirelap_events::{Nanos, Saturate};
 
@@ -15,7 +16,7 @@ impl Messages {
         let Some(message) = self.open.get(index) else { return false };
         let is_known = message.identity.exact || message.place.is_some();
         let waits =
-            || message.legs == 1 && self.legs.get(message.first).is_some_and(|leg| leg.was_read());
+            || message.legs == 1 && self.legs.get(message.first).is_some_and(LegState::was_read);
         message.is_logged
             && is_known
             && message.open == 0

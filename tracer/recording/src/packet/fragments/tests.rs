@@ -117,7 +117,7 @@ proptest! {
         order in prop::collection::vec(any::<prop::sample::Index>(), 20),
         others in prop::collection::vec((0_usize..100, 1_usize..100), 0..10),
     ) {
-        let bytes: Vec<u8> = (0..len).map(|at| (at % 251) as u8).collect();
+        let bytes: Vec<u8> = (0..=250).cycle().take(len).collect();
         let inner = cuts.into_iter().map(|cut| cut * 8).filter(|&cut| cut < len);
         let cuts: Vec<usize> = std::iter::once(0).chain(inner).chain([len]).collect();
         let mut parts: Vec<(usize, usize)> = cuts.windows(2).map(|w| (w[0], w[1])).collect();

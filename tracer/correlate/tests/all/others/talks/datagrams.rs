@@ -15,7 +15,7 @@ pub fn answer(n: usize) -> Vec<u8> {
     join(&[&answer, b"\xc0\x0c\0\x01\0\x01\0\0\x01\x2c\0\x04\x0a\0\0", &[n as u8]])
 }
 
-/// NetBIOS's name service (RFC 1002 §4.2): names of hosts are registered, each four times, with numbers that count from `first` on.
+/// `NetBIOS`'s name service (RFC 1002 §4.2): names of hosts are registered, each four times, with numbers that count from `first` on.
 fn netbios(name: &'static str, first: usize) -> Talk {
     let host = |n: usize| {
         let text = format!("{:<15}\0", format!("HOST{n}"));
