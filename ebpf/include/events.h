@@ -61,7 +61,7 @@ enum wl_origin {
 /* Bits of wl_head.flags. */
 enum wl_flag {
 	WL_HAS_SEQ = 1,   /* wl_socket: tx_next and rx_next are known */
-	WL_SUBFLOW = 2,   /* wl_socket: it carries an MPTCP connection, which the application uses by another socket */
+	WL_SUBFLOW = 2,   /* wl_socket: an MPTCP connection, used by another socket */
 	WL_FROM_IRQ = 2,  /* wl_wake: the wakeup came from an interrupt */
 	WL_UNCOPIED = 1,  /* wl_packet: no WL_PAYLOAD has its payload, which is copied apart here */
 	WL_MISSED = 1,    /* wl_wake: a switch to the thread was not traced since the last record */
