@@ -36,13 +36,7 @@ enum {
 	BPF_MAP_TYPE_RINGBUF = 27,
 	BPF_MAP_TYPE_TASK_STORAGE = 29,
 };
-enum {
-	BPF_ANY = 0,
-	BPF_NOEXIST = 1,
-	BPF_F_NO_PREALLOC = 1,
-	BPF_F_CLONE = 512,
-	BPF_F_MMAPABLE = 1024
-};
+enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_F_NO_PREALLOC = 1, BPF_F_CLONE = 512, BPF_F_MMAPABLE = 1024 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 enum { BPF_RB_NO_WAKEUP = 1, BPF_RB_FORCE_WAKEUP = 2, BPF_RB_AVAIL_DATA = 0 };
 struct bpf_dynptr {
@@ -68,7 +62,7 @@ struct bpf_sock {
 /* include/linux/socket.h, include/net/tcp_states.h, include/uapi/linux/if_ether.h, …/in.h, …/if.h */
 enum { AF_UNIX = 1, AF_INET = 2, AF_INET6 = 10 };
 enum { SOCK_STREAM = 1, SOCK_SEQPACKET = 5 };
-enum { EAGAIN = 11 };    /* include/uapi/asm-generic/errno-base.h */
+enum { EAGAIN = 11 }; /* include/uapi/asm-generic/errno-base.h */
 enum { SOCK_DGRAM = 2 }; /* include/linux/net.h, but for MIPS */
 enum { MSG_PEEK = 0x2, MSG_ERRQUEUE = 0x2000, MSG_MORE = 0x8000 };
 enum { MSG_SENDPAGE_NOTLAST = 0x20000 };        /* until 6.4 */

@@ -21,6 +21,7 @@ use super::apis::Call;
 use super::fields::{Fields, Parsed};
 use super::handover::{ConsumerId, HandoverTable, PartitionKey};
 use super::layout::BodyLayout;
+use super::status::RecordStatus;
 use super::topic_name::{Topic, hash};
 use super::topics::{KafkaTopics, TopicPartition};
 use rustc_hash::FxHashMap;
@@ -76,19 +77,6 @@ pub(super) struct ConsumerPositions {
     pub is_replica: bool,
     /// Whether the consumer reads committed records only (KIP-98).
     pub is_committed: bool,
-}
-
-/// What a record means for the consumer to which it is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RecordStatus {
-    /// A message.
-    Message,
-    /// A message that nobody in the consumer's group was sent before it took the partition over, so many requests ago.
-    TakenOver { requests_ago: u32 },
-    /// A message that was sent on this connection before.
-    Again,
-    /// No message: the consumer requested a later offset.
-    Skipped,
 }
 
 impl ConsumerPositions {

@@ -16,6 +16,7 @@
 //! | `unpack` | decompression of batches |
 //! | `compressed` | the records of compressed batches |
 //! | `fetch` | Fetch requests, and how far a consumer has read |
+//! | `status` | what a record means for who is sent it |
 //! | `share` | what members of share groups are given |
 //! | `handover` | records that are sent to two consumers of a group |
 //! | `record` | records as frames, and their keys |
@@ -103,6 +104,7 @@ mod rabbitmq;
 mod record;
 mod remedies;
 mod share;
+mod status;
 mod stored;
 mod survey;
 mod throttle;

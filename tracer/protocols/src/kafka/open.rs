@@ -1,10 +1,11 @@
 //! Decodes a PDU with records, part by part, while it arrives.
 
 use super::compressed::compressed;
-use super::fetch::{ConsumerPositions, RecordStatus};
+use super::fetch::ConsumerPositions;
 use super::fields::KafkaFieldError;
 use super::head::PduHead;
 use super::record::{self, AwaitedPlaces, RecordPosition};
+use super::status::RecordStatus;
 use super::topics::{KafkaTopics, TopicPartition};
 use super::unpack::DecompressBuffer;
 use super::walk::{Block, BodyPart, BodyWalk};

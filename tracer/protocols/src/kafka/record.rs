@@ -5,8 +5,8 @@
 //! partition, position in the batch, time, key and value, which is not unique. Such a record's offset tells it from equal ones.
 
 use super::batch::{self, Record};
-use super::fetch::RecordStatus;
 use super::fields::Fields;
+use super::status::RecordStatus;
 use super::stored::UnplacedRecords;
 use super::topic_name::hash;
 use super::topics::{KafkaTopics, TopicPartition};

@@ -20,8 +20,8 @@
 //! count is above 1 for records that a member was given before and did not accept. They are after the records, so that a response is
 //! decoded only when it has arrived completely.
 
-use super::fetch::RecordStatus;
 use super::fields::{Fields, Parsed, ensure};
+use super::status::RecordStatus;
 use wirelap_events::{Nanos, RequestLimits};
 
 /// Version 0 was for early access, and no release has it any more.

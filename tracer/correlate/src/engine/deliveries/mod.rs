@@ -16,6 +16,7 @@ mod prune;
 mod round_trips;
 mod settle;
 mod turn;
+mod unplaced;
 
 use super::accounts::Accounts;
 use super::conversations::Conversations;
@@ -26,9 +27,9 @@ use crate::ids::Direction;
 use crate::join::{Assemblies, Messages};
 use crate::rows::Rows;
 use crate::stats::Pauses;
-use places::Unplaced;
 use std::collections::VecDeque;
 use std::sync::Arc;
+use unplaced::Unplaced;
 use wirelap_events::{Delivery, GroupId, Nanos, Pid, Saturate};
 
 /// The messages that are open, and the deliveries that they become.

@@ -1,22 +1,11 @@
 //! Places in a server's log, which become known when a message is read, or when its server acknowledges it.
 
+use super::unplaced::{MAX_UNPLACED, Unplaced};
 use super::{Context, Deliveries};
 use crate::flow::{FlowTable, Found, FoundPlace};
 use crate::ids::{Direction, LegKey};
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Offset};
-
-/// The most messages that wait for their places to be known; then the first is taken without.
-const MAX_UNPLACED: usize = 4096;
-
-/// A message that is known by its place alone, and was found before anyone said what is there: a server may hand a message out
-/// before it answers the publisher.
-#[derive(Debug)]
-pub struct Unplaced {
-    at: Nanos,
-    direction: Direction,
-    found: Found,
-}
 
 impl Deliveries {
     /// Puts a message off that is known by its place alone, while it is not known what is there.
