@@ -2,7 +2,7 @@
 
 use super::batch::{self, BatchHeader};
 use super::fields::{Fields, Parsed, ensure};
-use super::open::{ConnectionState, is_discarded, means};
+use super::meaning::{ConnectionState, is_discarded, means};
 use super::record::{self, RecordPosition};
 use super::topics::TopicPartition;
 use super::walk::Block;

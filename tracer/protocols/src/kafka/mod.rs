@@ -17,6 +17,7 @@
 //! | `compressed` | the records of compressed batches |
 //! | `fetch` | Fetch requests, and how far a consumer has read |
 //! | `status` | what a record means for who is sent it |
+//! | `meaning` | what a record means, by what is known of the connection |
 //! | `share` | what members of share groups are given |
 //! | `handover` | records that are sent to two consumers of a group |
 //! | `record` | records as frames, and their keys |
@@ -97,6 +98,7 @@ mod handover;
 mod head;
 mod header;
 mod layout;
+mod meaning;
 mod names;
 mod open;
 mod produce;

@@ -1,13 +1,11 @@
 //! Decodes a PDU with records, part by part, while it arrives.
 
 use super::compressed::compressed;
-use super::fetch::ConsumerPositions;
 use super::fields::KafkaFieldError;
 use super::head::PduHead;
-use super::record::{self, AwaitedPlaces, RecordPosition};
-use super::status::RecordStatus;
-use super::topics::{KafkaTopics, TopicPartition};
-use super::unpack::DecompressBuffer;
+use super::meaning::{ConnectionState, is_discarded, means};
+use super::record::{self, RecordPosition};
+use super::topics::TopicPartition;
 use super::walk::{Block, BodyPart, BodyWalk};
 use crate::connection::frame_without_data;
 use crate::{FrameSink, PduLen};
@@ -30,22 +28,6 @@ pub(super) struct OpenPdu {
     pub id: i32,
     /// Whether it is a Produce request whose response will have the offsets of its records.
     pub awaits_places: bool,
-}
-
-/// The state of the connection that decoding a PDU needs and changes.
-pub(super) struct ConnectionState<'a> {
-    pub at: &'a mut TopicPartition,
-    pub positions: &'a mut ConsumerPositions,
-    pub topics: &'a KafkaTopics,
-    pub unpacked: &'a mut DecompressBuffer,
-    pub awaited: AwaitedPlaces<'a>,
-}
-
-impl ConnectionState<'_> {
-    /// Whether records are the brokers' own: in Kafka's internal topics, or sent to another broker.
-    pub fn is_internal(&self, is_fetched: bool) -> bool {
-        self.at.internal || is_fetched && self.positions.is_replica
-    }
 }
 
 impl OpenPdu {
@@ -224,37 +206,6 @@ impl OpenPdu {
         let without = if self.has_data { FrameClass::Data } else { self.class };
         frame_without_data(range, name, class.unwrap_or(without))
     }
-}
-
-/// What the record with this offset after the batch's first one means for its reader. `answers` is the request that the PDU
-/// answers, if it is a response.
-pub(super) fn means(
-    at: &TopicPartition,
-    positions: &mut ConsumerPositions,
-    answers: Option<i32>,
-    offset: i32,
-) -> RecordStatus {
-    if at.internal {
-        return RecordStatus::Skipped;
-    }
-    let Some(id) = answers else { return RecordStatus::Message };
-    let offset = at.header.base_offset.saturating_add(offset.into());
-    if let Some(status) = at.acquired.status(offset) {
-        return status;
-    }
-    if positions.is_replica || at.is_aborted() {
-        return RecordStatus::Skipped;
-    }
-    positions.sent(id, at.key(), offset)
-}
-
-/// Whether the consumer discards the records of the open batch because their transaction was aborted.
-pub(super) fn is_discarded(
-    at: &TopicPartition,
-    is_fetched: bool,
-    positions: &ConsumerPositions,
-) -> bool {
-    is_fetched && at.is_aborted() && !at.internal && !positions.is_replica
 }
 
 /// The bytes after the first `n`.

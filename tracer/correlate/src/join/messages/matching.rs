@@ -4,7 +4,6 @@ use super::super::index::{Known, Listed};
 use super::super::new_leg::{Joined, NewLeg, TakesAll};
 use super::super::open::Message;
 use super::Messages;
-use super::stored::may_be_at;
 use crate::flow::Identity;
 use crate::ids::{Direction, LegKey, Way};
 use wirelap_events::Nanos;
@@ -367,4 +366,10 @@ impl Messages {
             self.legs[leg].toward.is_server() || self.forwarders.forwards(&new.ends.sender);
         forwards && !self.path(leg).any(|leg| leg.receiver().is(&new.ends.receiver))
     }
+}
+
+/// Whether a message may be that of a new leg, as far as their places tell.
+fn may_be_at(message: &Message, new: &NewLeg) -> bool {
+    // A server may copy one log to another.
+    message.place.zip(new.place).is_none_or(|(a, b)| a.log != b.log || a == b)
 }

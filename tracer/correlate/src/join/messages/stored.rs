@@ -5,7 +5,6 @@
 
 use super::super::index::{Known, Listed};
 use super::super::new_leg::{NewLeg, Toward};
-use super::super::open::Message;
 use super::Messages;
 use super::matching::{Relation, SEARCHED};
 use crate::flow::Identity;
@@ -105,10 +104,4 @@ impl Messages {
         let mut all = all.take(SEARCHED);
         all.find(|&index| self.open.get(index).is_some_and(|message| message.place.is_none()))
     }
-}
-
-/// Whether a message may be that of a new leg, as far as their places tell.
-pub(super) fn may_be_at(message: &Message, new: &NewLeg) -> bool {
-    // A server may copy one log to another.
-    message.place.zip(new.place).is_none_or(|(a, b)| a.log != b.log || a == b)
 }
