@@ -104,23 +104,20 @@ impl NodeNames {
 }
 
 /// Tells by the text of a node that is read if it has a value of the application. Clients read by themselves what the server is, what
-/// it can do, and whether it is alive: these nodes are of namespace 0 (OPC 10000-6 Annex A, `NodeIds.csv`), which has others, too.
+/// it can do, and whether it is alive: these nodes are of namespace 0 (OPC 10000-6 Annex A, `NodeIds.csv`), which has little else.
 fn is_of_application(node: &[u8]) -> bool {
     let number = node.strip_prefix(b"i=").and_then(|text| str::from_utf8(text).ok()?.parse().ok());
-    !node.is_empty() && !number.is_some_and(is_of_server)
+    !node.is_empty()
+        && number.is_none_or(|number| number >= BEYOND_STANDARD || changes_by_itself(number))
 }
 
-/// The nodes of the Server object that clients read by themselves. Its current time (2258) is not among them.
-fn is_of_server(number: u32) -> bool {
-    matches!(number,
-        // ServerArray, NamespaceArray, ServerStatus, its state and build, ServiceLevel.
-        2254..=2257 | 2259..=2267
-        // ServerCapabilities.
-        | 2268..=2272 | 2735..=2737 | 3704 | 12911 | 24095..=24098 | 24104
-        // OperationLimits.
-        | 11702..=11714 | 12165..=12167
-        // The shutdown, and auditing.
-        | 2992..=2994)
+/// The standard's numbers end below.
+const BEYOND_STANDARD: u32 = 40_000;
+
+/// The numbers of the standard's nodes whose values go on changing, so that applications read them: the server's current time, and how
+/// many sessions and subscriptions it has.
+fn changes_by_itself(number: u32) -> bool {
+    matches!(number, 2258 | 2275..=2289)
 }
 
 /// The nodes of monitored items, by subscription and client handle.
@@ -269,7 +266,7 @@ mod tests {
     fn namespace_0_has_values_of_the_application_beside_those_of_the_server() {
         let names = ["ns=1;i=2259", "i=2258", "i=62541", "s=the.answer", "b=AQI="];
         assert!(names.iter().all(|name| is_of_application(name.as_bytes())));
-        let own = ["", "i=2259", "i=2255", "i=11705"];
+        let own = ["", "i=2259", "i=2255", "i=11705", "i=12168"];
         assert!(own.iter().all(|name| !is_of_application(name.as_bytes())));
     }
 
