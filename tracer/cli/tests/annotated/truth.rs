@@ -62,7 +62,10 @@ impl TruthRecord {
             }
             let key = (delivery.message.0, index + 1, leg.flow_range.flow);
             let times = [Stage::Xmit, Stage::Rx].map(|stage| leg.times.get(stage));
-            self.packets.entry((key.0, key.1)).or_default().extend(times.into_iter().flatten());
+            // Of packets alone, a message in several packets has been sent with the last of them.
+            let sent = leg.times.get(Stage::Sent).filter(|_| self.packets_only);
+            let times = times.into_iter().flatten().chain(sent);
+            self.packets.entry((key.0, key.1)).or_default().extend(times);
             if last_seen {
                 let times = &delivery.legs.last().unwrap().times;
                 // Of packets alone, the read is the last packet.
