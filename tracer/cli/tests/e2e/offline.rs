@@ -328,15 +328,15 @@ fn programs_of_wireshark_copy_a_recording() {
     let file = bench.file("trace.pcapng");
     recorded_live(&bench, "--on mqtt --duration 2s --pcapng-payload", &file);
     let (read, _) = analyze(&bench, &[&file]);
+    let (edited, merged) = (bench.file("edited.pcapng"), bench.file("merged.pcapng"));
     let copies = [
-        ("editcap", vec![&file], "edited.pcapng"),
-        ("reordercap", vec![&file], "reordered.pcapng"),
+        ("editcap", vec![&file, &edited], &edited),
+        ("mergecap", vec![Path::new("-w"), &merged, &file], &merged),
     ];
-    for (program, from, name) in copies {
-        let copy = bench.file(name);
-        let output = Command::new(program).args(from).arg(&copy).output().expect(program);
+    for (program, arguments, copy) in copies {
+        let output = Command::new(program).args(arguments).output().expect(program);
         assert!(output.status.success(), "{program}: {}", String::from_utf8_lossy(&output.stderr));
-        let (again, _) = analyze(&bench, &[&copy]);
+        let (again, _) = analyze(&bench, &[copy]);
         for pointer in ["/results/0/messages/sent", "/results/0/messages/delivered"] {
             assert!(number(&read, pointer) > 100, "{program}");
             assert_eq!(number(&again, pointer), number(&read, pointer), "{program} {pointer}");
