@@ -330,8 +330,8 @@ fn programs_of_wireshark_copy_a_recording() {
     let (read, _) = analyze(&bench, &[&file]);
     let (edited, merged) = (bench.file("edited.pcapng"), bench.file("merged.pcapng"));
     let copies = [
-        ("editcap", vec![&file, &edited], &edited),
-        ("mergecap", vec![Path::new("-w"), &merged, &file], &merged),
+        ("editcap", [file.as_os_str(), edited.as_os_str()].to_vec(), &edited),
+        ("mergecap", ["-w".as_ref(), merged.as_os_str(), file.as_os_str()].to_vec(), &merged),
     ];
     for (program, arguments, copy) in copies {
         let output = Command::new(program).args(arguments).output().expect(program);
