@@ -115,7 +115,7 @@ pub trait Protocol: Sync {
         false
     }
 
-    /// Whether a broker also keeps what was read, in a log that others read later.
+    /// True if a broker also keeps what was read, in a log that others read later.
     fn is_log(&self) -> bool {
         false
     }
@@ -131,7 +131,7 @@ pub trait Protocol: Sync {
         false
     }
 
-    /// Whether a server has at most one connection at a time of a client's name, so that who comes with it again is the same.
+    /// True if a server has at most one connection at a time of a client's name, so that who comes with it again is the same.
     fn names_clients_uniquely(&self) -> bool {
         false
     }

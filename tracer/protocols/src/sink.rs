@@ -101,7 +101,7 @@ pub enum FrameNote<'a> {
     AsksForTopic {
         /// Its [`topic_number`].
         topic: u64,
-        /// Whether they do.
+        /// True if they do.
         asks: bool,
     },
     /// The next frame answers the last request for messages of the other end, perhaps with none.

@@ -67,7 +67,7 @@ pub struct PendingRelease {
 }
 
 impl PendingRelease {
-    /// Whether it is for the message that begins here.
+    /// True if it is for the message that begins here.
     pub fn is_for(&self, message: Offset) -> bool {
         (self.of.first..=self.of.message).contains(&message)
     }

@@ -154,7 +154,7 @@ impl Assembly {
         (self.leg, self.found_on) = (Some(leg), Some(on));
     }
 
-    /// Whether the message was found in another direction, at another address of the same reader.
+    /// True if the message was found in another direction, at another address of the same reader.
     pub fn is_found_elsewhere(&self, direction: Direction) -> bool {
         self.found_on.is_some_and(|on| on != direction)
     }

@@ -121,7 +121,7 @@ impl Forwarders {
         }
     }
 
-    /// Whether a process has ever handed on to a server what its clients say, or back.
+    /// True if a process has ever handed on to a server what its clients say, or back.
     pub fn hands_through(&self, pid: Pid) -> bool {
         self.roles.get(&pid).is_some_and(|handed| handed.through > 0)
     }

@@ -38,7 +38,7 @@ pub struct Presence {
     pub is_handed_over: bool,
 }
 
-/// Whether the receiver of a message gets every message of its topic, as far as is known.
+/// True if the receiver of a message gets every message of its topic, as far as is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TakesAll {
     No,
@@ -127,7 +127,7 @@ impl NewLeg {
         }
     }
 
-    /// Whether a server sends it to one of its clients.
+    /// True if a server sends it to one of its clients.
     pub fn is_from_server(&self) -> bool {
         self.topology == Topology::Brokered && self.toward == Toward::Client
     }

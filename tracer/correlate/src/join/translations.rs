@@ -41,7 +41,7 @@ impl Translations {
         self.pairs.is_empty()
     }
 
-    /// Whether two addresses are known to be one server's.
+    /// True if two addresses are known to be one server's.
     pub fn are_one(&self, a: &Node, b: &Node) -> bool {
         self.pairs.iter().any(|pair| pair.crossed >= CROSSED && pair.is_of(a, b))
     }

@@ -15,7 +15,7 @@ pub struct Habit {
 }
 
 impl Habit {
-    /// Whether it is no longer than usual.
+    /// True if it is no longer than usual.
     pub fn is_usual(self, time: Nanos) -> bool {
         self.dwell.is_none_or(|dwell| time <= dwell + dwell + USUAL_SLACK)
     }

@@ -333,7 +333,7 @@ impl Pair {
         self.dwell = Some(dwell.max(before - Nanos(before.0 / DWELL_FADES)));
     }
 
-    /// Whether it gets all messages of the topic, or has done so as long as it got few.
+    /// True if it gets all messages of the topic, or has done so as long as it got few.
     pub fn takes_all(&self) -> TakesAll {
         let skips_few = u32::from(self.skipped).saturating_mul(FEW_SKIPPED) <= u32::from(self.got);
         match (self.gets_all(), skips_few) {

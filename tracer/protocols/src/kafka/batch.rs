@@ -61,7 +61,7 @@ pub(super) struct BatchHeader {
     pub sequence: i32,
     /// Number of records; 1 also of an old message that contains others.
     pub records: u32,
-    /// Whether it is of an old message, of version 0 or 1.
+    /// True if it is of an old message, of version 0 or 1.
     pub is_message: bool,
 }
 

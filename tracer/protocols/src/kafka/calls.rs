@@ -52,7 +52,7 @@ impl PendingRequests {
         found.map(|open| open.call)
     }
 
-    /// Whether a request of this API waits for its response.
+    /// True if a request of this API waits for its response.
     pub fn is_awaited(&self, key: i16) -> bool {
         self.open.iter().any(|open| open.call.key == key)
     }

@@ -135,7 +135,7 @@ fn class_without_records(call: Call, api: &Api, layout: Option<BodyLayout>) -> F
     if has_fetched(call) && layout.is_none() { FrameClass::Opaque } else { api.class }
 }
 
-/// Whether the response to a call may have records.
+/// True if the response to a call may have records.
 fn has_fetched(call: Call) -> bool {
     matches!(call.key, FETCH | SHARE_FETCH)
 }

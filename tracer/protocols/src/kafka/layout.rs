@@ -31,7 +31,7 @@ const ERRORS: std::ops::RangeInclusive<i16> = -1..=255;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BodyLayout {
     pub call: Call,
-    /// Whether topics are given by their IDs.
+    /// True if topics are given by their IDs.
     ids: bool,
 }
 
@@ -48,7 +48,7 @@ impl BodyLayout {
         known.contains(&call.version).then_some(BodyLayout { call, ids })
     }
 
-    /// Whether it is that of a response to a share group's member.
+    /// True if it is that of a response to a share group's member.
     pub fn is_shared(self) -> bool {
         self.call.key == SHARE_FETCH
     }

@@ -16,7 +16,7 @@ pub(super) struct ConnectionState<'a> {
 }
 
 impl ConnectionState<'_> {
-    /// Whether records are the brokers' own: in Kafka's internal topics, or sent to another broker.
+    /// True if records are the brokers' own: in Kafka's internal topics, or sent to another broker.
     pub fn is_internal(&self, is_fetched: bool) -> bool {
         self.at.internal || is_fetched && self.positions.is_replica
     }
@@ -44,7 +44,7 @@ pub(super) fn means(
     positions.sent(id, at.key(), offset)
 }
 
-/// Whether the consumer discards the records of the open batch because their transaction was aborted.
+/// True if the consumer discards the records of the open batch because their transaction was aborted.
 pub(super) fn is_discarded(
     at: &TopicPartition,
     is_fetched: bool,

@@ -26,7 +26,7 @@ pub(super) struct OpenPdu {
     has_data: bool,
     /// Its correlation ID.
     pub id: i32,
-    /// Whether it is a Produce request whose response will have the offsets of its records.
+    /// True if it is a Produce request whose response will have the offsets of its records.
     pub awaits_places: bool,
 }
 

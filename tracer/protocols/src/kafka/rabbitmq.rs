@@ -21,7 +21,7 @@ pub(super) fn refuse(header: &RequestHeader<'_>, fields: Fields<'_>) -> Parsed<(
     ensure(!is_command?)
 }
 
-/// Whether these are all bytes of a command after its first string.
+/// True if these are all bytes of a command after its first string.
 fn is_command(key: i16, mut fields: Fields<'_>) -> Parsed<bool> {
     let read = match key {
         // Delete, Open, Partitions, StreamStats, DeleteSuperStream.

@@ -138,7 +138,7 @@ impl AcquiredRecords {
         self.known = Known::All;
     }
 
-    /// Whether it is not known which records are the reader's.
+    /// True if it is not known which records are the reader's.
     pub fn is_unknown(&self) -> bool {
         self.known == Known::Nothing
     }

@@ -119,12 +119,12 @@ impl BodyWalk {
         self.header
     }
 
-    /// Whether this is the body of a response, whose records have offsets.
+    /// True if this is the body of a response, whose records have offsets.
     pub fn is_fetch(&self) -> bool {
         self.layout.call.key != PRODUCE
     }
 
-    /// Whether this is the body of a response to a share group's member.
+    /// True if this is the body of a response to a share group's member.
     pub fn is_shared(&self) -> bool {
         self.layout.is_shared()
     }

@@ -44,7 +44,7 @@ pub(super) fn is_confirmed_ack(message: &MessageLine<'_>, payload: &[u8]) -> boo
         && !payload.starts_with(b"+NXT")
 }
 
-/// Whether a subject is one for answers; servers have another one for what they ask each other. A client can be
+/// True if a subject is one for answers; servers have another one for what they ask each other. A client can be
 /// configured to use another prefix: see `replies`.
 pub(super) fn is_inbox(subject: &[u8]) -> bool {
     subject.starts_with(b"_INBOX.") || subject.starts_with(b"_R_.")

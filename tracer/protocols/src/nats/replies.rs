@@ -50,7 +50,7 @@ impl Replies {
         publish
     }
 
-    /// Whether a message to this subject can be an answer.
+    /// True if a message to this subject can be an answer.
     pub fn expects(&self, subject: &[u8]) -> bool {
         if self.recent.is_empty() && self.older.is_empty() {
             return false;

@@ -14,7 +14,7 @@ const MAX_KNOWN: usize = 4_096;
 /// Fast DDS, in an RTPS header and at the beginning of its GUIDs.
 const FAST_DDS: [u8; 2] = [1, 0x0f];
 
-/// Whether a locator of this kind leads to shared memory.
+/// True if a locator of this kind leads to shared memory.
 pub(super) fn is_shared(kind: u32) -> bool {
     (16..32).contains(&kind) || [0x0100_0000, 0x0200_0000].contains(&kind)
 }

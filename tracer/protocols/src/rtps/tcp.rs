@@ -54,7 +54,7 @@ impl TcpHeader {
     }
 }
 
-/// Whether a connection begins with a header.
+/// True if a connection begins with a header.
 pub(super) fn recognise(head: &[u8]) -> Recognition {
     match head.first_chunk() {
         Some(&MAGIC) if head.len() < TCP_HEADER_BYTES => Recognition::NeedMore,
@@ -64,7 +64,7 @@ pub(super) fn recognise(head: &[u8]) -> Recognition {
     }
 }
 
-/// Whether a message begins here in a stream.
+/// True if a message begins here in a stream.
 pub(super) fn match_signature(head: &[u8]) -> SignatureMatch {
     const WITH_RTPS: u32 = 64;
     const ALONE: u32 = 32;

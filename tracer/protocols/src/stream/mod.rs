@@ -373,22 +373,22 @@ impl Stream {
 
 /// The way back after a gap, see [`resync`].
 impl Stream {
-    /// Whether it is not known where the next PDU starts, and no start is guessed.
+    /// True if it is not known where the next PDU starts, and no start is guessed.
     pub(crate) fn is_lost(&self) -> bool {
         matches!(self.state, StreamState::Lost)
     }
 
-    /// Whether PDUs chain from the first of `bytes`, which come next, to the last one.
+    /// True if PDUs chain from the first of `bytes`, which come next, to the last one.
     pub(crate) fn has_chain(&self, bytes: &[u8], missing: u64, conn: &dyn Connection) -> bool {
         matches!(judge(conn, self.side, bytes, missing), SyncEvidence::Chain(_))
     }
 
-    /// Whether a PDU that is longer than `bytes` may start with them.
+    /// True if a PDU that is longer than `bytes` may start with them.
     pub(crate) fn has_head(&self, bytes: &[u8], conn: &dyn Connection) -> bool {
         matches!(judge(conn, self.side, bytes, 0), SyncEvidence::Head(_))
     }
 
-    /// Whether a PDU starts somewhere in `bytes`, if these come next.
+    /// True if a PDU starts somewhere in `bytes`, if these come next.
     pub(crate) fn has_start(&mut self, bytes: &[u8], missing: u64, conn: &dyn Connection) -> bool {
         self.find(bytes, missing, conn).is_some()
     }

@@ -59,7 +59,7 @@ pub(super) struct Deframer {
     pub is_opened: bool,
     /// Whether frames are masked.
     pub is_masked: Option<bool>,
-    /// Whether the ends have agreed to compress nothing.
+    /// True if the ends have agreed to compress nothing.
     pub is_uncompressed: bool,
 }
 

@@ -25,7 +25,7 @@ const MAX_BYTES: usize = 64 << 10;
 pub(super) struct Gathered {
     places: VecDeque<Place>,
     bytes: Vec<u8>,
-    /// Whether bytes are missing after the last frame.
+    /// True if bytes are missing after the last frame.
     is_cut: bool,
 }
 

@@ -73,7 +73,7 @@ pub struct WebSocket {
     unknown: u64,
     /// The subprotocols of the handshake.
     subprotocols: Vec<u8>,
-    /// Whether compressed messages refer to bytes that were not captured, or are invalid.
+    /// True if compressed messages refer to bytes that were not captured, or are invalid.
     lacks_text: bool,
     payload: Vec<u8>,
     inflated: InflatedText,

@@ -17,7 +17,7 @@ const PEEKED: usize = 256;
 const MANY_FRAMES: usize = 8;
 
 impl WebSocket {
-    /// Whether a frame starts with `head`, as far as its payload or the frames after it show that.
+    /// True if a frame starts with `head`, as far as its payload or the frames after it show that.
     pub(super) fn has_frame(&self, side: Side, head: &[u8]) -> bool {
         self.has_start(Some(side), head)
             || (self.may_send(side, head) && Header::read(head).is_ok() && chains(head))
@@ -117,7 +117,7 @@ impl WebSocket {
     }
 }
 
-/// Whether frames that are not compressed follow each other from the first of `bytes` up to the last one. The last frame may go
+/// True if frames that are not compressed follow each other from the first of `bytes` up to the last one. The last frame may go
 /// on after them, if a whole one is before it. All have a mask or none has, and the parts of a message follow each other
 /// (RFC 6455 §5.4). A frame without payload shows little, and none is sent in place of data.
 fn chains(bytes: &[u8]) -> bool {

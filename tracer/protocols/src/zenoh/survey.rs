@@ -64,7 +64,7 @@ pub fn stream(head: &[u8]) -> ZenohEvidence {
     found
 }
 
-/// Whether a batch is likely to start here, judged by this batch and the start of the next one. `compression` tells that batches
+/// True if a batch is likely to start here, judged by this batch and the start of the next one. `compression` tells that batches
 /// may be compressed.
 pub fn resync(head: &[u8], compression: bool) -> bool {
     let (found, rest) = first(head);
@@ -113,7 +113,7 @@ fn unit(prefix: u64, captured: &[u8], len: u64) -> ZenohEvidence {
     if prefix == 4 { message_alone(captured, len) } else { batch(captured, len) }
 }
 
-/// Whether a batch starts with `head`. The sequence number of a fragment is a counter.
+/// True if a batch starts with `head`. The sequence number of a fragment is a counter.
 pub fn match_signature(head: &[u8]) -> SignatureMatch {
     const FRAGMENT_BITS: u32 = 5;
     const CUT_BITS: u32 = 8;

@@ -49,7 +49,7 @@ impl ZmtpConnection {
         self.is_secure |= is_joined && command::is_encrypted(part.body);
         if self.is_secure {
             out.frame(&frame_without_data(part.range, name, FrameClass::Opaque));
-            // Whether it is only a part of a message is encrypted, too.
+            // True if it is only a part of a message is encrypted, too.
             return out.encrypted(1);
         }
         let sender = self.sockets[side as usize];

@@ -59,7 +59,7 @@ impl Fragment {
         self.start.saturating_add(self.len)
     }
 
-    /// Whether a sender can have made it: all parts but the last have a multiple of 8 bytes.
+    /// True if a sender can have made it: all parts but the last have a multiple of 8 bytes.
     fn is_possible(&self) -> bool {
         let can_follow = self.is_last || self.len.is_multiple_of(8);
         self.len > 0 && can_follow && self.end() <= MAX_LEN

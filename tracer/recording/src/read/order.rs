@@ -201,7 +201,7 @@ fn contradictions<'a>(entries: impl Iterator<Item = &'a LocatedEntry>) -> u64 {
     found
 }
 
-/// Whether the times of one interface go back once, by much: of packets that tell no order themselves, nothing else is known.
+/// True if the times of one interface go back once, by much: of packets that tell no order themselves, nothing else is known.
 fn is_one_step(entries: &[LocatedEntry]) -> bool {
     let mut latest = FxHashMap::default();
     let (mut steps, mut longest) = (0_u64, Nanos(0));

@@ -107,7 +107,7 @@ impl LocatedEntry {
         }
     }
 
-    /// Whether this says that packets are missing.
+    /// True if this says that packets are missing.
     pub fn is_loss(&self) -> bool {
         matches!(self, LocatedEntry::Event { event, .. } if matches!(event.body, Body::Lost(_)))
     }

@@ -111,7 +111,7 @@ impl Conversations {
         self.carried = datagram.map(|sent| FlowRange { flow: direction.id(), range: sent.range });
     }
 
-    /// Whether a datagram that was seen before is first seen to leave at this time: its group has readers on this host, who got a copy.
+    /// True if a datagram that was seen before is first seen to leave at this time: its group has readers on this host, who got a copy.
     fn leaves_now(&self, at: Nanos, direction: Direction, number: u64) -> bool {
         let flow = self.flows.flow(direction);
         flow.is_some_and(|flow| match &flow.marks {

@@ -36,7 +36,7 @@ const MOST_BEFORE: usize = 16;
 const FEW_DROPPED: usize = 4;
 
 impl Messages {
-    /// Whether a leg may be another message's of equal content: a later one was there when it was written.
+    /// True if a leg may be another message's of equal content: a later one was there when it was written.
     pub fn may_be_out_of_turn(&self, key: LegKey) -> bool {
         self.leg(key).is_some_and(|leg| {
             let message = self.open.get(leg.message);
@@ -50,7 +50,7 @@ impl Messages {
         })
     }
 
-    /// Whether a later message of the same content was there when a leg was written.
+    /// True if a later message of the same content was there when a leg was written.
     fn waits_with_another(&self, message: &Message, leg: &LegState) -> bool {
         if message.identity.exact || !message.keeps_directions {
             return false;
@@ -207,7 +207,7 @@ impl Messages {
         Some((least, until))
     }
 
-    /// Whether the sender of a leg still sent earlier messages of its content when its own came.
+    /// True if the sender of a leg still sent earlier messages of its content when its own came.
     fn was_busy(&self, leg: &LegState, came: Nanos) -> bool {
         let Some(message) = self.open.get(leg.message) else { return false };
         let earlier = self.index.before(message.identity, message.serial).take(MOST_BEFORE);
@@ -215,7 +215,7 @@ impl Messages {
         before.next().is_some_and(|before| self.legs[before].written > came)
     }
 
-    /// Whether no delivery was handed out with legs that may be moved.
+    /// True if no delivery was handed out with legs that may be moved.
     fn may_move(&self, turn: &Turn) -> bool {
         turn.sent.iter().all(|&(leg, place)| {
             let message = turn.came.get(place).and_then(|&(index, _)| self.open.get(index));
@@ -226,7 +226,7 @@ impl Messages {
         })
     }
 
-    /// Whether a leg is another one, or continues it.
+    /// True if a leg is another one, or continues it.
     fn leads_on(&self, leg: usize, later: usize) -> bool {
         std::iter::successors(Some(later), |&one| self.legs[one].parent()).any(|one| one == leg)
     }

@@ -277,7 +277,7 @@ impl Messages {
         })
     }
 
-    /// Whether a leg goes from a process that was seen to pass on what a server sends it, or got its message last: then the leg before
+    /// True if a leg goes from a process that was seen to pass on what a server sends it, or got its message last: then the leg before
     /// it may be behind many others.
     fn hands_through(&self, message: &Message, new: &NewLeg) -> bool {
         let sender = &new.ends.sender;
@@ -287,7 +287,7 @@ impl Messages {
                 || (!last.toward.is_server() && last.reaches(sender)))
     }
 
-    /// Whether others got what a leg brought long before a new leg was written, and its receiver perhaps only gets a share.
+    /// True if others got what a leg brought long before a new leg was written, and its receiver perhaps only gets a share.
     fn was_left_out(&self, parent: usize, new: &NewLeg) -> bool {
         let first = self.legs.get(parent).and_then(|parent| self.leg(parent.first_child()?));
         first.is_some_and(|first| {
@@ -295,7 +295,7 @@ impl Messages {
         })
     }
 
-    /// Whether a proxy or a bridge has passed a leg on to where a new one leads: it does that once.
+    /// True if a proxy or a bridge has passed a leg on to where a new one leads: it does that once.
     fn was_passed_on(&self, message: &Message, parent: usize, new: &NewLeg) -> bool {
         new.topology == Topology::Brokered
             && new.toward.is_server()
@@ -368,7 +368,7 @@ impl Messages {
     }
 }
 
-/// Whether a message may be that of a new leg, as far as their places tell.
+/// True if a message may be that of a new leg, as far as their places tell.
 fn may_be_at(message: &Message, new: &NewLeg) -> bool {
     // A server may copy one log to another.
     message.place.zip(new.place).is_none_or(|(a, b)| a.log != b.log || a == b)

@@ -10,7 +10,7 @@ use wirelap_events::{Nanos, Saturate};
 const RETAINED_SHARE: usize = 4;
 
 impl Messages {
-    /// Whether a message whose time has come is to be kept for later readers: all of its legs were handed out, or it is at its server
+    /// True if a message whose time has come is to be kept for later readers: all of its legs were handed out, or it is at its server
     /// and went no further yet.
     pub fn is_retainable(&self, index: usize) -> bool {
         let Some(message) = self.open.get(index) else { return false };
@@ -24,7 +24,7 @@ impl Messages {
             && (!self.is_undelivered(index) || waits())
     }
 
-    /// Whether a message has a leg that no delivery was handed out with.
+    /// True if a message has a leg that no delivery was handed out with.
     pub fn is_undelivered(&self, index: usize) -> bool {
         self.left_of(index).next().is_some()
     }

@@ -13,7 +13,7 @@ use wirelap_events::Nanos;
 use wirelap_protocols::Topology;
 
 impl Messages {
-    /// Whether the client that a leg leads to had got its message from the same server on a connection that was over before. `None`
+    /// True if the client that a leg leads to had got its message from the same server on a connection that was over before. `None`
     /// if that is not known, and what the server says of it is to be believed.
     pub fn is_sent_again(&self, new: &NewLeg, is_over: impl Fn(Direction) -> bool) -> Option<bool> {
         let (client, since) = new.client.and_then(|client| Some((client, client.since?)))?;
@@ -42,7 +42,7 @@ impl Messages {
         }
     }
 
-    /// Whether a message waits at the sender of a new leg, and was not sent to its client before: neither by its name nor by a
+    /// True if a message waits at the sender of a new leg, and was not sent to its client before: neither by its name nor by a
     /// connection of which no name is known.
     fn may_be_first(
         &self,
@@ -80,7 +80,7 @@ impl Messages {
         })
     }
 
-    /// Whether the receiver of a leg had it, or is not seen, or may still tell.
+    /// True if the receiver of a leg had it, or is not seen, or may still tell.
     fn had_arrived(&self, leg: &LegState, now: Nanos) -> bool {
         let may_tell = !leg.leg.is_known() && now < leg.at + self.hold;
         leg.leg.was_read() || leg.is_remote || may_tell

@@ -22,7 +22,7 @@ impl Messages {
         self.stored.add(place, (message.serial, index));
     }
 
-    /// Whether a server has said which message is at a place.
+    /// True if a server has said which message is at a place.
     pub fn is_stored(&self, place: LogPlace) -> bool {
         let message = self.stored.get(place).and_then(|(_, index)| self.open.get(index));
         message.is_some_and(|message| message.is_place_given)
@@ -87,7 +87,7 @@ impl Messages {
         (identity != new.identity).then_some(identity)
     }
 
-    /// Whether a message has a leg on the way of a new one.
+    /// True if a message has a leg on the way of a new one.
     pub(super) fn has_carried(&self, message: usize, new: &NewLeg) -> bool {
         let message = self.open.get(message);
         message.is_some_and(|message| {

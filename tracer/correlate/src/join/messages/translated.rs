@@ -15,7 +15,7 @@ use wirelap_events::Saturate;
 use wirelap_protocols::Topology;
 
 impl Messages {
-    /// Whether a leg leads to a node, or to another address of the same server.
+    /// True if a leg leads to a node, or to another address of the same server.
     pub(super) fn leads_to_node(&self, leg: &LegState, node: &Node) -> bool {
         leg.reaches(node)
             || (!self.translations.is_empty()
@@ -54,7 +54,7 @@ impl Messages {
             .then(|| NewLeg { identity, ..new.clone() })
     }
 
-    /// Whether a message that is open has the content of a new leg and another topic. Looked at for the first, second, fourth, eighth
+    /// True if a message that is open has the content of a new leg and another topic. Looked at for the first, second, fourth, eighth
     /// … of those that nothing is found for.
     fn has_another_name(&mut self, new: &NewLeg, content: Content) -> bool {
         self.translations.orphans.grow(1);
@@ -71,7 +71,7 @@ impl Messages {
         all.filter_map(|index| self.open.get(index))
     }
 
-    /// Whether a message of an identity came to the sender of a new leg before.
+    /// True if a message of an identity came to the sender of a new leg before.
     fn came_here(&self, new: &NewLeg, identity: Identity) -> bool {
         self.of_identity(identity).rev().take(SEARCHED).any(|message| {
             message.at <= new.written

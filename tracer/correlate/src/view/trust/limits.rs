@@ -62,7 +62,7 @@ pub const CLOCKS: Limits = Limits { reduced: 0.1, unusable: 1.0 };
 /// A message whose packets are not in order may be in no count, or in two.
 pub const UNSORTED: Limits = Limits { reduced: 0.0, unusable: 0.1 };
 
-/// Whether messages are missing for it is not known.
+/// True if messages are missing for it is not known.
 pub const SPLIT_SUBFLOWS: Limits = Limits { reduced: 0.0, unusable: NEVER };
 
 /// A time is wrong by up to a unit of its file's times.
