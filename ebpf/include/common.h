@@ -9,6 +9,8 @@ const volatile __u8 filter_pids = 0;
 const volatile __u64 filter_cgroup = 0; /* id of the cgroup, 0: none */
 const volatile __u32 filter_cgroup_level = 0;
 const volatile __u32 own_tgid = 0; /* the process to leave out, 0: none */
+/* The inode number of wirelap's PID namespace, 0: the machine's own, in which tasks have their plain numbers. */
+const volatile __u32 own_pid_namespace = 0;
 const volatile __u32 snap_bytes = 65536;
 
 struct {
@@ -248,10 +250,55 @@ static __always_inline void fill_head(struct wl_head *head, __u64 at, __u8 kind,
 	head->captured = 0;
 }
 
+/* include/linux/pid_namespace.h: namespaces below each other. */
+#define MAX_PID_NS_LEVEL 32
+
+/*
+ * The number of a task in wirelap's PID namespace (kernel/pid.c pid_nr_ns(), whose level is not known here). A task outside of the namespace
+ * has none there: it gets its number in the machine's own namespace, which is below 2^22, and so much more. The sum is below the distance
+ * between the numbers of two hosts (HOST_STRIDE of the crate `events`).
+ */
+#define WL_OUTSIDE 5000000
+
+static __noinline __u32 number_in_namespace(__u64 address)
+{
+	struct pid *pid = (struct pid *)address;
+	__u32 level = BPF_CORE_READ(pid, level), number;
+	struct upid upid;
+	__u32 place;
+
+	for (place = 0; place <= MAX_PID_NS_LEVEL; place++) {
+		if (place > level)
+			break;
+		if (bpf_core_read(&upid, sizeof(upid), &pid->numbers[place]))
+			break;
+		if (BPF_CORE_READ(upid.ns, ns.inum) == own_pid_namespace)
+			return upid.nr;
+	}
+	number = BPF_CORE_READ(pid, numbers[0].nr);
+	return number ? number + WL_OUTSIDE : 0;
+}
+
+/* The number of a process, as user space knows it. */
+static __always_inline __u32 pid_of(struct task_struct *task)
+{
+	if (!own_pid_namespace)
+		return task->tgid;
+	return number_in_namespace((__u64)BPF_CORE_READ(task, group_leader, thread_pid));
+}
+
+/* The number of a thread, as user space knows it. */
+static __always_inline __u32 tid_of(struct task_struct *task)
+{
+	if (!own_pid_namespace)
+		return task->pid;
+	return number_in_namespace((__u64)BPF_CORE_READ(task, thread_pid));
+}
+
 static __always_inline void fill_task(struct wl_task *out, struct task_struct *task)
 {
-	out->pid = task->tgid;
-	out->tid = task->pid;
+	out->pid = pid_of(task);
+	out->tid = tid_of(task);
 }
 
 static __always_inline bool has_filter(void)
@@ -263,7 +310,7 @@ static __always_inline bool has_filter(void)
 static __noinline bool task_wanted(struct task_struct *task)
 {
 	if (filter_pids) {
-		__u32 tgid = task->tgid;
+		__u32 tgid = pid_of(task);
 
 		if (bpf_map_lookup_elem(&pids, &tgid))
 			return true;

@@ -41,8 +41,8 @@ static __always_inline void fill_socket_flow(struct wl_flow *flow, struct sock *
 
 static __always_inline void remember_owner(struct sock_state *state, struct task_struct *task)
 {
-	state->owner_pid = task->tgid;
-	state->owner_tid = task->pid;
+	state->owner_pid = pid_of(task);
+	state->owner_tid = tid_of(task);
 	bpf_core_read(state->owner_comm, sizeof(state->owner_comm), &task->group_leader->comm);
 }
 
@@ -68,7 +68,7 @@ static __always_inline void judge(struct sock *sk, struct sock_state *state,
 				  struct task_struct *owner)
 {
 	__u32 generation = settings.generation;
-	__u32 tgid = owner ? owner->tgid : 0;
+	__u32 tgid = owner ? pid_of(owner) : 0;
 	bool wanted;
 
 	if (state->verdict == TRACED)

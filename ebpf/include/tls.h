@@ -275,7 +275,7 @@ static __always_inline void emit_plain(const struct wl_plain *p, __u64 from)
 static __always_inline int end_tls_read(struct tls_writer id, __u64 returned)
 {
 	struct tls_read *found = bpf_map_lookup_elem(&tls_reads, &id);
-	__u64 thread = bpf_get_current_pid_tgid();
+	struct task_struct *task = bpf_get_current_task_btf();
 	struct tls_session key = {.pid = id.pid};
 	struct tls_session_state *state;
 	__s32 result = (__s32)returned;
@@ -301,8 +301,7 @@ static __always_inline int end_tls_read(struct tls_writer id, __u64 returned)
 		return 0;
 	fill_head(&p.head, bpf_ktime_get_ns(), WL_PLAIN_READ, read.ahead ? WL_AHEAD : 0);
 	p.cookie = state->cookie;
-	p.task.pid = thread >> 32;
-	p.task.tid = thread;
+	fill_task(&p.task, task);
 	p.start = state->end;
 	p.bytes = read.taken;
 	p.text_len = len;

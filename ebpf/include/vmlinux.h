@@ -128,11 +128,17 @@ struct sock {
 	struct pid *sk_peer_pid;
 };
 
+struct pid_namespace {
+	struct ns_common ns;
+};
+
 struct upid {
 	int nr;
+	struct pid_namespace *ns;
 };
 
 struct pid {
+	unsigned int level;
 	struct upid numbers[1]; /* the first is that of the initial namespace */
 };
 
@@ -302,6 +308,7 @@ struct task_struct {
 	char comm[16];
 	struct sched_entity se;
 	struct task_struct *group_leader;
+	struct pid *thread_pid;
 	struct css_set *cgroups;
 	struct signal_struct *signal;
 	struct nsproxy *nsproxy;

@@ -33,8 +33,8 @@ struct {
 static __always_inline void record_slice(struct slice *slice, struct task_struct *task, __u64 until)
 {
 	slice->until = until;
-	slice->pid = task->tgid;
-	slice->tid = task->pid;
+	slice->pid = pid_of(task);
+	slice->tid = tid_of(task);
 	slice->comm[0] = ((__u64 *)task->comm)[0];
 	slice->comm[1] = ((__u64 *)task->comm)[1];
 }
@@ -201,8 +201,8 @@ int BPF_PROG(task_woken, struct task_struct *task)
 	if (state->left && state->off_cpu == WL_OFF_CPU_PREEMPTED)
 		return 0;
 	current = bpf_get_current_task_btf();
-	state->waker_pid = current->tgid;
-	state->waker_tid = current->pid;
+	state->waker_pid = pid_of(current);
+	state->waker_tid = tid_of(current);
 	state->from_irq = in_irq(current);
 	state->waker_comm[0] = ((__u64 *)current->comm)[0];
 	state->waker_comm[1] = ((__u64 *)current->comm)[1];
@@ -243,8 +243,8 @@ static __always_inline void leave(struct task_state *state, struct task_struct *
 		return;
 	/* The thread waits from now on; a wakeup before it slept no longer matters. */
 	state->woken = now;
-	state->waker_pid = next->tgid;
-	state->waker_tid = next->pid;
+	state->waker_pid = pid_of(next);
+	state->waker_tid = tid_of(next);
 	state->waker_comm[0] = ((__u64 *)next->comm)[0];
 	state->waker_comm[1] = ((__u64 *)next->comm)[1];
 	state->from_irq = 0;
@@ -296,7 +296,7 @@ static __noinline int emit_shared(struct task_state *state, struct task_struct *
 	struct wl_wake_shared *out;
 	__u32 place;
 
-	find_holders(slices, last, found, state->woken + found->throttled, task->tgid);
+	find_holders(slices, last, found, state->woken + found->throttled, pid_of(task));
 	out = reserve(struct wl_wake_shared, WL_PROBE_SCHED);
 	if (!out)
 		return 0;
@@ -400,7 +400,7 @@ int task_switch(__u64 *ctx)
 SEC("tp_btf/sched_process_fork")
 int KEEPING_PROG(task_forked, struct task_struct *parent, struct task_struct *child)
 {
-	__u32 tgid = parent->tgid, new_tgid = child->tgid;
+	__u32 tgid = pid_of(parent), new_tgid = pid_of(child);
 	__u8 yes = 1;
 
 	if (tgid != new_tgid && bpf_map_lookup_elem(&pids, &tgid))
@@ -412,7 +412,7 @@ int KEEPING_PROG(task_forked, struct task_struct *parent, struct task_struct *ch
 SEC("tp_btf/sched_process_exit")
 int KEEPING_PROG(task_exited, struct task_struct *task)
 {
-	__u32 tgid = task->tgid;
+	__u32 tgid = pid_of(task);
 
 	if (BPF_CORE_READ(task, signal, live.counter) == 0)
 		bpf_map_delete_elem(&pids, &tgid);

@@ -97,7 +97,7 @@ int socket_created(struct bpf_sock *sk)
 	state->netns = task->nsproxy ? task->nsproxy->net_ns->ns.inum : 0;
 	state->origin = WL_ORIGIN_FIRST_SEEN;
 	remember_owner(state, task);
-	if (own_tgid && own_tgid == (__u32)task->tgid)
+	if (own_tgid && own_tgid == pid_of(task))
 		state->verdict = IGNORED;
 	else if (task_wanted(task))
 		state->verdict = TRACED;

@@ -27,8 +27,11 @@ int unix_connections(struct bpf_iter__task_file *ctx)
 	bpf_core_read(out.name, len, &addr->name[0].sun_path);
 	out.name_len = len;
 	out.socket = (__u64)sk;
-	out.pid = task->tgid;
-	out.peer = BPF_CORE_READ(sk, sk_peer_pid, numbers[0].nr);
+	out.pid = pid_of(task);
+	if (own_pid_namespace)
+		out.peer = number_in_namespace((__u64)BPF_CORE_READ(sk, sk_peer_pid));
+	else
+		out.peer = BPF_CORE_READ(sk, sk_peer_pid, numbers[0].nr);
 	bpf_seq_write(ctx->meta->seq, &out, sizeof(out));
 	return 0;
 }

@@ -19,6 +19,7 @@ use std::io::{self, Read};
 use wirelap_events::TraceDetail;
 use wirelap_process::remedy::{is_shortage, of_cause};
 use wirelap_process::rights::{FOR_CGROUPS, may_use_cgroups, missing_to_attach};
+use wirelap_process::{MemoryLimit, memory_limit};
 
 /// Why a hook cannot be used.
 #[derive(Debug)]
@@ -133,11 +134,29 @@ fn check(config: &Config) -> Result<(), AttachError> {
     if !missing.is_empty() {
         return Err(AttachError::NoPrivileges { missing: missing.join(", ") });
     }
+    if !kernel::proc_is_own() {
+        return Err(AttachError::ForeignProc);
+    }
     let page = u32::try_from(rustix::param::page_size()).unwrap_or(u32::MAX);
     if !config.ring_bytes.is_power_of_two() || config.ring_bytes < page {
         return Err(AttachError::BadRingSize(config.ring_bytes));
     }
-    Ok(())
+    check_memory(config.ring_bytes, memory_limit())
+}
+
+/// The memory that attaching takes beside the ring buffer: 68 MiB on Linux 6.18, of which the kernel's types, the checks of the probes and their
+/// maps are the most.
+const ATTACHING: u64 = 72 << 20;
+
+/// Refuses to attach where the kernel would end this process for the memory that it takes.
+fn check_memory(ring_bytes: u32, limit: Option<MemoryLimit>) -> Result<(), AttachError> {
+    let needed = ATTACHING.saturating_add(ring_bytes.into());
+    match limit {
+        Some(MemoryLimit { free, .. }) if free < needed => {
+            Err(AttachError::LittleMemory { free, needed, ring_bytes })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Connections that libraries of TLS may read from at the same time.
@@ -209,6 +228,7 @@ impl Globals {
             words: vec![
                 ("filter_cgroup_level", cgroup.map_or(0, |c| c.level)),
                 ("own_tgid", if config.exclude_self { std::process::id() } else { 0 }),
+                ("own_pid_namespace", kernel::pid_namespace()),
                 ("snap_bytes", config.snap_bytes.min(65_536)),
                 ("ring_bytes", config.ring_bytes),
                 ("wakeup_bytes", config.ring_bytes / 4),
@@ -438,4 +458,21 @@ pub(crate) fn walk_files(ebpf: &mut Ebpf, program: &'static str) -> Result<Vec<u
     let mut written = Vec::new();
     file.read_to_end(&mut written).map_err(|error| failed(&error))?;
     Ok(written)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn attaching_is_refused_where_the_control_group_has_no_room() {
+        let limit = |free| Some(MemoryLimit { bytes: 128 << 20, free });
+        let refused = check_memory(64 << 20, limit(128 << 20)).unwrap_err();
+        assert!(!refused.leaves_packets());
+        let text = refused.to_string();
+        assert!(text.contains("leaves it 128 MiB") && text.contains("--ring-size"), "{text}");
+        assert!(check_memory(4 << 20, limit(64 << 20)).is_err());
+        assert!(check_memory(4 << 20, limit(128 << 20)).is_ok());
+        assert!(check_memory(64 << 20, None).is_ok());
+    }
 }

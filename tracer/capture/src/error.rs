@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::PathBuf;
+use wirelap_events::human::bytes;
 use wirelap_process::remedy::{is_shortage, of_cause};
 
 /// Why the probes could not be attached.
@@ -68,6 +69,26 @@ pub enum AttachError {
         /// The wanted size of the ring buffer.
         ring_bytes: u32,
     },
+    /// The control group of this process leaves too little memory, and the kernel would end the process.
+    #[error(
+        "the control group of this process leaves it {free} of memory, and attaching the probes with a ring buffer of {ring} takes about {needed}: \
+         raise the group's limit (memory.max; in a container: --memory), or choose a smaller ring buffer (--ring-size)",
+        free = bytes(*.free as f64), ring = bytes(f64::from(*.ring_bytes)), needed = bytes(*.needed as f64)
+    )]
+    LittleMemory {
+        /// The bytes that nobody in the group uses.
+        free: u64,
+        /// The bytes that attaching takes.
+        needed: u64,
+        /// The size of the ring buffer.
+        ring_bytes: u32,
+    },
+    /// `/proc` shows the processes of another PID namespace.
+    #[error(
+        "/proc shows the processes of another PID namespace than wirelap is in, so that the numbers of processes mean different ones: mount a \
+         /proc of its own there (`unshare --pid --fork --mount-proc`), or run wirelap outside"
+    )]
+    ForeignProc,
     /// The kernel does not accept this size of the ring buffer.
     #[error("a ring buffer of {0} bytes is not possible: choose a power of two, at least {page} bytes", page = rustix::param::page_size())]
     BadRingSize(u32),
@@ -136,12 +157,14 @@ impl AttachError {
             | AttachError::BadBtf(_)
             | AttachError::OnlyOutside { .. }
             | AttachError::TooOld
+            | AttachError::ForeignProc
             | AttachError::NothingAttached { .. } => true,
             AttachError::Load(error) => !is_shortage(find_io(&**error)),
             AttachError::Refused { source, .. } => !is_shortage(Some(source)),
             AttachError::BtfFile { .. }
             | AttachError::NoRoom { .. }
             | AttachError::NoMemory { .. }
+            | AttachError::LittleMemory { .. }
             | AttachError::BadRingSize(_)
             | AttachError::BadCgroup { .. }
             | AttachError::Capture(_) => false,

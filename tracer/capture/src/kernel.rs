@@ -5,6 +5,8 @@ use aya::Btf;
 use aya_obj::btf::BtfKind;
 use rustix::thread::CapabilitySet;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 /// The hook that observes used-up CPU quotas. A kernel with quotas has the function that walks down from the cgroup without
 /// quota (`kernel/sched/fair.c`).
@@ -41,6 +43,24 @@ pub(crate) fn has_task_storage(btf: &Btf) -> bool {
         || btf.id_by_type_name_kind("bpf_task_storage_get", BtfKind::Func).is_ok()
 }
 
+/// The inode number of the machine's own PID namespace (`PROC_PID_INIT_INO`, `include/linux/proc_ns.h`).
+const INITIAL_PID_NAMESPACE: u64 = 0xefff_fffc;
+
+/// The inode number of this process's PID namespace; 0 if that is the machine's own, or not known.
+pub(crate) fn pid_namespace() -> u32 {
+    let number = fs::metadata("/proc/self/ns/pid").map_or(0, |namespace| namespace.ino());
+    if number == INITIAL_PID_NAMESPACE { 0 } else { u32::try_from(number).unwrap_or(0) }
+}
+
+/// Whether `/proc` has the processes of this process's PID namespace, under their numbers there.
+pub(crate) fn proc_is_own() -> bool {
+    match fs::read_link("/proc/self") {
+        Ok(own) => own.to_str() == Some(&std::process::id().to_string()),
+        // Where nothing is mounted there, the link is missing like everything else.
+        Err(_) => !Path::new("/proc/stat").exists(),
+    }
+}
+
 /// Whether the running kernel is of this version or newer.
 pub(crate) fn kernel_at_least(major: u32, minor: u32) -> bool {
     let uname = rustix::system::uname();
@@ -55,6 +75,11 @@ fn parse_version(release: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn this_process_has_a_number_in_proc() {
+        assert!(proc_is_own());
+    }
 
     #[test]
     fn versions_are_compared_as_numbers() {

@@ -127,7 +127,7 @@ pub struct TracerArgs {
     pub snap: u32,
 
     /// Size of the ring buffer between kernel and wirelap; rounded up to a power of two. Without it, 64 MiB, and less on hosts
-    /// with less than 4 GiB of memory, of which it takes a 64th
+    /// and in control groups with less than 4 GiB of memory, of which it takes a 64th
     #[arg(long, value_name = "BYTES", value_parser = quantity::bytes_u32)]
     pub ring_size: Option<u32>,
 

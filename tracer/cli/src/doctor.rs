@@ -74,7 +74,7 @@ fn why_none(chosen: &ChosenHook) -> Option<String> {
 /// How large the ring buffer is.
 fn ring() -> String {
     format!(
-        "the ring buffer takes {} here, which suits the memory of this machine; --ring-size changes that",
+        "the ring buffer takes {} here, which suits the memory that this process may use; --ring-size changes that",
         human::bytes(ring_bytes(None).into())
     )
 }

@@ -94,20 +94,30 @@ impl fmt::Display for Nanos {
     }
 }
 
-/// A process (thread group) id in the initial pid namespace.
+/// A process (thread group) id in wirelap's pid namespace. One that has none there has its id in the initial one plus 5,000,000.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct Pid(pub u32);
 
-/// A thread id in the initial pid namespace.
+/// A thread id in wirelap's pid namespace, as [`Pid`].
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 pub struct Tid(pub u32);
 
+/// What is added to the ids of processes outside of wirelap's pid namespace (`WL_OUTSIDE` in `ebpf/include/common.h`): more than any id.
+const OUTSIDE: u32 = 5_000_000;
+
+impl Pid {
+    /// Whether the process is outside of wirelap's pid namespace, so that `/proc` tells nothing of it.
+    pub fn is_outside(self) -> bool {
+        self.number() > OUTSIDE
+    }
+}
+
 /// The distance between the process ids of one host and those of the next, where events of several hosts are put together. It is
-/// larger than any id (`PID_MAX_LIMIT` in `include/linux/threads.h` is 2^22), and decimal so that people can read it.
+/// larger than any id (`PID_MAX_LIMIT` in `include/linux/threads.h` is 2^22), also with what is added in a pid namespace, and decimal so that people can read it.
 const HOST_STRIDE: u32 = 10_000_000;
 
 macro_rules! of_several_hosts {

@@ -10,6 +10,7 @@
 //! | [`output`], [`stdio`] | text to stdout and stderr, which does not block when nobody reads it |
 //! | [`signals`], [`catch_signals`] | SIGINT (Ctrl-C), SIGTERM, SIGHUP, and terminals that hang up |
 //! | [`service`] | what systemd is told of a service |
+//! | [`memory_limit`] | the memory that control groups leave to this process |
 //! | [`mend`] | what a machine may lack, and the command that mends it on its distribution |
 //! | [`Failure`], [`remedy`] | why a command failed, its exit status, and the remedy |
 
@@ -22,6 +23,7 @@ mod failure;
 mod files;
 mod interrupt;
 mod memory;
+mod memory_limit;
 pub mod mend;
 pub mod output;
 pub mod outputs;
@@ -36,5 +38,6 @@ mod user;
 pub use failure::Failure;
 pub use interrupt::catch_signals;
 pub use memory::Memory;
+pub use memory_limit::{MemoryLimit, memory_limit};
 pub use outputs::Outputs;
 pub use signals::Signals;

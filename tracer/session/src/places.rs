@@ -135,6 +135,9 @@ fn comm(pid: Pid) -> Option<Comm> {
 
 /// The text of a process's cgroups.
 fn cgroup(pid: Pid) -> CgroupRead {
+    if pid.is_outside() {
+        return CgroupRead::Refused;
+    }
     let mut text = Vec::new();
     let read = File::open(format!("/proc/{}/cgroup", pid.0))
         .and_then(|file| file.take(LONGEST).read_to_end(&mut text));
@@ -185,7 +188,8 @@ mod tests {
         let CgroupRead::Text(text) = cgroup(Pid(std::process::id())) else { panic!() };
         assert!(text.contains(':'), "{text}");
         assert!(own_namespace().is_some());
-        assert_eq!(cgroup(Pid(u32::MAX)), CgroupRead::Ended);
+        assert_eq!(cgroup(Pid(4_194_305)), CgroupRead::Ended);
+        assert_eq!(cgroup(Pid(5_000_001)), CgroupRead::Refused);
     }
 
     #[test]

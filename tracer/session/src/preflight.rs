@@ -1,8 +1,9 @@
 //! Checks before a session is started.
 
 use crate::settings::SessionView;
+use std::sync::OnceLock;
 use wirelap_capture::packets::PacketError;
-use wirelap_process::{Failure, rights};
+use wirelap_process::{Failure, memory_limit, rights};
 
 /// Checks that this process has the capabilities to attach probes. Nothing is loaded for this.
 ///
@@ -32,22 +33,32 @@ pub fn preflight_of(view: &SessionView) -> Result<(), Failure> {
     }
 }
 
-/// The most of this host's memory that the ring buffer takes if nobody chose its size: a 64th.
+/// The most of the memory of this process that the ring buffer takes if nobody chose its size: a 64th.
 const RING_SHARE: u64 = 64;
 
 /// The size of the ring buffer in bytes that the kernel accepts for the wanted one: the next power of two, at least a page
-/// and at most 1 GiB. `None` is the size that suits this host.
+/// and at most 1 GiB. `None` is the size that suits this host and the
+/// control group of this process.
 pub fn ring_bytes(wanted: Option<u32>) -> u32 {
     wanted.map_or_else(
-        || suited_to(host_memory()),
+        || suited_to(own_memory()),
         |bytes| bytes.clamp(4096, 1 << 30).next_power_of_two(),
     )
 }
 
-/// The size of the ring buffer that suits a host with so many bytes of memory: 4 MiB to 64 MiB.
+/// The size of the ring buffer that suits a process with so many bytes of memory: 4 MiB to 64 MiB.
 fn suited_to(memory: u64) -> u32 {
     let most = u32::try_from(memory / RING_SHARE).unwrap_or(u32::MAX).clamp(4 << 20, 64 << 20);
     1 << most.ilog2()
+}
+
+/// The memory that this process may use in bytes. It is read once: the files are out of reach when rights have been given up.
+fn own_memory() -> u64 {
+    static MEMORY: OnceLock<u64> = OnceLock::new();
+    *MEMORY.get_or_init(|| {
+        let limit = memory_limit().map_or(u64::MAX, |limit| limit.bytes);
+        host_memory().min(limit)
+    })
 }
 
 /// The memory of this host in bytes.
@@ -84,6 +95,11 @@ mod tests {
         let sizes = [0, 5000, 1 << 16, u32::MAX].map(|wanted| ring_bytes(Some(wanted)));
         assert_eq!(sizes, [4096, 8192, 1 << 16, 1 << 30]);
         assert!(ring_bytes(None).is_power_of_two());
+    }
+
+    #[test]
+    fn a_small_control_group_is_like_a_small_host() {
+        assert_eq!(suited_to(128 << 20), 4 << 20);
     }
 
     #[test]
