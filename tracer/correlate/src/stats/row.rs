@@ -138,7 +138,11 @@ impl RowStats {
         if pauses.has_paused() {
             let Some(first) = self.first_read else { return Rate::UNKNOWN };
             let [all, _] = self.sampled.sums(pauses, now, first);
-            return all.with_first((first - since).as_secs_f64()).rate();
+            let mut rate = all.with_first((first - since).as_secs_f64()).rate();
+            // The time since the last window is taken for like the others, and may have been empty.
+            let unseen = now - self.sampled.counted_until(pauses, now, first);
+            rate.error += unseen.as_secs_f64() / time;
+            return rate;
         }
         Rate {
             msg_per_s: delivered as f64 / time,

@@ -44,8 +44,9 @@ pub struct SampledRate {
     counts: VecDeque<(Nanos, WindowCount)>,
     /// The last read, and how many messages it brought.
     last: (Nanos, u64),
-    /// Windows that began before are in the sums.
+    /// Windows that began before are in the sums, the last of which ended at `until`.
     next: Nanos,
+    until: Nanos,
     /// All windows, and those up to the last delivery.
     all: RateSums,
     active: RateSums,
@@ -111,6 +112,7 @@ impl SampledRate {
             }
             let sums = RateSums::of(window, self.counted_in(window.start), first);
             self.next = window.start + Nanos(1);
+            self.until = window.end;
             self.all.add(&sums);
             if !sums.is_empty() {
                 self.active = self.all;
@@ -152,6 +154,11 @@ impl SampledRate {
             }
         }
         [all, active].map(|sums| sums.with_missing(self.missing))
+    }
+
+    /// The end of the last window that is counted. What came since is not known.
+    pub fn counted_until(&self, pauses: &Pauses, now: Nanos, first: Nanos) -> Nanos {
+        self.rest(pauses, now, first).map(|(window, _)| window.end).last().unwrap_or(self.until)
     }
 
     /// The rate of the latest complete windows. `None` if there are none since the first pause.
@@ -215,6 +222,7 @@ impl SampledRate {
             self.by_second = other.by_second;
         }
         self.next = self.next.max(other.next);
+        self.until = self.until.max(other.until);
         self.all.join(&other.all);
         self.active.join(&other.active);
         for (window, theirs) in other.counts {

@@ -8,6 +8,12 @@ use wirelap_events::Nanos;
 /// Half of the interval in which 95 % of estimates are, in standard deviations.
 const HALF_WIDTH: f64 = 1.96;
 
+/// The same where the deviation itself is estimated, from one value more than `freedom`: a quantile of Student's distribution, by its expansion
+/// (Abramowitz and Stegun, 26.7.5), which is 1 % too small for two degrees of freedom.
+fn half_width(freedom: f64) -> f64 {
+    [2.37, 2.82, 2.55].iter().rev().fold(0.0, |sum, term| (sum + term) / freedom) + HALF_WIDTH
+}
+
 /// Sums over windows, from which the rate of the time that they stand for is made. Those of a part of the time are the difference of
 /// two.
 ///
@@ -149,17 +155,18 @@ impl RateSums {
         }
         // One window says nothing of how windows differ.
         let of_windows = if self.windows > 1.0 {
-            self.spread() * self.windows / (self.windows - 1.0)
+            let freedom = self.windows - 1.0;
+            (self.spread() * self.windows / freedom).sqrt() * half_width(freedom)
         } else if self.is_sampled() {
             f64::INFINITY
         } else {
             0.0
         };
-        let deviation = self.variance.max(of_windows).sqrt();
+        let half = of_windows.max(HALF_WIDTH * self.variance.sqrt());
         Rate {
             msg_per_s: self.mean(),
             payload_bit_per_s: self.bytes * 8.0 / self.seconds,
-            error: HALF_WIDTH * deviation / self.messages + self.missing_share(),
+            error: half / self.messages + self.missing_share(),
         }
     }
 

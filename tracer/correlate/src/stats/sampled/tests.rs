@@ -1,4 +1,5 @@
 use super::*;
+use crate::stats::RowStats;
 use wirelap_test_support::random::Random;
 
 const SECOND: u64 = 1_000_000_000;
@@ -173,4 +174,48 @@ fn what_was_observed_whole_is_exact() {
     let [all, _] = rate.sums(&pauses, Nanos::from_millis(2_000), Nanos(0));
     let found = all.rate();
     assert!((found.msg_per_s - 999.5).abs() < 0.01 && found.error == 0.0, "{found:?}");
+}
+
+/// What came since the last window is not known: with traffic that ended in between, the rate of the whole time is too high.
+#[test]
+fn traffic_that_ended_after_the_last_window_is_within_what_is_said() {
+    let (mut pauses, mut stats) = (Pauses::default(), RowStats::new());
+    let ms = Nanos::from_millis;
+    pauses.close(Nanos(1));
+    // 1,000 messages a second for 12 s, each second seen for 100 ms, and nothing is seen from 11.1 s to 16 s.
+    for second in 1..12 {
+        let start = ms(second * 1_000);
+        pauses.open(start);
+        for at in 0..100 {
+            stats.delivered_late(Some(start), start + ms(at), 1, 50);
+        }
+        pauses.close(start + ms(100));
+    }
+    let now = ms(16_000);
+    stats.resume(&pauses, now, 0);
+    let rate = stats.rate_over(1_100, ms(900), now, &pauses);
+    let truth = 12_000.0 / 16.0;
+    let off = rate.msg_per_s / truth - 1.0;
+    assert!(off > 0.2 && rate.error > off && rate.error < 0.6, "{rate:?}");
+}
+
+#[test]
+fn few_windows_tell_how_they_differ_less_exactly_than_many() {
+    let window = |number: u64| TracedWindow {
+        since: Nanos(number * SECOND),
+        start: Nanos((number + 1) * SECOND - 100_000_000),
+        end: Nanos((number + 1) * SECOND),
+    };
+    let error = |windows: u64| {
+        let mut all = RateSums::default();
+        for number in 1..=windows {
+            let messages = if number % 2 == 0 { 900 } else { 1_100 };
+            let count = WindowCount { messages, bytes: 0, reads: messages, squares: messages };
+            all.add(&RateSums::of(&window(number), count, Nanos(0)));
+        }
+        all.rate().error * (windows as f64).sqrt()
+    };
+    // Of 2 and 100 values, 12.7 and 1.98 deviations of the mean.
+    assert!(error(2) > 4.0 * error(100), "{} {}", error(2), error(100));
+    assert!(error(10) > 1.1 * error(100), "{} {}", error(10), error(100));
 }
