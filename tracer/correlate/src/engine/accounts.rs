@@ -148,7 +148,7 @@ impl Accounts {
     pub fn count_leftover(&mut self, gone: &GivenUp, all: &Pauses) {
         if let Some(row) = self.rows.get_mut(gone.row) {
             let pauses = row.pauses(all);
-            let (was_cut, may_be_cut) = (pauses.has_cut(gone.at), pauses.may_be_cut(gone.at));
+            let (was_cut, may_be_cut) = (pauses.has_cut(gone.at), row.may_be_cut(all, gone.at));
             let read = gone.left.unjoined.saturating_add(gone.left.from_elsewhere);
             let window = pauses.windows().at(gone.at);
             row.counts.delivered.grow(read);

@@ -1,6 +1,6 @@
 //! What was reported of the time that is looked at: since when, and what is missing of it.
 
-use crate::stats::Pauses;
+use crate::stats::{ON_ITS_WAY, Pauses};
 use wirelap_events::{LossCause, LostEvents, Nanos, Probe, Saturate, Total};
 
 /// Since when events are reported, and what of them is missing: lost, or left out on purpose.
@@ -48,6 +48,12 @@ impl Coverage {
     /// When observation began.
     pub fn since(&self) -> Option<Nanos> {
         self.since
+    }
+
+    /// Until when a message that is read may have been sent before observation began; `None` if `at` is later.
+    pub fn beginning(&self, at: Nanos) -> Option<Nanos> {
+        let until = self.since? + ON_ITS_WAY;
+        (at < until).then_some(until)
     }
 
     /// A probe has lost events.

@@ -288,6 +288,13 @@ impl Conversation {
         self.namespaces.add_all(&other.namespaces);
     }
 
+    /// Whether it is a connection that was open before it came into view.
+    pub fn was_open_before(&self) -> bool {
+        let [one, other] = &self.flows;
+        let is_stream = one.key.transport == Transport::Tcp;
+        is_stream && self.opened.is_none() && one.isn.is_none() && other.isn.is_none()
+    }
+
     pub fn flow(&self, side: Side) -> &Flow {
         &self.flows[side as usize]
     }

@@ -17,8 +17,8 @@ pub struct Counts {
     pub uncovered: u64,
     /// Times that a message was sent to somebody here and not seen to be read.
     pub never_read: u64,
-    /// Deliveries without all legs that a pause of the observation may have cut: they were read shortly after one, or were on their way
-    /// when one began. They are not in `uncovered`.
+    /// Deliveries without all legs that a pause of the observation may have cut, or its beginning: they were read shortly after one, or were on
+    /// their way when one began. They are not in `uncovered`.
     pub cut: u64,
     /// Sends whose messages were on their way when observation paused; not in `never_read`.
     pub unfinished: u64,

@@ -50,7 +50,7 @@ impl Row {
         if let Some(one_way) = one_way {
             self.matched(delivery, one_way, |_| {});
         } else {
-            let may_be_cut = Pauses::default().may_be_cut(read);
+            let may_be_cut = self.may_be_cut(&Pauses::default(), read);
             self.counts.of_unfollowed(may_be_cut).grow(1);
         }
     }

@@ -98,6 +98,8 @@ pub struct Row {
     pub partial: Option<Box<Partial>>,
     /// Why those take so long here.
     pub partial_evidence: Evidence,
+    /// Until when a message that is read may have been sent before observation began: of a row whose connections were open before.
+    pub joined_until: Nanos,
     /// Of one that is or was muted.
     pub(super) own_pauses: Option<Box<OwnPauses>>,
 }
@@ -146,6 +148,7 @@ impl Row {
             evidence: Evidence::default(),
             partial: None,
             partial_evidence: Evidence::default(),
+            joined_until: Nanos(0),
             own_pauses: None,
         }
     }
@@ -205,6 +208,7 @@ impl Row {
 
     /// Adds what another one has, which has turned out to be the same.
     pub(super) fn absorb(&mut self, other: Row) {
+        self.joined_until = self.joined_until.max(other.joined_until);
         self.adopt_pauses(other.own_pauses);
         self.counts += other.counts;
         self.warmed_up.grow(other.warmed_up);

@@ -6,8 +6,9 @@ use super::windows::TracedWindows;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Total};
 
-/// A message that is read later than this after a pause has hardly begun in it.
-const ON_ITS_WAY: Nanos = Nanos::from_millis(1_000);
+/// A message that is read later than this after a pause has hardly begun in it, and one that is read later than this after observation began
+/// has hardly begun before.
+pub const ON_ITS_WAY: Nanos = Nanos::from_millis(1_000);
 
 /// Pauses that ended longer ago are only added up.
 const REMEMBERED: Nanos = Nanos::from_millis((HISTORY_SECONDS as u64 + 2) * 1_000);

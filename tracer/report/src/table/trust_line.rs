@@ -73,11 +73,7 @@ pub fn trust_line(result: &RunResult) -> String {
         parts.push(format!("sampled {:.0} % of the time", trust.window_share * 100.0));
     }
     parts.extend(trust.budget.as_ref().and_then(budget));
-    let cut = messages.cut.saturating_add(messages.unfinished);
-    if cut > 0 {
-        let by = if result.muted.is_some() { "cut by a pause" } else { "cut at a window's edge" };
-        parts.push(format!("{} {by}", exact(cut)));
-    }
+    parts.extend(cut(result));
     let mut add = |count: u64, one: &str, several: &str| {
         if count > 0 {
             parts.push(format!("{count} {}", human::one_or(count, one, several)));
@@ -117,6 +113,17 @@ pub fn trust_line(result: &RunResult) -> String {
     parts.extend(trust.tracer.slowdown.as_ref().map(human::slowdown));
     parts.extend(trust.tracer.slowdown_unknown.map(human::cost_unknown));
     parts.join(" · ")
+}
+
+/// Messages of which the observation did not see all.
+fn cut(result: &RunResult) -> Option<String> {
+    let cut = result.messages.cut.saturating_add(result.messages.unfinished);
+    let by = match result.muted {
+        Some(_) => "cut by a pause",
+        None if result.trust.window_share < WHOLE_TIME => "cut at a window's edge",
+        None => "perhaps under way when wirelap began",
+    };
+    (cut > 0).then(|| format!("{} {by}", exact(cut)))
 }
 
 /// What tracing may cost, and what it cost in the last period; `None` if nobody asked for a budget.

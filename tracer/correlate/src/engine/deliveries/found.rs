@@ -97,6 +97,7 @@ impl Deliveries {
         let Some(row) = c.row_of(direction).filter(|&row| !c.accounts.rows.is_muted(row)) else {
             return;
         };
+        c.note_joined(at, direction, row);
         if let Some(is_needed) = self.repairs(direction, found) {
             if let Some(row) = c.accounts.rows.get_mut(row) {
                 row.counts.duplicates.grow(u64::from(!is_needed));

@@ -217,7 +217,7 @@ impl Deliveries {
             return out.aside(delivery);
         }
         let Some(one_way) = one_way else {
-            let may_be_cut = row.pauses(c.coverage.pauses()).may_be_cut(read);
+            let may_be_cut = row.may_be_cut(c.coverage.pauses(), read);
             row.counts.of_unfollowed(may_be_cut).grow(1);
             return out.aside(delivery);
         };

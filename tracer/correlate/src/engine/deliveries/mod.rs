@@ -81,10 +81,21 @@ impl Context<'_> {
             && self.row_of(direction).is_some_and(|row| self.accounts.rows.is_muted(row))
     }
 
-    /// Whether what was read of a row at `read` may have begun in a pause.
+    /// Whether what was read of a row at `read` may have begun in a pause, or before observation.
     fn may_be_cut(&self, row: GroupId, read: Nanos) -> bool {
         let all = self.coverage.pauses();
-        self.accounts.rows.get(row).map_or(all, |row| row.pauses(all)).may_be_cut(read)
+        self.accounts.rows.get(row).is_some_and(|row| row.may_be_cut(all, read))
+    }
+
+    /// Notes that a message was found on a connection of a row that was open when observation began, as long as it may have been sent before.
+    fn note_joined(&mut self, at: Nanos, direction: Direction, row: GroupId) {
+        if let Some(until) = self.coverage.beginning(at)
+            && let Some(conversation) = self.conversations.flows().get(direction)
+            && conversation.was_open_before()
+            && let Some(row) = self.accounts.rows.get_mut(row)
+        {
+            row.joined_until = until;
+        }
     }
 
     /// The row of a conversation, once its protocol is known.
