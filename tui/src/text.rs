@@ -5,6 +5,7 @@ pub use wirelap_events::human::{NONE, counted, counted_as, exact, moment, share}
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use wirelap_correlate::snapshot::Rate;
+use wirelap_events::human::is_unsafe;
 use wirelap_events::{Delivery, Nanos};
 
 /// Messages a second: with `~` where they are known only roughly, because a part of the time was observed, and none where they are not
@@ -41,11 +42,11 @@ pub fn message_number(delivery: &Delivery) -> String {
     }
 }
 
-/// A name that came from outside, safe to show: control characters become `·`. The characters that only choose how the one before them
+/// A name that came from outside, safe to show: what could steer the terminal becomes `·`. The characters that only choose how the one before them
 /// is drawn are left out, because with them it may be wider than its own width.
 pub fn clean(name: &str) -> String {
     let shown = name.chars().filter(|c| !matches!(c, '\u{fe00}'..='\u{fe0f}'));
-    shown.map(|c| if c.width().is_none() { '·' } else { c }).collect()
+    shown.map(|c| if is_unsafe(c) { '·' } else { c }).collect()
 }
 
 /// Columns that a text takes.

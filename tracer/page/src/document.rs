@@ -11,6 +11,7 @@
 use crate::sections;
 use crate::subject::{File, Subjects};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use wirelap_events::human::is_unsafe;
 use wirelap_report::explain::Options;
 
 const STYLE: &str = include_str!("style.css");
@@ -93,9 +94,8 @@ fn sources(subjects: &Subjects<'_>) -> String {
 
 /// Replaces what HTML does not allow, and what could turn the direction of the text around it, by a dot.
 fn clean(document: &str) -> String {
-    let turns = |c: char| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let is_none = |c: char| u32::from(c) & 0xfffe == 0xfffe || matches!(c, '\u{fdd0}'..='\u{fdef}');
-    let allowed = |c: char| c == '\n' || !(c.is_control() || turns(c) || is_none(c));
+    let allowed = |c: char| c == '\n' || !(is_unsafe(c) || is_none(c));
     document.chars().map(|c| if allowed(c) { c } else { '·' }).collect()
 }
 

@@ -1,4 +1,5 @@
-//! Writes text to stdout and stderr, without blocking for ever when nobody reads.
+//! Writes text to stdout and stderr, without blocking for ever when nobody reads, and without anything in it that steers a
+//! terminal: names in it are those of others.
 
 use crate::failure::Failure;
 use crate::rights;
@@ -9,6 +10,7 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use wirelap_events::human::{clean_lines, escape_json};
 
 /// How long a write may wait for a reader of stdout or stderr after the user has asked wirelap to stop.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -49,6 +51,7 @@ fn write<S: Write + Send + 'static>(
     text: &str,
     give_up: &mut dyn FnMut() -> bool,
 ) -> io::Result<()> {
+    let text = clean_lines(text);
     let bytes = text.as_bytes();
     let mut outlet = outlet.lock().unwrap_or_else(PoisonError::into_inner);
     // Before signals are caught, any of them ends the process, even in a blocked write: no thread is needed.
@@ -81,7 +84,7 @@ pub fn json_to_stdout(value: &impl Serialize) -> Result<(), Failure> {
     let mut text = serde_json::to_string_pretty(value)
         .map_err(|error| Failure::Measured(format!("cannot write the JSON: {error}")))?;
     text.push('\n');
-    print(&text)
+    print(&escape_json(text))
 }
 
 /// A reader that has gone away, or that does not read although wirelap has to stop, is not an error.

@@ -193,9 +193,7 @@ fn name_cell(name: Option<&str>) -> String {
     if name.is_empty() {
         return human::NONE.into();
     }
-    let clean = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
-    let short: String = clean.clone().take(NAME).collect();
-    if clean.count() > NAME { format!("{short}…") } else { short }
+    human::shortened(name, NAME)
 }
 
 /// Why a name is not known.

@@ -183,8 +183,8 @@ fn cells(one: &SlowSubscriber) -> Vec<String> {
         count => human::count(count as f64),
     };
     vec![
-        short(one.name()),
-        short(one.topic.as_deref().unwrap_or("unknown")),
+        human::shortened(one.name(), NAME),
+        human::shortened(one.topic.as_deref().unwrap_or("unknown"), NAME),
         when,
         count(lag.messages()),
         human::time_ns(Some(lag.oldest_ns)),
@@ -193,13 +193,6 @@ fn cells(one: &SlowSubscriber) -> Vec<String> {
         count(lag.unsent_messages),
         lag.held_up_by.name().to_owned(),
     ]
-}
-
-/// A name from the network, without control characters and not too long.
-fn short(name: &str) -> String {
-    let clean = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c });
-    let short: String = clean.clone().take(NAME).collect();
-    if clean.count() > NAME { format!("{short}…") } else { short }
 }
 
 #[cfg(test)]

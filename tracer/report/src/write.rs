@@ -1,16 +1,17 @@
 //! Writing JSON.
 
 use serde::Serialize;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
+use wirelap_events::human::escape_json;
 
 /// Writes `value` as indented JSON, followed by a newline.
 ///
 /// # Errors
 /// Returns the error of `out`, for example a full disk.
-pub fn write_json(out: impl Write, value: &impl Serialize) -> io::Result<()> {
-    let mut out = BufWriter::new(out);
-    serde_json::to_writer_pretty(&mut out, value)?;
-    out.write_all(b"\n")?;
+pub fn write_json(mut out: impl Write, value: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_string_pretty(value)?;
+    text.push('\n');
+    out.write_all(escape_json(text).as_bytes())?;
     out.flush()
 }
 

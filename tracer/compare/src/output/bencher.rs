@@ -4,6 +4,7 @@
 use crate::comparison::{Cell, Comparison};
 use crate::metric::Metric;
 use serde_json::{Map, Value, json};
+use wirelap_events::human::escape_json;
 
 /// The values of B, with their 95 % intervals, of all results that both sides have.
 pub fn bencher(comparison: &Comparison) -> String {
@@ -20,7 +21,7 @@ pub fn bencher(comparison: &Comparison) -> String {
     // Maps of numbers and strings: serialising them cannot fail.
     let mut text = serde_json::to_string_pretty(&benchmarks).unwrap_or_default();
     text.push('\n');
-    text
+    escape_json(text)
 }
 
 /// Bencher's own measure where it has one of this meaning and unit (operations per second), otherwise a slug of our name.

@@ -3,6 +3,7 @@
 use super::words;
 use crate::comparison::{Comparison, Obstacle, PairedResult};
 use crate::metric::Answer;
+use wirelap_events::human::is_unsafe;
 
 /// The whole comparison in GitHub's Markdown.
 pub fn markdown(comparison: &Comparison) -> String {
@@ -102,7 +103,7 @@ fn escape(text: &str) -> String {
             '|' | '*' | '`' | '[' | ']' | '\\' | '#' => out.extend(['\\', c]),
             '<' => out.push_str("&lt;"),
             '@' => out.push_str("&#64;"),
-            c if c.is_control() => out.push(' '),
+            c if is_unsafe(c) => out.push(' '),
             c => out.push(c),
         }
     }

@@ -17,6 +17,7 @@
 
 use super::words;
 use crate::comparison::{Comparison, PairedResult};
+use wirelap_events::human::clean_lines;
 use wirelap_report::grid::{Align, lay_out, wrap};
 
 const WIDTH: usize = 80;
@@ -36,7 +37,7 @@ pub fn text(comparison: &Comparison) -> String {
     out.push_str(&where_it_went(&comparison.results));
     out.push_str(&closing(comparison));
     // Names and sentences are from files: nothing of them may steer a terminal.
-    out.chars().map(|c| if c.is_control() && c != '\n' { '·' } else { c }).collect()
+    clean_lines(&out).into_owned()
 }
 
 fn header(comparison: &Comparison) -> String {

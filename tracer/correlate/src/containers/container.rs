@@ -1,6 +1,7 @@
 //! What the path of a cgroup says of who runs in it.
 
 use super::unit::unit;
+use wirelap_events::human::clean;
 
 /// Characters of a container's id in a name, as the runtimes' own commands show it.
 const SHORT_ID: usize = 12;
@@ -111,13 +112,13 @@ impl Container {
     /// `mosquitto.service`. Without control characters.
     pub fn label(&self) -> String {
         let inside = match (&self.unit, self.kind.is_container()) {
-            (Some(unit), true) => format!("{} in ", printable(unit)),
+            (Some(unit), true) => format!("{} in ", clean(unit)),
             _ => String::new(),
         };
         let label = match self.kind {
             ContainerKind::Root => "the root cgroup".into(),
-            ContainerKind::Unit => printable(self.unit.as_deref().unwrap_or_default()),
-            ContainerKind::Unknown => format!("{} (unknown layout)", printable(self.last_part())),
+            ContainerKind::Unit => clean(self.unit.as_deref().unwrap_or_default()),
+            ContainerKind::Unknown => format!("{} (unknown layout)", clean(self.last_part())),
             _ => self.container_label(),
         };
         format!("{inside}{label}")
@@ -149,11 +150,11 @@ impl Container {
 
     /// Its name, after those of its namespace and pod.
     fn full_name(&self) -> Option<String> {
-        let name = printable(self.name.as_deref()?);
+        let name = clean(self.name.as_deref()?);
         let pod = self.pod.as_ref();
         let parts =
             [pod.and_then(|pod| pod.namespace.as_ref()), pod.and_then(|pod| pod.name.as_ref())];
-        let parts = parts.into_iter().flatten().map(|part| printable(part)).chain([name]);
+        let parts = parts.into_iter().flatten().map(|part| clean(part)).chain([name]);
         Some(parts.collect::<Vec<_>>().join("/"))
     }
 
@@ -190,12 +191,7 @@ impl Container {
 }
 
 fn short(id: &str, most: usize) -> String {
-    printable(id).chars().take(most).collect()
-}
-
-/// A text without characters that could steer a terminal.
-pub(super) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    clean(id).chars().take(most).collect()
 }
 
 #[cfg(test)]
@@ -236,15 +232,12 @@ mod tests {
     fn what_steers_a_terminal_is_in_no_label() {
         let cgroup = "/a/\u{1b}[2Jx".to_owned();
         let unknown = Container { cgroup, ..Container::default() };
-        assert_eq!(
-            (unknown.label(), unknown.short()),
-            ("\u{fffd}[2Jx (unknown layout)".into(), None)
-        );
+        assert_eq!((unknown.label(), unknown.short()), ("·[2Jx (unknown layout)".into(), None));
         let named = Container {
             name: Some("\u{9b}\r".into()),
             kind: ContainerKind::Lxc,
             ..Container::default()
         };
-        assert_eq!(named.label(), "lxc \u{fffd}\u{fffd}");
+        assert_eq!(named.label(), "lxc ··");
     }
 }

@@ -1,8 +1,9 @@
 //! Where each process runs, as far as the caller has read it.
 
-use super::container::{Container, Pod, printable};
+use super::container::{Container, Pod};
 use super::path::container_of;
 use rustc_hash::FxHashMap;
+use wirelap_events::human::clean;
 use wirelap_events::{NetNs, Pid};
 
 /// Processes whose place is kept; the place of those beyond is not known.
@@ -80,7 +81,7 @@ pub struct NetworkNamespace {
 impl NetworkNamespace {
     /// Its name, or else its number.
     pub fn label(&self) -> String {
-        let name = self.name.as_deref().map(printable);
+        let name = self.name.as_deref().map(clean);
         name.unwrap_or_else(|| self.id.0.to_string())
     }
 }
@@ -186,7 +187,7 @@ impl Places {
         let found = self.container(pid)?;
         let label = on_host(pid, found.label());
         let is_it = self.labels.get(&label).is_none_or(|first| *first == found.identity());
-        let path = || printable(&found.cgroup);
+        let path = || clean(&found.cgroup);
         Some(if is_it { label } else { format!("{label} {}", path()) })
     }
 

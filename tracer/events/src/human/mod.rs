@@ -3,7 +3,10 @@
 //! The functions of this module are for sentences and tables; those of [`column`] are for columns of the screen,
 //! where every number has the same three digits. A time in a sentence is the `Display` of [`Nanos`].
 
+mod clean;
 pub mod column;
+
+pub use clean::{clean, clean_lines, escape_json, is_unsafe, shortened};
 
 use crate::{Nanos, Saturate, Total};
 

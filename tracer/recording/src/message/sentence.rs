@@ -4,6 +4,7 @@
 use super::in_packet::LegInPacket;
 use super::leg::{DelayCause, End, MessageStatus};
 use std::fmt::{self, Write};
+use wirelap_events::human::is_unsafe;
 use wirelap_events::{Pid, Tid};
 
 /// Behind the number of messages that a packet has no room for: `and 5 more messages`.
@@ -126,7 +127,7 @@ fn end(f: &mut fmt::Formatter<'_>, what: &str, end: &End) -> fmt::Result {
 fn plain(f: &mut fmt::Formatter<'_>, text: &[u8], without: &str) -> fmt::Result {
     for chunk in text.utf8_chunks() {
         for char in chunk.valid().chars() {
-            let bad = char.is_control() || without.contains(char);
+            let bad = is_unsafe(char) || without.contains(char);
             f.write_char(if bad { '_' } else { char })?;
         }
         if !chunk.invalid().is_empty() {

@@ -4,6 +4,7 @@ use super::about::TraceMetadata;
 use serde::{Serialize, Serializer};
 use std::io::{self, Write};
 use wirelap_events::Nanos;
+use wirelap_events::human::escape_json;
 
 /// A time or a duration in nanoseconds, written as microseconds with three decimals, as the format requires. A double is
 /// exact to the nanosecond for a hundred days (2^53 / 1024 ns); the shortest number that denotes the double is written.
@@ -199,7 +200,8 @@ impl<W: Write> EventWriter<W> {
     fn begin(&mut self) -> io::Result<()> {
         self.begun = true;
         self.out.write_all(b"{\"displayTimeUnit\":\"ns\",\"otherData\":")?;
-        serde_json::to_writer(&mut self.out, &self.about)?;
+        let about = serde_json::to_string(&self.about)?;
+        self.out.write_all(escape_json(about).as_bytes())?;
         self.out.write_all(b",\"traceEvents\":[\n")
     }
 
@@ -209,7 +211,6 @@ impl<W: Write> EventWriter<W> {
         } else {
             self.begin()?;
         }
-        serde_json::to_writer(&mut self.out, event)?;
-        Ok(())
+        self.out.write_all(escape_json(serde_json::to_string(event)?).as_bytes())
     }
 }
