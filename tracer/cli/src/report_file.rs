@@ -1,11 +1,16 @@
 //! The JSON files of earlier runs, as commands read them.
 
 use serde::Deserialize;
-use std::io::{IsTerminal, Read};
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
 use std::path::Path;
+use wirelap_events::human;
 use wirelap_process::Failure;
 use wirelap_report::run::RUN_SCHEMA;
 use wirelap_report::{RunReport, RunResult};
+
+/// The longest file that is read, in bytes: hundreds of times what long runs write.
+const MAX_REPORT: u64 = 256 << 20;
 
 /// What a command does with a report, for its messages.
 #[derive(Clone, Copy, Debug)]
@@ -54,22 +59,32 @@ pub fn load(file: &Path, purpose: Purpose) -> Result<(String, RunReport), Failur
 fn read(file: &Path, purpose: Purpose) -> Result<(String, String), Failure> {
     if file != Path::new("-") {
         let name = file.display().to_string();
-        let text = std::fs::read_to_string(file)
-            .map_err(|error| Failure::Usage(format!("cannot read {name}: {error}")))?;
+        let text = File::open(file).and_then(|file| text_of(file, MAX_REPORT));
+        let text = text.map_err(|error| Failure::Usage(format!("cannot read {name}: {error}")))?;
         return Ok((name, text));
     }
-    let mut stdin = std::io::stdin();
+    let stdin = io::stdin();
     if stdin.is_terminal() {
         return Err(Failure::Usage(format!(
             "nothing to {}: name a file that `wirelap run … --json FILE` has written",
             purpose.verb()
         )));
     }
-    let mut text = String::new();
-    stdin
-        .read_to_string(&mut text)
+    let text = text_of(stdin.lock(), MAX_REPORT)
         .map_err(|error| Failure::Usage(format!("cannot read stdin: {error}")))?;
     Ok(("stdin".into(), text))
+}
+
+/// All text of a file that has at most so many bytes.
+fn text_of(file: impl Read, most: u64) -> io::Result<String> {
+    let mut text = String::new();
+    let read = file.take(most.saturating_add(1)).read_to_string(&mut text)?;
+    if read as u64 > most {
+        let text =
+            format!("it is longer than the {} of the longest report", human::bytes(most as f64));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+    }
+    Ok(text)
 }
 
 /// The part of a report that names its schema.
@@ -199,6 +214,13 @@ mod tests {
         let failure = read(Path::new("/nowhere/out.json"), Purpose::Explain).unwrap_err();
         assert!(failure.to_string().starts_with("cannot read /nowhere/out.json: "));
         assert_eq!(failure.exit_code(), ExitCode::from(2));
+    }
+
+    #[test]
+    fn a_file_that_never_ends_is_refused() {
+        assert_eq!(text_of(&b"abc"[..], 3).unwrap(), "abc");
+        let endless = text_of(io::repeat(b'a'), 1 << 20).unwrap_err();
+        assert_eq!(endless.to_string(), "it is longer than the 1 MiB of the longest report");
     }
 
     #[test]

@@ -113,21 +113,13 @@ pub fn note_end(recorder: &mut Recorder, at: Nanos) {
     recorder.note(Note { subject: "end", text: &at.0.to_string() });
 }
 
-/// Writes the report as notes and closes a recording. A reader of stdout that has gone is not an error.
+/// Writes the report as notes and closes a recording.
 ///
 /// # Errors
 /// Not everything could be written.
 pub fn close(mut recorder: Recorder, report: &RunReport) -> Result<Written, Failure> {
     note_report(report, |note| recorder.note(note));
-    match recorder.close() {
-        Err(failed) if reader_has_gone(&failed) => Ok(Written::default()),
-        closed => closed.map_err(|failed| unwritten(&failed)),
-    }
-}
-
-/// Whether a recording to stdout ended because its reader has gone (`| head`), which is not an error.
-pub fn reader_has_gone(failed: &WriteFailed) -> bool {
-    failed.error.kind() == io::ErrorKind::BrokenPipe && failed.path == Path::new("-")
+    recorder.close().map_err(|failed| unwritten(&failed))
 }
 
 /// The failure of a command because its recording could not be written.

@@ -100,8 +100,7 @@ impl<S: DeliverySink> SessionThread<S> {
     pub fn run(mut self) -> Findings<S> {
         let error = self.trace().err().map(|error| error.to_string());
         let failed = self.recorder.as_ref().and_then(Recorder::failed);
-        let unwritten =
-            failed.filter(|failed| !notes::reader_has_gone(failed)).map(notes::unwritten_text);
+        let unwritten = failed.map(notes::unwritten_text);
         self.complete(None);
         let snapshot = self.snapshot();
         self.sink.published(&Arc::new(snapshot.clone()));

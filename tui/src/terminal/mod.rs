@@ -8,9 +8,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use crossterm::event::{self, Event};
 use guard::{Screen, enter};
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
-use ratatui::layout::{Position, Rect, Size};
+use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::layout::{Rect, Size};
+use ratatui::{Terminal, TerminalOptions, Viewport};
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
@@ -61,6 +61,9 @@ pub enum TuiError {
 /// The longest wait for a key before `should_stop` is called again.
 const KEY_WAIT: Duration = Duration::from_millis(50);
 
+/// The largest screen that is drawn, in characters. What a terminal says of its size can be anything, and each character takes memory.
+const LARGEST: Size = Size::new(1_000, 400);
+
 /// The longest time for reading input that is there. It may be the beginning of a key's sequence.
 const INPUT_LOOK: Duration = Duration::from_millis(1);
 
@@ -104,7 +107,9 @@ fn show(
     let (outlet, over) = (BackgroundWriter::new(io::stdout())?, Cell::new(false));
     let mut buffer = FrameBuffer { outlet, bytes: Vec::new(), give_up: &give_up, over: &over };
     enter(&mut buffer, options.mouse)?;
-    let mut terminal = Terminal::new(CrosstermBackend::new(buffer))?;
+    let backend = CrosstermBackend::new(buffer);
+    let viewport = Viewport::Fixed(drawn(backend.size()?));
+    let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
     let outcome = drive(&mut terminal, &screen, options, source, should_stop, terminals);
     over.set(true);
     outcome
@@ -151,7 +156,7 @@ fn react(
 ) -> Result<ScreenEnd, TuiError> {
     let mut due = Instant::now();
     // What there is before the first update.
-    terminal.draw(|frame| render::screen(frame, app, app.theme()))?;
+    draw(terminal, app)?;
     loop {
         if screen.has_panicked() {
             return Err(TuiError::Panicked);
@@ -169,16 +174,16 @@ fn react(
         }
         let wait = due.saturating_duration_since(Instant::now()).min(KEY_WAIT);
         if redraw {
-            terminal.draw(|frame| render::screen(frame, app, app.theme()))?;
+            draw(terminal, app)?;
         }
-        let area = Rect::from((Position::ORIGIN, terminal.size()?));
+        let area = drawn(terminal.size()?);
         match next_input(app, area, wait)? {
             Action::Quit => return Ok(ScreenEnd::Quit),
             Action::Ignore => continue,
             Action::Redraw => {}
             Action::Copy(text) => copy(terminal.backend_mut(), &text)?,
             Action::Screenshot => {
-                let request = screenshot(app, terminal.size()?);
+                let request = screenshot(app, area.as_size());
                 app.say(source.request(request));
             }
             Action::Request(request) => {
@@ -186,8 +191,22 @@ fn react(
                 due = Instant::now();
             }
         }
-        terminal.draw(|frame| render::screen(frame, app, app.theme()))?;
+        draw(terminal, app)?;
     }
+}
+
+/// The part of a terminal of this size that is drawn.
+fn drawn(size: Size) -> Rect {
+    Rect::new(0, 0, size.width.min(LARGEST.width), size.height.min(LARGEST.height))
+}
+
+/// Draws the screen, in the size that the terminal has now.
+fn draw(terminal: &mut Terminal<CrosstermBackend<FrameBuffer<'_>>>, app: &App) -> io::Result<()> {
+    let area = drawn(terminal.size()?);
+    if terminal.get_frame().area() != area {
+        terminal.resize(area)?;
+    }
+    terminal.draw(|frame| render::screen(frame, app, app.theme())).map(drop)
 }
 
 /// Takes the updates since the last call. Returns whether the screen has to be drawn again.

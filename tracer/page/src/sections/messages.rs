@@ -58,7 +58,7 @@ fn steps(message: &WorstMessage) -> Vec<Step> {
 
 fn table(subject: &Subject<'_>, message: &WorstMessage, caption: &Caption) -> Table {
     let participants = subject.participants();
-    let legs = (1_u8..).zip(&message.legs);
+    let legs = (1..=u8::MAX).zip(&message.legs);
     let rows = legs.flat_map(|(number, leg)| {
         leg.segments.iter().map(move |one| (number, leg, one)).collect::<Vec<_>>()
     });

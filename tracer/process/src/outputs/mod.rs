@@ -240,8 +240,12 @@ impl Store for Outputs {
 
 /// The message that a file cannot be written, with the reason and the remedy.
 pub fn unwritable(path: &Path, error: &io::Error) -> String {
+    let is_nowhere = remedy::begins_nowhere(path);
     let path = path.display();
     match error.kind() {
+        _ if is_nowhere => format!(
+            "cannot write {path}: {error}: the working folder was deleted, so change to one that exists (`cd`)"
+        ),
         io::ErrorKind::AlreadyExists => {
             format!("cannot write {path}: it is there already: {}", remedy::of_file(error))
         }

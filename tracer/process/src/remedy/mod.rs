@@ -30,6 +30,10 @@ pub fn of_file(error: &io::Error) -> String {
             "its file system is mounted read-only: name a file on another one".into()
         }
         ErrorKind::AlreadyExists => "name another file, or replace it with --force".into(),
+        ErrorKind::BrokenPipe => {
+            "what read it has ended: let that read to the end, or name a file".into()
+        }
+        ErrorKind::InvalidFilename => "name a file with a shorter path".into(),
         ErrorKind::PermissionDenied => "name a file in a folder that can be written".into(),
         // The steward, which creates the files, has ended.
         ErrorKind::NotConnected => "start wirelap again".into(),
@@ -37,6 +41,12 @@ pub fn of_file(error: &io::Error) -> String {
             of_cause(error).unwrap_or_else(|| "name a file in a folder that can be written".into())
         }
     }
+}
+
+/// Whether the folder that this path begins at was deleted while this process is in it (`getcwd(2)`).
+pub fn begins_nowhere(path: &Path) -> bool {
+    let gone = |error: io::Error| error.kind() == ErrorKind::NotFound;
+    path.is_relative() && std::env::current_dir().is_err_and(gone)
 }
 
 /// The failure that an error is: of the machine if a resource is exhausted, otherwise of the command line.
@@ -58,6 +68,7 @@ pub fn of_temporary_folder(error: &io::Error) -> String {
         }
         ErrorKind::ReadOnlyFilesystem => "that is not mounted read-only",
         ErrorKind::NotFound | ErrorKind::NotADirectory => "that exists",
+        ErrorKind::InvalidFilename => "with a shorter path",
         ErrorKind::PermissionDenied => "that this user may write to",
         _ => match of_cause(error) {
             Some(remedy) => return remedy,
@@ -145,6 +156,10 @@ mod tests {
         assert!(limited.contains("ulimit -u"), "{limited}");
         assert_eq!(of_workload("cannot bind (os error 13)"), None);
         assert_eq!(of_workload("address in use"), None);
+        let broken = of_file(&ErrorKind::BrokenPipe.into());
+        assert!(broken.contains("what read it has ended"), "{broken}");
+        assert!(of(ErrorKind::InvalidFilename).contains("shorter path"));
+        assert!(!begins_nowhere(Path::new("a")) && !begins_nowhere(Path::new("/a")));
         let nowhere = io::Error::from(ErrorKind::NotFound);
         assert!(matches!(failure(&nowhere)(String::new()), Failure::Usage(_)));
     }

@@ -1,11 +1,13 @@
 //! Where a recording goes: a file, one after the other, a ring of them, or stdout.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use wirelap_events::human::bytes;
 use wirelap_events::{Nanos, Saturate};
 
 /// When a file ends and the next one begins.
@@ -27,12 +29,18 @@ impl Rotation {
 
 /// Nothing more can be written. What was written before can be read.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot write to {path}: {error}", path = .path.display())]
+#[error("cannot write to {} after {}: {error}", name(.path), bytes(*.written as f64))]
 pub struct WriteFailed {
     /// The file.
     pub path: PathBuf,
+    /// The bytes that were written until then, to all files.
+    pub written: u64,
     /// Why it cannot be written.
     pub error: io::Error,
+}
+
+fn name(path: &Path) -> Cow<'_, str> {
+    if path == Path::new("-") { "stdout".into() } else { path.to_string_lossy() }
 }
 
 /// Creates files and removes them.
@@ -142,7 +150,9 @@ impl Files {
         };
         self.sink = match self.store.create(&path) {
             Ok(file) => Sink::File(file),
-            Err(error) => return self.failed = Some(WriteFailed { path, error }),
+            Err(error) => {
+                return self.failed = Some(WriteFailed { path, written: self.bytes, error });
+            }
         };
         self.len = 0;
         self.kept.push_back(path);
@@ -184,7 +194,8 @@ impl Files {
                     // If that fails, the file ends in the middle of a block, which readers cope with.
                     let _ = file.set_len(self.len);
                 }
-                self.failed = Some(WriteFailed { path: self.path().to_owned(), error });
+                let (path, written) = (self.path().to_owned(), self.bytes);
+                self.failed = Some(WriteFailed { path, written, error });
             }
         }
     }

@@ -162,7 +162,10 @@ fn what_cannot_be_written_is_told_at_once() {
     let failed = Recorder::create(Path::new("/dev/full"), encoder(WHOLE), Rotation::default());
     let failed = failed.unwrap_err();
     assert_eq!(failed.error.kind(), ErrorKind::StorageFull);
-    assert!(failed.to_string().starts_with("cannot write to /dev/full: No space left"), "{failed}");
+    assert!(
+        failed.to_string().starts_with("cannot write to /dev/full after 0 B: No space left"),
+        "{failed}"
+    );
 }
 
 #[test]

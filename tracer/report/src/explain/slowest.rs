@@ -68,7 +68,8 @@ pub fn timeline(message: &WorstMessage, participants: &Participants<'_>) -> Stri
 
 /// The steps that took most of its time.
 fn steps(message: &WorstMessage, participants: &Participants<'_>) -> Vec<String> {
-    let mut steps: Vec<(u8, &str, u64)> = (1..)
+    // A file can have more legs than any message has.
+    let mut steps: Vec<(u8, &str, u64)> = (1..=u8::MAX)
         .zip(&message.legs)
         .flat_map(|(number, leg)| {
             leg.segments.iter().map(move |one| (number, one.segment.as_str(), one.time_ns))
