@@ -104,7 +104,7 @@ impl Observer {
         }
         direction.packets.grow(1);
         let is_first = starts || direction.packets == 1;
-        let found = direction.packet(is_first, bytes, missing);
+        let found = direction.packet(is_first, starts, bytes, missing);
         if let Some(found) = found {
             self.told = self.told.saturating_add(1);
             self.from_start |= starts;
@@ -117,7 +117,13 @@ impl Observer {
 }
 
 impl Direction {
-    fn packet(&mut self, is_first: bool, bytes: &[u8], missing: u64) -> Option<ForeignName> {
+    fn packet(
+        &mut self,
+        is_first: bool,
+        starts: bool,
+        bytes: &[u8],
+        missing: u64,
+    ) -> Option<ForeignName> {
         // A hello may be in several packets, so the first bytes are collected.
         if is_first {
             self.head.clear();
@@ -136,7 +142,7 @@ impl Direction {
         }
         opening(bytes)
             .or_else(|| self.records.packet(bytes, missing))
-            .or_else(|| self.tunnel.packet(bytes, missing))
+            .or_else(|| self.tunnel.packet(starts, bytes, missing))
             .or_else(|| middle(bytes, missing))
             .or_else(|| self.websocket.packet(bytes, missing))
     }

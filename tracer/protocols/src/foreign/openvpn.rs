@@ -19,19 +19,32 @@ const DATA_2: u8 = 9;
 /// An acknowledgement has no packet number of its own.
 const ACK: u8 = 5;
 
+/// The first packet of a client, versions 2 and 3, and of a server.
+const RESETS: [u8; 3] = [7, 10, 8];
+
 /// A packet number of the control channel that is larger is none: it ends within a few hundred.
 const FEW: u32 = 1 << 16;
 
-/// One direction.
+/// One direction. Lengths and opcodes alone are what other protocols send, too (a short ZMTP frame begins with its length in two bytes): in
+/// mid-stream, only numbers that count up tell.
 #[derive(Debug, Default)]
 pub(super) struct Tunnel {
     /// Opcode, key and peer of the last data packet, and its number.
     last: Option<([u8; 4], u32)>,
+    /// Session and number of the last packet of the control channel that has one.
+    control: Option<([u8; 8], u32)>,
+}
+
+/// What a packet of the control channel says.
+struct Control {
+    session: [u8; 8],
+    /// Its own number; an acknowledgement has none.
+    number: Option<u32>,
 }
 
 impl Tunnel {
-    /// The name, if the last packet that starts in `bytes` tells it.
-    pub fn packet(&mut self, bytes: &[u8], missing: u64) -> Option<ForeignName> {
+    /// The name, if the last packet that starts in `bytes` tells it. `starts`: these are the flow's first bytes.
+    pub fn packet(&mut self, starts: bool, bytes: &[u8], missing: u64) -> Option<ForeignName> {
         let mut rest = bytes;
         let mut tells = false;
         while let Some((len, body)) = rest.split_first_chunk::<2>() {
@@ -41,8 +54,8 @@ impl Tunnel {
             if !is_whole && len as u64 > (packet.len() as u64).saturating_add(missing) {
                 break;
             }
-            tells = self.tells(packet);
-            if !tells && self.last.is_none() {
+            tells = self.tells(packet, starts && rest.len() == bytes.len());
+            if !tells && self.last.is_none() && self.control.is_none() {
                 return None;
             }
             rest = tail;
@@ -50,13 +63,25 @@ impl Tunnel {
         tells.then(|| ForeignName { is_encrypted: true, ..ForeignName::of("OpenVPN", None) })
     }
 
-    fn tells(&mut self, packet: &[u8]) -> bool {
+    fn tells(&mut self, packet: &[u8], starts: bool) -> bool {
         let Some(opcode) = packet.first().map(|first| first >> 3) else { return false };
         match opcode {
             DATA_1 | DATA_2 => self.counts(packet, opcode),
-            1..=5 | 7 | 8 | 10 => is_control(packet, opcode).is_some(),
+            1..=5 | 7 | 8 | 10 => control(packet, opcode)
+                .is_some_and(|one| self.goes_on(&one) || (starts && RESETS.contains(&opcode))),
             _ => false,
         }
+    }
+
+    /// Whether a packet of the control channel is of the same session as the last one, and its number, if it has one, is one more.
+    fn goes_on(&mut self, this: &Control) -> bool {
+        let Some(number) = this.number else {
+            return self.control.is_some_and(|(session, _)| session == this.session);
+        };
+        let last = self.control.replace((this.session, number));
+        last.is_some_and(|(session, last)| {
+            session == this.session && last.checked_add(1) == Some(number)
+        })
     }
 
     /// Whether a data packet's number is one more than the last one's.
@@ -71,8 +96,8 @@ impl Tunnel {
     }
 }
 
-/// Whether a packet of the control channel has few numbers, all of them small.
-fn is_control(packet: &[u8], opcode: u8) -> Option<()> {
+/// A packet of the control channel: it has few numbers, all of them small.
+fn control(packet: &[u8], opcode: u8) -> Option<Control> {
     let mut reader = Reader::new(packet);
     reader.skip(1)?;
     let session = reader.array::<8>()?;
@@ -83,10 +108,9 @@ fn is_control(packet: &[u8], opcode: u8) -> Option<()> {
     if acknowledged > 0 {
         reader.skip(8)?;
     }
-    if opcode != ACK {
-        reader.u32_be().filter(|number| *number < FEW)?;
-    }
+    let number =
+        if opcode == ACK { None } else { Some(reader.u32_be().filter(|number| *number < FEW)?) };
     // What has nothing to count has shown nothing.
-    let has_numbers = opcode != ACK || acknowledged > 0;
-    (has_numbers && session != [0; 8]).then_some(())
+    let has_numbers = number.is_some() || acknowledged > 0;
+    (has_numbers && session != [0; 8]).then_some(Control { session, number })
 }

@@ -115,13 +115,35 @@ fn queues_and_databases() {
     assert_eq!(late(&[&read[..], read].concat()).unwrap(), "Modbus");
     assert_eq!(late(b"\0\x07\0\0\0\x06\x01\x03\0\0"), None, "its end is missing");
     assert_eq!(late(b"\x03\0\0\x07\x02\xf0\x80").unwrap(), "TPKT");
-    assert_eq!(late(b"\0\x0e\x38abcdefgh\0\0\0\0\0").unwrap(), "OpenVPN");
+    let reset = b"\0\x0e\x38abcdefgh\0\0\0\0\0";
+    assert_eq!((first(reset).unwrap(), late(reset)), ("OpenVPN".into(), None));
+    let control = |n: u8| [&b"\0\x11\x20abcdefgh\0\0\0\0"[..], &[n], b"TLS"].concat();
+    let counted: Vec<_> = (1..4).map(control).collect();
+    let packets: Vec<_> = counted.iter().map(|bytes| (Side::A, false, &bytes[..])).collect();
+    assert_eq!(names(&packets).unwrap(), "OpenVPN");
     let data = |n: u8| [&b"\0\x0c\x48\0\0\x01\0\0\0"[..], &[n], b"rest"].concat();
     let counted: Vec<_> = (7..10).map(data).collect();
     let packets: Vec<_> = counted.iter().map(|bytes| (Side::A, false, &bytes[..])).collect();
     assert_eq!(names(&packets).unwrap(), "OpenVPN");
     assert_eq!(late(&data(7)), None, "it does not count up");
     assert_eq!(late(b"\x03\0\0\x07\x02\x30\x80"), None, "no TPDU is of that kind");
+}
+
+/// Short frames of ZMTP: a length in two bytes, a number that counts up, small numbers.
+#[test]
+fn numbers_in_short_frames_are_no_tunnel() {
+    for (first, step) in [(0, 1), (250, 1), (0x1_0001, 1), (8, 256), (0x38, 0)] {
+        for fields in [[1, 2, 3, 4], [0, 0, 0, 1], [1, 0, 0, 0], [0; 4]] {
+            let frame = |n: u64| {
+                let small = fields.iter().flat_map(|field: &u64| field.to_le_bytes());
+                let number = (first + n * step).to_le_bytes();
+                [vec![0, 40], number.to_vec(), small.collect()].concat()
+            };
+            let frames: Vec<_> = (0..600).map(frame).collect();
+            let packets: Vec<_> = frames.iter().map(|bytes| (Side::A, false, &bytes[..])).collect();
+            assert_eq!(names(&packets), None, "{first} {step} {fields:?}");
+        }
+    }
 }
 
 #[test]
