@@ -16,6 +16,8 @@ pub struct Participants<'a> {
     sender: String,
     receiver: String,
     forwarder: String,
+    /// Who has a message after each leg but the last: the broker, or a proxy or bridge before or behind it.
+    between: Vec<String>,
     legs: u8,
 }
 
@@ -28,13 +30,32 @@ impl<'a> Participants<'a> {
             Pacing::PingPong => otherwise.to_owned(),
             _ => end(&result.processes, roles, otherwise),
         };
-        Participants {
+        let mut participants = Participants {
             result,
             sender: end(&["pub", "publisher"], "the sender"),
             receiver: end(&["sub", "subscriber"], "the receiver"),
             forwarder: forwarder(result),
+            between: Vec::new(),
             legs,
-        }
+        };
+        participants.between = (1..legs).map(|leg| participants.after(leg)).collect();
+        participants
+    }
+
+    /// The name of who has a message after a leg, as far as the slowest messages tell it; the broker's if they do not all tell the same.
+    fn after(&self, leg: u8) -> String {
+        let worst = self.result.why.iter().flat_map(|why| &why.worst);
+        let whole = worst.filter(|message| message.legs.len() == usize::from(self.legs));
+        let mut names = whole.flat_map(|message| {
+            let reads = message
+                .legs
+                .get(usize::from(leg).saturating_sub(1))
+                .and_then(|one| one.reader.as_ref());
+            let sends = message.legs.get(usize::from(leg)).and_then(|one| one.sender.as_ref());
+            reads.into_iter().chain(sends).map(|task| self.name(task))
+        });
+        let first = names.next().filter(|name| !name.is_empty());
+        first.filter(|first| names.all(|name| name == *first)).unwrap_or(self.forwarder.clone())
     }
 
     /// Whether the result's figures can be used.
@@ -49,9 +70,12 @@ impl<'a> Participants<'a> {
 
     /// The names of the sender and the receiver of a leg; leg 1 is the first.
     pub fn ends(&self, leg: u8) -> (&str, &str) {
-        let sender = if leg <= 1 { &self.sender } else { &self.forwarder };
-        let receiver = if leg >= self.legs { &self.receiver } else { &self.forwarder };
-        (sender, receiver)
+        let after = |leg: u8| {
+            let index = usize::from(leg).checked_sub(1)?;
+            self.between.get(index).map(String::as_str)
+        };
+        let sender = leg.checked_sub(1).and_then(after).unwrap_or(&self.sender);
+        (sender, after(leg).unwrap_or(&self.receiver))
     }
 
     /// The name of the broker between sender and receiver.
@@ -155,5 +179,76 @@ fn role_in_words(role: &str) -> String {
         "pong" => "the answering end".into(),
         "peer" => "a peer".into(),
         other => format!("the {}", clean(other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SegmentRow;
+    use crate::why::{MessageLeg, Why, WorstMessage};
+
+    const PROGRAMS: [(&str, u32, &str); 4] = [
+        ("publisher", 20, "sensor"),
+        ("broker", 10, "mosquitto"),
+        ("proxy", 15, "socat"),
+        ("subscriber", 30, "logger"),
+    ];
+
+    /// Messages that pass these programs.
+    fn result(way: &[u32]) -> RunResult {
+        let task = |pid: u32| {
+            let name = PROGRAMS.iter().find(|program| program.1 == pid).unwrap().2.to_owned();
+            Some(Task { pid, tid: pid, name, ..Task::default() })
+        };
+        let legs = way.windows(2).map(|ends| MessageLeg {
+            sender: task(ends[0]),
+            reader: task(ends[1]),
+            ..MessageLeg::default()
+        });
+        let worst = vec![WorstMessage { legs: legs.collect(), ..WorstMessage::default() }];
+        let last = u8::try_from(way.len()).unwrap() - 1;
+        let process = |(role, pid, name): (&str, u32, &str)| Process {
+            role: role.into(),
+            pid,
+            name: name.into(),
+            ..Process::default()
+        };
+        RunResult {
+            broker: Some("mosquitto".into()),
+            segments: vec![SegmentRow { leg: last, ..SegmentRow::default() }],
+            processes: PROGRAMS.map(process).into(),
+            why: Some(Why { worst, ..Why::default() }),
+            ..RunResult::default()
+        }
+    }
+
+    #[test]
+    fn legs_of_a_relay_are_named_by_its_ends() {
+        for (way, expected) in [
+            (
+                &[20, 10, 15, 30][..],
+                &[("sensor", "mosquitto"), ("mosquitto", "socat"), ("socat", "logger")][..],
+            ),
+            (
+                &[20, 15, 10, 30],
+                &[("sensor", "socat"), ("socat", "mosquitto"), ("mosquitto", "logger")],
+            ),
+            (&[20, 10, 30], &[("sensor", "mosquitto"), ("mosquitto", "logger")]),
+            (&[20, 30], &[("sensor", "logger")]),
+        ] {
+            let result = result(way);
+            let participants = Participants::of(&result, Pacing::Foreign);
+            let found: Vec<_> =
+                (1..=participants.legs()).map(|leg| participants.ends(leg)).collect();
+            assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn without_single_messages_the_broker_is_between() {
+        let result = RunResult { why: None, ..result(&[20, 10, 15, 30]) };
+        let participants = Participants::of(&result, Pacing::Foreign);
+        assert_eq!(participants.ends(2), ("mosquitto", "mosquitto"));
     }
 }
