@@ -1,6 +1,7 @@
 //! The decoder of one AMQP connection.
 
 use super::client_properties::connection_name;
+use super::confirms::Confirms;
 use super::consumer;
 use super::content::{Contents, Continued};
 use super::frame::{self, FrameHeader, FrameKind, OPENING};
@@ -23,6 +24,8 @@ pub(super) struct AmqpConnection {
     permits: Permits,
     /// What the client has published and not committed.
     transactions: Transactions,
+    /// What the server confirms.
+    confirms: Confirms,
     /// Whether the server has said that it does not read what the client publishes.
     blocked: Blocked,
 }
@@ -70,6 +73,8 @@ impl AmqpConnection {
             Acknowledgement::read(method, arguments).filter(|_| self.server == Some(side.other()))
         {
             self.permits.acknowledged(header.channel, acknowledgement, out);
+        } else if let Some(acknowledgement) = Acknowledgement::read(method, arguments) {
+            self.confirms.confirm(header.channel, acknowledgement, range, out);
         } else if let Some(delivery) = Delivery::read(method, arguments) {
             self.permits.delivered(header.channel, delivery, range.end);
         } else if method.is_get() {
@@ -77,6 +82,7 @@ impl AmqpConnection {
         } else if method.turns_channel() {
             self.permits.end(header.channel);
             self.transactions.end(header.channel);
+            self.confirms.end(header.channel);
         } else {
             consumer::tell(method, header.channel, arguments, out);
         }
@@ -84,7 +90,11 @@ impl AmqpConnection {
             "tx.select" => self.transactions.begin(header.channel),
             "tx.commit" => self.transactions.commit(header.channel, out),
             "tx.rollback" => self.transactions.roll_back(header.channel),
-            "basic.publish" => self.transactions.publish(header.channel, range.start),
+            "basic.publish" => {
+                self.transactions.publish(header.channel, range.start);
+                self.confirms.publish(header.channel);
+            }
+            "confirm.select" => self.confirms.begin(header.channel),
             "connection.blocked" => {
                 self.blocked = Blocked::Yes;
                 out.throttles(Throttle::Begins);
@@ -138,6 +148,9 @@ impl AmqpConnection {
         self.tell_recipient(side, header.channel, out);
         let contents = &mut self.contents[side as usize];
         let data = contents.finish(header.channel, range.end, &[]);
+        if let Some(whole) = data.as_ref().filter(|_| self.server != Some(side)) {
+            self.confirms.published(header.channel, whole.extent, out);
+        }
         out.frame(&Frame { range, name: NAME, class, payload_bytes: 0, data });
     }
 
@@ -156,6 +169,9 @@ impl AmqpConnection {
         self.tell_recipient(side, header.channel, out);
         let contents = &mut self.contents[side as usize];
         let data = contents.finish(header.channel, range.end, payload);
+        if let Some(whole) = data.as_ref().filter(|_| self.server != Some(side)) {
+            self.confirms.published(header.channel, whole.extent, out);
+        }
         let payload_bytes = if class == FrameClass::Data { len } else { 0 };
         out.frame(&Frame { range, name: "content-body", class, payload_bytes, data });
     }
@@ -216,6 +232,9 @@ impl Connection for AmqpConnection {
     fn gap(&mut self, side: Side) {
         self.contents[side as usize].gap();
         self.permits.forget();
+        if self.server != Some(side) {
+            self.confirms.forget();
+        }
         if self.blocked == Blocked::Yes && self.server == Some(side) {
             self.blocked = Blocked::Uncertain;
         }

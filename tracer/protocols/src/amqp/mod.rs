@@ -15,6 +15,7 @@
 //! default exchange, which has no name, it is the routing key alone. Messages of a transaction are treated like others.
 
 mod client_properties;
+mod confirms;
 mod connection;
 mod consumer;
 mod content;

@@ -11,8 +11,7 @@ use super::session::session_name;
 use super::walk::ServiceWalk;
 use crate::connection::frame_without_data;
 use crate::{Connection, Encryption, FrameSink, Pdu, PduLen, Reader, Side};
-use wirelap_events::FrameClass;
-use wirelap_events::Total;
+use wirelap_events::{ByteRange, FrameClass, Offset, Total};
 
 /// The frame name of an encrypted message.
 const ENCRYPTED: &str = "MSG encrypted";
@@ -33,6 +32,8 @@ struct SideState {
     assembly: ChunkAssembly,
     /// How far the message was decoded; `None` if it cannot be decoded.
     progress: Option<DecodeProgress>,
+    /// Where its first chunk begins.
+    start: Offset,
 }
 
 impl Connection for OpcUaConnection {
@@ -103,10 +104,19 @@ impl OpcUaConnection {
         );
         if part.from == 0 {
             half.progress = begin(part, end, body);
+            half.start = pdu.range.start;
             match half.progress.map(|progress| progress.service.id()) {
                 Some(READ_REQUEST) => self.names.begin_read(side, request),
                 Some(CREATE_SESSION_REQUEST) => out.client(side, name_of(half.progress, body)),
                 _ => {}
+            }
+        }
+        if let (Some(progress), ChunkType::Final) = (&half.progress, end) {
+            let extent = ByteRange { start: half.start, end: pdu.range.end };
+            if progress.service.is_prompt_request() {
+                out.requests(request.into(), extent);
+            } else if progress.service.is_response() {
+                out.replies(request.into(), extent);
             }
         }
         if let (Some(progress), false) = (&mut half.progress, end == ChunkType::Abort) {

@@ -19,6 +19,7 @@ pub(super) const READ_REQUEST: u32 = 631;
 pub(super) const READ_RESPONSE: u32 = 634;
 pub(super) const WRITE_REQUEST: u32 = 673;
 pub(super) const CREATE_MONITORED_ITEMS_REQUEST: u32 = 751;
+pub(super) const PUBLISH_REQUEST: u32 = 826;
 pub(super) const PUBLISH_RESPONSE: u32 = 829;
 
 /// The type of a notification with values; it is not a service.
@@ -38,6 +39,17 @@ impl Service {
 
     pub fn id(&self) -> u32 {
         self.id
+    }
+
+    /// Whether it is a request that the server answers as soon as it can. A `PublishRequest` waits for something to notify of (OPC 10000-4
+    /// §5.14.5).
+    pub fn is_prompt_request(&self) -> bool {
+        self.name.ends_with("Request") && self.id != PUBLISH_REQUEST
+    }
+
+    /// Whether it answers a request.
+    pub fn is_response(&self) -> bool {
+        self.name.ends_with("Response") || self.name == "ServiceFault"
     }
 }
 
@@ -146,5 +158,8 @@ mod tests {
             assert_eq!(Service::of(id).map(|service| service.name), Some(name));
         }
         assert_eq!(Service::of(DATA_CHANGE_NOTIFICATION), None);
+        let of = |id| Service::of(id).unwrap();
+        assert!(of(READ_REQUEST).is_prompt_request() && !of(READ_REQUEST).is_response());
+        assert!(of(397).is_response() && !of(PUBLISH_REQUEST).is_prompt_request());
     }
 }
