@@ -3,6 +3,7 @@
 //! adds nothing to the counters of a network device.
 
 use crate::median::median;
+use procfs::{CpuTime, CurrentSI, KernelStats};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use std::io;
 use std::os::unix::net::UnixDatagram;
@@ -159,16 +160,14 @@ fn median_of(mut operation: impl FnMut() -> io::Result<usize>) -> io::Result<u64
 }
 
 fn cpu_times() -> Option<CpuTimes> {
-    parse(&std::fs::read_to_string("/proc/stat").ok()?)
+    of_all_cpus(&KernelStats::current().ok()?.total)
 }
 
-/// The first line of `/proc/stat`: `cpu user nice system idle iowait irq softirq steal guest guest_nice` (proc(5)). The guests'
-/// time is in `user` and `nice` already.
-fn parse(stat: &str) -> Option<CpuTimes> {
-    let line = stat.lines().next()?.strip_prefix("cpu ")?;
-    let times: Vec<u64> = line.split_whitespace().map_while(|time| time.parse().ok()).collect();
-    let [user, nice, system, _idle, _iowait, irq, softirq, steal] = *times.first_chunk()?;
-    let wanted = [user, nice, system, irq, softirq, steal].into_iter().total();
+/// The first line of `/proc/stat` (proc(5)). The guests' time is in `user` and `nice` already. `None` on a kernel before 2.6.11, which tells
+/// no stolen time.
+fn of_all_cpus(times: &CpuTime) -> Option<CpuTimes> {
+    let (irq, softirq, steal) = (times.irq?, times.softirq?, times.steal?);
+    let wanted = [times.user, times.nice, times.system, irq, softirq, steal].into_iter().total();
     Some(CpuTimes { wanted, steal })
 }
 
@@ -181,6 +180,7 @@ fn share(from: CpuTimes, to: CpuTimes) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use procfs::{ExplicitSystemInfo, FromBufReadSI};
 
     #[test]
     fn both_reference_operations_are_measured() {
@@ -206,14 +206,25 @@ mod tests {
         assert!(two_cpus(&[])[0].is_some());
     }
 
+    fn parse(cpu: &str) -> Option<CpuTimes> {
+        let stat = format!("{cpu}\nctxt 1\nbtime 1\nprocesses 1\n");
+        let system = ExplicitSystemInfo {
+            boot_time_secs: 0,
+            ticks_per_second: 100,
+            page_size: 4096,
+            is_little_endian: true,
+        };
+        let stats = KernelStats::from_buf_read(stat.as_bytes(), &system).unwrap();
+        of_all_cpus(&stats.total)
+    }
+
     #[test]
     fn steal_is_a_share_of_the_wanted_time() {
-        let from = parse("cpu  100 0 50 800 10 0 5 35 7 0\ncpu0 …").unwrap();
+        let from = parse("cpu  100 0 50 800 10 0 5 35 7 0").unwrap();
         assert_eq!(from, CpuTimes { wanted: 190, steal: 35 });
         let to = parse("cpu  180 0 50 900 20 0 5 55 7 0").unwrap();
         assert_eq!(share(from, to), Some(0.2), "20 of 100 ticks; the idle ones do not count");
         assert_eq!(share(to, to), None);
         assert_eq!(parse("cpu  1 2 3 4"), None, "a kernel before 2.6.11");
-        assert_eq!(parse(""), None);
     }
 }
