@@ -55,7 +55,7 @@ pub fn doubt(reason: &DoubtReason) -> String {
             )
         ),
         DoubtReason::Nameless { messages } => format!(
-            "{} named by a number that was agreed on before wirelap came, and had too little payload to be known by: \
+            "{} named by a number of which wirelap did not see what it stands for, and their payload does not tell either: \
              behind a router or broker they may be counted a second time",
             counted_as(messages, "message was", "messages were")
         ),
