@@ -308,11 +308,11 @@ fn note_readers_own(direction: Direction, c: &mut Context<'_>) {
     let read_twice = std::mem::take(&mut c.conversations.found_mut().read_twice);
     let unheard = std::mem::take(&mut c.conversations.found_mut().unheard);
     let implementation = std::mem::take(&mut c.conversations.found_mut().implementation);
-    let shared_memory = std::mem::take(&mut c.conversations.found_mut().shared_memory);
+    let unseen_parties = std::mem::take(&mut c.conversations.found_mut().unseen_parties);
     if (thrown_away.max(read_twice) > 0
         || unheard != Unheard::default()
         || implementation.is_some()
-        || shared_memory.is_some())
+        || unseen_parties.is_some())
         && let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row))
     {
         let losses = &mut row.evidence.losses;
@@ -322,7 +322,7 @@ fn note_readers_own(direction: Direction, c: &mut Context<'_>) {
         if let Some(name) = implementation {
             row.implementation.note(name);
         }
-        row.unseen_pairs = shared_memory.unwrap_or(row.unseen_pairs);
+        row.unseen_parties = unseen_parties.unwrap_or(row.unseen_parties);
         row.unheard.add(unheard);
     }
 }
