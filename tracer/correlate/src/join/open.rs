@@ -87,7 +87,7 @@ pub struct LegState {
     pub(super) client: Option<TopicId>,
     /// The group in which its receiver reads it.
     pub group: ReaderGroup,
-    pub(super) has_child: bool,
+    pub has_child: bool,
     /// Legs that continue it, in the order in which they were found.
     pub(super) children: u32,
     /// The first of them, and its serial number.

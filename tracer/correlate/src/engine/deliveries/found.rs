@@ -24,6 +24,7 @@ impl Deliveries {
             self.carry_found(at, direction, c);
         }
         c.note_introduced(direction);
+        self.note_subscribers(at, direction, c);
         self.note_missed(at, direction, c);
         note_unread(direction, c);
         note_readers_own(direction, c);
@@ -34,6 +35,21 @@ impl Deliveries {
         self.take_messages(at, direction, c);
         self.note_given_places(direction, c);
         self.take_placed(false, c);
+    }
+
+    /// Notes that somebody has just subscribed at an end.
+    fn note_subscribers(&mut self, at: Nanos, direction: Direction, c: &Context<'_>) {
+        if !self.messages.has_sinks() {
+            return;
+        }
+        for direction in [direction, direction.back()] {
+            let flow = c.conversations.flows().flow(direction);
+            if flow.is_some_and(|flow| flow.subscribed == at)
+                && let Some(node) = c.conversations.node(direction.back())
+            {
+                self.messages.note_subscriber(&node);
+            }
+        }
     }
 
     fn take_messages(&mut self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
