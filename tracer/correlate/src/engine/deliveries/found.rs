@@ -8,7 +8,7 @@ use crate::flow::{FlowTable, Found, PendingRelease, Unheard};
 use crate::ids::{Direction, LegKey};
 use crate::join::{Joined, NewLeg, Receiver, TakesAll};
 use crate::lag::{Pair, PairKey};
-use crate::rows::{Counts, Row, Rows};
+use crate::rows::{Counts, Row};
 use wirelap_events::{Nanos, Saturate};
 use wirelap_protocols::{Side, Topology};
 
@@ -136,7 +136,7 @@ impl Deliveries {
         let way: PairKey = (new.way().id(), new.subject);
         note_answer_end(&new, c.conversations.flows_mut());
         if found.framed && found.stamp.is_none() && new.topology != Topology::PeerToPeer {
-            count_unknown(&new, c.may_be_cut(row, at), &mut c.accounts.rows);
+            count_unknown(&new, c.may_be_cut(row, at), c);
             return;
         }
         self.messages.identify(&mut new, &|| takes_all(way, c));
@@ -397,15 +397,18 @@ fn note_subscriptions(at: Nanos, direction: Direction, c: &mut Context<'_>) {
 
 /// A message whose content is not known passes a broker: it cannot be found again on its other leg. After a pause, its first packet
 /// may have been sent in that.
-fn count_unknown(new: &NewLeg, may_be_cut: bool, rows: &mut Rows) {
-    let Some(row) = rows.get_mut(new.row) else {
+fn count_unknown(new: &NewLeg, may_be_cut: bool, c: &mut Context<'_>) {
+    let Some(row) = c.accounts.rows.get_mut(new.row) else {
         return;
     };
     if !new.is_handed_on() {
         row.counts.sent.grow(1);
+        c.note_sent(new.direction, new.row, new.topic, true);
     } else if !new.toward.is_server() {
         row.counts.delivered.grow(1);
         row.counts.of_unfollowed(may_be_cut).grow(1);
+        let between = (new.direction, &*new.ends);
+        c.accounts.note_unfollowed((new.row, new.topic), between, new.group, new.payload_len);
     }
 }
 
