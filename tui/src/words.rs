@@ -6,7 +6,7 @@ use wirelap_correlate::snapshot::{Snapshot, Trust};
 use wirelap_correlate::{Reliability, TracingBudget};
 use wirelap_events::{Nanos, SampleStatus};
 use wirelap_history::{Message, MessageFate};
-use wirelap_report::words::{lost_because, snapshot_notes};
+use wirelap_report::words::{lost_because, snapshot_notes, unix_server};
 
 /// The sign that the text of TLS is read from the memory of programs.
 pub const READS_TLS: &str = " READS TLS TEXT ";
@@ -273,13 +273,14 @@ pub fn nothing_yet(snapshot: &Snapshot) -> Vec<String> {
             text::exact(events)
         )
     };
-    vec![
-        "No middleware traffic seen yet.".into(),
-        seen,
+    let unix = snapshot.unix_servers.iter().map(|server| text::clean(&unix_server(server)));
+    let sentences = ["No middleware traffic seen yet.".into(), seen].into_iter().chain(unix);
+    sentences.chain([
         "Start a publisher and a subscriber on this host, or let wirelap start its own: sudo wirelap live --on tcp,udp,mqtt,zenoh-p2p,dds".into(),
         "If the protocol of a port is not recognised, name it: --decode\u{a0}PORT=PROTOCOL.".into(),
         "Messages through shared memory use no socket and cannot be traced.".into(),
-    ]
+    ])
+    .collect()
 }
 
 /// The sentences for a filter that no row matches.

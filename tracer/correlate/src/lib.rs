@@ -79,7 +79,7 @@ pub use tls_keys::{TlsCounts, TlsKeys};
 pub use trust::{Doubt, DoubtReason, Reliability, TrustFacts};
 pub use view::{
     Group, GroupNote, Muted, ProbeEvents, ProbeLoss, Process, Snapshot, SnapshotNote, TracerCost,
-    TracingBudget, Trust, UnixClients, snapshot, trust,
+    TracingBudget, Trust, UnixClients, UnixServer, snapshot, trust,
 };
 pub use why::{
     Awaited, BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause,

@@ -98,6 +98,12 @@ pub trait Protocol: Sync {
         false
     }
 
+    /// True if a server may pass on what it gets only after a time that its subscribers choose: it is not known before whether a message
+    /// ends there.
+    fn passes_on_later(&self) -> bool {
+        false
+    }
+
     /// Whether messages may refer to their topic by a number that an earlier frame assigned. If the conversation was joined
     /// late, the topic is not known, and the decoder leaves it empty.
     fn numbers_topics(&self) -> bool {

@@ -51,6 +51,23 @@ pub struct LogPlace {
     pub offset: u64,
 }
 
+/// Participants of a domain whose messages are not seen, or may not be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnseenParties {
+    /// Pairs of a writing and a reading participant that hand messages over in shared memory.
+    pub pairs: u32,
+    /// Participants that have not said yet which addresses they have, because they did so before.
+    pub unannounced: u32,
+}
+
+impl UnseenParties {
+    /// Takes in those of the same domain that others know.
+    pub fn add(&mut self, other: UnseenParties) {
+        self.pairs = self.pairs.max(other.pairs);
+        self.unannounced = self.unannounced.max(other.unannounced);
+    }
+}
+
 /// The group in which a reader reads a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadIn<'a> {
@@ -90,9 +107,8 @@ pub enum FrameNote<'a> {
     ReaderGroup(Option<&'a [u8]>),
     /// A program that takes part in the conversation uses this implementation of the protocol.
     Implementation(&'static str),
-    /// So many pairs of participants of the conversation's domain are known so far that hand messages over in shared memory, where they
-    /// are not seen.
-    SharedMemory(u32),
+    /// Participants of the conversation's domain whose messages are not seen, as far as is known.
+    Unseen(UnseenParties),
     /// The fragments in the next frame.
     Fragments(&'a Fragments),
     /// The next frame requests messages.
@@ -481,9 +497,9 @@ impl dyn FrameSink + '_ {
         self.note(FrameNote::Implementation(name));
     }
 
-    /// Reports how many pairs of participants are known so far that hand messages over in shared memory.
-    pub fn shared_memory(&mut self, pairs: u32) {
-        self.note(FrameNote::SharedMemory(pairs));
+    /// Reports what is known so far of participants whose messages are not seen.
+    pub fn unseen(&mut self, parties: UnseenParties) {
+        self.note(FrameNote::Unseen(parties));
     }
 
     /// Reports what discovery says of the nodes of ROS 2.

@@ -91,6 +91,7 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
             unfinished: group.holes.unfinished_messages,
             encrypted: group.encrypted,
             unseen_pairs: group.unseen_pairs,
+            unannounced: group.unannounced,
             nameless: group.nameless,
             ..trust.into()
         },

@@ -33,7 +33,7 @@ pub struct Process {
     /// The network namespace of its sockets, if that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network_namespace: Option<NetworkNamespace>,
-    /// The Unix socket that it served clients on as well, at the end; their messages are in no figure. Absent where there is
+    /// The Unix socket that it served clients on as well; their messages are in no figure. Absent where there is
     /// none, and in results of recordings, which do not keep it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unix_clients: Option<UnixClients>,
@@ -44,7 +44,7 @@ pub struct Process {
 pub struct UnixClients {
     /// The path that most of them came by, or an abstract name with `@` before it.
     pub path: String,
-    /// Connections that were open, by any path.
+    /// The most connections that were seen open at a time, by any path.
     pub connections: u64,
 }
 

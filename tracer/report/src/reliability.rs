@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate as correlate;
 use wirelap_correlate::TrustFacts;
+use wirelap_correlate::snapshot::SERVER_ROLE;
+use wirelap_events::Total;
 
 /// Whether a result's figures can be used.
 #[derive(
@@ -118,6 +120,12 @@ impl RunResult {
         self.own_counts().is_some_and(|(expected, delivered)| delivered < expected.div_ceil(2))
     }
 
+    /// Connections of clients that reach its servers through Unix sockets.
+    fn unix_clients(&self) -> u64 {
+        let servers = self.processes.iter().filter(|process| process.role == SERVER_ROLE);
+        servers.filter_map(|process| Some(process.unix_clients.as_ref()?.connections)).total()
+    }
+
     fn facts(&self) -> TrustFacts {
         let (messages, trust) = (&self.messages, &self.trust);
         let is_sampled = trust.window_share < correlate::trust::WHOLE_TIME;
@@ -158,6 +166,8 @@ impl RunResult {
             unfinished: trust.unfinished,
             encrypted: trust.encrypted,
             unseen_pairs: trust.unseen_pairs,
+            unannounced: trust.unannounced,
+            unix_clients: self.unix_clients(),
             nameless: trust.nameless,
             compared: (truth.compared, truth.contradicted()),
             unknown: truth.unknown,

@@ -66,8 +66,11 @@ pub struct Trust {
     /// these are not seen, and in no count.
     #[serde(default)]
     pub unseen_pairs: u32,
-    /// Messages whose topic is a number that was agreed on before the observation began, with too little payload to be
-    /// recognised by: behind a router or broker they may be counted a second time.
+    /// Participants (DDS) that had announced themselves before the observation began: if they use shared memory is not known.
+    #[serde(default)]
+    pub unannounced: u32,
+    /// Messages whose topic is a number of which it was not seen what it stands for, and whose payload does not tell which they are:
+    /// behind a router or broker they may be counted a second time.
     #[serde(default)]
     pub nameless: u64,
     /// Matched deliveries whose send call was not traced: their latency begins at a later stage.

@@ -128,7 +128,7 @@ impl NamespaceNames {
 }
 
 /// What a process is called (`proc(5)`, `/proc/pid/comm`).
-fn comm(pid: Pid) -> Option<Comm> {
+pub fn comm(pid: Pid) -> Option<Comm> {
     let name = fs::read_to_string(format!("/proc/{}/comm", pid.0)).ok()?;
     Some(Comm::from_name(name.trim_end_matches('\n'))).filter(|name| !name.as_str().is_empty())
 }

@@ -313,6 +313,7 @@ impl<S: DeliverySink> SessionThread<S> {
             process.ended = meter.has_ended();
         }
         self.meters = meters;
+        snapshot.unix_servers = self.unix.beside(&snapshot);
         self.say_why_not_read(&mut snapshot);
         snapshot.groups.iter_mut().for_each(Group::check_verdicts);
         snapshot

@@ -81,7 +81,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
             latest: Arc::clone(&latest),
             meter: Meter::start(std::process::id()),
             ring_bytes: settings.capture.ring_bytes,
-            unix: UnixServers::default(),
+            unix: UnixServers::among(&settings.capture.pids),
             places: PlaceReader::default(),
             cpus: OwnCpus::default(),
             meters: HashMap::new(),

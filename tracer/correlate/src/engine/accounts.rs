@@ -1,19 +1,22 @@
 //! What rows add up to, and what belongs to no row.
 
 use super::totals::Totals;
-use crate::breakdown::{BreakdownQuery, BreakdownTable, ClientNames};
+use crate::breakdown::{
+    BreakdownQuery, BreakdownTable, ClientNames, Dimension, MessageEnd, Owner, ReaderGroup,
+};
 use crate::bytes::{
     EndedUnknown, Ledger, Overhead, ProbeConnections, Unknown, UnknownKey, UnknownTraffic,
 };
 use crate::config::Label;
 use crate::flow::Conversation;
+use crate::ids::{Direction, FlowEnds};
 use crate::join::GivenUp;
 use crate::lag::{LagTable, SeenBehind};
 use crate::rows::{Row, Rows};
 use crate::stats::Pauses;
 use rustc_hash::FxHashSet;
 use std::net::SocketAddr;
-use wirelap_events::{GroupId, Nanos, NetNs, Pid, Saturate, Wake};
+use wirelap_events::{GroupId, Nanos, NetNs, Pid, Saturate, TopicId, Wake};
 
 /// Who had the CPU in a wait that is shorter than this is not counted for its row.
 const WAITED: Nanos = Nanos::from_micros(20);
@@ -141,6 +144,33 @@ impl Accounts {
     ) {
         let row_at = |(addr, scope)| Some(self.rows.at(addr, scope)?.0 as usize);
         self.probe_connections.add_to(open, row_at, sums);
+    }
+
+    /// Adds a delivery that is not followed to the rows that the user asked for.
+    pub fn note_unfollowed(
+        &mut self,
+        (group, topic): (GroupId, Option<TopicId>),
+        (direction, ends): (Direction, &FlowEnds),
+        read_in: ReaderGroup,
+        payload_len: u64,
+    ) {
+        let Some(breakdown) = &mut self.breakdown else { return };
+        let (flow, reader) = (direction.back().id(), &ends.receiver);
+        let read_in = match read_in {
+            ReaderGroup::Unknown if breakdown.by.contains(&Dimension::Group) => {
+                let owner = reader.pid.map_or(Owner::Address(reader.addr.ip()), Owner::Process);
+                self.clients.group(flow, owner).map_or(ReaderGroup::Unknown, ReaderGroup::Named)
+            }
+            read_in => read_in,
+        };
+        let end = MessageEnd {
+            flow,
+            addresses: [reader.addr, ends.sender.addr],
+            pid: reader.pid,
+            client: self.clients.of(flow),
+            group: read_in,
+        };
+        breakdown.delivered((self.rows.root(group), topic), &end, payload_len, None);
     }
 
     /// Counts what was left of a message that is given up. `all`: the pauses of the observation, in one of which it may have begun, or which

@@ -276,7 +276,7 @@ impl FrameSink for Collector<'_> {
             FrameNote::CutShort(messages) => found.unheard.cut_short.grow(messages),
             FrameNote::Encrypted(messages) => found.unheard.encrypted.grow(messages),
             FrameNote::Implementation(name) => found.implementation = Some(name),
-            FrameNote::SharedMemory(pairs) => found.shared_memory = Some(pairs),
+            FrameNote::Unseen(parties) => found.unseen_parties = Some(parties),
             FrameNote::InOrder { origin, first } => {
                 found.ordered.push((self.side, origin, first));
             }

@@ -9,7 +9,7 @@ use super::topics::Topics;
 use crate::breakdown::Introduction;
 use crate::ros::RosGraph;
 use wirelap_events::Saturate;
-use wirelap_protocols::Side;
+use wirelap_protocols::{Side, UnseenParties};
 
 /// Messages that are in no figure, or do not reach whom they are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub struct DecoderOutput {
     /// The implementation of the protocol that an end uses.
     pub implementation: Option<&'static str>,
     /// Pairs of participants between which messages are not seen, if more or fewer are known now.
-    pub shared_memory: Option<u32>,
+    pub unseen_parties: Option<UnseenParties>,
     /// Senders whose messages are handed on in order, their side, and the first message that they still have.
     pub ordered: Vec<(Side, [u8; 16], u64)>,
     /// Permissions to pass messages on.
@@ -92,6 +92,6 @@ impl DecoderOutput {
         (self.unread, self.missed, self.unknown) = ([0; 2], [false; 2], [false; 2]);
         (self.thrown_away, self.read_twice) = (0, 0);
         self.unheard = Unheard::default();
-        (self.implementation, self.shared_memory) = (None, None);
+        (self.implementation, self.unseen_parties) = (None, None);
     }
 }

@@ -47,6 +47,8 @@ pub struct Forwarders {
     addrs: FxHashSet<(SocketAddr, NetNs)>,
     /// By what they say that they are.
     parties: FxHashSet<u32>,
+    /// Those that were seen to pass nothing on for as long as that may take.
+    sinks: FxHashSet<Receiver>,
     /// How many messages each process has handed on, and to whom.
     roles: FxHashMap<Pid, Handed>,
     /// When each receiver was last found to have got bytes in which messages may be that were not found.
@@ -150,6 +152,27 @@ impl Forwarders {
             |of: &FxHashMap<Receiver, Nanos>| of.get(&receiver).is_some_and(|&at| at >= since);
         let is_router = || node.party.is_some_and(|party| party.is_router);
         lately(&self.missed) && self.forwards(node) || lately(&self.unknown) && is_router()
+    }
+
+    /// Nothing that a process got was passed on for as long as that may take: what it gets ends there, as far as is known.
+    pub fn note_sink(&mut self, node: &Node) {
+        if self.sinks.len() < FORWARDERS {
+            self.sinks.insert(Receiver::at(node));
+        }
+    }
+
+    /// A process may pass messages on from now on: somebody has subscribed there.
+    pub fn note_subscriber(&mut self, node: &Node) {
+        self.sinks.remove(&Receiver::at(node));
+    }
+
+    pub fn has_sinks(&self) -> bool {
+        !self.sinks.is_empty()
+    }
+
+    /// True if it is not known yet whether a process passes messages on.
+    pub fn is_undecided(&self, node: &Node) -> bool {
+        !self.forwards(node) && !self.sinks.contains(&Receiver::at(node))
     }
 
     /// Whether this process, or who is at this address or says that it is this, has passed a message on.

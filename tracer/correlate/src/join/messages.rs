@@ -23,7 +23,7 @@ use super::open::{LegState, Message};
 use super::stored::StoredMessages;
 use super::translations::Translations;
 use super::turn::Turn;
-use crate::ids::{Direction, FlowEnds, LegKey};
+use crate::ids::{Direction, FlowEnds, LegKey, Node};
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::collections::VecDeque;
@@ -260,6 +260,28 @@ impl Messages {
             }
             _ => None,
         }
+    }
+
+    /// True if it is not known yet whether a process passes messages on.
+    pub fn is_undecided(&self, node: &Node) -> bool {
+        self.forwarders.is_undecided(node)
+    }
+
+    /// True if some are known to pass nothing on.
+    pub fn has_sinks(&self) -> bool {
+        self.forwarders.has_sinks()
+    }
+
+    /// The message of a leg was not passed on for as long as that may take.
+    pub fn note_sink(&mut self, key: LegKey) {
+        if let Some(node) = self.leg(key).map(|leg| *leg.receiver()) {
+            self.forwarders.note_sink(&node);
+        }
+    }
+
+    /// Somebody has subscribed at a process.
+    pub fn note_subscriber(&mut self, node: &Node) {
+        self.forwarders.note_subscriber(node);
     }
 
     /// Whether the message goes on from this leg's reader, as far as is known.

@@ -79,7 +79,7 @@ pub struct LegState {
     pub(super) written: Nanos,
     permissions: Option<Box<Permissions>>,
     pub transport: Transport,
-    pub(super) ends: Arc<FlowEnds>,
+    pub ends: Arc<FlowEnds>,
     pub toward: Toward,
     /// Which of its receiver's subscriptions it is for.
     subscription: u32,
@@ -87,7 +87,7 @@ pub struct LegState {
     pub(super) client: Option<TopicId>,
     /// The group in which its receiver reads it.
     pub group: ReaderGroup,
-    pub(super) has_child: bool,
+    pub has_child: bool,
     /// Legs that continue it, in the order in which they were found.
     pub(super) children: u32,
     /// The first of them, and its serial number.
@@ -144,7 +144,7 @@ pub struct Message {
     /// Its server keeps it in a log.
     pub(super) is_logged: bool,
     /// Its time has come, and it is kept for who reads the log later.
-    pub(super) is_retained: bool,
+    pub is_retained: bool,
     /// It counts as passed on to nobody.
     pub(super) is_unmatched: bool,
 }

@@ -11,6 +11,7 @@ use crate::why::{Evidence, Numbers, Upkeep};
 use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
 use wirelap_events::{Leg, Nanos, NetNs, Pid, Saturate};
+use wirelap_protocols::UnseenParties;
 
 /// Processes that are listed in a row.
 pub const PROCESSES: usize = 256;
@@ -70,8 +71,8 @@ pub struct Row {
     pub unheard: Unheard,
     /// The implementation of the protocol that its programs use.
     pub implementation: Implementation,
-    /// Pairs of a writing and a reading participant that hand messages over where they are not seen.
-    pub unseen_pairs: u32,
+    /// Participants whose messages are not seen.
+    pub unseen_parties: UnseenParties,
     /// Messages without a name and with too little payload to be found again behind who passes them on.
     pub nameless: u64,
     /// Legs whose payload was in shared memory.
@@ -133,7 +134,7 @@ impl Row {
             read_twice: 0,
             unheard: Unheard::default(),
             implementation: Implementation::Unknown,
-            unseen_pairs: 0,
+            unseen_parties: UnseenParties::default(),
             nameless: 0,
             shared: 0,
             unknown_reads: 0,
@@ -223,7 +224,7 @@ impl Row {
         self.read_twice.grow(other.read_twice);
         self.unheard.add(other.unheard);
         self.implementation.add(other.implementation);
-        self.unseen_pairs = self.unseen_pairs.max(other.unseen_pairs);
+        self.unseen_parties.add(other.unseen_parties);
         self.nameless.grow(other.nameless);
         self.shared.grow(other.shared);
         self.unknown_reads.grow(other.unknown_reads);

@@ -7,5 +7,6 @@ pub mod trust;
 
 pub use notes::{GroupNote, Muted, SnapshotNote};
 pub use snapshot::{
-    Group, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, TracingBudget, Trust, UnixClients,
+    Group, ProbeEvents, ProbeLoss, Process, Snapshot, TracerCost, TracingBudget, Trust,
+    UnixClients, UnixServer,
 };

@@ -36,6 +36,8 @@ pub struct Snapshot {
     pub breakdown: Option<Breakdown>,
     /// Subscribers that are or were behind.
     pub slow: SlowSubscribers,
+    /// Servers in no row whose clients come through Unix sockets, where no bytes are seen; a few.
+    pub unix_servers: Vec<UnixServer>,
     /// How far the figures can be trusted.
     pub trust: Trust,
     /// What the user should know beside the figures.
@@ -100,8 +102,10 @@ pub struct Group {
     pub encrypted: u64,
     /// Pairs of a writing and a reading participant that hand messages over in shared memory, where they are not seen.
     pub unseen_pairs: u32,
-    /// Messages whose topic is a number that was agreed on before the observation began, with too little payload to be
-    /// recognised by: behind a router or broker they may be counted a second time.
+    /// Participants that had announced themselves before the observation began: if they use shared memory is not known.
+    pub unannounced: u32,
+    /// Messages whose topic is a number of which it was not seen what it stands for, and whose payload does not tell which they are:
+    /// behind a router or broker they may be counted a second time.
     pub nameless: u64,
     /// Messages that this host shows in part: whoever sent or read them is elsewhere. `None` if there are none.
     pub partial: Option<Box<PartialFigures>>,
@@ -124,12 +128,21 @@ impl Group {
         name == self.middleware || Some(name) == broker || both()
     }
 
+    /// Connections of clients that reach its servers through Unix sockets, where nothing is seen.
+    pub fn unix_clients(&self) -> u64 {
+        let servers = self.processes.iter().filter(|process| process.role == SERVER_ROLE);
+        servers.filter_map(|process| Some(process.unix.as_ref()?.connections)).total()
+    }
+
     /// From where its messages were seen, if it has none that were followed from both ends.
     pub fn partial_view(&self) -> Option<PartialView> {
         let partial = self.partial.as_ref().filter(|_| self.messages.matched == 0)?;
         (partial.deliveries() > 0).then(|| partial.view())
     }
 }
+
+/// The role of a process that passes messages on.
+pub const SERVER_ROLE: &str = "broker";
 
 /// A process that took part in a group's messages.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -161,8 +174,19 @@ pub struct Process {
 pub struct UnixClients {
     /// The path that most of them came by, or an abstract name with `@` before it.
     pub path: String,
-    /// Connections that are open, by any path.
+    /// The most connections that were seen open at a time, by any path.
     pub connections: u64,
+}
+
+/// A process that is in no row as a server, and serves clients through a Unix socket.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UnixServer {
+    /// Its id.
+    pub pid: Pid,
+    /// Its name.
+    pub comm: String,
+    /// Its clients.
+    pub clients: UnixClients,
 }
 
 /// How far the figures can be trusted.

@@ -100,3 +100,39 @@ fn order_and_text_choose_what_is_listed_and_change_no_count() {
     let shown = correlator.snapshot(Nanos(world.now)).breakdown.unwrap();
     assert_eq!((shown.rows.len(), shown.rest_rows), (3, 0));
 }
+
+/// A broker tells something of itself, which nobody published.
+#[test]
+fn a_delivery_that_is_not_followed_has_a_row_for_its_topic() {
+    let mut world = World::new();
+    let mut publisher = join(&mut world, 20, "pub");
+    let mut subscribers = [join(&mut world, 30, "sub")];
+    talk(&mut world, (&mut publisher, &mut subscribers), "plant/a", 0..5);
+    for n in 0..3_u8 {
+        let bytes = publish("broker/own", &[b'n', b'u', b'm', n]);
+        world.message(&mut subscribers[0].down, &bytes);
+    }
+    let breakdown = BreakdownQuery::by(&[Dimension::Topic, Dimension::Process]);
+    let config = Config { breakdown, ..Config::default() };
+    let mut correlator = Correlator::new(config);
+    for told in &world.events {
+        correlator.take(&told.event(), &mut |_: &Delivery| ());
+    }
+    correlator.finish(&mut |_: &Delivery| ());
+    let snapshot = correlator.snapshot(Nanos(world.now));
+    let [group] = snapshot.groups.as_slice() else { panic!("{:#?}", snapshot.groups) };
+    assert_eq!((group.messages.delivered, group.messages.uncovered), (8, 3));
+    let shown = snapshot.breakdown.unwrap();
+    let mut rows = counts(&shown.rows);
+    rows.sort();
+    assert_eq!(
+        rows,
+        [
+            (vec!["broker/own", "sub (30)"], 0, 3),
+            (vec!["plant/a", "pub (20)"], 5, 0),
+            (vec!["plant/a", "sub (30)"], 0, 5),
+        ]
+    );
+    let own = shown.rows.iter().find(|row| row.names[0].as_deref() == Some("broker/own"));
+    assert_eq!(own.map(|row| row.matched), Some(0));
+}

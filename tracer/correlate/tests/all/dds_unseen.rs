@@ -45,6 +45,8 @@ fn endpoint(prefix: [u8; 12], topic: &str, writes: bool) -> Message {
 }
 
 fn from(prefix: [u8; 12], mut message: Message) -> Message {
+    // Their GUIDs begin with their vendor, as those of Fast DDS do.
+    message.bytes[6..8].copy_from_slice(&prefix[..2]);
     message.bytes[8..20].copy_from_slice(&prefix);
     message
 }
@@ -108,6 +110,23 @@ fn what_is_not_shared_is_not_doubted() {
     let late = [participant(WRITER, &SHARED), participant(READER, &SHARED)];
     let late = late.map(|message| (7410, message));
     assert_eq!(told(&played(&late)), (0, Reliability::Unusable, vec!["shared_memory"]));
+}
+
+/// Participants had announced themselves before.
+#[test]
+fn who_announced_itself_before_anyone_looked_is_not_idle() {
+    let heartbeat = |prefix| {
+        let body = [[0, 0, 0, 0], [0, 0, 16, 3], [0; 4], [1, 0, 0, 0], [0; 4], [1, 0, 0, 0]];
+        from(prefix, Message::new(true).sub(0x07, 0, &[body.concat(), vec![1, 0, 0, 0]].concat()))
+    };
+    let mut messages = vec![(7410, heartbeat(WRITER)), (7411, heartbeat(READER))];
+    assert_eq!(told(&played(&messages)), (0, Reliability::Reduced, vec!["unannounced"]));
+    let sample = [&[0, 1, 0, 0][..], &[7; 64]].concat();
+    let sample = from(WRITER, Message::new(true).data(USER_WRITER, 1, &sample));
+    let with_one = [&messages[..], &[(7411, sample)]].concat();
+    assert_eq!(told(&played(&with_one)), (1, Reliability::Good, vec![]));
+    messages.extend([WRITER, READER].map(|prefix| (7410, participant(prefix, &[1]))));
+    assert_eq!(told(&played(&messages)), (0, Reliability::Good, vec![]), "no shared memory");
 }
 
 /// Submessages and messages that DDS Security encrypts (DDS Security 1.1 §7.3.6).

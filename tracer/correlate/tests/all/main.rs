@@ -47,6 +47,7 @@ mod places;
 mod played;
 mod properties;
 mod proxies;
+mod published;
 mod reassembly;
 mod repairs;
 mod room;

@@ -3,7 +3,9 @@
 use crate::brokered::BROKER;
 use crate::played::Played;
 use wirelap_events::Body;
-use wirelap_test_support::compose::mqtt::{CONNACK, connect, publish_with, subscribe};
+use wirelap_test_support::compose::mqtt::{
+    CONNACK, connect, connect_v5, publish_by_alias, publish_with, subscribe,
+};
 use wirelap_test_support::world::{Connection, World, process};
 
 const MESSAGES: u64 = 10;
@@ -36,6 +38,23 @@ impl Site {
     fn deliver(&mut self, first: u8, payload: &str) {
         let bytes = publish_with(first, "t", payload.as_bytes());
         self.world.message(&mut self.subscriber.down, &bytes);
+    }
+
+    /// A message whose topic is named by an alias that this connection has not set.
+    fn deliver_unnamed(&mut self, payload: &str) {
+        let bytes = publish_by_alias(DUP, 1, payload.as_bytes());
+        self.world.message(&mut self.subscriber.down, &bytes);
+    }
+
+    /// The subscriber comes back with version 5.
+    fn come_back_with_aliases(&mut self) {
+        self.world.now += 500_000_000;
+        self.port += 1;
+        let from = format!("127.0.0.1:{}", self.port);
+        let (client, broker) = (process(u32::from(self.port), "sub"), process(10, "broker"));
+        self.subscriber = self.world.connect(client, &from, broker, BROKER);
+        self.world.message(&mut self.subscriber.up, &connect_v5("sub"));
+        self.world.message(&mut self.subscriber.down, b"\x20\x03\x01\x00\x00");
     }
 
     fn close(&mut self) {
@@ -111,6 +130,54 @@ fn what_a_client_had_before_it_came_back_is_sent_again() {
         let all = MESSAGES + 1;
         assert_eq!(site.counts(), ([all, all, all, 0], MESSAGES), "{again:x}");
     }
+}
+
+/// mochi stores messages with the alias of the connection that they were first meant for, and marks them as DUP.
+#[test]
+fn what_waited_with_an_alias_of_an_earlier_connection_is_known_by_its_content() {
+    let mut site = Site::new();
+    site.close();
+    for n in 0..MESSAGES {
+        site.publish(&payload(n));
+    }
+    site.come_back_with_aliases();
+    for n in 0..MESSAGES {
+        site.deliver_unnamed(&payload(n));
+    }
+    assert_eq!(site.counts(), ([MESSAGES, MESSAGES, MESSAGES, 0], 0));
+}
+
+#[test]
+fn what_a_client_had_is_sent_again_by_whatever_name() {
+    let mut site = Site::new();
+    for n in 0..MESSAGES {
+        site.publish(&payload(n));
+        site.deliver(FIRST, &payload(n));
+    }
+    site.close();
+    site.come_back_with_aliases();
+    for n in 0..MESSAGES {
+        site.deliver_unnamed(&payload(n));
+    }
+    assert_eq!(site.counts(), ([MESSAGES, MESSAGES, MESSAGES, 0], MESSAGES));
+}
+
+/// Two topics have the same content, so which of them a number means is not known, and whether it is sent again is not either.
+#[test]
+fn what_nothing_identifies_is_no_repetition_and_said() {
+    let mut site = Site::new();
+    site.close();
+    for n in 0..MESSAGES {
+        site.publish(&payload(n));
+        let other = publish_with(FIRST, "u", payload(n).as_bytes());
+        site.world.message(&mut site.publisher.up, &other);
+    }
+    site.come_back_with_aliases();
+    for n in 0..MESSAGES {
+        site.deliver_unnamed(&payload(n));
+    }
+    assert_eq!(site.counts(), ([2 * MESSAGES, MESSAGES, 0, MESSAGES], 0));
+    assert_eq!(Played::of(&site.world).group().nameless, MESSAGES);
 }
 
 #[test]

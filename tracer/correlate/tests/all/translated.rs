@@ -42,6 +42,12 @@ const AMQP: Dialect = Dialect {
 const DEAD: Dialect =
     Dialect { delivered: |topic, payload| amqp::deliver("dead", topic, 1, payload), ..AMQP };
 
+/// A queue hands its dead letters on with another key.
+const RENAMED: Dialect = Dialect {
+    delivered: |key, payload| amqp::deliver_dead_letter(["amq.topic", "work"], key, 1, payload),
+    ..AMQP
+};
+
 const NATS: Dialect = Dialect {
     name: "nats",
     port: 4222,
@@ -108,6 +114,7 @@ fn what_a_broker_translates_is_followed() {
         ((NATS, "plant.line4.load"), (MQTT, "plant/line4/load")),
         ((MQTT, "plant.line4/load"), (MQTT, "plant/line4/load")),
         ((AMQP, "work"), (DEAD, "work")),
+        ((AMQP, "work"), (RENAMED, "given up")),
     ];
     for (from, to) in cases {
         for is_equal in [false, true] {

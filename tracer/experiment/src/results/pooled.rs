@@ -242,6 +242,7 @@ fn trust(all: &[&Repetition], coverage: f64) -> Trust {
         sum.unfinished.grow(one.unfinished);
         sum.encrypted.grow(one.encrypted);
         sum.unseen_pairs = sum.unseen_pairs.max(one.unseen_pairs);
+        sum.unannounced = sum.unannounced.max(one.unannounced);
         sum.nameless.grow(one.nameless);
         sum.without_send.grow(one.without_send);
         sum.evicted.grow(one.evicted);

@@ -188,6 +188,7 @@ fn trust(outcome: &Outcome, messages: Messages) -> Trust {
     trust.unfinished = groups(outcome).map(|group| group.holes.unfinished_messages).total();
     trust.encrypted = groups(outcome).map(|group| group.encrypted).total();
     trust.unseen_pairs = groups(outcome).map(|group| group.unseen_pairs).max().unwrap_or(0);
+    trust.unannounced = groups(outcome).map(|group| group.unannounced).max().unwrap_or(0);
     trust.nameless = groups(outcome).map(|group| group.nameless).total();
     trust.without_send = groups(outcome).map(|group| group.without_send).total();
     trust.telescoping_violations = outcome.tally.telescoping_violations;

@@ -1,9 +1,10 @@
-//! The name in a client's `connection.start-ok` (AMQP 0-9-1 §4.2.5.5, with `RabbitMQ`'s types of fields).
+//! The name in a client's `connection.start-ok` (AMQP 0-9-1 §4.2.5.5).
 //!
 //! ```text
 //! client-properties  | u32 length | ( name · type u8 · value )* |    then mechanism, response, locale
 //! ```
 
+use super::table::find;
 use crate::Reader;
 
 /// The property with the name that clients give a connection.
@@ -13,31 +14,7 @@ const CONNECTION_NAME: &[u8] = b"connection_name";
 pub(super) fn connection_name(arguments: &[u8]) -> Option<&[u8]> {
     let mut reader = Reader::new(arguments);
     let len = usize::try_from(reader.u32_be()?).ok()?;
-    let mut table = reader.sub_up_to(len);
-    loop {
-        let name_len = table.u8()?;
-        let name = table.take(name_len.into())?;
-        let kind = table.u8()?;
-        let value = value(&mut table, kind)?;
-        if name == CONNECTION_NAME && kind == b'S' {
-            return Some(value);
-        }
-    }
-}
-
-/// The bytes of a field's value, without their length; `None` for types that are not known.
-fn value<'a>(reader: &mut Reader<'a>, kind: u8) -> Option<&'a [u8]> {
-    let len = match kind {
-        b't' | b'b' | b'B' => 1,
-        b's' | b'u' | b'U' => 2,
-        b'I' | b'i' | b'f' => 4,
-        b'D' => 5,
-        b'l' | b'L' | b'd' | b'T' => 8,
-        b'V' => 0,
-        b'S' | b'A' | b'F' | b'x' => usize::try_from(reader.u32_be()?).ok()?,
-        _ => return None,
-    };
-    reader.take(len)
+    find(reader.sub_up_to(len), CONNECTION_NAME, b'S')
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use super::client_properties::connection_name;
 use super::confirms::Confirms;
 use super::consumer;
 use super::content::{Contents, Continued};
+use super::dead_letter;
 use super::frame::{self, FrameHeader, FrameKind, OPENING};
 use super::method::{Acknowledgement, BASIC, Delivery, Envelope, Method};
 use super::permits::Permits;
@@ -145,6 +146,11 @@ impl AmqpConnection {
             return out.frame(&frame_without_data(range, NAME, FrameClass::Opaque));
         }
         let class = class_of(contents.header(header.channel, size));
+        if self.server == Some(side)
+            && let Some(envelope) = dead_letter::first_published(reader)
+        {
+            contents.rename(header.channel, envelope);
+        }
         self.tell_recipient(side, header.channel, out);
         let contents = &mut self.contents[side as usize];
         let data = contents.finish(header.channel, range.end, &[]);

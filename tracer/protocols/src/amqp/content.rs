@@ -112,6 +112,13 @@ impl Contents {
         continued
     }
 
+    /// The message of a channel was published with another envelope first.
+    pub fn rename(&mut self, channel: u16, envelope: Envelope<'_>) {
+        if let Some(content) = self.open.get_mut(&channel) {
+            envelope.write_topic(&mut content.topic);
+        }
+    }
+
     /// Adds `len` bytes of a message's body, of which `bytes` were captured.
     pub fn body(&mut self, channel: u16, bytes: &[u8], len: u64) -> Continued {
         let Some(content) = self.open.get_mut(&channel) else { return Continued::Torn };

@@ -4,26 +4,30 @@
 //! |---|---|
 //! | `frame` | the frames: type, channel, size |
 //! | `method` | the methods: their names, purposes and who sends them; the arguments of those with content |
+//! | `table` | tables of named fields |
 //! | `client_properties` | the name of a client |
 //! | `consumer` | which consumer a message is for, and when consumers begin |
 //! | `content` | a message, whose method, header and body are frames of their own |
+//! | `dead_letter` | where a dead letter was published first |
 //! | `permits` | what lets the broker deliver: acknowledgements and requests |
 //! | `recognition` | whether bytes are AMQP |
 //! | `connection` | the decoder of one connection |
 //!
 //! A message's topic is `exchange/routing key`, which is the same where it is published and where it is delivered; for the
-//! default exchange, which has no name, it is the routing key alone. Messages of a transaction are treated like others.
+//! default exchange, which has no name, it is the routing key alone. A dead letter has those with which it was published first. Messages of a transaction are treated like others.
 
 mod client_properties;
 mod confirms;
 mod connection;
 mod consumer;
 mod content;
+mod dead_letter;
 mod frame;
 mod method;
 mod permits;
 mod recognition;
 mod remedies;
+mod table;
 mod transactions;
 
 use crate::remedies::Remedies;

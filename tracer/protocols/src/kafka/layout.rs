@@ -56,7 +56,7 @@ impl BodyLayout {
     /// Skips the fields before the array of topics.
     pub fn start(self, fields: &mut Fields<'_>) -> Parsed<()> {
         if self.is_shared() {
-            return share::start(fields);
+            return share::start(self.call.version, fields);
         }
         if self.call.key == PRODUCE {
             let acks = acks(self.call, fields)?;

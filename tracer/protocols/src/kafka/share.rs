@@ -1,9 +1,9 @@
 //! Share groups (KIP-932): the members of a group read the same partitions, and the broker assigns each record to one of them.
 //!
 //! ```text
-//! ShareFetchRequest 1-2                        ShareFetchResponse 1-2
+//! ShareFetchRequest 0-2                        ShareFetchResponse 0-2
 //!   group, member                                i32 throttle time, i16 error, message, nullable
-//!   i32 session epoch                            i32 acquisition lock timeout (ms)
+//!   i32 session epoch                            [version 1] i32 acquisition lock timeout (ms)
 //!   i32 max wait (ms), i32 min bytes             topics, array of
 //!   …                                              uuid
 //!                                                  partitions, array of
@@ -24,8 +24,8 @@ use super::fields::{Fields, Parsed, ensure};
 use super::status::RecordStatus;
 use wirelap_events::{Nanos, RequestLimits};
 
-/// Version 0 was for early access, and no release has it any more.
-pub(super) const VERSIONS: std::ops::RangeInclusive<i16> = 1..=2;
+/// Version 0 is that of Kafka 4.0, which had share groups for early access.
+pub(super) const VERSIONS: std::ops::RangeInclusive<i16> = 0..=2;
 
 /// The most ranges of acquired records of a partition that are stored. A response has 500 records by default.
 const MAX_RANGES: u32 = 4096;
@@ -41,11 +41,11 @@ pub(super) fn asked(mut body: Fields<'_>) -> Parsed<RequestLimits> {
 }
 
 /// Skips the fields before the array of topics.
-pub(super) fn start(fields: &mut Fields<'_>) -> Parsed<()> {
+pub(super) fn start(version: i16, fields: &mut Fields<'_>) -> Parsed<()> {
     ensure(fields.i32()? >= 0)?;
     fields.take(2)?;
     fields.string()?;
-    fields.take(4).map(drop)
+    fields.take(if version == 0 { 0 } else { 4 }).map(drop)
 }
 
 /// Skips the fields of a partition between its index and its records.

@@ -3,7 +3,7 @@
 //! ```text
 //! 1 gzip    RFC 1952
 //! 2 snappy  raw, or in the frames of snappy-java: | 82 'SNAPPY' 00 | i32 version | i32 compatible | (i32 length, raw) … |
-//! 3 lz4     LZ4 frame format 1.6
+//! 3 lz4     LZ4 frame format 1.6; in message sets of version 0, with another header checksum (KIP-57)
 //! 4 zstd    RFC 8878
 //! ```
 //!
@@ -70,7 +70,7 @@ impl DecompressBuffer {
         let opened = match codec {
             1 => read(flate2::read::MultiGzDecoder::new(packed), most, out),
             2 => snappy(packed, most, out),
-            3 => read(lz4_flex::frame::FrameDecoder::new(packed), most, out),
+            3 => lz4(packed, most, out),
             4 => zstd(packed, most, out),
             _ => None,
         };
@@ -89,6 +89,54 @@ impl DecompressBuffer {
 fn read(from: impl Read, most: usize, out: &mut Vec<u8>) -> Option<()> {
     from.take((most as u64).saturating_add(1)).read_to_end(out).ok()?;
     (out.len() <= most).then_some(())
+}
+
+/// The magic number of an LZ4 frame.
+const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4D, 0x18];
+
+/// The most bytes of a frame's header: magic number, flags, block size, content size, dictionary, checksum.
+const LZ4_LONGEST_HEADER: usize = 19;
+
+/// Decompresses an LZ4 frame. Producers of message sets of version 0 compute the header checksum over the magic number as well, and
+/// brokers do so for old consumers (KIP-57): it is not checked, but put right.
+fn lz4(packed: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()> {
+    let (magic, rest) =
+        packed.split_first_chunk::<4>().filter(|(magic, _)| **magic == LZ4_MAGIC)?;
+    let flags = *rest.first()?;
+    let len = match (flags & 0x08 != 0, flags & 0x01 != 0) {
+        (false, false) => 2,
+        (false, true) => 6,
+        (true, false) => 10,
+        (true, true) => 14,
+    };
+    let (descriptor, rest) = rest.split_at_checked(len)?;
+    let (_, blocks) = rest.split_first()?;
+    let [_, checksum, ..] = xxh32_of_few(descriptor).to_le_bytes();
+    let mut header = [0; LZ4_LONGEST_HEADER];
+    let whole = magic.iter().chain(descriptor).chain([&checksum]);
+    header.iter_mut().zip(whole).for_each(|(to, from)| *to = *from);
+    let header = header.get(..LZ4_MAGIC.len().saturating_add(len).saturating_add(1))?;
+    read(lz4_flex::frame::FrameDecoder::new(header.chain(blocks)), most, out)
+}
+
+/// XXH32 with seed 0 of fewer than 16 bytes (xxHash's `xxhash_spec.md`).
+fn xxh32_of_few(bytes: &[u8]) -> u32 {
+    const PRIMES: [u32; 5] = [0x9E37_79B1, 0x85EB_CA77, 0xC2B2_AE3D, 0x27D4_EB2F, 0x1656_67B1];
+    let [one, two, three, four, five] = PRIMES;
+    let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    let mut sum = five.wrapping_add(len);
+    let (words, rest) = bytes.as_chunks::<4>();
+    for word in words {
+        sum = sum.wrapping_add(u32::from_le_bytes(*word).wrapping_mul(three));
+        sum = sum.rotate_left(17).wrapping_mul(four);
+    }
+    for &byte in rest {
+        sum = sum.wrapping_add(u32::from(byte).wrapping_mul(five));
+        sum = sum.rotate_left(11).wrapping_mul(one);
+    }
+    sum = (sum ^ (sum >> 15)).wrapping_mul(two);
+    sum = (sum ^ (sum >> 13)).wrapping_mul(three);
+    sum ^ (sum >> 16)
 }
 
 /// Decompresses zstd block by block, so that the window cannot need more memory than the whole batch may take.
@@ -189,6 +237,25 @@ mod tests {
         }
         assert_eq!(unpacked.open(5, b"?"), None);
         assert_eq!(unpacked.open(0, b""), None);
+    }
+
+    /// kafka-python's `lz4_encode_old_kafka` and librdkafka up to version 0.9.1 write such a checksum.
+    #[test]
+    fn an_old_header_checksum_of_lz4_is_not_checked() {
+        assert_eq!(xxh32_of_few(b""), 0x02CC_5D05);
+        assert_eq!(xxh32_of_few(b"abc"), 0x32D1_53FF);
+        let bytes = b"temperature 21.5 ".repeat(50);
+        let mut packed = lz4(&bytes);
+        assert!(packed[4] & 0x09 == 0, "neither a content size nor a dictionary");
+        let [_, right, ..] = xxh32_of_few(&packed[4..6]).to_le_bytes();
+        assert_eq!(packed[6], right);
+        let [_, old, ..] = xxh32_of_few(&packed[..6]).to_le_bytes();
+        packed[6] = old;
+        assert_eq!(DecompressBuffer::default().open(3, &packed), Some(&bytes[..]));
+        // A frame of nothing but its header is empty.
+        for cut in (0..7).chain([packed.len() / 2]) {
+            assert_eq!(DecompressBuffer::default().open(3, &packed[..cut]), None, "{cut}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::assembly::{BodyRange, ChunkAssembly, DecodeProgress};
 use super::fields::{FieldError, Fields};
 use super::header::MESSAGE_HEADER_BYTES;
 use super::names::NodeNames;
-use super::service::PUBLISH_RESPONSE;
+use super::service::{PUBLISH_RESPONSE, REPUBLISH_RESPONSE};
 use super::value::ValueContent;
 use super::walk::ServiceEntry;
 use crate::{FrameSink, Side};
@@ -111,6 +111,15 @@ impl Chunk {
             ServiceEntry::Valueless { subscription, handle } => {
                 names.pass((subscription, handle));
             }
+            ServiceEntry::AskedAgain { subscription } => {
+                names.published.ask_again(self.side, self.request, subscription);
+            }
+            ServiceEntry::Notified { subscription, number } => {
+                let was_published = names.published.note(subscription, number);
+                // No server gives one number to two notifications: only who answers a request for one publishes it again.
+                progress.walk.is_again =
+                    was_published && progress.service.id() == REPUBLISH_RESPONSE;
+            }
             ServiceEntry::Value { of, content } => {
                 if let Some((topic, stored)) = names.of(self.side, self.request, of) {
                     self.value(content, topic, stored, progress, at, out);
@@ -152,7 +161,7 @@ impl Chunk {
                 payload_len: content.len,
                 payload: content.bytes,
                 key: None,
-                duplicate: false,
+                duplicate: progress.walk.is_again,
                 retained: stored,
             }),
         });

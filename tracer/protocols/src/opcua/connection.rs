@@ -6,7 +6,7 @@ use super::fields::Fields;
 use super::header::{ChunkHeader, ChunkType, HEADER_BYTES, MESSAGE_HEADER_BYTES, MessageType};
 use super::names::NodeNames;
 use super::security::Policy;
-use super::service::{CREATE_SESSION_REQUEST, READ_REQUEST, Service};
+use super::service::{CREATE_SESSION_REQUEST, READ_REQUEST, REPUBLISH_RESPONSE, Service};
 use super::session::session_name;
 use super::walk::ServiceWalk;
 use crate::connection::frame_without_data;
@@ -107,6 +107,12 @@ impl OpcUaConnection {
             half.start = pdu.range.start;
             match half.progress.map(|progress| progress.service.id()) {
                 Some(READ_REQUEST) => self.names.begin_read(side, request),
+                Some(REPUBLISH_RESPONSE) => {
+                    let asked_for = self.names.published.asked_for(side, request);
+                    if let Some((progress, asked_for)) = half.progress.as_mut().zip(asked_for) {
+                        progress.walk.asked_for = asked_for;
+                    }
+                }
                 Some(CREATE_SESSION_REQUEST) => out.client(side, name_of(half.progress, body)),
                 _ => {}
             }

@@ -9,6 +9,7 @@
 //! | `walk` | the services that carry values |
 //! | `assembly`, `chunk` | messages in several chunks |
 //! | `names` | the nodes of values |
+//! | `published` | which notifications were published before |
 //! | `session` | the name of a session |
 //! | `connection` | the decoder of one connection |
 //!
@@ -19,8 +20,10 @@
 //! notification of a client's own write is a separate message, because an answer on the same connection is considered an
 //! echo. The first value that is notified for an item existed before; it counts as retained.
 //!
-//! Events, history, method calls, republished notifications and `PubSub` (OPC 10000-14), which has another format, are not
-//! decoded.
+//! A notification that is published again, because the client asks for it, repeats its values if it was published on this connection
+//! before, by its sequence number; else it has them for the first time.
+//!
+//! Events, history, method calls and `PubSub` (OPC 10000-14), which has another format, are not decoded.
 
 mod assembly;
 mod chunk;
@@ -29,6 +32,7 @@ mod fields;
 mod header;
 mod names;
 mod node;
+mod published;
 mod remedies;
 mod security;
 mod service;
@@ -88,6 +92,11 @@ impl Protocol for OpcUa {
     }
 
     fn numbers_topics(&self) -> bool {
+        true
+    }
+
+    /// Notifications wait for the publishing interval of their subscription (OPC 10000-4 §5.14.1).
+    fn passes_on_later(&self) -> bool {
         true
     }
 

@@ -1,6 +1,7 @@
 //! The nodes of values: requests name the nodes, responses and notifications have only positions or handles.
 
 use super::node::NodeId;
+use super::published::Published;
 use super::walk::ValueSource;
 use crate::Side;
 use std::collections::{HashMap, VecDeque};
@@ -33,6 +34,7 @@ pub(super) struct NodeNames {
     monitored: Monitored,
     /// Read requests by the side that sends them.
     reads: [ReadRequests; 2],
+    pub published: Published,
     scratch: Vec<u8>,
 }
 

@@ -21,6 +21,8 @@ pub(super) const WRITE_REQUEST: u32 = 673;
 pub(super) const CREATE_MONITORED_ITEMS_REQUEST: u32 = 751;
 pub(super) const PUBLISH_REQUEST: u32 = 826;
 pub(super) const PUBLISH_RESPONSE: u32 = 829;
+pub(super) const REPUBLISH_REQUEST: u32 = 832;
+pub(super) const REPUBLISH_RESPONSE: u32 = 835;
 
 /// The type of a notification with values; it is not a service.
 pub(super) const DATA_CHANGE_NOTIFICATION: u32 = 811;
@@ -154,6 +156,8 @@ mod tests {
             (WRITE_REQUEST, "WriteRequest"),
             (CREATE_MONITORED_ITEMS_REQUEST, "CreateMonitoredItemsRequest"),
             (PUBLISH_RESPONSE, "PublishResponse"),
+            (REPUBLISH_REQUEST, "RepublishRequest"),
+            (REPUBLISH_RESPONSE, "RepublishResponse"),
         ] {
             assert_eq!(Service::of(id).map(|service| service.name), Some(name));
         }

@@ -9,6 +9,8 @@
 //!                   encoding, mode, client handle, interval, filter, queue size, discard) × n
 //! PublishResponse   header · subscription · n · available u32 × n · more · sequence · time ·
 //!                   m · notification × m
+//! RepublishRequest  header · subscription · sequence
+//! RepublishResponse header · sequence · time · m · notification × m
 //! notification      type · encoding · length · (n · (client handle, DataValue) × n · diagnostics)
 //! ```
 //!
@@ -19,7 +21,7 @@ use super::fields::{FieldError, Fields};
 use super::node::NodeId;
 use super::service::{
     CREATE_MONITORED_ITEMS_REQUEST, DATA_CHANGE_NOTIFICATION, PUBLISH_RESPONSE, READ_REQUEST,
-    READ_RESPONSE, Service, WRITE_REQUEST,
+    READ_RESPONSE, REPUBLISH_REQUEST, REPUBLISH_RESPONSE, Service, WRITE_REQUEST,
 };
 use super::value::{ValueContent, data_value, diagnostic_info, extension_object, qualified_name};
 
@@ -34,6 +36,10 @@ pub(super) struct ServiceWalk {
     stage: WalkStage,
     /// Notifications in a `PublishResponse`, of any kind.
     pub notifications: u32,
+    /// The subscription that a `RepublishResponse` is for, which only its request says.
+    pub asked_for: u32,
+    /// The notifications were published before.
+    pub is_again: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +88,15 @@ pub(super) enum ServiceEntry<'a> {
         handle: u32,
         node: NodeId<'a>,
     },
+    /// The client asks for a notification message of this subscription again.
+    AskedAgain {
+        subscription: u32,
+    },
+    /// A notification message, before its entries.
+    Notified {
+        subscription: u32,
+        number: u32,
+    },
     /// A notification without a value.
     Valueless {
         subscription: u32,
@@ -109,10 +124,12 @@ impl ServiceWalk {
             | READ_REQUEST
             | READ_RESPONSE
             | CREATE_MONITORED_ITEMS_REQUEST
-            | PUBLISH_RESPONSE => WalkStage::Header(service.id()),
+            | PUBLISH_RESPONSE
+            | REPUBLISH_REQUEST
+            | REPUBLISH_RESPONSE => WalkStage::Header(service.id()),
             _ => WalkStage::Done,
         };
-        ServiceWalk { at, stage, notifications: 0 }
+        ServiceWalk { at, stage, notifications: 0, asked_for: 0, is_again: false }
     }
 
     pub fn is_done(&self) -> bool {
@@ -131,7 +148,7 @@ impl ServiceWalk {
         entry: &mut Option<ServiceEntry<'a>>,
     ) -> Result<(), FieldError> {
         let stage = match self.stage {
-            WalkStage::Header(service) => self.header(service, &mut fields)?,
+            WalkStage::Header(service) => self.header(service, &mut fields, entry)?,
             WalkStage::Write { left } => {
                 write_value(&mut fields, entry)?;
                 WalkStage::Write { left: left.saturating_sub(1) }
@@ -188,9 +205,14 @@ impl ServiceWalk {
     }
 
     /// Reads up to the first entry.
-    fn header(&mut self, service: u32, fields: &mut Fields<'_>) -> Result<WalkStage, FieldError> {
+    fn header<'a>(
+        &mut self,
+        service: u32,
+        fields: &mut Fields<'a>,
+        entry: &mut Option<ServiceEntry<'a>>,
+    ) -> Result<WalkStage, FieldError> {
         match service {
-            READ_RESPONSE | PUBLISH_RESPONSE => response_header(fields)?,
+            READ_RESPONSE | PUBLISH_RESPONSE | REPUBLISH_RESPONSE => response_header(fields)?,
             _ => request_header(fields)?,
         }
         Ok(match service {
@@ -205,20 +227,34 @@ impl ServiceWalk {
                 fields.skip(4)?;
                 WalkStage::Monitor { subscription, left: fields.len()? }
             }
+            REPUBLISH_REQUEST => {
+                *entry = Some(ServiceEntry::AskedAgain { subscription: fields.u32()? });
+                WalkStage::Done
+            }
+            REPUBLISH_RESPONSE => self.notified(self.asked_for, fields, entry)?,
             _ => {
                 let subscription = fields.u32()?;
                 let available = fields.len()?;
-                fields.skip(
-                    u64::from(available)
-                        .saturating_mul(4)
-                        .saturating_add(1)
-                        .saturating_add(4)
-                        .saturating_add(8),
-                )?;
-                self.notifications = fields.len()?;
-                WalkStage::Notifications { subscription, left: self.notifications }
+                fields.skip(u64::from(available).saturating_mul(4).saturating_add(1))?;
+                self.notified(subscription, fields, entry)?
             }
         })
+    }
+
+    /// Reads the start of a notification message. One without notifications is a keep-alive, with the number of the next one.
+    fn notified<'a>(
+        &mut self,
+        subscription: u32,
+        fields: &mut Fields<'a>,
+        entry: &mut Option<ServiceEntry<'a>>,
+    ) -> Result<WalkStage, FieldError> {
+        let number = fields.u32()?;
+        fields.skip(8)?;
+        self.notifications = fields.len()?;
+        if self.notifications > 0 {
+            *entry = Some(ServiceEntry::Notified { subscription, number });
+        }
+        Ok(WalkStage::Notifications { subscription, left: self.notifications })
     }
 }
 

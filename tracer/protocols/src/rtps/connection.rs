@@ -72,6 +72,10 @@ impl Connection for RtpsConnection {
         if self.vendors[side as usize] != Some(message.vendor) {
             self.vendors[side as usize] = Some(message.vendor);
             out.implementation(vendor::implementation(message.vendor));
+            let memory = &self.topics.shared_memory;
+            if vendor::shares_memory_by_default(message.vendor) && memory.speaks(message.prefix) {
+                out.unseen(memory.unseen(message.prefix));
+            }
         }
         let header = ByteRange::new(pdu.range.start, HEADER_BYTES as u64);
         let (class, framed) = FramingClasses::new(message);
@@ -184,7 +188,7 @@ impl RtpsConnection {
         }
     }
 
-    /// Learns who has addresses in shared memory, and reports how many pairs of participants use it.
+    /// Learns who has addresses in shared memory, and reports what is not seen because of it.
     fn note_shared_memory(
         &self,
         sample: &DataSample,
@@ -192,17 +196,17 @@ impl RtpsConnection {
         out: &mut dyn FrameSink,
     ) {
         let memory = &self.topics.shared_memory;
-        let address = parameters::shared_address(sample.serialized.bytes);
-        let mut is_news = address.is_some_and(|address| {
-            memory.announce(address.participant, address.host, address.domain)
-        });
-        let mut participant = address.map(|address| address.participant);
+        // An endpoint that names no address of its own has those of its participant.
+        let announced = parameters::announcement(sample.serialized.bytes)
+            .filter(|announced| announced.host.is_some() || endpoint.is_none());
+        let mut is_news = announced.is_some_and(|announced| memory.announce(&announced));
+        let mut participant = announced.map(|announced| announced.participant);
         if let Some((endpoint, writes)) = endpoint {
             is_news |= memory.endpoint(endpoint.guid, endpoint.topic, writes);
             participant = endpoint.guid.first_chunk().copied();
         }
         if let Some(participant) = participant.filter(|_| is_news) {
-            out.shared_memory(memory.pairs(participant));
+            out.unseen(memory.unseen(participant));
         }
     }
 

@@ -74,14 +74,15 @@ fn parameters(serialized: &[u8]) -> Option<(Reader<'_>, ByteOrder)> {
 
 /// What a discovery sample says of shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SharedAddress {
+pub(super) struct Announcement {
     pub participant: GuidPrefix,
-    pub host: SharedHost,
+    /// The host on which it has an address in shared memory.
+    pub host: Option<SharedHost>,
     pub domain: Option<u32>,
 }
 
-/// The address in shared memory that a participant or endpoint announces in a discovery sample, if it does.
-pub(super) fn shared_address(serialized: &[u8]) -> Option<SharedAddress> {
+/// The address in shared memory that a participant or endpoint announces in a discovery sample, or that it announces none.
+pub(super) fn announcement(serialized: &[u8]) -> Option<Announcement> {
     let (mut reader, order) = parameters(serialized)?;
     let (mut guid, mut address, mut domain) = (None::<Guid>, None::<[u8; 16]>, None);
     while let Some(Some((id, mut value))) = next(&mut reader, order) {
@@ -97,7 +98,8 @@ pub(super) fn shared_address(serialized: &[u8]) -> Option<SharedAddress> {
         }
     }
     let participant = *guid?.first_chunk()?;
-    Some(SharedAddress { participant, host: SharedHost::new(participant, address?), domain })
+    let host = address.map(|address| SharedHost::new(participant, address));
+    Some(Announcement { participant, host, domain })
 }
 
 /// What a discovery sample says of an endpoint.

@@ -13,6 +13,12 @@ pub(super) const OPEN_DDS: &str = "OpenDDS";
 /// The vendor ID of a message.
 pub(super) type VendorId = [u8; 2];
 
+/// True if participants of an implementation hand samples over in shared memory on one host unless they are told not to: Fast DDS since
+/// version 2.0 and Connext have it among their built-in transports.
+pub(super) const fn shares_memory_by_default(vendor: VendorId) -> bool {
+    matches!(vendor, [1, 0x01 | 0x0f])
+}
+
 /// An implementation by its vendor ID; one without a name here has no settings that are known.
 pub(super) const fn implementation(vendor: VendorId) -> &'static str {
     match vendor {

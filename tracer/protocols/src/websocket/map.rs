@@ -318,7 +318,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::Superseded(_)
             | FrameNote::CutShort(_)
             | FrameNote::Encrypted(_)
-            | FrameNote::SharedMemory(_)
+            | FrameNote::Unseen(_)
             | FrameNote::Implementation(_)
             | FrameNote::Ros(_)
             | FrameNote::InOrder { .. } => note,

@@ -54,8 +54,16 @@ pub fn doubt(reason: &DoubtReason) -> String {
                 "pairs of a writing and a reading participant on one host have their samples"
             )
         ),
+        DoubtReason::UnixClients { connections } => format!(
+            "{} the server through a Unix socket, where no bytes are seen: their messages are in no count",
+            counted_as(connections, "client reaches", "clients reach")
+        ),
+        DoubtReason::Unannounced { participants } => format!(
+            "no message was seen, and the announcement of {} was not seen yet: what they hand over in shared memory is in no count",
+            counted(participants.into(), "participant")
+        ),
         DoubtReason::Nameless { messages } => format!(
-            "{} named by a number that was agreed on before wirelap came, and had too little payload to be known by: \
+            "{} named by a number of which wirelap did not see what it stands for, and their payload does not tell either: \
              behind a router or broker they may be counted a second time",
             counted_as(messages, "message was", "messages were")
         ),

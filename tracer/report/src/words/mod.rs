@@ -15,7 +15,7 @@ pub use causes::off_cpu;
 pub use clauses::clause;
 pub use doubts::doubt;
 pub use losses::{dropped_for, lost_because, recovered};
-pub use notes::{group_notes, snapshot_notes};
+pub use notes::{group_notes, snapshot_notes, unix_server};
 pub use remedies::remedy;
 pub use ros::{ros_node, ros_notes};
 pub use titles::{place, title, title_in};

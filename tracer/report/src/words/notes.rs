@@ -2,17 +2,29 @@
 
 use super::ros::ros_notes;
 use super::traffic::{TLS_REMEDY, traffic_notes};
-use wirelap_correlate::{Group, GroupNote, Muted, Snapshot, SnapshotNote, TlsCounts};
+use wirelap_correlate::{Group, GroupNote, Muted, Snapshot, SnapshotNote, TlsCounts, UnixServer};
 use wirelap_events::TraceDetail;
 use wirelap_events::human::{counted, exact};
 
 /// What the user should know beside the figures of a snapshot, one sentence each: first what was not decoded, and last the nodes of ROS 2.
 pub fn snapshot_notes(snapshot: &Snapshot) -> Vec<String> {
     let mut notes = traffic_notes(&snapshot.unknown);
+    notes.extend(snapshot.unix_servers.iter().map(unix_server));
     notes.extend(skipped_runs(snapshot.trust.skipped_runs));
     notes.extend(snapshot.notes.iter().map(snapshot_note));
     notes.extend(ros_notes(&snapshot.ros));
     notes
+}
+
+/// That a server's clients come through a Unix socket, as a sentence.
+pub fn unix_server(server: &UnixServer) -> String {
+    let UnixServer { pid, comm, clients } = server;
+    format!(
+        "{} through the Unix socket {} to {comm} (PID {}): no bytes are seen there, and messages in them are in no figure.",
+        counted(clients.connections, "connection"),
+        clients.path,
+        pid.0
+    )
 }
 
 /// What the user should know about a row, one sentence each.

@@ -71,8 +71,40 @@ pub fn start_ok(name: &str) -> Vec<u8> {
     frame(1, 0, &[&[0, 10, 0, 11][..], &len(&table), &table, &rest].concat())
 }
 
+/// A dead letter that a broker delivers on channel 1 with this key, and that was published first at `exchange` with `key`.
+pub fn deliver_dead_letter(
+    [exchange, key]: [&str; 2],
+    by: &str,
+    tag: u64,
+    payload: &[u8],
+) -> Vec<u8> {
+    let long = |kind: u8, bytes: &[u8]| {
+        let len = u32::try_from(bytes.len()).unwrap().to_be_bytes();
+        [&[kind][..], &len, bytes].concat()
+    };
+    let keys = long(b'A', &long(b'S', key.as_bytes()));
+    let death = [
+        &short("queue")[..],
+        &long(b'S', b"delay"),
+        &short("exchange"),
+        &long(b'S', exchange.as_bytes()),
+        &short("routing-keys"),
+        &keys,
+    ];
+    let deaths = long(b'A', &long(b'F', &death.concat()));
+    let headers = long(b'F', &[&short("x-death")[..], &deaths].concat());
+    let properties = [&[0x20, 0][..], &headers[1..]].concat();
+    let arguments = [&[0, 60, 0, 60][..], &short("tag"), &tag.to_be_bytes(), &[0, 0], &short(by)];
+    with_properties(1, &arguments.concat(), &properties, payload)
+}
+
 fn with_content(channel: u16, method: &[u8], payload: &[u8]) -> Vec<u8> {
-    let header = [&[0, 60, 0, 0][..], &(payload.len() as u64).to_be_bytes(), &[0, 0]].concat();
+    with_properties(channel, method, &[0, 0], payload)
+}
+
+fn with_properties(channel: u16, method: &[u8], properties: &[u8], payload: &[u8]) -> Vec<u8> {
+    let size = (payload.len() as u64).to_be_bytes();
+    let header = [&[0, 60, 0, 0][..], &size, properties].concat();
     let mut bytes = [frame(1, channel, method), frame(2, channel, &header)].concat();
     for part in payload.chunks(LARGEST) {
         bytes.extend(frame(3, channel, part));

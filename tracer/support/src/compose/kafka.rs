@@ -267,16 +267,33 @@ fn old_topic(topic: &str, partition: &[u8]) -> Vec<u8> {
     [&i32_of(1)[..], &len, topic.as_bytes(), &i32_of(1), partition].concat()
 }
 
-/// A request of a share group's member.
-pub fn share_fetch(correlation_id: usize, group: &str) -> Vec<u8> {
+/// A request of a share group's member, in this version.
+pub fn share_fetch_in(version: u8, correlation_id: usize, group: &str) -> Vec<u8> {
     let limits = [i32_of(1), i32_of(500), i32_of(1), i32_of(1 << 20), i32_of(500), i32_of(500)];
-    let head = head(78, 1, "maker", correlation_id);
+    let limits = if version == 0 { &limits[..4] } else { &limits };
+    let head = head(78, version, "maker", correlation_id);
     pdu(&[&head[..], &named(group), &named("member"), &limits.concat(), b"\x01\x01\0"].concat())
+}
+
+/// The same in version 1.
+pub fn share_fetch(correlation_id: usize, group: &str) -> Vec<u8> {
+    share_fetch_in(1, correlation_id, group)
 }
 
 /// Its response, of partition 0 of a topic, with the first and last offsets of the records that are the member's, and how many times
 /// they were given to one.
 pub fn share_fetched(
+    correlation_id: usize,
+    id: [u8; 16],
+    batches: &[u8],
+    acquired: &[(usize, usize, u8)],
+) -> Vec<u8> {
+    share_fetched_in(1, correlation_id, id, batches, acquired)
+}
+
+/// The same in this version.
+pub fn share_fetched_in(
+    version: u8,
     correlation_id: usize,
     id: [u8; 16],
     batches: &[u8],
@@ -290,6 +307,7 @@ pub fn share_fetched(
     let head = [&i32_of(0)[..], &[0; 6], &[0; 9]].concat();
     let partitions = only(&[head, records, acquired].concat());
     let topics = only(&[&id[..], &partitions].concat());
-    let start = [&i32_of(correlation_id)[..], &[0; 8], &i32_of(30_000)].concat();
+    let lock = if version == 0 { vec![] } else { i32_of(30_000).to_vec() };
+    let start = [&i32_of(correlation_id)[..], &[0; 8], &lock].concat();
     pdu(&[&start[..], &topics, b"\x01\0"].concat())
 }

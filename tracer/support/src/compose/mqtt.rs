@@ -35,6 +35,12 @@ pub fn connect(client: &str) -> Vec<u8> {
     packet(0x10, &[b"\x00\x04MQTT\x04\x02\x00\x3c", &name(client)[..]].concat())
 }
 
+/// The CONNECT of version 5.0 of a client with this identifier, which keeps its session and allows ten aliases.
+pub fn connect_v5(client: &str) -> Vec<u8> {
+    let properties = [8, 0x11, 0, 0, 0x0E, 0x10, 0x22, 0, 10];
+    packet(0x10, &[&b"\x00\x04MQTT\x05\x00\x00\x3c"[..], &properties, &name(client)].concat())
+}
+
 /// A SUBSCRIBE of version 3.1.1 with this filter.
 pub fn subscribe(filter: &str) -> Vec<u8> {
     packet(0x82, &[&[0, 1][..], &name(filter), &[0]].concat())
@@ -59,6 +65,11 @@ pub fn publish_v5_for(subscription: u8, topic: &str, payload: &[u8]) -> Vec<u8> 
 pub fn publish_with(first: u8, topic: &str, payload: &[u8]) -> Vec<u8> {
     let id: &[u8] = if first & 6 == 0 { &[] } else { &[0, 7] };
     packet(first, &[&name(topic)[..], id, payload].concat())
+}
+
+/// The same in version 5, with an alias in place of its topic.
+pub fn publish_by_alias(first: u8, alias: u8, payload: &[u8]) -> Vec<u8> {
+    packet(first, &[&[0, 0, 0, 7, 3, 0x23, 0, alias][..], payload].concat())
 }
 
 fn name(topic: &str) -> Vec<u8> {

@@ -114,13 +114,41 @@ pub fn monitor(subscription: u32, items: u16) -> Vec<u8> {
     body
 }
 
-/// A `PublishResponse` with a notification for each list of handles and values.
+/// A `PublishResponse` with a notification for each list of handles and values, all with the sequence number 9.
 pub fn publish(subscription: u32, notifications: &[&[(u32, &[u8])]]) -> Vec<u8> {
+    publish_numbered(subscription, 9, notifications)
+}
+
+/// The same with this sequence number.
+pub fn publish_numbered(
+    subscription: u32,
+    number: u32,
+    notifications: &[&[(u32, &[u8])]],
+) -> Vec<u8> {
     let mut body = response(829);
     body.extend(subscription.to_le_bytes());
     body.extend(count(1));
     body.extend([9, 0, 0, 0, 0]);
-    body.extend([9, 0, 0, 0]);
+    body.extend(notification_message(number, notifications));
+    body.extend([0; 8]);
+    body
+}
+
+/// A `RepublishRequest` for a notification message of a subscription.
+pub fn republish(subscription: u32, number: u32) -> Vec<u8> {
+    let mut body = request(832);
+    body.extend(subscription.to_le_bytes());
+    body.extend(number.to_le_bytes());
+    body
+}
+
+/// The `RepublishResponse`.
+pub fn republished(number: u32, notifications: &[&[(u32, &[u8])]]) -> Vec<u8> {
+    [response(835), notification_message(number, notifications)].concat()
+}
+
+fn notification_message(number: u32, notifications: &[&[(u32, &[u8])]]) -> Vec<u8> {
+    let mut body = number.to_le_bytes().to_vec();
     body.extend([0; 8]);
     body.extend(count(notifications.len()));
     for changes in notifications {
@@ -134,6 +162,5 @@ pub fn publish(subscription: u32, notifications: &[&[(u32, &[u8])]]) -> Vec<u8> 
         body.extend(count(inner.len()));
         body.extend(inner);
     }
-    body.extend([0; 8]);
     body
 }

@@ -1,10 +1,12 @@
 //! Messages that are given up.
 
+use super::super::accounts::Accounts;
 use super::super::sink::DeliverySink;
 use super::overdue::LATE;
 use super::{Context, Deliveries};
 use crate::join::{GivenUp, Leftover, Message, Messages};
 use crate::rows::{Rows, nothing};
+use crate::stats::Pauses;
 use wirelap_events::{MAX_LEGS, Saturate};
 
 impl Deliveries {
@@ -31,8 +33,7 @@ impl Deliveries {
                 self.tell_given_up(index, all, out, &c.accounts.rows);
             }
             self.note_from_elsewhere(index, c);
-            let gone = self.messages.give_up(index);
-            c.accounts.count_leftover(&gone, c.coverage.pauses());
+            let gone = self.give_up(index, c.coverage.pauses(), c.accounts);
             if gone.left.swallowed > 0 || gone.left.lost > 0 {
                 count_lost(&gone, all, c);
             }
@@ -59,8 +60,37 @@ impl Deliveries {
         let rows = &c.accounts.rows;
         for index in self.messages.of_rows(|row| rows.is_muted(row)) {
             self.note_from_elsewhere(index, c);
-            let gone = self.messages.give_up(index);
-            c.accounts.count_leftover(&gone, c.coverage.pauses());
+            self.give_up(index, c.coverage.pauses(), c.accounts);
+        }
+    }
+
+    /// Forgets a message, and counts what was left of it.
+    pub(super) fn give_up(
+        &mut self,
+        message: usize,
+        pauses: &Pauses,
+        accounts: &mut Accounts,
+    ) -> GivenUp {
+        if accounts.breakdown.is_some() {
+            self.note_unfollowed(message, accounts);
+        }
+        let gone = self.messages.give_up(message);
+        accounts.count_leftover(&gone, pauses);
+        gone
+    }
+
+    /// Adds the deliveries of a message that were not followed to the rows that the user asked for.
+    fn note_unfollowed(&self, index: usize, accounts: &mut Accounts) {
+        let Some(message) = self.messages.message(index) else { return };
+        if message.is_warmup() || message.is_retained {
+            return;
+        }
+        for leg in self.messages.left_of(index).filter(|&leg| self.messages.was_delivered(leg)) {
+            if let Some(leg) = self.messages.leg_at(leg) {
+                let of = (message.row, message.topic);
+                let between = (leg.direction, &*leg.ends);
+                accounts.note_unfollowed(of, between, leg.group, message.payload_len);
+            }
         }
     }
 

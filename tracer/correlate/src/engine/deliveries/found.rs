@@ -7,8 +7,8 @@ use crate::bytes::Part;
 use crate::flow::{FlowTable, Found, PendingRelease, Unheard};
 use crate::ids::{Direction, LegKey};
 use crate::join::{Joined, NewLeg, Receiver, TakesAll};
-use crate::lag::Pair;
-use crate::rows::{Counts, Row, Rows};
+use crate::lag::{Pair, PairKey};
+use crate::rows::{Counts, Row};
 use wirelap_events::{Nanos, Saturate};
 use wirelap_protocols::{Side, Topology};
 
@@ -24,6 +24,7 @@ impl Deliveries {
             self.carry_found(at, direction, c);
         }
         c.note_introduced(direction);
+        self.note_subscribers(at, direction, c);
         self.note_missed(at, direction, c);
         note_unread(direction, c);
         note_readers_own(direction, c);
@@ -34,6 +35,21 @@ impl Deliveries {
         self.take_messages(at, direction, c);
         self.note_given_places(direction, c);
         self.take_placed(false, c);
+    }
+
+    /// Notes that somebody has just subscribed at an end.
+    fn note_subscribers(&mut self, at: Nanos, direction: Direction, c: &Context<'_>) {
+        if !self.messages.has_sinks() {
+            return;
+        }
+        for direction in [direction, direction.back()] {
+            let flow = c.conversations.flows().flow(direction);
+            if flow.is_some_and(|flow| flow.subscribed == at)
+                && let Some(node) = c.conversations.node(direction.back())
+            {
+                self.messages.note_subscriber(&node);
+            }
+        }
     }
 
     fn take_messages(&mut self, at: Nanos, direction: Direction, c: &mut Context<'_>) {
@@ -115,14 +131,16 @@ impl Deliveries {
             trips.warms_up(found.extent.end);
         }
         let Some(ends) = c.conversations.ends_of(direction) else { return };
-        let Some(new) = new_leg(at, direction, found, row, ends, c) else {
+        let Some(mut new) = new_leg(at, direction, found, row, ends, c) else {
             return;
         };
+        let way: PairKey = (new.way().id(), new.subject);
         note_answer_end(&new, c.conversations.flows_mut());
         if found.framed && found.stamp.is_none() && new.topology != Topology::PeerToPeer {
-            count_unknown(&new, c.may_be_cut(row, at), &mut c.accounts.rows);
+            count_unknown(&new, c.may_be_cut(row, at), c);
             return;
         }
+        self.messages.identify(&mut new, &|| takes_all(way, c));
         if let Some(count) = self.left_out(found, &new, c.conversations.flows()) {
             if let Some(row) = c.accounts.rows.get_mut(row) {
                 count(&mut row.counts).grow(1);
@@ -153,9 +171,7 @@ impl Deliveries {
         }
         let flows = c.conversations.flows();
         let left = || flows.flow(direction)?.marks.left_at(found.extent);
-        let pair = (new.way().id(), new.subject);
-        let takes_all = || c.accounts.lag.pair(pair).map_or(TakesAll::Perhaps, Pair::takes_all);
-        let (key, joined) = self.messages.join(&new, left, read, &takes_all);
+        let (key, joined) = self.messages.join(&new, left, read, &|| takes_all(way, c));
         self.unite_rows(&new, key, c);
         if !self.is_assembled(at, direction, found.assembly, key)
             && let Some(flow) = c.conversations.flows_mut().flow_mut(direction)
@@ -182,7 +198,8 @@ impl Deliveries {
         let is_from_log = new.is_logged && joined == Joined::Orphan;
         row.read_from_log.grow(u64::from(is_from_log));
         let starts = matches!(joined, Joined::New | Joined::Orphan);
-        row.nameless.grow(u64::from(found.nameless && starts && self.messages.is_passed_on(&new)));
+        let is_nameless = found.nameless || (found.duplicate && is_unknown(found, &new));
+        row.nameless.grow(u64::from(is_nameless && starts && self.messages.is_passed_on(&new)));
         row.shared.grow(u64::from(found.shared && starts));
         row.framed.grow(u64::from(found.framed));
         // A new one that was sent before is to somebody else, who joined late.
@@ -258,7 +275,8 @@ impl Deliveries {
     /// A broker marks what it had stored as retained, and a publisher what it wants stored: that is a
     /// message as any other. What a publisher repeats is followed too, as it cannot be told whether the
     /// broker had it, and passes it on; what a broker repeats on a new connection is not. Brokers differ in what they
-    /// mark as repeated, so what its client was sent before decides where that is known.
+    /// mark as repeated, so what its client was sent before decides where that is known; the mark alone says nothing of a message of
+    /// which it is not known which one it is.
     fn left_out(
         &self,
         found: &Found,
@@ -274,9 +292,10 @@ impl Deliveries {
             let conversation = flows.get(direction);
             conversation.is_none_or(|one| one.closed || one.closed_by.is_some())
         };
-        let is_known = || self.messages.repeated(found.identity, new.way()).is_some();
+        let is_known = || self.messages.repeated(new.identity, new.way()).is_some();
+        let is_said = || found.duplicate && !is_unknown(found, new);
         let is_again =
-            || self.messages.is_sent_again(new, is_over).unwrap_or(found.duplicate) && !is_known();
+            || self.messages.is_sent_again(new, is_over).unwrap_or_else(is_said) && !is_known();
         if !new.toward.is_server() && is_again() {
             return Some(|counts| &mut counts.duplicates);
         }
@@ -306,11 +325,11 @@ fn note_readers_own(direction: Direction, c: &mut Context<'_>) {
     let read_twice = std::mem::take(&mut c.conversations.found_mut().read_twice);
     let unheard = std::mem::take(&mut c.conversations.found_mut().unheard);
     let implementation = std::mem::take(&mut c.conversations.found_mut().implementation);
-    let shared_memory = std::mem::take(&mut c.conversations.found_mut().shared_memory);
+    let unseen_parties = std::mem::take(&mut c.conversations.found_mut().unseen_parties);
     if (thrown_away.max(read_twice) > 0
         || unheard != Unheard::default()
         || implementation.is_some()
-        || shared_memory.is_some())
+        || unseen_parties.is_some())
         && let Some(row) = c.row_of(direction).and_then(|row| c.accounts.rows.get_mut(row))
     {
         let losses = &mut row.evidence.losses;
@@ -320,7 +339,7 @@ fn note_readers_own(direction: Direction, c: &mut Context<'_>) {
         if let Some(name) = implementation {
             row.implementation.note(name);
         }
-        row.unseen_pairs = shared_memory.unwrap_or(row.unseen_pairs);
+        row.unseen_parties = unseen_parties.unwrap_or(row.unseen_parties);
         row.unheard.add(unheard);
     }
 }
@@ -379,16 +398,30 @@ fn note_subscriptions(at: Nanos, direction: Direction, c: &mut Context<'_>) {
 
 /// A message whose content is not known passes a broker: it cannot be found again on its other leg. After a pause, its first packet
 /// may have been sent in that.
-fn count_unknown(new: &NewLeg, may_be_cut: bool, rows: &mut Rows) {
-    let Some(row) = rows.get_mut(new.row) else {
+fn count_unknown(new: &NewLeg, may_be_cut: bool, c: &mut Context<'_>) {
+    let Some(row) = c.accounts.rows.get_mut(new.row) else {
         return;
     };
     if !new.is_handed_on() {
         row.counts.sent.grow(1);
+        c.note_sent(new.direction, new.row, new.topic, true);
     } else if !new.toward.is_server() {
         row.counts.delivered.grow(1);
         row.counts.of_unfollowed(may_be_cut).grow(1);
+        let between = (new.direction, &*new.ends);
+        c.accounts.note_unfollowed((new.row, new.topic), between, new.group, new.payload_len);
     }
+}
+
+/// True if who gets messages of a topic on a way gets all of them, as far as is known.
+fn takes_all(way: PairKey, c: &Context<'_>) -> TakesAll {
+    c.accounts.lag.pair(way).map_or(TakesAll::Perhaps, Pair::takes_all)
+}
+
+/// True if the topic of a message is a number of which it is not known what it stands for, and its content did not tell either.
+fn is_unknown(found: &Found, new: &NewLeg) -> bool {
+    let has_topic = new.content.is_none_or(|content| content.subject.is_some());
+    !has_topic && new.identity == found.identity
 }
 
 fn is_from_broker(new: &NewLeg) -> bool {

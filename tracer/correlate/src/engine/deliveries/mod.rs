@@ -141,9 +141,8 @@ impl Deliveries {
 
     /// Gives up a message because there is no room for it.
     fn evict(&mut self, message: usize, pauses: &Pauses, accounts: &mut Accounts) {
-        let gone = self.messages.give_up(message);
+        let gone = self.give_up(message, pauses, accounts);
         accounts.totals.evicted.grow(u64::from(gone.was_open));
-        accounts.count_leftover(&gone, pauses);
     }
 
     /// How many messages that were found between two times are still on their way, unless these are few.

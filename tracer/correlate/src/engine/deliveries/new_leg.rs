@@ -37,6 +37,7 @@ pub fn new_leg(
     let written = flow.marks.written_at(own);
     let back = conversation.flow(direction.back().side);
     let asked = back.request_on(found.line).map(|request| request.at);
+    let asked = asked.or_else(|| asked_before(conversation, direction, c));
     let rooms = back.rooms.as_ref();
     let room = rooms.and_then(|rooms| Some((found.line, rooms.last_of(found.line)?)));
     // The broker may have kept it for any time.
@@ -80,6 +81,19 @@ pub fn new_leg(
         is_from_opening: conversation.opened.is_some(),
         start_up: is_start_up(at, direction, c),
     })
+}
+
+/// When the receiver of a message had asked for it, if that was before the observation began: a server that passes on what it gets by its
+/// subscribers' intervals only answers their requests.
+fn asked_before(
+    conversation: &Conversation,
+    direction: Direction,
+    c: &Context<'_>,
+) -> Option<Nanos> {
+    let is_answer = conversation.opened.is_none()
+        && conversation.protocol()?.passes_on_later()
+        && c.conversations.flows().server(direction) == Some(direction.side);
+    c.coverage.since().filter(|_| is_answer)
 }
 
 /// Since when the receiver of a message is there: its subscription, where the message tells which one it is for, or else its

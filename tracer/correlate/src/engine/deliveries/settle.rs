@@ -11,6 +11,11 @@ use crate::rows::Rows;
 use wirelap_events::{
     FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TraceDetail, Transport,
 };
+use wirelap_protocols::Protocol;
+
+/// A server that passes on what it gets by its subscribers' intervals has done so after this time: clients ask for intervals of 0.1 to 1 s
+/// unless they are told otherwise, and a message is not kept much longer.
+const PASSED_ON_WITHIN: Nanos = Nanos::from_millis(4_000);
 
 impl Deliveries {
     /// Completes the legs whose time has come, and hands out the deliveries that end with them.
@@ -78,6 +83,12 @@ impl Deliveries {
             if let Some(flow) = c.conversations.flows_mut().flow_mut(direction) {
                 flow.pending.pop_front();
             }
+            if let Some(leg) = self.messages.leg(key)
+                && leg.at + PASSED_ON_WITHIN <= now
+                && self.may_be_passed_on_later(leg, c.observed())
+            {
+                self.messages.note_sink(key);
+            }
             self.complete(key, out, c);
         }
         self.settle_round_trips(direction, all, c);
@@ -94,6 +105,13 @@ impl Deliveries {
     fn is_settled(&self, leg: &LegState, seen: Observed<'_>) -> bool {
         let (hold, cut) = (self.hold(), seen.coverage.pauses().cut());
         let held = |since: Nanos| since + hold <= seen.coverage.now();
+        if leg.at >= cut
+            && leg.at + PASSED_ON_WITHIN > seen.coverage.now()
+            && !self.messages.is_pressed()
+            && self.may_be_passed_on_later(leg, seen)
+        {
+            return false;
+        }
         let Some(flow) = seen.conversations.flows().flow(leg.direction) else {
             return true;
         };
@@ -110,6 +128,17 @@ impl Deliveries {
                 && held(leg.at)
                 && flow.has_come(leg.extent.end)
                 && !self.awaits_acknowledgement(flow, leg, seen.coverage.now()))
+    }
+
+    /// True if a leg leads to a server that may pass its message on later, and of which that is not known.
+    fn may_be_passed_on_later(&self, leg: &LegState, seen: Observed<'_>) -> bool {
+        let flows = seen.conversations.flows();
+        let protocol = || flows.get(leg.direction)?.protocol();
+        !leg.has_child
+            && leg.parent().is_none()
+            && protocol().is_some_and(Protocol::passes_on_later)
+            && flows.server(leg.direction) != Some(leg.direction.side)
+            && self.messages.is_undecided(leg.receiver())
     }
 
     /// Whether a leg's bytes are known not to have been read yet: the socket of a reader that is seen to read is open.

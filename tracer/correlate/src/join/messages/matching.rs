@@ -58,14 +58,8 @@ impl Messages {
         read: Option<Nanos>,
         takes_all: &dyn Fn() -> TakesAll,
     ) -> (LegKey, Joined) {
-        if self.contents.is_none()
-            && new.content.is_some_and(|content| content.is_unsure && content.is_telling)
-        {
-            self.keep_contents();
-        }
         let stored = self.stored_at(new);
-        let renamed =
-            self.stored_identity(new, stored).or_else(|| self.other_identity(new, takes_all));
+        let renamed = self.stored_identity(new, stored);
         let renamed = renamed.map(|identity| NewLeg { identity, ..new.clone() });
         let new = renamed.as_ref().unwrap_or(new);
         let carried = self.carried(new.identity, new.way());
@@ -170,6 +164,19 @@ impl Messages {
             && !new.identity.exact
             && goes_on()
             && !self.forwarders.forwards(&new.ends.sender)
+    }
+
+    /// Gives a new leg the identity of the message that it belongs to, where one of both lacks the name that the other has. Every leg
+    /// goes through this before anything is decided by its identity.
+    pub fn identify(&mut self, new: &mut NewLeg, takes_all: &dyn Fn() -> TakesAll) {
+        if self.contents.is_none()
+            && new.content.is_some_and(|content| content.is_unsure && content.is_telling)
+        {
+            self.keep_contents();
+        }
+        if let Some(identity) = self.other_identity(new, takes_all) {
+            new.identity = identity;
+        }
     }
 
     /// The identity of a message that is known under a name that the new leg lacks, or lacks the name that it has.

@@ -6,7 +6,7 @@ use super::limits::{
     CLOCKS, COARSE_TIMES, CONTRADICTED, CUT_SHORT, ENCRYPTED, EVENTS_LOST, EVENTS_LOST_SAMPLED,
     GIVEN_UP, LOSSES_STATED, Limits, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED, ONE_IS_TOO_MANY,
     READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN, SHARED_MEMORY, SPLIT_SUBFLOWS, TOO_MANY, UNDECODED,
-    UNDELIVERED, UNREAD, UNSEEN, UNSEEN_BARE, UNSORTED,
+    UNDELIVERED, UNIX_CLIENTS, UNREAD, UNSEEN, UNSEEN_BARE, UNSORTED,
 };
 use super::reliability::{Doubt, DoubtReason, Reliability};
 use wirelap_events::Nanos;
@@ -90,6 +90,9 @@ impl Found {
         let pairs = facts.unseen_pairs;
         let limits = if deliveries == 0 { ONE_IS_TOO_MANY } else { SHARED_MEMORY };
         self.add(DoubtReason::SharedMemory { pairs }, limits, pairs.into(), pairs.into());
+        let connections = facts.unix_clients;
+        let reason = DoubtReason::UnixClients { connections };
+        self.add(reason, UNIX_CLIENTS, connections, connections);
         let messages = facts.nameless;
         self.add(DoubtReason::Nameless { messages }, NAMELESS, messages, facts.messages);
         let without = facts.without_send;
@@ -124,6 +127,9 @@ impl Found {
             self.add(reason, ONE_IS_TOO_MANY, bytes, facts.payload_bytes);
             let messages = facts.unfinished;
             self.add(DoubtReason::Unfinished { messages }, CUT_SHORT, messages, messages);
+            let participants = facts.unannounced;
+            let count = u64::from(participants);
+            self.add(DoubtReason::Unannounced { participants }, SHARED_MEMORY, count, count);
         }
         let messages = facts.unread_messages;
         let all = messages.saturating_add(facts.deliveries);
@@ -323,6 +329,18 @@ mod tests {
         let only =
             verdict(|facts| *facts = TrustFacts { unseen_pairs: 1, ..TrustFacts::default() });
         assert_eq!(only, (Unusable, vec!["shared_memory"]));
+    }
+
+    #[test]
+    fn clients_that_come_by_a_unix_socket_reduce() {
+        assert_eq!(verdict(|facts| facts.unix_clients = 1), (Reduced, vec!["unix_clients"]));
+    }
+
+    #[test]
+    fn participants_that_were_there_before_are_a_doubt_as_long_as_no_message_is_seen() {
+        let only = verdict(|facts| *facts = TrustFacts { unannounced: 2, ..TrustFacts::default() });
+        assert_eq!(only, (Reduced, vec!["unannounced"]));
+        assert_eq!(verdict(|facts| facts.unannounced = 2), (Good, vec![]));
     }
 
     #[test]

@@ -53,6 +53,10 @@ pub struct TrustFacts {
     pub encrypted: u64,
     /// Pairs of participants that hand messages over where they are not seen.
     pub unseen_pairs: u32,
+    /// Participants of which it is not known if they hand messages over where they are not seen.
+    pub unannounced: u32,
+    /// Connections of clients that reach the row's servers through Unix sockets.
+    pub unix_clients: u64,
     /// Messages that may be counted again behind a router or broker.
     pub nameless: u64,
     /// Messages compared with the programs' own records, and those that contradict them.
@@ -107,6 +111,8 @@ impl TrustFacts {
             unfinished: group.holes.unfinished_messages,
             encrypted: group.encrypted,
             unseen_pairs: group.unseen_pairs,
+            unannounced: group.unannounced,
+            unix_clients: group.unix_clients(),
             nameless: group.nameless,
             ..TrustFacts::default()
         }

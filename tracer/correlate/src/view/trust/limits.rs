@@ -49,6 +49,9 @@ pub const ENCRYPTED: Limits = Limits { reduced: 0.0, unusable: 0.5 };
 /// How many messages are not seen is not known; what is seen is right.
 pub const SHARED_MEMORY: Limits = Limits { reduced: 0.0, unusable: NEVER };
 
+/// How many messages they get and send is not known; what is seen is right.
+pub const UNIX_CLIENTS: Limits = Limits { reduced: 0.0, unusable: NEVER };
+
 pub const NAMELESS: Limits = Limits { reduced: 0.0, unusable: 0.5 };
 
 pub const SEND_NOT_SEEN: Limits = Limits { reduced: 0.01, unusable: NEVER };

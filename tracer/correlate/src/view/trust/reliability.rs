@@ -88,6 +88,16 @@ pub enum DoubtReason {
         /// Pairs of a writing and a reading participant.
         pairs: u32,
     },
+    /// Clients reach the servers through Unix sockets, where nothing is seen.
+    UnixClients {
+        /// Their connections.
+        connections: u64,
+    },
+    /// No message was seen, and participants were there before that may hand messages over in shared memory.
+    Unannounced {
+        /// Those participants.
+        participants: u32,
+    },
     /// Messages have neither a name nor payload to be known by.
     Nameless {
         /// Those messages.
@@ -204,6 +214,8 @@ impl DoubtReason {
             DoubtReason::Unfinished { .. } => "unfinished",
             DoubtReason::Encrypted { .. } => "encrypted",
             DoubtReason::SharedMemory { .. } => "shared_memory",
+            DoubtReason::Unannounced { .. } => "unannounced",
+            DoubtReason::UnixClients { .. } => "unix_clients",
             DoubtReason::Nameless { .. } => "nameless",
             DoubtReason::ReaderNotSeen { .. } => "reader_not_seen",
             DoubtReason::SendNotSeen { .. } => "send_not_seen",

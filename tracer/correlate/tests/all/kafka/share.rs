@@ -3,7 +3,8 @@
 use super::house;
 use crate::played::Played;
 use wirelap_test_support::compose::kafka::{
-    at_offset, batch, produce_acked, produced, record_at, share_fetch, share_fetched,
+    at_offset, batch, produce_acked, produced, record_at, share_fetch, share_fetch_in,
+    share_fetched, share_fetched_in,
 };
 use wirelap_test_support::world::{Connection, World, process};
 
@@ -65,6 +66,21 @@ fn a_member_gets_what_it_is_assigned() {
     let played = Played::of(&world);
     assert_eq!(played.counts(), [40, 40, 40, 0]);
     assert_eq!(played.group().messages.duplicates, 0);
+}
+
+/// Kafka 4.0 has version 0, for early access.
+#[test]
+fn the_first_version_has_no_lock_timeout() {
+    let mut world = World::new();
+    let (mut producer, mut member) = house(&mut world);
+    send(&mut world, &mut producer, 2);
+    for n in 0..2 {
+        let acquired = [(10 * n, 10 * n + 9, 1)];
+        world.message(&mut member.up, &share_fetch_in(0, n, "g"));
+        let response = share_fetched_in(0, n, TOPIC, &ten(10 * n), &acquired);
+        world.message(&mut member.down, &response);
+    }
+    assert_eq!(Played::of(&world).counts(), [20, 20, 20, 0]);
 }
 
 /// A record that a member released, or did not accept in time, is given again.

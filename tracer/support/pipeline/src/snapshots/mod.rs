@@ -83,6 +83,7 @@ pub fn five(seconds: u64) -> Snapshot {
         breakdown: None,
         ros: wirelap_correlate::Ros::default(),
         slow: SlowSubscribers::default(),
+        unix_servers: Vec::new(),
         trust: trust(seconds * 260_000),
         unknown: wirelap_correlate::Unknown::default(),
         notes: Vec::new(),

@@ -1,0 +1,87 @@
+//! The way of a dead letter: a message that a queue gave up, because it expired, was rejected or had no room, and that its broker
+//! published again, at another exchange and with another key (`RabbitMQ`, "Dead Letter Exchanges", the header `x-death`).
+//!
+//! ```text
+//! properties  flags u16 · [content type] · [content encoding] · [u32 length · headers] · …      (AMQP 0-9-1 §4.2.6.1)
+//! x-death     ( 'F' · u32 length · table )*      a table for each queue that gave it up for a reason, the last of them first
+//! table       queue · reason · count · time · exchange 'S' · routing-keys 'A' of 'S'
+//! ```
+
+use super::method::{Envelope, short_string};
+use super::table::{find, value};
+use crate::Reader;
+
+/// The flags of the properties up to the headers.
+const CONTENT_TYPE: u16 = 1 << 15;
+const CONTENT_ENCODING: u16 = 1 << 14;
+const HEADERS: u16 = 1 << 13;
+
+/// The exchange and key with which a dead letter was published first, in the properties behind its size; `None` if it is none.
+pub(super) fn first_published(mut properties: Reader<'_>) -> Option<Envelope<'_>> {
+    let flags = properties.u16_be()?;
+    if flags & HEADERS == 0 {
+        return None;
+    }
+    for flag in [CONTENT_TYPE, CONTENT_ENCODING] {
+        if flags & flag != 0 {
+            short_string(&mut properties)?;
+        }
+    }
+    let len = usize::try_from(properties.u32_be()?).ok()?;
+    let deaths = find(properties.sub_up_to(len), b"x-death", b'A')?;
+    let (mut deaths, mut first) = (Reader::new(deaths), None);
+    while let Some((kind, death)) = value(&mut deaths) {
+        first = (kind == b'F').then_some(death);
+    }
+    let first = Reader::new(first?);
+    let exchange = find(first, b"exchange", b'S')?;
+    let mut keys = Reader::new(find(first, b"routing-keys", b'A')?);
+    let (_, routing_key) = value(&mut keys).filter(|(kind, _)| *kind == b'S')?;
+    Some(Envelope { exchange, routing_key, ..Envelope::default() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn long(kind: u8, bytes: &[u8]) -> Vec<u8> {
+        let len = u32::try_from(bytes.len()).unwrap().to_be_bytes();
+        [&[kind][..], &len, bytes].concat()
+    }
+
+    fn field(name: &str, value: &[u8]) -> Vec<u8> {
+        [&[u8::try_from(name.len()).unwrap()], name.as_bytes(), value].concat()
+    }
+
+    fn death(exchange: &str, key: &str) -> Vec<u8> {
+        let fields = [
+            field("count", b"l\0\0\0\0\0\0\0\x01"),
+            field("reason", &long(b'S', b"expired")),
+            field("queue", &long(b'S', b"delay")),
+            field("time", b"T\0\0\0\0\0\0\0\x01"),
+            field("exchange", &long(b'S', exchange.as_bytes())),
+            field("routing-keys", &long(b'A', &long(b'S', key.as_bytes()))),
+        ];
+        long(b'F', &fields.concat())
+    }
+
+    fn properties(flags: u16, before: &[u8], headers: &[u8]) -> Vec<u8> {
+        let len = u32::try_from(headers.len()).unwrap().to_be_bytes();
+        [&flags.to_be_bytes()[..], before, &len, headers, &[2]].concat()
+    }
+
+    #[test]
+    fn the_first_death_names_where_a_message_was_published() {
+        let deaths = [death("dlx", "second"), death("", "first")].concat();
+        let headers = [field("x", b"t\x01"), field("x-death", &long(b'A', &deaths))].concat();
+        let all = properties(0xF000, b"\x04text\x03utf", &headers);
+        let origin = first_published(Reader::new(&all)).unwrap();
+        assert_eq!((origin.exchange, origin.routing_key), (&b""[..], &b"first"[..]));
+        for cut in 0..all.len() - 1 {
+            assert!(first_published(Reader::new(&all[..cut])).is_none(), "{cut}");
+        }
+        assert!(first_published(Reader::new(b"\0\0")).is_none(), "no headers");
+        let none = properties(HEADERS, b"", &field("x-death", b"t\x01"));
+        assert!(first_published(Reader::new(&none)).is_none(), "of another type");
+    }
+}
