@@ -147,6 +147,8 @@ struct cpu_state {
 	__u32 copied;   /* the window in which packet_payload() reported what it ran for; 0: not */
 	__u32 copied_skb; /* the packet that it ran for last, name_of() */
 	__u32 unused2;
+	__u64 deferred_since; /* since when ksoftirqd waits for the CPU, or waited for it last */
+	__u64 deferred_until; /* when it was given the CPU */
 };
 
 struct {

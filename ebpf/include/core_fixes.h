@@ -158,6 +158,15 @@ static __always_inline bool in_irq(struct task_struct *current)
 }
 
 /*
+ * The same, or with softirqs disabled (in_softirq() in include/linux/preempt.h): a thread that hands the kernel a packet for somebody
+ * else, as a tunnel in user space does (drivers/net/tun.c tun_get_user()), takes it up to its socket itself.
+ */
+static __always_inline bool in_irq_or_packets(struct task_struct *current)
+{
+	return preempt_count(current) & 0x00ffff00;
+}
+
+/*
  * Since 5.18 (9c2136be0878) sched_switch has the state of the thread that leaves; on earlier kernels it is read from the
  * thread, where a wakeup may have changed it. Its `state` was renamed to `__state` in 5.14 (2f064a59a11f).
  */

@@ -62,11 +62,11 @@ enum wl_origin {
 enum wl_flag {
 	WL_HAS_SEQ = 1,   /* wl_socket: tx_next and rx_next are known */
 	WL_SUBFLOW = 2,   /* wl_socket: an MPTCP connection, used by another socket */
-	WL_FROM_IRQ = 2,  /* wl_wake: the wakeup came from an interrupt */
+	WL_FROM_IRQ = 2,  /* wl_wake: the wakeup came from an interrupt, or with a packet */
 	WL_UNCOPIED = 1,  /* wl_packet: no WL_PAYLOAD has its payload, which is copied apart here */
 	WL_MISSED = 1,    /* wl_wake: a switch to the thread was not traced since the last record */
 	WL_MIGRATED = 4,  /* wl_wake: the thread had run on another CPU */
-	WL_DEFERRED = 8,  /* wl_packet: the packet was left to ksoftirqd */
+	WL_DEFERRED = 8,  /* wl_packet: the packet may have waited for ksoftirqd */
 	WL_FRAGMENT = 16, /* wl_packet: an IP fragment of a datagram */
 	WL_REFUSED = 32,  /* wl_packet: an ICMP error about a packet of the other direction */
 	WL_OUTWARD = 64,  /* wl_drop: the packet had not left its socket's host yet */
@@ -167,7 +167,9 @@ struct wl_tx {
 	__u32 segments_out;
 	__u32 nagle;
 	__u32 send_buffer;
-	__u64 pacing; /* in bytes per second; 0: none */
+	__u64 pacing;  /* in bytes per second; 0: none */
+	__u32 min_rtt; /* in us; ~0: not measured yet */
+	__u32 unused;
 };
 
 struct wl_send {
@@ -215,7 +217,7 @@ struct wl_packet {
 	__u64 id;
 	__u64 cookie;
 	struct wl_task task;
-	__u64 queued;        /* 0: passing the qdisc was not traced */
+	__u64 queued; /* 0: passing the qdisc was not traced; received: since when WL_DEFERRED */
 	struct wl_flow flow; /* netns is that of the device */
 	__u32 device;
 	__u32 wire_bytes;

@@ -160,7 +160,18 @@ struct udp_sock {
 	struct sk_buff_head reader_queue;
 };
 
+/* include/linux/win_minmax.h */
+struct minmax_sample {
+	__u32 t;
+	__u32 v;
+};
+
+struct minmax {
+	struct minmax_sample s[3];
+};
+
 struct tcp_sock {
+	struct minmax rtt_min;
 	__u32 write_seq;
 	__u32 copied_seq;
 	__u32 rcv_nxt;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Probes for retransmitted segments and dropped packets. */
 
-/* net/ipv4/tcp_output.c __tcp_retransmit_skb(). */
-SEC("tp_btf/tcp_retransmit_skb")
-int KEEPING_PROG(retransmit, struct sock *sk, struct sk_buff *skb)
+/* Reports a segment that was sent again. */
+static __always_inline int emit_retransmit(struct sock *sk, struct sk_buff *skb)
 {
 	struct sock_state *state;
 	struct wl_retransmit *out;
@@ -30,6 +29,23 @@ int KEEPING_PROG(retransmit, struct sock *sk, struct sk_buff *skb)
 	out->unused = 0;
 	submit(out);
 	return 0;
+}
+
+/*
+ * net/ipv4/tcp_output.c __tcp_retransmit_skb(). Where it has a third argument (6.18 has it), it also tells of attempts that failed, for
+ * example because the segment is still in the qdisc or at the driver (skb_still_in_host_queue()): nothing was sent again.
+ */
+SEC("tp_btf/tcp_retransmit_skb")
+int KEEPING_PROG(retransmit, struct sock *sk, struct sk_buff *skb, int err)
+{
+	return err ? 0 : emit_retransmit(sk, skb);
+}
+
+/* The same on earlier kernels, which tell only of what was sent; there, the program above does not load. */
+SEC("tp_btf/tcp_retransmit_skb")
+int KEEPING_PROG(retransmit_sent, struct sock *sk, struct sk_buff *skb)
+{
+	return emit_retransmit(sk, skb);
 }
 
 /* The namespace of a dropped packet, whose device is often no longer set. */

@@ -41,11 +41,19 @@ static __always_inline void remember_received(struct cpu_state *cpu, __u32 netns
 	cpu->rx_netns = netns;
 }
 
-/* Whether the packet was received by ksoftirqd, or by an interrupt while ksoftirqd waited for the CPU. */
-static __always_inline bool is_deferred(struct task_struct *task, const struct cpu_state *cpu,
-					__u32 number)
+/* ksoftirqd has received in this time what had come in while it waited for the CPU: a round of the default net.core.netdev_budget_usecs. */
+#define DEFERRED_ROUND 2000000
+
+/*
+ * Since when ksoftirqd had waited for the CPU when it received the packet; 0 if the packet did not wait for that. Timers of qdiscs, which
+ * also run in ksoftirqd, send packets that have waited for something else before. What an interrupt receives did not wait for the thread.
+ */
+static __always_inline __u64 deferred_since(struct task_struct *task, const struct cpu_state *cpu,
+					    __u32 number, __u64 now)
 {
-	return is_ksoftirqd(task) || (cpu && cpu->deferred == number);
+	if (!is_ksoftirqd(task) || !cpu || cpu->deferred != number)
+		return 0;
+	return now - cpu->deferred_until > DEFERRED_ROUND ? 0 : cpu->deferred_since;
 }
 
 /* Fills in what is reported of every packet that is received, except what its headers say. */
@@ -105,11 +113,11 @@ static __noinline bool rx_simple(const struct arriving *packet)
 	if (!out)
 		return true;
 	task = bpf_get_current_task_btf();
-	fill_head(&out->head, now, WL_RX, is_deferred(task, cpu, packet->window) ? WL_DEFERRED : 0);
+	out->queued = deferred_since(task, cpu, packet->window, now);
+	fill_head(&out->head, now, WL_RX, out->queued ? WL_DEFERRED : 0);
 	out->id = id;
 	out->cookie = 0;
 	fill_task(&out->task, task);
-	out->queued = 0;
 	fill_simple(out, &p);
 	out->flow.netns = packet->netns;
 	describe_received(skb, dev, out);
@@ -151,9 +159,11 @@ static __noinline int rx_any(const struct arriving *packet)
 	    is_learned_here(p.flow.netns, p.flow.dport, IPPROTO_UDP, false))
 		learn_address(p.flow.dst, p.flow.family, p.flow.dport, IPPROTO_UDP, p.flow.netns);
 	task = bpf_get_current_task_btf();
-	if (is_deferred(task, cpu, packet->window))
+	p.head.at = bpf_ktime_get_ns();
+	p.queued = deferred_since(task, cpu, packet->window, p.head.at);
+	if (p.queued)
 		p.head.flags |= WL_DEFERRED;
-	fill_head(&p.head, bpf_ktime_get_ns(), WL_RX, p.head.flags);
+	fill_head(&p.head, p.head.at, WL_RX, p.head.flags);
 	if (cpu && !(p.head.flags & WL_REFUSED))
 		cpu->rx_at = p.head.at;
 	fill_task(&p.task, task);

@@ -145,13 +145,24 @@ __noinline int find_holders(struct slices *slices, struct slice *last, struct sh
 	return 0;
 }
 
-/* Notes that this CPU's packets wait for ksoftirqd in the window of this number; 0: they no longer do. */
-static __always_inline void defer_packets(__u32 number)
+/* Notes that this CPU's packets wait for ksoftirqd from `now` on, in the window of this number; 0: they no longer do. */
+static __always_inline void defer_packets(__u32 number, __u64 now)
+{
+	struct cpu_state *cpu = this_cpu();
+
+	if (!cpu)
+		return;
+	cpu->deferred = number;
+	cpu->deferred_since = now;
+}
+
+/* ksoftirqd is given the CPU. */
+static __always_inline void take_deferred(__u64 now)
 {
 	struct cpu_state *cpu = this_cpu();
 
 	if (cpu)
-		cpu->deferred = number;
+		cpu->deferred_until = now;
 }
 
 /* Forgets the state of an earlier window. */
@@ -179,7 +190,7 @@ int BPF_PROG(task_woken, struct task_struct *task)
 	if (!number)
 		return 0;
 	if (is_ksoftirqd(task)) {
-		defer_packets(number);
+		defer_packets(number, bpf_ktime_get_ns());
 		return 0;
 	}
 	state = bpf_task_storage_get(&tasks, task, NULL, 0);
@@ -203,7 +214,7 @@ int BPF_PROG(task_woken, struct task_struct *task)
 	current = bpf_get_current_task_btf();
 	state->waker_pid = pid_of(current);
 	state->waker_tid = tid_of(current);
-	state->from_irq = in_irq(current);
+	state->from_irq = in_irq_or_packets(current);
 	state->waker_comm[0] = ((__u64 *)current->comm)[0];
 	state->waker_comm[1] = ((__u64 *)current->comm)[1];
 	/* With throttled threads, a thread that was asleep runs first and only then waits for quota. */
@@ -370,8 +381,11 @@ int task_switch(__u64 *ctx)
 		return 0;
 	now = bpf_ktime_get_ns();
 	if (is_ksoftirqd(prev)) {
-		if (off_cpu_reason(ctx[0], prev_state(ctx)) != WL_OFF_CPU_PREEMPTED)
-			defer_packets(0);
+		/* One that lost the CPU has work left. */
+		defer_packets(off_cpu_reason(ctx[0], prev_state(ctx)) == WL_OFF_CPU_PREEMPTED
+				      ? number
+				      : 0,
+			      now);
 	} else if (prev->pid) {
 		state = bpf_task_storage_get(&tasks, prev, NULL, 0);
 		if (state && state->traced) {
@@ -379,7 +393,9 @@ int task_switch(__u64 *ctx)
 			leave(state, prev, next, off_cpu_reason(ctx[0], prev_state(ctx)), now);
 		}
 	}
-	if (next->pid) {
+	if (is_ksoftirqd(next)) {
+		take_deferred(now);
+	} else if (next->pid) {
 		state = bpf_task_storage_get(&tasks, next, NULL, 0);
 		if (state && state->traced) {
 			if (state->woken && state->window == number) {

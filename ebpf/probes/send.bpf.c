@@ -60,6 +60,8 @@ static __always_inline void fill_tx(struct wl_tx *out, struct sock *sk, struct t
 	out->nagle = nagle_of(tcp, flags);
 	out->send_buffer = sk->sk_sndbuf;
 	out->pacing = sk->sk_pacing_status ? sk->sk_pacing_rate : 0;
+	out->min_rtt = tcp->rtt_min.s[0].v; /* tcp_min_rtt() */
+	out->unused = 0;
 }
 
 static __always_inline void fill_send(struct wl_send *out, struct sock *sk, struct tcp_sock *tcp,

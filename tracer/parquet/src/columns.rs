@@ -11,7 +11,6 @@ use arrow_schema::{DataType, Field, Fields};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
-use wirelap_correlate::Cause;
 use wirelap_events::{MAX_LEGS, Nanos, Segment, Stage, TaskId, TopicId};
 use wirelap_report::SampleOrigin;
 
@@ -239,10 +238,7 @@ fn spent(batch: &Batch) -> ListArray {
     let all = || batch.spent.iter();
     let legs = all().map(|spent| i64::try_from(spent.leg.saturating_add(1)).ok());
     let segments = all().map(|spent| Some(spent.segment.name()));
-    let causes = all().map(|spent| match spent.cause {
-        Cause::Of(kind) => Some(kind.name()),
-        Cause::Ordinary => None,
-    });
+    let causes = all().map(|spent| spent.cause.name());
     let times = all().map(|spent| Some(time(spent.time)));
     let columns: Vec<ArrayRef> = vec![
         Arc::new(legs.collect::<Int64Array>()),

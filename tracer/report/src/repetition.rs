@@ -8,7 +8,6 @@ use crate::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wirelap_correlate as correlate;
-use wirelap_correlate::Cause;
 
 /// One repetition. A result's figures are made of those of its repetitions, so that a run that was interrupted can be resumed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -242,10 +241,7 @@ impl From<&correlate::TimeSpent> for TimeSpent {
         let rows = spent.rows.iter().map(|row| TimeSpentRow {
             leg: row.leg,
             segment: row.segment.name().to_owned(),
-            cause: match row.cause {
-                Cause::Of(kind) => Some(kind.name().to_owned()),
-                Cause::Ordinary => None,
-            },
+            cause: row.cause.name().map(str::to_owned),
             mean_ns: row.mean_ns,
             middle_ns: row.middle_ns,
             tail_ns: row.tail_ns,

@@ -156,6 +156,7 @@ impl Page {
         let time = format!("{minus}{}", text::time(Nanos(row.excess_ns.unsigned_abs())));
         let cause = match row.cause {
             Cause::Of(kind) => words::title(kind),
+            Cause::Distance => "distance",
             Cause::Ordinary => "",
         };
         let letter = Span::styled(letter(row.segment).to_string(), self.theme.segment(row.segment));

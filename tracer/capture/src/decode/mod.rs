@@ -147,6 +147,7 @@ fn tx_state(r: Record<'_>, at: usize) -> Result<TxState, Malformed> {
         },
         send_buffer: r.u32(at + f::SEND_BUFFER),
         pacing: r.u64(at + f::PACING),
+        min_rtt: Some(r.u32(at + f::MIN_RTT)).filter(|&us| us != u32::MAX).unwrap_or(0),
     })
 }
 

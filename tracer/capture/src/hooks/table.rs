@@ -313,10 +313,16 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
     },
     KernelObservation {
         name: "retransmissions",
-        hooks: &[ObservationHook {
-            name: "tracepoint tcp_retransmit_skb",
-            programs: &[tracepoint("retransmit", "tcp_retransmit_skb")],
-        }],
+        hooks: &[
+            ObservationHook {
+                name: "tracepoint tcp_retransmit_skb",
+                programs: &[tracepoint("retransmit", "tcp_retransmit_skb")],
+            },
+            ObservationHook {
+                name: "tracepoint tcp_retransmit_skb, without failed attempts",
+                programs: &[tracepoint("retransmit_sent", "tcp_retransmit_skb")],
+            },
+        ],
         without: "retransmissions are recognised only by their sequence numbers",
         remedy: NEWER,
         required: false,

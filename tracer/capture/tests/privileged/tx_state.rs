@@ -30,6 +30,8 @@ fn told(stream: &TcpStream, nagle: Nagle) -> TxState {
         nagle,
         send_buffer: u32::try_from(sockopt::socket_send_buffer_size(stream).unwrap()).unwrap(),
         pacing: pacing(stream, &info),
+        // The kernel tells it from 4.6 on.
+        min_rtt: field(148),
     }
 }
 

@@ -71,7 +71,7 @@ fn what_tcp_knew_at_a_send() {
     let mut send = Record::new(l::WL_SEND_STREAM, l::wl_send::SIZE);
     send.u32(tx + f::IN_FLIGHT, 1).u32(tx + f::UNSENT, 2).u32(tx + f::WINDOW, 3);
     send.u32(tx + f::MSS, 4).u32(tx + f::CWND, 5).u32(tx + f::SEGMENTS_OUT, 6);
-    send.u32(tx + f::SEND_BUFFER, 7).u64(tx + f::PACING, 1 << 40);
+    send.u32(tx + f::SEND_BUFFER, 7).u64(tx + f::PACING, 1 << 40).u32(tx + f::MIN_RTT, 8);
     for (number, nagle) in [
         (l::WL_NAGLE_ON, Nagle::On),
         (l::WL_NAGLE_OFF, Nagle::Off),
@@ -90,6 +90,7 @@ fn what_tcp_knew_at_a_send() {
             nagle,
             send_buffer: 7,
             pacing: 1 << 40,
+            min_rtt: 8,
         };
         assert_eq!(found, expected);
     }

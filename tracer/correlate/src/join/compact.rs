@@ -251,6 +251,7 @@ mod tests {
             segments_out: u32::MAX,
             send_buffer: u32::MAX,
             pacing: u64::MAX,
+            min_rtt: u32::MAX,
             ..TxState::default()
         };
         let earlier =
@@ -293,7 +294,7 @@ mod tests {
                 acked: Some(ever),
                 heard: Some(Heard { at: ever, delayed: true }),
                 whole_segment: true,
-                unread_until: Some(ever),
+                unread: Some((ever, ever)),
                 reader_unobserved: true,
                 resent: true,
                 behind_loss: true,
@@ -308,6 +309,8 @@ mod tests {
                 recovery,
                 dropped: Some(DropCause::Other),
                 deferred: true,
+                deferred_since: ever,
+                distance: ever,
                 requested: Some(ever),
                 request_read: Some(ever),
                 free_since: Some(ever),
@@ -323,6 +326,8 @@ mod tests {
                 behind: Some(earlier),
                 held_before: Some(earlier),
                 held_in_write: Some(earlier),
+                awaited_room: ever,
+                is_room_unseen: true,
                 no_room: true,
                 throttled: ever,
                 answers_in_turn: true,

@@ -11,9 +11,9 @@ mod way;
 use super::layers::Layers;
 use super::loss::{Losses, Missing};
 use crate::threads::Chain;
-use kinds::{ChainMark, HeardAcks, Mark, ReadMark, RxMark, SendMark, XmitMark};
+use kinds::{ChainMark, HeardAcks, Mark, Pass, ReadMark, RxMark, SendMark, XmitMark};
 use occupied::{KEPT, Occupied};
-use queues::{Queues, RoundTrips};
+use queues::{Arrivals, Queues, RoundTrips};
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, EarlierBytes, Nanos, Offset, TaskId, TxState};
 
@@ -48,7 +48,7 @@ pub struct TcpMarks {
     /// Everything before was read, and when that was seen.
     read_to: (Offset, Nanos),
     /// Up to where, and when, the reader had read, the last times.
-    passes: VecDeque<(Offset, Nanos)>,
+    passes: VecDeque<Pass>,
     /// Everything before was acknowledged.
     acked_to: Offset,
     /// Up to where, and when, the sender heard of something new that had arrived, the last times.
@@ -59,6 +59,10 @@ pub struct TcpMarks {
     /// Most sockets are empty at once.
     occupied: Option<Box<Occupied>>,
     round_trips: RoundTrips,
+    /// The shortest time that bytes took from their driver to where they came in.
+    distance: Option<Nanos>,
+    /// The packets that the receiver's socket got last.
+    arrivals: Arrivals,
     /// Most links are fast enough.
     queues: Option<Box<Queues>>,
 }
@@ -81,27 +85,56 @@ impl TcpMarks {
             losses: Losses::default(),
             occupied: None,
             round_trips: RoundTrips::default(),
+            distance: None,
+            arrivals: Arrivals::default(),
             queues: None,
         }
     }
 
     /// A thread asks to send `range`. Where a later send starts, an earlier one really ended.
     pub fn send(&mut self, range: ByteRange, at: Nanos, task: TaskId, state: Option<TxState>) {
+        let mut refused = None;
         while let Some(last) = self.sends.last_mut()
             && last.range.contains(range.start)
         {
             if last.range.start < range.start {
                 last.range.end = range.start;
+                refused = refused.or(Some(last.at));
                 break;
             }
+            refused = last.refused.or(Some(last.at));
             self.sends.pop_last();
         }
+        let awaited = self.sends.last().map_or(Nanos(0), |last| last.awaited)
+            + refused.map_or(Nanos(0), |refused| self.awaited_room(refused, at));
         let shrunk = state.is_some_and(|state| self.losses.is_shrunk(state.cwnd));
-        if state.is_some_and(|state| is_full(state, range)) {
+        if let Some(min_rtt) = state.map(|state| state.min_rtt).filter(|&min_rtt| min_rtt > 0) {
+            self.round_trips.measured(Nanos::from_micros(u64::from(min_rtt)));
+        }
+        let is_full = state.is_some_and(|state| is_full(state, range));
+        if is_full {
             self.occupied.get_or_insert_default().finds_full(at);
         }
+        let is_unread =
+            is_full && self.has_reads() && self.ready_to.max(self.acked_to) > self.read_to.0;
         let trip = self.round_trips.last();
-        self.sends.push(SendMark { range, at, task, state, shrunk, trip });
+        self.sends.push(SendMark {
+            range,
+            at,
+            task,
+            state,
+            shrunk,
+            trip,
+            refused,
+            awaited,
+            is_unread,
+        });
+    }
+
+    /// How long there was no room in the socket for bytes that it had refused, until they were written at `at`: what it had then takes room
+    /// until it is acknowledged. Room that came with an acknowledgement before the last one is not told apart.
+    fn awaited_room(&self, refused: Nanos, at: Nanos) -> Nanos {
+        self.acks.back().map_or(Nanos(0), |&(_, acked)| acked.min(at) - refused)
     }
 
     /// The receiver says whether it has any room.
@@ -149,7 +182,8 @@ impl TcpMarks {
         self.occupied.as_ref()?.between(had, sent)
     }
 
-    pub fn rx(&mut self, range: ByteRange, at: Nanos, deferred: bool) {
+    /// A packet came in at `at`; `deferred` is since when `ksoftirqd` had been woken, if it was left to that.
+    pub fn rx(&mut self, range: ByteRange, at: Nanos, deferred: Option<Nanos>) {
         self.rxs.push(RxMark { range, at, deferred });
     }
 
@@ -162,6 +196,7 @@ impl TcpMarks {
             if !self.losses.is_empty() {
                 self.decide(self.ready_to, end, at);
             }
+            self.came_through(ByteRange { start: self.ready_to, end }, at);
             self.ready_to = end;
         }
     }
@@ -170,29 +205,36 @@ impl TcpMarks {
         self.reads.push(ReadMark { range, at, task, led });
         if range.end > self.read_to.0 {
             self.read_to = (range.end, at);
-            self.pass(range.end, at);
+            let ready = self.readies.covering(range.start).map(|mark| mark.at).min();
+            let came = ready.or_else(|| self.came_in_at(range.start, at));
+            self.pass(Pass { upto: range.end, at, came });
         }
     }
 
     /// Everything before `upto` has come in, and nobody sees when it is read.
     pub fn came_in(&mut self, upto: Offset, at: Nanos) {
-        if self.passes.back().is_none_or(|&(passed, _)| passed < upto) {
-            self.pass(upto, at);
+        if self.passes.back().is_none_or(|pass| pass.upto < upto) {
+            self.pass(Pass { upto, at, came: None });
         }
     }
 
-    fn pass(&mut self, upto: Offset, at: Nanos) {
-        let before = self.passes.len().checked_sub(2).map(|index| self.passes[index].1);
+    fn pass(&mut self, pass: Pass) {
+        let before = self.passes.len().checked_sub(2).map(|index| self.passes[index].at);
         if let Some(last) = self.passes.back_mut()
-            && before.is_some_and(|before| at < before + PASS)
+            && before.is_some_and(|before| pass.at < before + PASS)
         {
-            *last = (upto, at);
+            *last = Pass { came: last.came.into_iter().chain(pass.came).min(), ..pass };
             return;
         }
         if self.passes.len() >= PASSES {
             self.passes.pop_front();
         }
-        self.passes.push_back((upto, at));
+        self.passes.push_back(pass);
+    }
+
+    /// When the last copy of a byte came in before `at`.
+    pub(super) fn came_in_at(&self, place: Offset, at: Nanos) -> Option<Nanos> {
+        self.rxs.covering(place).map(|mark| mark.at).filter(|&came| came <= at).max()
     }
 
     /// When the last byte of `extent` was reported ready.

@@ -45,8 +45,8 @@ pub struct Datagram {
     pub queued: Option<Nanos>,
     pub xmit: Option<Nanos>,
     rx: Option<Nanos>,
-    /// It was left to `ksoftirqd`.
-    deferred: bool,
+    /// Since when `ksoftirqd`, to which it was left, had been woken; 0 if that is not known.
+    deferred: Option<Nanos>,
     pub sending: Option<Sending>,
 }
 
@@ -73,7 +73,7 @@ struct Carries {
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'m> {
     pub rx: Option<Nanos>,
-    pub deferred: bool,
+    pub deferred: Option<Nanos>,
     pub ready: Option<Nanos>,
     pub read: Option<(Nanos, TaskId)>,
     pub led: &'m [Hop],
@@ -102,6 +102,8 @@ pub struct UdpMarks {
     carries: VecDeque<Carries>,
     /// The newest datagram that was read, and when.
     read_to: Option<(u64, Nanos)>,
+    /// The shortest time that a datagram took from its driver to where it came in.
+    distance: Option<Nanos>,
     limit: usize,
     /// Nobody asks about bytes before this one any more.
     floor: Offset,
@@ -124,6 +126,7 @@ impl UdpMarks {
             leds: VecDeque::new(),
             carries: VecDeque::new(),
             read_to: None,
+            distance: None,
             limit,
             floor: Offset(0),
             evicted: 0,
@@ -164,7 +167,7 @@ impl UdpMarks {
             queued: packet.queued.filter(|_| is_xmit),
             xmit: is_xmit.then_some(at),
             rx: (!is_xmit).then_some(at),
-            deferred: packet.deferred,
+            deferred: packet.deferred_since(),
             sending: None,
         });
         (self.first.saturating_add(self.datagrams.len() as u64).saturating_sub(1), range)
@@ -188,7 +191,7 @@ impl UdpMarks {
             match packet.hook {
                 PacketHook::Rx => {
                     datagram.rx = Some(at);
-                    datagram.deferred = packet.deferred;
+                    datagram.deferred = packet.deferred_since();
                 }
                 PacketHook::Xmit if datagram.xmit.is_none() => {
                     datagram.xmit = Some(at);
@@ -214,7 +217,7 @@ impl UdpMarks {
             PacketHook::Xmit => {}
             PacketHook::Rx => {
                 datagram.rx = Some(at);
-                datagram.deferred = packet.deferred;
+                datagram.deferred = packet.deferred_since();
             }
         }
         is_first.then_some(datagram.range)
@@ -254,6 +257,8 @@ impl UdpMarks {
 
     /// `socket` is told of datagram `number`; its reader may have taken it already.
     pub fn ready(&mut self, number: u64, socket: SocketId, at: Nanos) {
+        let way = self.get(number).and_then(|datagram| datagram.rx?.since(datagram.xmit?));
+        self.distance = self.distance.into_iter().chain(way).min();
         let receipt = self.receipt(number, socket);
         if receipt.read.is_none_or(|(read, _)| at <= read) {
             receipt.ready.get_or_insert(at);

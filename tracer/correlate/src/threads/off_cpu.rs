@@ -79,10 +79,10 @@ impl Schedules<'_> {
             let task = if is_own_pace { leg.sender } else { leg.reader };
             rests.writing = did(task, send, sent).unwrap_or(OffCpu::NONE);
         }
-        if let Some(unread_until) = leg.circumstances.unread_until {
+        if let Some((from, until)) = leg.circumstances.unread {
             let left = leg.times.seen().find(|&(stage, _)| stage > Stage::Sent);
-            let until = left.map_or(sent, |(_, left)| left.min(unread_until));
-            rests.unread = did(leg.reader, sent, until).unwrap_or(OffCpu::NONE);
+            let until = left.map_or(sent, |(_, left)| left.min(until));
+            rests.unread = did(leg.reader, sent.max(from), until).unwrap_or(OffCpu::NONE);
         }
     }
 

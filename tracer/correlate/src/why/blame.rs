@@ -3,13 +3,13 @@
 //! ```text
 //! segment      told apart by
 //! client_tx    earlier messages lost: the library waits until they have arrived
-//! write        of datagrams, no CPU for the sender; earlier bytes lost; the qdisc; the receiver's window, the send buffer, a sender that comes back late
+//! write        of datagrams, no CPU for the sender; earlier bytes lost; the qdisc; the receiver's window, the send buffer until there is room, a sender that comes back late
 //! socket_tx    earlier bytes lost; the qdisc; corked; window, congestion window (small because of a loss, or not),
 //!              send buffer or Nagle, if an ACK set it free; paced
 //!              in both, a queue before the device or on the path, which the bytes before are in; a reader that could not read what was under way: no quota, no CPU, asleep elsewhere
 //! loss         –
 //! qdisc        –
-//! wire         left to ksoftirqd; in a queue on the path
+//! wire         left to ksoftirqd, until that had the CPU; in a queue on the path; the distance
 //! stack_rx     earlier bytes lost
 //! wakeup       the broker said that it does not read, or did not watch the connection; the reader waited for a lock, slept elsewhere, was stopped, or was at work
 //! runqueue     each thread's wait: no quota, another had the CPU, or the CPU was idle
@@ -254,15 +254,18 @@ impl LegParts<'_> {
         self.put(segment, cause, left);
     }
 
-    /// Of the time between the first and the last of several writes, what bytes before the last one were in the socket for want of room,
-    /// where there was room at that one again. Returns the rest.
+    /// Of the time between the first and the last of several writes, what bytes before the last one were in the socket for want of room, or
+    /// before it, where there was room at that one again. Returns the rest.
     fn held_in_write(&mut self, time: Nanos) -> Nanos {
         let is_told =
             !matches!(self.write(time), Cause::Ordinary | Cause::Of(VerdictKind::LateWrite));
         let held = self.leg.circumstances.held_in_write.filter(|_| !is_told);
         let cause = held.and_then(|held| kept_by(self.leg, &held)).filter(|&cause| is_full(cause));
-        let Some((held, cause)) = held.zip(cause) else { return time };
-        let held = held.time.min(time);
+        let held = held.filter(|_| cause.is_some()).map_or(Nanos(0), |held| held.time);
+        let awaited = self.leg.circumstances.awaited_room;
+        let awaited = if is_told || awaited < NOTICED { Nanos(0) } else { awaited };
+        let held = held.max(awaited).min(time);
+        let cause = cause.unwrap_or(Cause::Of(VerdictKind::SendBuffer));
         self.behind(Segment::Write, cause, held, &OffCpu::NONE);
         time - held
     }

@@ -15,8 +15,8 @@ pub const LEAST_IN_TAIL: u64 = 10;
 /// Classes an octave: as many as four bits tell apart.
 const BITS: u32 = 4;
 
-/// Ordinary, and one for each kind of verdict.
-const CAUSES: usize = VerdictKind::ALL.len() + 1;
+/// Ordinary, distance, and one for each kind of verdict.
+const CAUSES: usize = VerdictKind::ALL.len() + 2;
 
 const SEGMENTS: usize = Segment::ALL.len();
 
@@ -36,7 +36,8 @@ impl Cell {
     fn index(self) -> usize {
         let cause = match self.cause {
             Cause::Ordinary => 0,
-            Cause::Of(kind) => (kind as usize).saturating_add(1),
+            Cause::Distance => 1,
+            Cause::Of(kind) => (kind as usize).saturating_add(2),
         };
         self.leg
             .min(MAX_LEGS - 1)
@@ -264,7 +265,8 @@ mod tests {
     #[test]
     fn every_cell_has_a_place_of_its_own() {
         let kinds = VerdictKind::ALL.into_iter().map(Cause::Of);
-        let causes: Vec<Cause> = std::iter::once(Cause::Ordinary).chain(kinds).collect();
+        let causes: Vec<Cause> =
+            [Cause::Ordinary, Cause::Distance].into_iter().chain(kinds).collect();
         let mut next = 0;
         for leg in 0..MAX_LEGS {
             for segment in Segment::ALL {

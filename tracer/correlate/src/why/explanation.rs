@@ -142,11 +142,30 @@ impl Verdict {
 pub enum Cause {
     /// A verdict's cause.
     Of(VerdictKind),
+    /// The way to the other end, which all packets of the connection need: how far away it is.
+    Distance,
     /// What the segment takes anyway.
     Ordinary,
 }
 
 impl Cause {
+    /// Its name in JSON; `None` for what the segment takes anyway.
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Cause::Of(kind) => Some(kind.name()),
+            Cause::Distance => Some("distance"),
+            Cause::Ordinary => None,
+        }
+    }
+
+    /// The verdict that it leads to, if it is much.
+    pub fn kind(self) -> Option<VerdictKind> {
+        match self {
+            Cause::Of(kind) => Some(kind),
+            Cause::Distance | Cause::Ordinary => None,
+        }
+    }
+
     /// That one if it `applies`.
     pub(super) fn when(applies: bool, kind: VerdictKind) -> Cause {
         if applies { Cause::Of(kind) } else { Cause::Ordinary }

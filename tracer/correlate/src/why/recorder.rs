@@ -29,7 +29,11 @@ impl BlameSink for Recorder<'_> {
         let BlamedPart { leg, segment, cause, time, holder, awaited } = part;
         let cell = Cell { leg, segment, cause };
         self.gathered.breakdown.part(self.one_way, cell, time);
-        let Cause::Of(kind) = cause else { return self.ordinary(leg, segment, time) };
+        let kind = match cause {
+            Cause::Of(kind) => kind,
+            Cause::Ordinary => return self.ordinary(leg, segment, time),
+            Cause::Distance => return,
+        };
         let is_late = segment == Segment::BrokerDwell && was_asked_late(self.delivery, leg);
         let on = &self.delivery.legs[leg];
         // Who asked too late is the reader, whatever it did meanwhile; what passes after that is not its time.

@@ -197,6 +197,7 @@ impl TimeVerdicts<'_> {
                 || kind == VerdictKind::TracerInfluence
                 || kind == VerdictKind::RunQueueContention && self.is_handing_over(finding, cost)
                 || self.is_starved(kind, finding)
+                || self.is_late_in_queue(kind, finding)
                 || self.is_once(kind, finding, cost);
             return Some(if is_note { Severity::Note } else { Severity::Problem });
         }
@@ -232,6 +233,20 @@ impl TimeVerdicts<'_> {
             self.gathered.finding(place).is_some_and(|contention| {
                 contention.whole() >= finding.whole() && contention.most.0 >= finding.most.0 / 2
             })
+        })
+    }
+
+    /// TCP sent packets again in vain, which were still in a queue: its timers did not expect one so long, and the queue is what has to be mended.
+    fn is_late_in_queue(&self, kind: VerdictKind, finding: &Finding) -> bool {
+        if kind != VerdictKind::Retransmission
+            || !finding.lost.were_only_late(&self.evidence.losses)
+        {
+            return false;
+        }
+        (0..MAX_LEGS).any(|leg| {
+            let queues = [VerdictKind::BottleneckLink, VerdictKind::QdiscQueueing];
+            let findings = queues.into_iter().flat_map(|queue| self.gathered.findings(leg, queue));
+            findings.into_iter().any(|(_, queued)| queued.whole() >= finding.whole())
         })
     }
 

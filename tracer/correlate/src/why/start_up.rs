@@ -3,7 +3,7 @@
 
 use super::clause::{Circumstance, Clause, Remedy};
 use super::evidence::Evidence;
-use super::explanation::{Cause, Severity, Verdict};
+use super::explanation::{Severity, Verdict};
 use super::gathered::Gathered;
 use super::kind::VerdictKind;
 use super::weigh::ratio;
@@ -32,10 +32,7 @@ pub fn verdict(evidence: &Evidence, weighed: &Gathered) -> Option<Verdict> {
     };
     let costs = cells.iter().enumerate().map(|(slot, cell)| (cell, first.mean(slot)));
     let (most, time) = costs.max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let kind = match most.cause {
-        Cause::Of(kind) => Some(kind),
-        Cause::Ordinary => None,
-    };
+    let kind = most.cause.kind();
     let evidence = vec![
         Clause::FirstMessages {
             messages: first.messages,

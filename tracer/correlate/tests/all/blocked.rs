@@ -26,6 +26,7 @@ const ROOM: TxState = TxState {
     nagle: Nagle::Off,
     send_buffer: 87_040,
     pacing: 0,
+    min_rtt: 0,
 };
 
 /// The reader says that it has no room, or has some.

@@ -100,6 +100,7 @@ fn state(n: u32, len: u32) -> TxState {
         nagle: Nagle::Off,
         send_buffer: 1 << 20,
         pacing: 0,
+        min_rtt: 0,
     }
 }
 

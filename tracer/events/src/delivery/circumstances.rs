@@ -17,9 +17,9 @@ pub struct Circumstances {
     pub heard: Option<Heard>,
     /// Whether the last byte left in a full segment, or in several segments.
     pub whole_segment: bool,
-    /// When the reader had read the bytes that were in flight at `sent`, if that was later than `sent`. Bytes that wait in the sender's
-    /// socket until then would otherwise wait in the reader's socket.
-    pub unread_until: Option<Nanos>,
+    /// From when until when the reader had bytes in its socket that had left the sender's before `sent`, and had not read them; to the end of
+    /// time while it had no room for more. Bytes that wait in the sender's socket meanwhile would otherwise wait in the reader's socket.
+    pub unread: Option<(Nanos, Nanos)>,
     /// Whether it is not observed when the reader sleeps and runs.
     pub reader_unobserved: bool,
     /// Whether some of the bytes were lost and sent again: by TCP or, in datagrams, by the protocol.
@@ -51,6 +51,10 @@ pub struct Circumstances {
     pub dropped: Option<DropCause>,
     /// Whether the processing of the last packet was deferred to `ksoftirqd`.
     pub deferred: bool,
+    /// Since when `ksoftirqd` had been woken then; 0 if that is not known, or it was not deferred.
+    pub deferred_since: Nanos,
+    /// The shortest time in which bytes of the leg's flow came from one end to the other until then; 0 if that was not seen.
+    pub distance: Nanos,
     /// When the receiver made the last request for messages on this connection (Kafka `Fetch`, a NATS pull) that the sender had read
     /// before `send`; `None` if messages are pushed.
     pub requested: Option<Nanos>,
@@ -83,6 +87,11 @@ pub struct Circumstances {
     pub held_before: Option<EarlierBytes>,
     /// Such bytes, of the message itself perhaps, while it was being written in several calls.
     pub held_in_write: Option<EarlierBytes>,
+    /// For how long, while it was being written in several calls, the socket had refused bytes of the message, and the acknowledgements
+    /// had not come that made room for them.
+    pub awaited_room: Nanos,
+    /// Whether the socket had refused the last bytes of the message before, and no acknowledgement was seen.
+    pub is_room_unseen: bool,
     /// Whether the receiver was seen to have no room while the last byte waited in its sender's socket.
     pub no_room: bool,
     /// For how long the receiver, a server, did not read the sender, by its own word, while the message was on its way.
@@ -108,9 +117,10 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    /// Whether all earlier bytes had left the socket and were acknowledged when the sender wrote the rest of the message.
+    /// Whether all earlier bytes had left the socket and were acknowledged when the sender wrote the rest of the message. How long before
+    /// there was room must be known.
     pub fn is_late_write(&self) -> bool {
-        self.tx.is_some_and(|tx| tx.in_flight == 0 && tx.unsent == 0)
+        !self.is_room_unseen && self.tx.is_some_and(|tx| tx.in_flight == 0 && tx.unsent == 0)
     }
 }
 

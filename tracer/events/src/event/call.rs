@@ -73,6 +73,9 @@ pub struct TxState {
     /// The rate in bytes a second at which TCP paces its segments: `sk_pacing_rate`. 0 if TCP does not pace, or the rate was not
     /// recorded.
     pub pacing: u64,
+    /// The shortest round trip of the last five minutes that TCP has measured, in microseconds: `tcp_min_rtt()`. 0 if it has measured none, or
+    /// that was not recorded.
+    pub min_rtt: u32,
 }
 
 /// Whether a segment that is not full may wait for an acknowledgement: `tcp_sock.nonagle`.

@@ -54,7 +54,8 @@ pub struct Packet<'a> {
     pub netns: NetNs,
     /// The network device.
     pub device: IfIndex,
-    /// Xmit only: when the packet reached the qdisc (`net_dev_queue`), if that was seen.
+    /// Xmit: when the packet reached the qdisc (`net_dev_queue`), if that was seen. Rx of a deferred packet: since when `ksoftirqd` had been
+    /// woken, if that was seen.
     pub queued: Option<Nanos>,
     /// Xmit only: the transmit queue (`skb->queue_mapping`).
     pub queue: u16,
@@ -84,6 +85,11 @@ impl Packet<'_> {
     /// The number of payload bytes that were not captured.
     pub fn uncaptured(&self) -> u64 {
         u64::from(self.payload_len).saturating_sub(self.payload.len() as u64)
+    }
+
+    /// Since when `ksoftirqd` had been woken, if the packet was left to it; 0 if that was not seen.
+    pub fn deferred_since(&self) -> Option<Nanos> {
+        self.deferred.then(|| self.queued.unwrap_or_default())
     }
 
     /// The payload bytes of the complete datagram, also for a fragment of it.

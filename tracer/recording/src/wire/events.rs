@@ -16,7 +16,7 @@ fields! {
     TaskId { pid, tid }
     Socket { id, netns, transport, local, remote, task, comm, origin, tx_next, rx_next; is_subflow }
     SendCall { socket, task, kind }
-    TxState { in_flight, unsent, window, mss, cwnd, segments_out, nagle; send_buffer, pacing }
+    TxState { in_flight, unsent, window, mss, cwnd, segments_out, nagle; send_buffer, pacing, min_rtt }
     ReadCall { socket, task, kind }
     Ready { socket, kind }
     TcpFields { seq, ack, flags, window }

@@ -32,7 +32,8 @@ pub fn of(
     if packet.segments > 1 {
         say(format_args!("one packet here, {} on the wire", packet.segments));
     }
-    if let Some(waited) = packet.queued.and_then(|queued| event.at.since(queued))
+    if !packet.deferred
+        && let Some(waited) = packet.queued.and_then(|queued| event.at.since(queued))
         && waited >= LONG_WAIT
     {
         say(format_args!("waited {waited} in the qdisc"));

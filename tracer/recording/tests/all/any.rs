@@ -131,7 +131,7 @@ fn socket() -> impl Strategy<Value = Socket> {
 
 fn send() -> impl Strategy<Value = SendCall> {
     let nagle = prop_oneof![Just(Nagle::On), Just(Nagle::Off), Just(Nagle::Corked)];
-    let state = (any::<[u32; 7]>(), nagle, any::<u64>()).prop_map(|(n, nagle, pacing)| TxState {
+    let state = (any::<[u32; 8]>(), nagle, any::<u64>()).prop_map(|(n, nagle, pacing)| TxState {
         in_flight: n[0],
         unsent: n[1],
         window: n[2],
@@ -141,6 +141,7 @@ fn send() -> impl Strategy<Value = SendCall> {
         nagle,
         send_buffer: n[6],
         pacing,
+        min_rtt: n[7],
     });
     let kind =
         prop_oneof![

@@ -155,10 +155,7 @@ impl From<&correlate::TailRow> for TailRow {
         TailRow {
             leg: row.leg,
             segment: row.segment.name().to_owned(),
-            cause: match row.cause {
-                correlate::Cause::Of(kind) => kind.name().to_owned(),
-                correlate::Cause::Ordinary => "ordinary".to_owned(),
-            },
+            cause: row.cause.name().unwrap_or("ordinary").to_owned(),
             excess_ns: row.excess_ns,
             share: finite(row.share),
         }

@@ -281,9 +281,9 @@ class Lab:
             until("mosquitto's start", lambda: f":{port} " in self.call("ss", "-Hltn"))
         return broker
 
-    def nats(self, port=PORT, lines=""):
+    def nats(self, port=PORT, lines="", address="127.0.0.1"):
         conf = self.work / f"nats-{port}.conf"
-        conf.write_text(f"listen: 127.0.0.1:{port}\n{lines}\n")
+        conf.write_text(f"listen: {address}:{port}\n{lines}\n")
         broker = self.start(which("nats-server"), "-c", conf)
         until("nats-server's start", lambda: listens(port))
         return broker
@@ -373,9 +373,9 @@ class Lab:
         words = self.call("nft", "list", "table", "inet", "truth").split()
         return int(words[words.index("packets") + 1])
 
-    def narrow(self, rate, limit, device="lo"):
+    def narrow(self, rate, limit, device="lo", burst="70kb"):
         """The device is behind a token bucket."""
-        self.call("tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", "70kb", "limit", limit)
+        self.call("tc", "qdisc", "add", "dev", device, "root", "tbf", "rate", rate, "burst", burst, "limit", limit)
 
     @contextlib.contextmanager
     def stops(self, pid, pause, length, times):
@@ -416,6 +416,11 @@ class Lab:
         self.call("ip", "-n", space, "addr", "add", f"{there}/24", "dev", far)
         self.call("ip", "-n", space, "link", "set", far, "up")
         self.call("ip", "-n", space, "route", "add", "default", "via", here)
+
+    def tunnel(self, near, here, far, there, delay=0):
+        """A program joins two namespaces, which have these addresses there, and keeps each packet for so many milliseconds."""
+        tunnel = self.start(sys.executable, HERE / "tunnel.py", near, here, far, there, delay, stdout=subprocess.PIPE)
+        tunnel.stdout.readline()
 
 
 def which(program):

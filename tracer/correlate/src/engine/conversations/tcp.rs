@@ -329,7 +329,7 @@ fn mark(flow: &mut Flow, packet: &Packet<'_>, range: ByteRange, at: Nanos) -> Op
     match packet.hook {
         PacketHook::Xmit if counts => marks.xmit(range, packet.queued, at),
         PacketHook::Xmit => {}
-        PacketHook::Rx => marks.rx(range, at, packet.deferred),
+        PacketHook::Rx => marks.rx(range, at, packet.deferred_since()),
     }
     if packet.hook == PacketHook::Xmit
         && let Some(socket) = packet.socket

@@ -273,7 +273,8 @@ impl Deliveries {
             reading: ends.map_or(&[], |arrival| arrival.led),
             sending: begins.map_or(&[], |carrier| led(flows, *carrier)),
             circumstances: Circumstances {
-                deferred: arrives.is_some_and(|arrival| arrival.deferred),
+                deferred: arrives.is_some_and(|arrival| arrival.deferred.is_some()),
+                deferred_since: arrives.and_then(|arrival| arrival.deferred).unwrap_or_default(),
                 resent,
                 behind_loss: with != last,
                 missing: self.assemblies.missing(assembly),

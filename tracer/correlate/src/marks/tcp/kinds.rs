@@ -14,6 +14,22 @@ pub struct SendMark {
     pub shrunk: bool,
     /// What the last round trip took.
     pub trip: Option<RoundTrip>,
+    /// Since when its bytes had been tried to be written, if the socket had taken nothing of them before.
+    pub refused: Option<Nanos>,
+    /// How long bytes that had been refused waited for room in the socket, of this send and all before it.
+    pub awaited: Nanos,
+    /// The receiver had no room for them, because it had not read what had come in.
+    pub is_unread: bool,
+}
+
+/// The reader had come to some byte.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// Everything before was read.
+    pub upto: Offset,
+    pub at: Nanos,
+    /// When the first byte that it read then was in its socket, as far as that was seen.
+    pub came: Option<Nanos>,
 }
 
 /// How a thread came to send.
@@ -36,7 +52,8 @@ pub struct XmitMark {
 pub struct RxMark {
     pub range: ByteRange,
     pub at: Nanos,
-    pub deferred: bool,
+    /// Since when `ksoftirqd`, to which the packet was left, had been woken; 0 if that is not known.
+    pub deferred: Option<Nanos>,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -8,14 +8,17 @@
 
 use super::TcpMarks;
 use super::kinds::XmitMark;
-use super::queues::{BACKED_UP, Span};
+use super::queues::{Arrivals, BACKED_UP, Span};
 use wirelap_events::{ByteRange, LinkQueue, Nanos, Offset, RoundTrip};
 
 /// A round trip that takes longer than the shortest one by less than this part of it may do so without a queue.
 const PART: u64 = 2;
 
-/// So many acknowledgements within one round trip show that the link delivers all the time.
+/// So many acknowledgements within one round trip, or packets one after the other, show that the link delivers all the time.
 const STEADY: usize = 3;
+
+/// Packets from the queue of a link that is slow come in so far apart: 1,500 B at 240 Mbit/s. Those that were kept back together come at once.
+const APART: Nanos = Nanos::from_micros(50);
 
 impl TcpMarks {
     /// A packet with so many bytes left the qdisc at `at`.
@@ -49,6 +52,37 @@ impl TcpMarks {
         }
         if let Some((bytes, over)) = self.delivered_steadily(upto, (left, at)) {
             let span = Span { from: left, to: at, longest: time, least, bytes, time: over };
+            self.queues.get_or_insert_default().path.add(span);
+        }
+    }
+
+    /// The receiver's socket got `range` at `ready`. Packets that come in one after the other, in their order, though they were under way
+    /// together come from a queue, also where the bytes before them are those of other connections. After a pause of whatever else, they
+    /// come at once. A packet comes in at each host on its way: what counts is where it came in last.
+    pub(super) fn came_through(&mut self, range: ByteRange, ready: Nanos) {
+        let [first, last] = [range.start, range.last()].map(|byte| self.came_in_at(byte, ready));
+        let Some(at) = last else { return };
+        let xmits = self.xmits.covering(range.last()).map(|mark| mark.at);
+        let mut copies = xmits.filter(|&left| left <= at);
+        let (Some(left), other) = (copies.next(), copies.next()) else { return };
+        // Of several copies, the last may still be on its way.
+        let left = left.max(copies.chain(other).max().unwrap_or_default());
+        if other.is_none() {
+            let way = at - left;
+            self.distance = Some(self.distance.map_or(way, |least| least.min(way)));
+        }
+        let Arrivals { at: before, queued } = self.arrivals;
+        let distance = self.round_trips.distance(self.distance.unwrap_or_default());
+        let (way, apart) = (at - left, at - before);
+        let is_late = way - distance >= BACKED_UP.max(Nanos(distance.0 / PART));
+        let is_in_order = first.is_some_and(|first| first <= at);
+        let is_queued = is_late && left < before && is_in_order && !self.sends.is_unused();
+        let queued = if is_queued { queued.saturating_add(usize::from(apart >= APART)) } else { 0 };
+        self.arrivals = Arrivals { at, queued };
+        if queued >= STEADY {
+            let least = self.round_trips.last().map_or(distance, |trip| trip.least);
+            let (bytes, time) = (range.len(), apart);
+            let span = Span { from: left, to: at, longest: way, least, bytes, time };
             self.queues.get_or_insert_default().path.add(span);
         }
     }
@@ -150,6 +184,44 @@ mod tests {
         // The last ones of them soon after each other.
         assert_eq!(on_path(&path(100, 20, |number| 40_000 + number)), None);
         assert_eq!(on_path(&path(100, 20, |number| if number < 10 { 100 } else { 40_000 })), None);
+    }
+
+    /// Of 20 packets that leave at once, each comes in at the time that `came` gives it, in microseconds.
+    fn one_way(came: impl Fn(u64) -> u64) -> Option<LinkQueue> {
+        let mut marks = TcpMarks::new(1_000);
+        let leave = |marks: &mut TcpMarks, number, at| {
+            let state = Some(TxState::default());
+            marks.send(packet(number), at, TaskId::default(), state);
+            marks.xmit(packet(number), None, at);
+        };
+        leave(&mut marks, 0, us(10));
+        marks.rx(packet(0), us(20), None);
+        marks.ready(packet(0).end, us(20), true);
+        (1..=20).for_each(|number| leave(&mut marks, number, us(100_000)));
+        // A router gets them at once.
+        (1..=20).for_each(|number| marks.rx(packet(number), us(100_005), None));
+        let mut arrivals: Vec<_> =
+            (1..=20).map(|number| (100_000 + came(number), number)).collect();
+        arrivals.sort_unstable();
+        let mut there = [false; 21];
+        for (at, number) in arrivals {
+            marks.rx(packet(number), us(at), None);
+            there[usize::try_from(number).unwrap()] = true;
+            let all = there.iter().skip(1).take_while(|&&is_there| is_there).count();
+            marks.ready(packet(u64::try_from(all).unwrap()).end, us(at), true);
+        }
+        on_path(&marks)
+    }
+
+    #[test]
+    fn packets_that_come_one_after_the_other_show_a_queue_that_others_are_in() {
+        let queue = one_way(|number| 500_000 + number * 1_000).unwrap();
+        assert_eq!((queue.from, queue.to), (us(100_000), us(620_000)));
+        assert_eq!((queue.longest, queue.rate), (us(520_000), 1_000_000));
+        // Whoever passes them on was stopped, they overtake each other, or they are soon there.
+        assert_eq!(one_way(|number| 500_000 + number), None);
+        assert_eq!(one_way(|number| 500_000 - number * 1_000), None);
+        assert_eq!(one_way(|number| number * 40), None);
     }
 
     #[test]

@@ -45,10 +45,7 @@ impl TcpMarks {
         if outward {
             return self.lost(range, sign, at, queued.unwrap_or(at));
         }
-        let came_in = || {
-            let rxs = self.rxs.covering(range.start).map(|mark| mark.at);
-            rxs.filter(|&came| came <= at).max()
-        };
+        let came_in = || self.came_in_at(range.start, at);
         let since = self.left_last(range, at).or_else(came_in).unwrap_or(at);
         self.lost(range, sign, at, since)
     }

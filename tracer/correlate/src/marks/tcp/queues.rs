@@ -89,12 +89,23 @@ pub struct Queues {
     pub path: Spans,
 }
 
+/// The packets of one direction that the receiver's socket got last.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Arrivals {
+    /// When the last one came in.
+    pub at: Nanos,
+    /// How many have come from a queue, one after the other.
+    pub queued: usize,
+}
+
 /// How long the acknowledgements of one direction take.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundTrips {
     last: Option<RoundTrip>,
     /// The shortest one of bytes that left when no others were under way.
     alone: Option<Nanos>,
+    /// The shortest one that TCP itself has measured, which may have been before anything was seen.
+    measured: Option<Nanos>,
 }
 
 impl RoundTrips {
@@ -103,12 +114,23 @@ impl RoundTrips {
         self.last
     }
 
+    /// TCP's own shortest one.
+    pub fn measured(&mut self, time: Nanos) {
+        self.measured = Some(self.measured.map_or(time, |known| known.min(time)));
+    }
+
+    /// How far away the other end is, where bytes took `way` to it at the shortest.
+    pub fn distance(self, way: Nanos) -> Nanos {
+        self.measured.map_or(way, |measured| measured.min(way))
+    }
+
     /// Another one, of bytes that left when others were under way or not.
     pub fn add(&mut self, time: Nanos, is_alone: bool) -> RoundTrip {
         if is_alone {
             self.alone = Some(self.alone.map_or(time, |known| known.min(time)));
         }
         let least = self.last.map_or(time, |known| known.least.min(time));
+        let least = self.measured.map_or(least, |measured| measured.min(least));
         let is_without_queue = self.alone.is_some_and(|alone| RoundTrip::is_about(alone, least));
         *self.last.insert(RoundTrip { time, least, is_without_queue })
     }

@@ -28,14 +28,53 @@ fn a_write_that_took_nothing_does_not_count() {
     assert_eq!(marks.path(range(0, 50)).send, Some(Nanos(9)));
 }
 
+/// How long a message of 100 bytes that was written in three parts waited for room, and whether it is known when there was some.
+fn room(tell: impl Fn(&mut TcpMarks)) -> (Nanos, bool) {
+    let mut marks = marks();
+    marks.send(range(0, 100), Nanos(1_000), TaskId::default(), None);
+    tell(&mut marks);
+    let seen = marks.path(range(0, 100)).circumstances;
+    (seen.awaited_room, seen.is_room_unseen)
+}
+
+#[test]
+fn what_a_socket_refuses_waits_for_an_acknowledgement() {
+    let send = |marks: &mut TcpMarks, start, at| {
+        marks.send(range(start, 100), Nanos(at), TaskId::default(), None);
+    };
+    let in_parts = |is_acked: bool| {
+        room(|marks| {
+            if is_acked {
+                marks.acknowledged(Offset(30), Nanos(41_000));
+            }
+            send(marks, 40, 41_100);
+            // It is tried again, and nothing is taken.
+            send(marks, 70, 41_200);
+            send(marks, 70, 45_000);
+            if is_acked {
+                marks.acknowledged(Offset(70), Nanos(81_100));
+            }
+            send(marks, 70, 99_000);
+        })
+    };
+    assert_eq!(in_parts(true), (Nanos(40_000 + 40_000), false));
+    assert_eq!(in_parts(false), (Nanos(0), true));
+    // A sender that wrote less than it had, and came back later.
+    let halves = room(|marks| {
+        marks.acknowledged(Offset(50), Nanos(41_000));
+        marks.send(range(100, 150), Nanos(90_000), TaskId::default(), None);
+    });
+    assert_eq!(halves, (Nanos(0), false));
+}
+
 #[test]
 fn the_copy_that_made_it_counts() {
     let mut marks = marks();
     marks.xmit(range(0, 10), Some(Nanos(1)), Nanos(2));
     marks.xmit(range(0, 10), Some(Nanos(50)), Nanos(51));
     marks.xmit(range(0, 10), Some(Nanos(90)), Nanos(91));
-    marks.rx(range(0, 10), Nanos(60), false);
-    marks.rx(range(0, 10), Nanos(95), false);
+    marks.rx(range(0, 10), Nanos(60), None);
+    marks.rx(range(0, 10), Nanos(95), None);
     marks.ready(Offset(10), Nanos(61), true);
     let path = marks.path(range(0, 10));
     assert_eq!((path.queue, path.xmit), (Some(Nanos(50)), Some(Nanos(51))));
@@ -47,13 +86,13 @@ fn unheard(tell: impl Fn(&mut TcpMarks)) -> Circumstances {
     let mut marks = marks();
     marks.send(range(0, 10), Nanos(1), TaskId::default(), None);
     marks.xmit(range(0, 10), None, Nanos(2));
-    marks.rx(range(0, 10), Nanos(3), false);
+    marks.rx(range(0, 10), Nanos(3), None);
     marks.ready(Offset(10), Nanos(4), true);
     marks.send(range(10, 20), Nanos(6), TaskId::default(), None);
     tell(&mut marks);
     marks.acknowledged(Offset(10), Nanos(202));
     marks.xmit(range(10, 20), None, Nanos(203));
-    marks.rx(range(10, 20), Nanos(204), false);
+    marks.rx(range(10, 20), Nanos(204), None);
     marks.ready(Offset(20), Nanos(205), true);
     let path = marks.path(range(10, 20));
     assert_eq!(path.lost, None);
@@ -86,12 +125,63 @@ fn what_was_under_way_may_be_unread_for_long() {
     marks.send(range(20, 30), Nanos(6), TaskId::default(), state(10, 10));
     for (place, at) in [(0, 400_000), (10, 900_000), (20, 950_000)] {
         let bytes = range(place, place + 10);
+        if place == 0 {
+            marks.rx(bytes, Nanos(300_000), None);
+        }
         marks.read(bytes, Nanos(at), TaskId::default(), Chain::default());
     }
-    let unread = |start| marks.path(range(start, start + 10)).circumstances.unread_until;
-    assert_eq!((unread(0), unread(10)), (None, Some(Nanos(400_000))));
+    let unread = |start| marks.path(range(start, start + 10)).circumstances.unread;
+    // It was on its way for long.
+    assert_eq!((unread(0), unread(10)), (None, Some((Nanos(300_000), Nanos(400_000)))));
     // Those before it had not left either.
-    assert_eq!(unread(20), Some(Nanos(400_000)));
+    assert_eq!(unread(20), Some((Nanos(300_000), Nanos(400_000))));
+}
+
+#[test]
+fn a_reader_without_room_has_something_to_read_until_it_has() {
+    let mut marks = marks();
+    let state =
+        |in_flight, unsent| Some(TxState { in_flight, unsent, mss: 1, ..TxState::default() });
+    let send = |marks: &mut TcpMarks, start, at, state| {
+        marks.send(range(start, start + 10), Nanos(at), TaskId::default(), state);
+    };
+    send(&mut marks, 0, 1, state(0, 0));
+    marks.ready(Offset(10), Nanos(2), true);
+    marks.read(range(0, 4), Nanos(3), TaskId::default(), Chain::default());
+    // All of it has come in and was acknowledged.
+    send(&mut marks, 10, 5, state(0, 0));
+    marks.read(range(4, 10), Nanos(100), TaskId::default(), Chain::default());
+    // The window is small, and the reader has read everything.
+    send(&mut marks, 20, 105, state(0, 10));
+    let unread = |start| marks.path(range(start, start + 10)).circumstances.unread;
+    assert_eq!(unread(10), Some((Nanos(5), Nanos(u64::MAX))));
+    assert_eq!(unread(20), None);
+}
+
+#[test]
+fn the_distance_is_what_every_packet_needs() {
+    let mut marks = marks();
+    let distance = |marks: &TcpMarks| marks.path(range(0, 10)).circumstances.distance;
+    for (start, left, came, known) in [(0, 100, 175, 0), (10, 200, 220, 75), (20, 300, 390, 20)] {
+        let bytes = range(start, start + 10);
+        marks.xmit(bytes, Some(Nanos(left - 50)), Nanos(left));
+        // A router has it before.
+        marks.rx(bytes, Nanos(left + 1), None);
+        marks.rx(bytes, Nanos(came), None);
+        assert_eq!(distance(&marks), Nanos(known));
+        marks.ready(bytes.end, Nanos(came + 1), true);
+    }
+    assert_eq!(distance(&marks), Nanos(20));
+    // They were in a queue, perhaps, since before anything was seen: TCP knows of shorter round trips.
+    let state = |min_rtt| Some(TxState { min_rtt, ..TxState::default() });
+    marks.send(range(30, 40), Nanos(400), TaskId::default(), state(0));
+    assert_eq!(distance(&marks), Nanos(20));
+    let mut queued = TcpMarks::new(100);
+    queued.send(range(0, 10), Nanos(1), TaskId::default(), state(3));
+    queued.xmit(range(0, 10), None, Nanos(10));
+    queued.rx(range(0, 10), Nanos(9_000_000), None);
+    queued.ready(Offset(10), Nanos(9_000_001), true);
+    assert_eq!(distance(&queued), Nanos(3_000));
 }
 
 /// Who answers a request that was lost may do so long after it was read.
@@ -103,7 +193,7 @@ fn the_last_loss_is_remembered_when_its_bytes_are_not() {
         marks.xmit(bytes, None, Nanos(at));
         marks.dropped(bytes, Nanos(at + 1), DropCause::Filter, false, None);
         marks.xmit(bytes, None, Nanos(at + 300));
-        marks.rx(bytes, Nanos(at + 301), false);
+        marks.rx(bytes, Nanos(at + 301), None);
         marks.ready(bytes.end, Nanos(at + 302), true);
         marks.acknowledged(bytes.end, Nanos(at + 303));
     }
@@ -123,7 +213,7 @@ fn the_last_loss_is_remembered_when_its_bytes_are_not() {
 #[test]
 fn what_was_sent_again_in_vain_held_nobody_up() {
     let mut marks = marks();
-    marks.rx(range(0, 10), Nanos(1), false);
+    marks.rx(range(0, 10), Nanos(1), None);
     marks.resent(range(0, 10), Nanos(5), None);
     assert!(!marks.path(range(0, 10)).circumstances.resent);
     marks.resent(range(10, 20), Nanos(6), None);
@@ -166,7 +256,7 @@ fn packets_alone_tell_the_same_in_less_time() {
             marks.xmit(bytes, None, Nanos(n * 100 + 5));
         }
         if n % 4 != 0 {
-            marks.rx(bytes, Nanos(n * 100 + 7), false);
+            marks.rx(bytes, Nanos(n * 100 + 7), None);
         }
         if n % 5 == 4 {
             marks.heard(bytes.end, Nanos(n * 100 + 9), n % 2 == 0);
@@ -178,7 +268,7 @@ fn packets_alone_tell_the_same_in_less_time() {
     }
     // Captured after its acknowledgement, and so not what was acknowledged.
     marks.acknowledged(Offset(210), Nanos(2_000));
-    marks.rx(range(200, 210), Nanos(2_005), false);
+    marks.rx(range(200, 210), Nanos(2_005), None);
     assert_alone(&marks, range(200, 210));
 }
 
@@ -188,14 +278,14 @@ fn what_more_is_known_of_is_not_packets_alone() {
         |marks| marks.send(range(0, 10), Nanos(1), TaskId::default(), None),
         |marks| marks.read(range(0, 10), Nanos(9), TaskId::default(), Chain::default()),
         |marks| marks.ready(Offset(10), Nanos(9), true),
-        |marks| marks.rx(range(0, 10), Nanos(9), false),
+        |marks| marks.rx(range(0, 10), Nanos(9), None),
         |marks| marks.xmit(range(0, 10), None, Nanos(9)),
         |marks| marks.resent(range(0, 10), Nanos(9), None),
     ];
     for tell in tell {
         let mut marks = marks();
         marks.xmit(range(0, 10), None, Nanos(2));
-        marks.rx(range(0, 10), Nanos(3), false);
+        marks.rx(range(0, 10), Nanos(3), None);
         assert!(marks.packets_alone(range(0, 10)).is_some());
         tell(&mut marks);
         assert_eq!(marks.packets_alone(range(0, 10)), None);

@@ -3,7 +3,7 @@
 use super::super::alone::PacketTimes;
 use super::super::loss::Question;
 use super::super::path::{Path, ReadBy};
-use super::kinds::{RxMark, SendMark, XmitMark};
+use super::kinds::{Pass, RxMark, SendMark, XmitMark};
 use super::{KEPT, PASSES, TcpMarks};
 use wirelap_events::{ByteRange, Circumstances, Nanos, Offset};
 
@@ -54,7 +54,12 @@ impl TcpMarks {
                 acked: xmit.and_then(|mark| mark.acked).filter(after),
                 heard: self.heard_of(last, xmit.map(|mark| mark.at)),
                 whole_segment: xmit.zip(sent).is_some_and(|(xmit, sent)| fills_segment(xmit, sent)),
-                unread_until: sent.and_then(|mark| self.unread_until(mark)),
+                unread: sent.and_then(|mark| self.unread(mark)),
+                awaited_room: send
+                    .zip(sent)
+                    .map_or(Nanos(0), |(send, sent)| sent.awaited - send.awaited),
+                is_room_unseen: self.acks.is_empty()
+                    && sent.is_some_and(|mark| mark.refused.is_some()),
                 resent: harm.own || lost.is_some(),
                 behind_loss: harm.before,
                 loss_in_write: harm.in_write,
@@ -64,7 +69,9 @@ impl TcpMarks {
                 shrunk_by_loss: sent.is_some_and(|mark| mark.shrunk),
                 recovery: harm.recovery,
                 dropped: harm.dropped,
-                deferred: rx.is_some_and(|mark| mark.deferred),
+                deferred: rx.is_some_and(|mark| mark.deferred.is_some()),
+                deferred_since: rx.and_then(|mark| mark.deferred).unwrap_or_default(),
+                distance: self.distance.map_or(Nanos(0), |way| self.round_trips.distance(way)),
                 ..Circumstances::default()
             },
         }
@@ -94,7 +101,7 @@ impl TcpMarks {
         let xmit = xmits.next();
         let is_late = xmit.is_some_and(|mark| mark.queued.is_some() || !in_time(mark.at, left));
         let has_copies = rxs.next().is_some() || xmits.next().is_some();
-        if is_late || has_copies || rx.is_some_and(|mark| mark.deferred) {
+        if is_late || has_copies || rx.is_some_and(|mark| mark.deferred.is_some()) {
             return None;
         }
         let xmit = xmit.map(|mark| mark.at);
@@ -137,16 +144,25 @@ impl TcpMarks {
 
     /// When everything before `place` had been read, or had come in where no reads are seen; `None` if that was not seen, or is too long ago.
     pub fn had_read(&self, place: Offset) -> Option<Nanos> {
-        let index = self.passes.partition_point(|&(upto, _)| upto < place);
-        let (_, at) = *self.passes.get(index)?;
-        (index > 0 || self.passes.len() < PASSES).then_some(at)
+        self.passed(place).map(|pass| pass.at)
     }
 
-    /// When the reader had read what was under way at the send of `mark`, if that was later.
-    pub(super) fn unread_until(&self, mark: &SendMark) -> Option<Nanos> {
+    fn passed(&self, place: Offset) -> Option<&Pass> {
+        let index = self.passes.partition_point(|pass| pass.upto < place);
+        let pass = self.passes.get(index)?;
+        (index > 0 || self.passes.len() < PASSES).then_some(pass)
+    }
+
+    /// From when until when the reader had not read what had left at the send of `mark`, and was in its socket. A reader without room has
+    /// something to read until the end.
+    pub(super) fn unread(&self, mark: &SendMark) -> Option<(Nanos, Nanos)> {
+        if mark.is_unread {
+            return Some((mark.at, Nanos(u64::MAX)));
+        }
         let tx = mark.state.filter(|tx| tx.in_flight > 0)?;
         let under_way = Offset(mark.range.start.0.saturating_sub(u64::from(tx.unsent)));
-        self.had_read(under_way).filter(|&at| at > mark.at)
+        let pass = self.passed(under_way).filter(|pass| pass.at > mark.at)?;
+        Some((pass.came.unwrap_or(mark.at).max(mark.at), pass.at))
     }
 }
 

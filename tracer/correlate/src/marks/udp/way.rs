@@ -70,7 +70,9 @@ impl UdpMarks {
             reading: receipt.map_or(&[], |receipt| &receipt.led),
             sending: begins.map_or(&[], |number| self.led(number)),
             circumstances: Circumstances {
-                deferred: last.is_some_and(|datagram| datagram.deferred),
+                deferred: last.is_some_and(|datagram| datagram.deferred.is_some()),
+                deferred_since: last.and_then(|datagram| datagram.deferred).unwrap_or_default(),
+                distance: self.distance.unwrap_or_default(),
                 ..Circumstances::default()
             },
         }
@@ -86,7 +88,7 @@ impl UdpMarks {
         let (first, last) = (first?, last?);
         let has_calls = first.sending.is_some() || last.sending.is_some();
         let is_late = last.xmit.zip(last.rx).is_some_and(|(xmit, rx)| rx < xmit);
-        if has_calls || is_late || last.queued.is_some() || last.deferred {
+        if has_calls || is_late || last.queued.is_some() || last.deferred.is_some() {
             return None;
         }
         let began = first_seen(first);

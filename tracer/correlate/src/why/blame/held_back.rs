@@ -100,7 +100,9 @@ pub(super) fn kept_by(leg: &Leg, earlier: &EarlierBytes) -> Option<Cause> {
         Cause::Of(VerdictKind::NagleDelayedAck | VerdictKind::Corked) => None,
         Cause::Ordinary if earlier.tx.nagle == Nagle::Corked => None,
         Cause::Of(kind) => Some(Cause::Of(kind)),
-        Cause::Ordinary => Some(Cause::when(earlier.tx.unsent > 0, VerdictKind::SendBuffer)),
+        Cause::Ordinary | Cause::Distance => {
+            Some(Cause::when(earlier.tx.unsent > 0, VerdictKind::SendBuffer))
+        }
     }
 }
 

@@ -6,6 +6,9 @@ use super::held_back::is_full;
 use super::{LegParts, NOTICED};
 use wirelap_events::{LinkQueue, Nanos, Segment, Stage};
 
+/// A shorter way is not told apart: time that no rule explains is told from a millisecond on.
+const FAR: Nanos = Nanos::from_micros(500);
+
 impl LegParts<'_> {
     /// The queues in which bytes of the leg's connection were seen, and what it is called to wait for them.
     fn queues(&self) -> [(Option<LinkQueue>, VerdictKind); 2] {
@@ -53,21 +56,28 @@ impl LegParts<'_> {
         }
     }
 
-    /// What the message itself spent in a queue on the path, of the time that it was on its way. A link without a queue would have taken a
-    /// round trip at most.
+    /// What the message itself spent on its way: waiting for `ksoftirqd`, in a queue on the path, and on the distance, which all packets of
+    /// the connection need. A link without a queue would have taken a round trip at most.
     pub(super) fn wire(&mut self, time: Nanos) {
         let segment = Segment::Wire;
-        if self.leg.circumstances.deferred {
-            return self.put_of(segment, VerdictKind::SoftirqDeferral, time);
-        }
+        let seen = &self.leg.circumstances;
         let times = &self.leg.times;
         let span = times.get(Stage::Xmit).or(times.get(Stage::Queue)).zip(times.get(Stage::Rx));
-        let waited =
-            self.leg.circumstances.path_queue.zip(span).map_or(Nanos(0), |(queue, span)| {
-                queue.within(span.0, span.1).min(time - queue.least)
-            });
+        let deferred = match span.filter(|_| seen.deferred) {
+            Some((left, came)) => (came - seen.deferred_since.max(left)).min(time),
+            None => Nanos(0),
+        };
+        let time = time - deferred;
+        let waited = seen
+            .path_queue
+            .zip(span)
+            .map_or(Nanos(0), |(queue, span)| queue.within(span.0, span.1).min(time - queue.least));
         let waited = if waited < NOTICED { Nanos(0) } else { waited };
+        let time = time - waited;
+        let distance = if seen.distance < FAR { Nanos(0) } else { seen.distance.min(time) };
+        self.put_of(segment, VerdictKind::SoftirqDeferral, deferred);
         self.put_of(segment, VerdictKind::BottleneckLink, waited);
-        self.put(segment, Cause::Ordinary, time - waited);
+        self.put(segment, Cause::Distance, distance);
+        self.put(segment, Cause::Ordinary, time - distance);
     }
 }

@@ -2,8 +2,8 @@ use super::super::explanation::Why;
 use super::super::sums::Upkeep;
 use super::*;
 use wirelap_events::{
-    Circumstances, Delivery, FanOut, Holder, Hop, Leg, LegOffCpu, MessageId, OffCpu, Stage, Tid,
-    TxState,
+    Circumstances, Delivery, FanOut, Holder, Hop, Leg, LegOffCpu, LinkQueue, MessageId, OffCpu,
+    Stage, Tid, TxState,
 };
 use wirelap_test_support::delivered;
 
@@ -252,6 +252,53 @@ fn first_messages_that_waited_for_a_full_window_are_not_the_start() {
     let why = begun(TxState { segments_out: 10, ..tx });
     assert!(why.is_healthy(), "{:?}", why.verdicts);
     assert_eq!(why.verdicts[0].kind, VerdictKind::StartUp);
+}
+
+/// Messages of which every tenth is under way for so many more milliseconds: in a queue, and behind what TCP sent again in vain.
+fn behind_a_queue(queued: u64, resent: u64) -> Evidence {
+    let mut evidence = Evidence::default();
+    for n in 0..500 {
+        let [queued, resent] = [queued, resent].map(|ms| if n % 10 == 3 { ms * MS } else { 0 });
+        let (sent, xmit) = (n * 1_000 * MS, n * 1_000 * MS + resent + 1_000);
+        let came = xmit + queued + 1_000;
+        let (from, to) = (Nanos(xmit), Nanos(came));
+        let (longest, least) = (to - from, Nanos(1_000));
+        let leg = Leg {
+            sender: Some(task(1)),
+            reader: Some(task(2)),
+            circumstances: Circumstances {
+                loss_in_socket: Nanos(resent),
+                path_queue: Some(LinkQueue { from, to, longest, least, rate: 1 }),
+                distance: Nanos(1_000),
+                ..Circumstances::default()
+            },
+            ..delivered::leg(&[
+                (Stage::Send, sent),
+                (Stage::Sent, sent),
+                (Stage::Queue, xmit),
+                (Stage::Xmit, xmit),
+                (Stage::Rx, came),
+                (Stage::Read, came + 65_000),
+            ])
+        };
+        let delivery = Delivery { message: MessageId(n), ..delivered::delivery([leg]) };
+        evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
+    }
+    (evidence.losses.resent, evidence.losses.twice) = (10, 10);
+    evidence
+}
+
+#[test]
+fn what_was_sent_again_in_vain_from_a_long_queue_is_not_lost() {
+    let kinds = |evidence: Evidence| {
+        found(&evidence.explain()).into_iter().map(|(kind, _, _)| kind).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(behind_a_queue(300, 200)), [VerdictKind::BottleneckLink]);
+    // There is hardly a queue, and packets overtook each other.
+    assert_eq!(kinds(behind_a_queue(0, 200)), [VerdictKind::Retransmission]);
+    let mut lost = behind_a_queue(300, 200);
+    lost.losses.twice = 0;
+    assert_eq!(kinds(lost), [VerdictKind::BottleneckLink, VerdictKind::Retransmission]);
 }
 
 /// A message of which its thread sends one copy after the other.

@@ -66,6 +66,7 @@ const QUIET: TxState = TxState {
     nagle: Nagle::On,
     send_buffer: 87_040,
     pacing: 0,
+    min_rtt: 0,
 };
 
 /// Nothing is under way.

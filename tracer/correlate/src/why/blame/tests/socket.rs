@@ -188,6 +188,22 @@ fn a_write_in_parts_is_told_by_what_the_socket_held() {
     assert_eq!(write(TxState { window: 500, ..QUIET }), of(VerdictKind::ReceiveWindow));
 }
 
+#[test]
+fn a_sender_is_late_from_when_there_is_room_on() {
+    let write = |awaited_room: Nanos, is_room_unseen: bool| {
+        let mut leg = leg(&[(Stage::Send, 0), (Stage::Sent, 90_000), (Stage::Queue, 90_002)]);
+        leg.circumstances.tx = Some(TxState { in_flight: 0, segments_out: 0, ..QUIET });
+        leg.circumstances.awaited_room = awaited_room;
+        leg.circumstances.is_room_unseen = is_room_unseen;
+        let blamed = blamed(vec![leg]);
+        blamed.iter().map(|part| (part.2, part.3 / 1_000_000)).take(2).collect::<Vec<_>>()
+    };
+    let (full, late) = (of(VerdictKind::SendBuffer), of(VerdictKind::LateWrite));
+    assert_eq!(write(Nanos::from_millis(86), false), [(full, 86), (late, 4)]);
+    assert_eq!(write(Nanos(49_000), false)[0], (late, 90));
+    assert_eq!(write(Nanos(0), true)[0], (Cause::Ordinary, 90));
+}
+
 /// Its sender holds a message back until an acknowledgement comes.
 fn held_in_socket(tx: TxState) -> Leg {
     let mut leg = leg(&[(Stage::Send, 0), (Stage::Sent, 0), (Stage::Queue, 90_000)]);
@@ -195,7 +211,7 @@ fn held_in_socket(tx: TxState) -> Leg {
         tx: Some(tx),
         send_len: 64,
         acked: Some(Nanos(89_990_000)),
-        unread_until: Some(Nanos(80_000_000)),
+        unread: Some((Nanos(0), Nanos(80_000_000))),
         ..Circumstances::default()
     };
     leg
@@ -390,7 +406,7 @@ fn what_waits_for_a_slow_link_is_neither_the_windows_nor_the_readers() {
 fn a_queue_has_no_part_in_what_waits_for_something_else() {
     let held = |tx: TxState, queued| {
         let mut held = held_in_socket(tx);
-        held.circumstances.unread_until = None;
+        held.circumstances.unread = None;
         held.circumstances.path_queue = queued;
         blamed(vec![held])
     };
@@ -426,4 +442,21 @@ fn a_message_that_is_in_a_queue_on_the_path_waits_for_the_link() {
         leg.circumstances.deferred = true;
     });
     assert_eq!(deferred, [(of(VerdictKind::SoftirqDeferral), 30_000_000)]);
+    // What a qdisc on the path sends by its timer was in its queue, and waited for `ksoftirqd` only at last.
+    let by_timer = wire(|leg| {
+        leg.circumstances.path_queue = queue(0, 40_000);
+        leg.circumstances.deferred = true;
+        leg.circumstances.deferred_since = Nanos(30_000_000);
+    });
+    let expected = [
+        (of(VerdictKind::SoftirqDeferral), 10_000),
+        (of(VerdictKind::BottleneckLink), 28_990_000),
+        (Cause::Ordinary, 1_000_000),
+    ];
+    assert_eq!(by_timer, expected);
+    // The connection's packets need 20 ms at least, for whatever reason.
+    let far = wire(|leg| leg.circumstances.distance = Nanos(20_000_000));
+    assert_eq!(far, [(Cause::Distance, 20_000_000), (Cause::Ordinary, 10_000_000)]);
+    let near = wire(|leg| leg.circumstances.distance = Nanos(400_000));
+    assert_eq!(near, [(Cause::Ordinary, 30_000_000)]);
 }
