@@ -49,6 +49,7 @@ enum wl_kind {
 	WL_QUOTA = 16,
 	WL_PLAIN = 17,
 	WL_PLAIN_READ = 18,
+	WL_ENDED = 19,
 };
 
 enum wl_origin {
@@ -276,6 +277,14 @@ struct wl_quota {
 	__u32 level;     /* the number of cgroups above it */
 	__u8 name[96];   /* NUL-terminated */
 	__u8 parent[96];
+};
+
+/* The last thread of a process ends (kernel/exit.c do_exit()). */
+struct wl_ended {
+	struct wl_head head;
+	struct wl_task task;
+	__u32 status;        /* as wait(2) tells it */
+	__u32 out_of_memory; /* 1: the kernel chose the process to be killed */
 };
 
 struct wl_retransmit {

@@ -287,8 +287,11 @@ struct signal_live {
 	int counter;
 };
 
+struct mm_struct;
+
 struct signal_struct {
 	struct signal_live live;
+	struct mm_struct *oom_mm;
 };
 
 struct nsproxy {
@@ -306,6 +309,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct nsproxy *nsproxy;
 	unsigned long nvcsw;
+	int exit_code;
 };
 
 struct file;

@@ -392,7 +392,7 @@ int task_switch(__u64 *ctx)
 			state->left = 0;
 		}
 	}
-	record_slice(&cpu_slices->last[cpu_slices->next++ % SLICES], prev, now);
+	end_slice(cpu_slices, prev, now);
 	return 0;
 }
 
@@ -408,13 +408,40 @@ int KEEPING_PROG(task_forked, struct task_struct *parent, struct task_struct *ch
 	return 0;
 }
 
-/* kernel/exit.c: a process that has ended is removed, because process IDs are reused. */
+/* Whether a thread of the process has used a traced socket. */
+static __always_inline bool is_traced_process(struct task_struct *task)
+{
+	struct task_state *state = bpf_task_storage_get(&tasks, task, NULL, 0);
+	struct task_struct *leader = task->group_leader;
+
+	if (state && state->traced)
+		return true;
+	state = leader ? bpf_task_storage_get(&tasks, leader, NULL, 0) : NULL;
+	return state && state->process;
+}
+
+/*
+ * kernel/exit.c do_exit(): the process ends, and its sockets are closed after that. A process that has ended is removed, because
+ * process IDs are reused. mark_oom_victim() in mm/oom_kill.c sets `oom_mm` of the process that it chooses.
+ */
 SEC("tp_btf/sched_process_exit")
 int KEEPING_PROG(task_exited, struct task_struct *task)
 {
 	__u32 tgid = task->tgid;
+	struct wl_ended *out;
 
-	if (BPF_CORE_READ(task, signal, live.counter) == 0)
-		bpf_map_delete_elem(&pids, &tgid);
+	if (BPF_CORE_READ(task, signal, live.counter) != 0)
+		return 0;
+	bpf_map_delete_elem(&pids, &tgid);
+	if (!is_traced_process(task))
+		return 0;
+	out = reserve(struct wl_ended, WL_PROBE_SCHED);
+	if (!out)
+		return 0;
+	fill_head(&out->head, bpf_ktime_get_ns(), WL_ENDED, 0);
+	fill_task(&out->task, task);
+	out->status = BPF_CORE_READ(task, exit_code);
+	out->out_of_memory = BPF_CORE_READ(task, signal, oom_mm) != NULL;
+	submit(out);
 	return 0;
 }

@@ -40,6 +40,7 @@ pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Malformed> {
         l::WL_WAKE => Body::Wake(sched::wake(sized(l::wl_wake::SIZE)?)?),
         l::WL_WAKE_SHARED => Body::Wake(sched::shared(sized(l::wl_wake_shared::SIZE)?)?),
         l::WL_QUOTA => Body::Quota(sched::quota(sized(l::wl_quota::SIZE)?)),
+        l::WL_ENDED => Body::Ended(sched::ended(sized(l::wl_ended::SIZE)?)),
         l::WL_RETRANSMIT => Body::Retransmit(retransmit(sized(l::wl_retransmit::SIZE)?)),
         l::WL_DROP => Body::Drop(drop(sized(l::wl_drop::SIZE)?)?),
         _ => return Err(Malformed::Kind(kind)),

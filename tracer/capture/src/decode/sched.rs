@@ -5,7 +5,7 @@ use super::record::Record;
 use arrayvec::ArrayString;
 use wirelap_ebpf::layout::{self as l, wl_head};
 use wirelap_events::{
-    CGROUP_NAME, CgroupId, Comm, Holder, Nanos, OffCpuReason, Quota, SleepCall, Wake,
+    CGROUP_NAME, CgroupId, Comm, Holder, Nanos, OffCpuReason, ProcessEnd, Quota, SleepCall, Wake,
 };
 
 /// How long at most the thread that preempted another one counts as the holder of its CPU, if the preempted thread runs again on
@@ -103,6 +103,16 @@ fn polls(call: libc::c_long) -> bool {
         return true;
     }
     matches!(call, libc::SYS_epoll_pwait | EPOLL_PWAIT2 | libc::SYS_ppoll | libc::SYS_pselect6)
+}
+
+/// Reads a `struct wl_ended`.
+pub(super) fn ended(r: Record<'_>) -> ProcessEnd {
+    use l::wl_ended as f;
+    ProcessEnd {
+        task: r.task(f::TASK),
+        status: r.u32(f::STATUS),
+        out_of_memory: r.u32(f::OUT_OF_MEMORY) != 0,
+    }
 }
 
 /// Reads a `struct wl_quota`.

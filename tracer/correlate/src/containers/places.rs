@@ -95,6 +95,8 @@ pub struct Places {
     netns: FxHashMap<Pid, NetNs>,
     /// What it was called then: the number may be another namespace's later.
     netns_names: FxHashMap<Pid, String>,
+    /// What namespaces were called when a process came into view last.
+    named: FxHashMap<NetNs, String>,
     /// The namespace of wirelap, on each host.
     own: Vec<NetNs>,
     /// Whose each label is.

@@ -1,6 +1,7 @@
 //! What a verdict stands on, and what helps against it: codes and numbers. The report has the words.
 
 use super::awaited::Awaited;
+use super::gone::ServerGone;
 use super::kind::VerdictKind;
 use super::left_behind::MostLeft;
 use super::loss_counts::Departure;
@@ -102,6 +103,8 @@ pub enum Clause {
     SubscribedLate,
     /// The broker had been gone, and with it the connection of the subscriber, which came back after it.
     CameBackAfterBroker,
+    /// The server went while clients were connected to it.
+    ServerGone(Box<ServerGone>),
     /// No member of its group read the partition, until the one that got the message took it over.
     HandedOver,
     /// The broker said that it reads nothing from the publisher, or from the consumer, for some time.

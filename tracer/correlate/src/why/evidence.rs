@@ -4,6 +4,7 @@ use super::blame;
 use super::explanation::{ENOUGH, HolderShare, TimeSpent, WorstMessage};
 use super::first_messages;
 use super::gathered::Gathered;
+use super::gone::{ServerGone, TOLD};
 use super::holders::Holders;
 use super::judge::{DelayCause, Spending, Typical};
 use super::loss_counts::{Losses, WorkloadCounts};
@@ -144,6 +145,14 @@ impl Evidence {
     /// Adds what the workloads of a repetition say.
     pub fn tell(&mut self, told: WorkloadCounts) {
         self.losses.add(&Losses { told: Some(told), ..Losses::default() });
+    }
+
+    /// A server of it went while clients were connected.
+    pub(crate) fn lose_server(&mut self, gone: ServerGone) {
+        if self.gone.len() >= TOLD {
+            self.gone.remove(0);
+        }
+        self.gone.push(gone);
     }
 
     /// Adds a repetition's.

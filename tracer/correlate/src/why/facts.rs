@@ -8,7 +8,9 @@ use super::finding::Finding;
 use super::kind::VerdictKind;
 use super::quotas;
 use super::weigh::Cost;
-use wirelap_events::{DropCause, LinkQueue, Nanos, Receipt, Recovery, Segment, TaskId, Total};
+use wirelap_events::{
+    DropCause, LinkQueue, Nanos, Receipt, Recovery, Segment, SleepCall, TaskId, Total,
+};
 
 /// One clause a number.
 pub fn of(
@@ -299,7 +301,7 @@ fn off_cpu(finding: &Finding) -> Option<Clause> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{Holder, OffCpuReason, Pid, SleepCall, Tid};
+    use wirelap_events::{Holder, OffCpuReason, Pid, Tid};
 
     #[test]
     fn nobody_is_said_to_wait_for_himself() {

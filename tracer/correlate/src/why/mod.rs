@@ -20,6 +20,7 @@ mod facts;
 mod finding;
 mod first_messages;
 mod gathered;
+mod gone;
 mod holders;
 mod judge;
 mod kind;
@@ -51,6 +52,7 @@ pub use explanation::{
     Cause, Culprit, ENOUGH, HolderShare, Severity, Tail, TailRow, TimeSpent, TimeSpentRow,
     TypicalRow, Verdict, Why, WorstMessage,
 };
+pub use gone::ServerGone;
 pub use judge::DelayCause;
 pub use kind::VerdictKind;
 pub use left_behind::MostLeft;

@@ -12,8 +12,8 @@ use super::weigh::hit_cell;
 
 use crate::stats::ended_at;
 use wirelap_events::{
-    CgroupId, Circumstances, Delivery, Hop, Leg, Nanos, OffCpu, OffCpuReason, Pid, Saturate,
-    Segment, SleepCall, Stage,
+    CgroupId, Circumstances, Delivery, Nanos, OffCpu, OffCpuReason, Pid, Saturate, Segment,
+    SleepCall, Stage,
 };
 
 /// Puts the parts of one message where they belong.
@@ -58,6 +58,9 @@ impl BlameSink for Recorder<'_> {
             finding.parts.grow(1);
         }
         finding.segments[segment as usize].grow(time.0);
+        if matches!(kind, VerdictKind::ReaderBusy | VerdictKind::BrokerCpuBound) {
+            finding.works(ended_at(self.delivery), time);
+        }
         if has_culprits(kind) {
             finding.culprits.add(holder, time);
         }

@@ -66,7 +66,7 @@ impl OffCpu {
         std::iter::once(&self.holder).chain(&self.others).filter(|holder| holder.held > Nanos(0))
     }
 
-    /// Adds a thread that had the CPU for a part of the wait. Those that had it the shortest are dropped if there are too many.
+    /// Adds a thread that had the CPU for a part of the wait. Those that had it the shortest are added up if there are too many.
     pub fn add_holder(&mut self, holder: &Holder) {
         if holder.held == Nanos(0) {
             return;

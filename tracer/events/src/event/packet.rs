@@ -206,7 +206,7 @@ pub enum DropCause {
 
 impl DropCause {
     /// Every cause.
-    pub const ALL: [DropCause; 6] = [
+    pub const ALL: [DropCause; 7] = [
         DropCause::SocketBuffer,
         DropCause::Queue,
         DropCause::NoSocket,

@@ -52,6 +52,7 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
         | Body::Ready(Ready { kind: ReadyKind::Stream(_), .. })
         | Body::Retransmit(_)
         | Body::Quota(_)
+        | Body::Ended(_)
         | Body::Lost(_)
         | Body::State(_)
         | Body::Plain(_)

@@ -7,9 +7,9 @@ use super::bytes::Bytes;
 use super::value::{fields, variants};
 use wirelap_events::{
     DropCause, DroppedPacket, FlowKey, Holder, LossCause, LostEvents, Nagle, OffCpuReason,
-    PacketHook, PacketKind, Probe, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
-    SendCall, SendKind, SleepCall, Socket, SocketOrigin, TaskId, TcpFields, ThreadActivity,
-    ThreadState, Transport, TxState,
+    PacketHook, PacketKind, Probe, ProcessEnd, ReadCall, ReadKind, Ready, ReadyKind, Recovery,
+    Retransmit, SendCall, SendKind, SleepCall, Socket, SocketOrigin, TaskId, TcpFields,
+    ThreadActivity, ThreadState, Transport, TxState,
 };
 
 fields! {
@@ -25,6 +25,7 @@ fields! {
     Holder { task, comm, held }
     LostEvents { probe, count; cause }
     ThreadState { task, activity }
+    ProcessEnd { task, status, out_of_memory }
     FlowKey { transport, src, dst, scope }
 }
 

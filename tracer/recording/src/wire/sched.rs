@@ -12,7 +12,7 @@
 use super::Wire;
 use super::bytes::{Bytes, put_unsigned};
 use super::value::fields;
-use wirelap_events::{Holder, Quota, Wake};
+use wirelap_events::{Holder, Nanos, Quota, Wake};
 
 impl Wire for Wake {
     fn put(&self, out: &mut Vec<u8>) {
@@ -77,7 +77,7 @@ fields! {
 mod tests {
     use super::*;
     use arrayvec::ArrayString;
-    use wirelap_events::{CgroupId, Comm, Nanos, OTHERS, Pid, SleepCall, TaskId, Tid};
+    use wirelap_events::{CgroupId, Comm, OTHERS, Pid, SleepCall, TaskId, Tid};
 
     fn wake() -> Wake {
         let task = TaskId { pid: Pid(7), tid: Tid(8) };

@@ -72,6 +72,7 @@ pub fn clause(clause: &Clause) -> String {
             "datagram was thrown away by a packet filter of this host (nftables, tc)",
             "datagrams were thrown away by a packet filter of this host (nftables, tc)",
         ),
+        Clause::ServerGone(gone) => server_gone(gone),
         Clause::ReaderLeft { reader, departure, is_abrupt } => {
             reader_left(*reader, *departure, *is_abrupt)
         }

@@ -1,6 +1,7 @@
 //! Packets that this host threw away, and segments that TCP sent again.
 
 use super::Conversations;
+use crate::flow::State;
 use crate::ids::Direction;
 use crate::marks::Marks;
 use crate::rows::Rows;

@@ -1,9 +1,12 @@
 //! Servers that were gone: what conversations tell of it.
 
 use super::Conversations;
-use crate::flow::{ClientOf, ClosedByServer, ServerAt};
+use crate::flow::{ClientOf, ClosedByServer, GoneServer, ServerAt};
 use crate::ids::Direction;
-use wirelap_events::Nanos;
+use wirelap_events::{Nanos, ProcessEnd};
+
+/// Whoever stops a server with all its clients has ended them within this time.
+const ENDS_TOO: Nanos = Nanos::from_millis(1_500);
 
 impl Conversations {
     /// The server of a conversation, and the direction in which it sends.

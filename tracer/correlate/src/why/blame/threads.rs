@@ -1,9 +1,10 @@
 //! What threads did on their way to a message: asleep, at work, or without a CPU.
 
+use super::super::awaited::Awaited;
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
 use super::super::waits;
-use super::{LegParts, NOTICED, SHORT_SLEEP};
+use super::{BlamedPart, LegParts, NOTICED, SHORT_SLEEP};
 use arrayvec::ArrayVec;
 use wirelap_events::{Holder, Hop, MAX_HOPS, Nanos, OffCpu, Segment, SleepCall};
 

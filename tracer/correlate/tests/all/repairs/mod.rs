@@ -6,7 +6,8 @@ mod order;
 use crate::played::Played;
 use wirelap_correlate::{Config, VerdictKind};
 use wirelap_events::{
-    Body, DropCause, DroppedPacket, FlowKey, LossCause, LostEvents, Nanos, Probe, ReadKind, Stage,
+    Body, DropCause, DroppedPacket, FlowKey, LossCause, LostEvents, Nanos, NetNs, Probe, ReadKind,
+    Stage,
 };
 use wirelap_test_support::world::udp::{ALL, End, Reported, datagram, end, flow};
 use wirelap_test_support::world::{World, process};
