@@ -97,6 +97,7 @@ enum wl_cause {
 	WL_CAUSE_NO_SOCKET = 3,
 	WL_CAUSE_FILTER = 4,
 	WL_CAUSE_DUPLICATE = 5,
+	WL_CAUSE_TOO_BIG = 6,
 };
 
 /* wl_retransmit.state: include/uapi/linux/tcp.h enum tcp_ca_state. */
@@ -307,7 +308,9 @@ struct wl_drop {
 	__u16 window;
 	__u8 tcp_flags;
 	__u8 unused;
-	struct wl_flow flow;
+	__u32 mtu; /* of the device that the packet was to leave by, where it was too big for it; otherwise 0 */
+	__u32 unused2;
+	struct wl_flow flow; /* netns is that in which it was dropped; 0 if that is not known */
 };
 
 /* A connection over a Unix socket, at the end with a name: the server's. Read from the iterator, not from the ring. */

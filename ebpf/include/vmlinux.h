@@ -201,13 +201,19 @@ struct Qdisc {
 
 struct net_device {
 	unsigned int flags;
+	unsigned int mtu;
 	int ifindex;
 	possible_net_t nd_net;
 	struct Qdisc *qdisc;
 };
 
+struct dst_entry {
+	struct net_device *dev;
+};
+
 struct sk_buff {
 	struct net_device *dev;
+	unsigned long _skb_refdst;
 	struct sock *sk;
 	char cb[48];
 	unsigned int len;
@@ -342,6 +348,7 @@ enum skb_drop_reason {
 	SKB_DROP_REASON_CPU_BACKLOG,
 	SKB_DROP_REASON_FULL_RING,
 	SKB_DROP_REASON_NETFILTER_DROP,
+	SKB_DROP_REASON_PKT_TOO_BIG,
 	SKB_DROP_REASON_TC_INGRESS,
 	SKB_DROP_REASON_TC_EGRESS,
 	SKB_DROP_REASON_BPF_CGROUP_EGRESS,

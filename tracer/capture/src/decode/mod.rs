@@ -251,6 +251,7 @@ fn drop(r: Record<'_>) -> Result<DroppedPacket, Malformed> {
         l::WL_CAUSE_NO_SOCKET => DropCause::NoSocket,
         l::WL_CAUSE_FILTER => DropCause::Filter,
         l::WL_CAUSE_DUPLICATE => DropCause::Duplicate,
+        l::WL_CAUSE_TOO_BIG => DropCause::TooBig,
         value => return Err(r.impossible("cause", value)),
     };
     let flow = r.flow(f::FLOW)?;
@@ -267,5 +268,7 @@ fn drop(r: Record<'_>) -> Result<DroppedPacket, Malformed> {
             flags: r.u8(f::TCP_FLAGS),
             window: r.u16(f::WINDOW),
         }),
+        netns: flow.netns,
+        mtu: r.u32(f::MTU),
     })
 }

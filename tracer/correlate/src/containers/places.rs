@@ -192,6 +192,22 @@ impl Places {
         Some(if is_it { label } else { format!("{label} {}", path()) })
     }
 
+    /// What a network namespace is called, if a name is known.
+    pub fn namespace(&self, id: NetNs) -> Option<String> {
+        let named = self.named.get(&id);
+        let own = || {
+            let (pid, _) = self.netns.iter().find(|&(_, &netns)| netns == id)?;
+            self.netns_names.get(pid)
+        };
+        named.or_else(own).cloned()
+    }
+
+    /// The names that network namespaces have now.
+    pub fn name_namespaces(&mut self, names: impl Iterator<Item = (NetNs, String)>) {
+        self.named.clear();
+        self.named.extend(names.take(PROCESSES));
+    }
+
     /// The network namespace of a process's sockets.
     pub fn namespace_of(&self, pid: Pid) -> Option<NetworkNamespace> {
         let id = *self.netns.get(&pid)?;

@@ -6,6 +6,7 @@ use super::kind::VerdictKind;
 use super::left_behind::MostLeft;
 use super::loss_counts::Departure;
 use super::missed::MissedBy;
+use super::stuck::StuckConnection;
 use super::whereabouts::Overdue;
 use wirelap_events::{
     Comm, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery, RequestLimits, RoundTrip,
@@ -51,6 +52,8 @@ pub enum Clause {
     Lost { datagrams: bool, own: u64, behind: u64, ends: Option<(Named, Named)> },
     /// Packets of `own` messages came late, and so many waited `behind` them: of what TCP sent again, so much arrived `twice`.
     Overtaken { own: u64, behind: u64, resent: u64, twice: u64 },
+    /// Bytes do not arrive, though TCP sends them again and again.
+    Stuck(Box<StuckConnection>),
     /// What made TCP send again, and how often.
     Recovered([u64; Recovery::ALL.len()]),
     /// What this host threw packets away for, and how many.

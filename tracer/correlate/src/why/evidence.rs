@@ -11,6 +11,7 @@ use super::loss_counts::{Losses, WorkloadCounts};
 use super::missed::MissedMessages;
 use super::recorder::Recorder;
 use super::setting::Setting;
+use super::stuck::StuckConnection;
 use super::sums::Upkeep;
 use super::time_spent::time_spent;
 
@@ -40,6 +41,10 @@ pub struct Evidence {
     pub losses: Losses,
     /// What one subscriber did not get, and others did.
     pub missed: MissedMessages,
+    /// Servers that went while clients were connected to them, the last ones.
+    pub gone: Vec<ServerGone>,
+    /// Connections whose bytes do not arrive now.
+    pub stuck: Vec<StuckConnection>,
     /// What surrounds it.
     pub setting: Setting,
     /// What only the workloads know: publish → send, and read → callback.
@@ -129,7 +134,7 @@ impl Evidence {
             }
             DropCause::Queue => self.losses.queue_drops.grow(1),
             DropCause::Filter => self.losses.filter_drops.grow(1),
-            DropCause::NoSocket | DropCause::Duplicate | DropCause::Other => {}
+            DropCause::NoSocket | DropCause::Duplicate | DropCause::Other | DropCause::TooBig => {}
         }
     }
 
@@ -163,6 +168,8 @@ impl Evidence {
         other.worst.iter().for_each(|worse| self.keep(&worse.delivery, worse.one_way));
         self.losses.add(&other.losses);
         self.missed.add(other.missed.clone());
+        self.stuck.extend_from_slice(&other.stuck);
+        other.gone.iter().for_each(|gone| self.lose_server(gone.clone()));
         self.setting.add(&other.setting);
         match (&mut self.outside, &other.outside) {
             (Some([tx, rx]), Some([other_tx, other_rx])) => {

@@ -140,8 +140,19 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
         {
             severity = Severity::Note;
             clauses.push(Clause::NobodyGot { messages, sent });
-            clauses.push(Clause::NobodySubscribes);
+            // Whoever a connection leads to on which nothing arrives may.
+            if evidence.stuck.is_empty() {
+                clauses.push(Clause::NobodySubscribes);
+            }
         }
+    }
+    if let Some(clause) = passed_over(evidence) {
+        // Of whoever is not known to be of the same group, it is not known whether anybody should have read them.
+        let is_group = losses.passed_over[1] > 0;
+        if clauses.is_empty() || is_group {
+            severity = if is_group { Severity::Problem } else { Severity::Note };
+        }
+        clauses.push(clause);
     }
     if losses.cut_short > 0 {
         severity = Severity::Problem;

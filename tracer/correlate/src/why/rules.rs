@@ -12,7 +12,7 @@ use super::kind::VerdictKind;
 use super::limits::{Rule, note, rule};
 use super::timeline::Period;
 use super::weigh::{Cost, Measured, ratio};
-use super::{against, facts, losses, quotas};
+use super::{against, facts, gone, losses, quotas, stuck};
 use crate::threads::CpuTime;
 use wirelap_events::{
     Comm, DropCause, MAX_LEGS, Nanos, OffCpuReason, Pid, Segment, SleepCall, TaskId, Total,
@@ -326,7 +326,9 @@ pub fn verdicts(evidence: &Evidence, gathered: &Gathered) -> Vec<Verdict> {
     found.extend(time.upkeep());
     found.extend(losses::verdicts(evidence, gathered, time.measured.median));
     found.extend(quotas::unseen(&evidence.setting, &found));
-    sort(&mut found);
+    gone::tell(evidence, &mut found);
+    stuck::tell(evidence, &mut found);
+    sort(&mut found, gathered.breakdown.messages());
     found
 }
 
@@ -337,7 +339,11 @@ pub fn sort(verdicts: &mut [Verdict]) {
         if weighed > 0.0 { weighed } else { verdict.tail_share }
     };
     verdicts.sort_by(|a, b| {
-        let open = |verdict: &Verdict| verdict.open.is_some();
+        let stands_still =
+            |clause: &Clause| matches!(clause, Clause::ServerGone(_) | Clause::Stuck(_));
+        let open = |verdict: &Verdict| {
+            verdict.open.is_some() || verdict.evidence.first().is_some_and(stands_still)
+        };
         b.severity
             .cmp(&a.severity)
             .then(open(b).cmp(&open(a)))

@@ -34,6 +34,8 @@ fn thrown_away(
         len: at.1,
         outward,
         queued: None,
+        netns: NetNs(0),
+        mtu: 0,
         tcp: Some(tcp),
     };
     world.tell(Body::Drop(drop), &[])

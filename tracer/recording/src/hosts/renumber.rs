@@ -157,7 +157,12 @@ impl Renumbering {
                 outward: _,
                 queued: _,
                 tcp: _,
-            }) => self.flow(key),
+                netns,
+                mtu: _,
+            }) => {
+                self.flow(key);
+                self.namespace(netns);
+            }
             Body::Plain(PlainText { socket, task, place: _, text_start: _, len: _, text: _ }) => {
                 self.socket(socket);
                 self.thread(task);

@@ -241,8 +241,11 @@ fn retransmit() -> impl Strategy<Value = Retransmit> {
 fn drops() -> impl Strategy<Value = DroppedPacket> {
     let cause = prop::sample::select(&DropCause::ALL[..]);
     let way = (any::<bool>(), nanos(), option::of((seq(), seq(), any::<u8>(), any::<u16>())));
+    let way = (way, any::<u32>(), any::<u32>());
     (flow(), cause, any::<u32>(), any::<u32>(), way).prop_map(
-        |(flow, cause, reason, len, (outward, queued, tcp))| DroppedPacket {
+        |(flow, cause, reason, len, ((outward, queued, tcp), netns, mtu))| DroppedPacket {
+            netns: NetNs(netns),
+            mtu,
             flow,
             cause,
             reason,

@@ -9,6 +9,9 @@ use wirelap_events::{
     ByteRange, DropCause, DroppedPacket, Nanos, Retransmit, TcpFields, Transport, tcp_flags,
 };
 
+/// Directions that are remembered because bytes may be stuck on them.
+const STUCK: usize = 64;
+
 impl Conversations {
     /// A packet was thrown away. That a datagram's message is lost is recognised by its never being read. What TCP
     /// sends is never lost: it comes again.
@@ -62,6 +65,9 @@ impl Conversations {
         };
         let range = ByteRange::new(start, u64::from(drop.len));
         let is_known = drop.outward || !flow.devices.is_sent_here() || marks.has_left(range);
+        if is_known {
+            marks.note_drop(range, drop);
+        }
         !range.is_empty()
             && is_known
             && marks.dropped(range, at, drop.cause, drop.outward, drop.queued)
@@ -102,6 +108,12 @@ impl Conversations {
             let range = ByteRange::new(start, u64::from(retransmit.len));
             if !range.is_empty() {
                 marks.resent(range, at, retransmit.recovery);
+                if marks.stuck().is_some() && !self.stuck.contains(&direction) {
+                    if self.stuck.len() >= STUCK {
+                        self.stuck.pop_front();
+                    }
+                    self.stuck.push_back(direction);
+                }
             }
         }
     }

@@ -99,6 +99,8 @@ impl Net {
             len: 1000,
             outward: false,
             queued: None,
+            netns: NetNs(0),
+            mtu: 0,
             tcp: None,
         };
         self.world.tell(Body::Drop(drop), &[]);
