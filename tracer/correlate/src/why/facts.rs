@@ -229,8 +229,10 @@ fn busy(evidence: &Evidence, finding: &Finding) -> Option<Clause> {
 
 /// Most of it is that the reader had not asked.
 fn asked_late(finding: &Finding) -> Option<Clause> {
-    let is_late = finding.late_requests.saturating_mul(2) >= finding.parts.max(1);
-    let late = if is_window(finding) { Clause::AcknowledgedLate } else { Clause::AskedLate };
+    let is_late = finding.late_requests.saturating_mul(2) >= finding.parts.max(1)
+        || finding.mostly_awaited() == Awaited::LateAcknowledgement;
+    let is_window = is_window(finding) || finding.mostly_awaited() == Awaited::LateAcknowledgement;
+    let late = if is_window { Clause::AcknowledgedLate } else { Clause::AskedLate };
     is_late.then_some(late)
 }
 

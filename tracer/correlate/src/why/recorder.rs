@@ -135,10 +135,30 @@ fn rest_of(leg: &Leg, segment: Segment) -> Option<(OffCpuReason, SleepCall)> {
     if is_in_socket(segment) {
         return None;
     }
-    let hops = if segment == Segment::BrokerDwell { &leg.before } else { &leg.chain };
-    let rested = |hop: &&Hop| hop.left.and_then(|left| hop.woken.since(left)).unwrap_or_default();
-    hops.iter().max_by_key(rested).map(|hop| (hop.reason, hop.sleep))
+    let on = delivery.legs.get(leg)?;
+    let is_dwell = segment == Segment::BrokerDwell;
+    let before = leg.checked_sub(1).and_then(|before| delivery.legs.get(before));
+    let had = before.and_then(|before| before.times.get(Stage::Read)).filter(|_| is_dwell);
+    let mut from = had.unwrap_or_default();
+    let mut longest = None;
+    for hop in if is_dwell { &on.before } else { &on.chain } {
+        let rested = hop.left.map_or(Nanos(0), |left| hop.woken - left.max(from).min(hop.woken));
+        if longest.is_none_or(|(time, _)| rested >= time) {
+            longest = Some((rested, (hop.reason, hop.sleep_call())));
+        }
+        from = if is_dwell { from.max(hop.running) } else { from };
+    }
+    longest.map(|(_, rest)| rest)
 }
+
+/// How the reader rested before it asked or acknowledged, if it slept for a time of its own.
+fn asked_later(delivery: &Delivery, leg: usize) -> Option<(OffCpuReason, SleepCall)> {
+    let rested = delivery.off_cpu_of(leg).requester?;
+    (rested.timed > Nanos(rested.asleep.0 / 2)).then_some(TIMED)
+}
+
+/// How a thread rests that sleeps for a time of its own.
+const TIMED: (OffCpuReason, SleepCall) = (OffCpuReason::Asleep, SleepCall::Timer);
 
 /// How a thread rests that waits for a disk.
 const BLOCKED: (OffCpuReason, SleepCall) = (OffCpuReason::Blocked, SleepCall::Unknown);

@@ -101,6 +101,10 @@ impl Conversations {
             return;
         };
         conversation.ledger.resent();
+        // Of what is only counted, no acknowledgement is looked at.
+        if matches!(conversation.state, State::Ignored) {
+            return;
+        }
         let flow = conversation.flow_mut(direction.side);
         if let Some(start) = flow.unwrap.offset(retransmit.start)
             && let Marks::Tcp(marks) = &mut flow.marks
