@@ -166,6 +166,8 @@ pub enum Clause {
     NobodyGot { messages: u64, sent: u64 },
     /// Nobody seems to subscribe.
     NobodySubscribes,
+    /// Records of a log that no reader was sent, and who began behind them; whether the reader before is known to be of its group.
+    PassedOver { records: u64, of_group: bool, reader: Option<(Pid, Option<Comm>)> },
     /// Messages of transactions that were aborted.
     Aborted(u64),
     /// Messages that their sender gave up when it had sent a part of them.

@@ -165,6 +165,15 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
     (!clauses.is_empty()).then(|| verdict(VerdictKind::NeverDelivered, severity, clauses))
 }
 
+/// Records behind the last one that one reader of a log was sent, and before the first one of the next.
+fn passed_over(evidence: &Evidence) -> Option<Clause> {
+    let losses = &evidence.losses;
+    let records: u64 = losses.passed_over.iter().total();
+    let of_group = losses.passed_over[1] > 0;
+    let reader = losses.passed_over_by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
+    (records > 0).then_some(Clause::PassedOver { records, of_group, reader })
+}
+
 /// Messages that came when those that had got the others were gone.
 fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
     let losses = &evidence.losses;

@@ -112,6 +112,21 @@ fn messages_lost(clause: &Clause) -> String {
             "{messages} of {sent} messages were read by the broker, and nobody was seen to get any"
         ),
         Clause::NobodySubscribes => "nobody seems to subscribe".into(),
+        Clause::PassedOver { records, of_group, reader } => {
+            let (nobody, before) = if *of_group {
+                ("read by no member of the consumer group", "the member that read before it")
+            } else {
+                (
+                    "read by no consumer that was seen",
+                    "the consumer that was seen to read before it",
+                )
+            };
+            format!(
+                "{} {nobody}: {} began behind them, and {before} had stopped before them; the group had committed no offset, so that it began where its settings say (auto.offset.reset=latest)",
+                counted(*records, "record was", "records were"),
+                named(*reader)
+            )
+        }
         Clause::Aborted(messages) => counted(
             *messages,
             "message is of a transaction that was aborted: its consumer gets it and throws it away",

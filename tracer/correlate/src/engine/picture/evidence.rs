@@ -86,8 +86,15 @@ impl Picture<'_> {
         let full = losses.full_sockets.all().map(|(pid, _)| pid);
         let left = losses.left_behind.most.and_then(|most| most.pid);
         let missed = evidence.missed.most.as_ref().and_then(|most| most.pid);
-        let named =
-            row.roles.keys().copied().chain(full).chain(losses.left_by).chain(left).chain(missed);
+        let named = row
+            .roles
+            .keys()
+            .copied()
+            .chain(full)
+            .chain(losses.left_by)
+            .chain(losses.passed_over_by)
+            .chain(left)
+            .chain(missed);
         let names =
             named.filter_map(|pid| Some((pid, self.seen.conversations.sockets().comm(pid)?)));
         evidence.setting = Setting {
