@@ -74,6 +74,8 @@ pub enum Clause {
     QuotaUsed { quota: Box<Quota>, used: Option<(u32, u32)> },
     /// The longest wait for another thread, of the same process or not.
     LetGo { waited: Nanos, holder: Holder, is_own: bool },
+    /// The longest wait for another thread, of the same process or not, which slept meanwhile until a timer ended that.
+    HolderSlept { waited: Nanos, holder: Holder, is_own: bool },
     /// The longest wait for another thread, of the same process or not, which was itself stopped or blocked in the kernel.
     HolderBlocked { waited: Nanos, holder: Holder, is_own: bool },
     /// wirelap had the CPU.

@@ -294,8 +294,12 @@ fn off_cpu(finding: &Finding) -> Option<Clause> {
     if let (Some(holder), Some(task)) = (finding.holder, finding.task)
         && holder.task != task
     {
-        let is_own = holder.task.pid == task.pid;
-        return Some(Clause::HolderBlocked { waited: finding.longest, holder, is_own });
+        let (waited, is_own) = (finding.longest, holder.task.pid == task.pid);
+        return Some(if sleep == SleepCall::Timer {
+            Clause::HolderSlept { waited, holder, is_own }
+        } else {
+            Clause::HolderBlocked { waited, holder, is_own }
+        });
     }
     Some(Clause::OffCpu(reason, sleep))
 }

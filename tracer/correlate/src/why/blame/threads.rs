@@ -94,7 +94,11 @@ impl LegParts<'_> {
             [(VerdictKind::LockWait, locked, &rested.waker), (stalled, blocked, &rested.blocker)];
         for (kind, time, holder) in parts {
             if time >= SHORT_SLEEP {
-                self.part(segment, Cause::Of(kind), time, Some(holder));
+                let holder_slept = kind == stalled && rested.behind_timer;
+                let (leg, awaited, cause) = (self.index, Awaited::Nothing, Cause::Of(kind));
+                let holder = Some(holder);
+                let part = BlamedPart { leg, segment, cause, time, holder, awaited, holder_slept };
+                self.out.part(part);
                 put += time;
             }
         }
