@@ -262,6 +262,7 @@ struct wl_share {
 struct wl_wake_shared {
 	struct wl_wake wake;
 	struct wl_share others[3];
+	__u64 rest; /* how long still others had it, together */
 };
 
 /* kernel/sched/sched.h struct cfs_bandwidth. */

@@ -70,6 +70,7 @@ pub(super) fn shared(r: Record<'_>) -> Result<Wake, Malformed> {
         left -= held;
         *other = Holder { task: r.task(at + f::TASK), comm: Comm(r.bytes(at + f::COMM)), held };
     }
+    wake.rest = held(r.u64(l::wl_wake_shared::REST), left);
     Ok(wake)
 }
 

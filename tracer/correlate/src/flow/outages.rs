@@ -41,6 +41,57 @@ pub struct ClosedByServer {
     pub pid: Option<Pid>,
     /// Who was at the other end.
     pub client: ClientOf,
+    /// The row that it was of.
+    pub row: Option<GroupId>,
+}
+
+/// A server that went while clients were connected to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GoneServer {
+    /// When its process ended, or when it had closed the last connection.
+    pub at: Nanos,
+    /// Its address.
+    pub server: ServerAt,
+    /// The row that its connections were of.
+    pub row: Option<GroupId>,
+    /// Its process, if it is known.
+    pub pid: Option<Pid>,
+    /// How that ended, if that was seen.
+    pub end: Option<ProcessEnd>,
+    /// The connections that ended with it.
+    pub connections: u64,
+    /// The clients of the first of these, each once.
+    pub clients: ArrayVec<ClientOf, NAMED_CLIENTS>,
+    /// Attempts to connect since that were refused.
+    pub refused: u64,
+    /// When another process accepted a connection there, and which.
+    pub again: Option<(Nanos, Pid)>,
+}
+
+impl GoneServer {
+    fn of(at: Nanos, closed: &ClosedByServer, end: Option<ProcessEnd>) -> GoneServer {
+        GoneServer {
+            at,
+            server: closed.server,
+            row: None,
+            pid: closed.pid,
+            end,
+            connections: 0,
+            clients: ArrayVec::new(),
+            refused: 0,
+            again: None,
+        }
+    }
+
+    /// A connection ended with it.
+    fn lose(&mut self, closed: &ClosedByServer) {
+        self.connections.grow(1);
+        self.row = self.row.or(closed.row);
+        if !self.clients.contains(&closed.client) {
+            // The first ones are enough.
+            let _ = self.clients.try_push(closed.client);
+        }
+    }
 }
 
 /// A server was gone.

@@ -271,6 +271,7 @@ impl History {
             for holder in stretch.own.holders() {
                 rested.add_holder(&Holder { held: part.share(holder.held), ..*holder });
             }
+            rested.rest += part.share(stretch.own.rest);
             if stretch.own.throttled > throttled {
                 (throttled, rested.cgroup) = (stretch.own.throttled, stretch.own.cgroup);
             }

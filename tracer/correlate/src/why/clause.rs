@@ -68,6 +68,8 @@ pub enum Clause {
     OnAllConnections { resent: u64, twice: u64, dropped: u64 },
     /// Who had the CPU for which part of the waits, the first ones, and how many more.
     CpuHeld { by: CpuHolders, named: Vec<(Named, f64)>, more: Option<(usize, f64)> },
+    /// Threads that are not named, each of which had it for a short time, had the CPU for this part of the waits.
+    CpuHeldBySeveral(f64),
     /// Who had the CPU for this part of the waits is not known.
     CpuHolderUnknown(f64),
     /// The quota, and in how many of how many periods it was used up.

@@ -95,7 +95,10 @@ impl OffCpu {
         if known.is_some() {
             other.held += holder.held;
         } else if other.held < holder.held {
+            self.rest += other.held;
             *other = *holder;
+        } else {
+            self.rest += holder.held;
         }
         // It goes before those that had it for a shorter time.
         for after in (1..=place).rev() {

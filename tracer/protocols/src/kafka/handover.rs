@@ -155,6 +155,16 @@ impl HandoverTable {
         self.found = self.found.saturating_add(partition.compare());
     }
 
+    /// A topic that was known by its ID alone has a name: what is known of its partition is that of the named one.
+    pub fn rename(&mut self, id: PartitionKey, name: PartitionKey) {
+        let Some(old) = self.partitions.remove(&id) else { return };
+        let Some(partition) = self.partition(name) else { return };
+        partition.offsets.extend(old.offsets);
+        partition.spans.extend(old.spans);
+        partition.offsets.truncate(MAX_OFFSETS);
+        partition.spans.truncate(READERS);
+    }
+
     /// The records that were sent twice since the last call.
     pub fn take_found(&mut self) -> u64 {
         std::mem::take(&mut self.found)

@@ -126,6 +126,7 @@ impl Renumbering {
                 migrated: _,
                 missed: _,
                 others,
+                rest: _,
                 throttled: _,
                 cgroup,
                 sleep: _,

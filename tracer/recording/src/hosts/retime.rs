@@ -36,6 +36,7 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
             missed: _,
             holder: Holder { task: _, comm: _, held: _ },
             others: _,
+            rest: _,
             throttled: _,
             cgroup: _,
             sleep: _,

@@ -205,6 +205,7 @@ fn wake() -> impl Strategy<Value = Wake> {
             missed: from_irq != migrated,
             holder,
             others: [holder, Holder::NOBODY, Holder::NOBODY],
+            rest: if migrated { holder.held } else { Nanos(0) },
             throttled: holder.held,
             cgroup: CgroupId(woken),
             sleep: if from_irq { SleepCall::Timer } else { SleepCall::Lock },

@@ -40,6 +40,10 @@ pub fn clause(clause: &Clause) -> String {
                 .into()
         }
         Clause::CpuHeld { by, named, more } => who_had_the_cpu(*by, named, *more),
+        Clause::CpuHeldBySeveral(share) => format!(
+            "many others, each for a short time, had the CPU for {:.0} % of the wait",
+            share * 100.0
+        ),
         Clause::CpuHolderUnknown(share) => {
             format!("who had the CPU for {:.0} % of the wait is not known", share * 100.0)
         }
