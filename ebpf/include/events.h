@@ -49,6 +49,7 @@ enum wl_kind {
 	WL_QUOTA = 16,
 	WL_PLAIN = 17,
 	WL_PLAIN_READ = 18,
+	WL_ENDED = 19,
 };
 
 enum wl_origin {
@@ -96,6 +97,7 @@ enum wl_cause {
 	WL_CAUSE_NO_SOCKET = 3,
 	WL_CAUSE_FILTER = 4,
 	WL_CAUSE_DUPLICATE = 5,
+	WL_CAUSE_TOO_BIG = 6,
 };
 
 /* wl_retransmit.state: include/uapi/linux/tcp.h enum tcp_ca_state. */
@@ -262,6 +264,7 @@ struct wl_share {
 struct wl_wake_shared {
 	struct wl_wake wake;
 	struct wl_share others[3];
+	__u64 rest; /* how long still others had it, together */
 };
 
 /* kernel/sched/sched.h struct cfs_bandwidth. */
@@ -278,6 +281,14 @@ struct wl_quota {
 	__u32 level;     /* the number of cgroups above it */
 	__u8 name[96];   /* NUL-terminated */
 	__u8 parent[96];
+};
+
+/* The last thread of a process ends (kernel/exit.c do_exit()). */
+struct wl_ended {
+	struct wl_head head;
+	struct wl_task task;
+	__u32 status;        /* as wait(2) tells it */
+	__u32 out_of_memory; /* 1: the kernel chose the process to be killed */
 };
 
 struct wl_retransmit {
@@ -300,7 +311,9 @@ struct wl_drop {
 	__u16 window;
 	__u8 tcp_flags;
 	__u8 unused;
-	struct wl_flow flow;
+	__u32 mtu; /* of the device that the packet was to leave by, where it was too big for it; otherwise 0 */
+	__u32 unused2;
+	struct wl_flow flow; /* netns is that in which it was dropped; 0 if that is not known */
 };
 
 /* A connection over a Unix socket, at the end with a name: the server's. Read from the iterator, not from the ring. */

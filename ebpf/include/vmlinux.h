@@ -218,13 +218,19 @@ struct Qdisc {
 
 struct net_device {
 	unsigned int flags;
+	unsigned int mtu;
 	int ifindex;
 	possible_net_t nd_net;
 	struct Qdisc *qdisc;
 };
 
+struct dst_entry {
+	struct net_device *dev;
+};
+
 struct sk_buff {
 	struct net_device *dev;
+	unsigned long _skb_refdst;
 	struct sock *sk;
 	char cb[48];
 	unsigned int len;
@@ -304,8 +310,11 @@ struct signal_live {
 	int counter;
 };
 
+struct mm_struct;
+
 struct signal_struct {
 	struct signal_live live;
+	struct mm_struct *oom_mm;
 };
 
 struct nsproxy {
@@ -324,6 +333,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct nsproxy *nsproxy;
 	unsigned long nvcsw;
+	int exit_code;
 };
 
 struct file;
@@ -356,6 +366,7 @@ enum skb_drop_reason {
 	SKB_DROP_REASON_CPU_BACKLOG,
 	SKB_DROP_REASON_FULL_RING,
 	SKB_DROP_REASON_NETFILTER_DROP,
+	SKB_DROP_REASON_PKT_TOO_BIG,
 	SKB_DROP_REASON_TC_INGRESS,
 	SKB_DROP_REASON_TC_EGRESS,
 	SKB_DROP_REASON_BPF_CGROUP_EGRESS,

@@ -86,7 +86,20 @@ static __always_inline __u32 cause_of(__u32 reason)
 	    is_reason(reason, TCP_OFO_DROP) || is_reason(reason, TCP_OLD_SEQUENCE) ||
 	    is_reason(reason, TCP_RFC7323_PAWS) || is_reason(reason, TCP_RFC7323_PAWS_ACK))
 		return WL_CAUSE_DUPLICATE;
+	if (is_reason(reason, PKT_TOO_BIG))
+		return WL_CAUSE_TOO_BIG;
 	return is_reason(reason, NO_SOCKET) ? WL_CAUSE_NO_SOCKET : WL_CAUSE_OTHER;
+}
+
+/* include/net/dst.h skb_dst(): the lowest bit says whether the packet counts as a user of its route. */
+#define DST_PTRMASK (~1ul)
+
+/* The MTU of the device by which the packet was to leave (net/ipv4/ip_forward.c ip_forward()), or 0. */
+static __always_inline __u32 mtu_of(struct sk_buff *skb)
+{
+	struct dst_entry *route = (void *)(BPF_CORE_READ(skb, _skb_refdst) & DST_PTRMASK);
+
+	return route ? BPF_CORE_READ(route, dev, mtu) : 0;
 }
 
 /*
@@ -144,6 +157,8 @@ int KEEPING_PROG(packet_dropped, struct sk_buff *skb, void *location, unsigned i
 	out->window = p.window;
 	out->tcp_flags = p.tcp_flags;
 	out->unused = 0;
+	out->unused2 = 0;
+	out->mtu = out->cause == WL_CAUSE_TOO_BIG ? mtu_of(skb) : 0;
 	out->flow = p.flow;
 	submit(out);
 	return 0;

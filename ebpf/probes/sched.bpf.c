@@ -16,10 +16,23 @@ struct slice {
 	__u64 comm[2];
 };
 
+/*
+ * Longer slices are kept apart, so that they are still known when many short ones have come after them: a thread that waits for tenths
+ * of a second on a busy machine waits for thousands of slices, and for these most of the time.
+ */
+#define LONG_SLICES 128
+#define LONG_SLICE_NS 250000
+
+struct long_slice {
+	struct slice slice;
+	__u64 from;
+};
+
 struct slices {
 	__u32 next;
-	__u32 unused;
+	__u32 next_long;
 	struct slice last[SLICES];
+	struct long_slice longer[LONG_SLICES];
 };
 
 struct {
@@ -64,6 +77,7 @@ struct share {
 struct shares {
 	struct share of[SHARES];
 	struct slice last; /* the slice that ends now */
+	__u64 known;       /* the length of all slices of the wait that are known */
 	__u64 throttled;   /* as in struct wl_wake */
 	__u64 cgroup;
 };
@@ -101,6 +115,26 @@ __noinline int add_share(struct shares *shares, __u32 who, __u32 slice, __u64 he
 	return 0;
 }
 
+/* The long slice that ended `back` long slices ago; 1 is the last. */
+static __always_inline struct long_slice *long_slice_before(struct slices *slices, __u32 back)
+{
+	return &slices->longer[(slices->next_long - back) % LONG_SLICES];
+}
+
+/* Notes the slice of a thread that ends now. */
+static __always_inline void end_slice(struct slices *slices, struct task_struct *task, __u64 until)
+{
+	__u64 from = slice_before(slices, 1)->until;
+
+	if (until - from >= LONG_SLICE_NS && from) {
+		struct long_slice *slice = &slices->longer[slices->next_long++ % LONG_SLICES];
+
+		record_slice(&slice->slice, task, until);
+		slice->from = from;
+	}
+	record_slice(&slices->last[slices->next++ % SLICES], task, until);
+}
+
 /* Whose share a slice is part of, for a thread of the process `own`. */
 static __always_inline __u32 share_of(struct slice *slice, __u32 own)
 {
@@ -109,7 +143,7 @@ static __always_inline __u32 share_of(struct slice *slice, __u32 own)
 
 /*
  * Finds who had this CPU while a thread of the process `own` waited, from `since` to the end of the slice `last`, which ends now, the
- * longest first. Each may have had several slices. Slices that were overwritten do not count. The function is not static, so that the
+ * longest first. Each may have had several slices. Of slices that were overwritten, the long ones count. The function is not static, so that the
  * verifier checks it once, and not for each call.
  */
 __noinline int find_holders(struct slices *slices, struct slice *last, struct shares *shares,
@@ -122,14 +156,30 @@ __noinline int find_holders(struct slices *slices, struct slice *last, struct sh
 		return 0;
 	for (place = 0; place < SHARES; place++)
 		shares->of[place].held = 0;
+	shares->known = 0;
 	until = last->until;
 	/* The slice that ends now, and the stored ones except the oldest, whose beginning is not known. */
 	for (slice = 0; slice < SLICES && until > since; slice++) {
 		from = slice_before(slices, slice + 1)->until;
 		from = from > since ? from : since;
-		if (from < until)
+		if (from < until) {
 			add_share(shares, share_of(slice ? slice_before(slices, slice) : last, own),
 				  slice, until - from);
+			shares->known += until - from;
+		}
+		until = from;
+	}
+	for (slice = 1; slice < LONG_SLICES && until > since; slice++) {
+		struct long_slice *earlier = long_slice_before(slices, slice);
+
+		if (earlier->slice.until > until)
+			continue;
+		if (earlier->slice.until <= since)
+			break;
+		from = earlier->from > since ? earlier->from : since;
+		add_share(shares, share_of(&earlier->slice, own), SLICES + slice,
+			  earlier->slice.until - from);
+		shares->known += earlier->slice.until - from;
 		until = from;
 	}
 	for (place = 0; place < SHARES / 2; place++) {
@@ -293,6 +343,8 @@ static __always_inline void fill_holder(struct wl_wake *out, struct slice *holde
 static __always_inline struct slice *slice_of(struct slices *slices, struct slice *last,
 					      struct share *share)
 {
+	if (share->slice >= SLICES)
+		return &long_slice_before(slices, share->slice - SLICES)->slice;
 	return share->slice ? slice_before(slices, share->slice) : last;
 }
 
@@ -315,12 +367,14 @@ static __noinline int emit_shared(struct task_state *state, struct task_struct *
 	fill_wake(&out->wake, state, task, found->throttled);
 	out->wake.cgroup = found->cgroup;
 	fill_holder(&out->wake, slice_of(slices, last, &found->of[0]), found->of[0].held);
+	out->rest = found->known - found->of[0].held;
 	for (place = 0; place < 3; place++) {
 		struct share *share = &found->of[place + 1];
 		struct slice *slice = slice_of(slices, last, share);
 		struct wl_share *other = &out->others[place];
 
 		other->held = share->held;
+		out->rest -= share->held;
 		other->task.pid = slice->pid;
 		other->task.tid = slice->tid;
 		__builtin_memcpy(other->comm, slice->comm, sizeof(other->comm));
@@ -408,7 +462,7 @@ int task_switch(__u64 *ctx)
 			state->left = 0;
 		}
 	}
-	record_slice(&cpu_slices->last[cpu_slices->next++ % SLICES], prev, now);
+	end_slice(cpu_slices, prev, now);
 	return 0;
 }
 
@@ -424,13 +478,40 @@ int KEEPING_PROG(task_forked, struct task_struct *parent, struct task_struct *ch
 	return 0;
 }
 
-/* kernel/exit.c: a process that has ended is removed, because process IDs are reused. */
+/* Whether a thread of the process has used a traced socket. */
+static __always_inline bool is_traced_process(struct task_struct *task)
+{
+	struct task_state *state = bpf_task_storage_get(&tasks, task, NULL, 0);
+	struct task_struct *leader = task->group_leader;
+
+	if (state && state->traced)
+		return true;
+	state = leader ? bpf_task_storage_get(&tasks, leader, NULL, 0) : NULL;
+	return state && state->process;
+}
+
+/*
+ * kernel/exit.c do_exit(): the process ends, and its sockets are closed after that. A process that has ended is removed, because
+ * process IDs are reused. mark_oom_victim() in mm/oom_kill.c sets `oom_mm` of the process that it chooses.
+ */
 SEC("tp_btf/sched_process_exit")
 int KEEPING_PROG(task_exited, struct task_struct *task)
 {
 	__u32 tgid = pid_of(task);
+	struct wl_ended *out;
 
-	if (BPF_CORE_READ(task, signal, live.counter) == 0)
-		bpf_map_delete_elem(&pids, &tgid);
+	if (BPF_CORE_READ(task, signal, live.counter) != 0)
+		return 0;
+	bpf_map_delete_elem(&pids, &tgid);
+	if (!is_traced_process(task))
+		return 0;
+	out = reserve(struct wl_ended, WL_PROBE_SCHED);
+	if (!out)
+		return 0;
+	fill_head(&out->head, bpf_ktime_get_ns(), WL_ENDED, 0);
+	fill_task(&out->task, task);
+	out->status = BPF_CORE_READ(task, exit_code);
+	out->out_of_memory = BPF_CORE_READ(task, signal, oom_mm) != NULL;
+	submit(out);
 	return 0;
 }

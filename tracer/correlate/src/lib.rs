@@ -83,10 +83,10 @@ pub use view::{
 };
 pub use why::{
     Awaited, BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause,
-    Departure, ENOUGH, Evidence, HolderShare, Losses, MissedBy, MissedMessages, Missing, MostLeft,
-    Named, Overdue, Period, Remedy, Setting, Severity, Tail, TailRow, Throttled, TimeSpent,
-    TimeSpentRow, TypicalRow, Verdict, VerdictKind, Whereabouts, Why, WorkloadCounts, WorstMessage,
-    blame,
+    Departure, DropPlace, ENOUGH, Evidence, HolderShare, Losses, MissedBy, MissedMessages, Missing,
+    MostLeft, Named, Overdue, Period, Remedy, ServerGone, Setting, Severity, StuckConnection, Tail,
+    TailRow, Throttled, TimeSpent, TimeSpentRow, TypicalRow, Verdict, VerdictKind, Whereabouts,
+    Why, WorkloadCounts, WorstMessage, blame,
 };
 pub use wirelap_protocols::foreign::ForeignName;
 pub use wirelap_tls::Added as AddedTlsKeys;

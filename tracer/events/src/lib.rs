@@ -40,9 +40,9 @@ pub use detail::TraceDetail;
 pub use event::{
     Body, CGROUP_NAME, Comm, DropCause, DroppedPacket, Event, Holder, LossCause, Losses,
     LostEvents, Nagle, OTHERS, OffCpuReason, Packet, PacketHook, PacketId, PacketKind, PlainText,
-    Probe, Quota, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall, SendKind,
-    SleepCall, Socket, SocketOrigin, TaskId, TcpFields, TextPlace, ThreadActivity, ThreadState,
-    TxState, Wake, WrittenBytes, tcp_flags,
+    Probe, ProcessEnd, Quota, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall,
+    SendKind, SleepCall, Socket, SocketOrigin, TaskId, TcpFields, TextPlace, ThreadActivity,
+    ThreadState, TxState, Wake, WrittenBytes, tcp_flags,
 };
 pub use frame::{DecodedMessage, Frame, FrameClass, GlobalKey, Receipt, Release, RequestLimits};
 pub use net::{FlowKey, NetNs, SocketId, Transport};

@@ -204,6 +204,14 @@ pub enum FrameNote<'a> {
     Discarded(u64),
     /// Messages that were sent to two readers of which one is assigned them.
     ReadTwice(u64),
+    /// The sender of the next frame begins to read a log behind the last record that a reader before it was sent: nobody was sent those
+    /// between.
+    PassedOver {
+        /// How many.
+        records: u64,
+        /// The one before is known to be of its group; otherwise, nobody that was seen has read them.
+        is_same_group: bool,
+    },
     /// Replies that do not reach the application that asked.
     Superseded(u64),
     /// Messages that their sender gave up when it had sent a part of them.
@@ -463,6 +471,11 @@ impl dyn FrameSink + '_ {
     /// Reports messages that their reader discards because they belong to an aborted transaction.
     pub fn discarded(&mut self, messages: u64) {
         self.note(FrameNote::Discarded(messages));
+    }
+
+    /// Reports records that no reader was sent, because the sender of the next frame begins to read behind them.
+    pub fn passed_over(&mut self, records: u64, is_same_group: bool) {
+        self.note(FrameNote::PassedOver { records, is_same_group });
     }
 
     /// Reports further messages that were sent to two readers although only one reader at a time is assigned them: the first

@@ -135,6 +135,7 @@ impl EventChoice for OfMessage {
             Body::Wake(wake) => self.threads.contains(&wake.task.tid),
             Body::State(state) => self.threads.contains(&state.task.tid),
             Body::Quota(quota) => self.threads.contains(&quota.task.tid),
+            Body::Ended(end) => self.threads.contains(&end.task.tid),
             Body::Lost(_) | Body::Window(_) | Body::Waiting(_) => true,
             Body::Socket(_) | Body::Plain(_) | Body::Written(_) => false,
         }

@@ -57,6 +57,8 @@ impl PlaceReader {
         let newcomers = correlator.newcomers(PER_TICK);
         if !newcomers.is_empty() {
             self.namespaces.refresh(Path::new(NAMED_NAMESPACES));
+            let names = self.namespaces.names.iter();
+            correlator.name_namespaces(names.map(|(&netns, name)| (netns, name.clone())));
         }
         for (pid, netns) in newcomers {
             if correlator.process_name(pid).is_none()

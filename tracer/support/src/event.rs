@@ -51,6 +51,7 @@ impl OwnedEvent {
             Body::Ready(it) => Body::Ready(it),
             Body::Wake(it) => Body::Wake(it),
             Body::Quota(it) => Body::Quota(it),
+            Body::Ended(it) => Body::Ended(it),
             Body::Retransmit(it) => Body::Retransmit(it),
             Body::Drop(it) => Body::Drop(it),
             Body::Lost(it) => Body::Lost(it),

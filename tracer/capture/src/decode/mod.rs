@@ -40,6 +40,7 @@ pub fn decode(bytes: &[u8]) -> Result<Event<'_>, Malformed> {
         l::WL_WAKE => Body::Wake(sched::wake(sized(l::wl_wake::SIZE)?)?),
         l::WL_WAKE_SHARED => Body::Wake(sched::shared(sized(l::wl_wake_shared::SIZE)?)?),
         l::WL_QUOTA => Body::Quota(sched::quota(sized(l::wl_quota::SIZE)?)),
+        l::WL_ENDED => Body::Ended(sched::ended(sized(l::wl_ended::SIZE)?)),
         l::WL_RETRANSMIT => Body::Retransmit(retransmit(sized(l::wl_retransmit::SIZE)?)),
         l::WL_DROP => Body::Drop(drop(sized(l::wl_drop::SIZE)?)?),
         _ => return Err(Malformed::Kind(kind)),
@@ -251,6 +252,7 @@ fn drop(r: Record<'_>) -> Result<DroppedPacket, Malformed> {
         l::WL_CAUSE_NO_SOCKET => DropCause::NoSocket,
         l::WL_CAUSE_FILTER => DropCause::Filter,
         l::WL_CAUSE_DUPLICATE => DropCause::Duplicate,
+        l::WL_CAUSE_TOO_BIG => DropCause::TooBig,
         value => return Err(r.impossible("cause", value)),
     };
     let flow = r.flow(f::FLOW)?;
@@ -267,5 +269,7 @@ fn drop(r: Record<'_>) -> Result<DroppedPacket, Malformed> {
             flags: r.u8(f::TCP_FLAGS),
             window: r.u16(f::WINDOW),
         }),
+        netns: flow.netns,
+        mtu: r.u32(f::MTU),
     })
 }

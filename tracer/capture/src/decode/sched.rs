@@ -5,7 +5,7 @@ use super::record::Record;
 use arrayvec::ArrayString;
 use wirelap_ebpf::layout::{self as l, wl_head};
 use wirelap_events::{
-    CGROUP_NAME, CgroupId, Comm, Holder, Nanos, OffCpuReason, Quota, SleepCall, Wake,
+    CGROUP_NAME, CgroupId, Comm, Holder, Nanos, OffCpuReason, ProcessEnd, Quota, SleepCall, Wake,
 };
 
 /// How long at most the thread that preempted another one counts as the holder of its CPU, if the preempted thread runs again on
@@ -70,6 +70,7 @@ pub(super) fn shared(r: Record<'_>) -> Result<Wake, Malformed> {
         left -= held;
         *other = Holder { task: r.task(at + f::TASK), comm: Comm(r.bytes(at + f::COMM)), held };
     }
+    wake.rest = held(r.u64(l::wl_wake_shared::REST), left);
     Ok(wake)
 }
 
@@ -103,6 +104,16 @@ fn polls(call: libc::c_long) -> bool {
         return true;
     }
     matches!(call, libc::SYS_epoll_pwait | EPOLL_PWAIT2 | libc::SYS_ppoll | libc::SYS_pselect6)
+}
+
+/// Reads a `struct wl_ended`.
+pub(super) fn ended(r: Record<'_>) -> ProcessEnd {
+    use l::wl_ended as f;
+    ProcessEnd {
+        task: r.task(f::TASK),
+        status: r.u32(f::STATUS),
+        out_of_memory: r.u32(f::OUT_OF_MEMORY) != 0,
+    }
 }
 
 /// Reads a `struct wl_quota`.

@@ -302,7 +302,7 @@ pub const OBSERVATIONS: &[KernelObservation] = &[
                 tracepoint("task_exited", "sched_process_exit"),
             ],
         }],
-        without: "children that a traced process starts later are not traced",
+        without: "children that a traced process starts later are not traced, and how a broker's process ended is not known",
         remedy: NEWER,
         required: false,
         when: AttachTime::Always,

@@ -189,6 +189,7 @@ impl Seen {
             Body::Drop(body) => Body::Drop(body),
             Body::State(body) => Body::State(body),
             Body::Quota(body) => Body::Quota(body),
+            Body::Ended(body) => Body::Ended(body),
             Body::Window(body) => Body::Window(body),
             Body::Waiting(body) => Body::Waiting(body),
             Body::Written(written) => {

@@ -33,6 +33,7 @@ fn retransmissions_drops_and_ends() {
         (l::WL_CAUSE_NO_SOCKET, DropCause::NoSocket),
         (l::WL_CAUSE_FILTER, DropCause::Filter),
         (l::WL_CAUSE_DUPLICATE, DropCause::Duplicate),
+        (l::WL_CAUSE_TOO_BIG, DropCause::TooBig),
     ] {
         record.u32(l::wl_drop::CAUSE, number);
         let Body::Drop(found) = record.body() else { panic!() };
@@ -44,10 +45,10 @@ fn retransmissions_drops_and_ends() {
 
     let mut record = Record::new(l::WL_DROP, l::wl_drop::SIZE);
     record.flow(l::wl_drop::FLOW, 6).u32(l::wl_drop::SEQ, 7).u32(l::wl_drop::ACK, 8);
-    record.u64(l::wl_drop::QUEUED, 9);
+    record.u64(l::wl_drop::QUEUED, 9).u32(l::wl_drop::MTU, 1450);
     record.put(wl_head::FLAGS, &[u8::try_from(l::WL_OUTWARD).unwrap()]);
     let Body::Drop(found) = record.body() else { panic!() };
-    assert_eq!((found.outward, found.queued), (true, Some(Nanos(9))));
+    assert_eq!((found.outward, found.queued, found.mtu), (true, Some(Nanos(9)), 1450));
     assert_eq!(found.tcp.map(|tcp| (tcp.seq, tcp.ack)), Some((Seq(7), Seq(8))));
 
     let mut record = Record::new(l::WL_CLOSED, l::wl_closed::SIZE);

@@ -86,6 +86,16 @@ fn who_shared_a_wait_and_how_much_of_it_was_throttled() {
 }
 
 #[test]
+fn a_process_that_ended() {
+    use l::wl_ended as f;
+    let mut record = Record::new(l::WL_ENDED, f::SIZE);
+    record.task(f::TASK).u32(f::STATUS, 9).u32(f::OUT_OF_MEMORY, 1);
+    let Body::Ended(end) = record.body() else { panic!() };
+    assert_eq!((end.signal(), end.out_of_memory), (Some(9), true));
+    assert_ne!(end.task.pid.0, 0);
+}
+
+#[test]
 fn a_quota_that_was_used_up() {
     use l::wl_quota as f;
     let mut record = Record::new(l::WL_QUOTA, f::SIZE);

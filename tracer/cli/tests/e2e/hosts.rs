@@ -173,6 +173,7 @@ impl Apart {
             Body::Wake(wake) => self.processes.get(&wake.task.pid).copied(),
             Body::State(state) => self.processes.get(&state.task.pid).copied(),
             Body::Quota(quota) => self.processes.get(&quota.task.pid).copied(),
+            Body::Ended(end) => self.processes.get(&end.task.pid).copied(),
             Body::Plain(plain) => self.sockets.get(&plain.socket).copied(),
             Body::Written(written) => self.sockets.get(&written.socket).copied(),
             Body::Drop(_) | Body::Lost(_) | Body::Window(_) | Body::Waiting(_) => None,

@@ -96,6 +96,8 @@ pub struct Places {
     netns: FxHashMap<Pid, NetNs>,
     /// What it was called then: the number may be another namespace's later.
     netns_names: FxHashMap<Pid, String>,
+    /// What namespaces were called when a process came into view last.
+    named: FxHashMap<NetNs, String>,
     /// The namespace of wirelap, on each host.
     own: Vec<NetNs>,
     /// Whose each label is.
@@ -189,6 +191,22 @@ impl Places {
         let is_it = self.labels.get(&label).is_none_or(|first| *first == found.identity());
         let path = || clean(&found.cgroup);
         Some(if is_it { label } else { format!("{label} {}", path()) })
+    }
+
+    /// What a network namespace is called, if a name is known.
+    pub fn namespace(&self, id: NetNs) -> Option<String> {
+        let named = self.named.get(&id);
+        let own = || {
+            let (pid, _) = self.netns.iter().find(|&(_, &netns)| netns == id)?;
+            self.netns_names.get(pid)
+        };
+        named.or_else(own).cloned()
+    }
+
+    /// The names that network namespaces have now.
+    pub fn name_namespaces(&mut self, names: impl Iterator<Item = (NetNs, String)>) {
+        self.named.clear();
+        self.named.extend(names.take(PROCESSES));
     }
 
     /// The network namespace of a process's sockets.

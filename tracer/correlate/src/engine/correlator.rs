@@ -119,6 +119,7 @@ impl Correlator {
             Body::Wake(wake) => self.wake(at, event.cpu, wake),
             Body::State(state) => self.host.state(at, state),
             Body::Quota(quota) => self.host.quota(quota),
+            Body::Ended(end) => self.conversations.ended(at, *end),
             Body::Lost(lost) => self.coverage.lose(at, lost),
             Body::Window(open) => self.window(at, *open),
             Body::Waiting(since) => self.wait(*since),

@@ -272,6 +272,9 @@ impl FrameSink for Collector<'_> {
             }
             FrameNote::Discarded(messages) => found.thrown_away.grow(messages),
             FrameNote::ReadTwice(messages) => found.read_twice.grow(messages),
+            FrameNote::PassedOver { records, is_same_group } => {
+                found.passed_over[usize::from(is_same_group)].grow(records);
+            }
             FrameNote::Superseded(replies) => found.unheard.superseded.grow(replies),
             FrameNote::CutShort(messages) => found.unheard.cut_short.grow(messages),
             FrameNote::Encrypted(messages) => found.unheard.encrypted.grow(messages),

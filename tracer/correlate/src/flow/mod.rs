@@ -47,7 +47,7 @@ pub use conversation::{Conversation, EndsState, Hidden, KnownEnds, State};
 pub use direction::Flow;
 pub use found::{Content, Found, Identity, TopicHash};
 pub use identity::identity_of;
-pub use outages::{ClientOf, ClosedByServer, Outages, ServerAt};
+pub use outages::{ClientOf, ClosedByServer, GoneServer, Outages, ServerAt};
 pub use output::{DecoderOutput, Unheard};
 pub use places::FoundPlace;
 pub use reassembly::{Piece, Reassembly};

@@ -1,8 +1,9 @@
 //! Times in which a server was gone: nobody listened at its address, or its process had ended and another one serves there since.
 
+use arrayvec::ArrayVec;
 use std::collections::VecDeque;
 use std::net::{IpAddr, SocketAddr};
-use wirelap_events::{Nanos, NetNs, Pid};
+use wirelap_events::{GroupId, Nanos, NetNs, Pid, ProcessEnd, Saturate};
 
 /// Connections that servers closed, and outages, that are remembered.
 const LIMIT: usize = 256;
@@ -13,6 +14,9 @@ const TOGETHER: Nanos = Nanos::from_millis(1_000);
 /// Clients come back within this time: the longest pause of their libraries between two attempts (librdkafka's
 /// `reconnect.backoff.max.ms`). After a long outage it may take as long as that lasted, as the pauses grow with it.
 const COME_BACK: Nanos = Nanos::from_millis(10_000);
+
+/// Clients of a server that is gone that are named.
+const NAMED_CLIENTS: usize = 4;
 
 /// A server, by its address and the namespace that this is told by.
 pub type ServerAt = (SocketAddr, NetNs);
@@ -37,6 +41,57 @@ pub struct ClosedByServer {
     pub pid: Option<Pid>,
     /// Who was at the other end.
     pub client: ClientOf,
+    /// The row that it was of.
+    pub row: Option<GroupId>,
+}
+
+/// A server that went while clients were connected to it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GoneServer {
+    /// When its process ended, or when it had closed the last connection.
+    pub at: Nanos,
+    /// Its address.
+    pub server: ServerAt,
+    /// The row that its connections were of.
+    pub row: Option<GroupId>,
+    /// Its process, if it is known.
+    pub pid: Option<Pid>,
+    /// How that ended, if that was seen.
+    pub end: Option<ProcessEnd>,
+    /// The connections that ended with it.
+    pub connections: u64,
+    /// The clients of the first of these, each once.
+    pub clients: ArrayVec<ClientOf, NAMED_CLIENTS>,
+    /// Attempts to connect since that were refused.
+    pub refused: u64,
+    /// When another process accepted a connection there, and which.
+    pub again: Option<(Nanos, Pid)>,
+}
+
+impl GoneServer {
+    fn of(at: Nanos, closed: &ClosedByServer, end: Option<ProcessEnd>) -> GoneServer {
+        GoneServer {
+            at,
+            server: closed.server,
+            row: None,
+            pid: closed.pid,
+            end,
+            connections: 0,
+            clients: ArrayVec::new(),
+            refused: 0,
+            again: None,
+        }
+    }
+
+    /// A connection ended with it.
+    fn lose(&mut self, closed: &ClosedByServer) {
+        self.connections.grow(1);
+        self.row = self.row.or(closed.row);
+        if !self.clients.contains(&closed.client) {
+            // The first ones are enough.
+            let _ = self.clients.try_push(closed.client);
+        }
+    }
 }
 
 /// A server was gone.
@@ -58,6 +113,10 @@ pub struct Outages {
     serving: VecDeque<(Nanos, ServerAt, Pid)>,
     /// Connections that ended with an outage, and when that began.
     lost: VecDeque<(Nanos, ClosedByServer)>,
+    /// The last processes that ended.
+    ended: VecDeque<(Nanos, ProcessEnd)>,
+    /// The servers that went while clients were connected to them.
+    gone: VecDeque<GoneServer>,
 }
 
 impl Outages {
@@ -66,15 +125,86 @@ impl Outages {
         self.all.is_empty()
     }
 
-    /// A server closed a connection.
+    /// A server closed a connection. The kernel does so for a process that has ended.
     pub fn close(&mut self, at: Nanos, closed: ClosedByServer) {
         push(&mut self.closed, (at, closed));
+        let ended = self.ended.iter().rev().find(|(_, end)| Some(end.task.pid) == closed.pid);
+        if let Some(&(ended, end)) = ended.filter(|(ended, _)| at <= *ended + TOGETHER) {
+            self.gone_at(ended, &closed, Some(end)).lose(&closed);
+        }
+    }
+
+    /// A process ends. One that closes its connections itself does so just before.
+    pub fn end(&mut self, at: Nanos, end: ProcessEnd) {
+        if self.has_ended_by(end.task.pid, at) {
+            return;
+        }
+        push(&mut self.ended, (at, end));
+        let its = |(closed, one): &&(Nanos, ClosedByServer)| {
+            one.pid == Some(end.task.pid) && *closed + TOGETHER >= at
+        };
+        let its: Vec<_> = self.closed.iter().filter(its).map(|(_, one)| *one).collect();
+        for one in its {
+            self.gone_at(at, &one, Some(end)).lose(&one);
+        }
+    }
+
+    /// Whether a process has ended by then.
+    pub fn has_ended_by(&self, pid: Pid, at: Nanos) -> bool {
+        self.ended.iter().any(|(ended, end)| end.task.pid == pid && *ended <= at)
+    }
+
+    /// The servers that went while clients were connected to them.
+    pub fn gone(&self) -> impl Iterator<Item = &GoneServer> {
+        self.gone.iter()
+    }
+
+    /// The server that closed this connection as one that is gone since `at`.
+    fn gone_at(
+        &mut self,
+        at: Nanos,
+        closed: &ClosedByServer,
+        end: Option<ProcessEnd>,
+    ) -> &mut GoneServer {
+        let is_it =
+            |one: &GoneServer| (one.server, one.pid, one.at) == (closed.server, closed.pid, at);
+        let index = self.gone.iter().position(is_it).unwrap_or_else(|| {
+            push(&mut self.gone, GoneServer::of(at, closed, end));
+            self.gone.len().saturating_sub(1)
+        });
+        &mut self.gone[index]
+    }
+
+    /// The last time that a server at this address went.
+    fn last_gone(&mut self, server: ServerAt) -> Option<&mut GoneServer> {
+        self.gone.iter_mut().rev().find(|one| one.server == server)
     }
 
     /// Nobody listens at an address: an attempt to connect was refused.
     pub fn refuse(&mut self, server: ServerAt) {
         if self.open_at(server).is_none() {
             self.begin(server, |_| true);
+            self.miss(server);
+        }
+        if let Some(gone) = self.last_gone(server).filter(|gone| gone.again.is_none()) {
+            gone.refused.grow(1);
+        }
+    }
+
+    /// A server that is gone since the last outage began, of whose process no end was seen.
+    fn miss(&mut self, server: ServerAt) {
+        let Some(from) = self.open_at(server).map(|outage| outage.from) else { return };
+        if self.last_gone(server).is_some_and(|gone| gone.at + TOGETHER >= from) {
+            return;
+        }
+        let its: Vec<_> = self
+            .lost
+            .iter()
+            .filter(|(began, one)| *began == from && one.server == server)
+            .copied()
+            .collect();
+        for (_, one) in its {
+            self.gone_at(from, &ClosedByServer { pid: None, ..one }, None).lose(&one);
         }
     }
 
@@ -87,6 +217,13 @@ impl Outages {
         pid: Option<Pid>,
         has_ended: impl Fn(Pid) -> bool,
     ) {
+        if let Some(pid) = pid
+            && let Some(gone) = self.last_gone(server)
+            && at > gone.at
+            && gone.pid != Some(pid)
+        {
+            gone.again.get_or_insert((at, pid));
+        }
         let began = pid.map(|pid| self.serves_since(at, server, pid));
         if let Some((began, pid)) = began.zip(pid)
             && self.open_at(server).is_none()
@@ -171,6 +308,7 @@ fn push<T>(all: &mut VecDeque<T>, one: T) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use wirelap_events::{TaskId, Tid};
 
     const SERVER: u16 = 1883;
 
@@ -180,7 +318,7 @@ mod tests {
 
     fn closed(serial: u64, pid: u32, client: u32) -> ClosedByServer {
         let (pid, client) = (Some(Pid(pid)), ClientOf::Process(Pid(client)));
-        ClosedByServer { serial, server: server(SERVER), pid, client }
+        ClosedByServer { serial, server: server(SERVER), pid, client, row: None }
     }
 
     /// A server of process 10 has closed the connections of clients 30 at 1,000 s and 31 at 1,010 s.
@@ -211,6 +349,38 @@ mod tests {
         assert!(returned(&outages, 1_050, 31) && returned(&outages, 1_090, 31));
         assert!(!returned(&outages, 1_091, 31), "longer than it was gone");
         assert!(!returned(&outages, 1_050, 30) && !returned(&outages, 1_005, 31));
+    }
+
+    #[test]
+    fn a_process_takes_its_connections_along_when_it_ends() {
+        let mut outages = two_closed();
+        let task = TaskId { pid: Pid(10), tid: Tid(12) };
+        let end = ProcessEnd { task, status: 9, out_of_memory: true };
+        outages.end(s(1_010), end);
+        // Another of its threads, seen at the same time.
+        outages.end(s(1_010), end);
+        outages.close(s(1_010), closed(3, 10, 32));
+        outages.close(s(1_010), closed(4, 11, 33));
+        (0..3).for_each(|_| outages.refuse(server(SERVER)));
+        let [gone] = outages.gone().collect::<Vec<_>>()[..] else { panic!() };
+        assert_eq!((gone.at, gone.pid, gone.end), (s(1_010), Some(Pid(10)), Some(end)));
+        assert_eq!((gone.connections, gone.refused, gone.again), (2, 3, None));
+        let clients = [31, 32].map(|pid| ClientOf::Process(Pid(pid)));
+        assert_eq!(gone.clients[..], clients);
+        outages.accept(s(1_050), server(SERVER), Some(Pid(13)), |_| true);
+        outages.refuse(server(SERVER));
+        let gone = outages.gone().next().unwrap();
+        assert_eq!((gone.refused, gone.again), (3, Some((s(1_050), Pid(13)))));
+    }
+
+    #[test]
+    fn a_server_of_whose_process_nothing_is_seen_is_gone_once_it_refuses() {
+        let mut outages = two_closed();
+        assert_eq!(outages.gone().count(), 0);
+        outages.refuse(server(SERVER));
+        let gone = outages.gone().next().unwrap();
+        assert_eq!((gone.at, gone.end, gone.connections), (s(1_010), None, 1));
+        assert_eq!(gone.refused, 1);
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub struct DecoderOutput {
     pub thrown_away: u64,
     /// Messages that two readers were sent of which only one should have been.
     pub read_twice: u64,
+    /// Records of a log that no reader was sent: behind those of a reader that was seen before, and behind those of its own group.
+    pub passed_over: [u64; 2],
     /// Messages that are in no figure, or do not reach whom they are for.
     pub unheard: Unheard,
     /// The implementation of the protocol that an end uses.
@@ -90,7 +92,7 @@ impl DecoderOutput {
         self.given_places.clear();
         self.asked_topics.clear();
         (self.unread, self.missed, self.unknown) = ([0; 2], [false; 2], [false; 2]);
-        (self.thrown_away, self.read_twice) = (0, 0);
+        (self.thrown_away, self.read_twice, self.passed_over) = (0, 0, [0; 2]);
         self.unheard = Unheard::default();
         (self.implementation, self.unseen_parties) = (None, None);
     }

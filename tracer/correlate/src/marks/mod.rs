@@ -12,5 +12,6 @@ pub use alone::{PacketTimes, begin_and_end};
 pub use either::Marks;
 pub use loss::Missing;
 pub use path::{Path, ReadBy};
+pub use tcp::Stuck;
 
 pub use udp::{Arrival, Datagram, MemoryUse, Sending, UdpMarks};

@@ -6,6 +6,7 @@ mod links;
 mod lost;
 mod occupied;
 mod queues;
+mod stuck;
 mod way;
 
 use super::layers::Layers;
@@ -15,6 +16,8 @@ use kinds::{ChainMark, HeardAcks, Mark, Pass, ReadMark, RxMark, SendMark, XmitMa
 use occupied::{KEPT, Occupied};
 use queues::{Arrivals, Queues, RoundTrips};
 use std::collections::VecDeque;
+pub use stuck::Stuck;
+use stuck::StuckMark;
 use wirelap_events::{ByteRange, EarlierBytes, Nanos, Offset, TaskId, TxState};
 
 /// Sends are kept for messages of this many bytes, as far as [`SENDS`] reach.
@@ -56,6 +59,8 @@ pub struct TcpMarks {
     /// What a receiver that is not seen acknowledged. Most are seen.
     heard: Option<Box<HeardAcks>>,
     losses: Losses,
+    /// Bytes that TCP sends again and again.
+    stuck: Option<StuckMark>,
     /// Most sockets are empty at once.
     occupied: Option<Box<Occupied>>,
     round_trips: RoundTrips,
@@ -83,6 +88,7 @@ impl TcpMarks {
             acks: VecDeque::new(),
             heard: None,
             losses: Losses::default(),
+            stuck: None,
             occupied: None,
             round_trips: RoundTrips::default(),
             distance: None,

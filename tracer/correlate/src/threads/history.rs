@@ -31,6 +31,7 @@ struct OffCpuSums {
     deaf: Nanos,
     blocked: Nanos,
     polled: Nanos,
+    timed: Nanos,
     hidden: Nanos,
     preemptions: u32,
 }
@@ -46,6 +47,7 @@ impl OffCpuSums {
             deaf: one.deaf,
             blocked: one.blocked,
             polled: one.polled,
+            timed: one.timed,
             hidden: one.hidden,
             preemptions: one.preemptions,
         }
@@ -60,6 +62,7 @@ impl OffCpuSums {
             deaf: self.deaf + more.deaf,
             blocked: self.blocked + more.blocked,
             polled: self.polled + more.polled,
+            timed: self.timed + more.timed,
             hidden: self.hidden + more.hidden,
             preemptions: self.preemptions.wrapping_add(more.preemptions),
         }
@@ -127,7 +130,9 @@ impl History {
             deaf: if is_deaf(wake) { asleep } else { Nanos(0) },
             blocked: if is_blocked(wake) { asleep } else { Nanos(0) },
             polled: if waker.is_none() && is_polling(wake) { asleep } else { Nanos(0) },
+            timed: if waker.is_none() && is_timed(wake) { asleep } else { Nanos(0) },
             waker: waker.unwrap_or(Holder::NOBODY),
+            rest: wake.rest,
             ..OffCpu::NONE
         };
         std::iter::once(&wake.holder).chain(&wake.others).for_each(|holder| own.add_holder(holder));
@@ -183,6 +188,7 @@ impl History {
             let before = index.checked_sub(1).map(|i| self.stretches[i].sums).unwrap_or_default();
             let stretch = &mut self.stretches[index];
             (stretch.own.locked, stretch.own.waker) = (stretch.own.asleep, waker);
+            stretch.own.timed = Nanos(0);
             stretch.timed_out = false;
             stretch.sums = before.and(OffCpuSums::of(&stretch.own));
         }
@@ -227,6 +233,7 @@ impl History {
             deaf: difference(end.deaf, start.deaf),
             blocked: difference(end.blocked, start.blocked),
             polled: difference(end.polled, start.polled),
+            timed: difference(end.timed, start.timed),
             hidden: difference(end.hidden, start.hidden),
             ..OffCpu::NONE
         };
@@ -264,6 +271,7 @@ impl History {
             for holder in stretch.own.holders() {
                 rested.add_holder(&Holder { held: part.share(holder.held), ..*holder });
             }
+            rested.rest += part.share(stretch.own.rest);
             if stretch.own.throttled > throttled {
                 (throttled, rested.cgroup) = (stretch.own.throttled, stretch.own.cgroup);
             }
@@ -295,6 +303,7 @@ impl History {
                 deaf: asleep.min(own.deaf),
                 blocked: asleep.min(own.blocked),
                 polled: asleep.min(own.polled),
+                timed: asleep.min(own.timed),
                 ..OffCpuSums::default()
             }
         } else {
@@ -308,6 +317,7 @@ impl History {
                 deaf: part.share(own.deaf),
                 blocked: part.share(own.blocked),
                 polled: part.share(own.polled),
+                timed: part.share(own.timed),
                 hidden: part.share(own.hidden),
                 ..OffCpuSums::default()
             }
@@ -320,6 +330,12 @@ impl History {
 fn is_deaf(wake: &Wake) -> bool {
     let is_asleep = wake.reason == OffCpuReason::Asleep;
     is_blocked(wake) || is_asleep && wake.sleep == SleepCall::Timer
+}
+
+/// Whether a timer ended its sleep: a sleep of its own choice, or a wait with a time limit.
+fn is_timed(wake: &Wake) -> bool {
+    let by_timer = wake.sleep == SleepCall::Lock && wake.from_irq;
+    wake.reason == OffCpuReason::Asleep && (by_timer || wake.sleep == SleepCall::Timer)
 }
 
 /// Whether it was stopped, or blocked in the kernel.

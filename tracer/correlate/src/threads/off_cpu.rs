@@ -156,6 +156,7 @@ impl Schedules<'_> {
         OffCpu {
             blocked: rested.blocked + more,
             blocker,
+            behind_timer: false,
             polled: rested.polled - more.min(rested.polled),
             ..*rested
         }

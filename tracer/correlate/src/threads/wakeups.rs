@@ -176,7 +176,8 @@ impl Threads {
     }
 }
 
-/// A thread that waits until another lets go, while that waits for a CPU or is blocked, waits for a CPU or is blocked, too.
+/// A thread that waits until another lets go, while that waits for a CPU or is blocked, waits for a CPU or is blocked, too; while that sleeps
+/// for a time of its own, it waits for that.
 fn wait_with(rested: &mut OffCpu, its: &OffCpu) {
     let waited = its.waited.min(rested.locked);
     rested.locked -= waited;
@@ -193,6 +194,14 @@ fn wait_with(rested: &mut OffCpu, its: &OffCpu) {
     if blocked > Nanos(0) {
         let is_itself = its.blocker.task == Holder::NOBODY.task;
         rested.blocker = if is_itself { rested.waker } else { its.blocker };
+        rested.behind_timer = !is_itself && its.behind_timer;
+    }
+    // It kept what others wait for while it slept for a time of its own.
+    let timed = its.timed.min(rested.locked);
+    if timed > Nanos(rested.locked.0 / 2) {
+        rested.locked -= timed;
+        rested.blocked += timed;
+        (rested.blocker, rested.behind_timer) = (rested.waker, true);
     }
 }
 
@@ -346,6 +355,39 @@ mod tests {
         assert_eq!((rested.locked, rested.asleep), (Nanos(200), Nanos(200)));
         assert_eq!((rested.waited, rested.throttled), (Nanos(710), Nanos(0)));
         assert_eq!((rested.holder.task, rested.holder.held), (task(9), Nanos(700)));
+    }
+
+    #[test]
+    fn who_waits_for_a_thread_that_sleeps_by_itself_waits_for_that() {
+        for (from_irq, is_timed) in [(true, true), (false, false)] {
+            let first = &[1, 2].map(|tid| (tid, 10, 20, None));
+            let mut threads = threads(first);
+            // The thread with the lock sleeps as Java does, until a timer ends it or another thread does.
+            let slept = Wake {
+                task: task(2),
+                woken: Nanos(900),
+                left: Some(Nanos(200)),
+                sleep: SleepCall::Lock,
+                from_irq,
+                waker: if from_irq { TaskId::default() } else { task(3) },
+                ..Wake::default()
+            };
+            threads.wake(Nanos(900), Cpu(0), &slept);
+            let woken = Wake {
+                task: task(1),
+                woken: Nanos(1_000),
+                waker: task(2),
+                left: Some(Nanos(100)),
+                sleep: SleepCall::Lock,
+                ..Wake::default()
+            };
+            threads.wake(Nanos(1_000), Cpu(1), &woken);
+            let rested = threads.rested(Tid(1), Nanos(100), Nanos(1_000)).unwrap();
+            assert_eq!((rested.asleep, rested.behind_timer), (Nanos(900), is_timed));
+            let parts = if is_timed { (200, 700) } else { (900, 0) };
+            assert_eq!((rested.locked.0, rested.blocked.0), parts);
+            assert_eq!(rested.blocker.task == task(2), is_timed);
+        }
     }
 
     #[test]

@@ -57,6 +57,8 @@ pub struct BlamedPart<'a> {
     pub holder: Option<&'a Holder>,
     /// What a broker waited for.
     pub awaited: Awaited,
+    /// The holder slept meanwhile until a timer ended that.
+    pub holder_slept: bool,
 }
 
 /// Takes the parts of a message's time.
@@ -107,14 +109,14 @@ impl LegParts<'_> {
     }
 
     fn part(&mut self, segment: Segment, cause: Cause, time: Nanos, holder: Option<&Holder>) {
-        let (leg, awaited) = (self.index, Awaited::Nothing);
-        self.out.part(BlamedPart { leg, segment, cause, time, holder, awaited });
+        let (leg, awaited, holder_slept) = (self.index, Awaited::Nothing, false);
+        self.out.part(BlamedPart { leg, segment, cause, time, holder, awaited, holder_slept });
     }
 
     /// A part in which a broker waited for something.
     fn awaits(&mut self, segment: Segment, cause: Cause, time: Nanos, awaited: Awaited) {
-        let (leg, holder) = (self.index, None);
-        self.out.part(BlamedPart { leg, segment, cause, time, holder, awaited });
+        let (leg, holder, holder_slept) = (self.index, None, false);
+        self.out.part(BlamedPart { leg, segment, cause, time, holder, awaited, holder_slept });
     }
 
     fn put_of(&mut self, segment: Segment, kind: VerdictKind, time: Nanos) {
@@ -149,6 +151,7 @@ impl LegParts<'_> {
             time: held,
             awaited: Awaited::Nothing,
             holder: None,
+            holder_slept: false,
         };
         self.out.part(part);
         time - held

@@ -1,10 +1,12 @@
 //! What a verdict stands on, and what helps against it: codes and numbers. The report has the words.
 
 use super::awaited::Awaited;
+use super::gone::ServerGone;
 use super::kind::VerdictKind;
 use super::left_behind::MostLeft;
 use super::loss_counts::Departure;
 use super::missed::MissedBy;
+use super::stuck::StuckConnection;
 use super::whereabouts::Overdue;
 use wirelap_events::{
     Comm, DropCause, Holder, Nanos, OffCpuReason, Pid, Quota, Recovery, RequestLimits, RoundTrip,
@@ -50,6 +52,8 @@ pub enum Clause {
     Lost { datagrams: bool, own: u64, behind: u64, ends: Option<(Named, Named)> },
     /// Packets of `own` messages came late, and so many waited `behind` them: of what TCP sent again, so much arrived `twice`.
     Overtaken { own: u64, behind: u64, resent: u64, twice: u64 },
+    /// Bytes do not arrive, though TCP sends them again and again.
+    Stuck(Box<StuckConnection>),
     /// What made TCP send again, and how often.
     Recovered([u64; Recovery::ALL.len()]),
     /// What this host threw packets away for, and how many.
@@ -64,12 +68,16 @@ pub enum Clause {
     OnAllConnections { resent: u64, twice: u64, dropped: u64 },
     /// Who had the CPU for which part of the waits, the first ones, and how many more.
     CpuHeld { by: CpuHolders, named: Vec<(Named, f64)>, more: Option<(usize, f64)> },
+    /// Threads that are not named, each of which had it for a short time, had the CPU for this part of the waits.
+    CpuHeldBySeveral(f64),
     /// Who had the CPU for this part of the waits is not known.
     CpuHolderUnknown(f64),
     /// The quota, and in how many of how many periods it was used up.
     QuotaUsed { quota: Box<Quota>, used: Option<(u32, u32)> },
     /// The longest wait for another thread, of the same process or not.
     LetGo { waited: Nanos, holder: Holder, is_own: bool },
+    /// The longest wait for another thread, of the same process or not, which slept meanwhile until a timer ended that.
+    HolderSlept { waited: Nanos, holder: Holder, is_own: bool },
     /// The longest wait for another thread, of the same process or not, which was itself stopped or blocked in the kernel.
     HolderBlocked { waited: Nanos, holder: Holder, is_own: bool },
     /// wirelap had the CPU.
@@ -102,6 +110,8 @@ pub enum Clause {
     SubscribedLate,
     /// The broker had been gone, and with it the connection of the subscriber, which came back after it.
     CameBackAfterBroker,
+    /// The server went while clients were connected to it.
+    ServerGone(Box<ServerGone>),
     /// No member of its group read the partition, until the one that got the message took it over.
     HandedOver,
     /// The broker said that it reads nothing from the publisher, or from the consumer, for some time.
@@ -160,6 +170,8 @@ pub enum Clause {
     NobodyGot { messages: u64, sent: u64 },
     /// Nobody seems to subscribe.
     NobodySubscribes,
+    /// Records of a log that no reader was sent, and who began behind them; whether the reader before is known to be of its group.
+    PassedOver { records: u64, of_group: bool, reader: Option<(Pid, Option<Comm>)> },
     /// Messages of transactions that were aborted.
     Aborted(u64),
     /// Messages that their sender gave up when it had sent a part of them.

@@ -22,6 +22,8 @@ const NAMED: usize = 3;
 #[derive(Clone, Debug, Default)]
 pub struct Culprits {
     all: FxHashMap<Tid, (TaskId, Comm, u64)>,
+    /// Threads that are not named, each of which had it for a short time.
+    several: u64,
     unknown: u64,
 }
 
@@ -32,6 +34,10 @@ impl Culprits {
             self.unknown.grow(time.0);
             return;
         };
+        if by.task.tid == Holder::SEVERAL {
+            self.several.grow(time.0);
+            return;
+        }
         if self.all.len() < LIMIT || self.all.contains_key(&by.task.tid) {
             self.all.entry(by.task.tid).or_insert((by.task, by.comm, 0)).2.grow(time.0);
         } else if let Some(other) = self.all.values_mut().find(|one| one.0.pid == by.task.pid) {
@@ -46,11 +52,17 @@ impl Culprits {
         for &(task, comm, time) in other.all.values() {
             self.add(Some(&Holder { task, comm, held: Nanos(0) }), Nanos(time));
         }
+        self.several.grow(other.several);
         self.unknown.grow(other.unknown);
     }
 
     fn whole(&self) -> u64 {
-        (self.all.values().map(|known| known.2).total::<u64>()).saturating_add(self.unknown)
+        (self.all.values().map(|known| known.2).total::<u64>()).saturating_add(self.unnamed())
+    }
+
+    /// What nobody is named for.
+    fn unnamed(&self) -> u64 {
+        self.several.saturating_add(self.unknown)
     }
 
     /// Which part these processes are the culprits of; what is not known is nobody's.
@@ -66,8 +78,8 @@ impl Culprits {
         all.sort_by_key(|&(task, _, time)| (std::cmp::Reverse(time), task.tid));
         let rest: u64 = all.iter().skip(LISTED - 1).map(|known| known.2).total();
         all.truncate(LISTED - 1);
-        if self.unknown.saturating_add(rest) > 0 {
-            all.push((TaskId::default(), Comm::default(), self.unknown.saturating_add(rest)));
+        if self.unnamed().saturating_add(rest) > 0 {
+            all.push((TaskId::default(), Comm::default(), self.unnamed().saturating_add(rest)));
         }
         let share = |time: u64| time as f64 / whole;
         let culprit = |(task, comm, time)| Culprit { task, comm, share: share(time) };
@@ -88,6 +100,8 @@ impl Culprits {
         ];
         let unknown = Clause::CpuHolderUnknown(self.share(self.unknown));
         let mut clauses: Vec<(u64, Clause)> = all.into_iter().flatten().collect();
+        let several = Clause::CpuHeldBySeveral(self.share(self.several));
+        clauses.extend(self.is_some(self.several).then_some((self.several, several)));
         clauses.extend(self.is_some(self.unknown).then_some((self.unknown, unknown)));
         clauses.sort_by_key(|(time, _)| std::cmp::Reverse(*time));
         clauses.into_iter().map(|(_, clause)| clause).collect()
@@ -176,6 +190,19 @@ mod tests {
         };
         let told = culprits.of_the_cpu(Some(WAITING), &FxHashSet::default());
         assert_eq!(told, [Clause::CpuHolderUnknown(0.9), held]);
+    }
+
+    #[test]
+    fn many_that_had_it_for_short_times_are_not_unknown() {
+        let mut culprits = Culprits::default();
+        culprits.add(Some(&holder(50, 51, "stress-ng")), Nanos(300));
+        culprits.add(Some(&Holder::several(Nanos(600))), Nanos(600));
+        culprits.add(None, Nanos(100));
+        let told = culprits.of_the_cpu(Some(WAITING), &FxHashSet::default());
+        assert_eq!(told[0], Clause::CpuHeldBySeveral(0.6));
+        assert_eq!(told[2], Clause::CpuHolderUnknown(0.1));
+        let shares: f64 = culprits.list().iter().map(|one| one.share).sum();
+        assert!((shares - 1.0).abs() < 1e-9);
     }
 
     /// Half a percent is written as 0 %.

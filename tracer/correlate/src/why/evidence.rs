@@ -4,12 +4,14 @@ use super::blame;
 use super::explanation::{ENOUGH, HolderShare, TimeSpent, WorstMessage};
 use super::first_messages;
 use super::gathered::Gathered;
+use super::gone::{ServerGone, TOLD};
 use super::holders::Holders;
 use super::judge::{DelayCause, Spending, Typical};
 use super::loss_counts::{Losses, WorkloadCounts};
 use super::missed::MissedMessages;
 use super::recorder::Recorder;
 use super::setting::Setting;
+use super::stuck::StuckConnection;
 use super::sums::Upkeep;
 use super::time_spent::time_spent;
 
@@ -39,6 +41,10 @@ pub struct Evidence {
     pub losses: Losses,
     /// What one subscriber did not get, and others did.
     pub missed: MissedMessages,
+    /// Servers that went while clients were connected to them, the last ones.
+    pub gone: Vec<ServerGone>,
+    /// Connections whose bytes do not arrive now.
+    pub stuck: Vec<StuckConnection>,
     /// What surrounds it.
     pub setting: Setting,
     /// What only the workloads know: publish → send, and read → callback.
@@ -128,7 +134,7 @@ impl Evidence {
             }
             DropCause::Queue => self.losses.queue_drops.grow(1),
             DropCause::Filter => self.losses.filter_drops.grow(1),
-            DropCause::NoSocket | DropCause::Duplicate | DropCause::Other => {}
+            DropCause::NoSocket | DropCause::Duplicate | DropCause::Other | DropCause::TooBig => {}
         }
     }
 
@@ -146,6 +152,14 @@ impl Evidence {
         self.losses.add(&Losses { told: Some(told), ..Losses::default() });
     }
 
+    /// A server of it went while clients were connected.
+    pub(crate) fn lose_server(&mut self, gone: ServerGone) {
+        if self.gone.len() >= TOLD {
+            self.gone.remove(0);
+        }
+        self.gone.push(gone);
+    }
+
     /// Adds a repetition's.
     pub fn merge(&mut self, other: &Evidence) {
         self.steady.merge(&other.steady);
@@ -154,6 +168,8 @@ impl Evidence {
         other.worst.iter().for_each(|worse| self.keep(&worse.delivery, worse.one_way));
         self.losses.add(&other.losses);
         self.missed.add(other.missed.clone());
+        self.stuck.extend_from_slice(&other.stuck);
+        other.gone.iter().for_each(|gone| self.lose_server(gone.clone()));
         self.setting.add(&other.setting);
         match (&mut self.outside, &other.outside) {
             (Some([tx, rx]), Some([other_tx, other_rx])) => {

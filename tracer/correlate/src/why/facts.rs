@@ -8,7 +8,9 @@ use super::finding::Finding;
 use super::kind::VerdictKind;
 use super::quotas;
 use super::weigh::Cost;
-use wirelap_events::{DropCause, LinkQueue, Nanos, Receipt, Recovery, Segment, TaskId, Total};
+use wirelap_events::{
+    DropCause, LinkQueue, Nanos, Receipt, Recovery, Segment, SleepCall, TaskId, Total,
+};
 
 /// One clause a number.
 pub fn of(
@@ -227,8 +229,10 @@ fn busy(evidence: &Evidence, finding: &Finding) -> Option<Clause> {
 
 /// Most of it is that the reader had not asked.
 fn asked_late(finding: &Finding) -> Option<Clause> {
-    let is_late = finding.late_requests.saturating_mul(2) >= finding.parts.max(1);
-    let late = if is_window(finding) { Clause::AcknowledgedLate } else { Clause::AskedLate };
+    let is_late = finding.late_requests.saturating_mul(2) >= finding.parts.max(1)
+        || finding.mostly_awaited() == Awaited::LateAcknowledgement;
+    let is_window = is_window(finding) || finding.mostly_awaited() == Awaited::LateAcknowledgement;
+    let late = if is_window { Clause::AcknowledgedLate } else { Clause::AskedLate };
     is_late.then_some(late)
 }
 
@@ -290,8 +294,12 @@ fn off_cpu(finding: &Finding) -> Option<Clause> {
     if let (Some(holder), Some(task)) = (finding.holder, finding.task)
         && holder.task != task
     {
-        let is_own = holder.task.pid == task.pid;
-        return Some(Clause::HolderBlocked { waited: finding.longest, holder, is_own });
+        let (waited, is_own) = (finding.longest, holder.task.pid == task.pid);
+        return Some(if sleep == SleepCall::Timer {
+            Clause::HolderSlept { waited, holder, is_own }
+        } else {
+            Clause::HolderBlocked { waited, holder, is_own }
+        });
     }
     Some(Clause::OffCpu(reason, sleep))
 }
@@ -299,7 +307,7 @@ fn off_cpu(finding: &Finding) -> Option<Clause> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{Holder, OffCpuReason, Pid, SleepCall, Tid};
+    use wirelap_events::{Holder, OffCpuReason, Pid, Tid};
 
     #[test]
     fn nobody_is_said_to_wait_for_himself() {

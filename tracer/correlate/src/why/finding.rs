@@ -32,6 +32,9 @@ pub struct Finding {
     pub segments: [u64; Segment::ALL.len()],
     /// Of the part that took longest: how long, whose, and what else was seen.
     pub longest: Nanos,
+    /// For how long a thread is said to have worked, each moment once, and until when.
+    pub worked: Nanos,
+    pub worked_until: Nanos,
     pub task: Option<TaskId>,
     /// That thread is the broker's.
     pub at_broker: bool,
@@ -119,6 +122,8 @@ impl Default for Finding {
             when: Timeline::default(),
             segments: [0; Segment::ALL.len()],
             longest: Nanos(0),
+            worked: Nanos(0),
+            worked_until: Nanos(0),
             task: None,
             at_broker: false,
             late_requests: 0,
@@ -140,6 +145,15 @@ impl Finding {
     pub fn segment(&self) -> Segment {
         let times = Segment::ALL.into_iter().zip(self.segments);
         times.max_by_key(|(_, time)| *time).map_or(Segment::Wire, |(segment, _)| segment)
+    }
+
+    /// A thread is said to have worked for `time` until a moment. Several messages may have waited for the same work.
+    pub fn works(&mut self, until: Nanos, time: Nanos) {
+        let from = (until - time).max(self.worked_until);
+        if until > from {
+            self.worked += until - from;
+            self.worked_until = until;
+        }
     }
 
     /// All its parts of one message take `time`.
@@ -189,6 +203,7 @@ impl Finding {
         self.hits.grow(other.hits);
         self.hit_time += other.hit_time;
         self.most = self.most.max(other.most);
+        self.worked += other.worked;
         self.when.merge(&other.when);
         self.late_requests.grow(other.late_requests);
         self.lost.merge(&other.lost);

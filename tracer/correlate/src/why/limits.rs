@@ -25,7 +25,9 @@ pub const fn rule(kind: VerdictKind) -> Option<Rule> {
     let (median, slow) = match kind {
         VerdictKind::NagleDelayedAck | VerdictKind::Corked => ((us(500), 0.15), (ms(2), 0.15)),
         // A broker that is polled answers within a millisecond or two where it is set to.
+        // A release takes a round trip more by design, which is some milliseconds where threads have to be woken for it on a busy machine.
         VerdictKind::FetchWait
+        | VerdictKind::ReleaseWait
         | VerdictKind::SubscriberAway
         | VerdictKind::BrokerAway
         | VerdictKind::GroupRebalance
@@ -36,7 +38,6 @@ pub const fn rule(kind: VerdictKind) -> Option<Rule> {
         | VerdictKind::BottleneckLink
         | VerdictKind::Pacing
         | VerdictKind::SendBuffer => ((us(200), 0.2), (ms(1), 0.25)),
-        VerdictKind::ReleaseWait => ((us(500), 0.3), (ms(2), 0.3)),
         VerdictKind::LateWrite => ((us(500), 0.25), (ms(2), 0.25)),
         VerdictKind::Retransmission => ((us(200), 0.1), (ms(1), 0.2)),
         VerdictKind::QdiscQueueing => ((us(100), 0.2), (ms(1), 0.25)),

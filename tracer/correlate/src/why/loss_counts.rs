@@ -63,6 +63,10 @@ pub struct Losses {
     pub thrown_away: u64,
     /// Messages that their sender gave up when it had sent a part of them.
     pub cut_short: u64,
+    /// Records that no reader was sent: behind those of a reader that was seen before, and behind those of its own group.
+    pub passed_over: [u64; 2],
+    /// Who began to read behind them.
+    pub passed_over_by: Option<Pid>,
     /// What the workloads themselves say, if they keep count.
     pub told: Option<WorkloadCounts>,
     /// Numbers of messages that never came out of the publisher.
@@ -128,6 +132,15 @@ impl Losses {
         }
     }
 
+    /// A reader began so many records behind the last one that others were sent.
+    pub(crate) fn pass_over(&mut self, records: [u64; 2], by: Option<Pid>) {
+        let known = self.passed_over.iter_mut().zip(records);
+        known.for_each(|(sum, more)| sum.grow(more));
+        if records != [0; 2] {
+            self.passed_over_by = by.or(self.passed_over_by);
+        }
+    }
+
     /// What most of the datagrams were thrown away for that this host threw away.
     pub fn datagrams_dropped(&self) -> Option<DropCause> {
         let causes = [
@@ -155,6 +168,7 @@ impl Losses {
         self.hidden.grow(other.hidden);
         self.thrown_away.grow(other.thrown_away);
         self.cut_short.grow(other.cut_short);
+        self.pass_over(other.passed_over, other.passed_over_by);
         if let Some(more) = other.told {
             let told = self.told.get_or_insert_default();
             told.sent.grow(more.sent);

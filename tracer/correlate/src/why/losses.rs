@@ -140,8 +140,19 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
         {
             severity = Severity::Note;
             clauses.push(Clause::NobodyGot { messages, sent });
-            clauses.push(Clause::NobodySubscribes);
+            // Whoever a connection leads to on which nothing arrives may.
+            if evidence.stuck.is_empty() {
+                clauses.push(Clause::NobodySubscribes);
+            }
         }
+    }
+    if let Some(clause) = passed_over(evidence) {
+        // Of whoever is not known to be of the same group, it is not known whether anybody should have read them.
+        let is_group = losses.passed_over[1] > 0;
+        if clauses.is_empty() || is_group {
+            severity = if is_group { Severity::Problem } else { Severity::Note };
+        }
+        clauses.push(clause);
     }
     if losses.cut_short > 0 {
         severity = Severity::Problem;
@@ -152,6 +163,15 @@ fn never(evidence: &Evidence) -> Option<Verdict> {
         clauses.push(Clause::Aborted(losses.thrown_away));
     }
     (!clauses.is_empty()).then(|| verdict(VerdictKind::NeverDelivered, severity, clauses))
+}
+
+/// Records behind the last one that one reader of a log was sent, and before the first one of the next.
+fn passed_over(evidence: &Evidence) -> Option<Clause> {
+    let losses = &evidence.losses;
+    let records: u64 = losses.passed_over.iter().total();
+    let of_group = losses.passed_over[1] > 0;
+    let reader = losses.passed_over_by.map(|pid| (pid, evidence.setting.names.get(&pid).copied()));
+    (records > 0).then_some(Clause::PassedOver { records, of_group, reader })
 }
 
 /// Messages that came when those that had got the others were gone.

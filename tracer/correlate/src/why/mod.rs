@@ -20,6 +20,7 @@ mod facts;
 mod finding;
 mod first_messages;
 mod gathered;
+mod gone;
 mod holders;
 mod judge;
 mod kind;
@@ -35,6 +36,7 @@ mod recorder;
 mod rules;
 mod setting;
 mod start_up;
+mod stuck;
 mod sums;
 mod tails;
 mod time_spent;
@@ -51,6 +53,7 @@ pub use explanation::{
     Cause, Culprit, ENOUGH, HolderShare, Severity, Tail, TailRow, TimeSpent, TimeSpentRow,
     TypicalRow, Verdict, Why, WorstMessage,
 };
+pub use gone::ServerGone;
 pub use judge::DelayCause;
 pub use kind::VerdictKind;
 pub use left_behind::MostLeft;
@@ -58,6 +61,7 @@ pub use loss_counts::{Departure, Losses, WorkloadCounts};
 pub use missed::{MissedBy, MissedMessages};
 pub use numbers::{Missing, Numbers};
 pub use setting::{Setting, Throttled};
+pub use stuck::{DropPlace, StuckConnection};
 pub use sums::Upkeep;
 pub use timeline::Period;
 pub use whereabouts::{Overdue, Whereabouts};

@@ -41,7 +41,7 @@ impl Why {
             }
         }
         self.open = open;
-        sort(&mut self.verdicts);
+        sort(&mut self.verdicts, self.messages);
     }
 }
 

@@ -12,8 +12,8 @@ use super::weigh::hit_cell;
 
 use crate::stats::ended_at;
 use wirelap_events::{
-    CgroupId, Circumstances, Delivery, Hop, Leg, Nanos, OffCpu, OffCpuReason, Pid, Saturate,
-    Segment, SleepCall, Stage,
+    CgroupId, Circumstances, Delivery, Nanos, OffCpu, OffCpuReason, Pid, Saturate, Segment,
+    SleepCall, Stage,
 };
 
 /// Puts the parts of one message where they belong.
@@ -26,7 +26,7 @@ pub struct Recorder<'a> {
 
 impl BlameSink for Recorder<'_> {
     fn part(&mut self, part: BlamedPart<'_>) {
-        let BlamedPart { leg, segment, cause, time, holder, awaited } = part;
+        let BlamedPart { leg, segment, cause, time, holder, awaited, holder_slept } = part;
         let cell = Cell { leg, segment, cause };
         self.gathered.breakdown.part(self.one_way, cell, time);
         let kind = match cause {
@@ -62,6 +62,9 @@ impl BlameSink for Recorder<'_> {
             finding.parts.grow(1);
         }
         finding.segments[segment as usize].grow(time.0);
+        if matches!(kind, VerdictKind::ReaderBusy | VerdictKind::BrokerCpuBound) {
+            finding.works(ended_at(self.delivery), time);
+        }
         if has_culprits(kind) {
             finding.culprits.add(holder, time);
         }
@@ -73,11 +76,18 @@ impl BlameSink for Recorder<'_> {
             finding.task = task;
             finding.reader = on.reader;
             finding.holder = holder.copied();
-            // Of a reader that did not ask it is not known how it rested.
+            // Of a reader that did not ask, little is known of how it rested.
             let is_asking = segment == Segment::BrokerDwell && !sends;
-            let own = || if is_asking { None } else { rest_of(on, segment) };
-            let behind_blocked = || holder.is_some() && is_stall(kind);
-            finding.rest = behind_blocked().then_some(BLOCKED).or_else(own);
+            let own = || {
+                if is_asking {
+                    asked_later(self.delivery, leg)
+                } else {
+                    rest_of(self.delivery, leg, segment)
+                }
+            };
+            let behind = if holder_slept { TIMED } else { BLOCKED };
+            let is_behind = holder.is_some() && is_stall(kind);
+            finding.rest = is_behind.then_some(behind).or_else(own);
             finding.circumstances = on.circumstances;
         }
     }
@@ -131,15 +141,36 @@ fn was_asked_late(delivery: &Delivery, leg: usize) -> bool {
     asked.zip(read).is_some_and(|(asked, read)| asked > read)
 }
 
-/// How the thread rested that the leg waited for: the longest rest, where there were several.
-fn rest_of(leg: &Leg, segment: Segment) -> Option<(OffCpuReason, SleepCall)> {
+/// How the thread rested that the leg waited for: the longest rest, where there were several. What threads did before a forwarder had the
+/// message, or while one before them had it, is not about it.
+fn rest_of(delivery: &Delivery, leg: usize, segment: Segment) -> Option<(OffCpuReason, SleepCall)> {
     if is_in_socket(segment) {
         return None;
     }
-    let hops = if segment == Segment::BrokerDwell { &leg.before } else { &leg.chain };
-    let rested = |hop: &&Hop| hop.left.and_then(|left| hop.woken.since(left)).unwrap_or_default();
-    hops.iter().max_by_key(rested).map(|hop| (hop.reason, hop.sleep))
+    let on = delivery.legs.get(leg)?;
+    let is_dwell = segment == Segment::BrokerDwell;
+    let before = leg.checked_sub(1).and_then(|before| delivery.legs.get(before));
+    let had = before.and_then(|before| before.times.get(Stage::Read)).filter(|_| is_dwell);
+    let mut from = had.unwrap_or_default();
+    let mut longest = None;
+    for hop in if is_dwell { &on.before } else { &on.chain } {
+        let rested = hop.left.map_or(Nanos(0), |left| hop.woken - left.max(from).min(hop.woken));
+        if longest.is_none_or(|(time, _)| rested >= time) {
+            longest = Some((rested, (hop.reason, hop.sleep_call())));
+        }
+        from = if is_dwell { from.max(hop.running) } else { from };
+    }
+    longest.map(|(_, rest)| rest)
 }
+
+/// How the reader rested before it asked or acknowledged, if it slept for a time of its own.
+fn asked_later(delivery: &Delivery, leg: usize) -> Option<(OffCpuReason, SleepCall)> {
+    let rested = delivery.off_cpu_of(leg).requester?;
+    (rested.timed > Nanos(rested.asleep.0 / 2)).then_some(TIMED)
+}
+
+/// How a thread rests that sleeps for a time of its own.
+const TIMED: (OffCpuReason, SleepCall) = (OffCpuReason::Asleep, SleepCall::Timer);
 
 /// How a thread rests that waits for a disk.
 const BLOCKED: (OffCpuReason, SleepCall) = (OffCpuReason::Blocked, SleepCall::Unknown);
@@ -221,8 +252,27 @@ fn is_of_thread(kind: VerdictKind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use wirelap_events::{TaskId, Tid};
+    use wirelap_events::{Hop, TaskId, Tid};
     use wirelap_test_support::delivered;
+
+    /// A broker had a message at 100 ns. A thread of it slept until a timer ended that, and woke one that had waited for work for long.
+    #[test]
+    fn what_a_thread_did_before_the_forwarder_had_the_message_is_not_its_rest() {
+        let rested = |left, woken, from_irq| Hop {
+            left: Some(Nanos(left)),
+            woken: Nanos(woken),
+            running: Nanos(woken),
+            sleep: SleepCall::Lock,
+            from_irq,
+            ..Hop::default()
+        };
+        let first = delivered::leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
+        let mut second = delivered::leg(&[(Stage::Send, 1_100), (Stage::Read, 1_200)]);
+        second.before.push(rested(200, 900, true));
+        second.before.push(rested(0, 1_000, false));
+        let delivery = delivered::delivery(vec![first, second]);
+        assert_eq!(rest_of(&delivery, 1, Segment::BrokerDwell), Some(TIMED));
+    }
 
     /// A broker that had a message at 100 ns waited, was asked or allowed at 900 ns, and sent at 1,100 ns.
     #[test]
@@ -242,7 +292,15 @@ mod tests {
                 Recorder { gathered: &mut gathered, delivery: &delivery, one_way, spending };
             let (segment, cause) = (Segment::BrokerDwell, Cause::Of(kind));
             let time = Nanos(800);
-            recorder.part(BlamedPart { leg: 1, segment, cause, time, holder: None, awaited });
+            recorder.part(BlamedPart {
+                leg: 1,
+                segment,
+                cause,
+                time,
+                holder: None,
+                awaited,
+                holder_slept: false,
+            });
             let pids = [0, 3, 4].map(Pid);
             pids.map(|pid| gathered.finding_mut((1, kind, pid)).whole())
         };

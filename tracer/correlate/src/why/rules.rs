@@ -12,7 +12,7 @@ use super::kind::VerdictKind;
 use super::limits::{Rule, note, rule};
 use super::timeline::Period;
 use super::weigh::{Cost, Measured, ratio};
-use super::{against, facts, losses, quotas};
+use super::{against, facts, gone, losses, quotas, stuck};
 use crate::threads::CpuTime;
 use wirelap_events::{
     Comm, DropCause, MAX_LEGS, Nanos, OffCpuReason, Pid, Segment, SleepCall, TaskId, Total,
@@ -44,6 +44,9 @@ const TURN: Nanos = Nanos::from_millis(5);
 
 /// Who had a CPU for less than this part of a wait for it did not work in most of it.
 const AT_WORK: u64 = 4;
+
+/// Of the time for which a thread is said to have worked, not all is known to the moment: it may be so many times what it had a CPU.
+const CPU_TIME_SLACK: u64 = 2;
 
 /// More processes that share a cause are told together.
 const CROWD: usize = 6;
@@ -161,10 +164,14 @@ impl TimeVerdicts<'_> {
         self.evidence.setting.busy.get(&finding.task?.tid).copied()
     }
 
-    /// Nobody works on a message for longer than he has had a CPU at all.
+    /// Nobody works on a message, or on all of them, for longer than he has had a CPU at all.
     fn cannot_have_worked(&self, kind: VerdictKind, finding: &Finding) -> bool {
         let is_work = matches!(kind, VerdictKind::BrokerCpuBound | VerdictKind::ReaderBusy);
-        is_work && self.cpu_time(finding).is_some_and(|time| finding.longest > time.at_most)
+        is_work
+            && self.cpu_time(finding).is_some_and(|time| {
+                let longest = Nanos(time.at_most.0.saturating_mul(CPU_TIME_SLACK));
+                finding.longest > time.at_most || finding.worked > longest
+            })
     }
 
     fn name(&self, task: TaskId) -> Comm {
@@ -341,18 +348,26 @@ pub fn verdicts(evidence: &Evidence, gathered: &Gathered) -> Vec<Verdict> {
     found.extend(time.upkeep());
     found.extend(losses::verdicts(evidence, gathered, time.measured.median));
     found.extend(quotas::unseen(&evidence.setting, &found));
-    sort(&mut found);
+    gone::tell(evidence, &mut found);
+    stuck::tell(evidence, &mut found);
+    sort(&mut found, gathered.breakdown.messages());
     found
 }
 
-/// The gravest first: problems, and of these what costs most now, then what costs most.
-pub fn sort(verdicts: &mut [Verdict]) {
+/// The gravest first: problems, and of these what costs most now, then what costs most of all `messages`.
+pub fn sort(verdicts: &mut [Verdict], messages: u64) {
     let weight = |verdict: &Verdict| {
-        let weighed = verdict.median_share.max(verdict.slow_share);
+        let typical = verdict.median.0 as f64 * messages as f64;
+        let slow = verdict.slow.0 as f64 * verdict.slow_messages as f64;
+        let weighed = typical + slow;
         if weighed > 0.0 { weighed } else { verdict.tail_share }
     };
     verdicts.sort_by(|a, b| {
-        let open = |verdict: &Verdict| verdict.open.is_some();
+        let stands_still =
+            |clause: &Clause| matches!(clause, Clause::ServerGone(_) | Clause::Stuck(_));
+        let open = |verdict: &Verdict| {
+            verdict.open.is_some() || verdict.evidence.first().is_some_and(stands_still)
+        };
         b.severity
             .cmp(&a.severity)
             .then(open(b).cmp(&open(a)))

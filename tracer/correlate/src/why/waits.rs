@@ -26,6 +26,12 @@ pub fn parts(rested: &OffCpu, time: Nanos, mut out: impl FnMut(Cause, Nanos, Opt
             (cause != Cause::Of(VerdictKind::IdleWakeup)).then_some(Holder { held, ..*holder });
         out(cause, held, named.as_ref());
     }
+    let others = scaled(rested.rest, all, whole).min(left);
+    if others > Nanos(0) {
+        left -= others;
+        is_contended = true;
+        out(Cause::Of(VerdictKind::RunQueueContention), others, Some(&Holder::several(others)));
+    }
     if left > Nanos(0) {
         let cause =
             if is_contended { Cause::Of(VerdictKind::RunQueueContention) } else { Cause::Ordinary };
@@ -101,6 +107,15 @@ mod tests {
             [(Cause::Of(VerdictKind::IdleWakeup), 42, 0), (Cause::Ordinary, 54, 0)]
         );
         assert_eq!(all(&rested(96, 0, &[]), 96), [(Cause::Ordinary, 96, 0)]);
+    }
+
+    #[test]
+    fn what_several_had_is_contention() {
+        let mut rested = rested(100, 0, &[holder(5, "hog", 40)]);
+        rested.rest = Nanos(50);
+        let several = Holder::SEVERAL.0;
+        let parts = [(CONTENDED, 40, 5), (CONTENDED, 50, several), (CONTENDED, 10, 0)];
+        assert_eq!(all(&rested, 100), parts);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use crate::played::{Played, seen};
 use wirelap_correlate::{Config, Label};
-use wirelap_events::{Nanos, Pid, Segment, Stage, Stamp};
+use wirelap_events::{Body, Nanos, PacketHook, Pid, Segment, Stage, Stamp};
 use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish, publish_with};
 use wirelap_test_support::compose::{payload, stamp};
-use wirelap_test_support::world::{Connection, STEP, World, process};
+use wirelap_test_support::world::{Connection, STEP, Way, World, process};
 
 pub const BROKER: &str = "127.0.0.1:1883";
 
@@ -53,6 +53,35 @@ fn two_legs_with_every_stage() {
     assert_eq!(delivery.payload_len, 64);
     assert_eq!(played.counts(), [1, 1, 1, 0]);
     assert_eq!(delivery.legs[1].reader, Some(process(30, "").task));
+}
+
+/// A packet filter copies each packet (nftables' `dup` in an output chain): the copy has no socket and leaves before the packet itself.
+#[test]
+fn a_message_of_which_a_filter_makes_a_copy_is_one_message() {
+    let mut world = World::new();
+    let (mut publisher, mut subscribers) = house(&mut world, 1);
+    let pass = |world: &mut World, way: &mut Way, bytes: &[u8]| {
+        let (start, len) = way.advance(bytes.len());
+        let way = *way;
+        world.send(&way, start, len);
+        let mut copy = world.tcp_packet(&way, PacketHook::Xmit, start, len);
+        copy.socket = None;
+        world.tell(Body::Packet(copy), &[]);
+        world.rx(&way, start, len);
+        world.xmit(&way, start, bytes);
+        world.rx(&way, start, len);
+        world.ready(&way, way.next);
+        world.wake(way.to.1.task, None);
+        world.read(&way, way.next, len);
+    };
+    for n in 0..5 {
+        let bytes = publish("t", &payload(stamp(n), 64));
+        pass(&mut world, &mut publisher.up, &bytes);
+        pass(&mut world, &mut subscribers[0].down, &bytes);
+    }
+    let played = Played::of(&world);
+    assert_eq!(played.counts(), [5, 5, 5, 0]);
+    assert_eq!(played.deliveries.len(), 5);
 }
 
 #[test]

@@ -4,8 +4,8 @@ use crate::played::Played;
 use crate::words::words;
 use wirelap_correlate::{Severity, VerdictKind};
 use wirelap_events::{
-    Body, Delivery, DropCause, DroppedPacket, Nanos, PacketHook, Recovery, Retransmit, Segment,
-    Seq, Stage, TcpFields, tcp_flags,
+    Body, Delivery, DropCause, DroppedPacket, Nanos, NetNs, PacketHook, Recovery, Retransmit,
+    Segment, Seq, Stage, TcpFields, tcp_flags,
 };
 use wirelap_test_support::compose::{plain, stamp};
 use wirelap_test_support::world::{Connection, STEP, Way, World, process};
@@ -34,6 +34,8 @@ fn thrown_away(
         len: at.1,
         outward,
         queued: None,
+        netns: NetNs(0),
+        mtu: 0,
         tcp: Some(tcp),
     };
     world.tell(Body::Drop(drop), &[])

@@ -62,6 +62,7 @@ mod servers;
 mod slow;
 mod slow_link;
 mod span;
+mod stuck;
 mod subscribed_late;
 mod subscription_ends;
 mod taken;

@@ -2,8 +2,8 @@
 
 use crate::audience::{Audience, Watch};
 use crate::words::words;
-use wirelap_correlate::{Group, Verdict, VerdictKind};
-use wirelap_events::{Body, Nanos, PacketHook, Pid, Seq, TcpFields, tcp_flags};
+use wirelap_correlate::{Clause, Group, Severity, Verdict, VerdictKind};
+use wirelap_events::{Body, Nanos, PacketHook, Pid, ProcessEnd, Seq, TcpFields, tcp_flags};
 use wirelap_test_support::compose::kafka::{batch, fetch, fetched, produce, record};
 use wirelap_test_support::compose::mqtt::publish;
 use wirelap_test_support::compose::{payload, stamp};
@@ -21,8 +21,15 @@ fn connect(world: &mut World, client: (u32, &str), broker: u32, port: u16) -> Co
 
 /// A client's attempt to connect is refused: nobody listens.
 fn refused(world: &mut World, client: (u32, &str), port: u16) {
+    refused_at(world, client, KAFKA, port);
+}
+
+fn refused_at(world: &mut World, (pid, name): (u32, &str), server: &str, port: u16) {
     let mut elsewhere = World::new();
-    let Connection { up, down } = connect(&mut elsewhere, client, 0, port);
+    let (client, from) = (process(pid, name), format!("127.0.0.1:{port}"));
+    let isn = Seq(u32::from(port) << 14);
+    let nobody = process(0, "");
+    let Connection { up, down } = elsewhere.connect_at(client, &from, nobody, server, isn);
     let syn = Seq(up.next.0.wrapping_sub(1));
     let answer = (down, Seq(0), tcp_flags::RST | tcp_flags::ACK, up.next);
     for (way, seq, flags, ack) in [(up, syn, tcp_flags::SYN, Seq(0)), answer] {
@@ -144,6 +151,58 @@ fn the_process_that_serves_now_is_named() {
     assert_eq!(brokers(&all.watch), named);
     let group = group(&all.watch);
     assert_eq!(group.broker.as_deref(), Some("rumqttd"));
+}
+
+/// Thirty messages, and then the broker is killed. `with` of its clients end with it; the publisher tries to come back so often.
+fn killed(status: u32, with: &[u32], attempts: u16) -> Group {
+    let mut all = Audience::new();
+    for n in 0..30 {
+        let bytes = all.publish_number(n);
+        all.second_gets(&bytes);
+        all.watch.take(100);
+    }
+    let end = |pid: u32, status| {
+        let task = process(pid, "").task;
+        Body::Ended(ProcessEnd { task, status, ..ProcessEnd::default() })
+    };
+    let world = &mut all.watch.world;
+    world.tell(end(10, status), &[]);
+    for down in [all.publisher.down, all.subscribers[0].down, all.subscribers[1].down] {
+        world.tell(Body::Closed(down.from.0), &[]);
+    }
+    for &pid in with {
+        world.tell(end(pid, 15), &[]);
+    }
+    for attempt in 0..attempts {
+        refused_at(world, (20, "pub"), crate::brokered::BROKER, 41_000 + attempt);
+    }
+    all.watch.take(3_000);
+    group(&all.watch)
+}
+
+#[test]
+fn a_broker_that_dies_for_good_is_told() {
+    let told = |group: &Group| {
+        let verdict = of_kind(group, VerdictKind::BrokerAway)?;
+        let [Clause::ServerGone(gone)] = &verdict.evidence[..] else { panic!("{verdict:?}") };
+        let who = verdict.process.map(|(task, name)| (task.pid.0, name.as_str().to_owned()));
+        assert_eq!(who, Some((10, "mosquitto".to_owned())));
+        Some((verdict.severity, (**gone).clone()))
+    };
+    let killed_alone = killed(9, &[], 4);
+    assert!(!killed_alone.why.is_healthy());
+    let (severity, gone) = told(&killed_alone).unwrap();
+    assert_eq!((severity, gone.connections, gone.refused), (Severity::Problem, 3, 4));
+    assert_eq!(gone.end.and_then(|end| end.signal()), Some(9));
+    let clients: Vec<_> = gone.clients.iter().map(|(pid, _)| pid.0).collect();
+    assert_eq!(clients, [20, 30, 31]);
+    // Nobody tries to come back: those who were connected live on all the same.
+    assert_eq!(told(&killed(9, &[], 0)).unwrap().0, Severity::Problem);
+    // All of it was ended.
+    assert_eq!(told(&killed(9, &[20, 30, 31], 0)).unwrap().0, Severity::Note);
+    // It was asked to end.
+    assert_eq!(told(&killed(15, &[], 0)).unwrap().0, Severity::Note);
+    assert_eq!(told(&killed(15, &[], 2)).unwrap().0, Severity::Problem);
 }
 
 /// Of several processes at one address, the one that was seen first gives its name, as long as it has connections.

@@ -129,6 +129,8 @@ fn a_dropped_packet_is_its_own_conversations() {
                 len,
                 outward: true,
                 queued: None,
+                netns: NetNs(0),
+                mtu: 0,
                 tcp: Some(TcpFields { seq, ack: Seq(0), flags: 0, window: 0 }),
             };
             live.world.tell(Body::Drop(dropped), &[]);

@@ -14,9 +14,15 @@ pub struct OffCpu {
     pub preemptions: u32,
     /// The thread that had the CPU the longest while this one waited.
     pub holder: Holder,
-    /// The other threads that had the CPU, the longest first. Who had the CPU for the rest of `waited`, without `throttled`, is not
-    /// known.
+    /// The other threads that had the CPU, the longest first.
     pub others: [Holder; OTHERS],
+    /// How long still others had the CPU, together. Who had it for what then remains of `waited`, without `throttled`, is not known.
+    pub rest: Nanos,
+    /// The part of `asleep` that a timer ended, while the thread slept in a call by which it also waits for others: a sleep (as Java's
+    /// `Thread.sleep`), or a wait with a time limit.
+    pub timed: Nanos,
+    /// The thread that slept until a timer ended that, while this one waited for it to let go, for most of `blocked`: then `blocker` is it.
+    pub behind_timer: bool,
     /// The part of `waited` in which the thread's cgroup had no CPU quota left.
     pub throttled: Nanos,
     /// The cgroup that had no quota left; 0 if `throttled` is 0.
@@ -50,6 +56,9 @@ impl OffCpu {
         preemptions: 0,
         holder: Holder::NOBODY,
         others: [Holder::NOBODY; OTHERS],
+        rest: Nanos(0),
+        timed: Nanos(0),
+        behind_timer: false,
         throttled: Nanos(0),
         cgroup: CgroupId(0),
         locked: Nanos(0),
@@ -66,7 +75,7 @@ impl OffCpu {
         std::iter::once(&self.holder).chain(&self.others).filter(|holder| holder.held > Nanos(0))
     }
 
-    /// Adds a thread that had the CPU for a part of the wait. Those that had it the shortest are dropped if there are too many.
+    /// Adds a thread that had the CPU for a part of the wait. Those that had it the shortest are added up if there are too many.
     pub fn add_holder(&mut self, holder: &Holder) {
         if holder.held == Nanos(0) {
             return;
@@ -86,7 +95,10 @@ impl OffCpu {
         if known.is_some() {
             other.held += holder.held;
         } else if other.held < holder.held {
+            self.rest += other.held;
             *other = *holder;
+        } else {
+            self.rest += holder.held;
         }
         // It goes before those that had it for a shorter time.
         for after in (1..=place).rev() {
@@ -110,6 +122,13 @@ impl Add for OffCpu {
             asleep: self.asleep + rhs.asleep,
             waited: self.waited + rhs.waited,
             preemptions: self.preemptions.saturating_add(rhs.preemptions),
+            rest: self.rest + rhs.rest,
+            timed: self.timed + rhs.timed,
+            behind_timer: if rhs.blocked > self.blocked {
+                rhs.behind_timer
+            } else {
+                self.behind_timer
+            },
             throttled: self.throttled + rhs.throttled,
             cgroup: if throttled_longer { rhs.cgroup } else { self.cgroup },
             locked: self.locked + rhs.locked,

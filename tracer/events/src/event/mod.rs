@@ -3,6 +3,7 @@
 //! The payload is borrowed from the ring buffer or the file, so that an event needs no allocation.
 
 mod call;
+mod end;
 mod packet;
 mod plain;
 mod probe;
@@ -13,6 +14,7 @@ mod task;
 pub use call::{
     Nagle, ReadCall, ReadKind, Ready, ReadyKind, SendCall, SendKind, TxState, WrittenBytes,
 };
+pub use end::ProcessEnd;
 pub use packet::{
     DropCause, DroppedPacket, Packet, PacketHook, PacketId, PacketKind, Recovery, Retransmit,
     TcpFields, tcp_flags,
@@ -71,6 +73,8 @@ pub enum Body<'a> {
     Drop(DroppedPacket),
     /// The CPU quota of a cgroup was used up, and one of its threads runs again. The event's `at` is the switch to it.
     Quota(Quota),
+    /// A process that had traced sockets ends.
+    Ended(ProcessEnd),
     /// A probe has lost events.
     Lost(LostEvents),
     /// Sampling: `true` when the probes start to report events, `false` when they pause.
@@ -92,7 +96,7 @@ impl Body<'_> {
             Body::Ready(_) => Probe::Ready,
             Body::Packet(Packet { hook: PacketHook::Xmit, .. }) => Probe::Xmit,
             Body::Packet(Packet { hook: PacketHook::Rx, .. }) => Probe::Rx,
-            Body::Wake(_) | Body::Quota(_) => Probe::Sched,
+            Body::Wake(_) | Body::Quota(_) | Body::Ended(_) => Probe::Sched,
             Body::Retransmit(_) => Probe::Retransmit,
             Body::Drop(_) => Probe::Drop,
             // Its send is counted.

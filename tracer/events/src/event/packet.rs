@@ -188,6 +188,10 @@ pub struct DroppedPacket {
     pub queued: Option<Nanos>,
     /// The fields of the TCP header, if they were recorded; `None` for UDP.
     pub tcp: Option<TcpFields>,
+    /// The network namespace in which it was dropped; 0 if that is not known.
+    pub netns: NetNs,
+    /// The MTU of the device that it was to leave by, where it was too big for that; otherwise 0.
+    pub mtu: u32,
 }
 
 /// Why a packet was dropped: the kernel's reasons, grouped by what they mean for messages.
@@ -208,17 +212,20 @@ pub enum DropCause {
     /// Any other reason.
     #[default]
     Other,
+    /// The packet was larger than the MTU of the device that it was to leave by, and might not be divided: `PKT_TOO_BIG`.
+    TooBig,
 }
 
 impl DropCause {
     /// Every cause.
-    pub const ALL: [DropCause; 6] = [
+    pub const ALL: [DropCause; 7] = [
         DropCause::SocketBuffer,
         DropCause::Queue,
         DropCause::NoSocket,
         DropCause::Filter,
         DropCause::Duplicate,
         DropCause::Other,
+        DropCause::TooBig,
     ];
 
     /// The name in JSON.
@@ -230,6 +237,7 @@ impl DropCause {
             DropCause::Filter => "packet_filter",
             DropCause::Duplicate => "duplicate",
             DropCause::Other => "other",
+            DropCause::TooBig => "too_big",
         }
     }
 }

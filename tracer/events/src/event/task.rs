@@ -85,9 +85,10 @@ pub struct Wake {
     pub missed: bool,
     /// The thread that had the CPU for the longest part of the wait.
     pub holder: Holder,
-    /// The other threads that had the CPU, the longest first; unused places are [`Holder::NOBODY`]. Who had the CPU for the rest of
-    /// the wait is not known.
+    /// The other threads that had the CPU, the longest first; unused places are [`Holder::NOBODY`].
     pub others: [Holder; OTHERS],
+    /// How long still others had the CPU, together. Who had it for what then remains of the wait is not known.
+    pub rest: Nanos,
     /// How long, from the beginning of the wait on, the thread's cgroup had no CPU quota left.
     pub throttled: Nanos,
     /// The cgroup that had no quota left; 0 if `throttled` is 0.
@@ -174,6 +175,14 @@ impl Holder {
     /// No thread had the CPU.
     pub const NOBODY: Holder =
         Holder { task: TaskId { pid: Pid(0), tid: Tid(0) }, comm: Comm([0; 16]), held: Nanos(0) };
+
+    /// The thread id that stands for several threads, each of which had the CPU for less than those that are named.
+    pub const SEVERAL: Tid = Tid(u32::MAX);
+
+    /// Several threads that are not named had the CPU for so long together.
+    pub fn several(held: Nanos) -> Holder {
+        Holder { task: TaskId { pid: Pid(0), tid: Holder::SEVERAL }, held, ..Holder::NOBODY }
+    }
 }
 
 #[cfg(test)]

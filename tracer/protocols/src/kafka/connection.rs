@@ -113,6 +113,12 @@ impl KafkaConnection {
                     if twice > 0 {
                         out.read_twice(twice);
                     }
+                    let [seen, of_group] = self.positions.take_passed_over();
+                    for (records, is_same_group) in [(seen, false), (of_group, true)] {
+                        if records > 0 {
+                            out.passed_over(records, is_same_group);
+                        }
+                    }
                 }
             }
             SHARE_FETCH => {

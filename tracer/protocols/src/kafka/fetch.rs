@@ -71,6 +71,9 @@ pub(super) struct ConsumerPositions {
     reader: Option<ConsumerId>,
     /// Partitions that it has left out since the last request or asks for again, by the number of the topic and partition.
     changes: Vec<(u64, bool)>,
+    /// Records that no consumer was sent since the last call of [`ConsumerPositions::take_passed_over`]: behind those of others, and behind
+    /// those of another member of its group.
+    passed_over: [u64; 2],
     /// Names a partition.
     name: TopicPartition,
     /// Whether the reader is another broker, which replicates the partitions.
@@ -137,6 +140,12 @@ impl ConsumerPositions {
         self.changes.drain(..)
     }
 
+    /// Takes out how many records it left between those of the consumer before it and its first: of an unknown consumer, and of another
+    /// member of its group.
+    pub fn take_passed_over(&mut self) -> [u64; 2] {
+        std::mem::take(&mut self.passed_over)
+    }
+
     fn topics(
         &mut self,
         asking: &FetchRequest<'_>,
@@ -198,7 +207,15 @@ impl ConsumerPositions {
         if self.is_replica {
             return;
         }
+        // The name of a topic that is given by an ID may have become known since, by which other members know it.
+        let key = (asking.topics.number(topic), index);
+        if let Topic::Id(id) = topic
+            && key.0 != hash(id)
+        {
+            table.rename((hash(id), index), key);
+        }
         if position.is_read {
+            position.place = key;
             table.reaches(position.place, asking.reader, position.next, false);
             return;
         }
@@ -210,9 +227,13 @@ impl ConsumerPositions {
             self.changes.push((position.topic, true));
         }
         (position.begun, position.taken_over) = (self.requests, None);
-        position.place = (asking.topics.number(topic), index);
+        position.place = key;
         self.read.grow(1);
-        let read_before = table.begins(position.place, asking.reader, offset);
+        let taken = table.begins(position.place, asking.reader, offset);
+        if let Some(taken) = taken.filter(|taken| taken.passed_over > 0) {
+            self.passed_over[usize::from(taken.is_same_group)].grow(taken.passed_over);
+        }
+        let read_before = taken.and_then(|taken| taken.read_before);
         position.read_before = read_before.unwrap_or_default();
         if read_before.is_some() {
             self.taken_over = Some(self.requests);

@@ -44,6 +44,18 @@ const MAX_OFFSETS: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ConsumerId(u64);
 
+/// A consumer has begun to read a partition that another consumer read before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct TakeOver {
+    /// The offset after the last record that the other one was sent, if that is a member of its group.
+    pub read_before: Option<i64>,
+    /// The records behind that one, and before the offset at which it begins: its group had committed no offset, so that it begins where
+    /// its settings say (`auto.offset.reset`).
+    pub passed_over: u64,
+    /// Whether the other one is known to be of its group. Otherwise, they are records that no consumer that was seen has read.
+    pub is_same_group: bool,
+}
+
 /// The table of consumers and groups that connections share.
 #[derive(Debug, Default)]
 pub(super) struct Handovers(Mutex<HandoverTable>);
@@ -102,21 +114,32 @@ impl HandoverTable {
         partition.offsets.push_back((group, offset));
     }
 
-    /// Notes that a consumer begins to read a partition. If it takes it over from another member of its group, returns the offset after the
-    /// last record that this one was sent.
-    pub fn begins(&mut self, key: PartitionKey, reader: ConsumerId, from: i64) -> Option<i64> {
+    /// Notes that a consumer begins to read a partition. Returns what it takes over, if others read it before.
+    pub fn begins(&mut self, key: PartitionKey, reader: ConsumerId, from: i64) -> Option<TakeOver> {
         let partition = self.partition(key)?;
         let fits = |&&(_, offset): &&(u64, i64)| offset == from || offset < 0;
-        let group = partition.offsets.iter().rev().find(fits).map(|(group, _)| *group);
+        let fitting = partition.offsets.iter().rev().find(fits).copied();
+        let group = fitting.map(|(group, _)| group);
         partition.spans.retain(|span| span.reader != reader);
         if partition.spans.len() == READERS {
             partition.spans.pop_front();
         }
         let span = ReadRange { reader, group, from, to: from, has_left: false, twice: 0 };
-        let before = partition.spans.iter().filter(|before| before.is_of_member_before(&span));
-        let read_before = before.map(|before| before.to).max();
+        let before = || partition.spans.iter().filter(|before| before.is_of_member_before(&span));
+        let read_before = before().map(|before| before.to).max();
+        let is_same_group = before().any(|before| before.group.is_some());
+        // What another group reads is nothing to a group.
+        let seen = partition.spans.iter().map(|before| before.to).max();
+        let last = if is_same_group { read_before } else { seen };
+        let has_no_offset = fitting.is_some_and(|(_, committed)| committed < 0);
+        let passed_over = last.filter(|_| has_no_offset).map(|last| from.saturating_sub(last));
+        let passed_over = passed_over.and_then(|records| u64::try_from(records).ok());
         partition.spans.push_back(span);
-        read_before
+        last.map(|_| TakeOver {
+            read_before,
+            passed_over: passed_over.unwrap_or_default(),
+            is_same_group,
+        })
     }
 
     /// Notes that a consumer was sent the records before this offset, and whether it has stopped reading the partition.
@@ -130,6 +153,16 @@ impl HandoverTable {
         }
         (span.to, span.has_left) = (span.to.max(to), has_left);
         self.found = self.found.saturating_add(partition.compare());
+    }
+
+    /// A topic that was known by its ID alone has a name: what is known of its partition is that of the named one.
+    pub fn rename(&mut self, id: PartitionKey, name: PartitionKey) {
+        let Some(old) = self.partitions.remove(&id) else { return };
+        let Some(partition) = self.partition(name) else { return };
+        partition.offsets.extend(old.offsets);
+        partition.spans.extend(old.spans);
+        partition.offsets.truncate(MAX_OFFSETS);
+        partition.spans.truncate(READERS);
     }
 
     /// The records that were sent twice since the last call.
@@ -288,7 +321,7 @@ mod tests {
             if same {
                 after = before;
             }
-            table.begins(PARTITION, after, 90)
+            table.begins(PARTITION, after, 90).and_then(|taken| taken.read_before)
         };
         // It hangs, perhaps, and nobody sees that it reads no more.
         assert_eq!(takes_over([1, 1], false), Some(100));
@@ -299,9 +332,51 @@ mod tests {
         let [before, after] = [table.reader(), table.reader()];
         table.begins(PARTITION, before, 10);
         table.set_offset(PARTITION, 1, 90);
-        assert_eq!(table.begins(PARTITION, after, 90), None);
-        table.reaches(PARTITION, before, 100, true);
-        assert_eq!(table.begins(PARTITION, after, 90), Some(100));
+        let mut begins = |has_left| {
+            table.reaches(PARTITION, before, 100, has_left);
+            table.begins(PARTITION, after, 90).and_then(|taken| taken.read_before)
+        };
+        assert_eq!((begins(false), begins(true)), (None, Some(100)));
+    }
+
+    #[test]
+    fn a_topic_whose_name_becomes_known_keeps_its_readers() {
+        let mut table = HandoverTable::default();
+        let [before, after] = [table.reader(), table.reader()];
+        table.begins((99, 0), before, 0);
+        table.reaches((99, 0), before, 100, true);
+        table.set_offset(PARTITION, 1, -1);
+        table.rename((99, 0), PARTITION);
+        let taken = table.begins(PARTITION, after, 150).unwrap();
+        assert_eq!((taken.passed_over, taken.is_same_group), (50, false));
+    }
+
+    /// A consumer was sent the records before 100 and is gone. The next one begins at 150.
+    #[test]
+    fn who_begins_behind_the_last_record_of_a_group_without_an_offset_leaves_some_to_nobody() {
+        let passed = |groups: [Option<u64>; 2], committed: i64, other: Option<i64>| {
+            let mut table = HandoverTable::default();
+            let [before, after, third] = [table.reader(), table.reader(), table.reader()];
+            groups[0].iter().for_each(|&group| table.set_offset(PARTITION, group, -1));
+            table.begins(PARTITION, before, 0);
+            table.reaches(PARTITION, before, 100, true);
+            if let Some(to) = other {
+                table.set_offset(PARTITION, 9, 20);
+                table.begins(PARTITION, third, 20);
+                table.reaches(PARTITION, third, to, false);
+            }
+            groups[1].iter().for_each(|&group| table.set_offset(PARTITION, group, committed));
+            let taken = table.begins(PARTITION, after, 150)?;
+            Some((taken.passed_over, taken.is_same_group))
+        };
+        assert_eq!(passed([Some(1), Some(1)], -1, None), Some((50, true)));
+        assert_eq!(passed([Some(1), Some(1)], -1, Some(140)), Some((50, true)), "another group's");
+        // Somebody has read the rest and said so.
+        assert_eq!(passed([Some(1), Some(1)], 150, None), Some((0, true)));
+        // The group of the first was not seen.
+        assert_eq!(passed([None, Some(1)], -1, None), Some((50, false)));
+        assert_eq!(passed([None, Some(1)], -1, Some(140)), Some((10, false)));
+        assert_eq!(passed([None, Some(1)], -1, Some(150)), Some((0, false)));
     }
 
     #[test]

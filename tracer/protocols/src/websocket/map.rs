@@ -315,6 +315,7 @@ impl FrameSink for MappedSink<'_> {
             | FrameNote::UnreadMessages(_)
             | FrameNote::Discarded(_)
             | FrameNote::ReadTwice(_)
+            | FrameNote::PassedOver { .. }
             | FrameNote::Superseded(_)
             | FrameNote::CutShort(_)
             | FrameNote::Encrypted(_)

@@ -2,8 +2,8 @@
 
 use wirelap_events::{
     Body, CgroupId, DroppedPacket, Event, FlowKey, Holder, LostEvents, NetNs, PacketId, PlainText,
-    Quota, ReadCall, ReadKind, Ready, ReadyKind, Retransmit, SendCall, Socket, SocketId, TaskId,
-    ThreadState, Wake, WrittenBytes,
+    ProcessEnd, Quota, ReadCall, ReadKind, Ready, ReadyKind, Retransmit, SendCall, Socket,
+    SocketId, TaskId, ThreadState, Wake, WrittenBytes,
 };
 
 /// What makes numbers of one host others than those of another, beside its number in the highest bits.
@@ -72,7 +72,8 @@ impl Renumbering {
                 self.namespace(netns);
                 self.thread(task);
             }
-            Body::State(ThreadState { task, activity: _ }) => self.thread(task),
+            Body::State(ThreadState { task, activity: _ })
+            | Body::Ended(ProcessEnd { task, status: _, out_of_memory: _ }) => self.thread(task),
             Body::Closed(id)
             | Body::Retransmit(Retransmit { socket: id, start: _, len: _, recovery: _ }) => {
                 self.socket(id);
@@ -125,6 +126,7 @@ impl Renumbering {
                 migrated: _,
                 missed: _,
                 others,
+                rest: _,
                 throttled: _,
                 cgroup,
                 sleep: _,
@@ -156,7 +158,12 @@ impl Renumbering {
                 outward: _,
                 queued: _,
                 tcp: _,
-            }) => self.flow(key),
+                netns,
+                mtu: _,
+            }) => {
+                self.flow(key);
+                self.namespace(netns);
+            }
             Body::Plain(PlainText { socket, task, place: _, text_start: _, len: _, text: _ }) => {
                 self.socket(socket);
                 self.thread(task);

@@ -36,6 +36,7 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
             missed: _,
             holder: Holder { task: _, comm: _, held: _ },
             others: _,
+            rest: _,
             throttled: _,
             cgroup: _,
             sleep: _,
@@ -52,6 +53,7 @@ pub fn retime(event: &mut Event<'_>, clock: impl Fn(Nanos) -> Nanos) {
         | Body::Ready(Ready { kind: ReadyKind::Stream(_), .. })
         | Body::Retransmit(_)
         | Body::Quota(_)
+        | Body::Ended(_)
         | Body::Lost(_)
         | Body::State(_)
         | Body::Plain(_)

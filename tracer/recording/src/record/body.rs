@@ -6,7 +6,7 @@ use crate::wire::{Bytes, Wire};
 use wirelap_events::{Body, Event, Nanos};
 
 /// The last kind that is an event.
-const LAST_EVENT: u8 = 29;
+const LAST_EVENT: u8 = 30;
 
 /// The number of an event's kind.
 pub fn kind(body: &Body<'_>) -> u8 {
@@ -25,6 +25,7 @@ pub fn kind(body: &Body<'_>) -> u8 {
         Body::Quota(_) => 27,
         Body::State(_) => 28,
         Body::Waiting(_) => 29,
+        Body::Ended(_) => 30,
         // These are written to no file, so this number is never in one: plain text, and bytes without a packet.
         Body::Plain(_) | Body::Written(_) => 0,
     }
@@ -52,6 +53,7 @@ pub fn put(event: &Event<'_>, out: &mut Vec<u8>) {
         Body::Quota(quota) => quota.put(out),
         Body::State(state) => state.put(out),
         Body::Waiting(since) => since.put(out),
+        Body::Ended(end) => end.put(out),
         Body::Plain(_) | Body::Written(_) => {}
     }
 }
@@ -73,6 +75,7 @@ pub fn take(kind: u8, at: Nanos, from: &mut Bytes<'_>) -> Option<Body<'static>> 
         27 => Body::Quota(Wire::take(from)?),
         28 => Body::State(Wire::take(from)?),
         29 => Body::Waiting(Wire::take(from)?),
+        30 => Body::Ended(Wire::take(from)?),
         _ => return None,
     })
 }

@@ -7,9 +7,9 @@ use super::bytes::Bytes;
 use super::value::{fields, variants};
 use wirelap_events::{
     DropCause, DroppedPacket, FlowKey, Holder, LossCause, LostEvents, Nagle, OffCpuReason,
-    PacketHook, PacketKind, Probe, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
-    SendCall, SendKind, SleepCall, Socket, SocketOrigin, TaskId, TcpFields, ThreadActivity,
-    ThreadState, Transport, TxState,
+    PacketHook, PacketKind, Probe, ProcessEnd, ReadCall, ReadKind, Ready, ReadyKind, Recovery,
+    Retransmit, SendCall, SendKind, SleepCall, Socket, SocketOrigin, TaskId, TcpFields,
+    ThreadActivity, ThreadState, Transport, TxState,
 };
 
 fields! {
@@ -21,10 +21,11 @@ fields! {
     Ready { socket, kind }
     TcpFields { seq, ack, flags, window }
     Retransmit { socket, start, len; recovery }
-    DroppedPacket { flow, cause, reason, len; outward, queued, tcp }
+    DroppedPacket { flow, cause, reason, len; outward, queued, tcp, netns, mtu }
     Holder { task, comm, held }
     LostEvents { probe, count; cause }
     ThreadState { task, activity }
+    ProcessEnd { task, status, out_of_memory }
     FlowKey { transport, src, dst, scope }
 }
 
@@ -37,7 +38,7 @@ variants! {
     ThreadActivity { 0 => Stopped, 1 => Asleep, 2 => Blocked, 3 => Running }
     OffCpuReason { 0 => Asleep, 1 => Blocked, 2 => Stopped, 3 => Preempted }
     SleepCall { 0 => Unknown, 1 => Lock, 2 => Timer, 3 => Call, 4 => Poll }
-    DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other, 4 => Filter, 5 => Duplicate }
+    DropCause { 0 => SocketBuffer, 1 => Queue, 2 => NoSocket, 3 => Other, 4 => Filter, 5 => Duplicate, 6 => TooBig }
     Recovery { 0 => Timeout, 1 => Fast, 2 => TailProbe, 3 => Retry }
     LossCause { 0 => RingFull, 1 => RunSkipped, 2 => StatedByFile, 3 => FragmentMissing }
     PacketKind { 0 => Whole, 1 => Fragment { start, of }, 2 => IcmpError }

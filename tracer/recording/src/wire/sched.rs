@@ -3,7 +3,7 @@
 //! ```text
 //! Wake    task | rest | left | woken | waker | from_irq | migrated | holder
 //!         | throttled | cgroup | sleep | waker's name | number of others | others
-//!         | missed, if it is true
+//!         | missed, if it is true or a rest follows | rest, if there is one
 //! Quota   cgroup | task | version 2 | quota | period | periods | throttled periods | throttled
 //!         | length of the name (unsigned) | name
 //! ```
@@ -12,7 +12,7 @@
 use super::Wire;
 use super::bytes::{Bytes, put_unsigned};
 use super::value::fields;
-use wirelap_events::{Holder, Quota, Wake};
+use wirelap_events::{Holder, Nanos, Quota, Wake};
 
 impl Wire for Wake {
     fn put(&self, out: &mut Vec<u8>) {
@@ -36,8 +36,11 @@ impl Wire for Wake {
         for holder in others {
             holder.put(out);
         }
-        if self.missed {
-            true.put(out);
+        if self.missed || self.rest > Nanos(0) {
+            self.missed.put(out);
+        }
+        if self.rest > Nanos(0) {
+            self.rest.put(out);
         }
     }
 
@@ -65,6 +68,7 @@ impl Wire for Wake {
             *other = Wire::take(from)?;
         }
         wake.missed = !from.0.is_empty() && bool::take(from)?;
+        wake.rest = if from.0.is_empty() { Nanos(0) } else { Wire::take(from)? };
         Some(wake)
     }
 }
@@ -77,7 +81,7 @@ fields! {
 mod tests {
     use super::*;
     use arrayvec::ArrayString;
-    use wirelap_events::{CgroupId, Comm, Nanos, OTHERS, Pid, SleepCall, TaskId, Tid};
+    use wirelap_events::{CgroupId, Comm, OTHERS, Pid, SleepCall, TaskId, Tid};
 
     fn wake() -> Wake {
         let task = TaskId { pid: Pid(7), tid: Tid(8) };

@@ -7,9 +7,9 @@ use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{
     Body, CgroupId, Comm, Cpu, DropCause, DroppedPacket, Event, FlowKey, Holder, IfIndex,
     LossCause, LostEvents, Nagle, Nanos, NetNs, OffCpuReason, Packet, PacketHook, PacketId,
-    PacketKind, Pid, Probe, Quota, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit,
-    SendCall, SendKind, Seq, SleepCall, Socket, SocketId, SocketOrigin, TaskId, TcpFields,
-    ThreadActivity, ThreadState, Tid, Transport, TxState, Wake,
+    PacketKind, Pid, Probe, ProcessEnd, Quota, ReadCall, ReadKind, Ready, ReadyKind, Recovery,
+    Retransmit, SendCall, SendKind, Seq, SleepCall, Socket, SocketId, SocketOrigin, TaskId,
+    TcpFields, ThreadActivity, ThreadState, Tid, Transport, TxState, Wake,
 };
 use wirelap_test_support::event::OwnedEvent;
 
@@ -31,6 +31,9 @@ pub fn told() -> impl Strategy<Value = OwnedEvent> {
         ready().prop_map(Body::Ready),
         wake().prop_map(Body::Wake),
         quota().prop_map(Body::Quota),
+        (task(), any::<u32>(), any::<bool>()).prop_map(|(task, status, out_of_memory)| {
+            Body::Ended(ProcessEnd { task, status, out_of_memory })
+        }),
         retransmit().prop_map(Body::Retransmit),
         drops().prop_map(Body::Drop),
         (probe(), any::<u64>(), loss_cause())
@@ -203,6 +206,7 @@ fn wake() -> impl Strategy<Value = Wake> {
             missed: from_irq != migrated,
             holder,
             others: [holder, Holder::NOBODY, Holder::NOBODY],
+            rest: if migrated { holder.held } else { Nanos(0) },
             throttled: holder.held,
             cgroup: CgroupId(woken),
             sleep: if from_irq { SleepCall::Timer } else { SleepCall::Lock },
@@ -239,8 +243,11 @@ fn retransmit() -> impl Strategy<Value = Retransmit> {
 fn drops() -> impl Strategy<Value = DroppedPacket> {
     let cause = prop::sample::select(&DropCause::ALL[..]);
     let way = (any::<bool>(), nanos(), option::of((seq(), seq(), any::<u8>(), any::<u16>())));
+    let way = (way, any::<u32>(), any::<u32>());
     (flow(), cause, any::<u32>(), any::<u32>(), way).prop_map(
-        |(flow, cause, reason, len, (outward, queued, tcp))| DroppedPacket {
+        |(flow, cause, reason, len, ((outward, queued, tcp), netns, mtu))| DroppedPacket {
+            netns: NetNs(netns),
+            mtu,
             flow,
             cause,
             reason,

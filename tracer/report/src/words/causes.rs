@@ -62,7 +62,7 @@ pub fn busy(tid: Tid, share: f64) -> String {
 pub const fn off_cpu(reason: OffCpuReason, sleep: SleepCall) -> &'static str {
     match (reason, sleep) {
         (OffCpuReason::Asleep, SleepCall::Timer) => {
-            "the thread slept for a time of its own choice (sleep, nanosleep)"
+            "the thread slept for a time of its own choice: a sleep, or a wait with a time limit that ran out"
         }
         (OffCpuReason::Asleep, SleepCall::Lock) => {
             "the thread slept on a lock or a condition variable, and no thread was seen to let go"

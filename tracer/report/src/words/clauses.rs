@@ -40,12 +40,20 @@ pub fn clause(clause: &Clause) -> String {
                 .into()
         }
         Clause::CpuHeld { by, named, more } => who_had_the_cpu(*by, named, *more),
+        Clause::CpuHeldBySeveral(share) => format!(
+            "many others, each for a short time, had the CPU for {:.0} % of the wait",
+            share * 100.0
+        ),
         Clause::CpuHolderUnknown(share) => {
             format!("who had the CPU for {:.0} % of the wait is not known", share * 100.0)
         }
         Clause::QuotaUsed { quota: limit, used } => quota(limit, *used),
         Clause::WaitedForQuota { share, only_reads } => waited_for_quota(*share, *only_reads),
         Clause::LetGo { waited, holder, is_own } => let_go(*waited, holder, *is_own),
+        Clause::HolderSlept { waited, holder, is_own } => format!(
+            "the longest time it waited {waited} for {}, which slept meanwhile for a time of its own choice (a sleep, or a wait with a time limit)",
+            whom(holder, *is_own)
+        ),
         Clause::HolderBlocked { waited, holder, is_own } => {
             holder_blocked(*waited, holder, *is_own)
         }

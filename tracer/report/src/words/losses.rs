@@ -1,8 +1,10 @@
 //! Why events were lost, and what became of packets and messages that were lost, came twice or cannot be seen, in words.
 
-use wirelap_correlate::{Awaited, Clause, ClosedBy, Departure, MissedBy, MostLeft, Named};
-use wirelap_events::human::exact;
-use wirelap_events::{Comm, DropCause, Losses, Pid, Recovery};
+use wirelap_correlate::{
+    Awaited, Clause, ClosedBy, Departure, MissedBy, MostLeft, Named, ServerGone, StuckConnection,
+};
+use wirelap_events::human::{self, exact};
+use wirelap_events::{Comm, DropCause, Losses, Pid, ProcessEnd, Recovery};
 
 /// Why events were lost, as a clause.
 pub fn lost_because(losses: Losses) -> String {
@@ -43,6 +45,7 @@ pub fn clause(clause: &Clause) -> String {
         Clause::NotDroppedHere => {
             "this host threw none of them away: they were lost on the way".into()
         }
+        Clause::Stuck(stuck) => stuck_bytes(stuck),
         Clause::RepairedByProtocol => "what brought them again: the protocol's own repair".into(),
         Clause::DatagramsDropped(all) => {
             let all = all.map(|(cause, count)| (count, dropped_for(cause)));
@@ -72,6 +75,7 @@ pub fn clause(clause: &Clause) -> String {
             "datagram was thrown away by a packet filter of this host (nftables, tc)",
             "datagrams were thrown away by a packet filter of this host (nftables, tc)",
         ),
+        Clause::ServerGone(gone) => server_gone(gone),
         Clause::ReaderLeft { reader, departure, is_abrupt } => {
             reader_left(*reader, *departure, *is_abrupt)
         }
@@ -108,6 +112,21 @@ fn messages_lost(clause: &Clause) -> String {
             "{messages} of {sent} messages were read by the broker, and nobody was seen to get any"
         ),
         Clause::NobodySubscribes => "nobody seems to subscribe".into(),
+        Clause::PassedOver { records, of_group, reader } => {
+            let (nobody, before) = if *of_group {
+                ("read by no member of the consumer group", "the member that read before it")
+            } else {
+                (
+                    "read by no consumer that was seen",
+                    "the consumer that was seen to read before it",
+                )
+            };
+            format!(
+                "{} {nobody}: {} began behind them, and {before} had stopped before them; the group had committed no offset, so that it began where its settings say (auto.offset.reset=latest)",
+                counted(*records, "record was", "records were"),
+                named(*reader)
+            )
+        }
         Clause::Aborted(messages) => counted(
             *messages,
             "message is of a transaction that was aborted: its consumer gets it and throws it away",
@@ -192,6 +211,101 @@ fn on_all_connections((resent, twice): (u64, u64), dropped: u64) -> String {
     let thrown_away = (dropped > 0).then(|| format!("{dropped} packets thrown away by this host"));
     let parts: Vec<String> = sent_again.into_iter().chain(thrown_away).collect();
     format!("on all connections: {}", parts.join(", "))
+}
+
+/// Bytes that do not arrive, and where this host throws them away.
+fn stuck_bytes(stuck: &StuckConnection) -> String {
+    let from = match &stuck.sender {
+        Some((pid, comm)) => format!("{} (pid {}, {})", comm.as_str(), pid.0, stuck.ends.0),
+        None => stuck.ends.0.to_string(),
+    };
+    let dropped = match &stuck.dropped {
+        Some(place) => {
+            let netns = match &place.netns {
+                Some((_, Some(name))) => format!("in network namespace {name} "),
+                Some((id, None)) => format!("in network namespace {} ", id.0),
+                None => String::new(),
+            };
+            let mtu = place.mtu.map_or(String::new(), |mtu| format!(", {mtu} B"));
+            format!(
+                "; this host threw {} of them away {netns}({}{mtu})",
+                counted(place.packets.into(), "packet", "packets"),
+                dropped_for(place.cause)
+            )
+        }
+        None => "; where they are lost was not seen".into(),
+    };
+    format!(
+        "{} from {from} to {} do not arrive: they wait for bytes that were sent {} ago, {} again since{dropped}",
+        human::traffic_bytes(stuck.bytes),
+        stuck.ends.1,
+        stuck.age,
+        counted(stuck.resent.into(), "time", "times"),
+    )
+}
+
+/// How a server went, and who noticed.
+fn server_gone(gone: &ServerGone) -> String {
+    let name = |(pid, comm): &Named| format!("{} (pid {})", comm.as_str(), pid.0);
+    let who = match gone.process {
+        Some((pid, Some(comm))) => name(&(pid, comm)),
+        Some((pid, None)) => format!("the server at {} (pid {})", gone.address, pid.0),
+        None => format!("the server at {}", gone.address),
+    };
+    let clients: Vec<String> = gone.clients.iter().map(name).collect();
+    let of = if clients.is_empty() { String::new() } else { format!(" ({})", clients.join(", ")) };
+    let lost = counted(gone.connections, "connection", "connections");
+    let since = match gone.again {
+        Some((after, next)) => {
+            format!("; {} serves at {} again, {after} after that", name(&next), gone.address)
+        }
+        None => format!("; nobody was seen to serve at {} since", gone.address),
+    };
+    let refused = match gone.refused {
+        0 => String::new(),
+        some => format!(
+            ", and {} refused",
+            counted(some, "attempt to connect was", "attempts to connect were")
+        ),
+    };
+    format!(
+        "{who} {} {} after the observation began, and {lost} of clients{of} ended with it{since}{refused}",
+        ended(gone.end.as_ref()),
+        gone.after,
+    )
+}
+
+/// How a process ended.
+fn ended(end: Option<&ProcessEnd>) -> String {
+    let Some(end) = end else { return "was gone (how its process ended was not seen)".into() };
+    match end.signal() {
+        Some(signal) if end.out_of_memory => format!(
+            "was killed by the kernel (signal {signal}) because memory had run out, in its cgroup or on the machine,"
+        ),
+        Some(signal) => format!("was ended by signal {}", signal_name(signal)),
+        None => format!("exited with code {}", end.code().unwrap_or_default()),
+    }
+}
+
+/// The name of a signal, with its number (`include/uapi/asm-generic/signal.h`).
+fn signal_name(signal: u32) -> String {
+    let name = match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        15 => "SIGTERM",
+        24 => "SIGXCPU",
+        31 => "SIGSYS",
+        _ => return signal.to_string(),
+    };
+    format!("{signal} ({name})")
 }
 
 /// How a subscriber left that had got the messages before.
@@ -305,5 +419,6 @@ pub const fn dropped_for(cause: DropCause) -> &'static str {
         DropCause::Filter => "dropped by a packet filter, as netfilter",
         DropCause::Duplicate => "had come before",
         DropCause::Other => "dropped by the stack for another reason",
+        DropCause::TooBig => "larger than the MTU of the device ahead",
     }
 }

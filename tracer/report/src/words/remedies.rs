@@ -268,6 +268,9 @@ const fn lost(cause: Option<DropCause>) -> &'static str {
         Some(DropCause::Duplicate) => {
             "find what lets packets overtake each other on the way, or delays acknowledgements: load that is balanced packet by packet, bonded links, several queues"
         }
+        Some(DropCause::TooBig) => {
+            "let the sender hear of the smaller MTU on the way (let ICMP's \"fragmentation needed\" and IPv6's \"packet too big\" pass), or keep its segments smaller: the same MTU everywhere, `advmss` of a route, MSS clamping (`tcp option maxseg size set rt mtu`), net.ipv4.tcp_mtu_probing=1"
+        }
         Some(DropCause::NoSocket | DropCause::Other) | None => {
             "find where packets are lost (`ethtool -S`, `nstat`, the counters of switches on the way), and mend that part of the path or send slower"
         }

@@ -24,7 +24,7 @@ pub const fn title(kind: VerdictKind) -> &'static str {
         VerdictKind::SenderBatching => "batching in the sender",
         VerdictKind::FetchWait => "fetch or poll wait at the broker",
         VerdictKind::SubscriberAway => "subscriber not connected or not subscribed",
-        VerdictKind::BrokerAway => "broker gone for a time",
+        VerdictKind::BrokerAway => "broker gone",
         VerdictKind::GroupRebalance => "partition without a reader (consumer group rebalance)",
         VerdictKind::ClientThrottled => "client throttled by the broker",
         VerdictKind::Backpressure => "connection left unread by the broker (backpressure)",

@@ -88,7 +88,7 @@ pub(crate) fn warp<'a>(event: &Event<'a>, random: &mut Random) -> Event<'a> {
                 change32(random, number);
             }
         }
-        Body::Socket(_) | Body::Closed(_) | Body::State(_) | Body::Window(_) => {}
+        Body::Socket(_) | Body::Closed(_) | Body::State(_) | Body::Ended(_) | Body::Window(_) => {}
     }
     event
 }

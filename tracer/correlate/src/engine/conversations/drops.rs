@@ -1,12 +1,16 @@
 //! Packets that this host threw away, and segments that TCP sent again.
 
 use super::Conversations;
+use crate::flow::State;
 use crate::ids::Direction;
 use crate::marks::Marks;
 use crate::rows::Rows;
 use wirelap_events::{
     ByteRange, DropCause, DroppedPacket, Nanos, Retransmit, TcpFields, Transport, tcp_flags,
 };
+
+/// Directions that are remembered because bytes may be stuck on them.
+const STUCK: usize = 64;
 
 impl Conversations {
     /// A packet was thrown away. That a datagram's message is lost is recognised by its never being read. What TCP
@@ -61,6 +65,9 @@ impl Conversations {
         };
         let range = ByteRange::new(start, u64::from(drop.len));
         let is_known = drop.outward || !flow.devices.is_sent_here() || marks.has_left(range);
+        if is_known {
+            marks.note_drop(range, drop);
+        }
         !range.is_empty()
             && is_known
             && marks.dropped(range, at, drop.cause, drop.outward, drop.queued)
@@ -94,6 +101,10 @@ impl Conversations {
             return;
         };
         conversation.ledger.resent();
+        // Of what is only counted, no acknowledgement is looked at.
+        if matches!(conversation.state, State::Ignored) {
+            return;
+        }
         let flow = conversation.flow_mut(direction.side);
         if let Some(start) = flow.unwrap.offset(retransmit.start)
             && let Marks::Tcp(marks) = &mut flow.marks
@@ -101,6 +112,12 @@ impl Conversations {
             let range = ByteRange::new(start, u64::from(retransmit.len));
             if !range.is_empty() {
                 marks.resent(range, at, retransmit.recovery);
+                if marks.stuck().is_some() && !self.stuck.contains(&direction) {
+                    if self.stuck.len() >= STUCK {
+                        self.stuck.pop_front();
+                    }
+                    self.stuck.push_back(direction);
+                }
             }
         }
     }

@@ -48,6 +48,8 @@ pub struct Conversations {
     closed: ClosedConnections,
     /// Servers that were gone.
     outages: Outages,
+    /// Directions on which bytes may be stuck, the last ones.
+    stuck: VecDeque<Direction>,
     /// When what is closed was looked at last.
     swept: Nanos,
     /// What decoders found in the last event's bytes. Reused from event to event.
@@ -75,6 +77,7 @@ impl Conversations {
             closing: VecDeque::new(),
             closed: ClosedConnections::default(),
             outages: Outages::default(),
+            stuck: VecDeque::new(),
             swept: Nanos(0),
             found: DecoderOutput { topics, client_names, group_names, ..DecoderOutput::default() },
             carried: None,

@@ -1,9 +1,12 @@
 //! Servers that were gone: what conversations tell of it.
 
 use super::Conversations;
-use crate::flow::{ClientOf, ClosedByServer, ServerAt};
+use crate::flow::{ClientOf, ClosedByServer, GoneServer, ServerAt};
 use crate::ids::Direction;
-use wirelap_events::Nanos;
+use wirelap_events::{Nanos, ProcessEnd};
+
+/// Whoever stops a server with all its clients has ended them within this time.
+const ENDS_TOO: Nanos = Nanos::from_millis(1_500);
 
 impl Conversations {
     /// The server of a conversation, and the direction in which it sends.
@@ -35,7 +38,28 @@ impl Conversations {
         // A process that was forked for one connection ends with it.
         let is_own = socket.is_none_or(|socket| !self.sockets.was_handed_over(socket));
         let pid = self.sender_of(serves).filter(|_| is_own);
-        self.outages.close(at, ClosedByServer { serial: direction.serial, server, pid, client });
+        let row = self.flows.get(direction).and_then(|conversation| conversation.row);
+        let (serial, row) = (direction.serial, row.map(|(row, _)| row));
+        self.outages.close(at, ClosedByServer { serial, server, pid, client, row });
+    }
+
+    /// A process ends, and with it what it serves.
+    pub fn ended(&mut self, at: Nanos, end: ProcessEnd) {
+        self.outages.end(at, end);
+    }
+
+    /// The servers that went while clients were connected to them.
+    pub fn gone_servers(&self) -> impl Iterator<Item = &GoneServer> {
+        self.outages.gone()
+    }
+
+    /// Whether a client is seen to live on after a server went at `at`. That is not known of one on another host.
+    pub fn has_outlived(&self, client: ClientOf, at: Nanos, now: Nanos) -> bool {
+        let (soon, is_known) = (at + ENDS_TOO, now >= at + ENDS_TOO);
+        match client {
+            ClientOf::Process(pid) => is_known && !self.outages.has_ended_by(pid, soon),
+            ClientOf::Host(_) => false,
+        }
     }
 
     /// The sender of a direction has reset its conversation, which it may have refused to open.

@@ -94,10 +94,12 @@ impl Conversations {
         if let Some(repeated) = repeated {
             conversation.ledger.packet(direction.side, packet, repeated);
         }
-        // The copy of a packet at its receiver, or on its way through a router, usually comes without its bytes.
+        // The copy of a packet at its receiver, or on its way through a router, usually comes without its bytes; so does one that a packet
+        // filter makes (nftables' `dup`), which may leave before the packet itself.
         let is_copy = match packet.hook {
             PacketHook::Rx => sent_here,
-            PacketHook::Xmit => repeated.is_none() && packet.socket.is_none(),
+            PacketHook::Xmit if packet.socket.is_some() => false,
+            PacketHook::Xmit => repeated.is_none() || !self.config.packets_only,
         };
         let tells_nothing = packet.payload.is_empty() && is_copy;
         if !range.is_empty() && !tells_nothing {

@@ -4,6 +4,7 @@ use super::Conversations;
 use crate::bytes::{UnknownKey, UnknownTraffic};
 use crate::flow::{Conversation, State};
 use crate::ids::{Direction, normal};
+use crate::marks::{Marks, Stuck};
 use crate::rows::{Rows, Server};
 use wirelap_events::{GroupId, SocketId, Transport};
 use wirelap_protocols::Side;
@@ -57,15 +58,32 @@ impl Conversations {
         {
             return None;
         }
-        let serves = Direction { side: self.flows.server(direction)?, ..direction };
-        let key = conversation.flow(serves.side).key;
-        if key.transport != Transport::Tcp {
+        if conversation.flow(direction.side).key.transport != Transport::Tcp {
             return None;
         }
+        Some((self.row_at_server(direction, rows)?, bytes))
+    }
+
+    /// The row of the server that a conversation is with.
+    fn row_at_server(&self, direction: Direction, rows: &Rows) -> Option<GroupId> {
+        let conversation = self.flows.get(direction)?;
+        let serves = Direction { side: self.flows.server(direction)?, ..direction };
+        let key = conversation.flow(serves.side).key;
         let (addr, scope) = self.flows.place(conversation.end(serves.side), key.scope);
         let (pid, netns) = (self.sender_of(serves), self.netns_of(serves));
-        let row = rows.of_server(Server { addr, scope, pid, netns })?;
-        Some((row, bytes))
+        rows.of_server(Server { addr, scope, pid, netns })
+    }
+
+    /// The directions on which bytes do not arrive, with the rows that they are of.
+    pub fn stuck(&self, rows: &Rows) -> Vec<(GroupId, Direction, Stuck)> {
+        let stuck = self.stuck.iter().filter_map(|&direction| {
+            let conversation = self.flows.get(direction).filter(|one| !one.closed)?;
+            let Marks::Tcp(marks) = &conversation.flow(direction.side).marks else { return None };
+            let own = conversation.row.map(|(row, _)| row);
+            let row = own.or_else(|| self.row_at_server(direction, rows))?;
+            Some((rows.root(row), direction, marks.stuck()?))
+        });
+        stuck.collect()
     }
 
     fn row_of_unknown(

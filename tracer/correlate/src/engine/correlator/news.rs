@@ -33,6 +33,11 @@ impl Correlator {
         self.host.places_mut().note_own_namespace(own);
     }
 
+    /// The names that network namespaces have now.
+    pub fn name_namespaces(&mut self, names: impl Iterator<Item = (NetNs, String)>) {
+        self.host.places_mut().name_namespaces(names);
+    }
+
     /// Takes in which processes have come into view.
     pub(super) fn see_arrivals(&mut self) {
         for (pid, netns) in self.conversations.sockets_mut().take_arrived() {

@@ -323,10 +323,17 @@ fn note_unread(direction: Direction, c: &mut Context<'_>) {
 fn note_readers_own(direction: Direction, c: &mut Context<'_>) {
     let thrown_away = std::mem::take(&mut c.conversations.found_mut().thrown_away);
     let read_twice = std::mem::take(&mut c.conversations.found_mut().read_twice);
+    let passed_over = std::mem::take(&mut c.conversations.found_mut().passed_over);
     let unheard = std::mem::take(&mut c.conversations.found_mut().unheard);
     let implementation = std::mem::take(&mut c.conversations.found_mut().implementation);
     let unseen_parties = std::mem::take(&mut c.conversations.found_mut().unseen_parties);
+    let client = || {
+        let side = c.conversations.flows().server(direction)?.other();
+        c.conversations.sender_of(Direction { side, ..direction })
+    };
+    let client = if passed_over == [0; 2] { None } else { client() };
     if (thrown_away.max(read_twice) > 0
+        || passed_over != [0; 2]
         || unheard != Unheard::default()
         || implementation.is_some()
         || unseen_parties.is_some())
@@ -335,6 +342,7 @@ fn note_readers_own(direction: Direction, c: &mut Context<'_>) {
         let losses = &mut row.evidence.losses;
         losses.thrown_away = losses.thrown_away.saturating_add(thrown_away);
         losses.cut_short.grow(unheard.cut_short);
+        losses.pass_over(passed_over, client);
         row.read_twice = row.read_twice.saturating_add(read_twice);
         if let Some(name) = implementation {
             row.implementation.note(name);

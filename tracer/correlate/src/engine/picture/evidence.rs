@@ -3,9 +3,15 @@
 use super::Picture;
 use super::build::broker_of;
 use crate::bytes::{Holes, Overhead};
+use crate::flow::{ClientOf, GoneServer};
 use crate::rows::{Role, Row};
-use crate::why::{Evidence, Losses, MissedBy, Setting, Throttled};
-use wirelap_events::{GroupId, Nanos, Pid, Tid, Total};
+use crate::why::{
+    DropPlace, Evidence, Losses, MissedBy, ServerGone, Setting, StuckConnection, Throttled,
+};
+use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, Tid, Total};
+
+/// Bytes that were sent again and again for less may still arrive: a timeout or two.
+const LATE: Nanos = Nanos::from_millis(1_000);
 
 impl Picture<'_> {
     /// Why each row's messages took as long as they did, by the row's name. For adding up repetitions.
@@ -73,13 +79,22 @@ impl Picture<'_> {
                 others_got: one.others_got,
             });
         });
+        self.lose_servers(id, &mut evidence, now);
+        evidence.stuck = self.stuck(id, now);
         let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();
         let losses = &evidence.losses;
         let full = losses.full_sockets.all().map(|(pid, _)| pid);
         let left = losses.left_behind.most.and_then(|most| most.pid);
         let missed = evidence.missed.most.as_ref().and_then(|most| most.pid);
-        let named =
-            row.roles.keys().copied().chain(full).chain(losses.left_by).chain(left).chain(missed);
+        let named = row
+            .roles
+            .keys()
+            .copied()
+            .chain(full)
+            .chain(losses.left_by)
+            .chain(losses.passed_over_by)
+            .chain(left)
+            .chain(missed);
         let names =
             named.filter_map(|pid| Some((pid, self.seen.conversations.sockets().comm(pid)?)));
         evidence.setting = Setting {
@@ -101,6 +116,65 @@ impl Picture<'_> {
             throttled: self.throttled(row, now),
         };
         evidence
+    }
+
+    /// The row's connections whose bytes do not arrive.
+    fn stuck(&self, id: GroupId, now: Nanos) -> Vec<StuckConnection> {
+        let conversations = self.seen.conversations;
+        let since = self.seen.coverage.since();
+        let all = conversations.stuck(&self.accounts.rows).into_iter();
+        let late = all.filter(|(row, _, stuck)| *row == id && now >= stuck.from + LATE);
+        late.filter_map(|(_, direction, stuck)| {
+            let key = conversations.flows().flow(direction)?.key;
+            let sender = conversations.sender_of(direction);
+            let comm = |pid| Some((pid, conversations.sockets().comm(pid)?));
+            let place = |drop: DroppedPacket| DropPlace {
+                cause: drop.cause,
+                packets: stuck.drops,
+                netns: (drop.netns != NetNs(0))
+                    .then(|| (drop.netns, self.seen.host.places().namespace(drop.netns))),
+                mtu: (drop.mtu > 0).then_some(drop.mtu),
+            };
+            Some(StuckConnection {
+                sender: sender.and_then(comm),
+                ends: (key.src, key.dst),
+                after: stuck.from - since.unwrap_or(stuck.from),
+                age: now - stuck.from,
+                resent: stuck.resent,
+                bytes: stuck.bytes,
+                dropped: stuck.dropped.map(place),
+            })
+        })
+        .collect()
+    }
+
+    /// Servers of the row that went while clients were connected to them.
+    fn lose_servers(&self, id: GroupId, evidence: &mut Evidence, now: Nanos) {
+        let conversations = self.seen.conversations;
+        let since = self.seen.coverage.since();
+        let named = |pid: Pid| (pid, conversations.sockets().comm(pid).unwrap_or_default());
+        let is_its =
+            |gone: &&GoneServer| gone.row.is_some_and(|row| self.accounts.rows.root(row) == id);
+        for gone in conversations.gone_servers().filter(is_its) {
+            let clients = gone.clients.iter().filter_map(|client| match client {
+                ClientOf::Process(pid) => Some(named(*pid)),
+                ClientOf::Host(_) => None,
+            });
+            let outlives = |client: &ClientOf| conversations.has_outlived(*client, gone.at, now);
+            evidence.lose_server(ServerGone {
+                address: gone.server.0,
+                process: gone.pid.map(|pid| (pid, conversations.sockets().comm(pid))),
+                end: gone.end,
+                after: gone.at - since.unwrap_or(gone.at),
+                connections: gone.connections,
+                clients: clients.collect(),
+                is_outlived: gone.refused > 0
+                    || gone.again.is_some()
+                    || gone.clients.iter().any(outlives),
+                refused: gone.refused,
+                again: gone.again.map(|(at, pid)| (at - gone.at, named(pid))),
+            });
+        }
     }
 
     /// The row's processes that waited for CPU quota.

@@ -21,12 +21,14 @@ impl TcpMarks {
             }
             self.acks.push_back((upto, at));
             self.losses.heard(upto, at);
+            self.comes_loose(upto);
         }
     }
 
     /// TCP has sent `range` again. Where the receiver has it, that was in vain (a tail loss probe, RFC 8985 §7,
     /// against a delayed ACK) and held nobody up.
     pub fn resent(&mut self, range: ByteRange, at: Nanos, recovery: Option<Recovery>) {
+        self.sticks(range, at);
         let left = self.left_last(range, at).filter(|&left| left + TOLD_LATE >= at);
         let left = left.filter(|&left| !self.losses.was_kept_in(range.start, left, at));
         self.lost(range, Sign::Resent(recovery), at, left.unwrap_or(at));

@@ -43,16 +43,12 @@ impl LegParts<'_> {
             self.idle_dwell(before, waited, Cause::Of(VerdictKind::FetchWait));
             self.put_of(Segment::BrokerDwell, VerdictKind::ClientThrottled, rest.advance(until));
         }
-        if let Some(earlier) = self.leg.circumstances.behind
-            && earlier.since <= rest.from
-            && let Some(cause) = kept_by(self.leg, &earlier)
-        {
-            let from = rest.from;
-            let held = rest.advance(earlier.since + earlier.time);
-            let kept = held - self.lost_within(from, held, held);
-            let kept = self.not_on_link(Segment::BrokerDwell, cause, (from, from + held), kept);
-            self.put(Segment::BrokerDwell, cause, kept);
+        // Without the subscriber's permission, it would not be in the socket.
+        let credit = self.leg.circumstances.awaited_credit();
+        if let Some(credit) = credit {
+            self.unacknowledged(&credit, &mut rest);
         }
+        self.behind_earlier(&mut rest);
         let asked = self.leg.circumstances.requested;
         let seen = &self.leg.circumstances;
         let (was_lost, taken) =
@@ -65,8 +61,6 @@ impl LegParts<'_> {
             let from = rest.from;
             let late = rest.advance(asked);
             self.asked_late(from, late);
-        } else if let Some(credit) = seen.credit {
-            self.unacknowledged(&credit, &mut rest);
         }
         if let Some(taken) = taken {
             let taken = rest.advance(taken);
@@ -106,6 +100,20 @@ impl LegParts<'_> {
             rested.as_ref(),
             Cause::when(seen, VerdictKind::BrokerCpuBound),
         );
+    }
+
+    /// Earlier bytes were in the socket when the broker had the message, or was permitted to send it.
+    fn behind_earlier(&mut self, rest: &mut Span) {
+        if let Some(earlier) = self.leg.circumstances.behind
+            && earlier.since <= rest.from
+            && let Some(cause) = kept_by(self.leg, &earlier)
+        {
+            let from = rest.from;
+            let held = rest.advance(earlier.since + earlier.time);
+            let kept = held - self.lost_within(from, held, held);
+            let kept = self.not_on_link(Segment::BrokerDwell, cause, (from, from + held), kept);
+            self.put(Segment::BrokerDwell, cause, kept);
+        }
     }
 
     /// A broker that reads nothing more from a publisher, as it lacks memory or disk, may keep what it had just read of it. One that is

@@ -1,9 +1,10 @@
 //! What threads did on their way to a message: asleep, at work, or without a CPU.
 
+use super::super::awaited::Awaited;
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
 use super::super::waits;
-use super::{LegParts, NOTICED, SHORT_SLEEP};
+use super::{BlamedPart, LegParts, NOTICED, SHORT_SLEEP};
 use arrayvec::ArrayVec;
 use wirelap_events::{Holder, Hop, MAX_HOPS, Nanos, OffCpu, Segment, SleepCall};
 
@@ -93,7 +94,11 @@ impl LegParts<'_> {
             [(VerdictKind::LockWait, locked, &rested.waker), (stalled, blocked, &rested.blocker)];
         for (kind, time, holder) in parts {
             if time >= SHORT_SLEEP {
-                self.part(segment, Cause::Of(kind), time, Some(holder));
+                let holder_slept = kind == stalled && rested.behind_timer;
+                let (leg, awaited, cause) = (self.index, Awaited::Nothing, Cause::Of(kind));
+                let holder = Some(holder);
+                let part = BlamedPart { leg, segment, cause, time, holder, awaited, holder_slept };
+                self.out.part(part);
                 put += time;
             }
         }

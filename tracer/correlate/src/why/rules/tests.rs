@@ -45,7 +45,7 @@ fn slept(reader: u32, sent: u64, sleep: SleepCall) -> Hop {
         running: woken,
         left: Some(Nanos(sent)),
         reason: OffCpuReason::Asleep,
-        from_irq: true,
+        from_irq: sleep != SleepCall::Lock,
         cpu: None,
         migrated: false,
         holder: Holder::NOBODY,

@@ -6,7 +6,8 @@ mod order;
 use crate::played::Played;
 use wirelap_correlate::{Config, VerdictKind};
 use wirelap_events::{
-    Body, DropCause, DroppedPacket, FlowKey, LossCause, LostEvents, Nanos, Probe, ReadKind, Stage,
+    Body, DropCause, DroppedPacket, FlowKey, LossCause, LostEvents, Nanos, NetNs, Probe, ReadKind,
+    Stage,
 };
 use wirelap_test_support::world::udp::{ALL, End, Reported, datagram, end, flow};
 use wirelap_test_support::world::{World, process};
@@ -98,6 +99,8 @@ impl Net {
             len: 1000,
             outward: false,
             queued: None,
+            netns: NetNs(0),
+            mtu: 0,
             tcp: None,
         };
         self.world.tell(Body::Drop(drop), &[]);

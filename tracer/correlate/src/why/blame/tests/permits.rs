@@ -3,7 +3,8 @@
 use super::super::super::awaited::Awaited;
 use super::{BlameSink, BlamedPart, Cause, VerdictKind, blame, hop, leg, of};
 use wirelap_events::{
-    Circumstances, Credit, Leg, LegOffCpu, Nanos, OffCpu, Receipt, Release, Segment, Stage,
+    Circumstances, Credit, EarlierBytes, Leg, LegOffCpu, Nanos, OffCpu, Receipt, Release, Segment,
+    Stage, TxState,
 };
 use wirelap_test_support::delivered;
 
@@ -17,6 +18,20 @@ impl BlameSink for Waits {
             && part.awaited != Awaited::Nothing
         {
             self.0.push((kind, part.awaited, part.time.0 / 1_000));
+        }
+    }
+}
+
+/// The longest part of the dwell.
+#[derive(Default)]
+struct Longest(Option<(VerdictKind, Nanos)>);
+
+impl BlameSink for Longest {
+    fn part(&mut self, part: BlamedPart<'_>) {
+        if let (Segment::BrokerDwell, Cause::Of(kind)) = (part.segment, part.cause)
+            && self.0.is_none_or(|(_, longest)| part.time > longest)
+        {
+            self.0 = Some((kind, part.time));
         }
     }
 }
@@ -132,6 +147,37 @@ fn a_broker_that_may_send_waits_for_no_acknowledgement() {
         (VerdictKind::FetchWait, Awaited::Acknowledgement, 40),
     ];
     assert_eq!(all, parts);
+}
+
+/// Earlier messages fill the socket until 700 µs, and the subscriber may not have more until 900 µs.
+#[test]
+fn without_permission_it_is_not_the_socket_that_keeps_a_message() {
+    let tx = TxState {
+        in_flight: 900,
+        unsent: 900,
+        window: 900,
+        mss: 100,
+        cwnd: 99,
+        ..TxState::default()
+    };
+    let behind = EarlierBytes { since: us(100), time: us(900), tx, send_len: 100, no_room: true };
+    let mut kinds = Vec::new();
+    for credit in [None, Some(acknowledged(600, 0))] {
+        let mut second: Leg = leg(&[(Stage::Send, 1_100), (Stage::Read, 1_200)]);
+        (second.circumstances.credit, second.circumstances.behind) = (credit, Some(behind));
+        let first = leg(&[(Stage::Send, 0), (Stage::Read, 100)]);
+        let mut delivery = delivered::delivery(vec![first, second]);
+        let asleep = OffCpu { asleep: us(600), ..OffCpu::NONE };
+        delivery.off_cpu =
+            [LegOffCpu::NONE, LegOffCpu { requester: Some(asleep), ..LegOffCpu::NONE }]
+                .into_iter()
+                .collect();
+        let mut most = Longest::default();
+        blame(&delivery, &mut most);
+        kinds.push(most.0);
+    }
+    let window = Some((VerdictKind::ReceiveWindow, us(900)));
+    assert_eq!(kinds, [window, Some((VerdictKind::ClientStalled, us(600)))]);
 }
 
 #[test]
