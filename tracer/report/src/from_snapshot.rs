@@ -92,6 +92,7 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
             encrypted: group.encrypted,
             unseen_pairs: group.unseen_pairs,
             nameless: group.nameless,
+            guessed: group.guessed,
             ..trust.into()
         },
         muted: group.muted.map(Muted::from),

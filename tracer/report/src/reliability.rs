@@ -159,6 +159,7 @@ impl RunResult {
             encrypted: trust.encrypted,
             unseen_pairs: trust.unseen_pairs,
             nameless: trust.nameless,
+            guessed: trust.guessed,
             compared: (truth.compared, truth.contradicted()),
             unknown: truth.unknown,
             telescoping_violations: trust.telescoping_violations,

@@ -103,6 +103,9 @@ pub struct Group {
     /// Messages whose topic is a number that was agreed on before the observation began, with too little payload to be
     /// recognised by: behind a router or broker they may be counted a second time.
     pub nameless: u64,
+    /// Deliveries of which it is not known which of several equal messages they brought: their number is right, their times may be
+    /// those of each other.
+    pub guessed: u64,
     /// Messages that this host shows in part: whoever sent or read them is elsewhere. `None` if there are none.
     pub partial: Option<Box<PartialFigures>>,
     /// What the user should know about this row.

@@ -171,6 +171,7 @@ impl Picture<'_> {
             encrypted: row.unheard.encrypted,
             unseen_pairs: row.unseen_pairs,
             nameless: row.nameless,
+            guessed: row.guessed,
             partial: partial.map(|partial| Box::new(partial.figures())),
             notes: notes_of(row, muted),
             muted,

@@ -55,6 +55,8 @@ pub struct TrustFacts {
     pub unseen_pairs: u32,
     /// Messages that may be counted again behind a router or broker.
     pub nameless: u64,
+    /// Deliveries of which it is not known which of several equal messages they brought.
+    pub guessed: u64,
     /// Messages compared with the programs' own records, and those that contradict them.
     pub compared: (u64, u64),
     /// Deliveries that the trace saw and the programs did not get.
@@ -108,6 +110,7 @@ impl TrustFacts {
             encrypted: group.encrypted,
             unseen_pairs: group.unseen_pairs,
             nameless: group.nameless,
+            guessed: group.guessed,
             ..TrustFacts::default()
         }
     }

@@ -93,6 +93,11 @@ pub enum DoubtReason {
         /// Those messages.
         messages: u64,
     },
+    /// Which of several equal messages was delivered is not known.
+    Guessed {
+        /// Deliveries of which it is not.
+        deliveries: u64,
+    },
     /// Latencies begin after the send call.
     SendNotSeen {
         /// Deliveries with such a latency.
@@ -205,6 +210,7 @@ impl DoubtReason {
             DoubtReason::Encrypted { .. } => "encrypted",
             DoubtReason::SharedMemory { .. } => "shared_memory",
             DoubtReason::Nameless { .. } => "nameless",
+            DoubtReason::Guessed { .. } => "guessed",
             DoubtReason::ReaderNotSeen { .. } => "reader_not_seen",
             DoubtReason::SendNotSeen { .. } => "send_not_seen",
             DoubtReason::TooMany { .. } => "too_many",
