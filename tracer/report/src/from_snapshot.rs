@@ -93,6 +93,7 @@ pub fn result(group: &Group, trust: &SnapshotTrust) -> RunResult {
             unseen_pairs: group.unseen_pairs,
             unannounced: group.unannounced,
             nameless: group.nameless,
+            guessed: group.guessed,
             ..trust.into()
         },
         muted: group.muted.map(Muted::from),

@@ -169,6 +169,7 @@ impl RunResult {
             unannounced: trust.unannounced,
             unix_clients: self.unix_clients(),
             nameless: trust.nameless,
+            guessed: trust.guessed,
             compared: (truth.compared, truth.contradicted()),
             unknown: truth.unknown,
             telescoping_violations: trust.telescoping_violations,

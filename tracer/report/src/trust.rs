@@ -73,6 +73,10 @@ pub struct Trust {
     /// behind a router or broker they may be counted a second time.
     #[serde(default)]
     pub nameless: u64,
+    /// Deliveries of which it is not known which of several equal messages they brought: their number is right, their times may be
+    /// those of each other.
+    #[serde(default)]
+    pub guessed: u64,
     /// Matched deliveries whose send call was not traced: their latency begins at a later stage.
     #[serde(default)]
     pub without_send: u64,

@@ -281,7 +281,7 @@ prop_compose! {
             rate_now: Rate { msg_per_s: msg_now, payload_bit_per_s: bit_now, error: bit },
             payload_bytes: counts[0], one_way, sched_gap, segments, overhead, processes, history,
             coverage, notes, why, without_send: retained, to_unseen_readers: delivered,
-            read_twice: uncovered, cut_short: sent, encrypted: uncovered, unseen_pairs: 0, unannounced: 0, nameless: sent,
+            read_twice: uncovered, cut_short: sent, encrypted: uncovered, unseen_pairs: 0, unannounced: 0, nameless: sent, guessed: uncovered,
             partial: None,
             muted: (duplicates % 3 > 0).then_some(Muted { now: duplicates % 3 == 1, time: Nanos(sent) }),
             holes: Holes {

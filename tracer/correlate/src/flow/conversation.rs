@@ -78,6 +78,8 @@ pub struct Conversation {
     pub server: Option<Side>,
     /// When it was opened, if that was seen.
     pub opened: Option<Nanos>,
+    /// A number for the first bytes of whoever spoke first; 0 if they were not seen.
+    pub opening: u32,
     /// The last event.
     pub seen: Nanos,
     /// It is in the list of conversations with something that waits.
@@ -185,6 +187,7 @@ impl Conversation {
             ledger: Ledger::default(),
             server: None,
             opened: None,
+            opening: 0,
             seen: now,
             active: false,
             closed: false,

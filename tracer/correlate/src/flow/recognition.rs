@@ -11,6 +11,8 @@ use super::output::DecoderOutput;
 use super::pending::{Pending, Seen};
 use super::reassembly::Piece;
 use super::unread::Unread;
+use rustc_hash::FxHasher;
+use std::hash::Hasher;
 use wirelap_events::{ByteRange, Offset, Saturate, Transport};
 use wirelap_protocols::foreign::datagram;
 use wirelap_protocols::recognise::{Hints, ProtocolChoice, choose};
@@ -28,8 +30,18 @@ const PACKETS: u32 = 256;
 /// One that was joined in mid-stream may be in the middle of a long message, and send many more.
 const PACKETS_JOINED: u32 = 1 << 16;
 
+/// First bytes that tell connections of a proxy apart: as many as are before and in the name of most clients.
+const OPENING_BYTES: usize = 64;
+
 /// Evidence that a long message is open: what its payload looks like says nothing then.
 const OPEN_BITS: u32 = 24;
+
+/// A number for the first bytes of a connection, which is not 0.
+fn opening(bytes: &[u8]) -> u32 {
+    let mut hasher = FxHasher::default();
+    hasher.write(bytes.get(..OPENING_BYTES).unwrap_or(bytes));
+    u32::try_from(hasher.finish() >> 32).unwrap_or_default().max(1)
+}
 
 impl Conversation {
     pub(super) fn hints(&self) -> Hints {
@@ -90,6 +102,9 @@ impl Conversation {
         let begins = from_start && at == Offset::START;
         let is_head = from_start && !flow.head.refused && (begins || !flow.head.bytes.is_empty());
         let refused = flow.head.refused;
+        if begins && self.opening == 0 {
+            self.opening = opening(bytes);
+        }
         self.observe(side, begins, bytes, missing);
         if self.try_websocket(side, begins, (at, bytes, missing), found) {
             return;

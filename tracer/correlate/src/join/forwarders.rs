@@ -51,6 +51,8 @@ pub struct Forwarders {
     sinks: FxHashSet<Receiver>,
     /// How many messages each process has handed on, and to whom.
     roles: FxHashMap<Pid, Handed>,
+    /// Processes that servers have sent messages to.
+    clients: FxHashSet<Pid>,
     /// When each receiver was last found to have got bytes in which messages may be that were not found.
     missed: FxHashMap<Receiver, Nanos>,
     /// When each receiver last got bytes of which it is not known yet what they are.
@@ -121,6 +123,18 @@ impl Forwarders {
             (Toward::Peer, _) | (_, Toward::Peer) => Some(&mut handed.as_peer),
             (Toward::Client, Toward::Server) => None,
         }
+    }
+
+    /// Notes that a server sends a process a message.
+    pub fn note_client(&mut self, pid: Pid) {
+        if self.clients.len() < FORWARDERS {
+            self.clients.insert(pid);
+        }
+    }
+
+    /// True if a process that sends clients messages hands through what servers send it.
+    pub fn is_client(&self, pid: Pid) -> bool {
+        self.clients.contains(&pid)
     }
 
     /// True if a process has ever handed on to a server what its clients say, or back.

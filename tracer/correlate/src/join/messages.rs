@@ -6,6 +6,7 @@ mod expiry;
 mod in_turn;
 mod late;
 mod matching;
+mod passage;
 mod retained;
 mod sent_again;
 mod stored;
@@ -20,6 +21,7 @@ use super::index::Index;
 use super::marked::MarkedPlaces;
 use super::new_leg::{NewLeg, Toward};
 use super::open::{LegState, Message};
+use super::proxied::ProxiedDirections;
 use super::stored::StoredMessages;
 use super::translations::Translations;
 use super::turn::Turn;
@@ -53,8 +55,10 @@ pub struct Messages {
     /// Messages that had counted as passed on to nobody, and were read since the last look.
     read_late: u64,
     forwarders: Forwarders,
-    /// The direction in which a proxy gets what it sends in another one.
-    proxied: FxHashMap<Direction, Direction>,
+    /// Which connections of proxies belong together.
+    proxied: ProxiedDirections,
+    /// Where messages were counted as sent that have turned out to be others since the last look.
+    merged: Option<(GroupId, Option<Stamp>)>,
     /// Messages that are kept for subscribers that are behind.
     kept: usize,
     /// Legs whose stages are waited for.
@@ -213,7 +217,7 @@ impl Messages {
     }
 
     /// A leg and those before it, backwards.
-    pub fn path(&self, leg: usize) -> impl Iterator<Item = &LegState> {
+    pub fn path(&self, leg: usize) -> impl Iterator<Item = &LegState> + Clone {
         std::iter::successors(self.legs.get(leg), |leg| self.legs.get(leg.parent()?))
     }
 

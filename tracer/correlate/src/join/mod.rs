@@ -23,6 +23,7 @@ mod messages;
 mod new_leg;
 mod open;
 mod order;
+mod proxied;
 mod sent;
 mod source_time;
 mod stored;

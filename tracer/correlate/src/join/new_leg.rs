@@ -100,8 +100,8 @@ pub struct NewLeg {
     pub subscription: u32,
     /// The client that it leads to, if that has a name which no other client of its server has.
     pub client: Option<NamedClient>,
-    /// Its connection was seen to be opened, so that its offsets count from there.
-    pub is_from_opening: bool,
+    /// A number for the first bytes of its connection, from which its offsets count; 0 if they were not seen.
+    pub opening: u32,
     /// Its connection has just been opened.
     pub start_up: bool,
     /// A number for its topic.

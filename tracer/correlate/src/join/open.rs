@@ -95,8 +95,10 @@ pub struct LegState {
     /// Its own place among those that continue the leg before it: 1 for the first.
     pub(super) position: u32,
     pub start_up: bool,
-    /// Its connection was seen to be opened, so that its offsets count from there.
-    pub(super) is_from_opening: bool,
+    /// A number for the first bytes of its connection, from which its offsets count; 0 if they were not seen.
+    pub(super) opening: u32,
+    /// Which connection of a proxy it continues is not known.
+    pub is_guessed: bool,
     /// Its stages, once nothing more is expected.
     pub leg: KeptLeg,
     /// Every stage that this kernel shows at its two ends was seen.
@@ -217,7 +219,8 @@ impl LegState {
             first_child: (Link::NONE, 0),
             position: 0,
             start_up: new.start_up,
-            is_from_opening: new.is_from_opening,
+            opening: new.opening,
+            is_guessed: false,
             leg: KeptLeg::Open,
             whole: false,
             is_remote: false,

@@ -75,6 +75,8 @@ pub struct Row {
     pub unseen_parties: UnseenParties,
     /// Messages without a name and with too little payload to be found again behind who passes them on.
     pub nameless: u64,
+    /// Deliveries of which it is not known which of several equal messages they brought.
+    pub guessed: u64,
     /// Legs whose payload was in shared memory.
     pub shared: u64,
     /// Reads of its processes that took datagrams of which it is not known which they were.
@@ -136,6 +138,7 @@ impl Row {
             implementation: Implementation::Unknown,
             unseen_parties: UnseenParties::default(),
             nameless: 0,
+            guessed: 0,
             shared: 0,
             unknown_reads: 0,
             unread: [0; 2],
@@ -226,6 +229,7 @@ impl Row {
         self.implementation.add(other.implementation);
         self.unseen_parties.add(other.unseen_parties);
         self.nameless.grow(other.nameless);
+        self.guessed.grow(other.guessed);
         self.shared.grow(other.shared);
         self.unknown_reads.grow(other.unknown_reads);
         self.unread.iter_mut().zip(other.unread).for_each(|(sum, unread)| sum.grow(unread));

@@ -133,11 +133,13 @@ impl Rows {
         all
     }
 
-    /// One row is a part of another one from now on.
+    /// One row is a part of another one from now on, unless they are of different protocols.
     pub fn join(&mut self, part: GroupId, whole: GroupId) {
         let (part, whole) = (self.root(part), self.root(whole));
+        let protocol = |id| self.get(id).map(|row| row.protocol);
         // What the caller has named stays as it is.
-        if [part, whole].iter().any(|&id| self.get(id).is_none_or(|row| row.is_label)) {
+        let is_named = |id| self.get(id).is_none_or(|row| row.is_label);
+        if is_named(part) || is_named(whole) || protocol(part) != protocol(whole) {
             return;
         }
         let Some(from) = self.all.get_mut(part.0 as usize).filter(|_| part != whole) else {
@@ -149,14 +151,6 @@ impl Rows {
         }
         self.joined.insert(part, whole);
         self.count_muted();
-    }
-
-    /// Two rows are of one server, at two of its addresses: they are one, unless they are of different protocols.
-    pub fn unite(&mut self, one: GroupId, other: GroupId) {
-        let protocol = |id| self.get(id).map(|row| row.protocol);
-        if protocol(one) == protocol(other) {
-            self.join(other, one);
-        }
     }
 
     /// The row of the server at an address.

@@ -107,6 +107,9 @@ pub struct Group {
     /// Messages whose topic is a number of which it was not seen what it stands for, and whose payload does not tell which they are:
     /// behind a router or broker they may be counted a second time.
     pub nameless: u64,
+    /// Deliveries of which it is not known which of several equal messages they brought: their number is right, their times may be
+    /// those of each other.
+    pub guessed: u64,
     /// Messages that this host shows in part: whoever sent or read them is elsewhere. `None` if there are none.
     pub partial: Option<Box<PartialFigures>>,
     /// What the user should know about this row.

@@ -53,6 +53,13 @@ enum Ended {
     ByConsumer,
     /// The broker closed it, and serves others.
     ByBroker,
+    /// A process that the broker's had forked for this connection closed it and ended.
+    ByForked,
+}
+
+/// The process that accepts has handed a connection to one that it forked.
+fn forked(connection: &mut Connection, pid: u32) {
+    (connection.up.to.1, connection.down.from.1) = (process(pid, "java"), process(pid, "java"));
 }
 
 /// Thirty records, each of which the consumer gets at once. Then the consumer's connection ends. Thirty more records are produced, and the
@@ -62,6 +69,9 @@ fn crashed(ended: Ended) -> Watch {
     let (maker, taker) = ((20, "producer"), (30, "consumer"));
     let mut producer = connect(&mut world, maker, 10, 40_020);
     let mut consumer = connect(&mut world, taker, 10, 40_030);
+    if ended == Ended::ByForked {
+        forked(&mut consumer, 15);
+    }
     let mut watch = Watch::new(world);
     let records = |n: u8| batch(1, &record(&[n; 20]));
     for n in 0..30_u8 {
@@ -89,6 +99,9 @@ fn crashed(ended: Ended) -> Watch {
         watch.take(100);
     }
     consumer = connect(&mut watch.world, taker, broker, 40_032);
+    if ended == Ended::ByForked {
+        forked(&mut consumer, 16);
+    }
     for n in 30..60_u8 {
         watch.world.message(&mut consumer.up, &fetch(n.into()));
         watch.world.message(&mut consumer.down, &fetched(n.into(), "t", &records(n)));
@@ -110,7 +123,13 @@ fn of_kind(group: &Group, kind: VerdictKind) -> Option<&Verdict> {
 
 #[test]
 fn who_was_away_is_who_had_gone() {
-    for ended in [Ended::KilledAndRefuses, Ended::Killed, Ended::ByConsumer, Ended::ByBroker] {
+    for ended in [
+        Ended::KilledAndRefuses,
+        Ended::Killed,
+        Ended::ByConsumer,
+        Ended::ByBroker,
+        Ended::ByForked,
+    ] {
         let group = group(&crashed(ended));
         assert_eq!(group.messages.delivered, 60, "{ended:?}");
         let away = [VerdictKind::BrokerAway, VerdictKind::SubscriberAway];

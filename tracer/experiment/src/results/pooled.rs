@@ -244,6 +244,7 @@ fn trust(all: &[&Repetition], coverage: f64) -> Trust {
         sum.unseen_pairs = sum.unseen_pairs.max(one.unseen_pairs);
         sum.unannounced = sum.unannounced.max(one.unannounced);
         sum.nameless.grow(one.nameless);
+        sum.guessed.grow(one.guessed);
         sum.without_send.grow(one.without_send);
         sum.evicted.grow(one.evicted);
         sum.window_share += one.window_share / count;

@@ -190,6 +190,7 @@ fn trust(outcome: &Outcome, messages: Messages) -> Trust {
     trust.unseen_pairs = groups(outcome).map(|group| group.unseen_pairs).max().unwrap_or(0);
     trust.unannounced = groups(outcome).map(|group| group.unannounced).max().unwrap_or(0);
     trust.nameless = groups(outcome).map(|group| group.nameless).total();
+    trust.guessed = groups(outcome).map(|group| group.guessed).total();
     trust.without_send = groups(outcome).map(|group| group.without_send).total();
     trust.telescoping_violations = outcome.tally.telescoping_violations;
     let cost = outcome.cost.as_ref().and_then(|cost| cost.as_ref().ok());

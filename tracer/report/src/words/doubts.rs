@@ -67,6 +67,11 @@ pub fn doubt(reason: &DoubtReason) -> String {
              behind a router or broker they may be counted a second time",
             counted_as(messages, "message was", "messages were")
         ),
+        DoubtReason::Guessed { deliveries } => format!(
+            "of {} it is not known which of several equal messages a proxy had passed on: the counts are right, the times may be \
+             those of another one",
+            counted(deliveries, "delivery")
+        ),
         DoubtReason::SendNotSeen { deliveries } => format!(
             "the send call of {} was not seen: their time begins at the first stage that was, and is too short",
             counted(deliveries, "delivery")

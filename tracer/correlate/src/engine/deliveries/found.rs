@@ -2,6 +2,7 @@
 
 use super::circumstances::had_since;
 use super::new_leg::new_leg;
+use super::settle::uncount;
 use super::{Context, Deliveries};
 use crate::bytes::Part;
 use crate::flow::{FlowTable, Found, PendingRelease, Unheard};
@@ -190,6 +191,12 @@ impl Deliveries {
         if joined == Joined::New && !was_sent && !found.duplicate && !is_warmup {
             c.note_sent(direction, row, new.topic, true);
         }
+        if let Some((row, stamp)) = self.messages.take_merged() {
+            uncount(row, stamp, &mut c.accounts.rows);
+            if !stamp.is_some_and(|stamp| stamp.warmup) {
+                c.note_sent(direction, row, new.topic, false);
+            }
+        }
         let read_late = self.messages.take_read_late();
         let Some(row) = c.accounts.rows.get_mut(row) else {
             return;
@@ -211,16 +218,14 @@ impl Deliveries {
     /// Makes one row of those that a message shows to be one: of a proxy and its server, of the servers of a cluster that hand on the
     /// same messages, and of the ports and protocols of one broker.
     fn unite_rows(&mut self, new: &NewLeg, key: LegKey, c: &mut Context<'_>) {
-        if let Some(united) = self.messages.take_united()
-            && let [Some(one), Some(other)] = united.map(|direction| c.row_of(direction))
-        {
-            c.accounts.rows.unite(one, other);
-        }
-        let united = self.messages.relayed(key, new);
-        if let Some((part, whole)) = united.or_else(|| self.messages.replicated(key, new))
-            && let (Some(part), Some(whole)) = (c.row_of(part), c.row_of(whole))
-        {
-            c.accounts.rows.join(part, whole);
+        // The row that a server was found in first is that of all its addresses.
+        let united = self.messages.take_united().map(|[one, other]| (other, one));
+        let relayed = self.messages.relayed(key, new);
+        let replicated = || self.messages.replicated(key, new);
+        for (part, whole) in united.into_iter().chain(relayed.or_else(replicated)) {
+            if let (Some(part), Some(whole)) = (c.row_of(part), c.row_of(whole)) {
+                c.accounts.rows.join(part, whole);
+            }
         }
     }
 

@@ -84,6 +84,13 @@ impl Deliveries {
     /// order, and none is lost that way.
     fn note_reader(&self, end: usize, rows: &mut Rows) {
         let mut path = self.messages.path(end);
+        if path.clone().any(|leg| leg.is_guessed)
+            && let Some(leg) = self.messages.leg_at(end)
+            && let Some(message) = self.messages.message(leg.message)
+            && let Some(row) = rows.get_mut(message.row)
+        {
+            row.guessed.grow(1);
+        }
         let Some(last) =
             path.next().filter(|leg| leg.permissions().asked.is_none() && leg.parent().is_some())
         else {

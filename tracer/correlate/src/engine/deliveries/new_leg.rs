@@ -78,7 +78,7 @@ pub fn new_leg(
         place: found.place.known(),
         is_by_place: matches!(found.place, FoundPlace::Only(_)),
         client: if toward == Toward::Client { client(conversation, direction, c) } else { None },
-        is_from_opening: conversation.opened.is_some(),
+        opening: conversation.opening,
         start_up: is_start_up(at, direction, c),
     })
 }

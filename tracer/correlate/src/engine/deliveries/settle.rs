@@ -313,7 +313,7 @@ impl Deliveries {
 }
 
 /// A message was counted as sent in a row, and does not begin there.
-fn uncount(row: GroupId, stamp: Option<Stamp>, rows: &mut Rows) {
+pub(super) fn uncount(row: GroupId, stamp: Option<Stamp>, rows: &mut Rows) {
     if let Some(row) = rows.get_mut(row) {
         let count = row.counts.of_sent(stamp.is_some_and(|stamp| stamp.warmup));
         *count = count.saturating_sub(1);

@@ -173,6 +173,7 @@ impl Picture<'_> {
             unseen_pairs: row.unseen_parties.pairs,
             unannounced: row.unseen_parties.unannounced,
             nameless: row.nameless,
+            guessed: row.guessed,
             partial: partial.map(|partial| Box::new(partial.figures())),
             notes: notes_of(row, muted),
             muted,

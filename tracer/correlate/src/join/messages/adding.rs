@@ -121,6 +121,11 @@ impl Messages {
         new: &NewLeg,
         parent: Option<usize>,
     ) -> LegKey {
+        if new.is_from_server()
+            && let Some(pid) = new.ends.receiver.pid
+        {
+            self.forwarders.note_client(pid);
+        }
         self.serial.grow(1);
         let serial = self.serial;
         let index = self.legs.insert(LegState::new(message, serial, new));

@@ -68,21 +68,28 @@ impl Messages {
         (!self.waits_with_another(message, leg)).then(|| leg.written - parent.at)
     }
 
-    /// An older message than the last that a direction has `carried`, which came to its sender later than that.
+    /// Of the older messages than the last that a direction has `carried`, which came to its sender later than that, the first that came.
     pub(super) fn overtaken(&self, new: &NewLeg, carried: Listed) -> Option<usize> {
         if !new.is_from_server() {
             return None;
         }
         let node = &new.ends.sender;
-        let last = self.came(self.open.get(carried.1)?, node)?.1;
+        let last = self.open.get(carried.1)?;
+        // One that was not seen to come had come when it was found.
+        let last = self.came(last, node).map_or(last.at, |(_, at)| at);
         let earlier = self.index.before(new.identity, carried.0).take(SEARCHED);
-        let is_left = |index: &usize| {
-            self.open.get(*index).is_some_and(|message| {
-                self.came(message, node).is_some_and(|(_, at)| at >= last && at <= new.at)
-                    && self.leg_on(message, new.way()).is_none()
-            })
-        };
-        earlier.filter(is_left).last()
+        let left = earlier.filter_map(|index| {
+            let message = self.open.get(index)?;
+            let (_, at) = self.came(message, node).filter(|&(_, at)| at >= last && at <= new.at)?;
+            self.leg_on(message, new.way()).is_none().then_some((at, index))
+        });
+        left.min().map(|(_, index)| index)
+    }
+
+    /// True if a message came to the sender of a leg before another one did.
+    pub(super) fn came_before(&self, early: usize, later: usize, new: &NewLeg) -> bool {
+        let came = |index| Some(self.came(self.open.get(index)?, &new.ends.sender)?.1);
+        came(early).zip(came(later)).is_some_and(|(early, later)| early < later)
     }
 
     /// The leg that brought a message to a server, and when.
@@ -251,7 +258,7 @@ impl Messages {
         last
     }
 
-    fn tell_direction(&mut self, leg: usize) {
+    pub(super) fn tell_direction(&mut self, leg: usize) {
         let leg = &self.legs[leg];
         let Some(message) = self.open.get(leg.message) else { return };
         self.index.add_direction(message.identity, leg.way(), (message.serial, leg.message));
@@ -314,7 +321,7 @@ impl Messages {
     }
 
     /// Adds a leg to those of a message.
-    fn link(&mut self, leg: usize, message: usize) {
+    pub(super) fn link(&mut self, leg: usize, message: usize) {
         let is_open = !self.legs[leg].leg.is_known();
         let Some(entry) = self.open.get_mut(message) else { return };
         let last = std::mem::replace(&mut entry.last, leg);

@@ -4,7 +4,9 @@
 use super::super::new_leg::{Joined, NewLeg, Toward};
 use super::super::open::{LegState, Link};
 use super::Messages;
+use super::matching::SEARCHED;
 use crate::ids::LegKey;
+use wirelap_events::{GroupId, Nanos, Saturate, Stamp};
 use wirelap_protocols::Topology;
 
 impl Messages {
@@ -14,17 +16,7 @@ impl Messages {
         let key = self.add_leg(message, new, None);
         for leg in later {
             if self.legs[leg].parent().is_none() {
-                let serial = self.legs[leg].serial;
-                let position = self.legs[key.0].add_child(leg, serial);
-                let orphan = &mut self.legs[leg];
-                (orphan.parent, orphan.position) = (key.0.into(), position);
-                let toward = orphan.toward;
-                if new.topology == Topology::Brokered {
-                    self.forwarders.learn_role(&self.legs[key.0], toward);
-                }
-                if new.topology == Topology::Either || !toward.is_server() {
-                    self.forwarders.learn(&self.legs[key.0]);
-                }
+                self.put_behind(leg, key);
             }
         }
         self.legs[key.0].has_child = true;
@@ -37,6 +29,89 @@ impl Messages {
         // What comes from a server came to it before.
         entry.is_orphan = new.topology == Topology::Brokered && new.is_handed_on();
         (key, if entry.is_orphan { Joined::Orphan } else { Joined::New })
+    }
+
+    /// Where a new leg was found after legs on both sides of it, what was taken for two messages is one: those legs of the later part are
+    /// put behind it. `left` tells when its last byte was sent.
+    pub(super) fn append_later(
+        &mut self,
+        new: &NewLeg,
+        key: LegKey,
+        left: impl FnOnce() -> Option<Nanos>,
+    ) {
+        let (all, _) = self.index.after(new.identity, None, |_| true);
+        if new.topology == Topology::PeerToPeer || all.clone().nth(1).is_none() {
+            return;
+        }
+        let Some(left) = left().filter(|&left| left < new.at) else { return };
+        let Some(message) = self.leg(key).map(|leg| leg.message) else { return };
+        let later = all.take(SEARCHED).find(|&index| {
+            self.open.get(index).is_some_and(|later| {
+                index != message
+                    && later.topology == new.topology
+                    && later.at >= left
+                    && !later.is_retained
+                    && self.leads_to(new, later)
+                    && self.leg_on(later, new.way()).is_none()
+            })
+        });
+        if let Some(later) = later {
+            self.append(later, message, key);
+        }
+    }
+
+    /// The legs of one message are those of another one, and begin behind a leg of that.
+    fn append(&mut self, from: usize, to: usize, behind: LegKey) {
+        let legs: Vec<usize> = self.legs_of(&self.open[from]).collect();
+        let gone = self.open.remove(from);
+        let entry = (gone.serial, from);
+        for &leg in &legs {
+            self.index.remove_direction(gone.identity, self.legs[leg].way(), entry);
+        }
+        self.index.remove(gone.identity, entry);
+        self.unfinished.set(from, false);
+        self.kept.shrink(usize::from(gone.is_kept));
+        for leg in legs {
+            if self.legs[leg].parent().is_none() && !self.legs[leg].is_repeated() {
+                self.put_behind(leg, behind);
+            }
+            self.link(leg, to);
+            self.tell_direction(leg);
+        }
+        self.legs[behind.0].has_child = true;
+        if let Some(place) = gone.place {
+            self.stored.remove(place, entry);
+            self.set_place(behind, place);
+        }
+        let message = &mut self.open[to];
+        message.topic = message.topic.or(gone.topic);
+        message.number = gone.number.or(message.number);
+        self.note_finished(to);
+        if !gone.is_orphan && !gone.repeats {
+            self.merged = Some((gone.row, gone.stamp));
+        }
+    }
+
+    /// The row in which a message was counted as sent that has turned out to be a part of another one, and its stamp, if that was found
+    /// since it was asked last.
+    pub fn take_merged(&mut self) -> Option<(GroupId, Option<Stamp>)> {
+        self.merged.take()
+    }
+
+    /// A leg that a message was thought to begin with goes on from another leg, which was found later.
+    fn put_behind(&mut self, leg: usize, before: LegKey) {
+        let serial = self.legs[leg].serial;
+        let position = self.legs[before.0].add_child(leg, serial);
+        let later = &mut self.legs[leg];
+        (later.parent, later.position) = (before.0.into(), position);
+        let toward = later.toward;
+        let topology = self.open[self.legs[before.0].message].topology;
+        if topology == Topology::Brokered {
+            self.forwarders.learn_role(&self.legs[before.0], toward);
+        }
+        if topology == Topology::Either || !toward.is_server() {
+            self.forwarders.learn(&self.legs[before.0]);
+        }
     }
 
     /// The last leg of a message becomes its first.

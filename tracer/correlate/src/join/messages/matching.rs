@@ -3,9 +3,10 @@
 use super::super::index::{Known, Listed};
 use super::super::new_leg::{Joined, NewLeg, TakesAll};
 use super::super::open::Message;
+use super::super::proxied::Belief;
 use super::Messages;
 use crate::flow::Identity;
-use crate::ids::{Direction, LegKey, Way};
+use crate::ids::{LegKey, Way};
 use wirelap_events::Nanos;
 use wirelap_protocols::Topology;
 
@@ -19,14 +20,22 @@ const SEARCHED_LEGS: usize = 16;
 /// Legs that a message takes at most: through a broker, and through several proxies before and behind it.
 pub const LONGEST_WAY: usize = 64;
 
-/// Connections of proxies that are told apart; beyond, all are forgotten and found out again.
-const PROXIED: usize = 16_384;
-
 pub(super) enum Relation {
     Child(usize),
     Copy,
     /// The message started where the new leg leads.
     Parent,
+}
+
+/// What a proxy sends with a leg.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Passage {
+    /// This message, which a leg brought.
+    Of(usize, usize),
+    /// A message that was not seen when it came.
+    Missing,
+    /// Its sender is no proxy, as far as is known, or nothing waits there.
+    Unknown,
 }
 
 impl Messages {
@@ -94,15 +103,15 @@ impl Messages {
                 if new.topology == Topology::Brokered {
                     self.forwarders.learn_role(&self.legs[parent], new.toward);
                 }
-                if !new.identity.exact && self.legs[parent].toward == new.toward {
-                    self.learn_proxied(new.direction, self.legs[parent].direction);
-                }
+                let belief = self.learn_passage(new, parent, carried);
                 let is_copy = std::mem::replace(&mut self.legs[parent].has_child, true);
                 let joined = if is_copy { Joined::Copy } else { Joined::Leg };
                 let key = self.add_leg(message, new, Some(parent));
+                self.legs[key.0].is_guessed = belief == Some(Belief::Guessed);
                 if new.topology == Topology::Brokered && !new.toward.is_server() {
                     self.take_over(message, key.0);
                 }
+                self.append_later(new, key, left);
                 (key, joined)
             }
             Some((message, Relation::Copy)) => (self.add_leg(message, new, None), Joined::Copy),
@@ -112,16 +121,11 @@ impl Messages {
                     None => self.add_message(new, read),
                 }
             }
-            None => self.add_message(new, read),
+            None => {
+                self.proxied.came_unseen(new.direction);
+                self.add_message(new, read)
+            }
         }
-    }
-
-    /// What comes to a proxy in one direction goes on in another one.
-    fn learn_proxied(&mut self, on: Direction, came: Direction) {
-        if self.proxied.len() >= PROXIED && !self.proxied.contains_key(&on) {
-            self.proxied.clear();
-        }
-        self.proxied.insert(on, came);
     }
 
     /// The message that a new leg led to: the first one of its content that was found after the leg's last byte had `left`.
@@ -138,7 +142,7 @@ impl Messages {
 
     /// Whether a message started where the new leg leads: an orphan, or one that was written there later, where it could go
     /// on. A connection that is joined in its middle may be recognised later than the one on which what came on it goes on.
-    fn leads_to(&self, new: &NewLeg, message: &Message) -> bool {
+    pub(super) fn leads_to(&self, new: &NewLeg, message: &Message) -> bool {
         let first = &self.legs[message.first];
         let goes_on = || {
             let passes_on = match new.topology {
@@ -202,17 +206,35 @@ impl Messages {
         let is_stale = |index: usize| at(index) + self.hold < new.written;
         let relation = |index: usize| self.related(index, new);
         let is_child = |found: &(usize, Relation)| matches!(found.1, Relation::Child(_));
+        let passage = self.passage(new, carried);
+        if let Passage::Of(message, leg) = passage {
+            return Some((message, Relation::Child(leg)));
+        }
+        // What is known to have come on another connection is that one's.
+        let is_missing = matches!(passage, Passage::Missing);
+        let relation = |index| relation(index).filter(|found| !(is_missing && is_child(found)));
         let next = self.next_in_order(new, carried).or_else(|| self.next_in_log(new, carried));
         if let Some(next) = next.and_then(relation) {
             return Some(next);
-        }
-        if let Some((message, parent)) = self.through_proxy(new, carried) {
-            return Some((message, Relation::Child(parent)));
         }
         let (mut old, fresh) = self.index.after(new.identity, carried, is_stale);
         let is_new = |found: &(usize, Relation)| {
             let message = self.open.get(found.0);
             message.is_some_and(|message| self.leg_on(message, new.way()).is_none())
+        };
+        // What proxies kept may come to a server in another order than it was sent.
+        let early = carried.filter(|_| !self.proxied.is_empty());
+        let early = early.and_then(|carried| self.overtaken(new, carried)).and_then(relation);
+        let early = early.filter(|(_, relation)| {
+            matches!(relation, Relation::Child(parent) if !self.was_left_out(*parent, new))
+        });
+        let in_turn = |found: (usize, Relation)| match &early {
+            Some((message, Relation::Child(parent)))
+                if self.came_before(*message, found.0, new) =>
+            {
+                (*message, Relation::Child(*parent))
+            }
+            _ => found,
         };
         let mut all =
             old.clone().take(SEARCHED).filter_map(relation).filter(is_child).filter(is_new);
@@ -225,13 +247,15 @@ impl Messages {
                 TakesAll::Yes => true,
             };
             if is_next {
-                return Some((message, Relation::Child(parent)));
+                return Some(in_turn((message, Relation::Child(parent))));
             }
         }
         let (mut other, mut later) = (None, None);
         for (index, found) in fresh.take(SEARCHED).filter_map(relation) {
             match found {
-                Relation::Child(_) if at(index) <= new.written => return Some((index, found)),
+                Relation::Child(_) if at(index) <= new.written => {
+                    return Some(in_turn((index, found)));
+                }
                 Relation::Child(_) => _ = later.get_or_insert((index, found)),
                 _ => _ = other.get_or_insert((index, found)),
             }
@@ -256,34 +280,6 @@ impl Messages {
         Some((message, self.relation(self.open.get(message)?, new)?))
     }
 
-    /// The message that a proxy passes on with a leg, and the leg that brought it there: of several with one content, the one that
-    /// came on the connection that belongs to the new leg's, and at the same place, where both were seen from their beginning.
-    fn through_proxy(&self, new: &NewLeg, carried: Option<Listed>) -> Option<(usize, usize)> {
-        let is_relay = || new.ends.sender.pid.is_some_and(|pid| self.is_relay(pid));
-        let may_be = new.topology == Topology::Brokered && !new.identity.exact;
-        if !may_be
-            || self.index.known(new.identity) != Known::Many
-            || !(new.toward.is_server() || is_relay())
-        {
-            return None;
-        }
-        let belongs = self.proxied.get(&new.direction);
-        let (all, _) = self.index.after(new.identity, carried, |_| true);
-        let legs = all.take(SEARCHED).filter_map(|index| {
-            let message = self.open.get(index)?;
-            let Relation::Child(parent) = self.relation(message, new)? else { return None };
-            Some((index, parent))
-        });
-        let mut legs = legs.filter(|&(_, parent)| {
-            let leg = &self.legs[parent];
-            leg.toward == new.toward && belongs.is_none_or(|direction| *direction == leg.direction)
-        });
-        legs.find(|&(_, parent)| {
-            let leg = &self.legs[parent];
-            !(new.is_from_opening && leg.is_from_opening) || leg.extent.start == new.extent.start
-        })
-    }
-
     /// True if a leg goes from a process that was seen to pass on what a server sends it, or got its message last: then the leg before
     /// it may be behind many others.
     fn hands_through(&self, message: &Message, new: &NewLeg) -> bool {
@@ -303,7 +299,7 @@ impl Messages {
     }
 
     /// True if a proxy or a bridge has passed a leg on to where a new one leads: it does that once.
-    fn was_passed_on(&self, message: &Message, parent: usize, new: &NewLeg) -> bool {
+    pub(super) fn was_passed_on(&self, message: &Message, parent: usize, new: &NewLeg) -> bool {
         new.topology == Topology::Brokered
             && new.toward.is_server()
             && self.legs[parent].has_child
@@ -365,7 +361,7 @@ impl Messages {
 
     /// Whether the reader of a leg passes messages on to where the new leg leads. One that subscribes
     /// at a broker and publishes there does not, even the same content: it says something of its own.
-    fn may_forward(&self, leg: usize, new: &NewLeg) -> bool {
+    pub(super) fn may_forward(&self, leg: usize, new: &NewLeg) -> bool {
         if new.topology != Topology::Brokered || !new.toward.is_server() {
             return true;
         }

@@ -4,7 +4,7 @@ use super::super::snapshot::{Group, Trust};
 use super::facts::TrustFacts;
 use super::limits::{
     CLOCKS, COARSE_TIMES, CONTRADICTED, CUT_SHORT, ENCRYPTED, EVENTS_LOST, EVENTS_LOST_SAMPLED,
-    GIVEN_UP, LOSSES_STATED, Limits, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED, ONE_IS_TOO_MANY,
+    GIVEN_UP, GUESSED, LOSSES_STATED, Limits, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED, ONE_IS_TOO_MANY,
     READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN, SHARED_MEMORY, SPLIT_SUBFLOWS, TOO_MANY, UNDECODED,
     UNDELIVERED, UNIX_CLIENTS, UNREAD, UNSEEN, UNSEEN_BARE, UNSORTED,
 };
@@ -95,6 +95,8 @@ impl Found {
         self.add(reason, UNIX_CLIENTS, connections, connections);
         let messages = facts.nameless;
         self.add(DoubtReason::Nameless { messages }, NAMELESS, messages, facts.messages);
+        let guessed = DoubtReason::Guessed { deliveries: facts.guessed };
+        self.add(guessed, GUESSED, facts.guessed, deliveries);
         let without = facts.without_send;
         let reason = DoubtReason::SendNotSeen { deliveries: without };
         self.add(reason, SEND_NOT_SEEN, without, followed);
@@ -321,6 +323,14 @@ mod tests {
         assert_eq!(hidden(4_000), (Unusable, vec!["encrypted"]));
         let only = verdict(|facts| *facts = TrustFacts { encrypted: 1, ..TrustFacts::default() });
         assert_eq!(only, (Unusable, vec!["encrypted"]));
+    }
+
+    #[test]
+    fn times_that_may_be_those_of_equal_messages_reduce() {
+        let guessed = |deliveries| verdict(|facts| facts.guessed = deliveries);
+        assert_eq!(guessed(19), (Good, vec![]));
+        assert_eq!(guessed(20), (Reduced, vec!["guessed"]));
+        assert_eq!(guessed(2_000), (Reduced, vec!["guessed"]), "the counts are right");
     }
 
     #[test]

@@ -59,6 +59,8 @@ pub struct TrustFacts {
     pub unix_clients: u64,
     /// Messages that may be counted again behind a router or broker.
     pub nameless: u64,
+    /// Deliveries of which it is not known which of several equal messages they brought.
+    pub guessed: u64,
     /// Messages compared with the programs' own records, and those that contradict them.
     pub compared: (u64, u64),
     /// Deliveries that the trace saw and the programs did not get.
@@ -114,6 +116,7 @@ impl TrustFacts {
             unannounced: group.unannounced,
             unix_clients: group.unix_clients(),
             nameless: group.nameless,
+            guessed: group.guessed,
             ..TrustFacts::default()
         }
     }

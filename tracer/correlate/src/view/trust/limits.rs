@@ -54,6 +54,9 @@ pub const UNIX_CLIENTS: Limits = Limits { reduced: 0.0, unusable: NEVER };
 
 pub const NAMELESS: Limits = Limits { reduced: 0.0, unusable: 0.5 };
 
+/// The counts are right, whichever message it was.
+pub const GUESSED: Limits = Limits { reduced: 0.01, unusable: NEVER };
+
 pub const SEND_NOT_SEEN: Limits = Limits { reduced: 0.01, unusable: NEVER };
 
 pub const CONTRADICTED: Limits = Limits { reduced: 0.0, unusable: 0.01 };

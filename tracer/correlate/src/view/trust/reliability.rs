@@ -103,6 +103,11 @@ pub enum DoubtReason {
         /// Those messages.
         messages: u64,
     },
+    /// Which of several equal messages was delivered is not known.
+    Guessed {
+        /// Deliveries of which it is not.
+        deliveries: u64,
+    },
     /// Latencies begin after the send call.
     SendNotSeen {
         /// Deliveries with such a latency.
@@ -217,6 +222,7 @@ impl DoubtReason {
             DoubtReason::Unannounced { .. } => "unannounced",
             DoubtReason::UnixClients { .. } => "unix_clients",
             DoubtReason::Nameless { .. } => "nameless",
+            DoubtReason::Guessed { .. } => "guessed",
             DoubtReason::ReaderNotSeen { .. } => "reader_not_seen",
             DoubtReason::SendNotSeen { .. } => "send_not_seen",
             DoubtReason::TooMany { .. } => "too_many",
