@@ -70,7 +70,9 @@ def received(order):
             writer.write(Value(0, number), timestamp=now + i * 1000 - number * 10 * 10**9)
     for writer in writers:
         writer.write(Value(LAST_KEY + writers.index(writer), 0), timestamp=now)
-        writer.wait_for_acks(duration(seconds=PATIENCE))
+        if not writer.wait_for_acks(duration(seconds=PATIENCE)):
+            print("not tried: the reader does not acknowledge")
+            sys.exit(2)
     samples = []
 
     def are_last_there():

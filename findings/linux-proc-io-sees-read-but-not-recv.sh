@@ -9,8 +9,8 @@
 #
 # Seen: the same megabyte over TCP, received and sent back, is two megabytes in the
 # counters of a program in Node and none in those of one in Python; Python's os.read and
-# os.write on the same kind of socket count as well. What tools show as a process's
-# "I/O" (pidstat, htop, exporters) compares runtimes, not loads.
+# os.write on the same kind of socket count as well. Who compares services by these
+# two counters compares their runtimes, not their loads.
 #
 # Exit: 0 as stated, 1 it behaves otherwise now, 2 not tried.
 set -euo pipefail
