@@ -139,8 +139,9 @@ fn a_broker_seen_by_its_process_alone_shows_what_the_whole_view_shows() {
     let rows = all["segments"].as_array().unwrap();
     let dwell = rows.iter().find(|row| row["segment"] == "broker_dwell").unwrap();
     let [here, there] = [&sight["dwell_ns"]["p50"], &dwell["p50_ns"]].map(|p| p.as_f64().unwrap());
-    // At each event one tracer's programs run after those of the others, which takes some hundred nanoseconds.
-    assert!((here - there).abs() < 0.05 * there + 1_000.0, "{here} ns, {there} ns");
+    // At each event one tracer's programs run after those of the others, which takes some hundred nanoseconds, and a few microseconds
+    // where other programs keep the caches.
+    assert!((here - there).abs() < 0.05 * there + 6_000.0, "{here} ns, {there} ns");
 
     let (bounds, truth) = (deliveries(&part), deliveries(&whole));
     assert_eq!((bounds.len() as u64, truth.len() as u64), (MESSAGES * READERS, MESSAGES * READERS));

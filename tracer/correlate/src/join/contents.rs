@@ -74,6 +74,19 @@ impl Contents {
         all.into_iter().flatten().copied().filter(move |identity| *identity != own)
     }
 
+    /// The identities and topics of other messages with this content, if all of them are known.
+    pub fn renamed(
+        &self,
+        content: Content,
+        own: Identity,
+    ) -> impl Iterator<Item = (Identity, u64)> + '_ {
+        let all = self.alone.get(&content.hash).filter(|all| all.others == 0);
+        let known = all.into_iter().flat_map(|all| &all.known);
+        let others = known
+            .filter(move |(identity, known)| *identity != own && known.subject != content.subject);
+        others.filter_map(|(identity, known)| Some((*identity, known.subject?)))
+    }
+
     /// The one identity that a message of this content may have instead of its own, where one of both is not sure. Topics
     /// that are known are the same.
     pub fn other(&self, content: Content, own: Identity) -> Option<Identity> {

@@ -59,6 +59,9 @@ pub struct Forwarders {
     unknown: FxHashMap<Receiver, Nanos>,
     /// The one that was learned last.
     last: Option<Node>,
+    /// Processes that messages come to as to a server, and the one of these that got the last.
+    servers: FxHashSet<Pid>,
+    last_server: Option<Pid>,
 }
 
 /// A process, or the address of one that is not known.
@@ -91,6 +94,19 @@ impl Forwarders {
             self.parties.extend(node.party.map(|party| party.id));
             self.last = Some(node);
         }
+    }
+
+    /// A message came to a process as to a server.
+    pub fn learn_server(&mut self, pid: Pid) {
+        if self.last_server != Some(pid) && self.servers.len() < FORWARDERS {
+            self.servers.insert(pid);
+            self.last_server = Some(pid);
+        }
+    }
+
+    /// True if messages come to a process as to a server.
+    pub fn is_server(&self, pid: Pid) -> bool {
+        self.servers.contains(&pid)
     }
 
     /// What the process is that a message goes on from.

@@ -1,6 +1,8 @@
-//! Servers that have several addresses, as messages show that go in at one and out at another.
+//! Servers that have several addresses, or other topics for what they hand on, as messages show that go in at one and out at another.
 
+use super::forwarders::Receiver;
 use crate::ids::{Direction, Node};
+use rustc_hash::FxHashMap;
 use std::net::SocketAddr;
 use wirelap_events::{NetNs, Saturate};
 
@@ -9,6 +11,19 @@ const MOST_PAIRS: usize = 64;
 
 /// So many messages that come out at another address than they went in show that both are one server's, where messages go in at both.
 const CROSSED: u8 = 3;
+
+/// Topics that servers have another one for.
+const MOST_RENAMED: usize = 4_096;
+
+/// So many messages of one topic that come out with another one, each of a content of its own, show that all do.
+const RENAMED: u8 = 3;
+
+/// The topic of which a server hands messages on with another one.
+#[derive(Clone, Copy, Debug)]
+struct Renamed {
+    from: u64,
+    seen: u8,
+}
 
 /// Addresses that may be one server's.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +45,8 @@ impl Pair {
 #[derive(Debug, Default)]
 pub struct Translations {
     pairs: Vec<Pair>,
+    /// By the server and the topic that it sends.
+    renamed: FxHashMap<(Receiver, u64), Renamed>,
     /// Directions of two conversations that are one server's, as was found last.
     pub united: Option<[Direction; 2]>,
     /// Messages from servers that nothing was found for, and when to look next whether another topic has them.
@@ -66,5 +83,24 @@ impl Translations {
             pair.crossed.grow(1);
         }
         pair.crossed >= CROSSED
+    }
+
+    /// The topic of which a server hands messages on with this one, if that was seen often enough.
+    pub fn renamed_from(&self, server: Receiver, to: u64) -> Option<u64> {
+        self.renamed.get(&(server, to)).filter(|one| one.seen >= RENAMED).map(|one| one.from)
+    }
+
+    /// A message of a topic came out of a server with another one, and no other message has its content.
+    pub fn renamed(&mut self, server: Receiver, from: u64, to: u64) {
+        let known = self.renamed.contains_key(&(server, to));
+        if !known && self.renamed.len() >= MOST_RENAMED {
+            return;
+        }
+        let one = self.renamed.entry((server, to)).or_insert(Renamed { from, seen: 0 });
+        *one = if one.from == from {
+            Renamed { from, seen: one.seen.saturating_add(1) }
+        } else {
+            Renamed { from, seen: 1 }
+        };
     }
 }

@@ -68,18 +68,31 @@ fn client(world: &mut World, number: u32, dialect: Dialect, port: u16) -> Connec
     connection
 }
 
+fn unique(n: u64) -> String {
+    format!("reading {n}")
+}
+
+fn equal(_: u64) -> String {
+    "ON".into()
+}
+
+/// The first few are unique.
+fn later_equal(n: u64) -> String {
+    if n < 4 { unique(n) } else { equal(n) }
+}
+
 /// Messages of a topic, which has another name on the other side, of a publisher and two subscribers.
 fn pass(
     (from, topic): (Dialect, &str),
     (to, name): (Dialect, &str),
     ports: [u16; 2],
-    is_equal: bool,
+    payload: fn(u64) -> String,
 ) -> World {
     let mut world = World::new();
     let mut publisher = client(&mut world, 1, from, ports[0]);
     let mut subscribers = [2, 3].map(|n| client(&mut world, n, to, ports[1]));
     for n in 0..MESSAGES {
-        let payload = if is_equal { "ON".into() } else { format!("reading {n}") };
+        let payload = payload(n);
         world.message(&mut publisher.up, &(from.sent)(topic, payload.as_bytes()));
         for subscriber in &mut subscribers {
             world.message(&mut subscriber.down, &(to.delivered)(name, payload.as_bytes()));
@@ -117,9 +130,9 @@ fn what_a_broker_translates_is_followed() {
         ((AMQP, "work"), (RENAMED, "given up")),
     ];
     for (from, to) in cases {
-        for is_equal in [false, true] {
+        for payload in [unique, equal] {
             let case = format!("{} {} to {} {}", from.0.name, from.1, to.0.name, to.1);
-            let world = pass(from, to, [from.0.port, to.0.port], is_equal);
+            let world = pass(from, to, [from.0.port, to.0.port], payload);
             for played in played(&world) {
                 let groups = &played.snapshot.groups;
                 let of = |name: &str| groups.iter().find(|group| group.middleware == name).unwrap();
@@ -138,8 +151,8 @@ fn what_a_broker_translates_is_followed() {
 /// A broker with two listeners, as a capture shows it.
 #[test]
 fn two_ports_of_a_broker_are_one_row() {
-    for is_equal in [false, true] {
-        let world = pass((MQTT, "t"), (MQTT, "t"), [1883, 1884], is_equal);
+    for payload in [unique, equal] {
+        let world = pass((MQTT, "t"), (MQTT, "t"), [1883, 1884], payload);
         for played in played(&world) {
             assert_eq!(played.counts(), [MESSAGES, 2 * MESSAGES, 2 * MESSAGES, 0]);
         }
@@ -187,4 +200,77 @@ fn a_proxy_of_subscribers_is_no_port_of_the_broker() {
     let all: Vec<_> = captured.snapshot.groups.iter().map(counts).collect();
     assert!(all.contains(&[MESSAGES, MESSAGES, MESSAGES, 0]), "{all:?}");
     assert!(all.contains(&[0, MESSAGES, 0, MESSAGES]), "{all:?}");
+}
+
+/// A server that maps topics to others, as NATS' mappings and rewriting brokers do.
+#[test]
+fn what_a_server_hands_on_with_another_topic_is_followed() {
+    let cases = [
+        ((NATS, "orders.eu"), (NATS, "stored.orders")),
+        ((MQTT, "line4/load"), (MQTT, "site1/line4/load")),
+        ((AMQP, "load"), (MQTT, "site1/load")),
+    ];
+    for (from, to) in cases {
+        for payload in [unique, later_equal] {
+            let world = pass(from, to, [from.0.port, to.0.port], payload);
+            for played in played(&world) {
+                let groups = &played.snapshot.groups;
+                let group = groups.iter().find(|group| group.middleware == from.0.name).unwrap();
+                assert_eq!(
+                    counts(group),
+                    [MESSAGES, 2 * MESSAGES, 2 * MESSAGES, 0],
+                    "{from:?}",
+                    from = from.1
+                );
+            }
+        }
+    }
+}
+
+/// Nothing tells that a message is another one with another topic, if both are short, or either may be it.
+#[test]
+fn what_two_topics_have_in_common_is_not_taken_for_one() {
+    let world = pass((MQTT, "a"), (MQTT, "b"), [1883, 1883], equal);
+    assert_eq!(Played::of(&world).counts(), [MESSAGES, 2 * MESSAGES, 0, 2 * MESSAGES]);
+    let mut world = World::new();
+    let mut publishers = [1, 2].map(|n| client(&mut world, n, MQTT, 1883));
+    let mut subscriber = client(&mut world, 3, MQTT, 1883);
+    for n in 0..MESSAGES {
+        let payload = unique(n).into_bytes();
+        for (publisher, topic) in publishers.iter_mut().zip(["a", "b"]) {
+            world.message(&mut publisher.up, &publish(topic, &payload));
+        }
+        world.message(&mut subscriber.down, &publish("c", &payload));
+        world.now += 2_000_000;
+    }
+    assert_eq!(Played::of(&world).counts(), [2 * MESSAGES, MESSAGES, 0, MESSAGES]);
+}
+
+/// A broker that is a client of another one, and puts a prefix before topics.
+#[test]
+fn what_a_bridge_sends_with_another_topic_is_one_message() {
+    for (prefix, payload) in
+        [("", equal as fn(u64) -> String), ("site1/", unique), ("site1/", later_equal)]
+    {
+        let mut world = World::new();
+        let (broker, hub) = (process(10, "broker"), process(11, "hub"));
+        let mut up =
+            world.connect_mqtt(process(20, "pub"), "127.0.0.1:41000", broker, "127.0.0.1:1883");
+        let mut bridge = world.connect_mqtt(broker, "127.0.0.1:42000", hub, "127.0.0.1:1884");
+        let mut down =
+            world.connect_mqtt(process(30, "sub"), "127.0.0.1:43000", hub, "127.0.0.1:1884");
+        for n in 0..MESSAGES {
+            let payload = payload(n).into_bytes();
+            let there = format!("{prefix}t");
+            world.message(&mut up.up, &publish("t", &payload));
+            world.message(&mut bridge.up, &publish(&there, &payload));
+            world.message(&mut down.down, &publish(&there, &payload));
+            world.now += 2_000_000;
+        }
+        let played = Played::of(&world);
+        assert!(played.deliveries.iter().all(|one| one.legs.len() == 3), "{prefix}");
+        let all: Vec<_> = played.snapshot.groups.iter().map(counts).collect();
+        let sum = all.iter().fold([0; 4], |sum, one| std::array::from_fn(|n| sum[n] + one[n]));
+        assert_eq!(sum, [MESSAGES, MESSAGES, MESSAGES, 0], "{prefix}");
+    }
 }

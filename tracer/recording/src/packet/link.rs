@@ -1,20 +1,48 @@
 //! Link headers of captures that others made (LINKTYPE registry, <https://www.tcpdump.org/linktypes.html>).
 
+use super::encapsulation::{self, Header};
 use super::unreadable::Unreadable;
 use crate::wire::Bytes;
 use wirelap_events::PacketHook;
 
-/// `LINKTYPE_ETHERNET`.
-pub const ETHERNET: u16 = 1;
 const NULL: u16 = 0;
-const LOOP: u16 = 108;
+const ETHERNET: u16 = 1;
+const PPP: u16 = 9;
 const RAW: [u16; 5] = [12, 14, 101, 228, 229];
+const PPP_HDLC: u16 = 50;
+/// `PPPoE`, without an Ethernet header.
+const PPP_ETHER: u16 = 51;
+/// Cisco's HDLC: address, control, an `EtherType`.
+const CISCO_HDLC: u16 = 104;
+const LOOP: u16 = 108;
 const COOKED: u16 = 113;
+const MPLS: u16 = 219;
+const NFLOG: u16 = 239;
+/// IP over `InfiniBand` (RFC 4391 §6).
+const INFINIBAND_IP: u16 = 242;
+/// Packets of macOS with the interface that each is of.
+const PKTAP: u16 = 258;
 const COOKED_2: u16 = 276;
+
+const KNOWN: [u16; 13] = [
+    NULL,
+    ETHERNET,
+    PPP,
+    PPP_HDLC,
+    PPP_ETHER,
+    CISCO_HDLC,
+    LOOP,
+    COOKED,
+    MPLS,
+    NFLOG,
+    INFINIBAND_IP,
+    PKTAP,
+    COOKED_2,
+];
 
 /// Whether packets behind this link header can be read.
 pub fn is_known(kind: u16) -> bool {
-    RAW.contains(&kind) || [ETHERNET, NULL, LOOP, COOKED, COOKED_2].contains(&kind)
+    RAW.contains(&kind) || KNOWN.contains(&kind)
 }
 
 /// How long the link header is, and which way the packet went, if the header says that.
@@ -23,36 +51,40 @@ pub fn is_known(kind: u16) -> bool {
 /// The header is not followed by IP, or was not captured as a whole.
 pub fn header(kind: u16, packet: &[u8]) -> Result<(usize, Option<PacketHook>), Unreadable> {
     let mut from = Bytes(packet);
-    let mut direction = None;
-    let is_ip = match kind {
-        ETHERNET => {
-            from.take(12).ok_or(Unreadable::Cut)?;
-            is_ip(&mut from)
-        }
+    let (kind, mut direction) = match kind {
+        PKTAP => pktap(&mut from)?,
+        kind => (kind, None),
+    };
+    let next = match kind {
+        ETHERNET => Header::Frame,
         // The address family, in the byte order of whoever captured; every system has its own for IPv6.
-        NULL | LOOP => from.take(4).map(|_| true),
+        NULL | LOOP => from.take(4).map(|_| Header::Ip).ok_or(Unreadable::Cut)?,
         COOKED => {
             let [_, kind] = from.array::<2>().ok_or(Unreadable::Cut)?;
             direction = Some(way(kind));
-            from.take(12).ok_or(Unreadable::Cut)?;
-            is_ip(&mut from)
+            from.take(12).map(|_| Header::EtherType).ok_or(Unreadable::Cut)?
         }
         COOKED_2 => {
-            let start = Bytes(packet);
-            from.take(10).ok_or(Unreadable::Cut)?;
-            let [kind] = from.array().ok_or(Unreadable::Cut)?;
-            direction = Some(way(kind));
-            from.take(9).ok_or(Unreadable::Cut)?;
-            is_ip(&mut { start })
+            let [high, low, rest @ ..] = from.array::<20>().ok_or(Unreadable::Cut)?;
+            direction = Some(way(rest[8]));
+            let kind = u16::from_be_bytes([high, low]);
+            encapsulation::ether_type(kind).ok_or(Unreadable::Protocol)?
         }
-        kind if RAW.contains(&kind) => Some(true),
-        _ => Some(false),
+        PPP | PPP_HDLC => Header::Ppp,
+        PPP_ETHER => from.take(6).map(|_| Header::Ppp).ok_or(Unreadable::Cut)?,
+        CISCO_HDLC => from.take(2).map(|_| Header::EtherType).ok_or(Unreadable::Cut)?,
+        MPLS => Header::Mpls,
+        NFLOG => nflog(&mut from)?,
+        INFINIBAND_IP => {
+            let [high, low, ..] = from.array::<4>().ok_or(Unreadable::Cut)?;
+            encapsulation::ether_type(u16::from_be_bytes([high, low]))
+                .ok_or(Unreadable::Protocol)?
+        }
+        kind if RAW.contains(&kind) => Header::Ip,
+        _ => return Err(Unreadable::Protocol),
     };
-    if is_ip.ok_or(Unreadable::Cut)? {
-        Ok((packet.len().saturating_sub(from.0.len()), direction))
-    } else {
-        Err(Unreadable::Protocol)
-    }
+    encapsulation::skip(&mut from, next)?;
+    Ok((packet.len().saturating_sub(from.0.len()), direction))
 }
 
 /// `PACKET_OUTGOING` is 4 (`include/uapi/linux/if_packet.h`).
@@ -60,13 +92,37 @@ fn way(kind: u8) -> PacketHook {
     if kind == 4 { PacketHook::Xmit } else { PacketHook::Rx }
 }
 
-/// Reads an `EtherType` and VLAN tags before it (IEEE 802.1Q).
-fn is_ip(from: &mut Bytes<'_>) -> Option<bool> {
+/// A list of attributes (type, length, value), of which one is the packet from its IP header on (`NFULA_PAYLOAD` of
+/// `include/uapi/linux/netfilter/nfnetlink_log.h`). Their numbers have the byte order of whoever captured.
+fn nflog(from: &mut Bytes<'_>) -> Result<Header, Unreadable> {
+    const PAYLOAD: u16 = 9;
+    from.take(4).ok_or(Unreadable::Cut)?;
     loop {
-        match u16::from_be_bytes(from.array()?) {
-            0x0800 | 0x86DD => return Some(true),
-            0x8100 | 0x88A8 | 0x9100 => from.take(2)?,
-            _ => return Some(false),
-        };
+        let [length, kind] = [(); 2].map(|()| from.array::<2>());
+        let (length, kind) = length.zip(kind).ok_or(Unreadable::Cut)?;
+        // No type is as large as 256.
+        let is_big = kind[0] == 0 && kind[1] != 0;
+        let [length, kind] = [length, kind]
+            .map(|n| if is_big { u16::from_be_bytes(n) } else { u16::from_le_bytes(n) });
+        if kind == PAYLOAD {
+            return Ok(Header::Ip);
+        }
+        let value = length.checked_sub(4).ok_or(Unreadable::Protocol)?;
+        from.take(usize::from(value).next_multiple_of(4)).ok_or(Unreadable::Cut)?;
     }
+}
+
+/// A header that says its own length, the link type of what follows and which way it went (`bsd/net/pktap.h` of XNU).
+fn pktap(from: &mut Bytes<'_>) -> Result<(u16, Option<PacketHook>), Unreadable> {
+    const OUTGOING: u32 = 2;
+    let mut fields = Bytes(from.0);
+    let [length, _, link] = [(); 3].map(|()| fields.array().map(u32::from_le_bytes));
+    fields.take(24).ok_or(Unreadable::Cut)?;
+    let flags = fields.array().map(u32::from_le_bytes).ok_or(Unreadable::Cut)?;
+    let (length, link) = length.zip(link).ok_or(Unreadable::Cut)?;
+    let length = usize::try_from(length).map_err(|_| Unreadable::Cut)?;
+    from.take(length).ok_or(Unreadable::Cut)?;
+    let link = u16::try_from(link).map_err(|_| Unreadable::Protocol)?;
+    let way = if flags & OUTGOING != 0 { PacketHook::Xmit } else { PacketHook::Rx };
+    Ok((link, Some(way)))
 }

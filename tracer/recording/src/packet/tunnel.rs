@@ -3,12 +3,20 @@
 //! | tunnel | known by | source |
 //! |---|---|---|
 //! | IP in IP, IPv6 in IP, IPv4 in IPv6 | IP protocols 4 and 41 | RFC 2003, RFC 4213 §3, RFC 2473 |
-//! | GRE, also of Ethernet frames | IP protocol 47 | RFC 2784, RFC 2890, RFC 1701 (0x6558) |
+//! | GRE, also of Ethernet frames and MPLS | IP protocol 47 | RFC 2784, RFC 2890, RFC 1701 (0x6558), RFC 4023 §3.2 |
+//! | PPTP | GRE's version 1 | RFC 2637 §4.1 |
+//! | mirrored ports: ERSPAN, all three types | GRE's protocols 0x88BE and 0x22EB | draft-foschiano-erspan-03 §4 |
 //! | VXLAN | UDP to port 4789, or Linux's former default 8472 | RFC 7348 §5 |
+//! | VXLAN-GPE | UDP to port 4790 | draft-ietf-nvo3-vxlan-gpe-13 §3 |
 //! | Geneve | UDP to port 6081 | RFC 8926 §3.4 |
+//! | MPLS in UDP | UDP to port 6635 | RFC 7510 §3 |
+//! | L2TP | UDP to port 1701 | RFC 2661 §3.1 |
+//! | GTP-U | UDP to port 2152 | 3GPP TS 29.281 §5.1 |
+//!
+//! Headers between a tunnel's and the IP header in it are in [`super::encapsulation`].
 
+use super::encapsulation::{self, Header};
 use super::fragments::Fragment;
-use super::link;
 use super::parse::{self, Headers};
 use super::protocol::{GRE, IPV4, IPV6};
 use super::unreadable::Unreadable;
@@ -19,11 +27,11 @@ use wirelap_events::Transport;
 pub const MAX_DEPTH: usize = 4;
 
 const VXLAN_PORTS: [u16; 2] = [4789, 8472];
+const VXLAN_GPE_PORT: u16 = 4790;
 const GENEVE_PORT: u16 = 6081;
-
-/// An Ethernet frame, in GRE and Geneve ("transparent Ethernet bridging").
-const ETHERNET_FRAME: u16 = 0x6558;
-const ETHERTYPES_OF_IP: [u16; 2] = [0x0800, 0x86DD];
+const MPLS_PORT: u16 = 6635;
+const L2TP_PORT: u16 = 1701;
+const GTP_PORT: u16 = 2152;
 
 /// Reads the innermost packet of `bytes`, which begin with an IP header. Returns how many bytes are before it, 0 outside of tunnels, and
 /// what its headers say. `original` is the length on the wire.
@@ -56,11 +64,12 @@ pub fn parse_innermost(bytes: &[u8], original: u32) -> Result<(usize, Headers<'_
 /// How many bytes of a packet that is neither TCP nor UDP are before the packet in it.
 fn in_ip(bytes: &[u8]) -> Result<usize, Unreadable> {
     let mut from = Bytes(bytes);
-    match parse::protocol(&mut from)? {
-        IPV4 | IPV6 => {}
+    let next = match parse::protocol(&mut from)? {
+        IPV4 | IPV6 => Header::Ip,
         GRE => gre(&mut from)?,
         _ => return Err(Unreadable::Protocol),
-    }
+    };
+    encapsulation::skip(&mut from, next)?;
     Ok(bytes.len().saturating_sub(from.0.len()))
 }
 
@@ -70,12 +79,16 @@ fn in_udp(headers: &Headers<'_>) -> Option<Result<usize, Unreadable>> {
         return None;
     }
     let mut from = Bytes(headers.payload);
-    let is_frame = match headers.dst.port() {
+    let next = match headers.dst.port() {
         port if VXLAN_PORTS.contains(&port) => vxlan(&mut from)?,
+        VXLAN_GPE_PORT => vxlan_gpe(&mut from)?,
         GENEVE_PORT => geneve(&mut from)?,
+        MPLS_PORT => Header::Mpls,
+        L2TP_PORT => l2tp(&mut from)?,
+        GTP_PORT => gtp(&mut from)?,
         _ => return None,
     };
-    let skipped = if is_frame { frame(&mut from) } else { Ok(()) };
+    let skipped = encapsulation::skip(&mut from, next);
     let tunnel = headers.payload.len().saturating_sub(from.0.len());
     let outer = usize::from(headers.ip_header).saturating_add(headers.transport_header.into());
     Some(skipped.map(|()| outer.saturating_add(tunnel)))
@@ -89,22 +102,33 @@ fn in_udp(headers: &Headers<'_>) -> Option<Result<usize, Unreadable>> {
 /// +-+-+-------+-+-----------------+-------------------------------+
 /// |  Checksum, Reserved (if C)    |  Key (if K)  |  Number (if S)   …
 /// ```
-fn gre(from: &mut Bytes<'_>) -> Result<(), Unreadable> {
+/// Version 1 has a bit for an acknowledged number beside the version.
+fn gre(from: &mut Bytes<'_>) -> Result<Header, Unreadable> {
+    const NUMBER: u8 = 0x10;
     let [flags, version, kind @ ..] = from.array::<4>().ok_or(Unreadable::Cut)?;
-    // Routing (RFC 1701) has another layout, and so has version 1 (PPTP, RFC 2637).
-    if flags & 0x40 != 0 || version & 7 != 0 {
+    // Routing (RFC 1701) has another layout.
+    if flags & 0x40 != 0 || version & 7 > 1 {
         return Err(Unreadable::Protocol);
     }
-    for bit in [0x80, 0x20, 0x10] {
-        if flags & bit != 0 {
-            from.take(4).ok_or(Unreadable::Cut)?;
-        }
-    }
-    match u16::from_be_bytes(kind) {
-        ETHERNET_FRAME => frame(from),
-        kind if ETHERTYPES_OF_IP.contains(&kind) => Ok(()),
-        _ => Err(Unreadable::Protocol),
-    }
+    let is_pptp = version & 7 == 1;
+    let acknowledges = is_pptp && version & 0x80 != 0;
+    let fields = [0x80, 0x20, NUMBER].into_iter().filter(|bit| flags & bit != 0).count();
+    from.take(fields.saturating_add(acknowledges.into()).saturating_mul(4))
+        .ok_or(Unreadable::Cut)?;
+    let mirrored = match u16::from_be_bytes(kind) {
+        0x880B if is_pptp => return Ok(Header::Ppp),
+        // Type I of ERSPAN has no header and no number, type II has both.
+        0x88BE if flags & NUMBER == 0 => 0,
+        0x88BE => 8,
+        0x22EB => erspan_3(from).ok_or(Unreadable::Cut)?,
+        kind => return encapsulation::ether_type(kind).ok_or(Unreadable::Protocol),
+    };
+    from.take(mirrored).map(|_| Header::Frame).ok_or(Unreadable::Cut)
+}
+
+/// Twelve bytes, of which the last bit announces eight more of the platform.
+fn erspan_3(from: &Bytes<'_>) -> Option<usize> {
+    Some(if from.0.get(11)? & 1 == 0 { 12 } else { 20 })
 }
 
 /// ```text
@@ -114,10 +138,24 @@ fn gre(from: &mut Bytes<'_>) -> Result<(), Unreadable> {
 /// |                VXLAN Network Identifier       |   Reserved    |
 /// +---------------------------------------------------------------+
 /// ```
-/// Returns whether an Ethernet frame follows; `None` if it is something else.
-fn vxlan(from: &mut Bytes<'_>) -> Option<bool> {
+/// `None` if it is something else.
+fn vxlan(from: &mut Bytes<'_>) -> Option<Header> {
     let [flags, one, two, three, .., last] = from.array::<8>()?;
-    (flags == 0x08 && [one, two, three, last] == [0; 4]).then_some(true)
+    (flags == 0x08 && [one, two, three, last] == [0; 4]).then_some(Header::Frame)
+}
+
+/// VXLAN's header, whose fourth byte says what follows if P (4) is set.
+fn vxlan_gpe(from: &mut Bytes<'_>) -> Option<Header> {
+    let [flags, one, two, next, .., last] = from.array::<8>()?;
+    let is_it = flags & 0xC8 == 0x08 && [one, two, last] == [0; 3];
+    match next {
+        _ if !is_it => None,
+        0 if flags & 4 == 0 => Some(Header::Frame),
+        1 | 2 if flags & 4 != 0 => Some(Header::Ip),
+        3 if flags & 4 != 0 => Some(Header::Frame),
+        5 if flags & 4 != 0 => Some(Header::Mpls),
+        _ => None,
+    }
 }
 
 /// ```text
@@ -128,22 +166,67 @@ fn vxlan(from: &mut Bytes<'_>) -> Option<bool> {
 /// +---------------------------------------------------------------+
 /// |                    Variable-Length Options                    |
 /// ```
-/// Returns whether an Ethernet frame follows, and not IP; `None` if it is something else.
-fn geneve(from: &mut Bytes<'_>) -> Option<bool> {
+/// `None` if it is something else.
+fn geneve(from: &mut Bytes<'_>) -> Option<Header> {
     let [lengths, _, high, low, _, _, _, last] = from.array::<8>()?;
     if lengths & 0xC0 != 0 || last != 0 {
         return None;
     }
     from.take(usize::from(lengths & 0x3F).saturating_mul(4))?;
-    match u16::from_be_bytes([high, low]) {
-        ETHERNET_FRAME => Some(true),
-        kind if ETHERTYPES_OF_IP.contains(&kind) => Some(false),
-        _ => None,
-    }
+    encapsulation::ether_type(u16::from_be_bytes([high, low]))
 }
 
-/// The header of an Ethernet frame of IP.
-fn frame(from: &mut Bytes<'_>) -> Result<(), Unreadable> {
-    let (header, _) = link::header(link::ETHERNET, from.0)?;
-    from.take(header).map(|_| ()).ok_or(Unreadable::Cut)
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-+-+---+-+-+-+-+-------+-------+-------------------------------+
+/// |T|L|   |S| |O|P|       |  Ver  |        Length (if L)          |
+/// +-+-+---+-+-+-+-+-------+-------+-------------------------------+
+/// |           Tunnel ID           |          Session ID           |
+/// +-------------------------------+-------------------------------+
+/// |          Ns, Nr (if S)        |  Offset size, padding (if O)
+/// ```
+/// `None` for control messages, which carry no packets.
+fn l2tp(from: &mut Bytes<'_>) -> Option<Header> {
+    let [flags, version] = from.array()?;
+    if flags & 0xB4 != 0 || version != 2 {
+        return None;
+    }
+    let length = if flags & 0x40 != 0 { 2 } else { 0 };
+    let numbers = if flags & 0x08 != 0 { 4 } else { 0 };
+    from.take(length + 4 + numbers)?;
+    if flags & 0x02 != 0 {
+        let padding = u16::from_be_bytes(from.array()?);
+        from.take(padding.into())?;
+    }
+    Some(Header::Ppp)
+}
+
+/// ```text
+///  0                   1                   2                   3
+///  0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
+/// +-----+-+-+-+-+-+---------------+-------------------------------+
+/// | Ver |P| |E|S|N| Message type  |            Length             |
+/// +-----+-+-+-+-+-+---------------+-------------------------------+
+/// |                 Tunnel endpoint identifier                    |
+/// +-------------------------------+---------------+---------------+
+/// |   Number (if E, S or N)       |  N-PDU        | Next extension|
+/// ```
+/// Each extension begins with its length in words and ends with the type of the next. `None` for all but user data.
+fn gtp(from: &mut Bytes<'_>) -> Option<Header> {
+    const USER_DATA: u8 = 255;
+    let [flags, kind, ..] = from.array::<8>()?;
+    if flags & 0xF0 != 0x30 || kind != USER_DATA {
+        return None;
+    }
+    if flags & 7 != 0 {
+        let [_, _, _, mut next] = from.array()?;
+        // Without E, the field has no meaning.
+        while flags & 4 != 0 && next != 0 {
+            let [words] = from.array::<1>()?;
+            let rest = usize::from(words).checked_mul(4)?.checked_sub(1)?;
+            next = *from.take(rest)?.last()?;
+        }
+    }
+    Some(Header::Ip)
 }

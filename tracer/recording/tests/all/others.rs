@@ -61,7 +61,43 @@ fn link_headers_are_taken_off() {
     let null = [&[2, 0, 0, 0][..], &raw()].concat();
     let cooked = [&[0, 4, 3, 4, 0, 6], &[0; 8][..], &[8, 0], &raw()].concat();
     let cooked_2 = [&[8, 0, 0, 0, 0, 0, 0, 1, 3, 4, 0, 6], &[0; 8][..], &raw()].concat();
+    let snap = [&[0; 12][..], &[0, 50, 0xAA, 0xAA, 3, 0, 0, 0, 8, 0], &raw()].concat();
+    let labels = [&[0, 6, 0x40, 9, 0, 12, 0x81, 9][..], &raw()].concat();
+    let labelled = [&[0; 12][..], &[0x88, 0x47], &labels].concat();
+    let wire = [&[0, 6, 0x41, 9, 0, 0, 0, 0][..], &ethernet].concat();
+    let session = [&[0x11, 0, 0, 7, 0, 44, 0, 0x21][..], &raw()].concat();
+    let dialled = [&[0; 12][..], &[0x88, 0x64], &session].concat();
+    let ppp = [&[0xFF, 3, 0, 0x21][..], &raw()].concat();
+    let compressed = [&[0x21][..], &raw()].concat();
+    let cisco = [&[0x0F, 0, 8, 0][..], &raw()].concat();
+    let infiniband = [&[8, 0, 0, 0][..], &raw()].concat();
+    let log = [
+        &[2, 0, 0, 0, 8, 0, 1, 0, 8, 0, 3, 0, 5, 0, 10, 0, b'x', 0, 0, 0],
+        &[46, 0, 9, 0][..],
+        &raw(),
+    ]
+    .concat();
+    let big_log = [&[2, 0, 0, 0, 0, 8, 0, 1, 8, 0, 3, 0], &[0, 46, 0, 9][..], &raw()].concat();
+    let pktap = |flags: u8, link: u8, packet: &[u8]| {
+        let fields = [[44, 0, 0, 0], [1, 0, 0, 0], [link, 0, 0, 0]].concat();
+        [&fields[..], &[0; 24], &[flags, 0, 0, 0], &[0; 4], packet].concat()
+    };
     let cases = [
+        (1, snap, 22, PacketHook::Rx),
+        (1, labelled, 22, PacketHook::Rx),
+        (219, labels, 8, PacketHook::Rx),
+        (219, wire, 22, PacketHook::Rx),
+        (1, dialled, 22, PacketHook::Rx),
+        (51, session, 8, PacketHook::Rx),
+        (9, ppp.clone(), 4, PacketHook::Rx),
+        (50, ppp, 4, PacketHook::Rx),
+        (9, compressed, 1, PacketHook::Rx),
+        (104, cisco, 4, PacketHook::Rx),
+        (242, infiniband, 4, PacketHook::Rx),
+        (239, log, 24, PacketHook::Rx),
+        (239, big_log, 16, PacketHook::Rx),
+        (258, pktap(2, 1, &ethernet), 58, PacketHook::Xmit),
+        (258, pktap(1, 101, &raw()), 44, PacketHook::Rx),
         (1, ethernet, 14, PacketHook::Rx),
         (1, padded, 14, PacketHook::Rx),
         (1, vlan, 18, PacketHook::Rx),
@@ -104,6 +140,8 @@ fn what_a_tunnel_carries_is_read() {
     let frame = |inside: &[u8]| [&[2; 12][..], &[8, 0], inside].concat();
     let with = |header: &[u8], inside: &[u8]| [header, inside].concat();
     let (raw, vxlan) = (raw(), [8, 0, 0, 0, 0, 0, 42, 0]);
+    let erspan_3 =
+        |more: u8| [16, 0, 0x22, 0xEB, 0, 0, 0, 1, 32, 1, 0, 1, 0, 0, 0, 1, 0, 0, 0, more];
     let geneve = |kind: [u8; 2]| [1, 0, kind[0], kind[1], 0, 0, 42, 0, 1, 2, 0, 0];
     let cases = [
         ("IP in IP", 20, ipv4(4, &raw)),
@@ -114,6 +152,51 @@ fn what_a_tunnel_carries_is_read() {
         ("VXLAN", 50, udp(4789, &with(&vxlan, &frame(&raw)))),
         ("VXLAN, former port", 50, udp(8472, &with(&vxlan, &frame(&raw)))),
         ("Geneve", 54, udp(6081, &with(&geneve([0x65, 0x58]), &frame(&raw)))),
+        ("MPLS in GRE", 28, ipv4(47, &with(&[0, 0, 0x88, 0x47, 0, 6, 0x41, 9], &raw))),
+        (
+            "PPTP",
+            37,
+            ipv4(
+                47,
+                &with(&[0x30, 0x81, 0x88, 0x0B, 0, 43, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0x21], &raw),
+            ),
+        ),
+        ("ERSPAN I", 38, ipv4(47, &with(&[0, 0, 0x88, 0xBE], &frame(&raw)))),
+        (
+            "ERSPAN II",
+            50,
+            ipv4(
+                47,
+                &with(&[0x10, 0, 0x88, 0xBE, 0, 0, 0, 1, 16, 1, 0, 1, 0, 0, 0, 0], &frame(&raw)),
+            ),
+        ),
+        ("ERSPAN III", 54, ipv4(47, &with(&erspan_3(0), &frame(&raw)))),
+        (
+            "ERSPAN III, more",
+            62,
+            ipv4(47, &with(&[&erspan_3(1)[..], &[0; 8]].concat(), &frame(&raw))),
+        ),
+        ("VXLAN-GPE", 36, udp(4790, &with(&[12, 0, 0, 1, 0, 0, 7, 0], &raw))),
+        ("VXLAN-GPE of Ethernet", 50, udp(4790, &with(&[12, 0, 0, 3, 0, 0, 7, 0], &frame(&raw)))),
+        ("MPLS in UDP", 32, udp(6635, &with(&[0, 6, 0x41, 9], &raw))),
+        ("L2TP", 38, udp(1701, &with(&[0, 2, 0, 1, 0, 1, 0xFF, 3, 0, 0x21], &raw))),
+        (
+            "L2TP, all fields",
+            48,
+            udp(
+                1701,
+                &with(
+                    &[0x4A, 2, 0, 62, 0, 1, 0, 1, 0, 1, 0, 1, 0, 2, 9, 9, 0xFF, 3, 0, 0x21],
+                    &raw,
+                ),
+            ),
+        ),
+        ("GTP-U", 36, udp(2152, &with(&[0x30, 255, 0, 42, 0, 0, 0, 1], &raw))),
+        (
+            "GTP-U, extended",
+            44,
+            udp(2152, &with(&[0x34, 255, 0, 50, 0, 0, 0, 1, 0, 0, 0, 0x85, 1, 16, 1, 0], &raw)),
+        ),
         ("Geneve of IP", 40, udp(6081, &with(&geneve([8, 0]), &raw))),
         ("two", 74, ipv4(47, &with(&[0, 0, 8, 0], &udp(4789, &with(&vxlan, &frame(&raw)))))),
     ];
@@ -137,14 +220,18 @@ fn what_a_tunnel_carries_is_read() {
 #[test]
 fn what_only_looks_like_a_tunnel_stays_as_it_is() {
     // No VXLAN header, and one that is cut.
-    for inside in [&b"abcdefghijklmnop"[..], b"\x08\0\0"] {
-        let (events, ..) = packets(&classic(&[udp(4789, inside)], 0xA1B2_C3D4, false, 101));
+    let ports = [4789, 4790, 6081, 1701, 2152];
+    for (port, inside) in ports
+        .into_iter()
+        .flat_map(|port| [&b"abcdefghijklmnop"[..], b"\x08\0\0"].map(|bytes| (port, bytes)))
+    {
+        let (events, ..) = packets(&classic(&[udp(port, inside)], 0xA1B2_C3D4, false, 101));
         let packet = packet(&events[0].0);
-        assert_eq!((packet.flow.dst.port(), packet.link_header), (4789, 0));
+        assert_eq!((packet.flow.dst.port(), packet.link_header), (port, 0));
         assert_eq!(events[0].1, inside);
     }
-    // PPTP's GRE; ARP in VXLAN; what ends in the middle; tunnels without end.
-    let pptp = ipv4(47, &[0x20, 1, 0x88, 0x0B, 0, 0, 0, 0]);
+    // PPTP of another protocol than IP; ARP in VXLAN; what ends in the middle; tunnels without end.
+    let pptp = ipv4(47, &[0x20, 1, 0x88, 0x0B, 0, 4, 0, 1, 0xC0, 0x21, 1, 1]);
     let arp = udp(4789, &[&[8, 0, 0, 0, 0, 0, 42, 0][..], &[2; 12], &[8, 6], &[0; 28]].concat());
     let cut = ipv4(47, &[0xB0, 0, 8, 0, 0]);
     let mut deep = raw();

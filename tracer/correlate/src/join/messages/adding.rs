@@ -26,6 +26,12 @@ impl Messages {
                 new.passed_on || self.may_have_missed(&new.ends.sender, &new.ends.receiver, new.at)
             }
         };
+        if new.topology == Topology::Brokered
+            && new.toward.is_server()
+            && let Some(pid) = new.ends.receiver.pid
+        {
+            self.forwarders.learn_server(pid);
+        }
         self.serial.grow(1);
         let id = self.new_id();
         let index = self.open.insert(Message {

@@ -84,7 +84,7 @@ impl Messages {
         let (mut new, mut carried) = (new, carried);
         if found.is_none()
             && carried.is_none()
-            && new.is_from_server()
+            && (new.is_from_server() || self.is_bridge(new))
             && let Some(translated) = self.translated(new)
         {
             other = translated;

@@ -2,8 +2,10 @@
 //!
 //! ```text
 //!   MQTT  plant/line4 ──▶ :1883 ┐ one broker ┌ :5672 ──▶ AMQP  amq.topic/plant.line4
+//!   MQTT  plant/line4 ──▶ one broker ──▶ another broker  site1/plant/line4
 //! ```
 
+use super::super::forwarders::Receiver;
 use super::super::index::Known;
 use super::super::new_leg::NewLeg;
 use super::super::open::{LegState, Message};
@@ -39,19 +41,46 @@ impl Messages {
         if self.contents.is_none() && self.has_another_name(new, content) {
             self.keep_contents();
         }
-        let contents = self.contents.as_ref()?;
-        let mut found = None;
-        for identity in contents.translated(content, new.identity) {
-            if self.came_here(new, identity) || self.is_at_another_address(new, identity) {
-                if found.is_some() {
-                    return None;
-                }
-                found = Some(identity);
-            }
-        }
-        let identity = found?;
+        let identity = self.same_topic(new, content);
+        let identity = identity.or_else(|| self.renamed(new, content))?;
         (self.came_here(new, identity) || self.unite_addresses(new, identity))
             .then(|| NewLeg { identity, ..new.clone() })
+    }
+
+    /// The one identity that a leg's message may have where it came to the leg's sender with the same topic, as another protocol has it.
+    fn same_topic(&self, new: &NewLeg, content: Content) -> Option<Identity> {
+        let all = self.contents.as_ref()?.translated(content, new.identity);
+        let mut came = all.filter(|&identity| {
+            self.came_here(new, identity) || self.is_at_another_address(new, identity)
+        });
+        came.next().filter(|_| came.next().is_none())
+    }
+
+    /// The one identity that a leg's message may have where it came to the leg's sender with another topic: a bridge that puts a prefix
+    /// before topics, a server that maps subjects. Until that is known of the two topics, no other message may have its content.
+    fn renamed(&mut self, new: &NewLeg, content: Content) -> Option<Identity> {
+        let (server, to) = (Receiver::at(&new.ends.sender), content.subject?);
+        let known = self.translations.renamed_from(server, to);
+        let all = self.contents.as_ref()?.renamed(content, new.identity);
+        let mut came = all.filter(|&(identity, from)| {
+            known.is_none_or(|known| known == from) && self.came_here(new, identity)
+        });
+        let (identity, from) = came.next().filter(|_| came.next().is_none())?;
+        drop(came);
+        if known.is_none() {
+            let is_unique = matches!(self.index.known(identity), Known::One(_));
+            if !is_unique || !content.is_telling {
+                return None;
+            }
+            self.translations.renamed(server, from, to);
+        }
+        Some(identity)
+    }
+
+    /// True if the sender of a leg to a server is a server itself.
+    pub(super) fn is_bridge(&self, new: &NewLeg) -> bool {
+        new.topology == Topology::Brokered
+            && new.ends.sender.pid.is_some_and(|pid| self.forwarders.is_server(pid))
     }
 
     /// True if a message that is open has the content of a new leg and another topic. Looked at for the first, second, fourth, eighth
@@ -60,9 +89,8 @@ impl Messages {
         self.translations.orphans.grow(1);
         self.translations.orphans.is_power_of_two()
             && self.open.iter().any(|(_, message)| {
-                message.content.is_some_and(|other| {
-                    (other.hash, other.subject) == (content.hash, content.subject)
-                }) && message.identity != new.identity
+                message.content.is_some_and(|other| other.hash == content.hash)
+                    && message.identity != new.identity
             })
     }
 
