@@ -18,7 +18,7 @@ pub struct Theme {
     palette: Palette,
 }
 
-/// Which colours there are. Bold, dim and reverse video are always used.
+/// The set of colours. Bold, dim and reverse video are always used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Palette {
     /// Of 256 colours those that are legible on a dark ground.
@@ -59,12 +59,12 @@ impl Theme {
         Theme::ALL.into_iter().find(|theme| theme.name() == name)
     }
 
-    /// Whether the ground is light.
+    /// True if the ground is light.
     pub const fn is_light(self) -> bool {
         matches!(self.palette, Palette::Light)
     }
 
-    /// Whether there are colours. Without them, bars are made of letters.
+    /// True if there are colours. Without them, bars are made of letters.
     pub const fn has_color(self) -> bool {
         !matches!(self.palette, Palette::None)
     }
