@@ -97,7 +97,7 @@ pub struct ExperimentSetting {
 /// The workloads that can be started, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Experiments {
-    /// What is installed is being looked up.
+    /// The middlewares that are installed are being looked up.
     #[default]
     Reading,
     /// None can be started; the sentence says why, and what helps.

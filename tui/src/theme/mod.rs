@@ -21,9 +21,9 @@ pub struct Theme {
 /// The set of colours. Bold, dim and reverse video are always used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Palette {
-    /// Of 256 colours those that are legible on a dark ground.
+    /// Those of 256 colours that are legible on a dark ground.
     Dark,
-    /// Of 256 colours those that are legible on a light ground.
+    /// Those of 256 colours that are legible on a light ground.
     Light,
     /// The 16 colours that every terminal has, and that its user can change.
     Sixteen,

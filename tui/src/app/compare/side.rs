@@ -13,7 +13,7 @@ pub struct Side {
     pub what: String,
     /// From when to when.
     pub period: (Nanos, Nanos),
-    /// What was delivered, second by second.
+    /// Deliveries, second by second.
     pub seconds: Vec<Second>,
     /// Bytes and deliveries.
     pub bytes: ByteSum,

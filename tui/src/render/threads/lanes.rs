@@ -33,7 +33,7 @@ impl LaneKey {
 /// The state of a thread of the message in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// It runs.
+    /// The thread runs.
     Runs,
     /// It runs for a part of the interval, and does not for the rest: it is not known when.
     RunsPartly,
