@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long a write may wait for a reader of stdout or stderr after the user has asked wirelap to stop.
+/// Longest wait of a write for a reader of stdout or stderr after the user has asked wirelap to stop.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 const EIO: i32 = rustix::io::Errno::IO.raw_os_error();
