@@ -35,9 +35,9 @@ impl LaneKey {
 pub enum Doing {
     /// The thread runs.
     Runs,
-    /// It runs for a part of the interval, and does not for the rest: it is not known when.
+    /// The thread runs for a part of the interval, and does not for the rest: it is not known when.
     RunsPartly,
-    /// It waits for a CPU; the index is that of the thread that had the CPU for at least half of the wait.
+    /// The thread waits for a CPU; the index is that of the thread that had the CPU for at least half of the wait.
     Waits(Option<usize>),
 }
 
