@@ -9,7 +9,7 @@ const SECOND: u64 = 1_000_000_000;
 const STEPS: [u64; 15] =
     [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 21_600];
 
-/// The resolution of the kept past, in seconds: what is longer ago than the first is kept in parts of the second ([`wirelap_history`]).
+/// Ages in seconds, each with the length of the parts in which only older figures are kept ([`wirelap_history`]).
 const KEPT: [(u64, u64); 2] = [(600, 10), (7_200, 60)];
 
 /// The times between two labels, in seconds.

@@ -76,6 +76,6 @@ pub struct MessagesView {
     pub(super) position: usize,
     pub(super) open: Option<Message>,
     pub(super) leg: usize,
-    /// True until the slowest message of all rows is selected, for which the updates of a replay must have come.
+    /// True if the slowest message of all rows is to be selected once the updates of a replay have come.
     pub(in crate::app) seeks_slowest: bool,
 }
