@@ -1,4 +1,4 @@
-//! What the screen costs: one frame of 100 rows at 200×60, from a new snapshot to the bytes for the terminal.
+//! The cost of the screen: one frame of 100 rows at 200×60, from a new snapshot to the bytes for the terminal.
 //!
 //! `cargo bench -p wirelap-tui --bench draw`
 
@@ -37,7 +37,7 @@ fn snapshots() -> Vec<Arc<Snapshot>> {
     (0..10).map(at).collect()
 }
 
-/// What is written to the terminal.
+/// Bytes that are written to the terminal.
 #[derive(Clone, Default)]
 struct Written(Rc<RefCell<Vec<u8>>>);
 

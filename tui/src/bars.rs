@@ -1,9 +1,9 @@
-//! How many cells of a bar each segment gets.
+//! The number of cells of a bar that each segment gets.
 
 use wirelap_correlate::snapshot::{Group, SegmentStat};
 use wirelap_events::{Nanos, Segment};
 
-/// What a bar's length shows.
+/// The quantity that a bar's length shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Scale {
     /// Every bar is full: its parts are shares of the row's own time.

@@ -1,4 +1,4 @@
-//! Where each panel is drawn: pure arithmetic over the screen's size.
+//! The area of each panel: pure arithmetic over the screen's size.
 
 use crate::app::View;
 use ratatui::layout::Rect;
@@ -45,18 +45,18 @@ pub struct PanelAreas {
     pub footer: Rect,
 }
 
-/// What the areas depend on, apart from the screen's size.
+/// The inputs of the layout, apart from the screen's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ScreenContent {
     /// Rows of the comparison.
     pub rows: usize,
     /// Lines of all warnings together.
     pub warnings: usize,
-    /// What fills the body.
+    /// The view that fills the body.
     pub view: View,
 }
 
-/// Whether the screen is large enough to draw anything.
+/// True if the screen is large enough to draw anything.
 pub fn fits(area: Rect) -> bool {
     area.width >= MIN_WIDTH && area.height >= MIN_HEIGHT
 }

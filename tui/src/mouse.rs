@@ -1,4 +1,4 @@
-//! What clicks and the wheel do. Where something is, is asked of those that draw it.
+//! The effects of clicks and the wheel. The modules that draw a part of the screen say where it is.
 
 use crate::app::{Action, App, Command, Motion, Overlay, View, palette};
 use crate::layout::{self, PanelAreas, split_top, window};

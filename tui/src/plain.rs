@@ -6,7 +6,7 @@ use std::fmt::Write;
 use wirelap_correlate::snapshot::{Group, Snapshot};
 use wirelap_report::{Partial, words as report_words};
 
-/// How many segments are named for each row.
+/// Number of segments that are named for each row.
 const TOP_SEGMENTS: usize = 4;
 
 /// The snapshot as a block of lines of at most `width` columns (at least 40), without colours or control characters.

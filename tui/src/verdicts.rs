@@ -5,7 +5,7 @@ use wirelap_correlate::snapshot::{Overdue, Severity, Verdict, VerdictKind, Why};
 use wirelap_events::{Comm, Nanos, Segment, TaskId, TraceDetail};
 use wirelap_report::words;
 
-/// Whether any message was examined or any verdict found.
+/// True if any message was examined or any verdict found.
 pub fn is_known(why: &Why) -> bool {
     why.messages > 0 || !why.verdicts.is_empty() || !why.open.is_empty()
 }

@@ -22,7 +22,7 @@ pub enum Line {
 pub struct Bar {
     /// The leg, 0 for the first. The dwell counts to the leg after it.
     pub leg: usize,
-    /// What the message went through.
+    /// The step that the message went through.
     pub what: What,
     /// The beginning.
     pub from: Nanos,
@@ -32,7 +32,7 @@ pub struct Bar {
     pub thread: Option<TaskId>,
 }
 
-/// What a message goes through in an interval.
+/// A step that a message goes through in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// A segment. The segments of a message do not overlap.
@@ -165,7 +165,7 @@ impl Waterfall<'_> {
         }
     }
 
-    /// What the threads did that had the message in a segment, or kept it there.
+    /// The activity of the threads that had the message in a segment, or kept it there.
     fn about(&self, index: usize, segment: Segment) -> Option<String> {
         let off = self.delivery.off_cpu_of(index);
         let (who, seen) = match segment {
@@ -181,7 +181,7 @@ impl Waterfall<'_> {
     }
 }
 
-/// Whether a thread was kept off the CPU by more than a sleep that data can end.
+/// True if a thread was kept off the CPU by more than a sleep that data can end.
 fn is_more_than_sleep(off: &OffCpu) -> bool {
     [off.waited, off.locked, off.deaf].iter().any(|time| *time > Nanos(0)) || off.preemptions > 0
 }
@@ -190,12 +190,12 @@ fn known(task: TaskId) -> Option<TaskId> {
     Some(task).filter(|task| task.pid.0 != 0)
 }
 
-/// What a thread had to wait for after it was woken; `None` if nothing is known of that.
+/// The wait of a thread after it was woken; `None` if nothing is known of that.
 fn waited(hop: &Hop, snapshot: &Snapshot) -> Option<String> {
     (hop.migrated || hop.holder.held > Nanos(0)).then(|| wakeup(hop, snapshot))
 }
 
-/// How a thread was woken, on which CPU it ran, and who had that before.
+/// The thread or interrupt that woke a thread, the CPU that it ran on, and who had that before.
 pub fn wakeup(hop: &Hop, snapshot: &Snapshot) -> String {
     let by = if hop.from_irq { "woken by an interrupt" } else { "woken by a thread" };
     let mut parts = vec![by.to_owned()];
@@ -212,7 +212,7 @@ pub fn wakeup(hop: &Hop, snapshot: &Snapshot) -> String {
     parts.join(", ")
 }
 
-/// Where a thread was before it was woken: `had been off the CPU for 1.20 ms: the thread slept …`; `None` if it was not seen to leave.
+/// The reason why a thread was off the CPU before it was woken, and for how long; `None` if it was not seen to leave.
 pub fn left(hop: &Hop) -> Option<String> {
     let off = hop.woken.since(hop.left?)?;
     let time = text::unbroken(&text::time(off));
@@ -229,7 +229,7 @@ pub fn had_the_cpu(holder: &Holder, snapshot: &Snapshot) -> String {
     }
 }
 
-/// How a thread was off the CPU: `slept 3.10 ms, waited 1.20 µs for a CPU, preempted twice; …`; `None` if it was not.
+/// The times for which a thread was off the CPU: `slept 3.10 ms, waited 1.20 µs for a CPU, preempted twice; …`; `None` without any.
 pub fn off_cpu(off: &OffCpu, snapshot: &Snapshot) -> Option<String> {
     let time = |time: Nanos| text::unbroken(&text::time(time));
     let mut parts = Vec::new();

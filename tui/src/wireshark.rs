@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use wirelap_events::{FlowKey, Leg, Nanos, Transport};
 
-/// How much before the first stage and after the last one packets are shown: the clocks are compared anew at each start, to within some
-/// microseconds.
+/// Time before the first stage and after the last one for which packets are shown: the clocks are compared anew at each start, to
+/// within some microseconds.
 const MARGIN: Nanos = Nanos::from_micros(10);
 
 /// The filter of a leg: its connection in both directions, so that acknowledgements are shown as well, from its first stage to its

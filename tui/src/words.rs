@@ -11,7 +11,7 @@ use wirelap_report::words::{lost_because, snapshot_notes, unix_server};
 /// The sign that the text of TLS is read from the memory of programs.
 pub const READS_TLS: &str = " READS TLS TEXT ";
 
-/// What became of a message, in at most fifteen columns.
+/// The fate of a message, in at most fifteen columns.
 pub fn fate(message: &Message) -> &'static str {
     let is_warmup = message.delivery.stamp.is_some_and(|stamp| stamp.warmup);
     match message.fate {
@@ -27,7 +27,7 @@ pub fn fate(message: &Message) -> &'static str {
     }
 }
 
-/// Whether this is the empty snapshot from before the probes were attached. Its trust has no meaning yet.
+/// True for the empty snapshot from before the probes were attached. Its trust has no meaning yet.
 fn is_blank(snapshot: &Snapshot) -> bool {
     snapshot.at == Nanos::default()
 }
@@ -81,7 +81,7 @@ pub fn trust_parts(snapshot: &Snapshot) -> Vec<(String, bool)> {
     parts
 }
 
-/// How many rows are unusable, or reduced if none is unusable.
+/// Number of rows that are unusable, or reduced if none is unusable.
 fn spoiled(snapshot: &Snapshot) -> Option<(String, bool)> {
     let of = |wanted| {
         let groups = snapshot.groups.iter();
@@ -95,7 +95,7 @@ fn spoiled(snapshot: &Snapshot) -> Option<(String, bool)> {
     }
 }
 
-/// What wirelap itself costs: `tracer 3.2 % CPU, 48.0 MiB`.
+/// The cost of wirelap itself: `tracer 3.2 % CPU, 48.0 MiB`.
 pub fn tracer(trust: &Trust) -> String {
     format!(
         "tracer {} CPU, {}",
@@ -118,7 +118,7 @@ fn why_sampled(trust: &Trust) -> String {
     }
 }
 
-/// What is spent of a budget that the user gave, by wirelap itself and in the probes: `1.0 %: 0.8 % own, 0.7 % probes`.
+/// The CPU budget that the user gave, and the CPU time of wirelap itself and of the probes: `1.0 %: 0.8 % own, 0.7 % probes`.
 pub fn spent(trust: &Trust) -> Option<String> {
     let budget = trust.budget?;
     let probes = budget.probes.map_or_else(|| "unmeasured".into(), text::cpu);

@@ -1,4 +1,4 @@
-//! What a slow connection has to carry: only the cells that have changed.
+//! The bytes that a slow connection has to carry: only the cells that have changed.
 
 #![allow(missing_docs, reason = "a test")]
 
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use wirelap_test_pipeline::snapshots;
 use wirelap_tui::{App, Theme, render};
 
-/// What is written to the terminal.
+/// Bytes that are written to the terminal.
 #[derive(Clone, Default)]
 struct Written(Rc<RefCell<Vec<u8>>>);
 

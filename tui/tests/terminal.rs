@@ -40,7 +40,7 @@ fn on_terminal(child: &str, keys: &str) -> Output {
     output
 }
 
-/// What was printed after the alternate screen had been left for the first time.
+/// The text that was printed after the alternate screen had been left for the first time.
 fn after_leaving(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let entered = text.find(ENTER).expect("the alternate screen was entered");
@@ -53,7 +53,7 @@ fn after_leaving(output: &Output) -> String {
     text[left..].to_owned()
 }
 
-/// Whether the child found its terminal cooked again.
+/// Asserts that the child found its terminal cooked again.
 fn assert_cooked(after: &str) {
     assert!(after.contains("raw mode: false"), "{after:?}");
 }
@@ -106,7 +106,7 @@ fn a_click_on_the_last_line_gives_its_key() {
     assert_cooked(&after_leaving(&output));
 }
 
-/// Where the last line of the screen has a text, counted from 1.
+/// The column at which the last line of the screen has a text, counted from 1.
 fn column_of(text: &str) -> usize {
     let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
     terminal.draw(|frame| render::screen(frame, &App::new(), Theme::NONE)).unwrap();

@@ -15,7 +15,7 @@ const MOST: usize = 64;
 pub struct Blocks {
     /// The logarithm of each value that occurs in any block, the smallest first.
     logs: Vec<f64>,
-    /// How many messages of each block have this value or a smaller one.
+    /// Number of messages of each block that have this value or a smaller one.
     up_to: Vec<u64>,
     /// The number of blocks.
     count: usize,

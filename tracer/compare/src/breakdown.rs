@@ -1,4 +1,4 @@
-//! Where a difference is: by leg, segment and cause.
+//! Breakdown of a difference by leg, segment and cause.
 
 use crate::comparison::{Breakdown, BreakdownRow};
 use std::collections::BTreeMap;
@@ -11,12 +11,12 @@ type Key<'a> = (u8, &'a str, Option<&'a str>);
 /// A sentence names rows until this share of the difference is explained.
 const MOST: f64 = 0.5;
 
-/// Where the difference of the mean is; `None` if a side has no messages.
+/// Breakdown of the difference of the mean; `None` if a side has no messages.
 pub fn of_mean(a: &[&TimeSpent], b: &[&TimeSpent]) -> Option<Breakdown> {
     of(a, b, |spent| spent.messages, |row| row.mean_ns)
 }
 
-/// Where the difference of the tail's excess over the middle is; `None` if a side has no tail.
+/// Breakdown of the difference of the tail's excess over the middle; `None` if a side has no tail.
 pub fn of_tail(a: &[&TimeSpent], b: &[&TimeSpent]) -> Option<Breakdown> {
     of(a, b, |spent| spent.tail_messages, |row| row.tail_ns - row.middle_ns)
 }

@@ -1,4 +1,4 @@
-//! What becomes of the criteria of `--fail-if`.
+//! Checks the criteria of `--fail-if`.
 
 use crate::comparison::{Bounds, Cell, Comparison, CriterionResult, Outcome, PairedResult};
 use crate::criterion::Criterion;
@@ -81,7 +81,7 @@ fn widened(metric: Metric, Bounds { low, high }: Bounds, machine: MachineEffect)
     Bounds { low: low.exp(), high: high.exp() }
 }
 
-/// Of bytes, the value itself.
+/// The interval of a cell's ratio. For bytes it is the value itself; `None` without an interval.
 fn interval(cell: &Cell) -> Option<Bounds> {
     match cell.metric {
         Metric::WireBytesPerDelivery => Some(Bounds { low: cell.ratio, high: cell.ratio }),

@@ -50,12 +50,12 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether a criterion of `--fail-if` fired.
+    /// True if a criterion of `--fail-if` fired.
     pub fn failed(&self) -> bool {
         self.criteria.iter().any(|criterion| criterion.outcome == Outcome::Fired)
     }
 
-    /// Whether a result got answers: neither it nor the whole is not comparable, or that was to be ignored.
+    /// True if a result got answers: neither it nor the whole is not comparable, or that was to be ignored.
     pub fn judges(&self, result: &PairedResult) -> bool {
         self.anyway || (self.not_comparable.is_empty() && result.not_comparable.is_empty())
     }

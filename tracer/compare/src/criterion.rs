@@ -32,7 +32,7 @@ impl Criterion {
         1.0 + self.percent / 100.0
     }
 
-    /// Whether the whole interval of the ratio is beyond the limit.
+    /// True if the whole interval of the ratio is beyond the limit.
     pub fn fires(&self, ratio_low: f64, ratio_high: f64) -> bool {
         match self.beyond {
             Beyond::Above => ratio_low > self.ratio(),
@@ -40,13 +40,13 @@ impl Criterion {
         }
     }
 
-    /// Whether the criterion is about a result of this middleware and label.
+    /// True if the criterion is about a result of this middleware and label.
     pub fn concerns(&self, middleware: &str, label: &str) -> bool {
         concerns(self.middleware.as_deref(), middleware, label)
     }
 }
 
-/// Whether a name is that of a middleware or of a label; without one, everything is meant.
+/// True if a name is that of a middleware or of a label; without one, everything is meant.
 pub fn concerns(name: Option<&str>, middleware: &str, label: &str) -> bool {
     name.is_none_or(|name| name == middleware || name == label)
 }
@@ -106,7 +106,7 @@ pub fn of_middleware(text: &str) -> Option<(Option<String>, &str)> {
     }
 }
 
-/// What stands before and after `>` or `<`: the name of a figure and its limit. `None` without either.
+/// Splits a criterion at `>` or `<` into the name of a figure, the direction and the limit. `None` without either.
 pub fn sides(text: &str) -> Option<(&str, Beyond, &str)> {
     let at = text.find(['>', '<'])?;
     let (name, limit) = text.split_at(at);

@@ -1,4 +1,4 @@
-//! What differs between two runs and is no obstacle: usually, what is compared.
+//! The differences between two runs that are no obstacle: usually, what is compared.
 
 use crate::comparison::Difference;
 use std::collections::{BTreeMap, BTreeSet};

@@ -18,11 +18,11 @@ pub struct Sides<'a> {
     pub a: Vec<&'a Figures>,
     /// Those of B.
     pub b: Vec<&'a Figures>,
-    /// How they belong together.
+    /// The way in which their repetitions belong together.
     pub drawing: Drawing,
 }
 
-/// What is known of a metric. All but counts and p-values is in logarithms.
+/// The estimate of a metric. All but counts and p-values is in logarithms.
 #[derive(Clone, Debug)]
 pub struct Estimate {
     /// The metric.
@@ -33,15 +33,15 @@ pub struct Estimate {
     pub b: f64,
     /// The repetitions of A and B that have this metric.
     pub repetitions: (usize, usize),
-    /// What several repetitions tell; `None` for bytes, and with fewer than two repetitions on a side.
+    /// The intervals and the p-value from several repetitions; `None` for bytes, and with fewer than two repetitions on a side.
     pub uncertainty: Option<Uncertainty>,
-    /// How the repetitions belong together.
+    /// The way in which the repetitions belong together.
     pub drawing: Drawing,
     /// The fewest and the most messages, or connections, of a repetition; `None` if the metric is not of them.
     pub messages: Option<(u64, u64)>,
 }
 
-/// What several repetitions tell of a ratio.
+/// The uncertainty of a ratio, from several repetitions.
 #[derive(Clone, Copy, Debug)]
 pub struct Uncertainty {
     /// The 95 % interval of the logarithm of B/A.
@@ -62,14 +62,14 @@ impl Estimate {
         self.b - self.a
     }
 
-    /// How many messages each repetition needs for this metric; `None` if all have as many.
+    /// Number of messages that each repetition needs for this metric; `None` if all have as many.
     pub fn messages_needed(&self) -> Option<u64> {
         let (fewest, _) = self.messages?;
         let needed = self.metric.least_messages();
         (fewest < needed).then_some(needed)
     }
 
-    /// What is tested: `None` if there are too few messages or repetitions, and for bytes.
+    /// The intervals and the p-value that are tested; `None` if there are too few messages or repetitions, and for bytes.
     pub fn tested(&self) -> Option<Uncertainty> {
         self.uncertainty.filter(|_| self.messages_needed().is_none())
     }
@@ -161,7 +161,7 @@ pub struct Means {
     pub a: f64,
     /// The mean of B.
     pub b: f64,
-    /// What the repetitions tell of the difference; `None` with fewer than two on a side.
+    /// The intervals and the p-value of the difference; `None` with fewer than two repetitions on a side.
     pub uncertainty: Option<Uncertainty>,
 }
 

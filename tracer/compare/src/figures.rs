@@ -15,7 +15,7 @@ pub struct Figures {
     pub rtt_half: Option<f64>,
     /// Round trips that it is the median of.
     pub round_trips: u64,
-    /// How long connections took.
+    /// Times that connections took.
     pub connect: Option<ConnectTimes>,
     /// Delivered messages per second.
     pub throughput: Option<f64>,

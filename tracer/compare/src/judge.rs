@@ -15,18 +15,18 @@ const SIGNIFICANT: f64 = 0.05;
 /// More repetitions than this are not proposed.
 const MOST_REPETITIONS: u32 = 100_000;
 
-/// What an answer depends on beside the estimate.
+/// The parameters of an answer beside the estimate.
 #[derive(Clone, Copy, Debug)]
 struct Standard {
     /// The logarithm of the largest ratio that is the same.
     margin: f64,
     /// Tests of the whole comparison.
     tests: usize,
-    /// What the machine's own change explains.
+    /// The part of the figures' change that the machine's own change explains.
     machine: MachineEffect,
 }
 
-/// How repetitions are drawn in a design.
+/// The way in which repetitions are drawn in a design.
 pub fn drawing(design: Design) -> Drawing {
     match design {
         Design::TwoRuns => Drawing::Independent,
@@ -176,7 +176,7 @@ fn reason(estimate: &Estimate, standard: Standard) -> String {
     "there may be a difference, or none".into()
 }
 
-/// How many more repetitions of each side would decide. The width of an interval shrinks with the root of their number.
+/// Number of further repetitions of each side that would decide. The width of an interval shrinks with the root of their number.
 fn repetitions_needed(estimate: &Estimate, standard: Standard) -> u32 {
     let has = estimate.repetitions.0.min(estimate.repetitions.1);
     let ranks = f64::from(repetitions_to_be_significant(estimate.drawing, standard.tests));

@@ -1,4 +1,4 @@
-//! Whether the machine itself was another one during the second run: its reference measurements are compared like any metric.
+//! Tells whether the machine itself was another one during the second run: its reference measurements are compared like any metric.
 //!
 //! The rank test asks whether the repetitions of both runs could be exchanged. If the machine has become slower between two
 //! runs, they cannot, and the test finds a difference that is not one of the middlewares. The reference measurements, which know
@@ -16,12 +16,12 @@ use wirelap_report::{MachineState, RunReport};
 /// machine costs more than to believe in one.
 const DIFFERS: f64 = 0.05;
 
-/// What the machine's own change explains of the figures.
+/// The part of the figures' change that the machine's own change explains.
 #[derive(Clone, Copy, Debug)]
 pub struct MachineEffect {
-    /// Of times: the interval of the logarithm of B/A, which holds 0.
+    /// Interval of the logarithm of B/A for times; it holds 0.
     times: Interval,
-    /// How much more of the CPU time was stolen on one side than on the other.
+    /// Share of the CPU time by which more was stolen on one side than on the other.
     stolen: f64,
 }
 
@@ -147,7 +147,7 @@ fn sentence(one: &Reference) -> String {
     }
 }
 
-/// What the machine's change explains.
+/// The effect of the machine's change on the figures.
 pub fn effect(change: Option<&MachineChange>) -> MachineEffect {
     let Some(&MachineChange { explains: Bounds { low, high }, stolen_difference, .. }) = change
     else {

@@ -1,4 +1,4 @@
-//! What is compared of a result, and the answers that there are.
+//! The metrics of a result that are compared, and the answers that there are.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -114,9 +114,9 @@ impl Metric {
         }
     }
 
-    /// How many messages, or connections, a repetition needs for this metric. A percentile of few messages is one of the slowest
-    /// few, or the slowest itself, and says nothing of the others: at least ten messages must be slower than it, which are 1 in
-    /// 100 of 1,000 and 1 in 1,000 of 10,000. 0 for metrics that are no percentiles.
+    /// Number of messages, or connections, that a repetition needs for this metric. A percentile of few messages is one of the slowest
+    /// few, or the slowest itself, and says nothing of the others: at least ten messages must be slower than it, which are 1 in 100
+    /// of 1,000 and 1 in 1,000 of 10,000. 0 for metrics that are no percentiles.
     pub const fn least_messages(self) -> u64 {
         match self {
             Metric::OneWayP50Ns | Metric::RttHalfP50Ns | Metric::ConnectP50Ns => 20,
@@ -126,7 +126,7 @@ impl Metric {
         }
     }
 
-    /// What a percentile is of.
+    /// The word for the things that a percentile is of.
     pub const fn counted(self) -> &'static str {
         match self {
             Metric::ConnectP50Ns | Metric::ConnectP99Ns => "connections",
@@ -134,7 +134,7 @@ impl Metric {
         }
     }
 
-    /// Whether it is a time of messages, which where they spent it explains.
+    /// True for a time of messages, which the stages of messages can explain.
     pub const fn is_latency(self) -> bool {
         matches!(
             self,
@@ -151,7 +151,7 @@ impl Metric {
         }
     }
 
-    /// What it means that B has more of it.
+    /// The answer if B has more of it.
     pub const fn if_more(self) -> Answer {
         match self {
             Metric::ThroughputMsgPerS => Answer::Faster,

@@ -13,9 +13,9 @@ pub struct Options {
     pub draws: usize,
     /// Differences up to this share are the same: 0.05 for ±5 %, as a ratio from 1/1.05 to 1.05.
     pub margin: f64,
-    /// Whether results that are not comparable get answers nevertheless. The reasons are listed in any case.
+    /// True if results that are not comparable get answers nevertheless. The reasons are listed in any case.
     pub anyway: bool,
-    /// When a comparison has failed.
+    /// The criteria by which a comparison fails.
     pub fail_if: Vec<Criterion>,
 }
 

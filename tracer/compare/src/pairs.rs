@@ -1,4 +1,4 @@
-//! Which result of A belongs to which of B.
+//! Pairs the results of A with those of B.
 
 use crate::comparison::{Unpaired, WhichSide};
 use wirelap_report::{RunResult, human};
@@ -10,11 +10,11 @@ pub struct Rated<'a> {
     pub result: &'a RunResult,
     /// Messages per second, if pacing is a rate.
     pub rate_msg_per_s: Option<f64>,
-    /// Whether the variant is one of the things that must be the same.
+    /// True if the variant is one of the things that must be the same.
     pub by_variant: bool,
 }
 
-/// What two variants do not have in common, because it is what they differ in: their results need not agree on it.
+/// The properties that two variants do not have in common, because they differ in them: their results need not agree on these.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Varied {
     broker: bool,
@@ -23,7 +23,7 @@ struct Varied {
 }
 
 impl Varied {
-    /// What no result of a middleware on one side has in common with any on the other.
+    /// The properties that no result of a middleware on one side has in common with any on the other.
     fn of(middleware: &str, a: &[Rated<'_>], b: &[Rated<'_>]) -> Varied {
         let of = |one: &&Rated<'_>| one.result.middleware == middleware;
         let none = |same: fn(&Rated<'_>, &Rated<'_>) -> bool| {

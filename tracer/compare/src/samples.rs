@@ -10,7 +10,7 @@ use wirelap_report::{
 
 const BLOCKS: usize = 8;
 
-/// How the messages of a run are simulated.
+/// The parameters of a simulated run.
 #[derive(Clone, Copy, Debug)]
 pub struct Simulation {
     pub seed: u64,

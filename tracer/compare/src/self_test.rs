@@ -1,4 +1,4 @@
-//! How often a run, compared with itself, raises a false alarm: its repetitions are divided at random into two halves.
+//! Counts false alarms of a run that is compared with itself: its repetitions are divided at random into two halves.
 
 use crate::estimate::{Estimate, Sides, estimates};
 use crate::figures::Figures;

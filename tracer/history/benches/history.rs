@@ -1,4 +1,4 @@
-//! What the tracing thread pays for a delivery, and the screen for an update and for a window: 100 rows, of which each has 250
+//! The cost of a delivery for the tracing thread, and of an update and of a window for the screen: 100 rows, of which each has 250
 //! deliveries of two legs in each quarter of a second, and a minute of them.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};

@@ -4,7 +4,7 @@ use crate::slice::{RowSlice, SegmentSlice};
 use wirelap_correlate::{Counts, Group, Rate, RateSums, SegmentStat};
 use wirelap_events::{Nanos, Saturate, Segment, Total};
 
-/// What a row has counted up to a time.
+/// The counts of a row up to a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counted {
     /// The messages.
@@ -13,12 +13,12 @@ pub struct Counted {
     pub retransmissions: u64,
     /// For how long it was muted.
     pub muted: Nanos,
-    /// What sampling windows have shown.
+    /// The sums of the rates in sampling windows.
     pub rates: RateSums,
 }
 
 impl Counted {
-    /// What a row of a snapshot has counted.
+    /// The counts of a row of a snapshot.
     pub fn of(group: &Group) -> Counted {
         Counted {
             messages: group.messages,
@@ -36,7 +36,7 @@ impl Counted {
         self.rates.join(&other.rates);
     }
 
-    /// What was counted since an earlier time.
+    /// The counts since an earlier time.
     pub fn since(&self, earlier: &Counted) -> Counts {
         let (now, then) = (&self.messages, &earlier.messages);
         Counts {

@@ -22,14 +22,14 @@ const BUDGET: usize = 48 << 20;
 const MESSAGES: usize = 32 << 20;
 /// The most topics whose names are kept.
 const TOPICS: usize = 65_536;
-/// How far back the counts of all rows are kept: as far as the longest window with a length.
+/// Time for which the counts of all rows are kept: as long as the longest window with a length.
 const COUNTS: Nanos = Nanos(61_000_000_000);
 
-/// What all rows had counted at a time.
+/// The counts of all rows at a time.
 #[derive(Clone, Debug, Default)]
 struct CountsAt {
     at: Nanos,
-    /// How long observation had paused until then.
+    /// Time for which observation had paused until then.
     paused: Nanos,
     rows: FxHashMap<GroupId, Counted>,
 }
@@ -51,16 +51,16 @@ impl CountsAt {
 /// An equal part of a time, for a chart over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Column {
-    /// Its beginning.
+    /// The column's beginning.
     pub from: Nanos,
-    /// Its end.
+    /// The column's end.
     pub to: Nanos,
     /// The one-way latencies of what was delivered in it.
     pub one_way: Bins,
 }
 
-/// What a screen keeps of a session: the newest snapshot, figures of several windows, distributions over hours in bounded memory,
-/// single messages, and a log.
+/// The past of a session that a screen keeps: the newest snapshot, figures of several windows, distributions over hours in bounded
+/// memory, single messages, and a log.
 #[derive(Clone, Debug)]
 pub struct History {
     latest: Arc<Snapshot>,
@@ -190,7 +190,7 @@ impl History {
         self.since_mark = Some((running, CountsAt::of(&self.latest)));
     }
 
-    /// When the mark was set; `None` if it was not.
+    /// The time at which the mark was set; `None` if it was not.
     pub fn marked(&self) -> Option<Nanos> {
         self.since_mark.as_ref().map(|(_, counts)| counts.at)
     }
@@ -215,7 +215,7 @@ impl History {
         }
     }
 
-    /// What the rows had counted when a window began.
+    /// The counts of the rows when a window began; `None` if none are kept from before.
     fn counts_before(&self, window: Window) -> Option<&CountsAt> {
         if window == Window::SinceMark {
             return self.since_mark.as_ref().map(|(_, counts)| counts);
@@ -249,7 +249,7 @@ impl History {
         Arc::new(snapshot)
     }
 
-    /// What a row delivered in a window; `None` if it delivered nothing.
+    /// The deliveries of a row in a window; `None` if there are none.
     pub fn row(&self, group: GroupId, window: Window) -> Option<&RowSlice> {
         self.running(window).or(Some(&self.since_start))?.row(group)
     }
@@ -292,7 +292,7 @@ impl History {
         all
     }
 
-    /// What a row delivered in a block: its own, and that of rows that have turned out to be a part of it.
+    /// The deliveries of a row in a block: its own, and those of rows that have turned out to be a part of it.
     pub(crate) fn of_row<'a>(
         &'a self,
         block: &'a Block,
@@ -301,12 +301,12 @@ impl History {
         self.united.parts(group).filter_map(|part| block.row(part))
     }
 
-    /// What was delivered from a time on, the oldest first.
+    /// The blocks of deliveries from a time on, the oldest first.
     pub(crate) fn blocks_from(&self, from: Nanos) -> impl Iterator<Item = &Block> + '_ {
         self.timeline.blocks_from(from)
     }
 
-    /// How far back distributions over time are kept now.
+    /// Length of the past for which distributions over time are kept now.
     pub fn reaches_back(&self) -> Nanos {
         let oldest = self.timeline.blocks().next().map_or(self.latest.at, |block| block.from);
         self.latest.at - oldest
@@ -327,7 +327,7 @@ impl History {
         self.log.note(self.latest.at, sentence);
     }
 
-    /// What has happened.
+    /// The log of what has happened.
     pub fn log(&self) -> &Log {
         &self.log
     }

@@ -1,4 +1,4 @@
-//! What a live screen keeps of the time that has passed.
+//! The past of a live session, as its screen keeps it.
 //!
 //! ```text
 //!  deliveries ─▶ Collector ──Update: snapshot, slice──▶ History ─▶ figures of a window, distributions over time,

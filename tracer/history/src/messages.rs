@@ -6,16 +6,16 @@ use std::sync::Arc;
 use wirelap_correlate::DelayCause;
 use wirelap_events::{Delivery, FlowKey, GroupId, Nanos, Stage};
 
-/// What became of a message.
+/// The fate of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageFate {
-    /// It was followed from its first send to its last read.
+    /// The message was followed from its first send to its last read.
     Delivered,
-    /// It is in no latency: a message of the warm-up, or an end of it was not seen.
+    /// The message is in no latency: it is of the warm-up, or an end of it was not seen.
     Aside,
-    /// It was not seen to be delivered.
+    /// The message was not seen to be delivered.
     Undelivered {
-        /// Whether it was under way when the observation ended.
+        /// True if it was under way when the observation ended.
         at_end: bool,
     },
 }
@@ -23,13 +23,13 @@ pub enum MessageFate {
 /// A message that is kept whole.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// Its legs, as far as it came.
+    /// The message's legs, as far as it came.
     pub delivery: Arc<Delivery>,
-    /// Its one-way latency; `None` if it is not known.
+    /// The message's one-way latency; `None` if it is not known.
     pub one_way: Option<Nanos>,
-    /// What it lost most time to, beyond what a typical message does; `None` if nothing stands out.
+    /// The cause that cost the message most time, beyond a typical message's; `None` if nothing stands out.
     pub cause: Option<DelayCause>,
-    /// What became of it.
+    /// The message's fate.
     pub fate: MessageFate,
 }
 
@@ -39,12 +39,12 @@ impl Message {
         self.delivery.group
     }
 
-    /// When it was first seen; zero if that is not known.
+    /// The time at which the message was first seen; zero if that is not known.
     pub fn began(&self) -> Nanos {
         self.delivery.begins().unwrap_or_default()
     }
 
-    /// When it was read, or was seen last.
+    /// The time at which the message was read, or was seen last.
     pub fn ended(&self) -> Nanos {
         let read = self.delivery.legs.last().and_then(|leg| leg.times.get(Stage::Read));
         let last = || self.delivery.legs.last()?.times.seen().next_back().map(|(_, at)| at);
@@ -64,7 +64,7 @@ impl Message {
     }
 }
 
-/// How many messages of each list a row keeps.
+/// Number of messages of each list that a row keeps.
 const SLOWEST: usize = 64;
 const LATEST: usize = 256;
 const UNDELIVERED: usize = 128;

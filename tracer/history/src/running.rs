@@ -20,7 +20,7 @@ struct SliceLimits {
 #[derive(Clone, Debug, Default)]
 struct Sum {
     row: RowSlice,
-    /// Of the slices in the window that the row delivered anything in, the oldest first. Empty if slices never leave.
+    /// The limits of the slices in the window in which the row delivered anything, the oldest first. Empty if slices never leave.
     limits: VecDeque<SliceLimits>,
 }
 
@@ -45,7 +45,7 @@ impl Running {
         self.from = Some(at);
     }
 
-    /// When the window begins; `None` before its first slice.
+    /// The beginning of the window; `None` before its first slice.
     pub fn from(&self) -> Option<Nanos> {
         self.from
     }
@@ -98,7 +98,7 @@ impl Running {
         sum.limits.make_contiguous().sort_by_key(|limits| limits.from);
     }
 
-    /// What a row delivered in the window.
+    /// The deliveries of a row in the window; `None` if there are none.
     pub fn row(&self, group: GroupId) -> Option<&RowSlice> {
         self.rows.get(&group).map(|sum| &sum.row)
     }

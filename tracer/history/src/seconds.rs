@@ -1,4 +1,4 @@
-//! What a row delivered second by second, for the comparison of two times or two rows.
+//! The deliveries of a row second by second, for the comparison of two times or two rows.
 
 use crate::bins::Bins;
 use crate::history::History;
@@ -8,12 +8,12 @@ use wirelap_events::{GroupId, Nanos, Saturate, Segment};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// What a row delivered in about a second; long ago, in about ten.
+/// The deliveries of a row in about a second; long ago, in about ten.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Second {
-    /// Its beginning.
+    /// The second's beginning.
     pub from: Nanos,
-    /// Its end.
+    /// The second's end.
     pub to: Nanos,
     /// The one-way latencies of its matched deliveries.
     pub one_way: Bins,
@@ -51,7 +51,7 @@ impl Second {
 }
 
 impl History {
-    /// What a row delivered in each second that lies between two times, the oldest first, also in those in which it delivered nothing.
+    /// The deliveries of a row in each second between two times, the oldest first; seconds without deliveries are included.
     pub fn seconds(&self, group: GroupId, (from, to): (Nanos, Nanos)) -> Vec<Second> {
         let inside = self.blocks_from(from).filter(|block| block.to <= to);
         let mut seconds: Vec<Second> = Vec::new();

@@ -1,4 +1,4 @@
-//! What was delivered in a short time.
+//! The deliveries of a short time.
 
 use crate::bins::Bins;
 use crate::messages::Message;
@@ -11,11 +11,11 @@ use wirelap_events::{GroupId, Nanos, Saturate, Segment, TopicId};
 pub struct Update {
     /// The snapshot.
     pub snapshot: Arc<Snapshot>,
-    /// What was delivered.
+    /// The deliveries since the snapshot before.
     pub slice: Slice,
 }
 
-/// What was delivered in a short time: between two snapshots, a quarter of a second apart.
+/// The deliveries of a short time: between two snapshots, a quarter of a second apart.
 #[derive(Clone, Debug, Default)]
 pub struct Slice {
     /// The time of the snapshot before.
@@ -30,7 +30,7 @@ pub struct Slice {
     pub topics: Vec<(TopicId, Box<str>)>,
 }
 
-/// What a row delivered in a time.
+/// The deliveries of a row in a time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RowSlice {
     /// The row.
@@ -56,7 +56,7 @@ pub struct SegmentSlice {
     pub segment: Segment,
     /// The sum of the times, in nanoseconds.
     pub sum: u64,
-    /// How many deliveries had it.
+    /// Number of deliveries that had the segment.
     pub count: u64,
     /// The times; empty in slices that are older than ten minutes.
     pub times: Bins,

@@ -16,7 +16,7 @@ use wirelap_report::explain::Options;
 
 const STYLE: &str = include_str!("style.css");
 
-/// What a browser may load for the page: nothing. Should a part of a file ever be taken for markup, it still cannot run.
+/// The policy for what a browser may load for the page: nothing. Should a part of a file ever be taken for markup, it still cannot run.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 

@@ -9,26 +9,26 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use wirelap_report::RunResult;
 
-/// Where both ends and the broker ran on one machine, as they do here.
+/// The name of the setup with both ends and the broker on one machine, as they are here.
 const ONE_MACHINE: &str = "single-machine";
 
 /// A published comparison.
 #[derive(Deserialize)]
 pub struct Study {
-    /// Its title.
+    /// The study's title.
     pub title: String,
-    /// Its machine, by property.
+    /// The study's machine, by property.
     pub testbed: BTreeMap<String, String>,
     /// Versions of libraries and brokers.
     pub versions: BTreeMap<String, String>,
-    /// How it measured.
+    /// The methods of measurement.
     pub method: Method,
     baselines: Baselines,
     latency_us: BTreeMap<String, BTreeMap<String, PublishedLatency>>,
     throughput: BTreeMap<String, BTreeMap<String, BTreeMap<String, ReportedRate>>>,
 }
 
-/// How a study measured.
+/// The methods by which a study measured.
 #[derive(Deserialize)]
 pub struct Method {
     /// Latency.
@@ -93,13 +93,13 @@ impl Study {
         rates
     }
 
-    /// What iperf3 reached on one machine, in bits per second.
+    /// The rate that iperf3 reached on one machine, in bits per second; `None` if the study does not have it.
     pub fn iperf(&self) -> Option<f64> {
         self.baselines.iperf_bit_per_s.get(ONE_MACHINE).copied()
     }
 }
 
-/// What the study calls a middleware; `None` if it did not measure it.
+/// The name that the study gives to a middleware; `None` if it did not measure it.
 pub fn name_of(result: &RunResult) -> Option<&'static str> {
     Some(match result.middleware.as_str() {
         "zenoh-p2p" => "zenoh-p2p",
@@ -112,7 +112,7 @@ pub fn name_of(result: &RunResult) -> Option<&'static str> {
     })
 }
 
-/// How our broker differs from the study's, in words; `None` if it is the same, or if there is none.
+/// The difference of our broker from the study's, in words; `None` if it is the same, or if there is none.
 pub fn other_broker(result: &RunResult) -> Option<String> {
     let broker = result.broker.as_ref()?;
     let theirs = match result.middleware.as_str() {

@@ -10,7 +10,7 @@ const POINTS: u32 = 160;
 /// The share of messages that cumulative curves show.
 pub const SHOWN: f64 = 0.999;
 
-/// Which latency is shown.
+/// The kind of latency that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     /// One-way latency on the wire.
@@ -21,9 +21,9 @@ pub enum Measure {
 
 /// The latencies of a result.
 pub struct Latencies {
-    /// What they are.
+    /// The kind of the latencies.
     pub measure: Measure,
-    /// Whether the whole distribution is known, not only quantiles.
+    /// True if the whole distribution is known, not only quantiles.
     pub is_whole: bool,
     /// Number of messages.
     pub count: u64,

@@ -1,4 +1,4 @@
-//! What the page is about: files, and their results under names that are unique on the page.
+//! The subjects of the page: files, and their results under names that are unique on the page.
 
 mod naming;
 
@@ -14,7 +14,7 @@ use wirelap_report::{RunReport, RunResult};
 /// A report and the name by which the page calls it, such as its file's.
 #[derive(Clone, Copy, Debug)]
 pub struct File<'a> {
-    /// Its name.
+    /// The file's name.
     pub name: &'a str,
     /// The report.
     pub report: &'a RunReport,
@@ -22,7 +22,7 @@ pub struct File<'a> {
 
 /// A result of one of the files.
 pub struct Subject<'a> {
-    /// Its number on the page, from 0.
+    /// The result's number on the page, from 0.
     pub number: usize,
     /// The number of its file, from 0.
     pub file: usize,
@@ -30,7 +30,7 @@ pub struct Subject<'a> {
     pub report: &'a RunReport,
     /// The result.
     pub result: &'a RunResult,
-    /// Its name on the page: with its payload, its rate and its file's letter if there are several.
+    /// The result's name on the page: with its payload, its rate and its file's letter if there are several.
     pub name: String,
     /// The same without payload and rate, for charts that have them on an axis.
     pub middleware: String,
@@ -38,7 +38,7 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// How it looks in charts.
+    /// The result's look in charts.
     pub fn look(&self) -> Look {
         self.look
     }
@@ -91,7 +91,7 @@ impl<'a> Subjects<'a> {
         Subjects { files, all }
     }
 
-    /// Whether there are several files, so that results stand below their file's heading.
+    /// True if there are several files, so that results stand below their file's heading.
     pub fn has_several_files(&self) -> bool {
         self.files.len() > 1
     }

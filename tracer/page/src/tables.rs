@@ -5,13 +5,13 @@ use maud::{Markup, html};
 /// A table. The first cell of each row is its heading.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// What it shows.
+    /// The table's caption: what it shows.
     pub caption: String,
     /// The headings of the columns.
     pub headings: Vec<String>,
     /// The rows.
     pub rows: Vec<Vec<String>>,
-    /// How many columns from the left are text; the others are numbers.
+    /// Number of columns from the left that are text; the others are numbers.
     pub text_columns: usize,
 }
 

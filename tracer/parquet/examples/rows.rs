@@ -1,4 +1,4 @@
-//! How many messages a second can be written: `cargo run -p wirelap-parquet --example rows -- 1000000`.
+//! Messages a second that can be written: `cargo run -p wirelap-parquet --example rows -- 1000000`.
 //!
 //! The messages have two legs with all stages of a brokered message, whose times vary as those of a quiet machine do.
 

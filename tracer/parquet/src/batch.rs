@@ -1,4 +1,4 @@
-//! What is kept of a delivery until it is written.
+//! The parts of a delivery that are kept until it is written.
 
 use arrayvec::ArrayVec;
 use wirelap_correlate::{BlameSink, BlamedPart, Cause, blame};
@@ -12,7 +12,7 @@ use wirelap_events::{
 pub struct Batch {
     /// A row for each delivery.
     pub rows: Vec<Row>,
-    /// What the deliveries spent their time on, those of the first row first.
+    /// Times by leg, segment and cause that the deliveries spent, those of the first row first.
     pub spent: Vec<Spent>,
 }
 
@@ -26,7 +26,7 @@ pub struct Row {
     pub stamp: Option<Stamp>,
     pub topic: Option<TopicId>,
     pub payload_len: u64,
-    /// When the time of [`Row::one_way`] begins.
+    /// The beginning of the time of [`Row::one_way`].
     pub begins: Option<Nanos>,
     /// Known if the delivery was followed.
     pub one_way: Option<Nanos>,

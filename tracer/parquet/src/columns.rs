@@ -14,7 +14,7 @@ use std::sync::Arc;
 use wirelap_events::{MAX_LEGS, Nanos, Segment, Stage, TaskId, TopicId};
 use wirelap_report::SampleOrigin;
 
-/// What the numbers in rows stand for.
+/// The meanings of the numbers in rows.
 #[derive(Debug, Default)]
 pub struct Names {
     /// The origins of rows, by index.
@@ -32,7 +32,7 @@ impl Names {
 type Of<T> = Box<dyn Fn(&Row, &Names) -> Option<T> + Send>;
 type TextOf = Box<dyn for<'a> Fn(&'a Row, &'a Names) -> Option<Cow<'a, str>> + Send>;
 
-/// How the values of a column are made.
+/// The functions that make the values of a column.
 enum Values {
     Integer(Of<i64>),
     Real(Of<f64>),
@@ -73,7 +73,7 @@ pub fn columns() -> Vec<ColumnDescription> {
 }
 
 impl Column {
-    /// Its field in the schema.
+    /// The column's field in the schema.
     pub fn field(&self) -> Field {
         let kind = match self.values {
             Values::Integer(_) => DataType::Int64,
@@ -85,7 +85,7 @@ impl Column {
         Field::new(&self.name, kind, !matches!(self.values, Values::Spent))
     }
 
-    /// Its values in a batch.
+    /// The column's values in a batch.
     pub fn array(&self, batch: &Batch, names: &Names) -> ArrayRef {
         let rows = || batch.rows.iter();
         match &self.values {
@@ -146,7 +146,7 @@ pub fn all() -> Vec<Column> {
     all
 }
 
-/// Where a delivery comes from.
+/// The columns of a delivery's origin.
 fn origin() -> Vec<Column> {
     let rate = |row: &Row, names: &Names| names.origin(row)?.rate_msg_per_s;
     vec![
@@ -159,7 +159,7 @@ fn origin() -> Vec<Column> {
     ]
 }
 
-/// What a delivery is, and how long it took.
+/// The columns of a delivery's identity, and of the time that it took.
 fn identity() -> Vec<Column> {
     vec![
         text("status", |row, _| Some(row.status.name().into())),
@@ -205,7 +205,7 @@ fn ends_of_leg(index: usize) -> Vec<Column> {
     ]
 }
 
-/// When a leg passed each stage, and how long it was in each segment.
+/// The columns of the times at which a leg passed each stage, and of its time in each segment.
 fn times_of_leg(index: usize) -> Vec<Column> {
     let stages = Stage::ALL.into_iter().map(|stage| {
         integer(of_leg(index, &format!("at_{}_ns", stage.name())), move |row, _| {
@@ -233,7 +233,7 @@ fn spent_item() -> Arc<Field> {
     Arc::new(Field::new("item", DataType::Struct(spent_fields()), false))
 }
 
-/// What each delivery spent its time on. The cause of time that a segment takes anyway is null, as in the JSON.
+/// The times that each delivery spent, by cause. The cause of time that a segment takes anyway is null, as in the JSON.
 fn spent(batch: &Batch) -> ListArray {
     let all = || batch.spent.iter();
     let legs = all().map(|spent| i64::try_from(spent.leg.saturating_add(1)).ok());

@@ -25,7 +25,7 @@ use std::sync::Arc;
 /// The usual number of rows in a row group.
 pub const GROUP: usize = 65_536;
 
-/// What a table is written to.
+/// The output that a table is written to.
 pub trait Target: Write {
     /// Removes what is behind `length` bytes. What is written next comes there.
     ///
@@ -62,7 +62,7 @@ pub struct ParquetFile<T> {
     writer: ArrowWriter<Vec<u8>>,
     /// The row groups in the file.
     groups: Vec<Group>,
-    /// What the footer says, once the library has ended the table, which it does once only.
+    /// The content of the footer, once the library has ended the table, which it does once only.
     metadata: Option<ParquetMetaData>,
 }
 
@@ -111,7 +111,7 @@ impl<T: Target> ParquetFile<T> {
         Ok(())
     }
 
-    /// What the library has made since the last call.
+    /// The bytes that the library has made since the last call.
     fn take_bytes(&mut self) -> io::Result<Vec<u8>> {
         self.writer.sync()?;
         Ok(std::mem::take(self.writer.inner_mut()))
@@ -189,7 +189,7 @@ fn footer(all: &ParquetMetaData, groups: &[Group]) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// How the columns are encoded. Times grow from row to row, so that their differences are small; texts and the rest repeat.
+/// The encoding of the columns. Times grow from row to row, so that their differences are small; texts and the rest repeat.
 fn properties() -> WriterProperties {
     let mut properties = WriterProperties::builder()
         .set_created_by(concat!("wirelap ", env!("CARGO_PKG_VERSION")).into())

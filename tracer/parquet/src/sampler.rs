@@ -19,7 +19,7 @@ const BATCH: usize = 512;
 /// no room for meanwhile are counted as lost.
 const QUEUE: usize = 32;
 
-/// What the writing thread is to do next.
+/// The next task of the writing thread.
 enum Step {
     /// Rows of another origin follow; its index is one higher than that of the previous.
     Origin(SampleOrigin),
@@ -31,7 +31,7 @@ enum Step {
     Rows(Batch),
 }
 
-/// What has become of the deliveries that were taken.
+/// The result of writing the deliveries that were taken.
 #[derive(Debug)]
 pub struct Written {
     /// The file, which is complete and can be read if `rows` is not 0 or there was no error. `None` if the thread has failed.
@@ -91,7 +91,7 @@ impl Sampler {
         index
     }
 
-    /// Whether the name of this topic is not known yet.
+    /// True if the name of this topic is not known yet.
     pub fn needs_topic(&self, topic: TopicId) -> bool {
         !self.topics.contains(&topic)
     }

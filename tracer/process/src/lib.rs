@@ -1,4 +1,4 @@
-//! How a program that starts as root behaves safely: it gives up rights, writes files that are private and complete, waits
+//! Safe behaviour of a program that starts as root: it gives up rights, writes files that are private and complete, waits
 //! for no reader of its standard streams, handles signals, and explains each error in one sentence.
 //!
 //! | module | what |

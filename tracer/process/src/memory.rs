@@ -31,7 +31,7 @@ pub struct Memory {
     outputs: Option<Outputs>,
 }
 
-/// What was found below a base folder.
+/// The folder and text that were found below a base folder.
 struct Found {
     folder: OwnedFd,
     text: Option<String>,

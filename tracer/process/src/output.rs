@@ -12,7 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use wirelap_events::human::{clean_lines, escape_json};
 
-/// How long a write may wait for a reader of stdout or stderr after the user has asked wirelap to stop.
+/// Longest wait of a write for a reader of stdout or stderr after the user has asked wirelap to stop.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 const EIO: i32 = rustix::io::Errno::IO.raw_os_error();

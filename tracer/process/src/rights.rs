@@ -34,7 +34,7 @@ const REQUIRED: [(&str, CapabilitySet); 2] =
 /// The name of the capability that programs on cgroups need.
 pub const FOR_CGROUPS: &str = "CAP_NET_ADMIN";
 
-/// How many bits a set of capabilities has.
+/// Number of bits of a set of capabilities.
 const BITS: u32 = 64;
 
 /// Gives up all capabilities but `kept`, permanently: programs that are executed later do not have more either. Must be
@@ -84,7 +84,7 @@ pub fn confine_packet_tracer(packets_only: bool) {
     let _ = forbid_changes();
 }
 
-/// Whether this thread may open packet sockets.
+/// True if this thread may open packet sockets.
 pub fn may_capture_packets() -> bool {
     capabilities(None).is_ok_and(|sets| sets.effective.contains(CapabilitySet::NET_RAW))
 }
@@ -148,13 +148,13 @@ pub fn missing_to_attach() -> Vec<&'static str> {
     REQUIRED.into_iter().filter(|(_, one)| !has(*one)).map(|(name, _)| name).collect()
 }
 
-/// Whether this thread may attach programs to cgroups (`kernel/bpf/syscall.c`, `is_net_admin_prog_type()`). Without that, some
+/// True if this thread may attach programs to cgroups (`kernel/bpf/syscall.c`, `is_net_admin_prog_type()`). Without that, some
 /// observations are missing.
 pub fn may_use_cgroups() -> bool {
     has(CapabilitySet::NET_ADMIN)
 }
 
-/// Whether this thread may attach to other programs, for the text of TLS.
+/// True if this thread may attach to other programs, for the text of TLS.
 pub fn may_attach_to_programs() -> bool {
     has(ATTACH_TO_PROGRAMS)
 }
@@ -162,12 +162,12 @@ pub fn may_attach_to_programs() -> bool {
 /// The name of the capability without which no program's functions can be probed.
 pub const FOR_PROGRAMS: &str = "CAP_SYS_ADMIN";
 
-/// Whether this thread may probe functions of programs at all (`kernel/bpf/syscall.c`, `bpf_prog_get_fd_by_id()`).
+/// True if this thread may probe functions of programs at all (`kernel/bpf/syscall.c`, `bpf_prog_get_fd_by_id()`).
 pub fn may_probe_programs() -> bool {
     has(CapabilitySet::SYS_ADMIN)
 }
 
-/// Whether this thread may give one of its threads real-time priority.
+/// True if this thread may give one of its threads real-time priority.
 pub fn may_hurry() -> bool {
     has(to_hurry())
 }

@@ -1,4 +1,4 @@
-//! What systemd is told of a service (`sd_notify(3)`): that it works now, its state in one line, and that it ends.
+//! The messages of a service to systemd (`sd_notify(3)`): that it works now, its state in one line, and that it ends.
 
 use std::ffi::OsStr;
 use std::os::linux::net::SocketAddrExt;

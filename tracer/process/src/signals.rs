@@ -9,14 +9,14 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long stopping in order may take: workloads that do not answer, events that have not been read yet, or a slow disk
+/// Longest time for stopping in order: workloads that do not answer, events that have not been read yet, or a slow disk
 /// may delay it.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
 
-/// How long writing the last message may take.
+/// Longest time for writing the last message.
 const MESSAGE_LIMIT: Duration = Duration::from_secs(1);
 
-/// How often the watchdog checks whether a signal was caught.
+/// Time between two checks of the watchdog whether a signal was caught.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Remembers the last signal that asked wirelap to stop.
@@ -97,7 +97,7 @@ impl Signals {
         }
     }
 
-    /// What asked wirelap to stop, in words for people: a signal, or a terminal that has hung up.
+    /// The reason why wirelap was asked to stop, in words for people: a signal, or a terminal that has hung up. `None` if it was not.
     pub fn caught(&self) -> Option<&'static str> {
         let gone = || self.terminals.have_hung_up().then_some("the end of its terminal");
         let flagged = || {
@@ -118,18 +118,18 @@ pub fn on_request() -> io::Result<Arc<AtomicBool>> {
     Ok(asked)
 }
 
-/// Whether the process was started with SIGHUP ignored, as `nohup` does.
+/// True if the process was started with SIGHUP ignored, as `nohup` does.
 fn is_to_outlive_its_terminal() -> bool {
     let status = procfs::process::Process::myself().and_then(|own| own.status());
     status.is_ok_and(|status| status.sigign & (1 << (SIGHUP - 1)) != 0)
 }
 
-/// Whether wirelap was asked to stop. False before signals are caught: until then they end the process.
+/// True if wirelap was asked to stop. False before signals are caught: until then they end the process.
 pub fn ask_to_stop() -> bool {
     CAUGHT.get().is_some_and(|signals| signals.caught().is_some())
 }
 
-/// Whether signals are caught, so that a signal does not end the process.
+/// True if signals are caught, so that a signal does not end the process.
 pub fn are_caught() -> bool {
     CAUGHT.get().is_some()
 }

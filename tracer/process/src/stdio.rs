@@ -7,11 +7,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
-/// How often a write that waits asks whether to give up.
+/// Time between two questions of a waiting write whether to give up.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Which of the standard streams are terminals. This must be found out at the start, because a terminal that has hung up is
-/// not recognised as one any more.
+/// The standard streams that are terminals. They must be found out at the start, because a terminal that has hung up is not
+/// recognised as one any more.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terminals {
     stdin: bool,
@@ -29,8 +29,8 @@ impl Terminals {
         }
     }
 
-    /// Whether one of the terminals has hung up: its window was closed, or its connection has ended. A process whose
-    /// controlling terminal is another one gets no SIGHUP for that.
+    /// True if one of the terminals has hung up: its window was closed, or its connection has ended. A process whose controlling
+    /// terminal is another one gets no SIGHUP for that.
     pub fn have_hung_up(self) -> bool {
         (self.stdin && has_hung_up(&io::stdin()))
             || (self.stdout && has_hung_up(&io::stdout()))
@@ -38,7 +38,7 @@ impl Terminals {
     }
 }
 
-/// Whether `poll` reports a hangup or an error, which it does without being asked for any event.
+/// True if `poll` reports a hangup or an error, which it does without being asked for any event.
 fn has_hung_up(stream: &impl AsFd) -> bool {
     let mut asked = [PollFd::new(stream, PollFlags::empty())];
     let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;

@@ -76,7 +76,7 @@ impl MutedExtent {
         }
     }
 
-    /// Its word in a table.
+    /// The extent's word in a table.
     fn word(self) -> &'static str {
         match self {
             MutedExtent::Part => "in part",

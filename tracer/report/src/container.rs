@@ -1,4 +1,4 @@
-//! What a process runs in, and its network namespace, as in JSON.
+//! The container, pod or unit that a process runs in, and its network namespace, as in JSON.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

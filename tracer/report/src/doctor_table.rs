@@ -36,7 +36,7 @@ pub fn render(report: &DoctorReport) -> String {
     out
 }
 
-/// What is missing, what is lost without it and the command that mends it, which is never broken into lines.
+/// The missing thing, the figures that are lost without it and the command that mends it, which is never broken into lines.
 fn mend(missing: &Missing) -> String {
     let kind = match missing.kind {
         MissingKind::Right => "a right of this process",
@@ -71,7 +71,7 @@ fn facts(report: &DoctorReport) -> String {
     .collect()
 }
 
-/// Whether packets alone can be shown.
+/// Tells whether packets alone can be shown, or why not.
 fn packets_only(report: &DoctorReport) -> String {
     match &report.no_packets {
         Some(why) => format!("no: {why}"),

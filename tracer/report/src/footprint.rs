@@ -1,11 +1,11 @@
-//! What a middleware costs its processes: memory and CPU time, idle and busy, and the size of a client program.
+//! The cost of a middleware for its processes: memory and CPU time, idle and busy, and the size of a client program.
 
 use crate::process::ClientSize;
 use crate::{ProcessUse, Repetition, RunResult, human};
 use wirelap_events::human::column::cpu;
 
-/// What the process of one role used, connected and idle and while messages were sent: the mean CPU share and the largest
-/// memory of the repetitions.
+/// CPU and memory of the process of one role, connected and idle and while messages were sent: the mean CPU share and the
+/// largest memory of the repetitions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct IdleBusy {
     /// `pub`, `sub`, `ping`, `pong` or `broker`.
@@ -22,7 +22,7 @@ pub struct IdleBusy {
     pub busy_rss: Option<u64>,
 }
 
-/// What the processes used in whole repetitions, in the order in which they started; empty unless the idle processes were measured.
+/// CPU and memory of the processes in whole repetitions, in the order of their start; empty unless the idle processes were measured.
 pub fn idle_and_busy(result: &RunResult) -> Vec<IdleBusy> {
     let whole = || result.repetitions.iter().filter(|one| !one.partial);
     let mut roles: Vec<(&str, usize)> = Vec::new();
@@ -77,7 +77,7 @@ fn used(cpu_share: Option<f64>, bytes: Option<u64>) -> String {
     format!("{share}, {bytes}")
 }
 
-/// What the processes used, in one line; `None` unless the idle processes were measured.
+/// CPU and memory of the processes in one line; `None` unless the idle processes were measured.
 pub fn line(result: &RunResult) -> Option<String> {
     let parts: Vec<String> = idle_and_busy(result)
         .iter()

@@ -5,7 +5,7 @@ use unicode_width::UnicodeWidthStr;
 /// The most columns of a terminal that a table takes.
 pub const MAX_WIDTH: usize = 100;
 
-/// Where a column's text stands.
+/// The edge of a column at which its text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     /// Text.

@@ -5,7 +5,7 @@ pub use wirelap_events::human::{NONE, bytes, count, one_or, time_ns, time_pair_n
 use crate::{CorrectedTime, CostUnknown, Latency, Slowdown, TracerCost};
 use wirelap_events::Nanos;
 
-/// What tracing cost the traced: `tracing cost 2.1 µs a message (+17 %, 95 % interval +12 to +21 %)`. Where the interval does
+/// The cost of tracing for the traced: `tracing cost 2.1 µs a message (+17 %, 95 % interval +12 to +21 %)`. Where the interval does
 /// not lie above zero, no cost was measured, and where it lies below, the turns differed in something else: both are said.
 pub fn slowdown(slowdown: &Slowdown) -> String {
     let (low, high) = (change(slowdown.ratio_low), change(slowdown.ratio_high));
@@ -27,7 +27,7 @@ pub fn slowdown(slowdown: &Slowdown) -> String {
     format!("tracing cost {by} a message ({} %, {interval}{parts})", change(slowdown.ratio))
 }
 
-/// What wirelap itself used: `0.61 cores, 318 MiB with a ring buffer of 64 MiB`.
+/// CPU and memory of wirelap itself: `0.61 cores, 318 MiB with a ring buffer of 64 MiB`.
 pub fn own_use(tracer: &TracerCost) -> String {
     let ring = tracer.ring_bytes.filter(|_| tracer.rss_bytes > 0);
     let ring = ring.map(|ring| format!(" with a ring buffer of {}", bytes(ring as f64)));
@@ -62,8 +62,8 @@ pub fn cost_unknown(why: CostUnknown) -> String {
     format!("the cost of tracing is not known: {why}")
 }
 
-/// What each part of the probes adds: `; sends and reads 0.6 µs, packets 0.9 µs, sockets and scheduler 0.6 µs`. `None` if that was not
-/// measured: an interval does not lie above zero, or more probes seem to add less.
+/// The time that each part of the probes adds: `; sends and reads 0.6 µs, packets 0.9 µs, sockets and scheduler 0.6 µs`. `None` if
+/// that was not measured: an interval does not lie above zero, or more probes seem to add less.
 fn parts(slowdown: &Slowdown) -> Option<String> {
     let (ends, path, all) = (slowdown.ends?, slowdown.path?, slowdown.added());
     let is_above_zero = ends.low_ns > 0.0 && path.low_ns > 0.0;

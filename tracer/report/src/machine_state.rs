@@ -1,4 +1,4 @@
-//! How fast the machine itself was: reference measurements before each repetition, which know nothing of middlewares.
+//! The speed of the machine itself: reference measurements before each repetition, which know nothing of middlewares.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

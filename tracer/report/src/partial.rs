@@ -1,4 +1,4 @@
-//! What is known of messages that this host shows in part, because whoever sent or read them is elsewhere.
+//! Figures of messages that this host shows in part, because whoever sent or read them is elsewhere.
 
 use crate::{Distribution, Requests, SegmentRow};
 use schemars::JsonSchema;
@@ -118,7 +118,7 @@ impl Partial {
         [self.by_broker, self.by_sender, self.by_receiver].into_iter().fold(0, u64::saturating_add)
     }
 
-    /// How many messages were seen from where, in words.
+    /// Numbers of messages by the place from which they were seen, in words.
     pub fn counts(&self) -> String {
         let views = [
             (self.by_broker, "passed on to readers elsewhere"),

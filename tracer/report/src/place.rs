@@ -1,4 +1,4 @@
-//! Where processes run, in words: container, pod or unit, and network namespace.
+//! The place where processes run, in words: container, pod or unit, and network namespace.
 
 use crate::process::Process;
 use crate::{RunResult, explain};
@@ -8,7 +8,7 @@ use wirelap_correlate::ContainerKind;
 const MOST: usize = 6;
 
 impl Process {
-    /// Where it runs, in a few words: `docker 0f3a9c2b7d11, network namespace blue`; `None` if nothing is known that is worth a word.
+    /// The place where it runs, in a few words: `docker 0f3a9c2b7d11, network namespace blue`; `None` if nothing is worth a word.
     pub fn runs_in(&self) -> Option<String> {
         let mut parts = Vec::new();
         let found = self.container.as_ref();
@@ -28,7 +28,7 @@ impl Process {
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 
-    /// Whether it runs elsewhere than what a person starts on this host.
+    /// True if it runs elsewhere than what a person starts on this host.
     fn is_contained(&self) -> bool {
         let found = self.container.as_ref();
         let kind = found.map(|one| one.kind.as_str());

@@ -1,4 +1,4 @@
-//! Whether a result can be used, and why not.
+//! The reliability of a result, and the reasons for it.
 
 use crate::{RunResult, words};
 use schemars::JsonSchema;
@@ -109,13 +109,13 @@ impl RunResult {
             .collect();
     }
 
-    /// How many deliveries the programs themselves expected and counted; `None` for programs that `run` did not start.
+    /// Numbers of deliveries that the programs themselves expected and counted; `None` for programs that `run` did not start.
     pub fn own_counts(&self) -> Option<(u64, u64)> {
         (!self.repetitions.is_empty())
             .then_some((self.messages.expected(), self.messages.delivered))
     }
 
-    /// Whether less than half of what was sent was delivered, by the programs' own counts.
+    /// True if less than half of what was sent was delivered, by the programs' own counts.
     pub fn is_mostly_undelivered(&self) -> bool {
         self.own_counts().is_some_and(|(expected, delivered)| delivered < expected.div_ceil(2))
     }

@@ -207,7 +207,7 @@ impl RunReport {
         own.unwrap_or_else(|| MachineKey::of(&self.environment, &self.scenario.pin))
     }
 
-    /// Whether the results are of several rates, so that their names need the rate.
+    /// True if the results are of several rates, so that their names need the rate.
     pub fn has_several_rates(&self) -> bool {
         let mut rates = self.results.iter().map(|result| result.rate_msg_per_s);
         let first = rates.next();
@@ -313,7 +313,7 @@ impl Throughput {
         self.relative_error.unwrap_or(0.0)
     }
 
-    /// Whether there is a rate of messages, and it is known at least roughly.
+    /// True if there is a rate of messages, and it is known at least roughly.
     pub fn is_known(&self) -> bool {
         self.msg_per_s > 0.0 && self.error() <= Rate::MOST_ERROR
     }

@@ -1,6 +1,6 @@
-//! Where the messages of a table of single messages come from.
+//! The origin of the messages of a table of single messages.
 
-/// What the messages of one trial, or of one row of a capture, have in common.
+/// The properties that the messages of one trial, or of one row of a capture, have in common.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SampleOrigin {
     /// The middleware, as in [`RunResult`](crate::RunResult).

@@ -117,7 +117,7 @@ impl Lag {
 }
 
 impl SlowSubscriber {
-    /// What it is called in a table: its own name, or else its process or address.
+    /// The subscriber's name in a table: its own name, or else its process or address.
     pub fn name(&self) -> &str {
         self.client.as_deref().or(self.process.as_deref()).unwrap_or(&self.address)
     }

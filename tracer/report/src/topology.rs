@@ -1,4 +1,4 @@
-//! How many clients a run had, and on which topics.
+//! Number of clients of a run, and their topics.
 
 use crate::Distribution;
 use schemars::JsonSchema;

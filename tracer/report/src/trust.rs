@@ -266,13 +266,13 @@ pub struct AddedTime {
 }
 
 impl Slowdown {
-    /// Whether messages were faster with probes than without: the turns differed in something else than the probes, for instance
-    /// in the CPUs that the threads ran on, and what the probes add cannot be told.
+    /// True if messages were faster with probes than without: the turns differed in something else than the probes, for instance in the
+    /// CPUs that the threads ran on, and what the probes add cannot be told.
     pub fn is_contradictory(&self) -> bool {
         self.ratio_high < 1.0
     }
 
-    /// What all probes add.
+    /// The time that all probes add to a message.
     pub fn added(&self) -> AddedTime {
         let added = |ratio: f64| (ratio - 1.0) * self.untraced_p50_ns as f64;
         AddedTime {

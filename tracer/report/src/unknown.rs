@@ -60,7 +60,7 @@ pub fn sentence(row: &UnknownTraffic) -> String {
     row.sentence.clone()
 }
 
-/// What of it is not observed any more; `None` if all is.
+/// The sockets of unknown traffic that are not observed any more; `None` if there are none.
 pub fn muted(unknown: &Unknown) -> Option<String> {
     (unknown.muted_sockets > 0).then(|| words::muted_sockets(unknown.muted_sockets))
 }

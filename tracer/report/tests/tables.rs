@@ -1,4 +1,4 @@
-//! What people see, as text.
+//! The tables that people see, as text.
 
 mod samples;
 

@@ -1,8 +1,8 @@
-//! What the terminal loop has to do after a key.
+//! The tasks of the terminal loop after a key.
 
 use super::request::Request;
 
-/// What the terminal loop has to do after a key.
+/// A task of the terminal loop after a key.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// Nothing: the key has no meaning here.

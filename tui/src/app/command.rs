@@ -1,8 +1,8 @@
-//! What a key, a click or a line of the command palette makes the screen do.
+//! The commands that keys, clicks and lines of the command palette give to the screen.
 
 use super::View;
 
-/// What a key, a click or a line of the command palette makes the screen do.
+/// A command to the screen, given by a key, a click or a line of the command palette.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Command {
     /// Leave the screen.
@@ -92,7 +92,7 @@ pub enum Motion {
     Last,
 }
 
-/// What a replay is made to do.
+/// A command to the replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReplayControl {
     /// Play or pause.

@@ -1,4 +1,4 @@
-//! Which plot of the distribution is shown where there is no room for all of them, and which time the user selected.
+//! The choices in the view "spread": the plot that is shown where there is no room for all of them, and the selected time.
 
 use super::Motion;
 use wirelap_events::Nanos;

@@ -1,4 +1,4 @@
-//! What the screen does with a key.
+//! The screen's reactions to keys.
 
 use super::{Action, App, keys};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};

@@ -11,17 +11,17 @@ pub struct Binding {
     pub keys: &'static [KeyCode],
     /// The keys in the help and the footer.
     pub shown: &'static str,
-    /// What they do.
+    /// The command that the keys give.
     pub command: Command,
-    /// Where they do it.
+    /// The views in which the keys have a meaning.
     pub scope: Scope,
-    /// What they do, for the help and the command palette.
+    /// The command in words, for the help and the command palette.
     pub words: &'static str,
-    /// What they do, in a word for the footer; empty if the footer does not have them.
+    /// The command in a word for the footer; empty if the footer does not have it.
     pub short: &'static str,
 }
 
-/// Where a binding has a meaning.
+/// The part of the screen in which a binding has a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Everywhere.

@@ -35,7 +35,7 @@ pub struct App {
     pub(super) shown: Arc<Snapshot>,
     /// Indices of the shown snapshot's groups in the sorted order, without those that the filter hides.
     pub(super) order: Vec<usize>,
-    /// How many rows there would be without the filter.
+    /// Number of rows that there would be without the filter.
     pub(super) unfiltered: usize,
     pub(super) selected: Option<GroupId>,
     pub(super) marked: Vec<GroupId>,
@@ -63,7 +63,7 @@ pub struct App {
     pub(super) probe_setup: ProbeSetup,
     pub(super) threads: ThreadsState,
     pub(super) by_name: ByName,
-    /// Whether the screen takes clicks and the wheel.
+    /// True if the screen takes clicks and the wheel.
     pub(super) mouse: bool,
     /// The theme that the user chose; `None` if the terminal decides.
     pub(super) chosen_theme: Option<Theme>,
@@ -172,7 +172,7 @@ impl App {
         &self.shown
     }
 
-    /// What has been seen so far.
+    /// Everything that has been seen so far.
     pub fn history(&self) -> &History {
         &self.history
     }
@@ -203,7 +203,7 @@ impl App {
         self.marked.iter().filter_map(|id| groups.iter().find(|group| group.id == *id))
     }
 
-    /// Whether a row is marked.
+    /// True if a row is marked.
     pub fn is_marked(&self, id: GroupId) -> bool {
         self.marked.contains(&id)
     }
@@ -223,7 +223,7 @@ impl App {
         self.distribution.extend_span(column)
     }
 
-    /// What fills the body.
+    /// The view that fills the body.
     pub fn view(&self) -> View {
         self.view
     }
@@ -266,7 +266,7 @@ impl App {
         self.wall = wall;
     }
 
-    /// How many rows there would be without the filter.
+    /// Number of rows that there would be without the filter.
     pub fn unfiltered_rows(&self) -> usize {
         self.unfiltered
     }
@@ -283,7 +283,7 @@ impl App {
         whole.map_or((group, &self.shown.trust), |whole| (whole, &latest.trust))
     }
 
-    /// Whether a row's figures can be used, by what is known of the whole observation.
+    /// Tells whether a row's figures can be used, by what is known of the whole observation.
     pub(crate) fn reliability(&self, group: &Group) -> Reliability {
         let (group, trust) = self.since_start(group);
         columns::reliability(group, trust)
@@ -294,27 +294,27 @@ impl App {
         self.last_deliveries.silence(group)
     }
 
-    /// What the lengths of the bars show.
+    /// The quantity that the lengths of the bars show.
     pub(crate) fn scale(&self) -> Scale {
         self.scale
     }
 
-    /// How many lines of the view or the help are scrolled out at the top.
+    /// Number of lines of the view or the help that are scrolled out at the top.
     pub fn scroll(&self) -> u16 {
         self.scroll
     }
 
-    /// Whether the screen is paused: the figures stay as they are.
+    /// True while the screen is paused: the figures stay as they are.
     pub fn is_paused(&self) -> bool {
         self.paused
     }
 
-    /// What covers the body.
+    /// The overlay that covers the body.
     pub fn overlay(&self) -> Option<&Overlay> {
         self.overlay.as_ref()
     }
 
-    /// Whether the help covers the body.
+    /// True while the help covers the body.
     pub fn is_help(&self) -> bool {
         matches!(self.overlay, Some(Overlay::Help))
     }
@@ -324,7 +324,7 @@ impl App {
         self.replay
     }
 
-    /// Whether files are replayed.
+    /// True if files are replayed.
     pub fn is_replay(&self) -> bool {
         self.replay.is_some()
     }
@@ -334,7 +334,7 @@ impl App {
         self.replay = replay;
     }
 
-    /// What the user should know of the figures beside what the snapshots say.
+    /// Sentences that the user should know about the figures beside what the snapshots say.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
@@ -360,12 +360,12 @@ impl App {
         self.say(sentence);
     }
 
-    /// What the probes did in the last minutes.
+    /// The activity of the probes in the last minutes.
     pub fn probes(&self) -> &ProbeHistory {
         &self.probes
     }
 
-    /// How the probes are attached.
+    /// The chosen hooks and settings with which the probes are attached.
     pub fn probe_setup(&self) -> &ProbeSetup {
         &self.probe_setup
     }
@@ -375,7 +375,7 @@ impl App {
         self.probe_setup = setup;
     }
 
-    /// Which message's threads are shown.
+    /// The choice of the message whose threads are shown.
     pub fn threads(&self) -> ThreadsState {
         self.threads
     }
@@ -390,7 +390,7 @@ impl App {
         self.theme = theme;
     }
 
-    /// Whether the screen takes clicks and the wheel.
+    /// True if the screen takes clicks and the wheel.
     pub fn has_mouse(&self) -> bool {
         self.mouse
     }

@@ -1,4 +1,4 @@
-//! What covers the body of the screen: the help, and lines in which text is entered.
+//! The overlays that cover the body of the screen: the help, and lines in which text is entered.
 
 use crossterm::event::KeyCode;
 use wirelap_correlate::Dimension;
@@ -6,7 +6,7 @@ use wirelap_correlate::Dimension;
 /// The most characters of an entered text.
 const MAX_INPUT: usize = 200;
 
-/// What covers the body of the screen, or its last line.
+/// An overlay that covers the body of the screen, or its last line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Overlay {
     /// The help.
@@ -28,7 +28,7 @@ pub enum Overlay {
 pub struct Input {
     /// The text.
     pub text: String,
-    /// Which matching line is selected; 0 is the first.
+    /// Index of the selected matching line; 0 is the first.
     pub selected: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What each command does.
+//! The effects of each command.
 
 use super::{
     Action, App, Command, Input, MAX_SCROLL, Motion, Overlay, ReplayControl, Request, View,
@@ -8,7 +8,7 @@ use crate::columns::{self, Column, Sort};
 
 /// Lines that a page has when the selection moves by one.
 const PAGE: i16 = 5;
-/// How many lines of the log are shown before the oldest one, when the selection moves to the last.
+/// Number of lines of the log that are shown before the oldest one, when the selection moves to the last.
 const OLDEST: u16 = 9;
 
 impl App {

@@ -1,4 +1,4 @@
-//! What the view of the probes keeps: the chosen hooks, what each probe reported in the last minutes, and what the tracer used.
+//! The state of the view of the probes: chosen hooks, events of each probe in the last minutes, and what the tracer used.
 
 use std::collections::VecDeque;
 use wirelap_correlate::Snapshot;
@@ -10,7 +10,7 @@ const APART: Nanos = Nanos::from_millis(1_000);
 /// The most points that are kept.
 const KEPT: usize = 240;
 
-/// How the probes are attached.
+/// The chosen hooks and settings with which the probes are attached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProbeSetup {
     /// The chosen hook of each observation; empty if that is not known, as in a replay.
@@ -28,20 +28,20 @@ pub struct ProbeHook {
     pub observation: String,
     /// The hook; `None` if this kernel has none.
     pub hook: Option<String>,
-    /// What is missing without a hook, and what helps.
+    /// The measurements that are missing without a hook, and the remedy.
     pub without: String,
 }
 
-/// What the probes did in a short time.
+/// The activity of the probes in a short time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ProbePoint {
-    /// How long the time was.
+    /// Length of the time.
     pub length: Nanos,
     /// Events of each probe.
     pub events: [u64; Probe::ALL.len()],
     /// CPU time of wirelap's own process.
     pub cpu: Nanos,
-    /// Its resident memory at the end of the time, in bytes.
+    /// Resident memory of that process at the end of the time, in bytes.
     pub rss_bytes: u64,
 }
 
@@ -75,7 +75,7 @@ impl Counts {
     }
 }
 
-/// What the probes did in the last minutes.
+/// The activity of the probes in the last minutes.
 #[derive(Clone, Debug, Default)]
 pub struct ProbeHistory {
     points: VecDeque<ProbePoint>,
@@ -113,12 +113,12 @@ impl ProbeHistory {
         self.last = Some(now);
     }
 
-    /// What the probes did in each of the last times, the oldest first.
+    /// The activity of the probes in each of the last times, the oldest first.
     pub fn points(&self) -> impl DoubleEndedIterator<Item = &ProbePoint> + '_ {
         self.points.iter()
     }
 
-    /// What the probes did last; `None` in the first second.
+    /// The latest activity of the probes; `None` in the first second.
     pub fn newest(&self) -> Option<&ProbePoint> {
         self.points.back()
     }

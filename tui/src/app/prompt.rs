@@ -1,4 +1,4 @@
-//! What keys do while something covers the body: the palette, the filter.
+//! The effects of keys while something covers the body: the palette, the filter.
 
 use super::keys::{self, Binding};
 use super::{Action, App, Command, Input, Overlay, View};

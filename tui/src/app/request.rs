@@ -1,4 +1,4 @@
-//! What the screen asks of the program around it, which can read and write files, start workloads and move a replay.
+//! Requests of the screen to the program around it, which can read and write files, start workloads and move a replay.
 
 use super::command::ReplayControl;
 use super::probes::ProbeSetup;
@@ -7,7 +7,7 @@ use wirelap_correlate::{BreakdownQuery, Snapshot};
 use wirelap_events::{Delivery, GroupId, Nanos};
 use wirelap_history::{Slice, Update};
 
-/// What the screen asks of the program around it.
+/// A request of the screen to the program around it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     /// Write the screen to files: as text and as SVG.
@@ -27,9 +27,9 @@ pub enum Request {
     Mute {
         /// The row.
         group: GroupId,
-        /// Its name, for the answer.
+        /// The row's name, for the answer.
         name: String,
-        /// Whether it is to be muted.
+        /// True if the row is to be muted, false if it is to count again.
         mute: bool,
     },
     /// Start, stop or change workloads.
@@ -65,7 +65,7 @@ pub struct ExperimentSettings {
 pub struct ExperimentChoice {
     /// The middleware, by its name in `wirelap list`.
     pub middleware: String,
-    /// What it is, in a few words.
+    /// The middleware's description, in a few words.
     pub about: String,
     /// Messages a second: of what runs, or as they were last.
     pub rate: f64,
@@ -73,31 +73,31 @@ pub struct ExperimentChoice {
     pub payload: usize,
     /// The CPUs of the sender, the receiver and the broker: of what runs, or as they were last.
     pub pin: Vec<usize>,
-    /// Its further settings.
+    /// The middleware's further settings.
     pub settings: Vec<ExperimentSetting>,
     /// Why it cannot be started; `None` if it can.
     pub unavailable: Option<String>,
-    /// What runs of it; `None` if nothing does.
+    /// A description of the workload that runs; `None` if none does.
     pub running: Option<String>,
 }
 
 /// A setting of a workload.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExperimentSetting {
-    /// Its name.
+    /// The setting's name.
     pub name: String,
-    /// Its value: of what runs, or as it was last.
+    /// The setting's value: of what runs, or as it was last.
     pub value: String,
     /// The values that it can have; empty if any value can be given.
     pub values: Vec<String>,
-    /// What it does, in a few words.
+    /// The setting's meaning, in a few words.
     pub words: String,
 }
 
-/// What is known of the workloads that can be started.
+/// The workloads that can be started, as far as they are known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Experiments {
-    /// What is installed is being looked up.
+    /// The middlewares that are installed are being looked up.
     #[default]
     Reading,
     /// None can be started; the sentence says why, and what helps.
@@ -109,7 +109,7 @@ pub enum Experiments {
 /// The state of a replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ReplayState {
-    /// Whether it plays.
+    /// True while the replay plays, false while it is paused.
     pub playing: bool,
     /// Times as fast as it was recorded.
     pub speed: f64,
@@ -121,12 +121,12 @@ pub struct ReplayState {
     pub reading: Option<ReadShare>,
 }
 
-/// How much of the files was read.
+/// Share of the files that was read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ReadShare {
     /// A share of their bytes, 0..=1.
     Of(f64),
-    /// It is not known how long they are.
+    /// The length of the files is not known.
     Unknown,
 }
 
@@ -145,7 +145,7 @@ pub trait Source {
         None
     }
 
-    /// What the screen was told to remember when it was left last; `None` if nothing is remembered. It is asked once.
+    /// The text that the screen was told to remember when it was left last; `None` if nothing is remembered. It is asked once.
     fn remembered(&mut self) -> Option<String> {
         None
     }
@@ -158,17 +158,17 @@ pub trait Source {
         None
     }
 
-    /// Whether everything that was handed out before is void, because a replay was moved back.
+    /// True if everything that was handed out before is void, because a replay was moved back.
     fn has_restarted(&mut self) -> bool {
         false
     }
 
-    /// How the probes are attached. It is asked once, at the beginning.
+    /// The chosen hooks and settings with which the probes are attached. It is asked once, at the beginning.
     fn probe_setup(&self) -> ProbeSetup {
         ProbeSetup::default()
     }
 
-    /// What the user should know of the figures beside what the snapshots say: what could not be read of a file, for instance.
+    /// Sentences about the figures beside what the snapshots say: what could not be read of a file, for instance.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }

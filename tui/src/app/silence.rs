@@ -13,12 +13,12 @@ const USUAL_GAPS: f64 = 5.0;
 /// A row is not silent before it was observed for this long without a delivery: with sampling, most of the time nobody looks.
 const LEAST_OBSERVED: Nanos = Nanos::from_millis(500);
 
-/// When the last delivery of each row was seen. It has an entry for each row of the latest snapshot, and no other.
+/// The time of the last delivery of each row. It has an entry for each row of the latest snapshot, and no other.
 #[derive(Debug, Default)]
 pub struct LastDeliveries {
     rows: HashMap<GroupId, LastDelivery>,
     now: Nanos,
-    /// How long observation has been paused until now, by sampling.
+    /// Time for which observation has been paused until now, by sampling.
     paused: Nanos,
 }
 
@@ -26,14 +26,14 @@ pub struct LastDeliveries {
 struct LastDelivery {
     delivered: u64,
     at: Nanos,
-    /// How long observation had been paused by then.
+    /// Time for which observation had been paused by then.
     paused: Nanos,
 }
 
 /// A row without deliveries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Silence {
-    /// When the last delivery was seen.
+    /// The time of the last delivery.
     pub since: Nanos,
     /// The time since then.
     pub lasts: Nanos,
@@ -77,7 +77,7 @@ impl LastDeliveries {
     }
 }
 
-/// When the last delivery was, of a row that is seen for the first time: the seconds without deliveries at the end of its
+/// The time of the last delivery of a row that is seen for the first time: the seconds without deliveries at the end of its
 /// history have passed since then.
 fn first_seen(group: &Group, now: Nanos) -> Nanos {
     let idle = group.history.iter().rev().take_while(|point| point.delivered == 0).count();

@@ -1,4 +1,4 @@
-//! What the screen remembers from one start to the next, as text.
+//! The choices that the screen remembers from one start to the next, as text.
 //!
 //! ```toml
 //! view = "overview"
@@ -17,8 +17,8 @@ use crate::theme::Theme;
 use serde::{Deserialize, Serialize};
 use wirelap_history::Window;
 
-/// What the screen remembers from one start to the next. A field that is missing, or whose value is not known, is as usual, so
-/// that a file of another version is no failure.
+/// The choices that the screen remembers from one start to the next. A field that is missing, or whose value is not known, is as
+/// usual, so that a file of another version is no failure.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ScreenState {
@@ -28,11 +28,11 @@ pub struct ScreenState {
     window: Option<String>,
     /// The column that the rows are sorted by, by its id; `None` is the order in which they were found.
     sort: Option<String>,
-    /// Whether the order is reversed.
+    /// True if the order is reversed.
     reversed: bool,
     /// The shown columns by their ids, from left to right; `None` is the usual choice.
     columns: Option<Vec<String>>,
-    /// What the lengths of the bars show.
+    /// The quantity that the lengths of the bars show.
     bars: Option<String>,
     /// The theme, by its name; `None` if the user chose none, and the terminal decides.
     theme: Option<String>,
@@ -54,7 +54,7 @@ impl ScreenState {
 }
 
 impl App {
-    /// What is remembered until the next start.
+    /// The choices that are remembered until the next start.
     pub fn state(&self) -> ScreenState {
         let columns = self.columns.shown().into_iter().map(|column| column.id().to_owned());
         ScreenState {

@@ -1,4 +1,4 @@
-//! Which message's threads the view of the threads shows.
+//! The choice of the message whose threads the view of the threads shows.
 
 use super::command::Motion;
 use wirelap_correlate::snapshot::Group;
@@ -8,7 +8,7 @@ use wirelap_history::History;
 /// The most messages that can be chosen: as many as the history keeps of a row, or more.
 const MESSAGES: usize = 512;
 
-/// Which message's threads are shown.
+/// The choice of the message whose threads are shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadsState {
     /// The place among the slowest messages of the row, 0 for the slowest.

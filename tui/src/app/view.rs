@@ -1,6 +1,6 @@
 //! The views: what fills the body of the screen.
 
-/// What fills the body of the screen.
+/// A view that fills the body of the screen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum View {
     /// All rows side by side.
@@ -12,17 +12,17 @@ pub enum View {
     Why,
     /// Marked rows, or the selected row and its baseline, stage by stage.
     Compare,
-    /// How the latencies of the selected row are distributed, and how that changed over time.
+    /// The distribution of the selected row's latencies, and its change over time.
     Distribution,
     /// Single messages of the selected row, and one of them step by step.
     Messages,
-    /// Where the bytes of the selected row went.
+    /// The byte ledger of the selected row.
     Ledger,
-    /// How the threads of the selected row were scheduled.
+    /// The scheduling of the selected row's threads.
     Threads,
     /// The probes: the chosen hooks, what they bring, lose and cost.
     Probes,
-    /// What has happened since the beginning.
+    /// Events since the beginning.
     Log,
     /// Rows by topic, client and so on, and the subscribers that are behind.
     ByName,
@@ -61,7 +61,7 @@ impl View {
         }
     }
 
-    /// What the view shows, for the help.
+    /// The view's content in a few words, for the help.
     pub const fn words(self) -> &'static str {
         match self {
             View::Overview => "all rows side by side",
@@ -78,7 +78,7 @@ impl View {
         }
     }
 
-    /// Whether the view has nothing to show while there are no rows.
+    /// True if the view has nothing to show while there are no rows.
     pub const fn is_of_a_row(self) -> bool {
         !matches!(self, View::Probes | View::Log | View::ByName)
     }

@@ -9,7 +9,7 @@ const SECOND: u64 = 1_000_000_000;
 const STEPS: [u64; 15] =
     [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_200, 1_800, 3_600, 7_200, 21_600];
 
-/// What is longer ago than the first time, in seconds, is kept in parts of the second one only ([`wirelap_history`]).
+/// Ages in seconds, each with the length of the parts in which only older figures are kept ([`wirelap_history`]).
 const KEPT: [(u64, u64); 2] = [(600, 10), (7_200, 60)];
 
 /// The times between two labels, in seconds.
@@ -23,7 +23,7 @@ pub struct TimeAxis {
     pub from: Nanos,
     /// The end of the last column.
     pub to: Nanos,
-    /// What a column stands for.
+    /// Length of the time that a column stands for.
     pub step: Nanos,
     /// The number of columns; fewer than there is room for if the clock has not run for that long.
     pub columns: usize,
@@ -60,7 +60,7 @@ impl TimeAxis {
         (from, from + self.step)
     }
 
-    /// Where labels stand, counted from the right end, with what they say: how long ago that was.
+    /// Positions of the labels, counted from the right end, each with its text: how long ago that was.
     pub fn ticks(&self, now: Nanos, apart: usize) -> Vec<(usize, String)> {
         let last = self.column(now);
         let mut ticks = vec![(last, "now".to_owned())];

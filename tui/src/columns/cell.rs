@@ -1,4 +1,4 @@
-//! What stands in a cell, and the value that a column sorts by.
+//! The text of a cell, and the value that a column sorts by.
 
 use super::column::{Column, TREND};
 use super::names::name;
@@ -81,7 +81,7 @@ impl Column {
     }
 }
 
-/// Whether a row's figures can be used, given the trust of its snapshot.
+/// Tells whether a row's figures can be used, given the trust of its snapshot.
 pub fn reliability(group: &Group, trust: &Trust) -> Reliability {
     wirelap_correlate::trust::reliability(&group.doubts(trust))
 }

@@ -1,4 +1,4 @@
-//! Which columns the user wants to see, and in which order.
+//! The columns that the user wants to see, and their order.
 
 use super::column::Column;
 
@@ -7,7 +7,7 @@ const WIDE: u16 = 100;
 /// The room that a name has beyond the least, on a screen that is so wide.
 const LONGER_NAME: u16 = 8;
 
-/// Which columns are shown, and the order of all of them. The row's name is always shown, and always the first.
+/// The shown columns, and the order of all of them. The row's name is always shown, and always the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ColumnChoice {
     entries: Vec<(Column, bool)>,
@@ -41,7 +41,7 @@ impl ColumnChoice {
         ColumnChoice { entries }
     }
 
-    /// Whether this is the usual choice.
+    /// True if this is the usual choice.
     pub fn is_usual(&self) -> bool {
         *self == ColumnChoice::default()
     }

@@ -37,7 +37,7 @@ pub enum Column {
     Delivered,
     /// Share of the deliveries that were matched.
     Matched,
-    /// Whether the row's figures can be used.
+    /// The reliability of the row's figures.
     Trust,
     /// The most serious problem.
     Why,
@@ -122,7 +122,7 @@ impl Column {
         }
     }
 
-    /// What the column shows, for the help.
+    /// The column's content in a few words, for the help.
     pub const fn words(self) -> &'static str {
         match self {
             Column::Name => "middleware, and the broker or endpoint",
@@ -165,7 +165,7 @@ impl Column {
         }
     }
 
-    /// Which time the column's figures are of, if it is not the chosen one. [`wirelap_history::History::snapshot`] says which
+    /// The time that the column's figures are of, if it is not the chosen one. [`wirelap_history::History::snapshot`] says which
     /// figures it has of a window.
     pub fn other_time(self, window: Window) -> Option<&'static str> {
         let is_window = window != Window::SinceStart;
@@ -216,7 +216,7 @@ impl Column {
         Column::ALL.into_iter().find(|column| column.id() == id)
     }
 
-    /// Whether the cells are texts, which begin at the column's left edge; figures end at its right edge.
+    /// True if the cells are texts, which begin at the column's left edge; figures end at its right edge.
     pub const fn is_text(self) -> bool {
         matches!(
             self,

@@ -12,7 +12,7 @@ pub fn name(group: &Group) -> String {
     text::clean(&parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
 }
 
-/// Whether a row has a text, in any case of its letters, in its name, its processes or its verdict. Any row has the empty text.
+/// True if a row has a text, in any case of its letters, in its name, its processes or its verdict. Any row has the empty text.
 pub fn matches(group: &Group, text: &str) -> bool {
     let wanted = text.to_lowercase();
     let has = |of: &str| of.to_lowercase().contains(&wanted);
@@ -35,8 +35,8 @@ pub fn marked_name(group: &Group, reliability: Reliability, room: usize) -> Stri
     format!("{mark}{name}")
 }
 
-/// Whether a row is shown. A row without messages and processes is hidden if another row has messages of the same
-/// middleware and broker: it is a probe connection (a client looks whether a server is up). Its bytes are in the report.
+/// True if a row is shown. A row without messages and processes is hidden if another row has messages of the same middleware
+/// and broker: it is a probe connection (a client looks whether a server is up). Its bytes are in the report.
 pub fn is_shown(groups: &[Group], index: usize) -> bool {
     let Some(group) = groups.get(index) else { return true };
     let is_empty = |group: &Group| group.messages.sent + group.messages.delivered == 0;

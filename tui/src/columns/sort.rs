@@ -10,7 +10,7 @@ use wirelap_correlate::snapshot::{Group, Trust};
 pub struct Sort {
     /// The column to sort by; `None` is the order in which the rows were found.
     pub by: Option<Column>,
-    /// Whether the column's usual order is reversed.
+    /// True if the column's usual order is reversed.
     pub reverse: bool,
 }
 
@@ -42,7 +42,7 @@ impl Sort {
         Sort { by: Some(column), reverse }
     }
 
-    /// Whether the largest value comes first, as it does by default for rates, counts and problems.
+    /// True if the largest value comes first, as it does by default for rates, counts and problems.
     pub fn descends(self) -> bool {
         let largest = matches!(
             self.by,

@@ -29,7 +29,7 @@ fn lines(app: &App) -> Vec<String> {
     crate::picture::text(app, size).lines().map(str::to_owned).collect()
 }
 
-/// Where the screen has a text.
+/// The column and line at which the screen has a text.
 fn find(app: &App, text: &str) -> (u16, u16) {
     let lines = lines(app);
     let (y, x) = lines

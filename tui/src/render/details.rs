@@ -175,7 +175,7 @@ fn history(group: &Group, width: usize, theme: Theme) -> Vec<Line<'static>> {
     ]
 }
 
-/// When the latest figures of a row were its latest.
+/// The word for the time of a row's latest figures: `was` for a muted row, whose figures are of before.
 fn now_or_before(group: &Group) -> &'static str {
     if group.is_muted() { "was" } else { "now" }
 }

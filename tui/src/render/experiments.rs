@@ -26,7 +26,7 @@ const NAME: usize = 16;
 /// The least and the largest width of the values, in columns.
 const VALUE: (usize, usize) = (12, 36);
 
-/// How many lines the panel has on a screen of this height.
+/// Number of lines that the panel has on a screen of this height.
 pub fn lines(height: u16) -> u16 {
     (height / 2).min(20)
 }

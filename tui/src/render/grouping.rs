@@ -42,7 +42,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, (at, chosen): (usize, &[Dimension
     frame.render_widget(Paragraph::new(lines.collect::<Vec<_>>()), body);
 }
 
-/// What a dimension is, in a few words.
+/// The meaning of a dimension, in a few words.
 fn words(dimension: Dimension) -> &'static str {
     match dimension {
         Dimension::Topic => "the topic, subject or key expression",

@@ -1,4 +1,4 @@
-//! Where the bytes of the selected row went.
+//! The byte ledger of the selected row.
 //!
 //! ```text
 //! 255 a message in 3.1 packets (leg 1 120, leg 2 135):

@@ -103,18 +103,18 @@ pub fn screen(frame: &mut Frame<'_>, app: &App, theme: Theme) {
     }
 }
 
-/// Where everything is on a screen that is large enough.
+/// The areas of a screen that is large enough.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScreenAreas {
     /// The panels.
     pub panels: PanelAreas,
-    /// What is between the tabs and the last line, without the workloads.
+    /// The area between the tabs and the last line, without the workloads.
     pub body: Rect,
     /// The workloads; empty if they are not shown.
     pub workloads: Rect,
 }
 
-/// Where everything is.
+/// The areas of the screen, with the warnings that it has now.
 pub(crate) fn areas(app: &App, area: Rect) -> ScreenAreas {
     areas_below(app, area, &warnings(app, area.width))
 }

@@ -1,4 +1,4 @@
-//! What panels have in common: a title in a rule, lines that scroll, the mark of the selected row.
+//! Common parts of the panels: a title in a rule, lines that scroll, the mark of the selected row.
 
 use crate::theme::Theme;
 use crate::{layout, text};

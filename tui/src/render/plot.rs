@@ -1,4 +1,4 @@
-//! What plots have in common: cells, the labels of their axes, the words for a time.
+//! Common parts of the plots: cells, the labels of their axes, the words for a time.
 //!
 //! ```text
 //!  10.0 µs┤ ░▒▓█      the gutter with the labels of the vertical axis, then the plot
@@ -87,7 +87,7 @@ pub fn bar(share: f64, lines: u32) -> Vec<&'static str> {
     (0..lines).rev().map(|line| EIGHTHS[of_line(line)]).collect()
 }
 
-/// How many lines a bar takes, also in part.
+/// Number of lines that a bar takes, also in part.
 pub fn rows_of(share: f64, lines: u16) -> usize {
     eighths(share, lines.into()).div_ceil(8) as usize
 }

@@ -63,7 +63,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
     page::one(frame, area, "probes", events, app.scroll());
 }
 
-/// What each probe has reported and lost.
+/// Adds the numbers of events that each probe has reported and lost.
 fn events(page: &mut Page, app: &App) {
     let trust = &app.snapshot().trust;
     page.heading("events since start");
@@ -125,7 +125,7 @@ fn whole(value: f64) -> u64 {
     value.clamp(0.0, 1e15) as u64
 }
 
-/// What wirelap itself costs, now and over time.
+/// Adds the cost of wirelap itself, now and over time.
 fn tracer(page: &mut Page, app: &App) {
     let cost = &app.snapshot().trust.tracer;
     page.heading("the tracer itself");
@@ -235,7 +235,7 @@ fn unknown(page: &mut Page, app: &App) {
     }
 }
 
-/// How the protocol of a port is named; `None` if its bytes have told already what it is.
+/// The option that names the protocol of a port; `None` if its bytes have told already what it is.
 fn remedy(row: &UnknownTraffic) -> Option<String> {
     let port = row.endpoint.filter(|_| row.protocol.is_none())?.port();
     Some(format!("if you know the protocol, name it: --decode {port}=PROTOCOL"))

@@ -14,7 +14,7 @@ use wirelap_events::Nanos;
 /// The widest and the narrowest progress bar, in columns.
 const BAR: (usize, usize) = (40, 6);
 
-/// Of a shorter trace, times have three digits.
+/// Length of a trace below which times have three digits.
 const SHORT: Nanos = Nanos::from_millis(60_000);
 
 /// The state, in at most `room` columns; the bar gives way first, then the words behind it.
@@ -43,7 +43,7 @@ pub fn spans(replay: &ReplayState, room: usize, theme: Theme) -> Vec<Span<'stati
     spans
 }
 
-/// How many of the bar's columns are behind the position.
+/// Number of the bar's columns that are behind the position.
 fn filled(replay: &ReplayState, columns: usize) -> usize {
     let length = u128::from(replay.length.0.max(1));
     let done = (columns as u128).saturating_mul(replay.at.0.into()) / length;
@@ -68,7 +68,7 @@ fn times(replay: &ReplayState) -> String {
     format!("{} of {}", text::clock(replay.at), text::clock(replay.length))
 }
 
-/// How far the files are read, or what can be done at the end.
+/// The share of the files that is read, or what can be done at the end.
 fn after(replay: &ReplayState) -> String {
     match replay.reading {
         Some(ReadShare::Of(share)) => format!("reading {}", text::percent(share)),

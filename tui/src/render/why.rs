@@ -28,11 +28,11 @@ use wirelap_correlate::snapshot::{Cause, Severity, Tail, TailRow, Verdict, Why, 
 use wirelap_events::{Delivery, Holder, Nanos, Segment, TraceDetail};
 use wirelap_report::words;
 
-/// How many of the slowest messages are shown.
+/// Number of the slowest messages that are shown.
 const WORST: usize = 5;
-/// How many rows of a tail are shown.
+/// Number of rows of a tail that are shown.
 const ROWS: usize = 6;
-/// How many segments of a slow message are shown.
+/// Number of segments of a slow message that are shown.
 const STEPS: usize = 3;
 
 /// Draws the panel of the selected row.
@@ -194,7 +194,7 @@ impl Page {
     }
 }
 
-/// What the cause costs slow messages, the median message and the tail; `None` if it costs no time.
+/// The time that the cause costs slow messages, the median message and the tail; `None` if it costs none.
 fn cost(verdict: &Verdict) -> Option<String> {
     let slow = (verdict.slow_messages > 0).then(|| {
         format!(

@@ -18,7 +18,7 @@ const MOUSE_ON: &[u8] = b"\x1b[?1000h\x1b[?1002h\x1b[?1006h";
 /// Undoes [`MOUSE_ON`].
 const MOUSE_OFF: &[u8] = b"\x1b[?1006l\x1b[?1002l\x1b[?1000l";
 
-/// How long to wait for a terminal that does not read the bytes that restore it.
+/// Longest wait for a terminal that does not read the bytes that restore it.
 const RESTORE_WAIT: Duration = Duration::from_millis(500);
 
 type Hook = Box<dyn Fn(&panic::PanicHookInfo<'_>) + Sync + Send + 'static>;
@@ -44,7 +44,7 @@ impl Screen {
         Screen { panicked, previous }
     }
 
-    /// Whether a thread of this process has panicked.
+    /// True if a thread of this process has panicked.
     pub fn has_panicked(&self) -> bool {
         self.panicked.load(Ordering::Acquire)
     }

@@ -16,14 +16,14 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 use wirelap_process::stdio::{BackgroundWriter, Terminals, wait_for_input};
 
-/// How [`run`] behaves.
+/// The options of [`run`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Time between two snapshots; 250 ms by default.
     pub refresh: Duration,
     /// Colours; [`Theme::from_env`] by default.
     pub theme: Theme,
-    /// Whether the screen takes clicks and the wheel, which most terminals then use for nothing else; true by default.
+    /// True if the screen takes clicks and the wheel, which most terminals then use for nothing else; true by default.
     pub mouse: bool,
 }
 
@@ -271,8 +271,8 @@ struct FrameBuffer<'a> {
     outlet: BackgroundWriter,
     bytes: Vec<u8>,
     give_up: &'a dyn Fn() -> bool,
-    /// Whether drawing has ended. When ratatui's terminal is dropped, it writes once more; on a terminal that is gone
-    /// that would fail with an error message or a panic.
+    /// True once drawing has ended. When ratatui's terminal is dropped, it writes once more; on a terminal that is gone that would
+    /// fail with an error message or a panic.
     over: &'a Cell<bool>,
 }
 

@@ -1,8 +1,8 @@
-//! Which theme fits the terminal, by what the environment says about it.
+//! The choice of the theme that fits the terminal, by what the environment says about it.
 
 use super::Theme;
 
-/// What the environment says about the terminal; empty where it says nothing.
+/// The environment variables that describe the terminal; empty where they are not set.
 #[derive(Clone, Debug, Default)]
 struct Terminal {
     no_color: String,

@@ -18,12 +18,12 @@ pub struct Theme {
     palette: Palette,
 }
 
-/// Which colours there are. Bold, dim and reverse video are always used.
+/// The set of colours. Bold, dim and reverse video are always used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Palette {
-    /// Of 256 colours those that are legible on a dark ground.
+    /// Those of 256 colours that are legible on a dark ground.
     Dark,
-    /// Of 256 colours those that are legible on a light ground.
+    /// Those of 256 colours that are legible on a light ground.
     Light,
     /// The 16 colours that every terminal has, and that its user can change.
     Sixteen,
@@ -59,12 +59,12 @@ impl Theme {
         Theme::ALL.into_iter().find(|theme| theme.name() == name)
     }
 
-    /// Whether the ground is light.
+    /// True if the ground is light.
     pub const fn is_light(self) -> bool {
         matches!(self.palette, Palette::Light)
     }
 
-    /// Whether there are colours. Without them, bars are made of letters.
+    /// True if there are colours. Without them, bars are made of letters.
     pub const fn has_color(self) -> bool {
         !matches!(self.palette, Palette::None)
     }

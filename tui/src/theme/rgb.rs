@@ -1,4 +1,4 @@
-//! What the colours of a terminal look like, for pictures and for measuring contrast.
+//! The red, green and blue parts of a terminal's colours, for pictures and for measuring contrast.
 
 use ratatui::style::Color;
 

@@ -57,7 +57,7 @@ fn lab(color: u32, eyes: &[[f64; 3]; 3]) -> [f64; 3] {
     [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
 }
 
-/// How much two colours differ, for the eyes that see the least difference. Two that differ by 2 are hardly told apart side by side.
+/// The difference of two colours, for the eyes that see the least of it. Two that differ by 2 are hardly told apart side by side.
 fn difference(a: u32, b: u32) -> f64 {
     let of = |eyes| {
         let (a, b) = (lab(a, eyes), lab(b, eyes));

@@ -26,7 +26,7 @@ fn each_figure_of_the_causes_is_in_the_json() {
     assert!(compared >= 12, "{compared}");
 }
 
-/// What each cause costs messages near the median and in the tail, in the order of the verdicts.
+/// Asserts what each cause costs messages near the median and in the tail, in the order of the verdicts.
 fn assert_costs(place: &str, lines: &[String], verdicts: &Value) -> usize {
     let costs: Vec<&String> = lines
         .iter()

@@ -28,9 +28,9 @@ const UNITS: [(&str, f64); 19] = [
 /// A figure on the screen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
-    /// Its value.
+    /// The number that is shown.
     pub value: f64,
-    /// What its last digit stands for.
+    /// The value of one step of the last digit.
     pub digit: f64,
 }
 
@@ -61,12 +61,12 @@ impl Figure {
         Some(Figure { value: sign * number * factor, digit })
     }
 
-    /// Whether it is this number, rounded to the figure's last digit.
+    /// True if the figure is this number, rounded to the figure's last digit.
     pub fn is(self, number: f64) -> bool {
         (self.value - number).abs() <= self.digit * 0.500_001
     }
 
-    /// Whether it is this number, rounded down to the figure's last digit.
+    /// True if the figure is this number, rounded down to the figure's last digit.
     pub fn is_floor_of(self, number: f64) -> bool {
         (-1e-6..self.digit * 0.999_999).contains(&(number - self.value))
     }

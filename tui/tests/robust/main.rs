@@ -32,7 +32,7 @@ fn key() -> impl Strategy<Value = KeyEvent> {
     .prop_map(Into::into)
 }
 
-/// What a user does.
+/// An action of the user.
 #[derive(Clone, Copy, Debug)]
 enum Input {
     Key(KeyEvent),

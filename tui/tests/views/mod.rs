@@ -1,4 +1,4 @@
-//! What the tests of single views share: the screen as text at three sizes.
+//! Common parts of the tests of single views: the screen as text at three sizes.
 
 #![allow(dead_code, reason = "each test uses some of it")]
 

@@ -5,7 +5,7 @@ use crate::statistics::bootstrap::Drawing;
 use std::ops::Range;
 use wirelap_events::Total;
 
-/// What is known of one side.
+/// The messages and figures of one side.
 #[derive(Clone, Copy)]
 pub struct Side<'a> {
     /// The messages of each second, the oldest first.
@@ -31,7 +31,7 @@ pub struct Blocks {
     pub block_seconds: usize,
 }
 
-/// What became of the seconds.
+/// The result of cutting seconds into blocks.
 #[derive(Clone, Debug)]
 pub enum Cut {
     /// Enough blocks with enough messages.
@@ -66,7 +66,7 @@ impl Blocks {
         self.a.len().min(self.b.len()).saturating_mul(self.block_seconds)
     }
 
-    /// What varies from block to block: the figures of A and of B, or the differences of pairs.
+    /// The values that vary from block to block: the figures of A and of B, or the differences of pairs.
     pub fn varying(&self, drawing: Drawing) -> Vec<Vec<f64>> {
         match drawing {
             Drawing::Independent => vec![self.a.clone(), self.b.clone()],
@@ -86,7 +86,7 @@ fn figures(side: &Side<'_>, block_seconds: usize, least_messages: u64) -> Option
     starts.map(|from| (side.figure)(from..from.saturating_add(block_seconds))).collect()
 }
 
-/// Which side has fewer seconds than blocks are necessary.
+/// The wait for the side that has fewer seconds than blocks are necessary.
 fn missing(of_a: usize, of_b: usize, least: usize, rule: Rule) -> Wait {
     if of_a < least && !rule.at_once {
         return Wait::OfBaseline;
@@ -94,7 +94,7 @@ fn missing(of_a: usize, of_b: usize, least: usize, rule: Rule) -> Wait {
     seconds_from(least.saturating_sub(of_a.min(of_b)) as f64)
 }
 
-/// How long it takes until all blocks have enough messages, if as many come as before.
+/// Time until all blocks have enough messages, if as many come as before.
 fn too_few_messages(a: &Side<'_>, b: &Side<'_>, rule: Rule, least: usize) -> Wait {
     let needed = |side: &Side<'_>| {
         let seconds = side.messages.len() as f64;

@@ -1,4 +1,4 @@
-//! How much wider an interval must be if it is looked at all the time.
+//! The factor by which an interval must be wider if it is looked at all the time.
 
 use crate::statistics::interval::{Spread, degrees_of_freedom};
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
@@ -7,7 +7,7 @@ use wirelap_events::{Saturate, Total};
 /// The interval is relatively the narrowest after so many seconds.
 const NARROWEST_AFTER: f64 = 60.0;
 
-/// Where the bound is the narrowest, in units of its own clock, for error probabilities of about 1 %.
+/// The time at which the bound is the narrowest, in units of its own clock, for error probabilities of about 1 %.
 const CLOCK: f64 = 11.0;
 
 /// More resemblance of successive blocks cannot be told from a steady change.

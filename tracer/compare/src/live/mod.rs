@@ -99,7 +99,7 @@ fn judge(blocks: &Blocks, rule: Rule, least: usize, seed: u64) -> Finding {
     Finding { answer, difference: Some(difference), wait }
 }
 
-/// How long it takes until the interval is narrow enough. Its width shrinks with the root of the time, but a baseline's part of it stays.
+/// Time until the interval is narrow enough. Its width shrinks with the root of the time, but a baseline's part of it stays.
 fn wait(
     interval: Interval,
     centre: f64,

@@ -1,26 +1,26 @@
-//! What a comparison of two sides depends on, and what it finds.
+//! The rule and the result of a comparison of two sides.
 
 use crate::metric::Answer;
 
 /// Longer waits are not proposed, in seconds.
 const LONGEST_WAIT: f64 = 3_600.0;
 
-/// What an answer depends on beside the two sides.
+/// The parameters of an answer beside the two sides.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Whether the sides were seen at the same time: second n of one and of the other are the same second.
+    /// True if the sides were seen at the same time: second n of one and of the other are the same second.
     pub at_once: bool,
     /// The largest difference that is none, in the unit of the figures (the logarithm of a ratio, for logarithms).
     pub margin: f64,
-    /// How many figures are compared on the screen.
+    /// Number of figures that are compared on the screen.
     pub figures: usize,
-    /// How many messages a block needs for this figure.
+    /// Number of messages that a block needs for this figure.
     pub least_messages: u64,
     /// The answer if B has more of it.
     pub if_more: Answer,
 }
 
-/// What is known of a difference.
+/// The result of comparing a figure of two sides.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Finding {
     /// The answer.
@@ -46,7 +46,7 @@ pub struct Difference {
     pub block_seconds: usize,
 }
 
-/// What an answer waits for.
+/// The condition that an answer waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// About so many more seconds.

@@ -28,7 +28,7 @@ pub fn side(side: &Side) -> String {
     known.join(" · ")
 }
 
-/// How the answers were found.
+/// The method by which the answers were found.
 pub fn method(comparison: &Comparison) -> String {
     format!(
         "Values are geometric means over repetitions, those of bytes means over all deliveries. Intervals are from {} draws. Differences within ±{} % are the same. \
@@ -95,17 +95,17 @@ fn answer(cell: &Cell) -> String {
     }
 }
 
-/// Whether some cell says how many more repetitions would decide.
+/// True if some cell says how many more repetitions would decide.
 pub fn has_undecided(comparison: &Comparison) -> bool {
     let mut cells = comparison.results.iter().flat_map(|result| &result.cells);
     cells.any(|cell| cell.repetitions_needed.is_some())
 }
 
-/// What the number behind `cannot tell` means.
+/// The meaning of the number behind `cannot tell`.
 pub const UNDECIDED: &str =
     "cannot tell (N more): about N more repetitions of each side would decide it.";
 
-/// Whether it is of interest where a result's time went: some latency is not the same.
+/// True if the breakdown of a result's time is of interest: some latency is not the same.
 pub fn went_elsewhere(result: &PairedResult) -> bool {
     let mut latencies = result.cells.iter().filter(|cell| cell.metric.is_latency());
     latencies.any(|cell| cell.answer != Answer::Same)

@@ -6,10 +6,10 @@ use wirelap_events::Saturate;
 
 /// A repetition with `K` figures, as natural logarithms.
 pub trait Redraw<const K: usize> {
-    /// Its figures.
+    /// The repetition's figures.
     fn logs(&self) -> [f64; K];
 
-    /// Its figures, if other blocks of its messages had been seen. The same figures if it has no blocks.
+    /// The repetition's figures, if other blocks of its messages had been seen. The same figures if it has no blocks.
     fn redraw(&self, rng: &mut Rng) -> [f64; K];
 }
 
@@ -24,7 +24,7 @@ impl Redraw<1> for f64 {
     }
 }
 
-/// How the repetitions of the sides belong together.
+/// The way in which the repetitions of the sides belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawing {
     /// Each side draws its own repetitions.

@@ -17,7 +17,7 @@ pub struct Interval {
     pub high: f64,
 }
 
-/// How much a sample says about its mean: its size and the variance of its mean.
+/// The precision of a sample's mean: the sample's size and the variance of its mean.
 #[derive(Clone, Copy, Debug)]
 pub struct Spread {
     count: f64,

@@ -1,4 +1,4 @@
-//! How often the answers are wrong by chance, and a large comparison.
+//! Frequency of answers that are wrong by chance, and a large comparison.
 
 use super::{alarms, cell, quick};
 use crate::samples::{Simulation, report, simulated};
@@ -32,7 +32,7 @@ fn false_alarms_between_equal_variants_are_rare() {
     assert!(false_alarms <= 10, "{false_alarms}");
 }
 
-/// What is said to be the same should seldom be more different than the margin.
+/// A difference as large as the margin is seldom called "the same".
 #[test]
 fn a_difference_at_the_margin_is_rarely_called_the_same() {
     let metric = Metric::ThroughputMsgPerS;

@@ -46,7 +46,7 @@ fn bounds_of(bin: u16) -> (u64, u64) {
 }
 
 impl Bins {
-    /// What was counted elsewhere: each bin once, with at least one value, the smallest first.
+    /// The bins of values that were counted elsewhere: each bin once, with at least one value, the smallest first.
     pub(crate) fn from_parts(
         counts: Vec<(u16, u64)>,
         count: u64,
@@ -131,13 +131,13 @@ impl Bins {
         }
     }
 
-    /// Where a bin is among the first `known`, or else where a larger one is; not before `at`.
+    /// Position of a bin among the first `known`, or else of the next larger one; not before `at`.
     fn place(&self, bin: u16, at: usize, known: usize) -> usize {
         let later = self.counts.get(at..known).unwrap_or_default();
         at.saturating_add(later.partition_point(|mine| mine.0 < bin))
     }
 
-    /// How many values there are.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -199,7 +199,7 @@ impl Bins {
         }
     }
 
-    /// How many values are larger than this one, its own bin not included.
+    /// Number of values that are larger than this one, its own bin not included.
     pub fn above(&self, value: Nanos) -> u64 {
         let bin = bin_of(value.0);
         self.counts.iter().filter(|&&(other, _)| other > bin).map(|&(_, count)| count).total()

@@ -3,7 +3,7 @@
 use crate::messages::{Message, MessageFate};
 use wirelap_events::{Nanos, Saturate};
 
-/// How many messages a row keeps of each kind.
+/// Number of messages of each kind that a row keeps.
 #[derive(Clone, Copy, Debug)]
 pub struct Quota {
     /// The slowest, beside the first ones.
@@ -40,7 +40,7 @@ pub struct KeptMessages {
 }
 
 impl KeptMessages {
-    /// Whether there is a place for a message that is in no latency.
+    /// True if there is a place for a message that is in no latency.
     pub fn has_place_for_others(&self, quota: Quota) -> bool {
         self.aside.len() < quota.others || self.undelivered.len() < quota.others
     }

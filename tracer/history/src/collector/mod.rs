@@ -35,13 +35,13 @@ pub struct Collector {
     is_closed: bool,
     from: Nanos,
     rows: FxHashMap<GroupId, RowCollector>,
-    /// How many messages are kept since the last snapshot, and how many each row may keep.
+    /// Number of messages that are kept since the last snapshot; `most` is the number that all rows may keep.
     messages: usize,
     most: usize,
     quota: Quota,
     topics: Vec<(TopicId, Box<str>)>,
     named: FxHashSet<TopicId>,
-    /// What nobody took.
+    /// The slice that nobody took.
     waiting: Option<Slice>,
 }
 

@@ -1,4 +1,4 @@
-//! What a row has delivered since the last snapshot.
+//! The deliveries of a row since the last snapshot.
 
 use super::kept::KeptMessages;
 use crate::bins::DenseBins;
@@ -8,7 +8,7 @@ use wirelap_events::{Delivery, GroupId, MAX_LEGS, Nanos, Saturate, Segment};
 /// The segments of a leg; made when first used.
 type LegSegments = [Option<Box<DenseBins>>; Segment::ALL.len()];
 
-/// What a row has delivered since the last snapshot. The memory is reused for what it delivers until the next one.
+/// The deliveries of a row since the last snapshot. The memory is reused for those until the next one.
 #[derive(Debug, Default)]
 pub struct RowCollector {
     payload_bytes: u64,

@@ -1,4 +1,4 @@
-//! What an entry of the log says.
+//! An entry of the log.
 
 use wirelap_correlate::{Reliability, Severity, VerdictKind};
 use wirelap_events::{GroupId, Losses, Nanos, Pid};
@@ -18,11 +18,11 @@ pub enum LogEvent {
     RowUnmuted,
     /// A process of a row has ended.
     ProcessGone {
-        /// Its role.
+        /// The process's role.
         role: String,
-        /// Its name.
+        /// The process's name.
         comm: String,
-        /// Its id.
+        /// The process's id.
         pid: Pid,
     },
     /// A verdict holds from now on.
@@ -37,17 +37,17 @@ pub enum LogEvent {
     Overdue(u64),
     /// No message is overdue any more.
     NothingOverdue,
-    /// What became of something that the user has asked for, as a sentence.
+    /// The result of something that the user has asked for, as a sentence.
     Note(String),
 }
 
 /// An entry of the log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LogEntry {
-    /// When.
+    /// The time of the entry.
     pub at: Nanos,
     /// The row: its id, and its middleware, broker and address; `None` if it concerns no single row.
     pub row: Option<(GroupId, String)>,
-    /// What.
+    /// The event.
     pub event: LogEvent,
 }

@@ -1,4 +1,4 @@
-//! What has happened, found by comparing successive snapshots.
+//! The events of a session, found by comparing successive snapshots.
 //!
 //! | module | what |
 //! |---|---|
@@ -24,7 +24,7 @@ const ENTRIES: usize = 10_000;
 /// Losses of events in so long a time are one entry.
 const ONE_LOSS: Nanos = Nanos(4_000_000_000);
 
-/// What has happened, in order; the oldest entries go.
+/// The events of a session, in order; the oldest entries go.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
     entries: VecDeque<LogEntry>,
@@ -38,7 +38,7 @@ impl Log {
         self.entries.iter().rev()
     }
 
-    /// How many older entries were removed.
+    /// Number of older entries that were removed.
     pub fn forgotten(&self) -> u64 {
         self.forgotten
     }

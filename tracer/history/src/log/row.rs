@@ -1,4 +1,4 @@
-//! What happens to one row.
+//! The log entries about one row.
 
 use super::entry::LogEvent;
 use super::steady::{Hold, Steady, SteadyValue};
@@ -16,10 +16,10 @@ const PROCESSES: usize = 4_096;
 const VERDICT: Hold = Hold { on: Nanos(2_000_000_000), off: Nanos(2_000_000_000) };
 /// The same of overdue messages.
 const OVERDUE: Hold = Hold { on: Nanos(500_000_000), off: Nanos(2_000_000_000) };
-/// How long figures have to be more or less trustworthy before that is an entry.
+/// Time for which figures have to be more or less trustworthy before that is an entry.
 const TRUST: Nanos = Nanos(2_000_000_000);
 
-/// What is remembered of a row.
+/// The state of a row until the last snapshot, which the next one is compared with.
 #[derive(Clone, Debug, Default)]
 pub struct RowState {
     appeared: Nanos,

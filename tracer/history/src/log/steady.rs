@@ -5,7 +5,7 @@ use wirelap_events::{Nanos, Saturate};
 /// The waits after changes double up to so many times.
 const DOUBLINGS: u32 = 6;
 
-/// How long a state has to last before it counts.
+/// The times that a state has to last before it counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Hold {
     /// Before it counts as begun.

@@ -1,15 +1,15 @@
-//! What all rows delivered in one interval of time, packed.
+//! The deliveries of all rows in one interval of time, packed.
 
 use super::packed::{Reader, Writer};
 use crate::slice::{RowSlice, SegmentSlice};
 use wirelap_events::{GroupId, Nanos, Segment};
 
-/// What all rows delivered in one interval of time.
+/// The deliveries of all rows in one interval of time.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// Its beginning.
+    /// The interval's beginning.
     pub from: Nanos,
-    /// Its end.
+    /// The interval's end.
     pub to: Nanos,
     /// The rows that delivered anything, by their ids, and where the bytes of each end.
     rows: Box<[(GroupId, u32)]>,
@@ -32,12 +32,12 @@ impl Block {
         Block { from, to, rows: ends.into(), bytes: writer.finish() }
     }
 
-    /// What each row delivered, by the rows' ids.
+    /// The deliveries of each row, by the rows' ids.
     pub fn rows(&self) -> impl Iterator<Item = RowSlice> + '_ {
         self.rows.iter().enumerate().map(|(index, &(group, _))| read(group, self.reader(index)))
     }
 
-    /// What one row delivered; `None` if it delivered nothing.
+    /// The deliveries of one row; `None` if there are none.
     pub fn row(&self, group: GroupId) -> Option<RowSlice> {
         let index = self.rows.binary_search_by_key(&group, |row| row.0).ok()?;
         Some(read(group, self.reader(index)))

@@ -85,7 +85,7 @@ impl Happening {
     }
 }
 
-/// What a condition is about.
+/// The subject of a condition.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Subject {
     /// A figure is above or below a limit.
@@ -96,7 +96,7 @@ pub enum Subject {
         beyond: Beyond,
         /// The limit: nanoseconds, or messages a second.
         limit: f64,
-        /// How long it has to last.
+        /// Time for which the figure has to be beyond the limit.
         lasting: Nanos,
     },
     /// Something happens.
@@ -108,12 +108,12 @@ pub enum Subject {
 pub struct Condition {
     /// Only rows of this middleware, or with this label (`mqtt/mosquitto`); `None` for all.
     pub middleware: Option<String>,
-    /// What it is about.
+    /// The figure or event that the condition is about.
     pub subject: Subject,
 }
 
 impl Condition {
-    /// Whether it is about a row.
+    /// True if the condition is about a row.
     pub fn concerns(&self, group: &Group) -> bool {
         let broker = group.broker.as_deref().unwrap_or_default();
         let label = format!("{}/{broker}", group.middleware);

@@ -1,4 +1,4 @@
-//! When what is kept is written.
+//! The times at which a flight recorder writes what it keeps.
 
 use wirelap_events::{Nanos, Saturate};
 
@@ -15,10 +15,10 @@ use wirelap_events::{Nanos, Saturate};
 pub struct Schedule {
     keep: Nanos,
     after: Nanos,
-    /// How many times it may still be written because of conditions.
+    /// Number of times that it may still be written because of conditions.
     left: u32,
     last: Option<Nanos>,
-    /// When it will be written, and why.
+    /// The time at which it will be written, and why; `None` if nothing is due.
     due: Option<(Nanos, Vec<String>)>,
     /// Conditions that held when nothing was left.
     ignored: u64,
@@ -70,12 +70,12 @@ impl Schedule {
         self.due.take().map(|(_, reasons)| reasons)
     }
 
-    /// How many times it may still be written because of conditions.
+    /// Number of times that it may still be written because of conditions.
     pub fn left(&self) -> u32 {
         self.left
     }
 
-    /// How many conditions held when it was not to be written any more.
+    /// Number of conditions that held when it was not to be written any more.
     pub fn ignored(&self) -> u64 {
         self.ignored
     }

@@ -1,4 +1,4 @@
-//! Which conditions have begun to hold.
+//! Detection of conditions that have begun to hold.
 
 use super::condition::{Condition, Figure, Happening, Subject};
 use crate::log::{Log, LogEvent};
@@ -20,7 +20,7 @@ pub struct Finding {
     pub condition: Condition,
     /// The middleware, the broker and the address of the row; `None` if it concerns no single row.
     pub row: Option<String>,
-    /// When it was found.
+    /// The time at which it was found.
     pub at: Nanos,
     /// By what.
     pub evidence: Evidence,
@@ -31,11 +31,11 @@ pub struct Finding {
 pub enum Evidence {
     /// The value of the figure: nanoseconds, or messages a second.
     Value(f64),
-    /// What has happened.
+    /// The event that has happened.
     Event(LogEvent),
 }
 
-/// Whether a condition holds for a row.
+/// The state of a condition for a row.
 #[derive(Clone, Copy, Debug, Default)]
 struct Holding {
     since: Option<Nanos>,
@@ -49,9 +49,9 @@ struct Holding {
 pub struct Watcher {
     conditions: Vec<Condition>,
     holding: FxHashMap<(usize, GroupId), Holding>,
-    /// What was delivered in the last second.
+    /// The deliveries of the last second.
     slices: VecDeque<Slice>,
-    /// When each row was seen first.
+    /// The time at which each row was seen first.
     first: FxHashMap<GroupId, Nanos>,
     latest: Arc<Snapshot>,
     log: Log,
@@ -95,7 +95,7 @@ impl Watcher {
         &self.latest
     }
 
-    /// What the log has of this snapshot and conditions are about.
+    /// Findings of the conditions that the log's new entries of this snapshot fulfil.
     fn happenings(&mut self, now: &Snapshot) -> Vec<Finding> {
         let entries = |log: &Log| log.forgotten().saturating_add(log.iter().len() as u64);
         let before = entries(&self.log);
@@ -123,7 +123,7 @@ impl Watcher {
         found
     }
 
-    /// Which conditions on figures have begun to hold for a row.
+    /// Adds the conditions on figures that have begun to hold for a row.
     fn figures(&mut self, group: &Group, now: &Snapshot, is_old: bool, found: &mut Vec<Finding>) {
         let mut latencies = None;
         for (index, condition) in self.conditions.iter().enumerate() {
@@ -166,7 +166,7 @@ impl Watcher {
     }
 }
 
-/// What a row, and the rows that have turned out to be a part of it, delivered in the last second.
+/// The deliveries in the last second of a row, and of the rows that have turned out to be a part of it.
 fn delivered(slices: &VecDeque<Slice>, group: &Group, now: &Snapshot) -> RowSlice {
     let is_of =
         |row: &&RowSlice| row.group == group.id || now.united.contains(&(row.group, group.id));

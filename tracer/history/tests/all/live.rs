@@ -8,7 +8,7 @@ use wirelap_events::{Delivery, GroupId, MessageId, Nanos, Saturate, Stage, Topic
 use wirelap_history::{Collector, History, Update};
 use wirelap_test_support::delivered::{delivery, flow, leg};
 
-/// When the observation begins.
+/// The beginning of the observation.
 pub const SINCE: Nanos = Nanos::from_millis(1_000_000);
 
 /// A message that was delivered.
@@ -158,7 +158,7 @@ impl Live {
         self.take();
     }
 
-    /// What was delivered of a row from one snapshot to another.
+    /// The deliveries of a row from one snapshot to another.
     pub fn between(&self, group: u32, from: Nanos, to: Nanos) -> Vec<Delivered> {
         let inside = |one: &&Delivered| one.at > from && one.at <= to;
         let all = self.delivered.iter().filter(|one| one.group == GroupId(group));

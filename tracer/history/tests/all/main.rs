@@ -1,4 +1,4 @@
-//! What holds of the past, whatever was delivered.
+//! Properties of the past that hold whatever was delivered.
 
 mod collected;
 mod live;

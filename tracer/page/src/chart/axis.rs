@@ -7,11 +7,11 @@ use maud::{Markup, html};
 
 /// An axis.
 pub struct Axis {
-    /// Where values are.
+    /// The scale that gives each value its place.
     pub scale: Scale,
     /// The values with a tick, and what stands there.
     pub ticks: Vec<(f64, String)>,
-    /// What is measured, with its unit where the ticks have none.
+    /// The measured quantity, with its unit where the ticks have none.
     pub title: String,
 }
 
@@ -88,7 +88,7 @@ impl Axis {
     }
 }
 
-/// Where labels stand, inside the chart, without those that would touch the one before.
+/// The places of labels inside the chart, without those that would touch the one before.
 fn without_overlap<'a>(labels: impl Iterator<Item = (f64, &'a str)>) -> Vec<(f64, &'a str)> {
     let mut free = f64::NEG_INFINITY;
     let placed = labels.filter_map(|(x, label)| {

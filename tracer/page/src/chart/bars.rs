@@ -27,13 +27,13 @@ const LETTER: f64 = 6.4;
 
 /// A part of a bar.
 pub struct Part {
-    /// Its name in the bar.
+    /// The part's name in the bar.
     pub name: String,
-    /// Its number in the legend.
+    /// The part's number in the legend.
     pub number: usize,
-    /// Its colour.
+    /// The part's colour.
     pub look: Look,
-    /// How much it is, in the axis's unit.
+    /// The part's amount, in the axis's unit.
     pub amount: f64,
 }
 
@@ -41,9 +41,9 @@ pub struct Part {
 pub struct Bar {
     /// The name above it.
     pub name: String,
-    /// What stands above its end, such as the sum.
+    /// The text above the bar's end, such as the sum.
     pub value: String,
-    /// Its parts from left to right.
+    /// The bar's parts from left to right.
     pub parts: Vec<Part>,
 }
 
@@ -54,7 +54,7 @@ const ALIKE: f64 = 12.0;
 pub struct BarAxis {
     /// The axis.
     pub axis: Axis,
-    /// Whether it is of amounts; otherwise it is of shares, and each bar is as long as it.
+    /// True if the axis is of amounts; otherwise it is of shares, and each bar is as long as it.
     pub is_shared: bool,
 }
 
@@ -81,7 +81,7 @@ impl BarAxis {
         BarAxis { axis: Axis::new(scale, &title, tick_percent), is_shared: false }
     }
 
-    /// How to read the lengths of the bars, for the description of the chart.
+    /// The way to read the lengths of the bars, for the description of the chart.
     pub fn in_words(&self, amount: &str) -> String {
         if self.is_shared {
             return "all bars have the same axis".into();

@@ -16,7 +16,7 @@ const BOTTOM: f64 = 156.0;
 pub struct Group {
     /// The name below it.
     pub name: String,
-    /// Its colour.
+    /// The colour of the bars.
     pub look: Look,
     /// The height of each bar; `None` where it is not known.
     pub values: Vec<Option<f64>>,
@@ -60,7 +60,7 @@ fn draw(group: &Group, axis: &Axis, left: f64, width: f64) -> Markup {
     }
 }
 
-/// How many letters have room in a width.
+/// Number of letters that have room in a width.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -1,5 +1,4 @@
-//! What all charts have around them: the SVG with title and description, and a figure with caption, legend and the numbers
-//! as a table.
+//! The frame of all charts: the SVG with title and description, and a figure with caption, legend and the numbers as a table.
 
 use super::number::coordinate;
 use crate::tables::Table;
@@ -8,14 +7,14 @@ use maud::{Markup, html};
 /// Width of every chart in its own units, which are about pixels.
 pub const WIDTH: f64 = 480.0;
 
-/// What a chart is, in words.
+/// The description of a chart, in words.
 #[derive(Clone, Debug)]
 pub struct Caption {
     /// Unique on the page.
     pub id: String,
-    /// What is shown.
+    /// The quantity that is shown.
     pub title: String,
-    /// How to read it, in one or two sentences.
+    /// The way to read the chart, in one or two sentences.
     pub description: String,
 }
 

@@ -1,9 +1,9 @@
-//! How the results of a chart differ: by colour, dash pattern and marker, so that no reader depends on colour alone.
+//! The signs that tell results of a chart apart: colour, dash pattern and marker, so that no reader depends on colour alone.
 
 use super::number::coordinate;
 use maud::{Markup, html};
 
-/// How many colours there are; the style sheet has one variable for each.
+/// Number of colours; the style sheet has one variable for each.
 pub const COLOURS: usize = 8;
 
 const DASHES: [&str; 5] = ["none", "8 3", "3 2", "9 3 2 3", "14 3"];
@@ -38,7 +38,7 @@ impl Look {
         DASHES.get(number).copied().unwrap_or("none")
     }
 
-    /// Its marker: circle, square, triangle, diamond, … around a point. Every second turn through them is hollow.
+    /// The look's marker: circle, square, triangle, diamond, … around a point. Every second turn through them is hollow.
     pub fn marker(self, x: f64, y: f64) -> Markup {
         let hollow = if (self.pattern / 4).is_multiple_of(2) { "" } else { " hollow" };
         shape(self.pattern % 4, x, y, &format!("mark {}{hollow}", self.class()))

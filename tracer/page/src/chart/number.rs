@@ -50,7 +50,7 @@ pub fn wrap(text: &str, columns: usize, most: usize) -> Vec<String> {
     lines
 }
 
-/// Where the first line of a text ends, in bytes: behind the last place to break it that fits, or where it is full.
+/// The end of a text's first line, in bytes: behind the last place to break it that fits, or where it is full.
 fn line_end(text: &str, columns: usize) -> usize {
     let (mut used, mut full, mut broken) = (0_usize, 0, None);
     for (at, c) in text.char_indices() {

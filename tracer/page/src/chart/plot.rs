@@ -33,7 +33,7 @@ const NAME_LINES: usize = 4;
 const TEXT_HEIGHT: f64 = 12.0;
 const NAME_GAP: f64 = 3.0;
 
-/// How the points of a line are joined.
+/// The way in which the points of a line are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Joined {
     /// By straight lines.
@@ -46,15 +46,15 @@ pub enum Joined {
 pub struct Line {
     /// Stands at its end and in the legend; empty for none.
     pub name: String,
-    /// Its colour, marker and, unless `dash` is given, dash pattern.
+    /// The line's colour, marker and, unless `dash` is given, dash pattern.
     pub look: Look,
     /// A dash pattern of its own.
     pub dash: Option<&'static str>,
-    /// Whether each point has a marker.
+    /// True if each point has a marker.
     pub has_markers: bool,
-    /// How its points are joined.
+    /// The way in which the points are joined.
     pub joined: Joined,
-    /// Its points in order of x.
+    /// The line's points in order of x.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -66,7 +66,7 @@ impl Line {
 
 /// Lines over two axes, whose scales go from [`LEFT`] to [`RIGHT`] and from [`BOTTOM`] to [`TOP`].
 pub struct Plot {
-    /// What it is.
+    /// The description of the plot.
     pub caption: Caption,
     /// The horizontal axis.
     pub x: Axis,

@@ -19,7 +19,7 @@ pub const ENDS: (f64, f64) = (16.0, WIDTH - 24.0);
 
 const ROW: f64 = 38.0;
 
-/// How a point is drawn.
+/// The sign that a point is drawn as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// A filled circle.
@@ -50,9 +50,9 @@ pub fn mark_swatch(mark: Mark) -> Markup {
 pub struct Row {
     /// The name above it.
     pub name: String,
-    /// Its colour.
+    /// The row's colour.
     pub look: Look,
-    /// Its points.
+    /// The row's points.
     pub points: Vec<(f64, Mark)>,
     /// A range drawn as a line with ends.
     pub range: Option<(f64, f64)>,

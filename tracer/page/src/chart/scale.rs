@@ -1,6 +1,6 @@
 //! Scales: from a value to a coordinate, and the values that get a tick.
 
-/// How values are spread over the axis.
+/// The way in which values are spread over the axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spread {
     Linear,
@@ -64,7 +64,7 @@ impl Scale {
         }
     }
 
-    /// Whether the scale is logarithmic.
+    /// True if the scale is logarithmic.
     pub fn is_log(&self) -> bool {
         self.spread == Spread::Log
     }

@@ -20,11 +20,11 @@ const ROW: f64 = 19.0;
 
 /// A step.
 pub struct Step {
-    /// Its leg and segment.
+    /// The step's leg and segment.
     pub name: String,
-    /// Its colour.
+    /// The step's colour.
     pub look: Look,
-    /// How long it took.
+    /// Time that the step took.
     pub time: f64,
     /// The time in words.
     pub label: String,

@@ -8,7 +8,7 @@ use wirelap_report::RunResult;
 /// The study.
 #[derive(Deserialize)]
 pub struct HandleStudy {
-    /// Its title.
+    /// The study's title.
     pub title: String,
     results: BTreeMap<String, Measured>,
 }
@@ -24,7 +24,7 @@ impl HandleStudy {
         study("zenoh_nats_zeromq")
     }
 
-    /// What the study calls a result, and the messages a second that it published; `None` if it did not measure that.
+    /// The name that the study gives to a result, and the messages a second that it published; `None` if it did not measure that.
     pub fn rate_of(&self, result: &RunResult) -> Option<(String, f64)> {
         let name = match result.middleware.as_str() {
             "zenoh-p2p" | "zenoh-brokered" => "zenoh",

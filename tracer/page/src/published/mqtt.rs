@@ -8,9 +8,9 @@ use wirelap_report::{Environment, RunResult};
 /// The study.
 #[derive(Deserialize)]
 pub struct MqttStudy {
-    /// Its title.
+    /// The study's title.
     pub title: String,
-    /// Its machine.
+    /// The study's machine.
     pub testbed: String,
     /// Versions of the brokers.
     pub versions: BTreeMap<String, String>,
@@ -19,7 +19,7 @@ pub struct MqttStudy {
     results: BTreeMap<String, BTreeMap<String, Figures>>,
 }
 
-/// What all scenarios have in common.
+/// The settings that all scenarios have in common.
 #[derive(Deserialize)]
 struct Common {
     qos: u8,
@@ -43,7 +43,7 @@ struct Clients {
     subscription: Option<String>,
 }
 
-/// What was published of a broker in a scenario.
+/// The published figures of a broker in a scenario.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Figures {
     /// Messages delivered a second.
@@ -92,7 +92,7 @@ impl MqttStudy {
 }
 
 impl Clients {
-    /// Whether a result is of messages between these clients.
+    /// True if a result is of messages between these clients.
     fn is_of(&self, result: &RunResult, payload: u64) -> bool {
         let Some(topology) = &result.topology else { return false };
         let ours = [topology.publishers, topology.subscribers, topology.topics].map(u64::from);
@@ -107,7 +107,7 @@ impl Clients {
             && (topology.subscription == "shared") == self.subscription.is_some()
     }
 
-    /// Whether a result is of as many connections, opened at the same rate.
+    /// True if a result is of as many connections, opened at the same rate.
     fn are_connected_by(&self, result: &RunResult) -> bool {
         let (Some(topology), Some(wanted)) = (&result.topology, self.connections) else {
             return false;
@@ -130,7 +130,7 @@ pub fn qos_of(result: &RunResult, environment: &Environment) -> Option<String> {
     (!values.is_empty()).then(|| values.join(" and "))
 }
 
-/// Whether our rate is theirs.
+/// True if our rate is theirs.
 fn is_near(ours: Option<f64>, theirs: f64) -> bool {
     ours.is_some_and(|ours| (ours - theirs).abs() < 1e-6 * theirs)
 }

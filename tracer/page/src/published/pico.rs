@@ -8,11 +8,11 @@ use wirelap_report::RunResult;
 /// The study.
 #[derive(Deserialize)]
 pub struct PicoStudy {
-    /// Its title.
+    /// The study's title.
     pub title: String,
-    /// Its machine.
+    /// The study's machine.
     pub testbed: String,
-    /// How latency was measured.
+    /// The method by which latency was measured.
     pub latency_method: String,
     latency_us: BTreeMap<String, f64>,
     flash_bytes: BTreeMap<String, BTreeMap<String, u64>>,
@@ -67,7 +67,7 @@ impl PicoStudy {
     }
 }
 
-/// Whether a result is of Zenoh.
+/// True if a result is of Zenoh.
 pub fn is_zenoh(result: &RunResult) -> bool {
     result.middleware.starts_with("zenoh")
 }

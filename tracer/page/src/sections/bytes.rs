@@ -1,4 +1,4 @@
-//! Where the bytes went: a stacked bar of the parts of each result, per message.
+//! The section on bytes: a stacked bar of the parts of each result, per message.
 
 use crate::chart::bars::{Bar, BarAxis, Part, stacked};
 use crate::chart::frame::{Caption, figure};
@@ -128,7 +128,7 @@ fn figures(counted: &[&Subject<'_>]) -> Table {
     }
 }
 
-/// What each operation of the protocol cost.
+/// The cost of each operation of the protocol.
 fn operations(subject: &Subject<'_>) -> Markup {
     let rows = subject.result.overhead.operations.iter().map(|one| {
         vec![

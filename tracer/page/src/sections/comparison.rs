@@ -1,5 +1,4 @@
-//! What became slower or faster: the answers of `wirelap compare`, for the variants of one run, or for each file against the
-//! first.
+//! The section on changes: the answers of `wirelap compare`, for the variants of one run, or for each file against the first.
 
 use crate::subject::{Subjects, letter};
 use crate::tables::Table;

@@ -1,4 +1,4 @@
-//! What the processes use, idle and busy, and how large client programs are, beside published sizes.
+//! The section on the use of CPU and memory by processes, idle and busy, and on the size of client programs, beside published sizes.
 
 use crate::published::pico::PicoStudy;
 use crate::subject::{Subject, Subjects};

@@ -20,7 +20,7 @@ struct Curve<'a> {
 }
 
 impl Curve<'_> {
-    /// Its name, with what it measures if that is not the one-way latency.
+    /// The curve's name, with what it measures if that is not the one-way latency.
     fn name(&self) -> String {
         match self.latencies.measure {
             Measure::OneWay => self.subject.name.clone(),
@@ -59,7 +59,7 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
     })
 }
 
-/// What the curves are made from.
+/// The data that the curves are made from.
 fn origin(curves: &[Curve<'_>]) -> &'static str {
     let whole = curves.iter().filter(|curve| curve.latencies.is_whole).count();
     match whole {

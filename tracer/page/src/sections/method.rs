@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use std::collections::BTreeMap;
 use wirelap_report::{Environment, RunReport, human};
 
-/// How each figure is measured.
+/// The name of each figure, and the way in which it is measured.
 const DEFINITIONS: [(&str, &str); 13] = [
     (
         "1-way p50, p99",

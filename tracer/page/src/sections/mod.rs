@@ -23,11 +23,11 @@ use maud::Markup;
 
 /// A section.
 pub struct Section {
-    /// Its id, for links.
+    /// The section's id, for links.
     pub id: &'static str,
-    /// Its heading.
+    /// The section's heading.
     pub title: &'static str,
-    /// What is below the heading.
+    /// The content below the heading.
     pub content: Markup,
 }
 

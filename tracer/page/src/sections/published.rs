@@ -180,7 +180,7 @@ fn table(pairs: &[Pair<'_>]) -> Table {
     )
 }
 
-/// What a large difference of latencies consists of; `None` for a small one.
+/// The parts that a large difference of latencies consists of; `None` for a small one.
 fn difference(pair: &Pair<'_>) -> Option<String> {
     large(pair.subject, pair.ratio(), ["slower", "faster"])
 }

@@ -58,7 +58,7 @@ fn curves(subjects: &Subjects<'_>) -> Curves {
     joined
 }
 
-/// Whether two points, which are in order of the rate, have the same.
+/// True if two points have the same rate. The points are in order of it.
 fn has_a_rate_twice(points: &[Point]) -> bool {
     points.windows(2).any(|two| matches!(two, [one, next] if (next.0 - one.0).abs() < 1e-9))
 }

@@ -1,4 +1,4 @@
-//! Where the time went: a stacked bar of the segments of each result, leg by leg.
+//! The section on stages: a stacked bar of the segments of each result, leg by leg.
 
 use crate::chart::bars::{Bar, BarAxis, Part, stacked};
 use crate::chart::frame::{Caption, figure};

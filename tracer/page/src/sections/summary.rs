@@ -1,4 +1,4 @@
-//! What ran, and each result in three sentences: what happened, what was found, how far to trust it.
+//! The summary: what ran, and each result in three sentences: what happened, what was found, how far to trust it.
 
 use crate::subject::{Subject, Subjects};
 use crate::write::sentence;
@@ -18,7 +18,7 @@ pub fn content(subjects: &Subjects<'_>) -> Option<Markup> {
     })
 }
 
-/// What was run, where and when, and whether it ended early.
+/// The scenario that ran, where and when, and whether it ended early.
 fn ran(report: &RunReport) -> Markup {
     let environment = &report.environment;
     let machine = [

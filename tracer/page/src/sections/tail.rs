@@ -7,7 +7,7 @@ use wirelap_events::human::{counted, percents, signed_percent};
 use wirelap_report::why::{Tail, TailRow};
 use wirelap_report::{explain, human};
 
-/// How many rows of a tail are shown, and from which share on; the others are added up in one row.
+/// Number of rows of a tail that are shown, and the share from which on they are; the others are added up in one row.
 const ROWS: usize = 8;
 const LEAST: f64 = 0.01;
 

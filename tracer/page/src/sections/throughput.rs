@@ -22,7 +22,7 @@ struct Curve {
 }
 
 impl Curve {
-    /// Its points are in order of the payload.
+    /// True if the curve has points of several payloads, which are in order.
     fn has_several_payloads(&self) -> bool {
         self.points.first().map(|point| point.0) != self.points.last().map(|point| point.0)
     }
@@ -78,7 +78,7 @@ fn measured(subjects: &Subjects<'_>) -> Vec<Curve> {
     curves
 }
 
-/// Whether the rate of a result was requested: it says nothing of the payload.
+/// True if the rate of a result was requested: it says nothing of the payload.
 fn is_paced(subject: &Subject<'_>) -> bool {
     subject.result.rate_msg_per_s.is_some() || subject.report.scenario.pacing == Pacing::Rate
 }

@@ -1,4 +1,4 @@
-//! How far to trust the figures: coverage, losses, clocks, wirelap's own cost; notes, and traffic that was not decoded.
+//! The section on trust: coverage, losses, clocks, wirelap's own cost; notes, and traffic that was not decoded.
 
 use super::summary::doubt;
 use crate::subject::{Subject, Subjects};

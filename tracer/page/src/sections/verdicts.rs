@@ -1,4 +1,4 @@
-//! What was found: verdicts with what they cost, their evidence and what helps.
+//! The section on verdicts: what they cost, their evidence and what helps.
 
 use crate::subject::{Subject, Subjects};
 use crate::tables::Table;
@@ -96,7 +96,7 @@ fn title(verdict: &Verdict) -> String {
     }
 }
 
-/// What it costs, and when it was active.
+/// The cost of a verdict's cause, and the time in which it was active.
 fn costs(verdict: &Verdict) -> Vec<String> {
     [explain::cost(verdict), explain::when(verdict)].into_iter().flatten().collect()
 }
@@ -111,7 +111,7 @@ fn place(subject: &Subject<'_>, verdict: &Verdict) -> String {
     parts.join(": ")
 }
 
-/// Who had the CPU or the lock.
+/// The threads that had the CPU or the lock.
 fn culprits(subject: &Subject<'_>, verdict: &Verdict) -> Markup {
     let participants = subject.participants();
     let rows = verdict

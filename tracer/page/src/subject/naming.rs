@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use wirelap_report::{RunReport, RunResult, human};
 
-/// What the names of a report's results have besides the middleware.
+/// The parts of the names of a report's results besides the middleware.
 pub struct Naming {
     /// The file's letter; `None` if there is only one file.
     letter: Option<String>,

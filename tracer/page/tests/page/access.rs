@@ -1,4 +1,4 @@
-//! What keyboards, screen readers and small screens need.
+//! Accessibility of the page for keyboards, screen readers and small screens.
 
 use crate::fixtures::{all, at_rates, page_of};
 use crate::markup::{Element, read};

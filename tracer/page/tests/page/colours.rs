@@ -56,7 +56,7 @@ fn text_can_be_read_in_both_schemes() {
     }
 }
 
-/// What a reader without one kind of cone sees, after Viénot, Brettel and Mollon (1999).
+/// A colour as a reader without one kind of cone sees it, after Viénot, Brettel and Mollon (1999).
 fn without_red_or_green(colour: [f64; 3]) -> [f64; 2] {
     let linear = colour.map(|part| part.powf(2.2));
     [0.3 * linear[0] + 0.7 * linear[1], linear[2]].map(|part| part.powf(1.0 / 2.2))

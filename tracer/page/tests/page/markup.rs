@@ -14,7 +14,7 @@ pub struct Element {
     pub children: Vec<Node>,
 }
 
-/// What is in an element.
+/// The content of an element.
 #[derive(Clone, Debug)]
 pub enum Node {
     Element(Element),

@@ -17,10 +17,10 @@ use wirelap_recording::numbered;
 /// The mode of a file that only its owner can read and write.
 const PRIVATE: u32 = 0o600;
 
-/// How the names of unfinished files begin and end on file systems where a file cannot be without a name.
+/// Beginning and end of the names of unfinished files on file systems where a file cannot be without a name.
 const UNFINISHED: [&str; 2] = [".wirelap-", ".tmp"];
 
-/// What becomes of files that have the name already.
+/// The treatment of files that have the name already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Existing {
     /// The name is refused.
@@ -61,7 +61,7 @@ type Identity = (u64, u64);
 struct UnnamedFile {
     path: PathBuf,
     file: OwnedFd,
-    /// Its temporary name, on file systems where a file cannot be without a name.
+    /// The file's temporary name, on file systems where a file cannot be without a name.
     name: Option<OsString>,
 }
 
@@ -223,7 +223,7 @@ impl Drop for OutputNames {
 }
 
 impl AllowedName {
-    /// Whether a file has this name or, for numbered files, this name with a number.
+    /// True if a file has this name or, for numbered files, this name with a number.
     fn is_there(&self) -> io::Result<bool> {
         if !self.numbered {
             return Ok(replaced(&self.folder, &self.name)?.is_some());
@@ -273,11 +273,11 @@ fn find<'a>(allowed: &'a [AllowedName], path: &Path) -> io::Result<(&'a AllowedN
     ))
 }
 
-/// What a new file takes over from the one that it replaces.
+/// The mode and owner that a new file takes over from the one that it replaces.
 struct Replaced {
-    /// Its mode: never more than [`PRIVATE`].
+    /// The mode of the old file: never more than [`PRIVATE`].
     mode: u32,
-    /// Its user and group; `None` if the new file belongs to whoever called wirelap.
+    /// The old file's user and group; `None` if the new file belongs to whoever called wirelap.
     owner: Option<(u32, u32)>,
 }
 
@@ -286,7 +286,7 @@ impl Replaced {
     const NOTHING: Replaced = Replaced { mode: PRIVATE, owner: None };
 }
 
-/// What is taken over from the file of this name. `None` if there is no such file.
+/// The mode and owner that are taken over from the file of this name. `None` if there is no such file.
 fn replaced(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<Replaced>> {
     let stat = match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => stat,
@@ -301,8 +301,8 @@ fn replaced(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<Replaced>> {
     Ok(Some(Replaced { mode: stat.st_mode & PRIVATE, owner }))
 }
 
-/// Whether the owner of a file is to own the one that replaces it: root, and whoever the folder belongs to if nobody else can
-/// make files in it. In a folder like /tmp, anybody can have left a file to get what is written.
+/// True if the owner of a file is to own the one that replaces it: root, and whoever the folder belongs to if nobody else can make
+/// files in it. In a folder like /tmp, anybody can have left a file to get what is written.
 fn keeps_owner(folder: &Stat, file: &Stat) -> bool {
     const OTHERS_WRITE: u32 = 0o022;
     file.st_uid == 0 || (folder.st_uid == file.st_uid && folder.st_mode & OTHERS_WRITE == 0)

@@ -21,7 +21,7 @@ use std::path::{Component, Path};
 /// The most links in one path: as many as the kernel follows (`MAXSYMLINKS`, include/linux/namei.h).
 const LINKS: usize = 40;
 
-/// What an output path leads to.
+/// The target of an output path.
 #[derive(Debug)]
 pub enum Destination {
     /// A regular file in a folder; the file need not exist.
@@ -133,7 +133,7 @@ fn special(folder: &OwnedFd, name: &OsStr, kind: FileType, stat: &Stat) -> io::R
     Ok(Destination::Special(openat(folder, name, flags, Mode::empty())?.into()))
 }
 
-/// Whether the links in this folder are the open files of a process (`/proc/PID/fd`).
+/// True if the links in this folder are the open files of a process (`/proc/PID/fd`).
 fn is_open_file(folder: &OwnedFd) -> bool {
     // Only /proc/PID/fd has no `fdinfo` inside and one beside it; /proc/self and similar links stand in other folders.
     fstatfs(folder).is_ok_and(|fs| fs.f_type == PROC_SUPER_MAGIC)

@@ -1,11 +1,11 @@
-//! Who asks what is lacking.
+//! The process that asks for a remedy.
 
 use std::path::Path;
 
-/// Who asks: on it depends which command helps.
+/// The process that asks for a remedy; the command that helps depends on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Asker {
-    /// It is root, and lacks capabilities nevertheless (a container).
+    /// True for root, which lacks capabilities nevertheless (a container).
     pub is_root: bool,
     /// setcap(8) is installed.
     pub has_setcap: bool,

@@ -1,4 +1,4 @@
-//! Which distribution this is, by `/etc/os-release` (os-release(5)).
+//! The distribution that this is, by `/etc/os-release` (os-release(5)).
 
 use std::fs;
 use std::path::Path;
@@ -25,9 +25,9 @@ pub enum Family {
 /// The distribution of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Distribution {
-    /// Whose commands it has.
+    /// The family whose commands it has.
     pub family: Family,
-    /// What it calls itself; empty if it does not.
+    /// The name that it gives itself; empty if it gives none.
     pub name: String,
     /// The code name of its release (`bookworm`), of Ubuntu's for those derived from it; empty if there is none.
     pub release: String,

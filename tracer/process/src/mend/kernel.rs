@@ -88,7 +88,7 @@ fn ubuntu(newer: bool, release: &str) -> String {
     }
 }
 
-/// What has to be set where the kernel of a Raspberry Pi is built from its source.
+/// The settings to make where the kernel of a Raspberry Pi is built from its source.
 fn raspberry(lack: Lack) -> &'static str {
     match lack {
         Lack::Btf => {
@@ -104,7 +104,7 @@ fn raspberry(lack: Lack) -> &'static str {
     }
 }
 
-/// What has to be set where the image is built.
+/// The settings to make where the image is built.
 fn yocto(lack: Lack) -> &'static str {
     match lack {
         Lack::Btf => {
@@ -120,7 +120,7 @@ fn yocto(lack: Lack) -> &'static str {
     }
 }
 
-/// What a kernel must have, for distributions whose commands are not known.
+/// The features that a kernel must have, for distributions whose commands are not known.
 fn wanted(lack: Lack) -> &'static str {
     match lack {
         Lack::Btf => "CONFIG_DEBUG_INFO_BTF=y",

@@ -1,4 +1,4 @@
-//! What may be lacking, and of what kind it is.
+//! The things that may be lacking, and their kinds.
 
 /// Something that is lacking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,7 +27,7 @@ pub enum Lack {
     CgroupV2,
 }
 
-/// Of what kind it is.
+/// The kind of a lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LackKind {
     /// A right of this process.
@@ -54,7 +54,7 @@ impl Lack {
         Lack::CgroupV2,
     ];
 
-    /// Of what kind it is.
+    /// The kind of the lack.
     pub fn kind(self) -> LackKind {
         match self {
             Lack::Capability | Lack::InitialNamespace | Lack::SystemCalls | Lack::RealTime => {
@@ -67,7 +67,7 @@ impl Lack {
         }
     }
 
-    /// What is lacking, in words.
+    /// The lacking thing, in words.
     pub fn name(self) -> &'static str {
         match self {
             Lack::Capability => "capabilities",

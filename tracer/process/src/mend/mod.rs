@@ -1,4 +1,4 @@
-//! What a machine or a process may lack for tracing, and the command that mends it on its distribution.
+//! The lacks of a machine or a process for tracing, and the command that mends each on its distribution.
 
 mod asker;
 mod distribution;

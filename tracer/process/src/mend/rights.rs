@@ -6,7 +6,7 @@ use super::distribution::{Distribution, Family};
 /// The capabilities that tracing needs, as setcap(8) takes them.
 pub const FILE_CAPABILITIES: &str = "cap_bpf,cap_perfmon,cap_net_admin=ep";
 
-/// What lets this process attach. Whoever is root already is in a container or a service that has taken capabilities away.
+/// The command that lets this process attach. Whoever is root already is in a container or a service that has taken capabilities away.
 pub fn attach(asker: &Asker) -> String {
     if asker.is_root {
         "docker run --cap-add=BPF --cap-add=PERFMON --cap-add=NET_ADMIN --pid=host --network=host … (podman: the same options)".into()
@@ -15,7 +15,7 @@ pub fn attach(asker: &Asker) -> String {
     }
 }
 
-/// What lets it raise a thread's priority.
+/// The command that lets this process raise a thread's priority.
 pub fn real_time(distribution: &Distribution, asker: &Asker) -> String {
     if asker.is_root {
         return "docker run --ulimit=rtprio=1 … (podman: the same option; systemd: LimitRTPRIO=1)"
@@ -39,7 +39,7 @@ pub fn set(capabilities: &str, distribution: &Distribution, asker: &Asker) -> St
     format!("{install} && {setcap}")
 }
 
-/// Where the image is built: the recipe that installs the program sets them.
+/// The setting where the image is built: the recipe that installs the program sets the capabilities.
 fn yocto_capabilities(capabilities: &str) -> String {
     format!(
         "echo 'IMAGE_INSTALL:append = \" libcap-bin\"' >> conf/local.conf (then, on the device: setcap {capabilities} FILE)"

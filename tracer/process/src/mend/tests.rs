@@ -22,7 +22,7 @@ fn said(lack: Lack, family: Family, release: &str) -> String {
     lack.command(&of(family, release), &user(true))
 }
 
-/// What the command for each lack contains, by distribution in the order of [`FAMILIES`].
+/// A part of the command for each lack, by distribution in the order of [`FAMILIES`].
 #[test]
 fn each_distribution_has_a_command_for_each_lack() {
     let table: [(Lack, [&str; 7]); 11] = [

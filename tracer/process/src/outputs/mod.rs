@@ -173,7 +173,7 @@ impl Outputs {
         self.open(path, OutputNames::begin, Steward::begin)
     }
 
-    /// Whether an allowed path leads to a device or a pipe, which can be written only once.
+    /// True if an allowed path leads to a device or a pipe, which can be written only once.
     pub fn is_special(&self, path: &Path) -> bool {
         self.special().contains_key(path)
     }

@@ -51,7 +51,7 @@ fn of_errno(error: Errno) -> Option<String> {
     })
 }
 
-/// Whether this process may take so many bytes of memory more. An allocation that fails where nobody expects it ends the program
+/// True if this process may take so many bytes of memory more. An allocation that fails where nobody expects it ends the program
 /// without a sentence, so what takes much asks first.
 pub fn has_room(bytes: usize) -> bool {
     let mut room: Vec<u8> = Vec::new();
@@ -65,15 +65,15 @@ fn limit(resource: Resource) -> String {
     getrlimit(resource).current.map_or("a limited number of".into(), |most| most.to_string())
 }
 
-/// Whether an error means that a resource is exhausted, so that another way of doing the same would fail too.
+/// True if an error means that a resource is exhausted, so that another way of doing the same would fail too.
 pub fn is_shortage(error: Errno) -> bool {
     matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM)
 }
 
-/// What keeps a process with all capabilities from using them on the machine.
+/// A reason why a process with all capabilities cannot use them on the machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Barrier {
-    /// It is in a user namespace.
+    /// The process is in a user namespace.
     UserNamespace,
     /// The kernel's lockdown.
     Lockdown,
@@ -120,7 +120,7 @@ fn forbidden() -> Option<String> {
     Some(text.into())
 }
 
-/// Whether this is the map of the initial user namespace, which maps all ids to themselves (`user_namespaces(7)`).
+/// True for the map of the initial user namespace, which maps all ids to themselves (`user_namespaces(7)`).
 fn is_initial_namespace(uid_map: &str) -> bool {
     let words: Vec<&str> = uid_map.split_whitespace().collect();
     words.is_empty() || words == ["0", "0", "4294967295"]

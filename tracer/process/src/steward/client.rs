@@ -26,7 +26,7 @@ pub struct Steward {
 pub struct StartedWorkload {
     /// The process id.
     pub pid: u32,
-    /// Its stdin, stdout, stderr, a pidfd and, if asked for, its truth file.
+    /// The workload's stdin, stdout, stderr, a pidfd and, if asked for, its truth file.
     pub files: Vec<OwnedFd>,
 }
 

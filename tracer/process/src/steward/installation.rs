@@ -1,4 +1,4 @@
-//! What workloads are started from: their program, a folder of their own, and the user that they run as.
+//! The files and the user that workloads are started with: their program, a folder of their own, and the user that they run as.
 
 use crate::remedy;
 use crate::user::{self, User};
@@ -19,7 +19,7 @@ use tempfile::TempDir;
 
 const PROGRAM: &str = "wirelap-workload";
 
-/// How the names of the temporary folders of workloads begin.
+/// Beginning of the names of the temporary folders of workloads.
 const PREFIX: &str = "wirelap-run-";
 
 /// The program, the user and the folder of the workloads. The folder is removed when this value is dropped.
@@ -34,7 +34,7 @@ pub struct Installation {
     /// Environment variables that tell the workloads where the programs of other projects are.
     variables: Vec<(OsString, OsString)>,
     folder: TempDir,
-    /// Its lock tells other instances of wirelap that the folder is in use.
+    /// The folder's lock tells other instances of wirelap that it is in use.
     _lock: File,
     /// The opened program, where the workloads' user cannot reach it by its path.
     _opened: Option<OwnedFd>,
@@ -188,7 +188,7 @@ fn remove_abandoned(temp: &Path, user: Option<User>) {
     }
 }
 
-/// Whether the workloads' program is there.
+/// True if the workloads' program is there.
 pub fn is_installed() -> bool {
     find().is_ok()
 }
@@ -216,14 +216,14 @@ fn find() -> io::Result<PathBuf> {
     )))
 }
 
-/// Whether the user may execute the file and search every folder above it. False when in doubt, because the program can then
+/// True if the user may execute the file and search every folder above it. False when in doubt, because the program can then
 /// still be executed through an open file.
 fn can_reach(program: &Path, user: User) -> bool {
     let Ok(program) = program.canonicalize() else { return false };
     program.ancestors().all(|path| fs::metadata(path).is_ok_and(|meta| may(&meta, user, 0o1)))
 }
 
-/// Whether the mode of a file gives the user all of these rights.
+/// True if the mode of a file gives the user all of these rights.
 fn may(meta: &fs::Metadata, user: User, rights: u32) -> bool {
     let shift = match () {
         () if meta.uid() == user.uid => 6,

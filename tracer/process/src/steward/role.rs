@@ -3,12 +3,12 @@
 /// The first argument of the steward's command line.
 pub const STEWARD_ARGUMENT: &str = "--steward";
 
-/// What a steward is started for, which decides the rights that it keeps.
+/// The task that a steward is started for, which decides the rights that it keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StewardRole {
-    /// It creates and names output files.
+    /// The steward creates and names output files.
     Outputs,
-    /// It creates and names output files, and runs workloads.
+    /// The steward creates and names output files, and runs workloads.
     Workloads,
 }
 

@@ -40,7 +40,7 @@ pub fn text(why: &Why, participants: &Participants<'_>) -> String {
     out
 }
 
-/// What is said where there is no problem: that nothing is wrong, or why there is no verdict.
+/// The sentence where there is no problem: that nothing is wrong, or why there is no verdict.
 pub fn nothing(why: &Why, participants: &Participants<'_>) -> String {
     match why.examined_messages {
         n if n > 0 && !participants.is_usable() => {
@@ -103,7 +103,7 @@ fn heading(verdict: &Verdict) -> String {
     if verdict.title.is_empty() { title(&verdict.kind) } else { clean(&verdict.title) }
 }
 
-/// What the cause costs a typical message, slow messages and the tail; `None` if it costs no time.
+/// The time that the cause costs a typical message, slow messages and the tail; `None` if it costs no time.
 pub fn cost(verdict: &Verdict) -> Option<String> {
     let time = |ns| human::time_ns(Some(ns));
     let mut parts = Vec::new();

@@ -38,10 +38,10 @@ pub use words::{clean, list, title as cause_title};
 use crate::grid::{MAX_WIDTH, hang};
 use crate::{Partial, Reliability, RunReport, RunResult, View, bytes_table, human};
 
-/// What the reader of a page can choose.
+/// The choices of the reader of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// How many of the slowest messages of each result are shown one by one.
+    /// Number of the slowest messages of each result that are shown one by one.
     pub worst: usize,
 }
 

@@ -5,7 +5,7 @@ use super::words::{counted, exact};
 use crate::{Connections, Pacing, RunResult, Scenario, Topology, human};
 use std::fmt::Write as _;
 
-/// Who sent how many messages to whom, and how long they took.
+/// The senders, receivers and numbers of messages, and the times that these took.
 pub fn text(result: &RunResult, scenario: &Scenario, participants: &Participants<'_>) -> String {
     let mut out = if let Some(connections) = &result.connections {
         opened(connections)
@@ -146,7 +146,7 @@ fn pace(result: &RunResult, scenario: &Scenario) -> Option<String> {
     }
 }
 
-/// What is known of messages that this host shows in part; `None` if there are none, or others were followed.
+/// The times of messages that this host shows in part; `None` if there are none, or others were followed.
 fn in_part(result: &RunResult) -> Option<String> {
     let seen = result.partial_sight.as_ref().filter(|seen| seen.deliveries() > 0)?;
     let why = result.view?.why_no_latency()?;

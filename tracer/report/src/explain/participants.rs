@@ -58,7 +58,7 @@ impl<'a> Participants<'a> {
         first.filter(|first| names.all(|name| name == *first)).unwrap_or(self.forwarder.clone())
     }
 
-    /// Whether the result's figures can be used.
+    /// True if the result's figures can be used.
     pub fn is_usable(&self) -> bool {
         self.result.trust.verdict != Reliability::Unusable
     }
@@ -106,7 +106,7 @@ impl<'a> Participants<'a> {
         }
     }
 
-    /// What happens in a segment of a leg.
+    /// The activity in a segment of a leg, in words.
     pub fn step(&self, leg: u8, segment: &str) -> String {
         let (from, to) = self.ends(leg);
         let (from, to) = (one_of(from), one_of(to));
@@ -132,7 +132,7 @@ impl<'a> Participants<'a> {
     }
 }
 
-/// Whether this is the kernel's name of one of wirelap's own workloads.
+/// True if this is the kernel's name of one of wirelap's own workloads.
 pub fn is_workload(name: &str) -> bool {
     name.starts_with(WORKLOAD)
 }

@@ -6,7 +6,7 @@ use crate::grid::hang;
 use crate::why::Task;
 use crate::{Process, RunResult, Scheduling, UnixClients, human};
 
-/// How many processes get a line of their own.
+/// Number of processes that get a line of their own.
 const MOST: usize = 8;
 
 /// The section's text; `None` if nothing is known of any process.

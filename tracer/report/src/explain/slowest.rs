@@ -8,7 +8,7 @@ use crate::human;
 use crate::why::{Hop, LegCircumstances, MessageLeg, Preemption, Task, WorstMessage};
 use std::collections::BTreeSet;
 
-/// How many steps of a message are named.
+/// Number of steps of a message that are named.
 const STEPS: usize = 3;
 /// Delays shorter than a twentieth of the message's time are not named.
 const LEAST_DELAY: u64 = 20;
@@ -102,7 +102,7 @@ impl DelayThreshold {
         (time > 0 && time >= self.0).then(|| human::time_ns(Some(time)))
     }
 
-    /// What delayed the message in the sender's socket.
+    /// The reasons why the message was delayed in the sender's socket.
     fn sender(self, leg: &MessageLeg) -> Vec<String> {
         let seen = &leg.circumstances;
         let mut parts = Vec::new();
@@ -124,7 +124,7 @@ impl DelayThreshold {
         parts
     }
 
-    /// How long the threads of a forwarder were off the CPU while they held the message, one entry for each reason.
+    /// Times for which the threads of a forwarder were off the CPU while they held the message, one entry for each reason.
     fn off_cpu(self, before: &[Hop], participants: &Participants<'_>) -> Vec<String> {
         let reasons = [("asleep", "slept"), ("blocked", "was blocked"), ("stopped", "was stopped")];
         let describe = |(reason, words): (&str, &str)| {
@@ -162,7 +162,7 @@ impl DelayThreshold {
         })
     }
 
-    /// How long a thread was preempted, and by which thread most of that time.
+    /// Time for which a thread was preempted, and the thread that had the CPU most of it.
     fn preempted(
         self,
         whose: &str,
@@ -176,7 +176,7 @@ impl DelayThreshold {
         Some(format!("its {whose} was preempted for {time}{}", by.unwrap_or_default()))
     }
 
-    /// What delayed the message at the reader.
+    /// The reasons why the message was delayed at the reader.
     fn reader(self, seen: &LegCircumstances, participants: &Participants<'_>) -> Vec<String> {
         let mut parts = Vec::new();
         if seen.deferred {

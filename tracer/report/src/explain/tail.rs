@@ -13,11 +13,11 @@ use crate::human;
 use crate::why::{Tail, TailRow, Why};
 use std::fmt::Write;
 
-/// How many rows of a tail are shown; the others are added up in one line.
+/// Number of rows of a tail that are shown; the others are added up in one line.
 const ROWS: usize = 8;
 /// Rows with a smaller share than this are added up in one line.
 const LEAST: f64 = 0.01;
-/// How many threads that had the CPU are named.
+/// Number of CPU holders that are named.
 const HOLDERS: usize = 4;
 
 /// The section's text; `None` if it would be empty.
@@ -71,7 +71,7 @@ fn blame(tail: &Tail, participants: &Participants<'_>) -> String {
     out
 }
 
-/// Which messages are in a tail, and how much longer than a typical one they took.
+/// The messages of a tail, and the time by which they took longer than a typical one.
 pub fn heading(tail: &Tail) -> String {
     let each = if tail.messages == 1 { "it" } else { "each" };
     format!(
@@ -90,7 +90,7 @@ fn line(out: &mut String, percents: i64, excess_ns: i64, what: &str) {
     let _ = writeln!(out, "{}", cut(&line, MAX_WIDTH));
 }
 
-/// What happens in the row's segment, the segment's name, and its cause.
+/// The activity in the row's segment, the segment's name, and its cause.
 pub fn words(row: &TailRow, participants: &Participants<'_>) -> String {
     let segment = clean(&row.segment);
     let place =

@@ -49,7 +49,7 @@ pub fn text(result: &RunResult, environment: &Environment) -> Option<String> {
     Some(out)
 }
 
-/// How many deliveries were followed from end to end, and how many were not.
+/// Number of deliveries that were followed from end to end, and of those that were not.
 fn coverage(result: &RunResult) -> String {
     let messages = &result.messages;
     // With sampling, only deliveries inside the traced windows can be followed.

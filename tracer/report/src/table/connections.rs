@@ -48,7 +48,7 @@ fn row(result: &RunResult) -> Option<Vec<String>> {
     ])
 }
 
-/// What the broker used, in one line; `None` if there was none, or it was not measured.
+/// CPU and memory of the broker in one line; `None` if there was none, or it was not measured.
 pub fn broker_line(result: &RunResult) -> Option<String> {
     result.topology.as_ref()?;
     let broker = BrokerUse::of(result)?;
@@ -65,7 +65,7 @@ fn cores(share: f64) -> String {
     format!("{share:.2}")
 }
 
-/// What a broker used, over all repetitions.
+/// CPU and memory of a broker, over all repetitions.
 struct BrokerUse {
     /// CPU time over wall time; the mean of the repetitions.
     cpu_share: f64,
@@ -75,7 +75,7 @@ struct BrokerUse {
     first_rss: u64,
     /// The largest memory.
     most_rss: u64,
-    /// How much memory it took in the course of the repetitions, added up.
+    /// Memory that it took in the course of the repetitions, added up.
     grown: u64,
 }
 

@@ -134,7 +134,7 @@ fn views(report: &RunReport) -> Vec<(View, &'static str)> {
     views
 }
 
-/// What was run, in one line: `latency · ping-pong · 1000 round trips`.
+/// The scenario that was run, in one line: `latency · ping-pong · 1000 round trips`.
 pub fn title(scenario: &Scenario) -> String {
     let mut parts = vec![scenario.kind.name().to_owned()];
     parts.push(match (scenario.pacing, scenario.rate_msg_per_s) {

@@ -6,7 +6,7 @@ use crate::grid::hang;
 use crate::{Pacing, Partial, Reliability, RunResult, SegmentRow};
 use crate::{bytes_table, explain, footprint, human, place};
 
-/// How far a result can be trusted, where its time and its bytes went, why, and notes.
+/// The lines below a result: its trust, its time and bytes by part, the verdicts, and notes.
 pub fn result_lines(result: &RunResult, pacing: Pacing, with_rate: bool) -> String {
     let head = match result.rate_msg_per_s.filter(|_| with_rate) {
         Some(rate) => format!("{} at {} msg/s: ", result.label(), human::count(rate)),

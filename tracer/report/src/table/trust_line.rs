@@ -1,4 +1,4 @@
-//! How far a result can be trusted, in one line.
+//! The trust in a result, in one line.
 
 use crate::human;
 use crate::{GroundTruth, Muted, ObservedDetail, RunResult, TracingBudget, Unseen, View};
@@ -13,7 +13,7 @@ fn muted(muted: Muted) -> String {
     format!("muted by the user for {}{last}", Nanos(muted.time_ns))
 }
 
-/// How far a result can be trusted, in one sentence.
+/// The trust in a result, in one sentence.
 pub fn trust_line(result: &RunResult) -> String {
     let messages = &result.messages;
     let trust = &result.trust;

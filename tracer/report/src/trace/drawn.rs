@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use wirelap_events::Saturate;
 use wirelap_events::{FlowKey, MessageId, Nanos, StageTimes, TaskId};
 
-/// How many legs are remembered. A shared leg that was forgotten is drawn again.
+/// Number of legs that are remembered. A shared leg that was forgotten is drawn again.
 const LIMIT: usize = 65_536;
 
 /// Identifies a leg: legs of two deliveries with equal keys are the same. A leg that the next leg cut short has another
@@ -18,7 +18,7 @@ pub struct LegKey {
     pub reader: Option<TaskId>,
     pub first: Option<Nanos>,
     pub last: Option<Nanos>,
-    /// When the leg before this one ended, which is when the dwell began.
+    /// The end of the leg before this one, which is the beginning of the dwell.
     pub since: Option<Nanos>,
 }
 
@@ -32,7 +32,7 @@ impl LegKey {
 #[derive(Clone, Copy, Debug)]
 pub struct DrawnLeg {
     pub id: u64,
-    /// Where an arrow to the next leg begins; `None` if no slice of this leg is shown.
+    /// The beginning of an arrow to the next leg; `None` if no slice of this leg is shown.
     pub end: Option<(TrackLane, Nanos)>,
 }
 

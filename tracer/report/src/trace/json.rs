@@ -88,7 +88,7 @@ struct SortIndexArgs {
     sort_index: usize,
 }
 
-/// Which point of an arrow an event is.
+/// The point of an arrow that an event is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrowPoint {
     Start,

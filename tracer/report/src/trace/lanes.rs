@@ -6,7 +6,7 @@ use wirelap_events::Nanos;
 /// The most lanes of one track.
 const LANES: usize = 1024;
 
-/// How many intervals a lane remembers.
+/// Number of intervals that a lane remembers.
 const REMEMBERED: usize = 256;
 
 /// Intervals of time that do not overlap.

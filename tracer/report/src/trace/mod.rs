@@ -37,10 +37,10 @@ use wirelap_correlate::Snapshot;
 use wirelap_events::Saturate;
 use wirelap_events::{Body, Delivery, Event, Leg, Nanos, Segment, SegmentSpan, Stage, TxState};
 
-/// How long the trace's time zero is before the first event: the spans of the first messages began before it.
+/// Time from the trace's time zero to the first event: the spans of the first messages began before it.
 const LEAD: Nanos = Nanos::from_millis(1000);
 
-/// What a trace contains.
+/// The content of a trace, in numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TraceTotals {
     /// Number of deliveries.
@@ -102,7 +102,7 @@ struct LegContext<'a> {
     topic: Option<&'a str>,
     index: usize,
     id: u64,
-    /// Where the arrow to this leg begins.
+    /// The beginning of the arrow to this leg.
     before: Option<(TrackLane, Nanos)>,
 }
 

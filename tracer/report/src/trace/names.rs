@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 use wirelap_events::{Body, Comm, Event, Pid, TaskId, Tid};
 
-/// How many names are kept.
+/// Number of names that are kept.
 const LIMIT: usize = 65_536;
 
 /// The names of processes and threads, taken from events.

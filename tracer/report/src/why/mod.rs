@@ -157,12 +157,12 @@ pub struct Task {
 }
 
 impl Task {
-    /// Whether both are threads of one process.
+    /// True if both are threads of one process.
     pub fn is_same_process(&self, other: &Task) -> bool {
         (self.pid, self.host) == (other.pid, other.host)
     }
 
-    /// Whether this is a thread of `process`.
+    /// True if this is a thread of `process`.
     pub fn is_of(&self, process: &Process) -> bool {
         (self.pid, self.host) == (process.pid, process.host)
     }

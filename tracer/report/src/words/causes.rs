@@ -1,9 +1,9 @@
-//! What threads and CPUs did, in words.
+//! The activity of threads and CPUs, in words.
 
 use wirelap_correlate::{Clause, CpuHolders, Named, VerdictKind};
 use wirelap_events::{OffCpuReason, Quota, SleepCall, ThreadActivity, Tid};
 
-/// Who had the CPU for which part of the waits.
+/// The threads that had the CPU, each with its part of the waits.
 pub fn who_had_the_cpu(
     by: CpuHolders,
     named: &[(Named, f64)],
@@ -22,7 +22,7 @@ pub fn who_had_the_cpu(
     format!("{before}{}", names.join(", "))
 }
 
-/// What a quota is, and how often it was used up.
+/// The size of a quota, and how often it was used up.
 pub fn quota(quota: &Quota, used: Option<(u32, u32)>) -> String {
     let Some(time) = quota.limit() else {
         let often = used
@@ -58,7 +58,7 @@ pub fn busy(tid: Tid, share: f64) -> String {
     format!("thread {tid} was on a CPU {percent:.0} % of the time")
 }
 
-/// How a thread was off the CPU.
+/// The reason why a thread was off the CPU.
 pub const fn off_cpu(reason: OffCpuReason, sleep: SleepCall) -> &'static str {
     match (reason, sleep) {
         (OffCpuReason::Asleep, SleepCall::Timer) => {
@@ -81,7 +81,7 @@ pub const fn off_cpu(reason: OffCpuReason, sleep: SleepCall) -> &'static str {
     }
 }
 
-/// What the process was doing that has messages which ought to have arrived.
+/// The activity of the process that has messages which ought to have arrived.
 pub const fn activity(activity: ThreadActivity) -> &'static str {
     match activity {
         ThreadActivity::Stopped => "its threads are stopped (SIGSTOP, a debugger)",

@@ -150,7 +150,7 @@ fn congestion(tx: &TxState, bytes: u32) -> String {
     )
 }
 
-/// What a full congestion window may stand for, by what a round trip took.
+/// The possible reason for a full congestion window, by what a round trip took.
 fn round_trip(trip: Option<RoundTrip>) -> String {
     match trip {
         Some(trip @ RoundTrip { time, least, .. }) if trip.is_short() => format!(

@@ -151,7 +151,7 @@ fn messages_lost(clause: &Clause) -> String {
     }
 }
 
-/// What a broker waited for that was lost.
+/// The lost thing that a broker waited for.
 const fn awaited_lost(awaited: Awaited) -> &'static str {
     match awaited {
         Awaited::Receipt => {
@@ -174,7 +174,7 @@ const fn awaited_lost(awaited: Awaited) -> &'static str {
     }
 }
 
-/// Whose bytes were lost: those of `own` messages, for which so many `behind` them waited.
+/// The lost bytes: those of `own` messages, for which so many `behind` them waited, with the ends of their connection.
 fn lost(datagrams: bool, (own, behind): (u64, u64), ends: Option<&(Named, Named)>) -> String {
     let name = |(pid, comm): &Named| format!("{} (pid {})", comm.as_str(), pid.0);
     let ends = ends.map(|(from, to)| format!(" from {} to {}", name(from), name(to)));
@@ -336,7 +336,7 @@ fn reader_left(
     format!("the connection of {whom}, which had got those before, was {how}")
 }
 
-/// What one subscriber did not get, while it got those before and after.
+/// The messages that one subscriber did not get, while it got those before and after.
 fn missed(most: &MissedBy, name: Option<Comm>, (times, others): (u64, u64)) -> String {
     let whom = named(most.pid.map(|pid| (pid, name)));
     let topic = most.topic.as_ref().map_or(String::new(), |topic| format!(" of {topic}"));
@@ -354,7 +354,7 @@ fn missed(most: &MissedBy, name: Option<Comm>, (times, others): (u64, u64)) -> S
     )
 }
 
-/// What a subscriber had not got when its connection was closed.
+/// The messages that a subscriber had not got when its connection was closed.
 fn left_behind(most: &MostLeft, name: Option<Comm>, (times, others): (u64, u64)) -> String {
     let whom = named(most.pid.map(|pid| (pid, name)));
     let how = match (most.by, most.is_abrupt) {
@@ -400,7 +400,7 @@ fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
-/// What made TCP retransmit, after "what brought them again: ".
+/// The reason why TCP retransmitted, after "what brought them again: ".
 pub const fn recovered(kind: Recovery) -> &'static str {
     match kind {
         Recovery::Timeout => "TCP's timeout",

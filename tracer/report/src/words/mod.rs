@@ -1,5 +1,4 @@
-//! What `correlate` gives as codes and numbers, in sentences: verdicts, doubts, notes, traffic that is not decoded, nodes
-//! of ROS 2.
+//! Codes and numbers of `correlate` in sentences: verdicts, doubts, notes, traffic that is not decoded, nodes of ROS 2.
 
 mod causes;
 mod clauses;

@@ -1,4 +1,4 @@
-//! What the user should know beside the figures.
+//! Notes that the user should know beside the figures.
 
 use super::ros::ros_notes;
 use super::traffic::{TLS_REMEDY, traffic_notes};
@@ -6,7 +6,7 @@ use wirelap_correlate::{Group, GroupNote, Muted, Snapshot, SnapshotNote, TlsCoun
 use wirelap_events::TraceDetail;
 use wirelap_events::human::{counted, exact};
 
-/// What the user should know beside the figures of a snapshot, one sentence each: first what was not decoded, and last the nodes of ROS 2.
+/// Notes that the user should know beside a snapshot's figures, a sentence each: first what was not decoded, last the nodes of ROS 2.
 pub fn snapshot_notes(snapshot: &Snapshot) -> Vec<String> {
     let mut notes = traffic_notes(&snapshot.unknown);
     notes.extend(snapshot.unix_servers.iter().map(unix_server));
@@ -32,7 +32,7 @@ pub fn group_notes(group: &Group) -> Vec<String> {
     group.notes.iter().map(group_note).collect()
 }
 
-/// What lost events are that did not meet a full ring buffer; `None` if there are none.
+/// The meaning of lost events that did not meet a full ring buffer; `None` if there are none.
 fn skipped_runs(runs: u64) -> Option<String> {
     (runs > 0).then(|| {
         format!(
@@ -72,7 +72,7 @@ fn snapshot_note(note: &SnapshotNote) -> String {
     }
 }
 
-/// What is not known with less detail.
+/// The figures that are not known with less detail.
 fn less_detail(detail: TraceDetail) -> &'static str {
     match detail {
         TraceDetail::Ends => {
@@ -88,7 +88,7 @@ fn less_detail(detail: TraceDetail) -> &'static str {
     }
 }
 
-/// What packets alone show, and what of them could not be read.
+/// The figures that packets alone show, and the packets that could not be read.
 fn packets_only(fragments: u64, cut: u64) -> String {
     let left_out = [
         (fragments, "datagrams of which IP fragments are missing or overlap"),
@@ -105,7 +105,7 @@ fn packets_only(fragments: u64, cut: u64) -> String {
     )
 }
 
-/// What came of the keys of TLS connections: how many are read with them, how many are not and why.
+/// The result of the keys of TLS connections: how many are read with them, how many are not and why.
 fn tls_keys(counts: &TlsCounts) -> String {
     let encrypted = [
         (counts.missed, "whose handshake was not captured"),

@@ -1,12 +1,10 @@
-//! What usually helps against a verdict: in the middleware's own words where its protocol has some, and in general ones
-//! otherwise.
+//! The usual remedies against a verdict: in the middleware's own words where its protocol has some, and in general ones otherwise.
 
 use wirelap_correlate::{Circumstance, Clause, Remedy, Verdict, VerdictKind, Why};
 use wirelap_events::{DropCause, OffCpuReason, Quota, Segment};
 use wirelap_protocols::{Protocol, Remedies, broker, by_name};
 
-/// What usually helps, in one sentence without a full stop; empty where nothing is known to. `why` is what the verdict is
-/// among.
+/// The usual remedy, in one sentence without a full stop; empty where none is known. `why` is the list that the verdict is from.
 pub fn remedy(verdict: &Verdict, why: &Why) -> String {
     match &verdict.remedy {
         Remedy::None => String::new(),
@@ -26,17 +24,17 @@ pub fn remedy(verdict: &Verdict, why: &Why) -> String {
     }
 }
 
-/// Whether messages waited only because nobody had asked for them yet: what a request lets the broker wait for has no part in it.
+/// True if messages waited only because nobody had asked for them yet: what a request lets the broker wait for has no part in it.
 fn asked_late(verdict: &Verdict) -> bool {
     verdict.kind == VerdictKind::FetchWait && verdict.evidence.contains(&Clause::ConsumerAskedLate)
 }
 
-/// Whether messages waited until the consumer had the answers to its earlier requests.
+/// True if messages waited until the consumer had the answers to its earlier requests.
 fn awaits_answers(verdict: &Verdict) -> bool {
     verdict.kind == VerdictKind::FetchWait && verdict.evidence.contains(&Clause::AnswerAwaited)
 }
 
-/// Whether the congestion window was full, and perhaps only because a link takes no more.
+/// True if the congestion window was full, and perhaps only because a link takes no more.
 fn may_be_slow_link(verdict: &Verdict) -> bool {
     let is_known = |clause: &Clause| {
         let Clause::RoundTrip(Some(trip)) = clause else { return false };
@@ -45,7 +43,7 @@ fn may_be_slow_link(verdict: &Verdict) -> bool {
     verdict.kind == VerdictKind::CongestionWindow && !verdict.evidence.iter().any(is_known)
 }
 
-/// Whether messages waited only until others before them were acknowledged.
+/// True if messages waited only until others before them were acknowledged.
 fn is_unacknowledged(verdict: &Verdict) -> bool {
     let is_it = |clause: &Clause| {
         matches!(
@@ -58,7 +56,7 @@ fn is_unacknowledged(verdict: &Verdict) -> bool {
     verdict.kind == VerdictKind::FetchWait && verdict.evidence.iter().any(is_it)
 }
 
-/// What helps where a broker sends only so many messages before one is acknowledged.
+/// The remedy where a broker sends only so many messages before one is acknowledged.
 fn unacknowledged(why: &Why) -> &'static str {
     let own = by_name(why.protocol).and_then(|protocol| protocol.remedies().unacknowledged);
     own.unwrap_or(
@@ -66,13 +64,13 @@ fn unacknowledged(why: &Why) -> &'static str {
     )
 }
 
-/// Whether a thread of a Python interpreter waits for another one, perhaps for the lock that all of them share.
+/// True if a thread of a Python interpreter waits for another one, perhaps for the lock that all of them share.
 fn is_of_python(verdict: &Verdict) -> bool {
     verdict.kind == VerdictKind::LockWait
         && verdict.process.is_some_and(|(_, comm)| comm.as_str().starts_with("python"))
 }
 
-/// What helps where messages are missing among others that came.
+/// The remedy where messages are missing among others that came.
 fn swallowed(verdict: &Verdict, why: &Why) -> Option<&'static str> {
     let is_swallowed =
         |clause: &Clause| matches!(clause, Clause::Swallowed { .. } | Clause::Missed { .. });
@@ -80,7 +78,7 @@ fn swallowed(verdict: &Verdict, why: &Why) -> Option<&'static str> {
     own.swallowed.filter(|_| verdict.evidence.iter().any(is_swallowed))
 }
 
-/// What helps against a kind of cause.
+/// The remedy against a kind of cause.
 fn usual(kind: VerdictKind, circumstance: Circumstance, why: &Why) -> String {
     let own = by_name(why.protocol).map_or(&Remedies::GENERAL, Protocol::remedies);
     if kind == VerdictKind::NagleDelayedAck {
@@ -93,7 +91,7 @@ fn usual(kind: VerdictKind, circumstance: Circumstance, why: &Why) -> String {
         .to_owned()
 }
 
-/// What a middleware or an implementation of it has of its own against a kind of cause.
+/// The remedy of a middleware, or of an implementation of it, against a kind of cause; `None` if it has none of its own.
 fn of_middleware(own: &Remedies, kind: VerdictKind, why: &Why) -> Option<&'static str> {
     let of_broker = why.broker.as_deref().and_then(broker);
     match kind {
@@ -120,7 +118,7 @@ fn nagle(own: &Remedies, at_broker: Option<&str>) -> String {
     known.map_or_else(|| format!("set TCP_NODELAY on the sockets of {name}"), str::to_owned)
 }
 
-/// What helps whatever the middleware.
+/// The remedy against a kind of cause, whatever the middleware.
 const fn general(kind: VerdictKind, circumstance: Circumstance) -> &'static str {
     match kind {
         VerdictKind::NagleDelayedAck => "set TCP_NODELAY on the sending socket",

@@ -75,7 +75,7 @@ pub fn traffic(row: &UnknownTraffic) -> String {
     }
 }
 
-/// How messages in TLS are to be seen.
+/// The way to see messages in TLS.
 pub(super) const TLS_REMEDY: &str = "live --tls reads them where the programs use OpenSSL, GnuTLS or Go, and analyze --tls-keys with the \
      keys of a capture";
 

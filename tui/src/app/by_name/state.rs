@@ -1,14 +1,14 @@
-//! What the user chose of the rows by name.
+//! The user's choices in the view of rows by name.
 
 use wirelap_correlate::BreakdownQuery;
 use wirelap_correlate::snapshot::Breakdown;
 
-/// What the user chose of the rows by name.
+/// The user's choices in the view of rows by name.
 #[derive(Clone, Debug, Default)]
 pub struct ByName {
     /// The rows that are asked for; until the user asks for others, those of the snapshots.
     pub(super) query: BreakdownQuery,
-    /// Whether the user asked for others than the command line.
+    /// True once the user has asked for other rows than the command line did.
     has_asked: bool,
     /// The position of the selected row.
     pub(super) selected: usize,

@@ -16,7 +16,7 @@ const SHORTEST: Nanos = Nanos(60_000_000_000);
 /// The most seconds that the baselines of all rows have together; one takes about 2 KB.
 const MOST_SECONDS: usize = 10_000;
 
-/// What all rows delivered before the mark.
+/// The deliveries of all rows before the mark.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Baseline {
     period: (Nanos, Nanos),
@@ -27,26 +27,26 @@ pub(super) struct Baseline {
 #[derive(Clone, Debug, Default)]
 pub struct Comparing {
     pub(super) baseline: Option<Baseline>,
-    /// Which of the further marked rows is the first that is drawn.
+    /// Index among the further marked rows of the first one that is drawn.
     first: usize,
     pub(super) compared: Option<Compared>,
     pub(super) key: Option<Key>,
 }
 
-/// What is compared with what.
+/// The sides of a comparison, and its figures.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
     /// Side A.
     pub a: Side,
     /// The other sides, each with its figures.
     pub others: Vec<(Side, Vec<Row>)>,
-    /// Whether the sides were seen at the same time.
+    /// True if the sides were seen at the same time.
     pub at_once: bool,
-    /// Whether time brings more seconds to compare.
+    /// True if later seconds are added to the comparison.
     pub grows: bool,
 }
 
-/// What a comparison depends on. It is made again when this changes: every second in the beginning, and less often the longer the time is.
+/// The inputs of a comparison. It is made again when they change: every second in the beginning, and less often the longer the time is.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Key {
     pub(super) time: (u64, u64),
@@ -56,12 +56,12 @@ pub(super) struct Key {
 }
 
 impl Comparing {
-    /// What is compared; `None` if nothing can be.
+    /// The present comparison; `None` if nothing can be compared.
     pub fn compared(&self) -> Option<&Compared> {
         self.compared.as_ref()
     }
 
-    /// Which of the other sides is the first that is drawn.
+    /// Index among the other sides of the first one that is drawn.
     pub fn first(&self) -> usize {
         let others = self.compared.as_ref().map_or(0, |compared| compared.others.len());
         self.first.min(others.saturating_sub(1))

@@ -41,19 +41,19 @@ pub struct Row {
     pub a: Option<f64>,
     /// That of B.
     pub b: Option<f64>,
-    /// What is known of the difference; `None` if a side has no such figure.
+    /// The answer about the difference; `None` if a side has no such figure.
     pub finding: Option<Finding>,
     /// Differences up to this one are none: a logarithm of a ratio, or nanoseconds.
     pub margin: f64,
 }
 
 impl What {
-    /// Whether ratios are compared, and not differences in nanoseconds.
+    /// True if ratios are compared, and not differences in nanoseconds.
     pub fn is_relative(self) -> bool {
         !matches!(self, What::Mean | What::Stage(..))
     }
 
-    /// What puts figures in order: those of the whole message, then the stages in the order of a message's life.
+    /// Sort key of the figures: those of the whole message first, then the stages in the order of a message's life.
     pub fn order(self) -> (u8, u64, bool, Option<Segment>) {
         match self {
             What::OneWay(share) => (0, beyond(share), false, None),
@@ -82,7 +82,7 @@ impl What {
         }
     }
 
-    /// Its value in some seconds; `None` if there are too few messages.
+    /// The figure's value in some seconds; `None` if there are too few messages.
     pub fn value(self, seconds: &[Second]) -> Option<f64> {
         let quantile = |bins: Bins, share| {
             (bins.count() >= beyond(share)).then(|| bins.quantile(share).0 as f64)
@@ -106,7 +106,7 @@ impl What {
     }
 }
 
-/// How many messages a percentile needs.
+/// Number of messages that a percentile needs.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a small count")]
 fn beyond(share: f64) -> u64 {
     (BEYOND / (1.0 - share.clamp(0.0, 0.9999))).round() as u64
@@ -127,7 +127,7 @@ pub fn rows(a: &Side, b: &Side, at_once: bool) -> Vec<Row> {
     all.into_iter().map(row).collect()
 }
 
-/// What is compared: what either side has.
+/// The figures to compare: those that at least one side has.
 fn figures(a: &Side, b: &Side) -> Vec<What> {
     let mut all: Vec<What> = [0.5, 0.9, 0.99, 0.999].map(What::OneWay).to_vec();
     let has = |what: What| [a, b].iter().any(|side| what.value(&side.seconds).is_some());

@@ -9,11 +9,11 @@ use wirelap_history::{Bins, Second};
 pub struct Side {
     /// The name of the row; empty if it is that of A.
     pub name: String,
-    /// What it is beside that: `baseline`, `since mark`; empty if the row says all.
+    /// The kind of side: `baseline`, `since mark`; empty if the name of the row says all.
     pub what: String,
     /// From when to when.
     pub period: (Nanos, Nanos),
-    /// What was delivered, second by second.
+    /// Deliveries, second by second.
     pub seconds: Vec<Second>,
     /// Bytes and deliveries.
     pub bytes: ByteSum,
@@ -35,7 +35,7 @@ impl ByteSum {
         ByteSum { bytes: overhead.total(), deliveries: overhead.deliveries }
     }
 
-    /// What came since an earlier time.
+    /// The bytes and deliveries that were added since an earlier time.
     pub fn since(self, earlier: ByteSum) -> ByteSum {
         ByteSum {
             bytes: self.bytes.saturating_sub(earlier.bytes),

@@ -16,11 +16,11 @@ const PIN: &str = "pin";
 pub struct Form {
     /// The middleware.
     pub middleware: String,
-    /// Whether it runs, so that it is started anew.
+    /// True if the workload runs, so that it is started anew.
     pub is_running: bool,
     /// The settings.
     pub fields: Vec<ExperimentSetting>,
-    /// Which setting is selected.
+    /// Index of the selected setting.
     pub selected: usize,
 }
 
@@ -61,7 +61,7 @@ impl Form {
         }
     }
 
-    /// What the user has entered.
+    /// The settings that the user has entered.
     ///
     /// # Errors
     /// A value has the wrong form; the text says which.

@@ -22,7 +22,7 @@ impl App {
         self.experiments.select(0);
     }
 
-    /// Whether the workloads are on the screen.
+    /// True while the workloads are on the screen.
     pub fn shows_experiments(&self) -> bool {
         matches!(self.overlay, Some(Overlay::Experiments))
     }

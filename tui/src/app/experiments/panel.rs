@@ -13,12 +13,12 @@ pub struct ExperimentsPanel {
 }
 
 impl ExperimentsPanel {
-    /// What is known of the workloads.
+    /// The workloads that can be started, as far as they are known.
     pub fn known(&self) -> &Experiments {
         &self.known
     }
 
-    /// Which middleware of the list is selected.
+    /// Index of the selected middleware in the list.
     pub fn selected(&self) -> usize {
         self.selected
     }

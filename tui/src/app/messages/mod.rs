@@ -63,7 +63,7 @@ impl App {
         Some(text::clean(name))
     }
 
-    /// Whether a message has a text in its topic, the names of its processes, its cause or its number.
+    /// True if a message has a text in its topic, the names of its processes, its cause or its number.
     fn has_text(&self, message: &Message, wanted: &str) -> bool {
         let has = |text: &str| text.to_lowercase().contains(wanted);
         let snapshot = self.snapshot();

@@ -3,7 +3,7 @@
 use wirelap_events::{FlowKey, MessageId, TaskId};
 use wirelap_history::Message;
 
-/// Which messages of the selected row are listed.
+/// The list of the selected row's messages that is shown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum List {
     /// Delivered messages, the slowest first.
@@ -31,7 +31,7 @@ impl List {
         }
     }
 
-    /// What is said of an empty list.
+    /// The sentence that stands in place of an empty list.
     pub const fn nothing(self) -> &'static str {
         match self {
             List::Slowest => {
@@ -57,7 +57,7 @@ impl List {
     }
 }
 
-/// What identifies a delivery: a message has one for each of its readers.
+/// The identity of a delivery: a message has one for each of its readers.
 pub(super) type Identity = (MessageId, Option<(FlowKey, Option<TaskId>)>);
 
 pub(super) fn identity(message: &Message) -> Identity {
@@ -76,6 +76,6 @@ pub struct MessagesView {
     pub(super) position: usize,
     pub(super) open: Option<Message>,
     pub(super) leg: usize,
-    /// Whether the slowest message of all rows is selected once the updates of a replay have come.
+    /// True if the slowest message of all rows is to be selected once the updates of a replay have come.
     pub(in crate::app) seeks_slowest: bool,
 }

@@ -1,4 +1,4 @@
-//! Which figures a row has room for.
+//! The choice of the figures that a row has room for.
 
 use wirelap_correlate::RowFigure;
 
@@ -37,7 +37,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// What a table of so many columns has room for, with so many names; the figure that it is ordered by in any case.
+    /// Chooses the columns that a table of so many columns has room for, with so many names; the figure of the order in any case.
     pub fn of(width: usize, names: usize, order: RowFigure) -> Columns {
         let names = names.max(1);
         let least = names * (if names > 2 { SHORT_NAME } else { NAME } + 1);

@@ -71,7 +71,7 @@ fn names(shown: &Breakdown, row: Option<&BreakdownRow>, area: Rect) -> Vec<Strin
     lines.into_iter().map(|line| format!(" {line}")).collect()
 }
 
-/// What a row's mark means.
+/// The meaning of a row's mark; `None` without a mark.
 fn muted(extent: MutedExtent) -> Option<&'static str> {
     match extent {
         MutedExtent::None => None,

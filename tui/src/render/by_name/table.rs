@@ -56,7 +56,7 @@ pub fn draw(
     }
 }
 
-/// Whether there are rows that are not listed.
+/// True if there are rows that are not listed.
 fn has_rest(shown: &Breakdown) -> bool {
     shown.rest_rows > 0
 }

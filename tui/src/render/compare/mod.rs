@@ -115,7 +115,7 @@ impl Page<'_> {
         lines
     }
 
-    /// What a side is.
+    /// The description of a side: its kind, name, period and number of messages.
     fn side(&self, letter: &str, side: &Side) -> Vec<Line<'static>> {
         let period = plot::period(self.app, side.period);
         let messages = text::unbroken(&text::counted(side.messages(), "message"));

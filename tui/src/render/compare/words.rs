@@ -119,7 +119,7 @@ fn interval(what: What, known: Difference) -> String {
     }
 }
 
-/// What an answer waits for.
+/// The condition that an answer waits for.
 fn waiting(wait: Wait, compared: &Compared) -> String {
     match wait {
         Wait::OfBaseline => ": baseline too short".into(),
@@ -133,7 +133,7 @@ fn waiting(wait: Wait, compared: &Compared) -> String {
     }
 }
 
-/// What is different, and where that is.
+/// The differences, and the stages that they are in.
 pub fn headline(b: &str, rows: &[Row]) -> String {
     let latencies: Vec<&Row> =
         rows.iter().filter(|row| matches!(row.what, What::OneWay(_))).collect();
@@ -184,7 +184,7 @@ fn stage(rows: &[Row]) -> Option<String> {
     ))
 }
 
-/// How the answers were found.
+/// The method by which the answers were found.
 pub fn method(compared: &Compared, shown: &[(Side, Vec<Row>)]) -> String {
     let all = shown.iter().flat_map(|(_, rows)| rows);
     let blocks = all.filter_map(|row| row.finding?.difference).map(|known| known.block_seconds);

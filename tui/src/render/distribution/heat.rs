@@ -162,7 +162,7 @@ fn throughput(
     }
 }
 
-/// What a column, the signs and the bars mean.
+/// The meaning of a column, the signs and the bars.
 fn legend(shown: &Shown<'_>, columns: &[Column], times: TimeAxis, width: usize) -> Vec<String> {
     let tail = match shown.tail {
         Some(tail) => text::unbroken(&format!("• above p99 ▸ {}", text::time(tail))),

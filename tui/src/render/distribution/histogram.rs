@@ -53,7 +53,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, shown: &Shown<'_>) {
     plot::put(frame, rest, (1, 3), legend, shown.theme.dim());
 }
 
-/// How high a bar is, as a share of the plot: one message has a bar already.
+/// Height of a bar, as a share of the plot: one message has a bar already.
 fn height(count: f64, top: f64) -> f64 {
     let above = |count: f64| (count * 2.0).max(1.0).ln();
     above(count) / above(top).max(f64::MIN_POSITIVE)

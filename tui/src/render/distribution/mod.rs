@@ -1,4 +1,4 @@
-//! How the latencies of the selected row are distributed, and how that changed over time.
+//! The distribution of the selected row's latencies, and its change over time.
 //!
 //! ```text
 //! ─ spread: over time, mqtt mosquitto 127.0.0.1:1883 (←→ percentiles, histogram) ─

@@ -33,7 +33,7 @@ struct Series<'a> {
     bins: Bins,
     /// The highest percentile that is drawn, as a share.
     highest: f64,
-    /// Its sign; `None` if it is the selected row, which is a line.
+    /// The sign of the row; `None` if it is the selected row, which is a line.
     sign: Option<&'static str>,
 }
 

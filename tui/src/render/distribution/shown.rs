@@ -1,4 +1,4 @@
-//! What the plots are of.
+//! The data of the plots.
 
 use crate::app::App;
 use crate::chart::highest;
@@ -6,7 +6,7 @@ use crate::theme::Theme;
 use wirelap_events::{GroupId, Nanos};
 use wirelap_history::Bins;
 
-/// What the plots are of.
+/// The data of the plots.
 pub(super) struct Shown<'a> {
     pub(super) app: &'a App,
     pub(super) group: GroupId,

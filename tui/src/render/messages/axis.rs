@@ -5,7 +5,7 @@ use wirelap_events::Nanos;
 /// Columns between two named moments, at least.
 const APART: u64 = 11;
 
-/// Where the moments of a message are on a line of some columns.
+/// The scale that places the moments of a message on a line of some columns.
 #[derive(Clone, Copy, Debug)]
 pub struct Axis {
     from: Nanos,

@@ -60,7 +60,7 @@ struct Page<'a> {
     app: &'a App,
     axis: Axis,
     threads: u16,
-    /// Whether one of several legs can be selected.
+    /// True if one of several legs can be selected.
     is_open: bool,
     theme: Theme,
 }

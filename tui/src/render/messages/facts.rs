@@ -1,4 +1,4 @@
-//! What is known of a message beside its times: its number, when it was sent, what held it up; then each of its legs.
+//! Facts about a message beside its times: its number, when it was sent, what held it up; then each of its legs.
 
 use super::leg;
 use super::summary::{in_short, result};
@@ -44,7 +44,7 @@ pub fn lines(app: &App, message: &Message, width: u16, theme: Theme) -> Vec<Line
     lines
 }
 
-/// What held it up more than a typical message of its row.
+/// The cause that held the message up more than a typical message of its row.
 fn cause(message: &Message) -> Option<String> {
     let cause = message.cause?;
     let title = words::title_in(cause.kind, Some(cause.segment));

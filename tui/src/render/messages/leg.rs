@@ -1,4 +1,4 @@
-//! What is known of one leg of a message beside its times.
+//! Facts about one leg of a message beside its times.
 
 use crate::waterfall::{left, wakeup};
 use crate::{people, text};
@@ -93,7 +93,7 @@ fn tcp(tx: &TxState) -> String {
     parts.iter().map(|part| text::unbroken(part)).collect::<Vec<_>>().join(", ")
 }
 
-/// When an acknowledgement let the last byte go.
+/// The time from the send to the acknowledgement that let the last byte go.
 fn acknowledged(leg: &Leg) -> Option<String> {
     let sent = leg.times.get(Stage::Sent).or(leg.times.get(Stage::Send))?;
     let waited = leg.circumstances.acked?.since(sent)?;
@@ -131,7 +131,7 @@ fn losses(seen: &Circumstances) -> Vec<String> {
     parts
 }
 
-/// When the receiver allowed its sender to send.
+/// The time at which the receiver allowed its sender to send, relative to the first stage.
 fn allowed(leg: &Leg) -> Option<String> {
     let at = leg.circumstances.allowed()?;
     let (_, first) = leg.times.seen().next()?;

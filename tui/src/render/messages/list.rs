@@ -222,7 +222,7 @@ fn shares(message: &Message) -> Vec<SegmentStat> {
     stats.collect()
 }
 
-/// What held it up; otherwise what became of it, if it is in no latency.
+/// The cause that held the message up; otherwise what became of it, if it is in no latency.
 fn cause(message: &Message) -> String {
     match message.cause {
         Some(cause) => verdicts::short(cause.kind).to_owned(),

@@ -1,4 +1,4 @@
-//! Where the table's parts are, for drawing it and for clicks on it.
+//! The areas of the table's parts, for drawing it and for clicks on it.
 
 use crate::app::App;
 use crate::columns::Column;
@@ -9,7 +9,7 @@ use std::ops::Range;
 /// Width of the mark before a row, in columns.
 const MARKER: u16 = 2;
 
-/// Where the table's parts are.
+/// The areas of the table's parts.
 #[derive(Clone, Debug)]
 pub struct TableParts {
     /// The line of the title.

@@ -14,7 +14,7 @@ use wirelap_events::{Cpu, Delivery, Holder, Hop, Leg, LegOffCpu, Nanos, OffCpu, 
 /// A thread that did not run for more than this part of an interval, 1 in so many, runs only partly.
 const PART: u64 = 20;
 
-/// What a lane is of.
+/// The CPU or thread that a lane is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LaneKey {
     /// A CPU of the host with this number, 1 for the first.
@@ -30,14 +30,14 @@ impl LaneKey {
     }
 }
 
-/// What a thread of the message does in an interval.
+/// The state of a thread of the message in an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// It runs.
+    /// The thread runs.
     Runs,
-    /// It runs for a part of the interval, and does not for the rest: it is not known when.
+    /// The thread runs for a part of the interval, and does not for the rest: it is not known when.
     RunsPartly,
-    /// It waits for a CPU; the index is that of the thread that had the CPU for at least half of the wait.
+    /// The thread waits for a CPU; the index is that of the thread that had the CPU for at least half of the wait.
     Waits(Option<usize>),
 }
 
@@ -50,7 +50,7 @@ pub struct Interval {
     pub to: Nanos,
     /// The index of the message's thread.
     pub thread: usize,
-    /// What the thread does.
+    /// The state of the thread.
     pub doing: Doing,
 }
 
@@ -59,11 +59,11 @@ pub struct Interval {
 pub struct LaneThread {
     /// The thread.
     pub task: TaskId,
-    /// What it does for the message: `sends on leg 1`, `reads leg 1`, `wakes the next`.
+    /// The thread's tasks for the message: `sends on leg 1`, `reads leg 1`, `wakes the next`.
     pub roles: Vec<String>,
-    /// How long it waited for a CPU after its wakeups.
+    /// Time for which it waited for a CPU after its wakeups.
     pub waited: Nanos,
-    /// How long it did not run while it had the message: it is not known when exactly.
+    /// Time for which it did not run while it had the message: it is not known when exactly.
     pub off: OffCpu,
 }
 
@@ -81,7 +81,7 @@ pub struct LaneHolder {
 pub struct Lanes {
     /// The beginning of the time axis: the first stage.
     pub from: Nanos,
-    /// Its end: the last stage.
+    /// The end of the time axis: the last stage.
     pub to: Nanos,
     /// The intervals of each lane, in the order in which they were found.
     pub intervals: BTreeMap<LaneKey, Vec<Interval>>,

@@ -15,7 +15,7 @@ use wirelap_events::{Delivery, Nanos, Segment, Stage};
 const LABEL: usize = 10;
 /// The letters of threads that had the CPU; more of them share the last one.
 const HOLDERS: [char; 12] = ['x', 'y', 'z', 'w', 'v', 'u', 't', 's', 'r', 'q', 'p', 'o'];
-/// What stands for a wait of which it is not known who had the CPU for most of it.
+/// The sign of a wait of which it is not known who had the CPU for most of it.
 const UNKNOWN: char = '·';
 
 /// Adds the lanes of a message; `(at, of)` is its place among the slowest.
@@ -141,7 +141,7 @@ fn lane(key: LaneKey, intervals: &[Interval], axis: Axis, theme: Theme) -> Line<
     cells(&lane_name(key), out)
 }
 
-/// What the letters stand for.
+/// Adds the meaning of the letters.
 fn legend(page: &mut Page, app: &App, lanes: &Lanes) {
     let processes: &[Process] = app.selected().map_or(&[], |group| &group.processes);
     for (index, thread) in lanes.threads.iter().enumerate() {
@@ -189,7 +189,7 @@ fn describe(thread: &LaneThread, processes: &[Process]) -> String {
     format!("{name}: {}", roles.join(", "))
 }
 
-/// What is known of the times in which a thread did not run while it had the message.
+/// The times in which a thread did not run while it had the message, and their causes; `None` without any.
 fn off_cpu(thread: &LaneThread) -> Option<String> {
     let off = &thread.off;
     let named = |time: Nanos| text::unbroken(&text::time(time));

@@ -1,4 +1,4 @@
-//! How the threads of each process of a row were scheduled.
+//! The scheduling of the threads of each process of a row.
 
 use crate::render::page::Page;
 use crate::text;

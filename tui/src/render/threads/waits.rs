@@ -1,4 +1,4 @@
-//! Who had the CPU while threads of a row waited for it, and which verdicts are about that.
+//! The threads that had the CPU while threads of a row waited for it, and the verdicts about that.
 
 use crate::app::{App, threads};
 use crate::render::page::Page;
@@ -61,7 +61,7 @@ fn culprit(culprit: &Culprit) -> String {
 /// A process that waited, and the thread that had the CPU.
 type Pair = (Pid, Pid, Tid);
 
-/// What is known of a pair: the name of the thread that had the CPU, how long, and how often.
+/// The waits of a pair: the name of the thread that had the CPU, how long, and how often.
 #[derive(Clone, Copy, Default)]
 struct Waited {
     comm: Comm,
@@ -69,7 +69,7 @@ struct Waited {
     times: u64,
 }
 
-/// Who waited for whom in the messages that were kept.
+/// Adds the pairs of a waiting process and the thread that it waited for, in the messages that were kept.
 fn pairs(page: &mut Page, group: &Group, app: &App) {
     let messages = threads::slowest(app.history(), group);
     if messages.is_empty() {

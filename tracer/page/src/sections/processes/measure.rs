@@ -1,4 +1,4 @@
-//! What the charts of processes show: CPU share and memory.
+//! The quantities that the charts of processes show: CPU share and memory.
 
 use crate::write::tick_percent;
 use wirelap_events::human::percent;
@@ -12,7 +12,7 @@ pub struct Measure<T> {
     pub name: &'static str,
     /// The title of the axis.
     pub axis: &'static str,
-    /// What 1 on the axis is.
+    /// The amount that 1 on the axis stands for, in the unit of the values.
     unit: f64,
     of: fn(&T) -> Option<f64>,
     /// The text of a tick, whose value is in the axis' unit.

@@ -95,7 +95,7 @@ fn saved(study: &PicoStudy, subjects: &Subjects<'_>) -> Vec<Vec<String>> {
     rows
 }
 
-/// Whether a result is of separate messages. Back to back, libraries put several of them into one frame.
+/// True if a result is of separate messages. Back to back, libraries put several of them into one frame.
 fn is_overhead(subject: &Subject<'_>) -> bool {
     subject.report.scenario.kind == RunKind::Latency && !subject.result.untraced
 }

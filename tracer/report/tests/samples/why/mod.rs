@@ -314,7 +314,7 @@ fn few() -> RunReport {
     of(vec![result])
 }
 
-/// What no trace can follow.
+/// A report of programs that no trace can follow.
 fn untraced() -> RunReport {
     let mut ping = RunResult {
         middleware: "ping".into(),
