@@ -1,4 +1,4 @@
-//! Which processes also serve clients over Unix sockets, where no probe follows messages.
+//! Processes that also serve clients over Unix sockets, where no probe follows messages.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -6,7 +6,7 @@ use wirelap_capture::{Capture, UnixConnection};
 use wirelap_correlate::UnixClients;
 use wirelap_events::{Saturate, Total};
 
-/// How often the open files of all processes are walked.
+/// Interval at which the open files of all processes are walked.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// The Unix clients of all processes, as of the last walk.
