@@ -28,7 +28,7 @@ pub struct End {
     pub name: Comm,
 }
 
-/// Delivery of a message: counted in the report's figures, or the reason why not.
+/// Status of a message: counted in the report's figures, or the reason why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageStatus {
     /// The message is in the figures.
@@ -74,7 +74,7 @@ pub struct MessageLeg {
     pub topic: Arc<[u8]>,
     /// Bytes of the message's payload.
     pub payload_len: u64,
-    /// Delivery of the message: counted in the report's figures, or the reason why not.
+    /// Status of the message: counted in the report's figures, or the reason why not.
     pub status: MessageStatus,
     /// Number of this leg, 0 for the first.
     pub leg: u8,
