@@ -5,7 +5,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use wirelap_contract::topology::OTHER_FILES;
 use wirelap_contract::{Role, Spec};
 
-/// What a connection has open at most: some libraries wait for each one apart from the others.
+/// Most files that a connection has open: some libraries wait for each one apart from the others.
 const EACH: u64 = 8;
 
 /// Raises the limit on open files to what the connections of this process take, as far as that is allowed.

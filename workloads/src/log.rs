@@ -1,4 +1,4 @@
-//! What a workload notes about its messages: counts, truth and round trips.
+//! Notes of a workload about its messages: counts, truth and round trips.
 
 use crate::tally::Tally;
 use crate::truth_log::TruthLog;

@@ -1,4 +1,4 @@
-//! Which messages are sent, and when.
+//! Schedule of the messages that are sent.
 
 use std::time::Duration;
 use wirelap_contract::{Spec, Stamp};
@@ -60,9 +60,9 @@ fn intended(start: Nanos, interval_ns: f64, nth: u64) -> Nanos {
     start + Nanos((nth as f64 * interval_ns).round() as u64)
 }
 
-/// What a publisher or ping sends, and when: warm-up first, then the messages that count, each until there were
-/// enough of them or their time is over. A time is one by the clock: at a rate that is not reached, it ends the
-/// messages that are due as well. What is sent after that ([`Schedule::go_on`]) does not count, and has no end.
+/// Messages of a publisher or ping in time: warm-up first, then the messages that count, each until there were enough of them or
+/// their time is over. A time is one by the clock: at a rate that is not reached, it ends the messages that are due as well. What
+/// is sent after that ([`Schedule::go_on`]) does not count, and has no end.
 pub struct Schedule {
     stream: u8,
     warmup: u64,
@@ -79,9 +79,9 @@ pub struct Schedule {
 
 /// A message whose time has come.
 pub struct Due {
-    /// Its stamp.
+    /// Stamp of the message.
     pub stamp: Stamp,
-    /// When it was meant to leave; `None` without a rate.
+    /// Time at which the message was meant to leave; `None` without a rate.
     pub intended: Option<Nanos>,
 }
 
@@ -133,7 +133,7 @@ impl Schedule {
         self.nth >= self.warmup || self.warm.is_some_and(|warm| now >= warm)
     }
 
-    /// Whether the time of the messages that count is over for one that is due then; it begins with the first of them.
+    /// True if the time of the messages that count is over for one that is due then; it begins with the first of them.
     fn is_over(&mut self, due: Nanos, now: Nanos) -> bool {
         let Some(seconds) = self.seconds else { return false };
         let until = *self.until.get_or_insert(due + seconds);

@@ -12,7 +12,7 @@ pub struct Tally {
     done: Done,
     sent: u64,
     received: u64,
-    /// What each subscriber has received.
+    /// Messages that each subscriber has received.
     seen: Vec<Seen>,
 }
 
@@ -60,8 +60,7 @@ impl Tally {
     }
 }
 
-/// Which sequences of which streams have come: a bit each, in pages, so that dense sequences cost
-/// an allocation for every 65,536 messages.
+/// Sequences of all streams that have come: a bit each, in pages, so that dense sequences cost an allocation for every 65,536 messages.
 #[derive(Default)]
 struct Seen {
     streams: Vec<Vec<Option<Page>>>,

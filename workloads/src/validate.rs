@@ -1,4 +1,4 @@
-//! What the command line's types cannot say.
+//! Checks of options that the command line's types cannot express.
 
 use anyhow::{Error, Result, ensure};
 use wirelap_contract::{About, Role, STAMP_BYTES, Spec};

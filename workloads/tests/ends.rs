@@ -1,4 +1,4 @@
-//! How workloads end: told to, or because something is wrong. Nothing of them stays behind.
+//! Ends of workloads: told to, or because something is wrong. Nothing of them stays behind.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What the workloads say they sent and got against what Kafka's brokers say they stored.
+//! Comparison of what the workloads say they sent and got with what Kafka's brokers say they stored.
 
 mod common;
 

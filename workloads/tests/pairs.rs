@@ -165,7 +165,7 @@ fn full_speed_loses_nothing() {
     }
 }
 
-/// What the server counted is what was sent and delivered, to the message and to the byte.
+/// The server counts what was sent and delivered, to the message and to the byte.
 #[test]
 fn nats_counts_as_its_server_does() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
@@ -194,7 +194,7 @@ fn varz(port: u16) -> serde_json::Value {
     serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
 }
 
-/// What another program's router does.
+/// Tests with another program as the router.
 mod zenohd {
     use super::{Case, one_way, round_trips};
 
@@ -311,7 +311,7 @@ fn opcua_loses_what_its_queue_cannot_hold() {
     assert_eq!(delivered.keys().filter(|stamp| !stamp.warmup).count() as u64, received);
 }
 
-/// Where no ICMP socket may be opened, `list` says what to do about it, and so does `ping`.
+/// `list` and `ping` tell what to do where no ICMP socket may be opened.
 #[test]
 fn the_kernel_answers_pings_or_the_remedy_is_told() {
     let case = Case::of("ping").payload(1000, 300);

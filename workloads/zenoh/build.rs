@@ -1,4 +1,4 @@
-//! Which version of its library this crate is built with.
+//! Build script that tells the crate the version of its library.
 
 fn main() {
     wirelap_versions::tell(&["zenoh"]);

@@ -1,4 +1,4 @@
-//! Which versions of its libraries this crate is built with.
+//! Build script that tells the crate the versions of its libraries.
 
 fn main() {
     wirelap_versions::tell(&["zmq", "zeromq"]);

@@ -1,6 +1,6 @@
-//! How much of a message's way is observed.
+//! Detail in which a message's way is observed.
 
-/// How much of a message's way is observed. What is attached costs something at every such event of the host.
+/// Detail in which a message's way is observed. Each probe that is attached costs time at every such event of the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TraceDetail {
     /// Sends and reads. The bytes of TCP are copied where they are sent. Packets are observed only once datagrams, or what another

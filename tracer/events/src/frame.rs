@@ -15,26 +15,26 @@ pub struct Frame<'a> {
     pub name: &'static str,
     /// The purpose of the frame.
     pub class: FrameClass,
-    /// How many of its bytes are application payload. The others are protocol overhead.
+    /// Bytes of the frame that are application payload. The others are protocol overhead.
     pub payload_bytes: u64,
     /// The application message that this frame completes, if it does.
     pub data: Option<DecodedMessage<'a>>,
 }
 
 impl Frame<'_> {
-    /// Whether the payload is in shared memory, so that the frame contains only its location. The name of the frame tells that.
+    /// True if the payload is in shared memory, so that the frame contains only its location. The name of the frame tells that.
     pub fn is_in_shared_memory(&self) -> bool {
         self.name.ends_with("(shm)")
     }
 
-    /// Whether a [`FrameClass::Session`] frame closes a session, and does not open one. The name of the frame tells that:
+    /// True if a [`FrameClass::Session`] frame closes a session, and does not open one. The name of the frame tells that:
     /// `DISCONNECT`, `Close`, `CLO`, `CloseSessionRequest`, `DELETE`, `connection.close`.
     pub fn closes_session(&self) -> bool {
         const CLOSING: [&str; 5] = ["DISCONNECT", "Close", "CLO", "DELETE", "connection.close"];
         CLOSING.iter().any(|start| self.name.starts_with(start))
     }
 
-    /// Whether the frame requests messages from the other side, by its name: Kafka's Fetch (KIP-74), OPC UA's Publish (part 4,
+    /// True if the frame requests messages from the other side, by its name: Kafka's Fetch (KIP-74), OPC UA's Publish (part 4,
     /// §5.14.5). Of other frames the decoder says it.
     pub fn asks_for_messages(&self) -> bool {
         const ASKING: [&str; 2] = ["FetchRequest", "PublishRequest"];
@@ -99,9 +99,9 @@ pub struct DecodedMessage<'a> {
     pub payload: &'a [u8],
     /// The protocol's identity for the message, which is the same at every receiver; `None` if it has none.
     pub key: Option<GlobalKey>,
-    /// Whether the message may have been sent before (MQTT DUP).
+    /// True if the message may have been sent before (MQTT DUP).
     pub duplicate: bool,
-    /// Whether the broker had stored the message and sends it to a new subscriber (MQTT RETAIN).
+    /// True if the broker had stored the message and sends it to a new subscriber (MQTT RETAIN).
     pub retained: bool,
 }
 
@@ -113,53 +113,53 @@ pub struct GlobalKey {
     pub origin: [u8; 16],
     /// The message's number at the writer.
     pub seq: u64,
-    /// Whether no other message has this key. Messages with the same key are matched in order.
+    /// True if no other message has this key. Messages with the same key are matched in order.
     pub unique: bool,
 }
 
 /// A permission to pass a message on, which a receiver that has the message must wait for (MQTT PUBREL).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Release {
-    /// When the permission was sent; if that was not seen, when it was read.
+    /// Time at which the permission was sent; if that was not seen, when it was read.
     pub sent: Nanos,
-    /// When it left its sender's socket; if that was not seen, when it was sent.
+    /// Time at which the permission left its sender's socket; if that was not seen, when it was sent.
     pub left: Nanos,
-    /// When it had arrived at the receiver's socket; if that was not seen, when it was read.
+    /// Time at which the permission had arrived at the receiver's socket; if that was not seen, when it was read.
     pub arrived: Nanos,
-    /// When the permission was read.
+    /// Time at which the permission was read.
     pub read: Nanos,
-    /// How long the threads that led to sending it had waited for a CPU.
+    /// Time for which the threads that led to sending the permission had waited for a CPU.
     pub waited: Nanos,
-    /// Whether Nagle's algorithm kept it in its sender's socket until earlier bytes were acknowledged.
+    /// True if Nagle's algorithm kept the permission in its sender's socket until earlier bytes were acknowledged.
     pub nagle: bool,
-    /// Whether TCP had to retransmit it, or what was before it.
+    /// True if TCP had to retransmit the permission, or what was before it.
     pub resent: bool,
     /// Why TCP retransmitted it; `None` if it did not, or that was not seen.
     pub recovery: Option<Recovery>,
-    /// What its sender had to have before it could give the permission; `None` if that was not seen.
+    /// The receipt that its sender had to have before it could give the permission; `None` if that was not seen.
     pub receipt: Option<Receipt>,
 }
 
 /// The confirmation that a receiver has a message, without which the sender does not release it (MQTT PUBREC).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Receipt {
-    /// When the receiver of the message sent it.
+    /// Time at which the receiver of the message sent the receipt.
     pub sent: Nanos,
-    /// When it left the socket for the first time.
+    /// Time at which the receipt left the socket for the first time.
     pub left: Nanos,
-    /// When the sender of the message had it: it was ready in its socket, or read. `None` if that was not seen.
+    /// Time at which the sender of the message had the receipt: it was ready in its socket, or read. `None` if that was not seen.
     pub arrived: Option<Nanos>,
     /// For how long it was missing, or what was before it, because of lost packets.
     pub lost: Nanos,
     /// Why TCP retransmitted it.
     pub recovery: Option<Recovery>,
-    /// Whether Nagle's algorithm kept it in the socket until earlier bytes were acknowledged.
+    /// True if Nagle's algorithm kept the receipt in the socket until earlier bytes were acknowledged.
     pub nagle: bool,
-    /// Whether the other end had no room for it.
+    /// True if the other end had no room for the receipt.
     pub is_window_full: bool,
 }
 
-/// How long the answer to a request for messages may be delayed: until there are enough bytes, or the time is over.
+/// Limits to which the answer to a request for messages may be delayed: until there are enough bytes, or the time is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestLimits {
     /// The longest time (Kafka's `max_wait_ms`).

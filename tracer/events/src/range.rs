@@ -63,17 +63,17 @@ impl ByteRange {
         self.end.0.saturating_sub(self.start.0)
     }
 
-    /// Whether the range has no bytes.
+    /// True if the range has no bytes.
     pub fn is_empty(self) -> bool {
         self.len() == 0
     }
 
-    /// Whether the two ranges have a byte in common.
+    /// True if the two ranges have a byte in common.
     pub fn overlaps(self, other: ByteRange) -> bool {
         self.start.max(other.start) < self.end.min(other.end)
     }
 
-    /// Whether the byte at `offset` is in the range.
+    /// True if the byte at `offset` is in the range.
     pub fn contains(self, offset: Offset) -> bool {
         self.start <= offset && offset < self.end
     }

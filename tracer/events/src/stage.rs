@@ -147,7 +147,7 @@ impl Segment {
         }
     }
 
-    /// Whether the segment belongs to the scheduling gap, the time that the scheduler causes.
+    /// True if the segment belongs to the scheduling gap, the time that the scheduler causes.
     pub const fn is_sched_gap(self) -> bool {
         matches!(self, Segment::Wakeup | Segment::RunQueue)
     }
@@ -163,7 +163,7 @@ pub struct StageTimes {
 }
 
 impl StageTimes {
-    /// When the stage was passed; `None` if it was not seen.
+    /// Time at which the stage was passed; `None` if it was not seen.
     pub fn get(&self, stage: Stage) -> Option<Nanos> {
         (self.seen >> stage as u16 & 1 == 1).then(|| self.times[stage as usize])
     }
@@ -185,7 +185,7 @@ impl StageTimes {
         Bits(self.seen).map(|index| (Stage::ALL[index], self.times[index]))
     }
 
-    /// Whether time never runs backwards from one seen stage to the next.
+    /// True if time never runs backwards from one seen stage to the next.
     pub fn is_monotonic(&self) -> bool {
         let mut last = Nanos(0);
         self.seen().all(|(_, at)| at >= std::mem::replace(&mut last, at))

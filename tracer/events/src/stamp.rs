@@ -28,9 +28,9 @@ pub struct Stamp {
     pub stream: u8,
     /// The number of the message in its stream, from 0. Warm-up messages are numbered separately.
     pub seq: u32,
-    /// Whether the message is a pong's reply.
+    /// True if the message is a pong's reply.
     pub reply: bool,
-    /// Whether the message belongs to the warm-up, which is not counted.
+    /// True if the message belongs to the warm-up, which is not counted.
     pub warmup: bool,
 }
 

@@ -57,7 +57,7 @@ pub fn broker(about: &About, word: &str) -> Option<Broker> {
     (is_address && is_ours).then(|| Broker::Running(address.to_owned()))
 }
 
-/// Whether a middleware speaks the protocol of a scheme: `zenoh://` is for `zenoh-brokered`, too.
+/// True if a middleware speaks the protocol of a scheme: `zenoh://` is for `zenoh-brokered`, too.
 fn speaks(about: &About, scheme: &str) -> bool {
     about.name.strip_prefix(scheme).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
 }

@@ -1,4 +1,4 @@
-//! What a run repeats: each wanted middleware with each payload size and each pacing, as far as they go together.
+//! Cases that a run repeats: each wanted middleware with each payload size and each pacing, as far as they go together.
 
 use crate::ab::Variant;
 use crate::catalogue::{ALL, Catalogue};
@@ -11,7 +11,7 @@ use wirelap_process::Failure;
 use wirelap_report::Skipped;
 use wirelap_session::machine::cpus;
 
-/// What is repeated: a middleware with a payload size and a pacing, as one variant of the request wants it.
+/// Case that a run repeats: a middleware with a payload size and a pacing, as one variant of the request wants it.
 #[derive(Clone, Debug)]
 pub struct Case<'a> {
     /// The request of its variant.
@@ -22,9 +22,9 @@ pub struct Case<'a> {
     pub choice: Choice,
     /// The payload size in bytes.
     pub payload: usize,
-    /// When messages are sent.
+    /// Times at which messages are sent: the pacing.
     pub pacing: Pacing,
-    /// Whether the run has cases at other rates.
+    /// True if the run has cases at other rates.
     pub several_rates: bool,
 }
 
@@ -35,7 +35,7 @@ pub struct Cases<'a> {
     pub found: Vec<Case<'a>>,
     /// The middlewares and brokers that were left out.
     pub skipped: Vec<Skipped>,
-    /// What else was left out, a sentence each.
+    /// Further omissions, a sentence each.
     pub notes: Vec<String>,
 }
 

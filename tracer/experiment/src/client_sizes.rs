@@ -18,7 +18,7 @@ const MOST: u64 = 1 << 20;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct ClientSizes {
     schema: String,
-    /// How the programs were built.
+    /// Build of the programs, in words.
     build: String,
     without_middleware_bytes: u64,
     /// The bytes of the stripped program by middleware.

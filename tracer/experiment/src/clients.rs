@@ -127,7 +127,8 @@ struct Bound {
     remedy: &'static str,
 }
 
-/// What there is too little of for the connections of a request; of several things, what bounds them the most.
+/// Returns the resource that is too scarce for the connections of a request; of several, the one that bounds them the most.
+/// `None` if none is.
 fn exceeded(request: &Request) -> Option<Bound> {
     if connections(request.measure, request.workloads.topology) <= FEW {
         return None;
@@ -167,7 +168,7 @@ fn bounds(request: &Request) -> [Bound; 2] {
     [ports, files]
 }
 
-/// How many local ports this machine gives to connections; all there are if it does not say.
+/// Number of local ports that this machine gives to connections; all there are if it does not say.
 fn ports() -> u32 {
     let text = fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").unwrap_or_default();
     range(&text).unwrap_or(u16::MAX.into())

@@ -1,4 +1,4 @@
-//! What the trials of a run have in common.
+//! Context that the trials of a run share.
 
 use crate::hosts::Installations;
 use crate::progress::Progress;
@@ -11,10 +11,10 @@ use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{Environment, Hook, RunReport};
 use wirelap_session::{SessionSettings, notes};
 
-/// What the trials of a run have in common.
+/// Context that the trials of a run share.
 #[derive(Clone)]
 pub struct Context<'a> {
-    /// Where the workloads are started.
+    /// Places in which the workloads are started.
     pub installations: &'a Installations,
     /// Creates the recordings.
     pub outputs: &'a Outputs,
@@ -30,7 +30,7 @@ pub struct Context<'a> {
     pub environment: &'a Environment,
     /// Takes the deliveries one by one, if the user has asked for it.
     pub samples: Option<SharedSamples>,
-    /// Whether it is measured what tracing costs the workload, after the messages that count.
+    /// True if it is measured what tracing costs the workload, after the messages that count.
     pub costs: bool,
 }
 

@@ -9,7 +9,7 @@ use wirelap_process::Failure;
 use wirelap_report::{CostUnknown, Repetition, Slowdown, TracerCost};
 use wirelap_session::{AttachLater, Sampling};
 
-/// How long messages are sent before the turns.
+/// Time for which messages are sent before the turns.
 const BEFORE: Duration = Duration::from_secs(1);
 
 /// The cost of tracing for the workload of a trial, or why it is not known; `None` if it cannot be measured. `later` tells whether probes are attached again

@@ -33,11 +33,11 @@ pub struct Records {
     further: Vec<(Message, Nanos)>,
     /// The process that published the messages of each lane; 0 if none did.
     publishers: Vec<Pid>,
-    /// Whether a message may have several subscribers.
+    /// True if a message may have several subscribers.
     several: bool,
-    /// How many messages were published, without the warm-up.
+    /// Number of published messages, without the warm-up.
     pub published: u64,
-    /// How many messages were delivered, without the warm-up; duplicates are counted.
+    /// Number of deliveries, without the warm-up; duplicates are counted.
     pub delivered: u64,
     /// Round-trip times in nanoseconds.
     pub round_trips: Vec<u64>,
@@ -139,7 +139,7 @@ impl Records {
         self.lanes.get(message).copied().unwrap_or_default()
     }
 
-    /// Whether the process that a message's first send was seen of is another one than the one that published it.
+    /// True if the process that a message's first send was seen of is another one than the one that published it.
     fn is_sent_by_another(&self, (lane, _): Message, times: MessageTimes) -> bool {
         let publisher = self.publishers.get(lane).copied().unwrap_or(Pid(0));
         publisher != Pid(0) && times.sender != Pid(0) && times.sender != publisher

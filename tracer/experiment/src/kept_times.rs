@@ -34,12 +34,12 @@ impl<T: Copy + Default> KeptTimes<T> {
         }
     }
 
-    /// Whether the times of a message with this number are kept.
+    /// True if the times of a message with this number are kept.
     pub fn keeps(&self, number: u32) -> bool {
         number.trailing_zeros() >= self.zeros
     }
 
-    /// Whether so many are too many for other things that are kept of each message.
+    /// True if `count` is too many for other things that are kept of each message.
     pub fn is_too_many(&self, count: usize) -> bool {
         count > self.most
     }

@@ -15,10 +15,10 @@ use wirelap_report::MachineState;
 /// The bytes of a datagram.
 const BYTES: usize = 64;
 
-/// How often each operation is done before it is measured: the first ones fill caches and wake the CPUs.
+/// Number of times that each operation is done before it is measured: the first ones fill caches and wake the CPUs.
 const WARM_UP: usize = 200;
 
-/// How often each operation is measured.
+/// Number of times that each operation is measured.
 const MEASURED: usize = 1_000;
 
 /// A datagram that takes longer is lost.
@@ -76,7 +76,7 @@ fn two_cpus(pinned: &[usize]) -> [Option<usize>; 2] {
     [first, cpus.get(1).copied().or(first)]
 }
 
-/// What `work` returns on a thread of its own that is bound to a CPU.
+/// Runs `work` on a thread of its own that is bound to a CPU.
 fn on_a_thread<T: Send>(
     cpu: Option<usize>,
     work: impl FnOnce() -> io::Result<T> + Send,

@@ -28,26 +28,26 @@ use wirelap_session::{AttachLater, Findings, SessionSettings, Tracer};
 /// After the sender is done, the trial ends when no message has arrived for this long.
 const STALLED: Duration = Duration::from_secs(2);
 
-/// How long the receiving application gets to take the last messages after the trace has seen all of them arrive.
+/// Time in which the receiving application takes the last messages after the trace has seen all of them arrive.
 const LAST_CALLBACK: Duration = Duration::from_millis(300);
 
 /// The longest time that messages are waited for after the sender is done, even if they still arrive.
 const BACKLOG: Duration = Duration::from_secs(30);
 
-/// How long a sender may take to send what its library has queued after its time is over.
+/// Longest time in which a sender may send what its library has queued after its time is over.
 const OVERTIME: Duration = Duration::from_secs(40);
 
-/// How often the CPU time and memory of the processes is sampled.
+/// Interval at which the CPU time and memory of the processes is sampled.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What came of a trial.
+/// Outcome of a trial.
 #[derive(Debug)]
 pub struct Outcome {
     /// The trial.
     pub trial: Trial,
     /// Why the trial failed; `None` if it did not.
     pub error: Option<Failure>,
-    /// Whether the failure also concerns all further trials: tracing failed, or the recording could not be written.
+    /// True if the failure also concerns all further trials: tracing failed, or the recording could not be written.
     pub ends_run: bool,
     /// The signal by which the user stopped the trial.
     pub interrupted: Option<&'static str>,
@@ -69,10 +69,10 @@ pub struct Outcome {
     pub versions: BTreeMap<String, String>,
     /// Settings by `ROLE.NAME`, as the processes reported them.
     pub settings: BTreeMap<String, String>,
-    /// What tracing cost the workload, or why that is not known; a failure concerns all further trials, but not this one. `None` if
-    /// it was not to be measured.
+    /// Cost of tracing for the workload, or why that is not known; a failure concerns all further trials, but not this one.
+    /// `None` if it was not to be measured.
     pub cost: Option<Result<Result<Slowdown, CostUnknown>, Failure>>,
-    /// How fast the machine itself was.
+    /// Speed of the machine itself; `None` if it was not measured.
     pub machine: Option<MachineState>,
 }
 
@@ -122,7 +122,7 @@ pub fn run(context: &Context<'_>, trial: &Trial) -> Result<Outcome, Failure> {
     Ok(finish(context, trial, &processes, Measured { findings, hooks, machine, stopped, phases }))
 }
 
-/// What the deliveries of a trial have in common.
+/// Returns the origin that the deliveries of a trial share.
 fn origin(trial: &Trial) -> SampleOrigin {
     SampleOrigin {
         middleware: trial.name().to_owned(),
@@ -198,7 +198,7 @@ struct EndDetector {
     stalled: Duration,
     count: u64,
     moved: Instant,
-    /// When the sender was done.
+    /// Time at which the sender was found to be done.
     sent: Option<Instant>,
     topology: Topology,
 }
@@ -215,7 +215,7 @@ impl EndDetector {
         EndDetector { ping_pong, stalled, count: 0, moved, sent: None, topology }
     }
 
-    /// Whether the measurement is over, when the trace has seen `count` deliveries so far.
+    /// True if the measurement is over, when the trace has seen `count` deliveries so far.
     fn is_over(&mut self, workload_processes: &WorkloadProcesses<'_>, count: u64) -> bool {
         let Some(done) = workload_processes.sender_done() else {
             self.moved = Instant::now();
@@ -234,7 +234,7 @@ impl EndDetector {
     }
 }
 
-/// What was measured of a trial, and why it stopped if not by itself.
+/// Measurements of a trial, and why it stopped if not by itself.
 struct Measured {
     findings: Findings<Tally>,
     hooks: Vec<Hook>,
@@ -243,7 +243,7 @@ struct Measured {
     phases: Option<PhasesTaken>,
 }
 
-/// What came of measuring the cost of tracing.
+/// Phases in which the cost of tracing was measured, or why they were not.
 type PhasesTaken = Result<Result<Vec<TracingPhase>, CostUnknown>, TrialStopped>;
 
 /// Puts together the outcome of a trial after its processes and the trace have ended.
@@ -294,7 +294,7 @@ fn finish(
     }
 }
 
-/// What tracing cost the workload of a trial.
+/// Returns the cost of tracing for the workload of a trial, or why it is not known.
 fn cost(
     trial: &Trial,
     phases: PhasesTaken,

@@ -2,10 +2,10 @@
 
 use wirelap_contract::Role;
 
-/// When the next message is sent.
+/// Time at which the next message is sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pacing {
-    /// When the reply to the previous message has arrived.
+    /// As soon as the reply to the previous message has arrived.
     PingPong,
     /// At a rate of this many messages a second.
     Rate(f64),

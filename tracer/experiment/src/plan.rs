@@ -30,14 +30,14 @@ pub struct Plan {
     pub payloads: Vec<usize>,
     /// The middlewares and brokers that were left out because they cannot be run here.
     pub skipped: Vec<Skipped>,
-    /// What else was left out, a sentence each.
+    /// Further omissions, a sentence each.
     pub notes: Vec<String>,
 }
 
 /// The round trips of a ping-pong when the user sets no end.
 const DEFAULT_ROUND_TRIPS: u64 = 10_000;
 
-/// How long one-way messages are sent when the user sets no end.
+/// Time for which one-way messages are sent when the user sets no end.
 const DEFAULT_TIME: Duration = Duration::from_secs(10);
 
 /// The DDS domains to choose from, whose ports stay below Linux's ephemeral range (RTPS 2.5 §9.6.2.3: 7400 + 250 × domain).

@@ -12,7 +12,7 @@ use wirelap_process::rights;
 /// The interval between two frames of the spinner.
 const TICK: Duration = Duration::from_millis(120);
 
-/// How long the terminal may take to read the end of the line.
+/// Longest time that the terminal takes to read the end of the line.
 const LEAVE: Duration = Duration::from_millis(500);
 
 /// The line. A thread of its own draws it, because a terminal that does not read must not block the run.

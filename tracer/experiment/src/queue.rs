@@ -62,12 +62,12 @@ impl Queue {
         *failures = if failed { failures.saturating_add(1) } else { 0 };
     }
 
-    /// Whether the trials of a subject are not run any more.
+    /// True if the trials of a subject are not run any more.
     pub fn is_given_up(&self, subject: &str) -> bool {
         self.failures.get(subject).is_some_and(|&failures| failures >= FAILURES)
     }
 
-    /// Whether no trial is left that will be run, unless more are added.
+    /// True if no trial is left that will be run, unless more are added.
     pub fn is_empty(&self) -> bool {
         self.waiting().next().is_none()
     }
@@ -82,7 +82,7 @@ impl Queue {
         self.passed.saturating_add(self.waiting.len())
     }
 
-    /// What was given up, a sentence for each middleware and broker.
+    /// Skipped trials, a sentence for each middleware and broker.
     pub fn notes(&self) -> impl Iterator<Item = String> + '_ {
         self.given_up.iter().map(|(subject, &trials)| {
             let trials = counted_as(trials, "further trial was", "further trials were");

@@ -11,7 +11,7 @@ use wirelap_contract::{LinkReliability, LinkTransport, Topology};
 use wirelap_correlate::BreakdownQuery;
 use wirelap_session::Sampling;
 
-/// What a run measures.
+/// Quantity that a run measures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Measure {
     /// The time that a message takes.
@@ -19,11 +19,11 @@ pub enum Measure {
     Latency,
     /// The number of messages a second that are delivered.
     Throughput,
-    /// How long it takes to open connections, and what they cost the broker.
+    /// The time to open connections, and their cost for the broker.
     Connections,
 }
 
-/// Whether the workloads write truth files, for comparison with the trace.
+/// Choice of whether the workloads write truth files, for comparison with the trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TruthCheck {
     /// For latency only: for throughput, writing the file would slow the workloads down.
@@ -44,15 +44,15 @@ pub struct WorkloadOptions {
     pub set: Vec<(String, String)>,
     /// MQTT quality of service, 0 to 2.
     pub qos: u8,
-    /// How many clients there are, and on which topics.
+    /// Number of clients, and their topics.
     pub topology: Topology,
-    /// Whether to reduce the clients to what this machine can hold.
+    /// True to reduce the clients to what this machine can hold.
     pub fit: bool,
     /// The transport, for middlewares that have a choice.
     pub transport: Option<LinkTransport>,
     /// The reliability of Zenoh and DDS.
     pub reliability: Option<LinkReliability>,
-    /// Whether to set `TCP_NODELAY`, where the library allows it.
+    /// True to set `TCP_NODELAY`, where the library allows it.
     pub nodelay: bool,
     /// The port that brokers and peers listen on; 0 for a free one.
     pub port: u16,
@@ -73,7 +73,7 @@ pub struct Request {
     pub name: Option<String>,
     /// The settings that the user has chosen, as text by name, for the report.
     pub chosen: BTreeMap<String, String>,
-    /// What to measure.
+    /// Quantity to measure.
     pub measure: Measure,
     /// The names of the middlewares, or `all`.
     pub on: Vec<String>,
@@ -83,27 +83,27 @@ pub struct Request {
     pub max_payload: Option<usize>,
     /// The rates in messages a second, each measured separately; empty for messages without a rate.
     pub rates: Vec<f64>,
-    /// Whether to search for the highest rate that is reached, after all `rates` were measured.
+    /// True to search for the highest rate that is reached, after all `rates` were measured.
     pub saturation: bool,
     /// The number of messages of each repetition.
     pub messages: Option<u64>,
-    /// How long each repetition sends messages.
+    /// Time for which each repetition sends messages.
     pub duration: Option<Duration>,
     /// The number of messages of the warm-up, which are not counted.
     pub warmup: u64,
     /// The longest time of the warm-up.
     pub warmup_time: Duration,
-    /// How long the processes are measured connected and idle, before the first message.
+    /// Time for which the processes are measured connected and idle, before the first message.
     pub idle: Duration,
     /// The number of repetitions.
     pub repeat: u32,
     /// The seed of the order of trials.
     pub seed: Option<u64>,
-    /// When the probes report events, if the user has chosen that.
+    /// Windows in which the probes report events, if the user has chosen that.
     pub sample: Option<Sampling>,
-    /// Whether the workloads write truth files.
+    /// Choice of whether the workloads write truth files.
     pub truth_check: TruthCheck,
-    /// Whether to measure what tracing costs the workload.
+    /// True to measure what tracing costs the workload.
     pub measure_cost: bool,
     /// The file that all events are recorded in; several trials have a numbered file each.
     pub recording: Option<PathBuf>,
@@ -133,7 +133,7 @@ pub struct Comparison {
 }
 
 impl Request {
-    /// When messages are sent: one pacing for each rate.
+    /// Returns the pacings in which messages are sent, one for each rate.
     pub fn pacings(&self) -> Vec<Pacing> {
         match self.measure {
             Measure::Throughput => vec![Pacing::BackToBack],

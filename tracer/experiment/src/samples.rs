@@ -1,4 +1,4 @@
-//! Who takes the messages of a run one by one, beside the sums that the results are made of.
+//! Sink that takes the messages of a run one by one, beside the sums that the results are made of.
 
 use std::fmt::Debug;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ pub trait SampleSink: Debug + Send {
     /// The deliveries and topics that follow are of a trial with this origin. Its topics are numbered anew.
     fn begin(&mut self, origin: &SampleOrigin);
 
-    /// Whether the name of this topic has not been given since the trial began.
+    /// True if the name of this topic has not been given since the trial began.
     fn needs_topic(&self, topic: TopicId) -> bool;
 
     /// Takes the name of a topic, before the first delivery that has it.

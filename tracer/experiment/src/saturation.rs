@@ -11,13 +11,13 @@ use wirelap_report::run::REACHED;
 /// The most trials that are added for one middleware, broker and payload size.
 pub const STEPS: u32 = 6;
 
-/// How many times the 99th percentile at the lowest rate is too slow.
+/// Factor by which a 99th percentile is too slow, compared with that at the lowest rate.
 const TOO_SLOW: u64 = 10;
 
 /// A missed rate that is at most this many times the reached one ends the search.
 const CLOSE: f64 = 1.1;
 
-/// What is searched for: the trial's subject and its payload size.
+/// Subject of a search: the trial's subject and its payload size.
 type Subject = (String, usize);
 
 /// A search that is going on.
@@ -43,7 +43,7 @@ impl Search {
     }
 }
 
-/// What the search has found.
+/// Returns the results of the search.
 pub fn found(records: &[TrialRecord]) -> Vec<Saturation> {
     let found = points(records).into_values().map(|(trial, points)| {
         let Bracket { highest_reached, lowest_missed } = Bracket::of(&points);
@@ -83,7 +83,7 @@ fn points(records: &[TrialRecord]) -> BTreeMap<Subject, (&Trial, Vec<Point>)> {
     points.collect()
 }
 
-/// Whether each rate was reached. The lowest rate, which is the first, sets what is slow.
+/// Decides for each rate if it was reached. The lowest rate, which is the first, sets what is slow.
 fn judged(measured: Vec<(f64, AtRate)>) -> Vec<Point> {
     let limit = measured
         .iter()

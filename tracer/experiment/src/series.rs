@@ -23,7 +23,7 @@ use wirelap_process::{Failure, Outputs, Signals, rights};
 use wirelap_report::{Environment, Saturation};
 use wirelap_session::{AttachLater, Muting, SessionSettings, SessionView, ring_bytes};
 
-/// What a run needs.
+/// Means that a run needs.
 #[derive(Clone, Copy)]
 pub struct Means<'a> {
     /// The workloads' program and folder on each host.
@@ -41,17 +41,17 @@ pub struct Means<'a> {
 pub struct Measured {
     /// The records, those of failed trials included, in the order of the trials.
     pub records: Vec<TrialRecord>,
-    /// How many trials there are, with those that were not run.
+    /// Number of trials, with those that were not run.
     pub planned: usize,
     /// The titles of the trials that were not run, were stopped by a signal, or ended the series.
     pub missing: Vec<String>,
-    /// Whether the series came to its end.
+    /// True if the series came to its end.
     pub is_complete: bool,
     /// The failure that ended the series early, unless it is the last record's.
     pub failure: Option<Failure>,
     /// The highest rates that were reached, if they were searched for.
     pub saturation: Vec<Saturation>,
-    /// Which trials were not run and why, a sentence each.
+    /// Reasons why trials were not run, a sentence each.
     pub notes: Vec<String>,
 }
 
@@ -219,7 +219,7 @@ impl Series<'_> {
         self.progress.begin(numbers, self.ran, title);
     }
 
-    /// Whether the cost of tracing is measured with this trial.
+    /// True if the cost of tracing is measured with this trial.
     fn wants_cost(&self, trial: &Trial) -> bool {
         let is_planned = self.queue.number() <= self.planned;
         let wanted = self.request.measure_cost && trial.repetition == 1 && is_planned;

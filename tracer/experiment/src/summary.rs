@@ -177,7 +177,7 @@ pub fn failures(measured: &Measured, report: &RunReport) -> Vec<Failure> {
     measured.failure.clone().into_iter().chain(problem).collect()
 }
 
-/// Which trials failed or were stopped, in one sentence; `None` if all were complete.
+/// Names the trials that failed or were stopped, in one sentence; `None` if all were complete.
 fn trial_failure(records: &[TrialRecord], planned: usize) -> Option<Failure> {
     let failed = || records.iter().filter_map(|one| Some((&one.trial, one.error.as_ref()?)));
     if let Some((trial, error)) = failed().next() {
@@ -196,7 +196,7 @@ fn trial_failure(records: &[TrialRecord], planned: usize) -> Option<Failure> {
     Some(Failure::Measured(format!("stopped by {signal}; the results are partial")))
 }
 
-/// Which results cannot be used, or are of less than half of the messages that were sent, in one sentence.
+/// Names the results that cannot be used, or are of less than half of the messages that were sent, in one sentence.
 fn unusable_results(report: &RunReport) -> Option<String> {
     let problem = |result: &RunResult| {
         let unusable = result.trust.verdict == Reliability::Unusable;

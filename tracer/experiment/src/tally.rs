@@ -22,12 +22,12 @@ pub const LANES: usize = 128;
 /// A number that no message of a run reaches.
 const MAX_KEPT: usize = 1 << 24;
 
-/// When a message was first sent and last read; both 0 if it was not matched.
+/// Times at which a message was first sent and last read; both 0 if it was not matched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MessageTimes {
-    /// When its first byte was sent.
+    /// Time at which the message's first byte was sent.
     pub sent: Nanos,
-    /// When the receive call that took its last byte returned.
+    /// Time at which the receive call that took the message's last byte returned.
     pub read: Nanos,
     /// The process that sent its first byte; 0 if that is not known.
     pub sender: Pid,
@@ -91,9 +91,9 @@ pub struct Tally {
     delivered: Vec<Vec<u64>>,
     /// The times of the further deliveries of messages that have several.
     further: Vec<(Stamp, MessageTimes)>,
-    /// How often a message may be delivered: to each of its subscribers once.
+    /// Most deliveries of a message: to each of its subscribers once.
     most_copies: u64,
-    /// How often each message of each lane was delivered after the first time, if it may be.
+    /// Number of further deliveries of each message of each lane, if there may be several.
     copies: Vec<Vec<u32>>,
     /// The one-way latency of all messages.
     pub one_way: Samples,

@@ -16,7 +16,7 @@ use wirelap_session::Sampling;
 pub struct Trial {
     /// The middleware.
     pub about: Arc<About>,
-    /// Its broker, if it has one.
+    /// The middleware's broker, if it has one.
     pub broker: Option<Broker>,
     /// The process of a broker that was running before; `None` if it is not on this machine.
     pub running_broker: Option<u32>,
@@ -26,9 +26,9 @@ pub struct Trial {
     pub payload: usize,
     /// The number of the repetition, 1 for the first.
     pub repetition: u32,
-    /// When messages are sent.
+    /// Times at which messages are sent: the pacing.
     pub pacing: Pacing,
-    /// Whether the run has trials at other rates, so that the title needs this one's.
+    /// True if the run has trials at other rates, so that the title needs this one's.
     pub several_rates: bool,
     /// The number of messages or round trips that ends the trial.
     pub messages: Option<u64>,
@@ -38,11 +38,11 @@ pub struct Trial {
     pub warmup: u64,
     /// The longest time of the warm-up.
     pub warmup_time: Duration,
-    /// How long the processes are measured connected and idle, before the first message.
+    /// Time for which the processes are measured connected and idle, before the first message.
     pub idle: Duration,
-    /// When the probes report events.
+    /// Windows in which the probes report events.
     pub sampling: Sampling,
-    /// Whether the workloads write truth files.
+    /// True if the workloads write truth files.
     pub truth: bool,
     /// Options of the workloads.
     pub workloads: WorkloadOptions,
@@ -65,12 +65,12 @@ impl Trial {
         }
     }
 
-    /// Whether it opens connections and sends no messages.
+    /// True if the trial opens connections and sends no messages.
     pub fn connects(&self) -> bool {
         self.workloads.topology.connections > 0
     }
 
-    /// How long it takes to open all connections at the wanted rate.
+    /// Time that it takes to open all connections at the wanted rate; zero without a rate.
     pub fn opening_time(&self) -> Duration {
         let connections = f64::from(self.workloads.topology.connections);
         match self.pacing {
@@ -97,7 +97,7 @@ impl Trial {
         format!("{subject} {payload} B{rate} #{repetition}")
     }
 
-    /// What the trial measures: `mqtt (rumqttd)`, or `mqtt A (rumqttd)`.
+    /// Name of the trial's subject: `mqtt (rumqttd)`, or `mqtt A (rumqttd)`.
     pub fn subject(&self) -> String {
         let mut subject = self.name().to_owned();
         if let Some(variant) = self.variant {

@@ -24,7 +24,7 @@ use wirelap_session::{Sampling, SessionSettings, Tracer, TracingPhase};
 /// second, and belongs to no phase.
 const PHASE: Duration = Duration::from_millis(60);
 
-/// How many phases there are, with all probes, with some, and without.
+/// Number of phases, with all probes, with some, and without.
 const PHASES: usize = 54;
 
 /// The longest time for all phases. What was measured until then counts.
@@ -39,10 +39,10 @@ const LEAST_MESSAGES: usize = 5;
 /// The least pairs of neighbouring phases for a result.
 const LEAST_PAIRS: usize = 8;
 
-/// How many samples are drawn for the confidence interval (bootstrap).
+/// Number of samples that are drawn for the confidence interval (bootstrap).
 const DRAWS: usize = 2_000;
 
-/// Whether there is a cost that can be measured: the workloads record when each message was published and delivered, and none of
+/// True if there is a cost that can be measured: the workloads record when each message was published and delivered, and none of
 /// them waits in a queue.
 pub fn are_possible(trial: &Trial) -> bool {
     let has_records = trial.about.kind == WorkloadKind::Stamped && trial.truth && !trial.connects();

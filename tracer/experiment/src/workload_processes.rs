@@ -15,7 +15,7 @@ use wirelap_session::Commands;
 use wirelap_session::machine;
 use wirelap_session::meter::Meter;
 
-/// How long the processes settle before they count as idle: what a library does after it has connected is its start.
+/// Time in which the processes settle before they count as idle: what a library does after it has connected is its start.
 const AFTER_START: Duration = Duration::from_secs(1);
 
 /// A process of a trial with its role.
@@ -38,7 +38,7 @@ pub struct RoleProcess {
 /// The processes of one middleware. Dropping this value stops them.
 pub struct WorkloadProcesses<'a> {
     trial: &'a Trial,
-    /// Whether the processes stay when all is done.
+    /// True if the processes stay when all is done.
     stay: bool,
     commands: Commands,
     processes: Vec<RoleProcess>,
@@ -168,7 +168,7 @@ impl<'a> WorkloadProcesses<'a> {
         self.group.child(self.sender).done.as_ref()
     }
 
-    /// Whether the receiver has received all messages that it waits for; true if there is no receiver.
+    /// True if the receiver has received all messages that it waits for, or if there is no receiver.
     pub fn is_receiver_done(&self) -> bool {
         self.receiver.is_none_or(|receiver| self.group.child(receiver).done.is_some())
     }
@@ -226,7 +226,7 @@ impl<'a> WorkloadProcesses<'a> {
         }
     }
 
-    /// Where the process of a role listens.
+    /// Returns the address at which the process of a role listens.
     fn own_address(&self, role: Role) -> String {
         let address = match self.trial.workloads.links {
             Some(_) => Host::of(role).address(),

@@ -24,7 +24,7 @@ pub struct AnnotatedCopy {
     annotator: Annotator,
 }
 
-/// How the copy is written.
+/// Writer of the copy.
 #[derive(Debug)]
 enum CopyWriter {
     /// A recording of wirelap is written again from its events.

@@ -6,7 +6,7 @@ use wirelap_process::Failure;
 
 /// Gets events and deliveries while files are read.
 pub trait Follower {
-    /// Whether the follower gets deliveries. Without deliveries, the names of topics are not kept either.
+    /// True if the follower gets deliveries. Without deliveries, the names of topics are not kept either.
     const DELIVERIES: bool;
 
     /// Called when the first file is open. `wall` is the difference from the clock of its events to the wall clock in nanoseconds;
@@ -25,13 +25,13 @@ pub trait Follower {
     /// The follower cannot go on, which ends the reading.
     fn delivery(&mut self, delivery: &Delivery, topic: Option<&[u8]>) -> Result<(), Failure>;
 
-    /// Who gets everything that becomes of messages in place of [`Follower::delivery`]: deliveries with their causes, and the messages that
-    /// were given up. `None` if nobody does.
+    /// The sink that gets everything that becomes of messages in place of [`Follower::delivery`]: deliveries with their causes,
+    /// and the messages that were given up. `None` if there is none.
     fn sink(&mut self) -> Option<&mut dyn DeliverySink> {
         None
     }
 
-    /// Whether the follower wants a snapshot now. `at` is the time of the events, up to which all were taken.
+    /// True if the follower wants a snapshot now. `at` is the time of the events, up to which all were taken.
     fn wants_snapshot(&mut self, _at: Nanos) -> bool {
         false
     }

@@ -16,21 +16,21 @@ use wirelap_report::{HostClock, human};
 /// other.
 const MAX_CAPTURES: usize = 64;
 
-/// How the captures of several hosts are put together.
+/// Plan by which the captures of several hosts are put together.
 pub struct Hosts {
-    /// How the packets of each file get their place in the common order.
+    /// Placing of the packets of each file in the common order.
     pub placings: Vec<Placing>,
     /// The host of each file, 1 for the first.
     pub numbers: Vec<u8>,
     /// The addresses of each host, as far as they are known.
     pub addresses: Vec<Host>,
-    /// Whether each file is the first of its host. Later files of a host repeat facts of its first one.
+    /// True for each file that is the first of its host. Later files of a host repeat facts of its first one.
     pub begins: Vec<bool>,
     /// The differences of the clocks of all other hosts from the clock of the first host.
     pub clocks: Vec<HostClock>,
-    /// Which events of the files are put together.
+    /// Kind of events of the files that is put together.
     pub what: What,
-    /// Whether at least one file is a recording of wirelap.
+    /// True if at least one file is a recording of wirelap.
     pub recorded: bool,
 }
 
@@ -67,7 +67,7 @@ pub fn compare(files: &[PathBuf]) -> Result<Option<Hosts>, Failure> {
     Ok(Some(Hosts { placings, numbers, addresses, begins, clocks, what, recorded }))
 }
 
-/// What the first packets of a capture of another program tell; nothing of other files, and of what can be read only once.
+/// Facts that the first packets of a capture of another program tell; none for other files, and for what can be read only once.
 pub fn first_packets(path: &Path) -> FirstPackets {
     let is_file = std::fs::metadata(path).is_ok_and(|there| there.is_file());
     let open = || Recording::new(wirelap_recording::open_heads(path).ok()?).ok();
@@ -122,7 +122,7 @@ impl ClockObstacle {
     }
 }
 
-/// What each pair of captures has in common.
+/// Links, places and obstacles of pairs of captures.
 #[derive(Default)]
 struct Pairs {
     links: Vec<Link>,

@@ -19,8 +19,8 @@ const DISORDER: Nanos = Nanos::from_millis(1_000);
 /// The most bytes that are written of one message.
 const MOST: usize = 64 << 20;
 
-/// What files have of a message, as the bytes of a pcapng file: the packets of its connections in its time, and the events of its
-/// sockets and threads. The message must be one of a replay of these files.
+/// Returns what the files have of a message as the bytes of a pcapng file: the packets of its connections in its time, and the
+/// events of its sockets and threads. The message must be one of a replay of these files.
 ///
 /// # Errors
 /// A file cannot be read, nothing of the message is in the files, or more is than is kept in memory.
@@ -53,7 +53,7 @@ pub fn kept(kept: &KeptParts, delivery: &Delivery) -> Result<Excerpt, NotKept> {
     if excerpt.packets == 0 { Err(NotKept) } else { Ok(excerpt) }
 }
 
-/// What is kept has no packet of the message.
+/// Error: the events that are kept have no packet of the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotKept;
 
@@ -74,7 +74,7 @@ pub fn wall(paths: &[PathBuf]) -> Option<i64> {
     Some(open(path, &Arc::default()).ok()?.wall().unwrap_or(0))
 }
 
-/// What is chosen for a message.
+/// Choice of the events of a message.
 struct OfMessage {
     /// The flows of its legs, both directions.
     flows: Vec<FlowKey>,
@@ -82,7 +82,7 @@ struct OfMessage {
     threads: HashSet<Tid>,
     from: Nanos,
     to: Nanos,
-    /// Whether flows are compared with their namespaces.
+    /// True if flows are compared with their namespaces.
     has_scopes: bool,
     is_over: bool,
 }

@@ -16,7 +16,7 @@ pub struct SocketsOfPiece {
     found: HashSet<SocketId>,
 }
 
-/// How a recording begins.
+/// Beginning of a recording: whole, or missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum PieceState {
     /// Nothing of it has been read.
@@ -53,7 +53,7 @@ impl SocketsOfPiece {
     }
 }
 
-/// What a packet that it sends tells of a socket.
+/// Describes a socket by a packet that it sends.
 fn socket(id: SocketId, packet: &Packet<'_>) -> Socket {
     let flow = packet.flow;
     Socket {

@@ -20,7 +20,7 @@ use wirelap_recording::{BlockOrEntry, Entry, Recording};
 use wirelap_report::{HostClock, RunReport};
 use wirelap_session::notes::{self, NotedFact, RecordedNotes};
 
-/// How long a packet may be on its way to another host.
+/// Longest time that a packet is on its way to another host.
 pub const MAX_TRAVEL_TIME: Nanos = Nanos::from_millis(1_000);
 
 const NO_MESSAGES: &str = "has no payload, so messages cannot be found in it: its packets already have comments on them, \
@@ -36,7 +36,7 @@ pub struct Replay<F> {
     pub(crate) read: Arc<AtomicU64>,
     pub(crate) decode: Vec<(u16, String)>,
     pub(crate) correlator: Option<Correlator>,
-    /// What the correlator must know, from notes before there is one.
+    /// Facts from notes that the correlator must know, until there is one.
     pub(crate) facts: Vec<NotedFact>,
     /// Complete deliveries that the follower has not got yet.
     pub(crate) ready: Vec<Delivery>,
@@ -59,7 +59,7 @@ pub struct Replay<F> {
     pub(crate) wall: Option<i64>,
     /// The hosts whose addresses are known.
     pub(crate) addresses: Vec<Host>,
-    /// How long a packet may be on its way to another host's capture.
+    /// Longest time that a packet is on its way to another host's capture; `None` for one host.
     pub(crate) hold: Option<Nanos>,
     /// The differences of the clocks of other hosts from the clock of the first host.
     pub(crate) clocks: Vec<HostClock>,

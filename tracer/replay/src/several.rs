@@ -12,7 +12,7 @@ use wirelap_recording::hosts::merge;
 use wirelap_recording::hosts::merge::What;
 use wirelap_session::notes::{NotedFact, RecordedNotes};
 
-/// How many times the greatest error of a clock a packet may be on its way to another host.
+/// Longest time that a packet is on its way to another host, as a multiple of the greatest error of a clock.
 const TRIPS: u64 = 8;
 
 impl<F: Follower> Replay<F> {

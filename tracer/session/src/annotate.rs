@@ -16,7 +16,7 @@ pub const LIVE: Limits = Limits { time: Nanos::from_millis(2_000), bytes: 32 << 
 /// Limits while reading a file: longer than the time after which the correlator gives a message up.
 pub const OFFLINE: Limits = Limits { time: Nanos::from_millis(15_000), bytes: 256 << 20 };
 
-/// How long a row's name is reused before it is looked up again, because its broker may have become known since.
+/// Time for which a row's name is reused before it is looked up again, because its broker may have become known since.
 const RENAMED: Nanos = Nanos::from_millis(500);
 
 /// A leg whose description still lacks the names of its row, its topic and its two ends.

@@ -1,4 +1,4 @@
-//! What tracing may cost, and how much of that is spent.
+//! Budget of tracing, and how much of it is spent.
 
 use crate::spending::Spending;
 
@@ -6,10 +6,10 @@ use crate::spending::Spending;
 /// traced at all otherwise.
 const IDLE_PROGRAMS: f64 = 0.05;
 
-/// Where all CPUs are busy, so much of each of them may be taken from the programs all the same.
+/// Share of each CPU that may be taken from the programs although all CPUs are busy.
 const TAKEN: f64 = 0.02;
 
-/// It costs about so much of a core to show figures, which pauses do not save.
+/// Share of a core that showing figures costs, about; pauses do not save it.
 const SHOWING: f64 = 0.02;
 
 /// CPUs of which a smaller share is idle are busy: programs that wait for each other are never seen to use all of them.
@@ -22,7 +22,7 @@ const FEW: f64 = 5_000.0;
 /// About the CPU time that the probes take for an event, in seconds, where it is not measured (results 0001).
 const PROBES: f64 = 0.3e-6;
 
-/// What tracing may cost.
+/// Limits of the costs of tracing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     /// CPU time of wirelap's own process, as a share of one core.
@@ -50,7 +50,8 @@ impl Budget {
         Budget { own: share, programs: Some(share), ..Budget::KEEPING_UP }
     }
 
-    /// How much is spent of what the programs leave, and of what is taken from them all the same, if this share of the time is traced.
+    /// Ratio of the cost of tracing to the CPU time that the programs leave and that may be taken from them all the same, if this
+    /// share of the time is traced.
     pub fn of_what_is_left(&self, spending: &Spending, share: f64) -> f64 {
         let cpus = self.yields as f64;
         let (Some(idle), 1..) = (spending.idle, self.yields) else { return 0.0 };
@@ -65,7 +66,7 @@ impl Budget {
         spent / (left + TAKEN * cpus + SHOWING)
     }
 
-    /// How much of the budget is spent by tracing a share of the time; above 1, it is exceeded.
+    /// Share of the budget that is spent by tracing a share of the time; above 1, it is exceeded.
     pub fn spent(&self, spending: &Spending, share: f64) -> f64 {
         let programs = self
             .programs

@@ -1,4 +1,4 @@
-//! What notes of a recording say that the correlator must know.
+//! Facts in the notes of a recording that the correlator must know.
 
 use serde_json::Value;
 use wirelap_correlate::{CgroupRead, ContainerNames, Correlator, Label};
@@ -6,21 +6,21 @@ use wirelap_events::{Comm, NetNs, Pid};
 use wirelap_recording::Note;
 use wirelap_recording::hosts::namespace_on;
 
-/// What a note says that the correlator must know.
+/// Fact in a note that the correlator must know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NotedFact {
     /// A row is named.
     Label(Label),
-    /// What a process runs in.
+    /// The cgroup and container that a process runs in.
     Process(Pid, CgroupRead, ContainerNames),
-    /// What a process is called that told no name.
+    /// The name of a process that told none.
     Name(Pid, Comm),
     /// The network namespace that wirelap was in.
     OwnNamespace(NetNs),
 }
 
 impl NotedFact {
-    /// What a note says; `None` if it says something else, or is not as it was written.
+    /// Reads the fact in a note; `None` if the note has none, or is not as it was written.
     pub fn read(note: Note<'_>) -> Option<NotedFact> {
         let read: fn(&Value) -> Option<NotedFact> = match note.subject {
             "label" => |text| label(text).map(NotedFact::Label),

@@ -14,17 +14,17 @@ use wirelap_events::Nanos;
 pub struct BudgetKeeper {
     regulator: Regulator,
     probes: ProbeTime<Arc<RunTimeCount>>,
-    /// What was taken in and opened so far.
+    /// Events that were taken in and windows that were opened so far.
     events: u64,
     windows: u64,
 }
 
-/// What the session knows of its own and its programs' CPU time.
+/// CPU time of the session and of its programs.
 #[derive(Clone, Copy, Debug)]
 pub struct CpuTimes {
-    /// Of wirelap's own process.
+    /// CPU time of wirelap's own process.
     pub own: Nanos,
-    /// Of the traced programs.
+    /// CPU time of the traced programs.
     pub programs: Nanos,
 }
 

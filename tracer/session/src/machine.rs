@@ -43,7 +43,7 @@ pub fn governor() -> Option<String> {
     line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 }
 
-/// What the kernel does against vulnerabilities of the CPU, by vulnerability; empty if it does not say.
+/// Measures of the kernel against vulnerabilities of the CPU, by vulnerability; empty if it does not say.
 pub fn mitigations() -> BTreeMap<String, String> {
     let folder = fs::read_dir("/sys/devices/system/cpu/vulnerabilities");
     let files = folder.into_iter().flatten().flatten();

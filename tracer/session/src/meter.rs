@@ -10,10 +10,10 @@ const MOST_POINTS: usize = 120;
 /// The shortest part of the period with a point of its own. In a shorter one, a process may well have had a whole CPU.
 const SHORTEST: Duration = Duration::from_millis(50);
 
-/// What a process used in one part of the period.
+/// CPU time and memory of a process in one part of the period.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct UsagePoint {
-    /// When the part ended, from the start of the period.
+    /// End of the part, from the start of the period.
     pub at: Duration,
     /// CPU time in the part.
     pub cpu: Duration,
@@ -67,7 +67,7 @@ impl Meter {
         if wall > 0.0 { self.cpu().as_secs_f64() / wall } else { 0.0 }
     }
 
-    /// Whether there was no such process any more at the last sample.
+    /// True if there was no such process any more at the last sample.
     pub fn has_ended(&self) -> bool {
         self.ended
     }

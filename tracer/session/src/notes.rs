@@ -98,12 +98,12 @@ pub fn note_label(recorder: &mut Recorder, label: &Label) {
     recorder.standing_note(Note { subject: "label", text: &text.to_string() });
 }
 
-/// Whether a note belongs to the end of a recording.
+/// True if a note belongs to the end of a recording.
 pub fn is_last(note: Note<'_>) -> bool {
     matches!(note.subject, "dump" | "end" | "report" | "report part")
 }
 
-/// Whether a note tells where processes run, of processes that may be in no earlier file.
+/// True if a note tells where processes run, of processes that may be in no earlier file.
 pub fn is_of_place(note: Note<'_>) -> bool {
     matches!(note.subject, "process" | "namespace")
 }

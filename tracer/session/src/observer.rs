@@ -1,4 +1,4 @@
-//! Where the events of a session come from: the probes, or packets alone.
+//! Source of the events of a session: the probes, or packets alone.
 
 use crate::preflight::needs_root;
 use crate::settings::SessionView;
@@ -10,7 +10,7 @@ use wirelap_correlate::{Snapshot, SnapshotNote};
 use wirelap_events::{Event, Nanos};
 use wirelap_process::Failure;
 
-/// Where events come from.
+/// Source of events.
 pub enum Observer {
     Probes(Box<Capture>),
     Packets(Box<PacketCapture>),
@@ -56,7 +56,7 @@ impl Observer {
         }
     }
 
-    /// How long an event may be there before [`Observer::poll`] shows it.
+    /// Longest time that an event is there before [`Observer::poll`] shows it.
     pub fn lag(&self) -> Nanos {
         match self {
             Observer::Probes(_) => Nanos(0),

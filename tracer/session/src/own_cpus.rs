@@ -4,7 +4,7 @@ use rustix::thread::{CpuSet, Pid as OsPid, sched_getaffinity, sched_setaffinity}
 use std::time::{Duration, Instant};
 use wirelap_events::Pid;
 
-/// How often the CPUs of the programs are read again.
+/// Interval at which the CPUs of the programs are read again.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// The most programs whose CPUs are read at once.
@@ -15,7 +15,7 @@ const MOST: usize = 256;
 pub struct OwnCpus {
     /// Those that the user lets it have.
     all: Option<CpuSet>,
-    /// When those of the programs were read last.
+    /// Time at which the programs' CPUs were read last.
     read: Option<Instant>,
 }
 

@@ -1,4 +1,4 @@
-//! How long the pauses between sampling windows are.
+//! Length of the pauses between sampling windows.
 
 use wirelap_events::Nanos;
 
@@ -12,7 +12,7 @@ const PAID: u64 = 8;
 /// After a long window it is spread over several, because nothing is known of what happens in a pause.
 #[derive(Debug, Default)]
 pub struct Pauses {
-    /// What makes them longer and shorter; `None` if all are the same.
+    /// State of the random numbers that make pauses longer and shorter; `None` if all are the same.
     chance: Option<u64>,
     /// Those that belong to windows which are over, and have not been made yet.
     owed: Nanos,

@@ -5,7 +5,7 @@ use wirelap_correlate::{CgroupRead, ContainerNames};
 use wirelap_events::{Comm, NetNs, Pid};
 use wirelap_recording::{KeptEvents, Note, Recorder};
 
-/// Who is told where processes run, beside the correlator: a recording, and what is kept in memory.
+/// Receivers of the notes of where processes run, beside the correlator: a recording, and what is kept in memory.
 pub struct PlaceNotes<'a> {
     pub recorder: Option<&'a mut Recorder>,
     pub kept: Option<&'a mut KeptEvents>,

@@ -1,5 +1,5 @@
-//! Where processes run, and what they are called where nothing else tells: reads their cgroups, their names and those of network
-//! namespaces, for the correlator and for the recording.
+//! Reader of processes' cgroups, of their names where nothing else tells them, and of the names of network namespaces, for the
+//! correlator and for the recording.
 
 use crate::container_names;
 use crate::place_notes::{self, PlaceNotes};
@@ -15,7 +15,7 @@ use wirelap_events::{Comm, NetNs, Pid};
 /// The most processes that are read in one tick; others wait for the next one.
 const PER_TICK: usize = 64;
 
-/// How often what was read is read again, because processes move.
+/// Interval at which processes are read again, because they move.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// The most processes that are read again at once.
@@ -33,7 +33,7 @@ const MOST_NAMES: usize = 1_024;
 /// Reads where processes run.
 #[derive(Debug, Default)]
 pub struct PlaceReader {
-    /// When the processes of all rows were read last.
+    /// Time at which the processes of all rows were read last.
     read: Option<Instant>,
     namespaces: NamespaceNames,
     /// Names of containers by their ids, so that no file is read twice.
@@ -114,7 +114,7 @@ impl PlaceReader {
 #[derive(Debug, Default)]
 struct NamespaceNames {
     names: HashMap<NetNs, String>,
-    /// When they were read last, and how long that took.
+    /// Time at which the names were read last, and how long that took.
     read: Option<(Instant, Duration)>,
 }
 
@@ -156,7 +156,7 @@ fn cgroup(pid: Pid) -> CgroupRead {
     }
 }
 
-/// Whether a process is gone, or only its entry is left for its parent.
+/// True if a process is gone, or only its entry is left for its parent.
 fn has_ended(pid: Pid) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", pid.0)).unwrap_or_default();
     let state = stat.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());

@@ -11,10 +11,10 @@ const LEAST: f64 = 0.005;
 /// From this share of the time on, all of it is traced: pauses would cost more than they save.
 const WHOLE: f64 = 0.9;
 
-/// What is spent is judged over at least so much time.
+/// Least time over which spending is judged.
 const PERIOD: Nanos = Nanos::from_millis(1_000);
 
-/// What is far too much is judged over at least so much time.
+/// Least time over which spending that is far too much is judged.
 const URGENT: Nanos = Nanos::from_millis(100);
 
 /// A load that begins on busy CPUs is first traced for at most this share of the time: what it costs is not known yet, and the share grows
@@ -41,11 +41,11 @@ const WINDOW: Duration = Duration::from_millis(20);
 pub struct Regulator {
     budget: Budget,
     share: f64,
-    /// When the share was chosen.
+    /// Reading at the time when the share was chosen.
     since: Reading,
-    /// When it was judged last.
+    /// Reading at the time when the share was judged last.
     last: Reading,
-    /// It was far too much of what the programs leave, then.
+    /// True if the cost was far too much of what the programs leave when it was judged last.
     was_pressed: bool,
     spending: Spending,
 }
@@ -57,17 +57,17 @@ impl Regulator {
         Regulator { budget, share: 1.0, since: now, last: now, was_pressed: false, spending }
     }
 
-    /// What may be spent.
+    /// The budget.
     pub fn budget(&self) -> Budget {
         self.budget
     }
 
-    /// What was spent in the last period.
+    /// The cost of tracing in the last period.
     pub fn spending(&self) -> Spending {
         self.spending
     }
 
-    /// How much of the budget is spent where `spending` is that of `time`, and the taken events are so much older than the clock.
+    /// Share of the budget that is spent where `spending` is that of `time`, and the taken events are `behind` the clock.
     fn spent(&self, spending: &Spending, time: Nanos, behind: Nanos) -> f64 {
         // Events that wait in the ring buffer will take their time, too.
         let waiting = 1.0 + behind.as_secs_f64() / time.as_secs_f64().max(0.1);

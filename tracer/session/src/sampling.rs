@@ -3,7 +3,7 @@
 use crate::budget::Budget;
 use std::time::Duration;
 
-/// When the probes report events.
+/// Times at which the probes report events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sampling {
     /// All the time.
@@ -17,10 +17,10 @@ pub enum Sampling {
     },
 }
 
-/// How much of the time is traced.
+/// Share of the time that is traced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum TracedTime {
-    /// What was chosen before.
+    /// All the time or windows, as chosen before.
     Fixed(Sampling),
     /// All the time, or in windows as far as that is necessary to spend no more than this. Between windows, the probes are detached.
     Within(Budget),

@@ -3,16 +3,16 @@
 use std::time::Duration;
 use wirelap_events::{Nanos, TraceDetail};
 
-/// What is attached from phase to phase, again and again: each part between two phases without probes.
+/// Probes that are attached from phase to phase, again and again: each part between two phases without probes.
 const TURNS: [Option<TraceDetail>; 6] =
     [Some(TraceDetail::Full), None, Some(TraceDetail::Path), None, Some(TraceDetail::Ends), None];
 
 /// A period in which the same probes were attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracingPhase {
-    /// When it began.
+    /// Beginning of the phase.
     pub from: Nanos,
-    /// When it ended.
+    /// End of the phase.
     pub to: Nanos,
     /// The probes that were attached; `None` for none.
     pub attached: Option<TraceDetail>,
@@ -22,7 +22,7 @@ pub struct TracingPhase {
 #[derive(Debug)]
 pub struct Alternation {
     phase: Duration,
-    /// How many phases there are.
+    /// Number of phases.
     phases: usize,
     from: Nanos,
     turn: usize,
@@ -35,7 +35,7 @@ impl Alternation {
         Alternation { phase, phases, from: now, turn: 0, past: Vec::new() }
     }
 
-    /// Whether all phases are over.
+    /// True if all phases are over.
     pub fn is_over(&self) -> bool {
         self.past.len() >= self.phases
     }
@@ -55,7 +55,7 @@ impl Alternation {
         is_over
     }
 
-    /// What is attached in this phase; `None` for nothing.
+    /// Probes that are attached in this phase; `None` for none.
     pub fn attached(&self) -> Option<TraceDetail> {
         TURNS.get(self.turn).copied().flatten()
     }

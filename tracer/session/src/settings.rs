@@ -4,7 +4,7 @@ use std::sync::Arc;
 use wirelap_capture::RunTimeCount;
 use wirelap_recording::{KeepLimits, Settings};
 
-/// Whether probes will be attached again after those of this session, which decides whether the rights are kept.
+/// Need to attach probes again after those of this session, which decides whether the rights are kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AttachLater {
     /// No probes: the rights to attach are given up.
@@ -14,7 +14,7 @@ pub enum AttachLater {
     AnotherSession,
 }
 
-/// Whether the events of a session are those of the probes, or packets alone.
+/// Source of the events of a session: the probes, or packets alone.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum SessionView {
     /// The probes.
@@ -29,12 +29,12 @@ pub enum SessionView {
     },
 }
 
-/// What is kept of the newest events in memory.
+/// Settings for the newest events that are kept in memory.
 #[derive(Clone, Copy, Debug)]
 pub struct KeepSettings {
-    /// How much.
+    /// Limits of what is kept.
     pub limits: KeepLimits,
-    /// How they are written.
+    /// Settings for writing the events.
     pub written: Settings,
 }
 
@@ -49,22 +49,22 @@ pub enum Muting {
     Allowed(Vec<String>),
 }
 
-/// What a session traces, and how.
+/// Settings of a session: what it traces, and how.
 #[derive(Clone, Debug, Default)]
 pub struct SessionSettings {
-    /// What the probes capture.
+    /// Settings of the probes.
     pub capture: wirelap_capture::Config,
-    /// Whether the events are those of the probes, or packets alone.
+    /// Source of the events: the probes, or packets alone.
     pub view: SessionView,
-    /// What is kept of the newest events in memory; `None` if nothing is.
+    /// Settings for the newest events that are kept in memory; `None` to keep none.
     pub keep: Option<KeepSettings>,
     /// The protocols that the user named, by port.
     pub decode: Vec<(u16, String)>,
-    /// Of what less is observed.
+    /// Conversations of which less is observed.
     pub muting: Muting,
     /// The rows of the breakdown.
     pub breakdown: wirelap_correlate::BreakdownQuery,
-    /// Whether the rights to attach are needed again.
+    /// Need to attach probes again later.
     pub later: AttachLater,
     /// The probes will be attached and detached alternately.
     pub alternates: bool,

@@ -1,8 +1,8 @@
-//! What tracing has cost up to a time, and in the time between two.
+//! Cost of tracing up to a time, and in the time between two.
 
 use wirelap_events::Nanos;
 
-/// What was spent up to a time.
+/// Cost of tracing up to a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reading {
     /// The time.
@@ -21,7 +21,7 @@ pub struct Reading {
     pub windows: u64,
 }
 
-/// What was spent in a time.
+/// Cost of tracing in a time, per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Spending {
     /// CPU time of wirelap's own process, as a share of one core.
@@ -37,7 +37,7 @@ pub struct Spending {
 }
 
 impl Reading {
-    /// What was spent since an earlier time.
+    /// Cost of tracing since an earlier time, per second.
     pub fn since(&self, earlier: &Reading) -> Spending {
         let time = (self.at - earlier.at).as_secs_f64();
         if time <= 0.0 {
@@ -62,7 +62,7 @@ const KNOWN_FROM: u64 = 20_000;
 pub struct ProbeTime<C> {
     /// The kernel counts as long as this is there.
     count: Option<C>,
-    /// What was counted, for so many events.
+    /// Time that the kernel has counted, and the number of events in it.
     counted: (Nanos, u64),
 }
 

@@ -36,10 +36,10 @@ const WAIT: Duration = Duration::from_millis(10);
 /// The same while the probes are detached: each time that this thread wakes up, a program that wants its CPU is held up.
 const WAIT_DETACHED: Duration = Duration::from_millis(50);
 
-/// How often the correlator completes deliveries.
+/// Interval at which the correlator completes deliveries.
 const TICK: Duration = Duration::from_millis(2);
 
-/// How often a snapshot is published.
+/// Interval at which a snapshot is published.
 const PUBLISH: Duration = Duration::from_millis(250);
 
 /// After this time without an event, all events of the workloads have been taken.
@@ -48,7 +48,7 @@ const QUIET: Duration = Duration::from_millis(100);
 /// The longest time that the end waits for further events.
 const DRAIN: Duration = Duration::from_secs(3);
 
-/// What a session has found.
+/// Findings of a session.
 #[derive(Debug)]
 pub struct Findings<S> {
     /// The sink that got the deliveries.
@@ -87,7 +87,7 @@ pub struct SessionThread<S> {
     pub keeper: Option<BudgetKeeper>,
     /// For the keeper.
     pub run_time: Option<Arc<RunTimeCount>>,
-    /// How much older than the clock the events are that were taken last; zero if the ring buffer is empty.
+    /// Age of the events that were taken last, by the clock; zero if the ring buffer is empty.
     pub behind: Nanos,
     pub alternation: Option<Alternation>,
     pub muting: RowMuting,
@@ -187,7 +187,7 @@ impl<S: DeliverySink> SessionThread<S> {
         Ok(self.alternation.as_ref().is_some_and(Alternation::is_over))
     }
 
-    /// Whether the probes are detached until the next window.
+    /// True if the probes are detached until the next window.
     fn is_at_rest(&self) -> bool {
         self.keeper.is_some() && self.windows.as_ref().is_some_and(SamplingWindows::is_at_rest)
     }
@@ -284,7 +284,7 @@ impl<S: DeliverySink> SessionThread<S> {
         }
     }
 
-    /// Whether the recording cannot be written further, which ends the session.
+    /// True if the recording cannot be written further, which ends the session.
     fn is_unwritable(&self) -> bool {
         self.recorder.as_ref().is_some_and(|recorder| recorder.failed().is_some())
     }
@@ -344,7 +344,7 @@ impl<S: DeliverySink> SessionThread<S> {
         }
     }
 
-    /// What each probe has lost and filtered, by its own counters and the kernel's.
+    /// Counts what each probe has lost and filtered, by its own counters and the kernel's.
     fn count_probes(&self, snapshot: &mut Snapshot) {
         let counters = self.capture.counters();
         let trust = &mut snapshot.trust;

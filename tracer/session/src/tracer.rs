@@ -143,7 +143,7 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
         Arc::clone(&self.latest.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether the thread has ended by itself, which means that tracing failed.
+    /// True if the thread has ended by itself, which means that tracing failed.
     pub fn has_ended(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }

@@ -9,7 +9,7 @@ use wirelap_correlate::snapshot::SERVER_ROLE;
 use wirelap_correlate::{Snapshot, UnixClients, UnixServer};
 use wirelap_events::{Pid, Saturate, Total};
 
-/// How often the open files of all processes are walked.
+/// Interval at which the open files of all processes are walked.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// The same at first, when programs are started to be looked at.

@@ -15,14 +15,14 @@ const TRY: u32 = 32;
 /// A window waits for so much longer than what was of use, and twice that.
 const MORE: Nanos = Nanos::from_millis(20);
 
-/// How long windows have waited for their messages, as far as that was of use.
+/// Time that windows have waited for their messages, as far as that was of use.
 ///
 /// Of some messages the end is never seen: a datagram was lost, or a packet was recorded in part. Where these are many, each window
 /// would wait as long as it may, and little would be observed for what that costs. So it is noted when the last message arrived that
 /// a window waited for, and the next windows wait twice as long.
 #[derive(Debug, Default)]
 pub struct Waits {
-    /// When the last message arrived, of the latest windows that waited: after their first part.
+    /// Times from the end of a window's first part to the arrival of its last message, of the latest windows that waited.
     useful: VecDeque<Nanos>,
     /// The present window: how many messages it waits for, and when the last one arrived.
     present: Option<(u64, Nanos)>,
@@ -31,7 +31,7 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Whether the present window goes on after it has waited for a time: `waiting` messages have not arrived yet.
+    /// True if the present window goes on after it has waited for a time: `waiting` messages have not arrived yet.
     pub fn goes_on(&mut self, waited: Nanos, waiting: u64) -> bool {
         if waiting == 0 && self.present.is_none() {
             return false;
@@ -57,7 +57,7 @@ impl Waits {
         }
     }
 
-    /// Whether the present window waits as long as it may.
+    /// True if the present window waits as long as it may.
     fn tries(&self) -> bool {
         self.useful.len() < FEW || self.since_try >= TRY
     }
@@ -79,7 +79,7 @@ mod tests {
         Nanos::from_millis(time)
     }
 
-    /// How long windows wait that may do so for a second, with messages that arrive after these times, and one that never does.
+    /// Returns how long windows wait that may do so for a second, with messages that arrive after these times, and one that never does.
     fn waited(waits: &mut Waits, arrivals: &[u64], windows: usize) -> Vec<u64> {
         let mut one = || {
             let waiting = |at| arrivals.iter().filter(|arrival| **arrival > at).count() as u64 + 1;

@@ -16,14 +16,14 @@ use wirelap_events::{Body, Event, Nanos};
 /// A window waits for its messages until it has been open for so many times the shortest.
 const LONGEST: u64 = 20;
 
-/// Where costs are bounded, events that are this much older than the clock are left out, unless the shortest window is longer.
+/// Age of events, by the clock, above which they are left out where costs are bounded, unless the shortest window is longer.
 const LATE: Nanos = Nanos::from_millis(200);
 
 /// Not before so long after the first part of a window is over, it is looked whether its messages have arrived: the last ones have to be
 /// known by then.
 const SETTLE: Nanos = Nanos::from_millis(2);
 
-/// How often it is looked whether the messages of a window have arrived.
+/// Interval at which it is looked whether the messages of a window have arrived.
 const CHECK: Nanos = Nanos::from_millis(10);
 
 /// Decides when the probes see.
@@ -44,22 +44,22 @@ const CHECK: Nanos = Nanos::from_millis(10);
 pub struct SamplingWindows {
     open: Nanos,
     every: Nanos,
-    /// How long a window waits for its messages at most, if that is less than [`LONGEST`].
+    /// Longest time that a window waits for its messages, if that is less than [`LONGEST`].
     patience: Option<Nanos>,
-    /// How long before a window the probes are made ready for it.
+    /// Time before a window at which the probes are made ready for it.
     lead: Nanos,
     state: State,
     /// The rest of this window is left out.
     is_cut: bool,
     /// The window ends at the next event that is taken.
     ends_here: bool,
-    /// How much older than the clock the events are that were taken last.
+    /// Age of the events that were taken last, by the clock.
     behind: Nanos,
     pauses: Pauses,
     waits: Waits,
 }
 
-/// What is to be done with the probes.
+/// Change to the probes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowChange {
     /// They are made ready for a window: attaching them holds up the traced programs, and what had to wait for that must not be measured.
@@ -70,10 +70,10 @@ pub enum WindowChange {
     Close,
 }
 
-/// What becomes of an event in a sampling window.
+/// Fate of an event in a sampling window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WindowCut {
-    /// It is taken.
+    /// The event is taken.
     #[default]
     None,
     /// The window ends here: it is left out, and the end of the window stands in its place.
@@ -87,7 +87,7 @@ enum State {
     Open {
         since: Nanos,
         checked: Nanos,
-        /// How long its first part is, which stays as it was when the window opened.
+        /// Length of the window's first part, which stays as it was when the window opened.
         open: Nanos,
     },
     Paused {
@@ -126,8 +126,8 @@ impl SamplingWindows {
         SamplingWindows { pauses: Pauses::irregular(seed), ..self }
     }
 
-    /// When the first part of the present window ends, if there is one: from then on, it is open only for the messages that were found
-    /// in it.
+    /// Time at which the first part of the present window ends, if there is one: from then on, it is open only for the messages
+    /// that were found in it.
     pub fn first_part_ends(&self) -> Option<Nanos> {
         match self.state {
             State::Open { since, open, .. } => Some(since + open),
@@ -150,15 +150,14 @@ impl SamplingWindows {
         (self.open, self.every) = (nanos(open), nanos(every));
     }
 
-    /// How long a window is open at most.
+    /// Longest time that a window is open.
     fn longest(&self) -> Nanos {
         let longest = Nanos(self.open.0.saturating_mul(LONGEST));
         self.patience.map_or(longest, |patience| longest.min(self.open + patience))
     }
 
-    /// Whether an event is left out because its window has ended: where the room for messages runs out, it is as if the
-    /// probes had been closed. `has_room` says whether
-    /// there is some.
+    /// Decides if an event is left out because its window has ended: where the room for messages runs out, it is as if the probes
+    /// had been closed. `has_room` says whether there is some.
     pub fn cut(&mut self, event: &Event<'_>, has_room: impl FnOnce() -> bool) -> WindowCut {
         match event.body {
             Body::Window(open) => {
@@ -178,25 +177,25 @@ impl SamplingWindows {
         }
     }
 
-    /// How much older than the clock the events are that were taken last; zero if the ring buffer is empty.
+    /// Takes the age of the events that were taken last, by the clock; zero if the ring buffer is empty.
     pub fn taken(&mut self, behind: Nanos) {
         self.behind = behind;
         // Where costs are bounded, what could not be taken in time is not made up for.
         self.ends_here |= self.patience.is_some() && behind > self.open.max(LATE);
     }
 
-    /// Whether nothing is reported, and the probes are not ready for it either.
+    /// True if nothing is reported, and the probes are not ready for it either.
     pub fn is_at_rest(&self) -> bool {
         matches!(self.state, State::Paused { is_ready: false, .. } | State::Never)
     }
 
-    /// Whether there is room for what an open window brings.
+    /// True if there is room for what an open window brings.
     fn has_room(&self) -> bool {
         !self.is_cut && self.behind <= self.open
     }
 
-    /// What is to be done with the probes, if it is time. `waited_for` says how many messages that were found between two times have not
-    /// arrived yet.
+    /// Returns the change to be made to the probes, if it is time. `waited_for` says how many messages that were found between
+    /// two times have not arrived yet.
     pub fn change(
         &mut self,
         now: Nanos,

@@ -32,7 +32,7 @@ pub fn of_protocols(path: &str) -> PathBuf {
     repository("tracer/protocols/tests").join(path)
 }
 
-/// Where they are.
+/// Paths of the captures and recordings that are committed.
 pub fn files() -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = FOLDERS
         .iter()

@@ -5,7 +5,7 @@ use wirelap_events::{
     StageTimes, Transport,
 };
 
-/// When a message passed these stages.
+/// Times at which a message passed these stages.
 pub fn times(stages: &[(Stage, Nanos)]) -> StageTimes {
     let mut times = StageTimes::default();
     for &(stage, at) in stages {

@@ -1,5 +1,4 @@
-//! What tshark says of a capture with our dissectors in Lua. Of its outputs only PDML keeps the messages of one packet
-//! apart.
+//! Decoding of a capture by tshark with our dissectors in Lua. Of its outputs only PDML keeps the messages of one packet apart.
 
 use crate::committed::repository;
 use crate::messages::{Carried, Message, Messages};
@@ -61,12 +60,12 @@ pub fn folder() -> PathBuf {
     repository("dissectors").canonicalize().expect("the folder of the dissectors")
 }
 
-/// Whether this tshark has a dissector of that name itself. Ours then leaves it alone.
+/// True if this tshark has a dissector of that name itself. Ours then leaves it alone.
 pub fn has_own(name: &str) -> bool {
     is_listed(&tshark::output(tshark::command().args(["-G", "protocols"])), name)
 }
 
-/// Whether `tshark -G protocols` lists a protocol: its names, the one for filters last, and in later versions than 4.0 whether it is on.
+/// True if `tshark -G protocols` lists a protocol: its names, the one for filters last, and in later versions than 4.0 whether it is on.
 pub fn is_listed(protocols: &str, name: &str) -> bool {
     protocols.lines().any(|line| line.split('\t').nth(2) == Some(name))
 }

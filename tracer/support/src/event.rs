@@ -7,7 +7,7 @@ use wirelap_events::{Body, Event, Packet, PlainText, WrittenBytes};
 pub struct OwnedEvent {
     /// The event; a packet's payload is not in it.
     pub event: Event<'static>,
-    /// What was captured of a packet's payload, or of a text.
+    /// Captured bytes of a packet's payload, or of a text or a send.
     pub payload: Vec<u8>,
 }
 

@@ -73,7 +73,7 @@ pub fn check_packed(name: &str, packed: &[u8]) {
     });
 }
 
-/// What looks for protocols in mid-stream, and for foreign ones, takes anything.
+/// Checks that the search for protocols in mid-stream, and for foreign ones, takes any bytes.
 fn check_unknown(chunks: &[Chunk]) {
     let mut searches = [ProtocolSearch::default(), ProtocolSearch::default()];
     let mut observer = Observer::default();

@@ -1,4 +1,4 @@
-//! What tests, benchmarks and fuzz targets of several crates share. Only ever a dev-dependency, or one of a fuzz crate.
+//! Helpers that tests, benchmarks and fuzz targets of several crates share. Only ever a dev-dependency, or one of a fuzz crate.
 //!
 //! | module | gives |
 //! |---|---|

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 /// One message, as both decoders see it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message {
-    /// What it is.
+    /// Name of the message.
     pub name: String,
-    /// What it carries for the application, if it does.
+    /// Content for the application; `None` if it carries none.
     pub carried: Option<Carried>,
 }
 
-/// What a message carries.
+/// Content of a message for the application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Carried {
     /// Topic or key expression.

@@ -10,18 +10,18 @@ use wirelap_protocols::stream::Stream;
 use wirelap_protocols::websocket::{MaybeWebSocket, Trial, WebSocket};
 use wirelap_protocols::{Connection, Protocol, Side, mqtt};
 
-/// How payload is put into frames.
+/// Framing of payload.
 #[derive(Clone, Copy, Debug)]
 pub struct Framing {
-    /// Whether messages are compressed.
+    /// True if messages are compressed.
     pub compressed: bool,
-    /// Whether compressed messages refer to no earlier one.
+    /// True if compressed messages refer to no earlier one.
     pub forgets: bool,
     /// Payload bytes of a frame, at most.
     pub fragment: usize,
 }
 
-/// What was found: frames in words with their places, messages in words, and bytes in no frame.
+/// Frames in words with their places, messages in words, and bytes in no frame, as they were found.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct FoundInside {
     /// All frames.
@@ -92,7 +92,7 @@ pub fn layer() -> WebSocket {
     layer
 }
 
-/// What a fuzzer makes up, as the bytes of a flow and as the payload of messages.
+/// Checks bytes that a fuzzer makes up, as the bytes of a flow and as the payload of messages.
 pub fn check_packed(packed: &[u8]) {
     let (_, chunks) = packed::unpack(packed);
     let mut len = packed.len() % 7;

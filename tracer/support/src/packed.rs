@@ -15,7 +15,7 @@ const SIDE_B: u8 = 1;
 const HALF_MISSING: u8 = 2;
 const UDP: u8 = 0x80;
 
-/// What `packed` holds.
+/// Unpacks a conversation: its transport and its packets.
 pub fn unpack(packed: &[u8]) -> (Transport, Vec<Chunk>) {
     let udp = packed.first().is_some_and(|flags| flags & UDP != 0);
     let mut reader = Reader::new(packed);

@@ -64,22 +64,22 @@ fn record(file: &mut Reader<'_>, unit: i64) -> Option<Record> {
 /// A TCP segment or a UDP datagram over IPv4.
 #[derive(Clone, Debug)]
 pub struct Packet {
-    /// Its entry in the file, counted from 1.
+    /// Number of the packet's entry in the file, counted from 1.
     pub number: usize,
-    /// Who sent it.
+    /// Address of the sender.
     pub source: SocketAddrV4,
     /// To whom.
     pub destination: SocketAddrV4,
     /// TCP's header; UDP has none.
     pub tcp: Option<TcpFields>,
-    /// What was captured of its payload.
+    /// Captured bytes of the packet's payload.
     pub payload: Vec<u8>,
     /// Bytes of its payload on the wire.
     pub payload_len: usize,
 }
 
 impl Packet {
-    /// What it was sent over.
+    /// Transport that the packet was sent over.
     pub fn transport(&self) -> Transport {
         if self.tcp.is_some() { Transport::Tcp } else { Transport::Udp }
     }
@@ -89,7 +89,7 @@ impl Packet {
         (self.source.port(), self.destination.port())
     }
 
-    /// Whether it goes to this port.
+    /// True if the packet goes to this port.
     pub fn is_to(&self, server: u16) -> bool {
         self.destination.port() == server
     }

@@ -8,9 +8,9 @@ use wirelap_protocols::{Connection, Pdu, Protocol, Side};
 /// One packet of a conversation.
 #[derive(Clone, Debug)]
 pub struct Chunk {
-    /// Who sent it.
+    /// Side that sent the packet.
     pub side: Side,
-    /// What was captured of it.
+    /// Captured bytes of the packet.
     pub bytes: Vec<u8>,
     /// Bytes after those that were not.
     pub missing: u64,
@@ -27,7 +27,7 @@ impl Chunk {
         self.bytes.len() as u64 + self.missing
     }
 
-    /// Whether it has no bytes, captured or not.
+    /// True if the packet has no bytes, captured or not.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -36,9 +36,9 @@ impl Chunk {
 /// A frame that was found, in words.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Who sent it.
+    /// Side that sent the frame.
     pub side: Side,
-    /// Where in the flow.
+    /// Place of the frame in the flow.
     pub range: ByteRange,
     /// See [`describe`].
     pub text: String,
@@ -50,7 +50,7 @@ pub struct Player {
     conn: Box<dyn Connection>,
     streams: [Stream; 2],
     fed: [u64; 2],
-    /// What was found, in the order in which it was.
+    /// Frames that were found, in the order in which they were.
     pub found: Vec<Found>,
 }
 
@@ -108,7 +108,7 @@ impl Player {
         self.streams.iter().map(Stream::pending_bytes).sum()
     }
 
-    /// Whether every byte is in a frame.
+    /// True if every byte is in a frame.
     pub fn is_complete(&self) -> bool {
         self.undecoded() + self.pending() == 0
     }
@@ -139,7 +139,7 @@ impl Player {
     }
 }
 
-/// What holds for every frame.
+/// Checks the invariants of a frame.
 fn check_frame(frame: &Frame<'_>) {
     assert!(frame.payload_bytes <= frame.range.len(), "more payload than frame: {frame:?}");
     let Some(data) = frame.data else { return };

@@ -20,7 +20,7 @@ pub const ALL: [(&str, Maker); 7] = [
     ("dds", datagrams),
 ];
 
-/// What a session does again and again while it takes events, by the events' times.
+/// Interval, by the events' times, after which a session does something again while it takes events.
 #[derive(Clone, Copy, Debug)]
 pub struct Every {
     interval: Nanos,
@@ -37,7 +37,7 @@ impl Every {
         Every { interval: Nanos::from_millis(ms), last: Nanos(0) }
     }
 
-    /// Whether the session does it after an event of this time: its interval has passed since the last such event.
+    /// True if the interval has passed before an event of this time since the last event for which it had.
     pub fn is_due(&mut self, at: Nanos) -> bool {
         let is_due = at > self.last + self.interval;
         if is_due {

@@ -25,15 +25,15 @@ use wirelap_protocols::{Protocol, Side};
 
 /// A conversation and what must be found in it.
 pub struct Transcript {
-    /// Its file.
+    /// Path of the transcript's file.
     pub path: PathBuf,
-    /// What it was sent over.
+    /// Transport that the conversation was sent over.
     pub transport: Transport,
-    /// It was joined when it had begun.
+    /// True if the conversation was joined when it had begun.
     pub mid_stream: bool,
     /// The first packet tells that it is this protocol, whatever the ports.
     pub recognised: bool,
-    /// Its packets.
+    /// Packets of the conversation.
     pub chunks: Vec<Chunk>,
     /// The frames that must be found in it; `None`: anything goes.
     pub frames: Option<Vec<String>>,

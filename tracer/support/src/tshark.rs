@@ -16,13 +16,13 @@ fn empty_home() -> PathBuf {
     program.parent().map(Path::to_owned).unwrap_or_default()
 }
 
-/// What a command writes. It must succeed.
+/// Returns the output of a command, which must succeed.
 pub fn output(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     text(&output)
 }
 
-/// What a command writes. It must have nothing to complain about: that is where errors in Lua show up.
+/// Returns the output of a command, which must have nothing to complain about: that is where errors in Lua show up.
 pub fn quiet_output(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
     let complaints = String::from_utf8_lossy(&output.stderr);

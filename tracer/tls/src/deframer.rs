@@ -64,7 +64,7 @@ impl Header {
         u64::from(self.len).saturating_add(HEADER_LEN as u64)
     }
 
-    /// Whether it is likely to be one, where nobody knows whether a record begins here.
+    /// True if these bytes are likely to be a header, where nobody knows whether a record begins here.
     fn is_likely(bytes: &[u8]) -> bool {
         Header::read(bytes).is_some_and(|header| {
             header.kind == kind::APPLICATION_DATA && header.minor == 3 && header.len >= MIN_SEALED
@@ -72,19 +72,19 @@ impl Header {
     }
 }
 
-/// What comes out, in order.
+/// Piece of one direction, as the deframer hands it out in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit<'a> {
     /// A record.
     Record {
-        /// Its first byte.
+        /// Offset of the record's first byte.
         at: Offset,
         header: Header,
         body: &'a [u8],
     },
     /// A record of which bytes are missing.
     Damaged {
-        /// Its first byte.
+        /// Offset of the record's first byte.
         at: Offset,
         header: Header,
     },
@@ -98,7 +98,7 @@ enum State {
     Record,
     /// So many bytes of a damaged record are still to come.
     Damaged { at: Offset, header: Header, left: u64 },
-    /// It is not known where a record begins, from this byte on. The buffer has the last few bytes.
+    /// No record is known to begin, from this byte on. The buffer has the last few bytes.
     Lost { since: Offset },
 }
 
@@ -312,7 +312,7 @@ mod tests {
         [&header.bytes()[..], &body].concat()
     }
 
-    /// What comes out of pieces `(start, bytes)`: `12@0` a record, `!` damaged, `~` lost.
+    /// Returns what comes out of pieces `(start, bytes)`: `12@0` a record, `!` damaged, `~` lost.
     fn run(pieces: &[(usize, &[u8])]) -> String {
         let mut deframer = Deframer::default();
         let mut all = Vec::new();

@@ -33,14 +33,14 @@ pub enum Coming {
     /// TLS 1.3.
     Tls13 {
         suite: Suite,
-        /// What the rest of the handshake is encrypted with.
+        /// Secret with which the rest of the handshake is encrypted.
         handshake: Option<Secret>,
-        /// What the next application data is encrypted with.
+        /// Secret with which the next application data is encrypted.
         traffic: Option<Secret>,
     },
 }
 
-/// What is found in one direction.
+/// Hello, text or gap that is found in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found<'a> {
     /// A hello message.
@@ -129,7 +129,7 @@ struct Sealed<'a> {
 }
 
 impl Sealed<'_> {
-    /// What it takes of the budget to decrypt it in vain.
+    /// Bytes of the budget that decrypting the record in vain takes.
     fn cost(&self) -> u64 {
         (self.body.len() as u64).saturating_add(HEADER_LEN as u64)
     }
@@ -195,7 +195,7 @@ impl Records {
         }
     }
 
-    /// Whether a record is encrypted.
+    /// True if a record is encrypted.
     fn is_sealed(&self, header: Header) -> bool {
         match self.coming {
             // The other types are there for old middleboxes, or are alerts before there is a key (RFC 8446 §5).
@@ -269,7 +269,7 @@ impl Records {
         None
     }
 
-    /// How many numbers a record may have.
+    /// Number of record numbers that are tried for a record.
     fn tries(&self, sealed: Sealed<'_>) -> u64 {
         let affordable = self.budget.checked_div(sealed.cost()).unwrap_or_default();
         self.missed.min(MAX_TRIES).min(affordable).saturating_add(1)

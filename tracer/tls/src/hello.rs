@@ -1,4 +1,4 @@
-//! What hello messages say (RFC 8446 §4.1, RFC 5246 §7.4.1).
+//! Reader of hello messages (RFC 8446 §4.1, RFC 5246 §7.4.1).
 //!
 //! ```text
 //!  type | length | version | random | length, session id | …
@@ -45,14 +45,14 @@ fn random(message: &[u8]) -> Option<Random> {
     message.get(CLIENT_BYTES.checked_sub(32)?..CLIENT_BYTES)?.try_into().ok()
 }
 
-/// What a hello message says.
+/// Fields of a hello message that are needed to choose keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hello {
     Client(Random),
     Server(ServerHello),
 }
 
-/// What a server's hello says.
+/// Fields of a server's hello.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ServerHello {
     pub random: Random,

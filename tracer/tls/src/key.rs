@@ -12,7 +12,7 @@ pub const NONCE_LEN: usize = 12;
 /// Bytes of a tag.
 const TAG_LEN: usize = 16;
 
-/// How nonces and additional data are made.
+/// Form of nonces and additional data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// RFC 8446 §5.2: the record's type is at the end of its text.
@@ -34,7 +34,7 @@ impl Form {
     }
 }
 
-/// What a key is made of.
+/// Material of a key, from which a [`RecordKey`] is made.
 #[derive(Clone, Copy)]
 pub struct KeyMaterial {
     cipher: Cipher,
@@ -79,14 +79,14 @@ pub struct RecordKey {
 /// The text of a record that was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Text {
-    /// What it is: the number of its content type.
+    /// Number of the record's content type.
     pub kind: u8,
-    /// Its bytes, at the front of what it was opened into.
+    /// Bytes of the text, at the front of what it was opened into.
     pub len: usize,
 }
 
 impl RecordKey {
-    /// How nonces and additional data are made.
+    /// Form of nonces and additional data.
     pub fn form(&self) -> Form {
         self.form
     }

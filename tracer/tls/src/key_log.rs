@@ -36,7 +36,7 @@ impl Secret {
         Some(secret)
     }
 
-    /// Its bytes.
+    /// Bytes of the secret.
     pub fn bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or_default()
     }
@@ -83,7 +83,7 @@ impl Secrets {
     }
 }
 
-/// What a text added to a key log.
+/// Counts of what a text added to a key log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Added {
     /// Secrets that can be used.
@@ -133,7 +133,7 @@ impl KeyLog {
         }
     }
 
-    /// Whether there is no secret at all.
+    /// True if there is no secret at all.
     pub fn is_empty(&self) -> bool {
         self.connections.is_empty()
     }

@@ -6,7 +6,7 @@ use crate::role::Role;
 use crate::suite::{Cipher, Hash, Suite};
 use ring::{hkdf, hmac};
 
-/// What stands in front of each label of TLS 1.3.
+/// Prefix of each label of TLS 1.3.
 const PREFIX: &[u8] = b"tls13 ";
 
 /// The key that a traffic secret gives; `None` for a secret whose length is not that of the suite's hash.

@@ -14,16 +14,16 @@ const MAX_FAILED: u64 = 32;
 const TLS12: u16 = 0x0303;
 const TLS13: u16 = 0x0304;
 
-/// What is in the records of one direction, in order.
+/// Content of one or several records of one direction, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened<'a> {
-    /// Where it lies in the direction's bytes: a record, its header included, or several of which nothing is known.
+    /// Range in the direction's bytes: of a record, its header included, or of several of which nothing is known.
     pub range: ByteRange,
-    /// What it is.
+    /// Content of the range.
     pub content: Content<'a>,
 }
 
-/// What is in a record.
+/// Content of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content<'a> {
     /// Text of the application.
@@ -40,7 +40,7 @@ pub enum Content<'a> {
 /// Why a connection cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// It was agreed on a version or cipher suite that is not read.
+    /// The connection has agreed on a version or cipher suite that is not read.
     Cipher,
     /// The server's hello is missing.
     Handshake,
@@ -55,7 +55,7 @@ pub struct Session {
     state: Handshake,
 }
 
-/// What the hello messages have said.
+/// State of a handshake, from the hello messages.
 #[derive(Debug)]
 struct Handshake {
     client: Random,

@@ -2,7 +2,7 @@
 
 use ring::{aead, hkdf, hmac};
 
-/// How records are encrypted.
+/// Cipher of records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cipher {
     Aes128Gcm,
@@ -10,7 +10,7 @@ pub enum Cipher {
     ChaCha20Poly1305,
 }
 
-/// What keys are made with.
+/// Hash function with which keys are derived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hash {
     Sha256,

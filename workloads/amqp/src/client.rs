@@ -55,8 +55,8 @@ struct Broker {
 }
 
 impl Broker {
-    /// Of a connection that is lost, each call fails in words of its own. The status may say so only after the call
-    /// that met the error has failed.
+    /// Replaces the error of a call on a lost connection, which each call words in its own way. The status may say that the
+    /// connection is lost only after the call that met the error has failed.
     fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         let met_it = error.downcast_ref::<lapin::Error>().is_some_and(lapin::Error::is_io_error);
         if self.status.connected() && !met_it {

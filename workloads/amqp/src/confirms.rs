@@ -14,7 +14,7 @@ const UNCONFIRMED_MESSAGES: usize = 1000;
 
 /// The confirms that are still to come, the oldest first.
 pub struct Confirms {
-    /// How many messages may be without one.
+    /// Number of messages that may be without confirm.
     pub window: usize,
     waiting: RefCell<VecDeque<PublisherConfirm>>,
 }

@@ -17,14 +17,14 @@ use wirelap_harness::{guard, installed};
 
 /// The broker's name.
 pub const NAME: &str = "rabbitmq";
-/// Where Debian's package has the script itself: that on the search path starts it as another user.
+/// Path of Debian's script itself: the script on the search path starts the broker as another user.
 const SCRIPT: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
-/// Where the package has its versions.
+/// Folder in which the package has a folder for each version.
 const VERSIONS: &str = "/usr/lib/rabbitmq/lib";
 const REMEDY: &str = "apt-get install rabbitmq-server (its own service is not needed)";
 const START_LIMIT: Duration = Duration::from_mins(1);
 
-/// Whether it is installed.
+/// Tells whether RabbitMQ is installed.
 pub fn availability() -> Availability {
     if !Path::new(SCRIPT).is_file() || installed::find("epmd").is_none() {
         return Availability::Missing { remedy: REMEDY.into() };

@@ -1,4 +1,4 @@
-//! What the clients are told.
+//! Settings of the clients.
 
 use anyhow::{Result, anyhow, bail};
 use wirelap_contract::Spec;
@@ -10,7 +10,7 @@ pub const CONFIRMS: &str = "confirms";
 pub const ACKS: &str = "acks";
 pub const PREFETCH: &str = "prefetch";
 
-/// What `--set` said.
+/// Settings of `--set`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The broker confirms each message.

@@ -1,5 +1,5 @@
-//! What the network can do without middleware: ICMP echo, `iperf3`, plain TCP and plain UDP. They share a crate because
-//! they are one thing, what the others are compared with, and no library of theirs takes long to link.
+//! Baselines of the network without middleware: ICMP echo, `iperf3`, plain TCP and plain UDP. They share a crate because they are
+//! one thing, what the others are compared with, and no library of theirs takes long to link.
 
 mod icmp;
 mod iperf3;

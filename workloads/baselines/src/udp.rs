@@ -11,11 +11,11 @@ use wirelap_harness::clock;
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{self, Facts, Family, Handler, Link, Opened, Outlet};
 
-/// What an IPv4 packet of 65,535 bytes leaves after the IP and UDP headers.
+/// Bytes that an IPv4 packet of 65,535 bytes leaves after the IP and UDP headers.
 const MAX_PAYLOAD: usize = 65_507;
 /// The receive buffer that is asked for; the kernel gives at most `net.core.rmem_max`.
 const RECEIVE_BUFFER: usize = 4 << 20;
-/// How often a blocked call looks whether the run is over.
+/// Interval at which a blocked call looks whether the run is over.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The middleware `udp`.
@@ -69,7 +69,7 @@ struct UdpLink {
 struct Wire {
     socket: UdpSocket,
     connected: bool,
-    /// Whom an unconnected socket answers: the sender of the last datagram.
+    /// Peer that an unconnected socket answers: the sender of the last datagram.
     sender: Cell<Option<SocketAddr>>,
     control: Control,
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct About {
     /// The name on command lines, in tables and in JSON.
     pub name: String,
-    /// What the middleware is, in a few words.
+    /// Description of the middleware, in a few words.
     pub about: String,
     /// The largest payload of a message, in bytes.
     pub max_payload: usize,
@@ -17,22 +17,22 @@ pub struct About {
     pub roles: Vec<Role>,
     /// The transports that it runs on, the default first; empty if it uses neither TCP nor UDP.
     pub transports: Vec<LinkTransport>,
-    /// Its brokers, the default first; empty for peer to peer.
+    /// The middleware's brokers, the default first; empty for peer to peer.
     pub brokers: Vec<KnownBroker>,
-    /// Whether its programs are installed.
+    /// Availability of the middleware's programs.
     pub available: Availability,
     /// The settings that `--set` accepts for it.
     pub settings: Vec<Setting>,
-    /// Which programs make its messages.
+    /// Kind of programs that make its messages.
     pub kind: WorkloadKind,
-    /// Whether it can send at a given rate.
+    /// True if it can send at a given rate.
     pub paced: bool,
-    /// What it can have several of.
+    /// Parts that it can have several of.
     #[serde(default)]
     pub scaling: Scaling,
 }
 
-/// What a middleware can have several of, beside one publisher and one subscriber on one topic.
+/// Parts that a middleware can have several of, beside one publisher and one subscriber on one topic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each stands for itself")]
 pub struct Scaling {
@@ -62,7 +62,7 @@ impl Scaling {
     };
 }
 
-/// Which programs make the messages of a middleware.
+/// Kind of programs that make the messages of a middleware.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WorkloadKind {
@@ -79,14 +79,14 @@ pub enum WorkloadKind {
 pub struct KnownBroker {
     /// The name on command lines and in results.
     pub name: String,
-    /// Whether it is installed.
+    /// Availability of the broker's program.
     pub available: Availability,
-    /// Whether it listens on 127.0.0.1 alone, so that no other host can reach it.
+    /// True if the broker listens on 127.0.0.1 alone, so that no other host can reach it.
     #[serde(default)]
     pub loopback_only: bool,
 }
 
-/// Whether a program is installed on this machine.
+/// Availability of a program on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Availability {
@@ -94,18 +94,18 @@ pub enum Availability {
     BuiltIn,
     /// The program is installed.
     Installed {
-        /// Its version; `None` if it does not report it.
+        /// The program's version; `None` if it does not report it.
         version: Option<String>,
     },
     /// The program is not installed.
     Missing {
-        /// How to install it.
+        /// Commands or words that tell how to install the program.
         remedy: String,
     },
 }
 
 impl Availability {
-    /// How to install the program; `None` if it is installed.
+    /// Tells how to install the program; `None` if it is installed.
     pub fn remedy(&self) -> Option<&str> {
         match self {
             Availability::Missing { remedy } => Some(remedy),
@@ -121,7 +121,7 @@ pub struct Setting {
     pub name: String,
     /// The value if it is not set.
     pub default: String,
-    /// What the setting does, in a few words, with its unit or its possible values.
+    /// Effect of the setting, in a few words, with its unit or its possible values.
     pub about: String,
 }
 
@@ -202,7 +202,7 @@ impl About {
         self
     }
 
-    /// Whether the middleware supports a role.
+    /// True if the middleware supports a role.
     pub fn can(&self, role: Role) -> bool {
         match role {
             Role::Broker => !self.brokers.is_empty(),

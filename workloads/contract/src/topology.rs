@@ -1,4 +1,4 @@
-//! How many clients a workload has, and on which topics.
+//! Numbers of a workload's clients, and their topics.
 //!
 //! A `pub` has all publishers, a `sub` all subscribers. Message *n* of a `pub` leaves from publisher *n* mod P, which
 //! publishes on topic *p* mod K: so the messages are spread evenly, and both sides know how many deliveries to expect.
@@ -78,7 +78,7 @@ impl Default for Topology {
 }
 
 impl Topology {
-    /// Whether there is one publisher and one subscriber.
+    /// True if there is one publisher and one subscriber.
     pub fn is_pair(self) -> bool {
         self == Topology { subscription: self.subscription, ..Topology::default() }
     }
@@ -152,7 +152,7 @@ impl Topology {
         }
     }
 
-    /// How often a message on a topic is delivered.
+    /// Number of deliveries of a message on a topic.
     pub fn copies(self, topic: u32) -> u64 {
         match self.subscription {
             Subscription::Own => {
@@ -169,7 +169,7 @@ impl Topology {
         self.copies(0)
     }
 
-    /// How many deliveries the first `messages` messages have in all.
+    /// Number of deliveries that the first `messages` messages have in all.
     pub fn deliveries(self, messages: u64) -> u64 {
         let publishers = u64::from(self.publishers.max(1));
         let (rounds, rest) = (messages / publishers, messages % publishers);

@@ -21,7 +21,7 @@ const RECORD_BYTES: usize = 24;
 const REPLY: u16 = 1;
 const WARMUP: u16 = 2;
 
-/// What happened to a message.
+/// Event in a message's life that a workload records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TruthKind {
     /// The application passed the message to the library. `aux` is the intended time of sending (equal to `at` when sent back to
@@ -36,11 +36,11 @@ pub enum TruthKind {
 /// One record of a truth file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TruthRecord {
-    /// What happened to the message.
+    /// Event in the message's life.
     pub kind: TruthKind,
     /// The stamp of the message.
     pub stamp: Stamp,
-    /// When it happened (`CLOCK_MONOTONIC`).
+    /// Time of the event (`CLOCK_MONOTONIC`).
     pub at: Nanos,
     /// A further number, which [`TruthKind`] explains.
     pub aux: u64,

@@ -25,7 +25,7 @@ const HEADER: usize = 8;
 const TAKE_AT_ONCE: u32 = 32;
 const TYPE_NAME: &CStr = c"wirelap::Octets";
 
-/// What Cyclone logged last: its return codes alone do not say what is wrong.
+/// Last log line of Cyclone: its return codes alone do not say what is wrong.
 static LAST_LOG: Mutex<String> = Mutex::new(String::new());
 
 /// Called with each payload, and the time at which Cyclone's callback began.
@@ -40,7 +40,7 @@ pub struct Qos {
     pub reliable: bool,
     /// `KEEP_ALL`, or `KEEP_LAST` 1.
     pub keep_all: bool,
-    /// How long a write may wait for a reader that is behind.
+    /// Longest time that a write waits for a reader that is behind.
     pub max_blocking: Nanos,
 }
 

@@ -60,7 +60,7 @@ impl Family for Dds {
     }
 }
 
-/// How many peers match.
+/// Number of peers that match.
 #[derive(Clone, Default)]
 struct Matched(Arc<AtomicU32>);
 

@@ -8,7 +8,7 @@ use wirelap_events::{Nanos, clock};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// How far this process's clock is ahead, in nanoseconds.
+/// Time by which this process's clock is ahead, in nanoseconds.
 fn ahead() -> i64 {
     static AHEAD: OnceLock<i64> = OnceLock::new();
     *AHEAD.get_or_init(|| {

@@ -12,9 +12,9 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 use wirelap_contract::Ready;
 
-/// How long the process may take to finish after it was told to stop.
+/// Longest time that the process takes to finish after it was told to stop.
 const GRACE: Duration = Duration::from_secs(5);
-/// How long messages that were already handed to the library may take to leave after that.
+/// Longest time, after a stop, in which messages that were already handed to the library may leave.
 const STOP_FLUSH: Duration = Duration::from_secs(2);
 
 /// Prints a line. Nobody may be there to read it any more, and that is no error.
@@ -35,7 +35,7 @@ impl std::fmt::Display for Stopped {
 
 impl std::error::Error for Stopped {}
 
-/// What the process was told, shared by all its threads.
+/// Commands that the process was given, shared by all its threads.
 #[derive(Clone)]
 pub struct Control {
     shared: Arc<Shared>,
@@ -150,9 +150,8 @@ impl Control {
         say(&Ready { pid, endpoint, versions, settings }.to_line());
     }
 
-    /// Whether `error` may be passed over, because the process was told to stop. Whoever stops a
-    /// workload usually stops its peer too, so after READY everything may; what makes READY impossible
-    /// is told in any case.
+    /// True if `error` may be passed over, because the process was told to stop. Whoever stops a workload usually stops its peer
+    /// too, so after READY everything may; what makes READY impossible is told in any case.
     pub fn excuses(&self, error: &anyhow::Error) -> bool {
         self.stopped() && (self.shared.ready.load(Ordering::Acquire) || error.is::<Stopped>())
     }

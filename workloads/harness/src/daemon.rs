@@ -17,7 +17,7 @@ use tempfile::TempDir;
 const END_LIMIT: Duration = Duration::from_secs(2);
 /// Below are the ports that middlewares have by default.
 const FIRST_PORT: u16 = 20_000;
-/// How many ports are looked at before the kernel is asked.
+/// Number of ports that are looked at before the kernel is asked.
 const TRIED_PORTS: usize = 100;
 const TICK: Duration = Duration::from_millis(20);
 
@@ -53,7 +53,7 @@ impl Daemon {
         Ok(Daemon { name, child, last_words })
     }
 
-    /// Its process id.
+    /// Process id of the daemon.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -144,7 +144,7 @@ impl Daemon {
         }
     }
 
-    /// Its status, if it has ended.
+    /// Status of the daemon, if it has ended.
     ///
     /// # Errors
     ///
@@ -200,7 +200,7 @@ pub fn folder(name: &str) -> Result<TempDir> {
     folder.with_context(|| format!("cannot make a folder for {name}"))
 }
 
-/// Whether some TCP socket of this network namespace listens on the port.
+/// True if some TCP socket of this network namespace listens on the port.
 fn is_listened_on(port: u16) -> Result<bool> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"];
     let v4 = std::fs::read_to_string(tables[0]).context(tables[0])?;
@@ -217,8 +217,7 @@ fn listening_port(line: &str) -> Option<u16> {
     (state == "0A").then_some(port)
 }
 
-/// Whether a line of stderr is for its reader: the frames of a Java program's stack, and how many of them are not
-/// printed, are not.
+/// True if a line of stderr is for its reader: the frames of a Java program's stack, and how many of them are not printed, are not.
 fn says_something(line: &str) -> bool {
     let line = line.trim();
     let is_frame = line.starts_with("at ") || (line.starts_with("... ") && line.ends_with(" more"));

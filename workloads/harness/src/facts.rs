@@ -1,9 +1,9 @@
-//! What READY tells about a link.
+//! Facts about a link that READY tells.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Where a link is, and what it is made with.
+/// Address of a link, and the versions and settings that it is made with.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// The address that it listens on or is connected to.

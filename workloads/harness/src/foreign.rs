@@ -19,12 +19,12 @@ pub struct Folder {
     pub variable: &'static str,
     /// The option of `wirelap` that names it.
     pub option: &'static str,
-    /// How the programs are built, by their project's own words.
+    /// Source of the programs, with the instructions of their project for building them.
     pub project: &'static str,
 }
 
 impl Folder {
-    /// Whether all of `programs` are there, and otherwise what to do.
+    /// Tells whether all of `programs` are there, and otherwise what to do.
     pub fn availability(&self, programs: &[&str]) -> Availability {
         let missing = programs.iter().find_map(|program| self.find(program).err());
         match missing {
@@ -86,7 +86,7 @@ fn reachable(program: &Path) -> Result<PathBuf> {
     }
 }
 
-/// What a program has printed, line by line, with the time at which it came.
+/// Output of a program, line by line, with the time at which each line came.
 #[derive(Clone, Default)]
 pub struct Lines(Arc<Mutex<Vec<(Nanos, String)>>>);
 
@@ -133,14 +133,14 @@ pub fn line_by_line(program: &Path) -> std::process::Command {
     command
 }
 
-/// Whether a socket of this network namespace waits at `port`: one that listens, for `"tcp"`, and any, for
-/// `"udp"`. Looks without connecting, which some programs take for a peer.
+/// True if a socket of this network namespace waits at `port`: one that listens, for `"tcp"`, and any, for `"udp"`. Looks without
+/// connecting, which some programs take for a peer.
 pub fn is_bound(protocol: &str, port: u16) -> bool {
     let listening = (protocol == "tcp").then_some("0A");
     any_socket(protocol, |line| waits_at(line, port, listening))
 }
 
-/// Whether a socket of this network namespace is connected to `port`.
+/// True if a socket of this network namespace is connected to `port`.
 pub fn talks_to(protocol: &str, port: u16) -> bool {
     any_socket(protocol, |line| port_in(line.split_whitespace().nth(2)) == Some(port))
 }

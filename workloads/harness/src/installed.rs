@@ -1,12 +1,12 @@
-//! Which programs of others are installed here.
+//! Search for programs of others that are installed here.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use wirelap_contract::Availability;
 
-/// Where programs are that a user's search path may leave out: Debian puts services into the first, `go install` and
-/// `cargo install` put theirs into the user's home.
+/// Folders of programs that a user's search path may leave out: Debian puts services into the first, `go install` and `cargo
+/// install` put theirs into the user's home.
 const USUAL_PLACES: [&str; 3] = ["/usr/sbin", "/usr/local/sbin", "/usr/local/bin"];
 const PLACES_AT_HOME: [&str; 3] = ["go/bin", ".cargo/bin", ".local/bin"];
 
@@ -21,7 +21,7 @@ pub fn find(name: &str) -> Option<PathBuf> {
         .find(|candidate| candidate.is_file())
 }
 
-/// Whether the program `name`, which tells its version when called with `flag`, is there, and otherwise how to get it.
+/// Tells whether the program `name`, which tells its version when called with `flag`, is there, and otherwise how to get it.
 pub fn availability(name: &str, flag: &str, remedy: &str) -> Availability {
     match find(name) {
         Some(program) => Availability::Installed { version: version(&program, flag) },

@@ -1,5 +1,5 @@
-//! What the crates of the middlewares stand on. Each implements [`link::Family`] and [`link::Link`]; what else they have
-//! in common is here, and no library of a middleware is.
+//! Foundation of the crates of the middlewares. Each implements [`link::Family`] and [`link::Link`]; what else they have in
+//! common is here, and no library of a middleware is.
 //!
 //! | module | has |
 //! |---|---|

@@ -1,4 +1,4 @@
-//! What a middleware's crate implements: a [`Family`] opens [`Link`]s.
+//! Interface that a middleware's crate implements: a [`Family`] opens [`Link`]s.
 
 pub use crate::facts::Facts;
 
@@ -11,7 +11,7 @@ use std::time::Duration;
 use wirelap_contract::{About, Done, Role, Spec, Subscription, Topology};
 use wirelap_events::Nanos;
 
-/// Where messages go out.
+/// Exit for messages: publishes them.
 pub trait Outlet {
     /// Hands a message to the library. Waits while the library's queues are full, so that no queue
     /// grows without bound.
@@ -22,7 +22,7 @@ pub trait Outlet {
     fn publish(&self, payload: &[u8]) -> Result<()>;
 }
 
-/// Of a role that may publish nothing.
+/// Outlet of a role that may publish nothing.
 impl<O: Outlet> Outlet for Option<O> {
     fn publish(&self, payload: &[u8]) -> Result<()> {
         match self {
@@ -44,7 +44,7 @@ pub type Handler = Box<dyn Fn(Nanos, &[u8], &dyn Outlet) + Send + Sync>;
 
 /// An open end of a middleware: connected and matched, or listening and subscribed.
 pub trait Link: Outlet + Send {
-    /// What READY tells about it.
+    /// Facts about the link that READY tells.
     fn facts(&self) -> Facts;
 
     /// Lets messages come in, for up to `wait`. Libraries that call back from threads of their own
@@ -58,7 +58,7 @@ pub trait Link: Outlet + Send {
         Ok(())
     }
 
-    /// Whether messages come in only while [`Link::poll`] is called.
+    /// True if messages come in only while [`Link::poll`] is called.
     fn is_polled(&self) -> bool {
         true
     }
@@ -80,7 +80,7 @@ pub type Opened = Box<dyn Link>;
 
 /// One middleware. Its crate is all that knows it: `wirelap` learns from [`Family::about`].
 pub trait Family: Sync {
-    /// What it is, what it can do, and whether it can do it here.
+    /// Describes the middleware: what it is, what it can do, and whether it can do it here.
     fn about(&self) -> About;
 
     /// Opens the end that `spec.role` needs. Returns when it is ready in the sense of READY. `handler` gets what
@@ -125,13 +125,13 @@ pub trait Family: Sync {
 /// The two topics of a role: pings go out on the topic and their replies come back on another, so that nobody
 /// hears itself.
 pub struct Topics {
-    /// Where this role publishes, if it does.
+    /// Topic on which this role publishes, if it does.
     pub outgoing: Option<String>,
-    /// What this role subscribes to, if it does.
+    /// Topic to which this role subscribes, if it does.
     pub incoming: Option<String>,
-    /// Whether it subscribes to all topics below `incoming` instead.
+    /// True if the role subscribes to all topics below `incoming` instead.
     pub below: bool,
-    /// Whether it shares its subscription with the other subscribers.
+    /// True if the role shares its subscription with the other subscribers.
     pub shared: bool,
 }
 
@@ -158,7 +158,7 @@ impl Topics {
     }
 }
 
-/// Whether the role waits for its peer at `--endpoint`, in a middleware without a broker.
+/// True if the role waits for its peer at `--endpoint`, in a middleware without a broker.
 pub fn listens(role: Role) -> bool {
     matches!(role, Role::Broker | Role::Sub | Role::Pong)
 }

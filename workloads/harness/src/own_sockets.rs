@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 pub struct Waiting {
     /// The duplicate.
     pub socket: OwnedFd,
-    /// Its own address.
+    /// Local address of the socket.
     pub address: SocketAddr,
 }
 

@@ -12,14 +12,14 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 use wirelap_contract::{Role, Spec};
 
-/// How often a waiting call looks whether the run is over.
+/// Interval at which a waiting call looks whether the run is over.
 pub const TICK: Duration = Duration::from_millis(100);
 
 /// A runtime, and whether to go on.
 pub struct Pump {
-    /// What the library's tasks run in.
+    /// Runtime of the library's tasks.
     pub runtime: Runtime,
-    /// What the process was told.
+    /// Commands that the process was given.
     pub control: Control,
 }
 
@@ -58,7 +58,7 @@ impl Pump {
     }
 }
 
-/// Whether a role sends back to back. Between rare messages a connection must still be looked after.
+/// True if a role sends back to back. Between rare messages a connection must still be looked after.
 pub fn is_back_to_back(spec: &Spec) -> bool {
     spec.role == Role::Pub && spec.rate.is_none_or(|rate| rate < 1.0)
 }

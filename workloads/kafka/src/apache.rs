@@ -21,7 +21,7 @@ const NAME: &str = "Apache Kafka";
 const OLDEST_JAVA: u32 = 17;
 /// Kafka's own default.
 const HEAP: &str = "1g";
-/// What stays on the disk of one partition; more is deleted soon.
+/// Bytes of one partition that stay on the disk; more is deleted soon.
 const RETENTION: u64 = 4 << 30;
 const SEGMENT: u64 = 256 << 20;
 /// A cluster and a folder have 128-bit names in URL-safe base64. As nobody else will ever meet these, they need not be
@@ -48,7 +48,7 @@ pub fn serve(spec: &Spec, control: &Control) -> Result<()> {
     child.serve(reachable(broker), START_LIMIT, facts, control)
 }
 
-/// It listens some time before it answers. False when told to stop.
+/// Waits until the broker answers, as it listens some time before. False when told to stop.
 fn answers(spec: &Spec, broker: SocketAddr, child: &mut Daemon, control: &Control) -> Result<bool> {
     let asker: BaseConsumer =
         settings::common(spec, broker).create().context("cannot ask the broker")?;
@@ -84,8 +84,8 @@ fn command(installed: &jars::Installed, folder: &Path) -> Command {
     command
 }
 
-/// Its configuration, and an empty folder for its data that is already formatted: that is a file with the cluster's
-/// name, which otherwise two more Java programs would write.
+/// Writes the broker's configuration, and an empty folder for its data that is already formatted: that is a file with the
+/// cluster's name, which otherwise two more Java programs would write.
 fn write_folder(
     spec: &Spec,
     folder: &Path,
@@ -141,7 +141,7 @@ fn properties(
     ])
 }
 
-/// Where clients of this machine reach it.
+/// Address at which clients of this machine reach the broker.
 fn reachable(address: SocketAddr) -> SocketAddr {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => (Ipv4Addr::LOCALHOST, address.port()).into(),

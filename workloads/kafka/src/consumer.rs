@@ -16,7 +16,7 @@ use wirelap_harness::control::Control;
 
 /// Joining a group takes some rounds; librdkafka's mock lets everyone wait 3 s for others.
 const JOIN_LIMIT: Duration = Duration::from_secs(20);
-/// How long to wait for news of the group at once.
+/// Longest wait for news of the group at once.
 const TICK: Duration = Duration::from_millis(20);
 /// The longest wait for a message, so that a stop is heard.
 const LONGEST: Duration = Duration::from_millis(100);
@@ -107,7 +107,7 @@ impl Consumer {
     }
 }
 
-/// Whether an error ends the run. About connections the context knows more.
+/// Fails if an error ends the run. About connections the context knows more.
 fn explain(error: &KafkaError) -> Result<()> {
     match error.rdkafka_error_code() {
         Some(code) if is_about_connections(code) => Ok(()),

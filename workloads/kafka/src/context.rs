@@ -1,4 +1,4 @@
-//! What librdkafka tells about itself: that brokers are gone, and which messages did not arrive.
+//! Reports of librdkafka about itself: that brokers are gone, and which messages did not arrive.
 
 use anyhow::anyhow;
 use rdkafka::ClientContext;
@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use wirelap_harness::control::Control;
 
-/// How long a broker may take to say where a partition ends.
+/// Longest time that a broker takes to say where a partition ends.
 pub const ANSWER_LIMIT: Duration = Duration::from_secs(5);
 
 /// Listens to one client of librdkafka.
@@ -26,22 +26,22 @@ pub struct Context {
     group: Arc<Group>,
 }
 
-/// What a member of a consumer group knows.
+/// State of a member of a consumer group.
 #[derive(Default)]
 struct Group {
-    /// It was given partitions.
+    /// The member was given partitions.
     assigned: AtomicBool,
-    /// How far it was when they were taken from it.
+    /// Positions of the member in its partitions when they were taken from it.
     positions: Mutex<HashMap<(String, i32), Offset>>,
 }
 
 impl Context {
-    /// Of a client of the broker at this address.
+    /// Context of a client of the broker at this address.
     pub fn new(broker: SocketAddr, control: &Control) -> Context {
         Context { broker, control: control.clone(), group: Arc::default() }
     }
 
-    /// Whether the group has given partitions to this consumer.
+    /// True if the group has given partitions to this consumer.
     pub fn is_assigned(&self) -> bool {
         self.group.assigned.load(Ordering::Acquire)
     }
@@ -77,7 +77,7 @@ impl Context {
 
 type Placed = Result<TopicPartitionList, KafkaError>;
 
-/// Whether this says that a connection is lost, which librdkafka would try to open again for ever.
+/// True if this says that a connection is lost, which librdkafka would try to open again for ever.
 pub fn is_about_connections(code: RDKafkaErrorCode) -> bool {
     use RDKafkaErrorCode as Code;
     matches!(code, Code::BrokerTransportFailure | Code::AllBrokersDown | Code::Resolve)

@@ -15,12 +15,12 @@ const VERSION: &str = "4.3.1";
 const VARIABLE: &str = "WIRELAP_KAFKA";
 /// Kafka's own jar is called `kafka_<Scala's version>-<version>.jar`.
 const SERVER_JAR: &str = "kafka_2.13-";
-/// Where jars are for all users.
+/// Folder of jars for all users.
 const FOR_ALL: &str = "/var/cache";
 /// The goal that copies jars, with a version so that Maven need not look for the newest.
 const COPY: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies";
 
-/// What runs Apache Kafka here.
+/// Java and jars that run Apache Kafka here.
 pub struct Installed {
     /// The Java runtime.
     pub java: PathBuf,
@@ -30,7 +30,7 @@ pub struct Installed {
     pub version: String,
 }
 
-/// Whether it can be run, and what is missing otherwise.
+/// Tells whether Apache Kafka can be run, and what is missing otherwise.
 pub fn availability() -> Availability {
     match find() {
         Ok(found) => Availability::Installed { version: Some(found.version) },
@@ -53,7 +53,7 @@ pub fn find() -> Result<Installed> {
     Ok(Installed { java, jars, version })
 }
 
-/// Where jars may be, the first choice first. What the variable names counts alone.
+/// Folders in which jars may be, the first choice first. If the variable names one, it counts alone.
 fn places() -> Vec<PathBuf> {
     if let Some(told) = env::var_os(VARIABLE) {
         return vec![told.into()];

@@ -13,7 +13,7 @@ use wirelap_harness::control::Control;
 use wirelap_harness::link::{self, Facts};
 use wirelap_harness::own_sockets;
 
-/// What it keeps of a partition (`rdkafka_mock.c`, `rd_kafka_mock_partition_init`); older batches are gone, whether
+/// Size of a partition that the mock keeps (`rdkafka_mock.c`, `rd_kafka_mock_partition_init`); older batches are gone, whether
 /// they were fetched or not.
 const RETAINED: &str = "5 MiB or 100000 batches a partition";
 

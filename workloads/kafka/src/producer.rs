@@ -14,9 +14,9 @@ use std::time::Duration;
 use wirelap_harness::control::{Control, Stopped};
 use wirelap_harness::link::Outlet;
 
-/// How long a full queue is left alone before it is tried again.
+/// Time for which a full queue is left alone before it is tried again.
 const FULL: Duration = Duration::from_micros(200);
-/// How often the thread that hears of errors looks whether it is over.
+/// Interval at which the thread that hears of errors looks whether it is over.
 const TICK: Duration = Duration::from_millis(50);
 
 /// Publishes to one topic. librdkafka's own threads do the sending.
@@ -65,7 +65,7 @@ impl Producer {
         self.window = Some(window);
     }
 
-    /// Its topic.
+    /// Topic to which the producer publishes.
     pub fn topic(&self) -> &str {
         &self.topic
     }

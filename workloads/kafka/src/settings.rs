@@ -1,6 +1,5 @@
-//! What the clients are told, by librdkafka's names. The defaults are those of published comparisons
-//! (linger.ms 0, batch.size 400 KB for throughput and 1 for latency, no compression, acks 0, fetch.min.bytes 1), so far
-//! as they say.
+//! Settings of the clients, by librdkafka's names. The defaults are those of published comparisons (linger.ms 0, batch.size 400
+//! KB for throughput and 1 for latency, no compression, acks 0, fetch.min.bytes 1), so far as they say.
 
 use anyhow::{Context, Result, anyhow, ensure};
 use rdkafka::ClientConfig;
@@ -12,7 +11,7 @@ use wirelap_contract::{About, Role, Spec};
 /// to 1 MB.
 pub const MAX_PAYLOAD: usize = 64 << 20;
 
-/// What a message takes beside its payload, generously: batch header, record header, topic.
+/// Bytes of a message beside its payload, generously: batch header, record header, topic.
 const ROOM: usize = 64 << 10;
 
 /// The names of the brokers.
@@ -23,7 +22,7 @@ pub const APACHE: &str = "apache";
 const THROUGHPUT_BATCH: usize = 400 << 10;
 /// A batch otherwise: each message goes alone.
 const LATENCY_BATCH: usize = 1;
-/// What may wait in the producer, in bytes: beyond it, `publish` waits.
+/// Bytes that may wait in the producer: beyond them, `publish` waits.
 const QUEUE_BYTES: usize = 64 << 20;
 /// The group of a consumer that joins none: librdkafka wants a name all the same.
 const NO_GROUP: &str = "wirelap";
@@ -35,7 +34,7 @@ const MOCK_PARTITIONS: i32 = 8;
 struct Knob {
     name: &'static str,
     side: Side,
-    /// What the tables show as the default.
+    /// Default that the tables show.
     shown: &'static str,
     about: &'static str,
     default: fn(&Spec) -> String,
@@ -118,12 +117,12 @@ pub fn describe(mut about: About) -> About {
     )
 }
 
-/// Whether the broker is the mock, as far as is known.
+/// True if the broker is the mock, as far as is known.
 pub fn is_mock(spec: &Spec) -> bool {
     spec.broker.as_deref() == Some(MOCK)
 }
 
-/// How many partitions a new topic gets.
+/// Number of partitions that a new topic gets.
 pub fn partitions(spec: &Spec) -> Result<i32> {
     let Some(told) = spec.set_value("partitions") else {
         // The mock answers a fetch with one batch of each partition. With batches of one message, a single
@@ -149,7 +148,7 @@ pub fn max_message(spec: &Spec) -> usize {
     (spec.payload + ROOM).max(1_000_000)
 }
 
-/// What every client is told.
+/// Settings of every client.
 pub fn common(spec: &Spec, broker: SocketAddr) -> ClientConfig {
     let mut config = ClientConfig::new();
     config
@@ -162,7 +161,7 @@ pub fn common(spec: &Spec, broker: SocketAddr) -> ClientConfig {
     config
 }
 
-/// What the producer is told.
+/// Settings of the producer.
 pub fn producer(spec: &Spec, broker: SocketAddr) -> ClientConfig {
     let mut config = common(spec, broker);
     let kbytes = QUEUE_BYTES.max(4 * max_message(spec)) >> 10;
@@ -174,7 +173,7 @@ pub fn producer(spec: &Spec, broker: SocketAddr) -> ClientConfig {
     config
 }
 
-/// What the consumer is told.
+/// Settings of the consumer.
 pub fn consumer(spec: &Spec, broker: SocketAddr) -> ClientConfig {
     let mut config = common(spec, broker);
     let most = max_message(spec);

@@ -8,11 +8,11 @@ use rdkafka::types::RDKafkaErrorCode;
 use std::time::{Duration, Instant};
 use wirelap_harness::control::{Control, Stopped};
 
-/// How long a topic may take until all its partitions have leaders.
+/// Longest time until all partitions of a topic have leaders.
 const LIMIT: Duration = Duration::from_secs(20);
-/// How long one question may take, so that a stop is heard.
+/// Longest time of one question, so that a stop is heard.
 pub const QUESTION: Duration = Duration::from_millis(250);
-/// How long until a question is asked again.
+/// Time until a question is asked again.
 const AGAIN: Duration = Duration::from_millis(10);
 /// Longest name (Kafka, `Topic.MAX_NAME_LENGTH`).
 const LONGEST: usize = 249;
@@ -55,7 +55,7 @@ pub fn make(
     Ok(())
 }
 
-/// How many partitions a topic has, once all of them have leaders.
+/// Number of partitions of a topic, once all of them have leaders.
 pub fn partitions<C: ClientContext>(
     client: &Client<C>,
     topic: &str,

@@ -12,21 +12,20 @@ use std::time::{Duration, Instant};
 use wirelap_contract::{Role, Spec};
 use wirelap_harness::control::Control;
 
-/// How far the publisher may be ahead, in bytes, but one message at least. It is less than half of what is retained, as
-/// batches go as a whole.
+/// Bytes that the publisher may be ahead, but one message at least. They are less than half of what is retained, as batches go as a whole.
 pub const AHEAD: u64 = 2 << 20;
-/// How many bytes the subscriber gets between two commits: far fewer, so that nobody waits in vain.
+/// Bytes that the subscriber gets between two commits: far fewer, so that nobody waits in vain.
 const STEP: u64 = AHEAD / 8;
-/// What a message takes beside its payload.
+/// Bytes of a message beside its payload.
 const OVERHEAD: u64 = 16;
-/// How long one question may take.
+/// Longest time of one question.
 const QUESTION: Duration = Duration::from_secs(1);
 /// A subscriber that does not get on for this long is not waited for any more.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long until a question is asked again.
+/// Time until a question is asked again.
 const AGAIN: Duration = Duration::from_micros(200);
 
-/// Whether this publisher has to wait for its subscriber.
+/// True if this publisher has to wait for its subscriber.
 pub fn is_needed(spec: &Spec) -> bool {
     settings::is_mock(spec) && spec.role == Role::Pub && spec.rate.is_none()
 }
@@ -35,7 +34,7 @@ pub fn is_needed(spec: &Spec) -> bool {
 pub struct Window {
     asker: BaseConsumer,
     partitions: TopicPartitionList,
-    /// Where each partition ended before, by its number.
+    /// End of each partition before the run, by its number.
     starts: Vec<u64>,
     /// Messages that it may be ahead.
     limit: u64,
@@ -103,7 +102,7 @@ impl Window {
         Ok(true)
     }
 
-    /// How far the subscriber has come, over all partitions.
+    /// Sum of the subscriber's positions in all partitions.
     fn committed(&self) -> Result<u64> {
         let list = self
             .asker
@@ -127,12 +126,12 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// Of this subscriber.
+    /// Steps of this subscriber.
     pub fn of(spec: &Spec) -> Steps {
         Steps { is_needed: settings::is_mock(spec) && spec.role == Role::Sub, since: 0 }
     }
 
-    /// Whether to commit after this payload.
+    /// True if the subscriber has to commit after this payload.
     pub fn take(&mut self, payload: usize) -> bool {
         self.since += payload as u64 + OVERHEAD;
         let due = self.is_needed && self.since >= STEP;

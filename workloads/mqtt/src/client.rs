@@ -19,7 +19,7 @@ use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet, Topics};
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 const DISCONNECT_LIMIT: Duration = Duration::from_secs(1);
 const KEEP_ALIVE: Duration = Duration::from_mins(1);
-/// What may wait in the queue to the event loop: beyond it, `publish` blocks.
+/// Bytes and messages that may wait in the queue to the event loop: beyond them, `publish` blocks.
 const QUEUE_BYTES: usize = 4 << 20;
 const QUEUE_MESSAGES: usize = 256;
 
@@ -30,7 +30,7 @@ struct MqttLink {
     facts: Facts,
 }
 
-/// What goes into the event loop, from outside.
+/// Publisher from outside the event loop.
 struct Publisher {
     client: AsyncClient,
     topic: String,
@@ -41,7 +41,7 @@ struct Publisher {
 /// The same from inside the event loop's thread, which must never wait for itself.
 struct InLoopPublisher<'a>(&'a Publisher);
 
-/// How far the event loop is.
+/// Progress of the event loop.
 #[derive(Default)]
 struct Progress {
     ready: AtomicBool,
@@ -108,7 +108,7 @@ fn options(spec: &Spec, address: SocketAddr) -> MqttOptions {
     options
 }
 
-/// What a role subscribes to.
+/// Filter of a role's subscription, if it has one.
 fn filter(topics: &Topics) -> Option<String> {
     let topic = topics.incoming.as_ref()?;
     let below = if topics.below { "/#" } else { "" };

@@ -22,7 +22,7 @@ const PROGRAM: &str = "mosquitto";
 /// The user and group `nobody`, if the package made no user `mosquitto`.
 const NOBODY: (u32, u32) = (65_534, 65_534);
 
-/// Whether it is installed.
+/// Tells whether mosquitto is installed.
 pub fn availability() -> Availability {
     installed::availability(
         PROGRAM,
@@ -91,14 +91,14 @@ fn config_pipe(config: &str, owner: Option<(u32, u32)>) -> Result<Stdio> {
     Ok(reader.into())
 }
 
-/// Whom to run it as, when this process is root.
+/// User and group that run the broker, when this process is root.
 fn user() -> (u32, u32) {
     let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let entry = users.lines().find_map(|line| line.strip_prefix("mosquitto:"));
     entry.and_then(user_and_group).unwrap_or(NOBODY)
 }
 
-/// Of a passwd(5) line after its first field.
+/// Numbers of user and group in a passwd(5) line after its first field.
 fn user_and_group(entry: &str) -> Option<(u32, u32)> {
     let mut fields = entry.split(':').skip(1);
     Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))

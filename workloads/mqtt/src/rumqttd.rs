@@ -18,7 +18,7 @@ const START_LIMIT: Duration = Duration::from_secs(10);
 /// Memory that the broker may keep messages in. It keeps them in segments, and whoever falls behind
 /// by more than all segments loses messages; nobody is slowed down.
 const RETAINED: usize = 256 << 20;
-/// What a message takes beside its payload.
+/// Bytes of a message beside its payload.
 const PER_MESSAGE: usize = 400;
 const SEGMENTS: usize = 16;
 const MAX_CONNECTIONS: usize = 1000;

@@ -1,4 +1,4 @@
-//! What clients and brokers are set to.
+//! Settings of clients and brokers.
 
 use anyhow::{Result, bail};
 use wirelap_contract::Spec;

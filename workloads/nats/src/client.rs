@@ -19,7 +19,7 @@ use wirelap_harness::link::{self, Facts, Handler, Link, Opened, Outlet, Topics};
 use wirelap_harness::pump::{self, Pump, TICK};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
-/// What may wait in the queue to the connection: beyond it, `publish` blocks. The library's default is 2048 messages.
+/// Bytes and messages that may wait in the queue to the connection: beyond them, `publish` blocks. The library's default is 2048 messages.
 const QUEUE_BYTES: usize = 4 << 20;
 const QUEUE_MESSAGES: usize = 2048;
 /// The connection reads up to 128 times 64 KiB before the subscription's turn comes, and drops what does not fit into

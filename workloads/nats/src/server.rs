@@ -17,11 +17,11 @@ use wirelap_harness::{guard, installed};
 
 pub const PROGRAM: &str = "nats-server";
 const START_LIMIT: Duration = Duration::from_secs(10);
-/// What may wait in the server for one subscriber: beyond it, the server throws the subscriber out. Its default of 64 MiB is eight
-/// of the largest messages.
+/// Bytes that may wait in the server for one subscriber: beyond them, the server throws the subscriber out. Its default of 64 MiB
+/// is eight of the largest messages.
 const MAX_PENDING: usize = 256 << 20;
 
-/// Whether it is installed.
+/// Tells whether the server is installed.
 pub fn availability() -> Availability {
     installed::availability(
         PROGRAM,

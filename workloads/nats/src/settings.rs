@@ -1,4 +1,4 @@
-//! What client and server are told.
+//! Settings of client and server.
 
 use anyhow::{Result, bail};
 use wirelap_contract::Spec;
@@ -10,7 +10,7 @@ pub const JETSTREAM: &str = "jetstream";
 pub const STORAGE: &str = "storage";
 pub const HTTP_PORT: &str = "http_port";
 
-/// What `--set` said.
+/// Settings of `--set`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     pub jetstream: bool,

@@ -55,7 +55,7 @@ impl Stream {
         Ok(Stream { context, name, window, acks: RefCell::default() })
     }
 
-    /// What is published to `subject` from now on.
+    /// Consumes what is published to `subject` from now on.
     pub async fn consume(&self, subject: &str) -> Result<Ordered> {
         let config = OrderedConfig {
             deliver_subject: self.context.client().new_inbox(),

@@ -21,9 +21,9 @@ use wirelap_harness::link::{self, Facts, Family, Handler, Link, Opened, Outlet, 
 const PUBLISHING_INTERVAL_MS: f64 = 1.0;
 const INTERVAL_SETTING: &str = "publishingInterval";
 const QUEUE_SETTING: &str = "queueSize";
-/// What may wait in the server for one subscriber: beyond it, the oldest values are lost.
+/// Bytes that may wait in the server for one subscriber: beyond them, the oldest values are lost.
 const QUEUE_BYTES: usize = 256 << 20;
-/// What a value takes in a queue beside its bytes.
+/// Bytes of a value in a queue beside its payload.
 const PER_VALUE: usize = 400;
 const MAX_QUEUE: usize = 100_000;
 /// Payload bytes of one notification message, unless a single value is longer.
@@ -94,7 +94,7 @@ impl Family for Brokered {
     }
 }
 
-/// How values are to be notified.
+/// Parameters of the notification of values.
 #[derive(Clone, Copy)]
 struct Wanted {
     interval_ms: f64,
@@ -117,7 +117,7 @@ impl Wanted {
     }
 }
 
-/// What happens with a notified value, on the library's thread.
+/// Returns the callback that takes a notified value, on the library's thread.
 fn deliver(handler: Handler, writer: Option<Arc<Writer>>) -> impl FnMut(open62541::ua::Variant) {
     move |value| {
         let at = clock::now();

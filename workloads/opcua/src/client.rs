@@ -11,13 +11,13 @@ use wirelap_harness::control::Control;
 use wirelap_harness::link;
 
 const ANSWER_LIMIT: Duration = Duration::from_secs(10);
-/// How often it is looked whether the connection is still there.
+/// Interval at which it is looked whether the connection is still there.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// How long the library may take to let go of what it calls back.
+/// Longest time that the library takes to let go of what it calls back.
 const LETTING_GO: Duration = Duration::from_secs(1);
 
-/// What calls fail with when the other side is not there any more (OPC 10000-6, annex A.2).
+/// Errors of calls when the other side is not there any more (OPC 10000-6, annex A.2).
 const GONE: [&str; 7] = [
     "BadConnectionClosed",
     "BadServerNotConnected",

@@ -21,7 +21,7 @@ use wirelap_harness::clock;
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{self, Facts, Family, Handler, Link, Opened, Outlet, Topics};
 
-/// How long the last reply may wait for its reader.
+/// Longest time that the last reply waits for its reader.
 const LAST_READ: Duration = Duration::from_secs(2);
 
 /// The middleware `opcua-write`.
@@ -92,7 +92,7 @@ impl DataSource for Inbox {
 #[derive(Clone, Default)]
 struct Shelf(Arc<Mutex<Laid>>);
 
-/// What lies there.
+/// Value on the shelf.
 #[derive(Default)]
 struct Laid {
     bytes: Vec<u8>,
@@ -171,7 +171,7 @@ fn facts(address: std::net::SocketAddr) -> Facts {
 struct ClientLink {
     session: Session,
     writer: Writer,
-    /// Where replies are, if this is a `ping`.
+    /// Replies, if this is a `ping`.
     replies: Option<Replies>,
     address: std::net::SocketAddr,
 }

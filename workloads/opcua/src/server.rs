@@ -72,12 +72,12 @@ fn listens(address: SocketAddr) -> bool {
 }
 
 impl Running {
-    /// Where it listens.
+    /// Address at which the server listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// It ended by itself.
+    /// True if the server has ended.
     pub fn has_ended(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }

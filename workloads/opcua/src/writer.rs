@@ -78,7 +78,7 @@ impl Writer {
         Ok(pending.len())
     }
 
-    /// Whether fewer than `limit` responses are missing. An error is reported to the control.
+    /// True if fewer than `limit` responses are missing. An error is reported to the control.
     fn has_less_than(&self, limit: usize) -> bool {
         match self.settle(&self.wake_main) {
             Ok(left) => left < limit,

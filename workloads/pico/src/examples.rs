@@ -14,7 +14,7 @@ use wirelap_harness::foreign::{Folder, Lines, line_by_line};
 use wirelap_harness::link;
 use wirelap_harness::rtt::RoundTrips;
 
-/// Where the programs are.
+/// Folder of the programs.
 pub const FOLDER: Folder = Folder {
     variable: "WIRELAP_PICO_BIN",
     option: "--pico-bin",

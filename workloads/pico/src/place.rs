@@ -1,4 +1,4 @@
-//! Where the programs meet.
+//! Address or group at which the programs meet.
 
 use anyhow::Result;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -54,7 +54,7 @@ impl Place {
         }
     }
 
-    /// What may be wrong when a program cannot open it.
+    /// Question for the user about what may be wrong when a program cannot open the place.
     pub fn doubt(&self) -> String {
         match self {
             Place::Tcp(address) => {
@@ -66,7 +66,7 @@ impl Place {
         }
     }
 
-    /// Whether a program waits there.
+    /// True if a program waits at the place.
     pub fn is_taken(&self) -> bool {
         let protocol = match self {
             Place::Tcp(_) => "tcp",

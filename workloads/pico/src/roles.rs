@@ -135,7 +135,7 @@ impl Part<'_> {
         }
     }
 
-    /// Whether the program is done; one that failed says little more than that.
+    /// True if the program is done; one that failed says little more than that.
     fn has_ended(&self, daemon: &mut Daemon) -> Result<bool> {
         let Some(status) = daemon.ended()? else { return Ok(false) };
         let (name, doubt) = (examples::program(self.spec.role), self.place.doubt());
@@ -143,8 +143,8 @@ impl Part<'_> {
         Ok(true)
     }
 
-    /// What a program that counts messages a second told. What a publisher tells includes what it dropped: that is no
-    /// count of messages that were sent.
+    /// Sums up the output of a program that counts messages a second. The count of a publisher includes what it dropped: that is
+    /// no count of messages that were sent.
     fn summary(&self, lines: &Lines) -> Done {
         let rate = examples::mean_rate(lines).filter(|_| link::listens(self.spec.role));
         let bits = self.spec.payload as f64 * 8.0;

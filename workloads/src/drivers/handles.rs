@@ -51,7 +51,7 @@ pub(super) fn run(run: &Run<'_>, handles: Handles) -> Result<()> {
     sent.and(flushed)
 }
 
-/// What one of the publishers sends: its share of the messages and of the rate, in a stream of its own.
+/// Share of one of the publishers: of the messages and of the rate, in a stream of its own.
 fn share(spec: &Spec, number: u32) -> Spec {
     let publishers = u64::from(spec.topology.publishers.max(1));
     let of = |all: u64| all / publishers + u64::from(u64::from(number) < all % publishers);

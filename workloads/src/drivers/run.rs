@@ -1,4 +1,4 @@
-//! What a role works with.
+//! Environment of a role: its options, middleware, control and log.
 
 use crate::log::SharedLog;
 use crate::pace::Schedule;
@@ -10,9 +10,9 @@ use wirelap_contract::{Spec, Stamp};
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{Family, Handler, Opened};
 
-/// How long a run's last messages may take to be written out and acknowledged.
+/// Longest time in which a run's last messages are written out and acknowledged.
 pub const FLUSH: Duration = Duration::from_secs(30);
-/// How long a link may wait for messages before it looks whether the run is over.
+/// Longest time that a link waits for messages before it looks whether the run is over.
 pub const POLL: Duration = Duration::from_millis(100);
 
 /// One role of one process, from its first message to its last.
@@ -47,7 +47,7 @@ impl Run<'_> {
         Ok(links)
     }
 
-    /// Whether a sender that has sent all that counts goes on: if it stays, it says so, and waits until it is told to.
+    /// True if a sender that has sent all that counts goes on: if it stays, it says so, and waits until it is told to.
     pub fn goes_on(&self, schedule: &mut Schedule) -> Result<bool> {
         if !self.spec.stay || self.control.interrupted() {
             return Ok(false);
@@ -60,7 +60,7 @@ impl Run<'_> {
         Ok(true)
     }
 
-    /// What a receiver does when all messages have come; whether its role is over then.
+    /// Returns what a receiver calls as messages come, and which tells when its role is over.
     pub fn complete(&self) -> Complete {
         let expected = self.spec.messages;
         let have_all_come = Arc::new(AtomicBool::new(expected == Some(0)));
@@ -88,12 +88,12 @@ impl Run<'_> {
     }
 }
 
-/// Whether all messages of a receiver have come.
+/// Count of a receiver's messages that tells when all have come.
 #[derive(Clone)]
 pub struct Complete {
     expected: Option<u64>,
     have_all_come: Arc<AtomicBool>,
-    /// Where the receiver goes on all the same, its log.
+    /// Log of a receiver that goes on all the same.
     stays: Option<SharedLog>,
     control: Control,
 }
@@ -114,7 +114,7 @@ impl Complete {
         }
     }
 
-    /// Whether the role is over: all have come, or it was told to stop.
+    /// True if the role is over: all have come, or it was told to stop.
     pub fn is_over(&self) -> bool {
         let is_complete = self.stays.is_none() && self.have_all_come.load(Ordering::Acquire);
         is_complete || self.control.interrupted()

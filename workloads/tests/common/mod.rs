@@ -146,14 +146,14 @@ pub fn is_gone(pid: u32) -> bool {
     stat.rsplit(')').next().is_none_or(|rest| rest.trim().is_empty() || rest.starts_with(" Z"))
 }
 
-/// How often the process's first thread has gone to sleep.
+/// Number of times that the process's first thread has gone to sleep.
 pub fn sleeps(pid: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
     line.unwrap().trim().parse().unwrap()
 }
 
-/// What `wirelap-workload list` says.
+/// Middlewares that `wirelap-workload list` tells.
 pub fn abouts() -> Vec<About> {
     let output = Command::new(env!("CARGO_BIN_EXE_wirelap-workload")).arg("list").output().unwrap();
     serde_json::from_slice(&output.stdout).unwrap()

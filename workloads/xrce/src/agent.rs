@@ -13,7 +13,7 @@ use wirelap_harness::{foreign, guard};
 pub const PROGRAM: &str = "MicroXRCEAgent";
 /// The setting for what the agent hands samples to.
 pub const MIDDLEWARE: &str = "middleware";
-/// What the agent does when it is not told: samples go to DDS.
+/// Middleware of the agent when it is not told: samples go to DDS.
 pub const USUAL: &str = "dds";
 const START_LIMIT: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(20);

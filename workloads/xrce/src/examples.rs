@@ -18,7 +18,7 @@ pub const PUBLISHER: &str = "PublishHelloWorldClient";
 pub const SUBSCRIBER: &str = "SubscribeHelloWorldClient";
 const START_LIMIT: Duration = Duration::from_secs(10);
 const TICK: Duration = Duration::from_millis(20);
-/// What a sample may need beyond its second, and the first one and the end.
+/// Time that a sample may need beyond its second, and the first one and the end.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Plays a publisher or a subscriber.

@@ -1,4 +1,4 @@
-//! Where the programs are.
+//! Folder of the programs.
 
 use wirelap_harness::foreign::Folder;
 

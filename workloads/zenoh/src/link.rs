@@ -16,7 +16,7 @@ use zenoh::{Session, Wait};
 
 const MATCH_LIMIT: Duration = Duration::from_secs(10);
 
-/// What of a role is declared in its session.
+/// Declarations of a role in its session.
 pub struct ZenohLink {
     uplink: Uplink,
     outlet: Option<Arc<ZenohOutlet>>,
@@ -29,7 +29,7 @@ pub struct ZenohLink {
 pub struct Uplink {
     /// The session.
     pub session: Session,
-    /// Its router, if it is a client.
+    /// Router of the session, if the session is a client.
     pub router: Option<SocketAddr>,
 }
 

@@ -1,5 +1,5 @@
-//! What is asked of Zenoh for a message. As published comparisons use it: best effort where a lost ping is
-//! only sent again, reliable where all messages count.
+//! Quality that is asked of Zenoh for a message. As published comparisons use it: best effort where a lost ping is only sent
+//! again, reliable where all messages count.
 
 use wirelap_contract::{LinkReliability, Role, Spec};
 use zenoh::qos::CongestionControl;

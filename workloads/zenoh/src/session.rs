@@ -7,14 +7,14 @@ use wirelap_harness::link;
 use wirelap_harness::own_sockets;
 use zenoh::{Config, Session, Wait};
 
-/// Which way the connection is made.
+/// Way in which the connection is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Listen,
     Connect,
 }
 
-/// How a session is opened. Everything that is not here is the library's default.
+/// Options for opening a session. Everything that is not here is the library's default.
 #[derive(Clone, Copy, Debug)]
 pub struct Opening {
     /// `peer`, `client` or `router`.
@@ -22,7 +22,7 @@ pub struct Opening {
     pub side: Side,
     pub transport: LinkTransport,
     pub address: SocketAddr,
-    /// Whether a router stamps messages with its time.
+    /// True if a router stamps messages with its time.
     pub timestamping: bool,
 }
 
@@ -33,7 +33,7 @@ impl Opening {
         session.map_err(|error| self.explain(&error))
     }
 
-    /// Where a session that listens does so: Zenoh's stable interface does not tell which port was chosen.
+    /// Address at which a session listens: Zenoh's stable interface does not tell which port was chosen.
     pub fn listening(&self) -> Result<SocketAddr> {
         if self.address.port() != 0 {
             return Ok(self.address);

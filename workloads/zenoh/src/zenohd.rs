@@ -14,7 +14,7 @@ use wirelap_harness::{guard, installed};
 const START_LIMIT: Duration = Duration::from_secs(10);
 const PROGRAM: &str = "zenohd";
 
-/// Whether it is installed.
+/// Tells whether the router is installed.
 pub fn availability() -> Availability {
     installed::availability(PROGRAM, "--version", "cargo install --locked zenohd --root /usr/local")
 }

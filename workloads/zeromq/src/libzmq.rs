@@ -19,7 +19,7 @@ use zmq::{Context, DONTWAIT, Error, Message, SNDMORE, Socket, SocketType};
 
 /// Messages handed over in one go.
 const BATCH: usize = 1000;
-/// What unsent messages may take after the process was told to stop.
+/// Longest time for unsent messages after the process was told to stop, in milliseconds.
 const LINGER_STOPPED_MS: i32 = 2000;
 
 struct ZmqLink {
@@ -49,7 +49,7 @@ struct Peer {
     looked: Cell<Instant>,
 }
 
-/// What `--set` said.
+/// Options of `--set`.
 struct Options {
     sndhwm: i32,
     rcvhwm: i32,

@@ -1,4 +1,4 @@
-//! What libzmq does behind its sockets: it connects, and connects again, without a word. Its monitor tells
+//! Monitor of libzmq's work behind its sockets: it connects, and connects again, without a word. The monitor tells
 //! (`zmq_socket_monitor(3)`).
 
 use anyhow::{Context as _, Result};
@@ -7,7 +7,7 @@ use zmq::{Context, DONTWAIT, PAIR, Socket, SocketEvent};
 /// The monitor of a socket.
 pub struct Monitor(Socket);
 
-/// How the connection stands.
+/// State of the connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Connection {
     /// On its way.
@@ -17,7 +17,7 @@ pub enum Connection {
     Refused,
     /// Both ends have introduced themselves.
     Open,
-    /// It was open, and is no more.
+    /// The connection was open, and is no more.
     Lost,
     /// The other end speaks something else.
     Foreign,
@@ -43,7 +43,7 @@ impl Monitor {
         Ok(Monitor(monitor))
     }
 
-    /// What has become of `connection` since.
+    /// Returns the state of `connection` now, after the events since.
     pub fn look(&self, mut connection: Connection) -> Connection {
         // Two parts: the event's number (16 bits, the machine's byte order) with a value, and the address.
         while let Ok(parts) = self.0.recv_multipart(DONTWAIT) {

@@ -29,7 +29,7 @@ use zeromq::{
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 /// PUSH takes so many messages into its queue before it waits.
 const PUSH_QUEUE: usize = 100_000;
-/// What they may take in memory.
+/// Bytes of memory that the queued messages may take.
 const PUSH_BYTES: usize = 1 << 30;
 /// Messages handed over at once.
 const BATCH: usize = 256;

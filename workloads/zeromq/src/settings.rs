@@ -1,4 +1,4 @@
-//! What the sockets are set to, and which sockets the two ends have.
+//! Settings of the sockets, and the pattern of the two ends.
 
 use anyhow::{Result, bail};
 use std::time::Duration;
@@ -15,11 +15,11 @@ pub const LINGER: &str = "ZMQ_LINGER";
 
 /// libzmq's default for both high-water marks, in messages.
 pub const DEFAULT_HWM: usize = 1000;
-/// What a queue of large messages may hold at most, by default.
+/// Most bytes in a queue of large messages, by default.
 pub const QUEUE_BYTES: usize = 64 << 20;
-/// How long an end that connects may take to meet its peer.
+/// Longest time that an end which connects takes to meet its peer.
 pub const MATCH_LIMIT: Duration = Duration::from_secs(10);
-/// How often a waiting call looks whether the run is over.
+/// Interval at which a waiting call looks whether the run is over.
 pub const TICK: Duration = Duration::from_millis(100);
 
 pub const PATTERNS: &str =
@@ -31,7 +31,7 @@ pub fn hwm_rule() -> String {
     format!("{DEFAULT_HWM}, or {} MiB", QUEUE_BYTES >> 20)
 }
 
-/// Which sockets the two ends have.
+/// Pattern of the sockets of the two ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// XPUB, which is PUB that sees its subscriptions, and SUB.

@@ -11,29 +11,29 @@ pub struct Circumstances {
     pub tx: Option<TxState>,
     /// The bytes of that send call.
     pub send_len: u32,
-    /// When the last acknowledgement of earlier bytes reached the sender after `sent` and before `queue`.
+    /// Time at which the last acknowledgement of earlier bytes reached the sender, after `sent` and before `queue`; `None` if none did.
     pub acked: Option<Nanos>,
     /// The acknowledgement of the last byte, if the reader is not seen on this host: by then the byte had arrived.
     pub heard: Option<Heard>,
-    /// Whether the last byte left in a full segment, or in several segments.
+    /// True if the last byte left in a full segment, or in several segments.
     pub whole_segment: bool,
     /// From when until when the reader had bytes in its socket that had left the sender's before `sent`, and had not read them; to the end of
     /// time while it had no room for more. Bytes that wait in the sender's socket meanwhile would otherwise wait in the reader's socket.
     pub unread: Option<(Nanos, Nanos)>,
     /// Whether it is not observed when the reader sleeps and runs.
     pub reader_unobserved: bool,
-    /// Whether some of the bytes were lost and sent again: by TCP or, in datagrams, by the protocol.
+    /// True if some of the bytes were lost and sent again: by TCP or, in datagrams, by the protocol.
     pub resent: bool,
-    /// Whether earlier bytes of the connection were lost, so that the message had to wait for them.
+    /// True if earlier bytes of the connection were lost, so that the message had to wait for them.
     pub behind_loss: bool,
-    /// How long earlier bytes or their acknowledgements were missing while the message was being written.
+    /// Time for which earlier bytes or their acknowledgements were missing while the message was being written.
     pub loss_in_write: Nanos,
-    /// How long earlier bytes or their acknowledgements were missing while the last byte waited in the sender's socket.
+    /// Time for which earlier bytes or their acknowledgements were missing while the last byte waited in the sender's socket.
     pub loss_in_socket: Nanos,
     /// The last interval before the send in which lost bytes of either direction of the connection had not arrived yet. The bytes may
     /// be a request or an acknowledgement of the receiver.
     pub missing: Option<(Nanos, Nanos)>,
-    /// Whose those bytes were, if they were TCP's.
+    /// Sender of those bytes, and the way of their recovery; `None` if they were not TCP's.
     pub missing_by: Option<MissingBytes>,
     /// The longest time in which packets of the connection waited in the qdisc of this host, while the message was at its sender or on
     /// its way.
@@ -41,15 +41,15 @@ pub struct Circumstances {
     /// The longest time in which bytes of the connection waited in a queue on the path, while the message was at its sender or on its
     /// way.
     pub path_queue: Option<LinkQueue>,
-    /// What a round trip took when the last byte was sent, if that was seen.
+    /// Round trip of the connection when the last byte was sent; `None` if none was seen.
     pub round_trip: Option<RoundTrip>,
-    /// Whether a loss shortly before had reduced the congestion window, which had not recovered yet.
+    /// True if a loss shortly before had reduced the congestion window, which had not recovered yet.
     pub shrunk_by_loss: bool,
     /// Why TCP retransmitted lost bytes; `None` if it did not, or that was not seen.
     pub recovery: Option<Recovery>,
     /// Why the kernel of this host dropped a packet of the message, if it did.
     pub dropped: Option<DropCause>,
-    /// Whether the processing of the last packet was deferred to `ksoftirqd`.
+    /// True if the processing of the last packet was deferred to `ksoftirqd`.
     pub deferred: bool,
     /// Since when `ksoftirqd` had been woken then; 0 if that is not known, or it was not deferred.
     pub deferred_since: Nanos,
@@ -58,30 +58,31 @@ pub struct Circumstances {
     /// When the receiver made the last request for messages on this connection (Kafka `Fetch`, a NATS pull) that the sender had read
     /// before `send`; `None` if messages are pushed.
     pub requested: Option<Nanos>,
-    /// When the sender had read that request, if it was seen.
+    /// Time at which the sender had read that request; `None` if that was not seen.
     pub request_read: Option<Nanos>,
     /// From when on the receiver could have made that request: it had everything that it got before.
     pub free_since: Option<Nanos>,
     /// For how long, after the sender had the message and before `free_since`, the receiver had the answer to its last request, as far as is
     /// known, and had not made the next one.
     pub between_requests: Nanos,
-    /// Whether TCP had to retransmit that request.
+    /// True if TCP had to retransmit that request.
     pub request_resent: bool,
-    /// Whether TCP had to retransmit what the receiver got before that request, so that it could not make it earlier.
+    /// True if TCP had to retransmit what the receiver got before that request, so that it could not make it earlier.
     pub requested_after_loss: bool,
-    /// How long that request let the sender wait; `None` if it did not tell.
+    /// Time and bytes for which that request let the sender wait; `None` if it did not tell.
     pub request_limits: Option<RequestLimits>,
-    /// When the sender had read the last of the messages with which it answered that request, if they were seen.
+    /// Time at which the sender had read the last of the messages with which it answered that request; `None` if they were not seen.
     pub filled: Option<Nanos>,
-    /// Whether the message is part of a transaction and its receiver takes only committed messages.
+    /// True if the message is part of a transaction and its receiver takes only committed messages.
     pub awaits_commit: bool,
-    /// When the receiver had connected, said who it is and subscribed, if it did so only after the sender had read the message.
+    /// Time at which the receiver had connected, said who it is and subscribed; `None` unless it did so only after the sender had
+    /// read the message.
     pub ready: Option<Nanos>,
-    /// Whether the receiver did that so late because the sender, a server, had been gone, and the receiver's connection with it.
+    /// True if the receiver did that so late because the sender, a server, had been gone, and the receiver's connection with it.
     pub sender_was_gone: bool,
-    /// Whether the receiver then took the place of another member of its group, which had no reader of the message in between.
+    /// True if the receiver then took the place of another member of its group, which had no reader of the message in between.
     pub handed_over: bool,
-    /// What its sender had written on the connection before, if that was still in the socket after the sender had read the message.
+    /// Bytes that the sender had written on the connection before, if they were still in the socket after the sender had read the message.
     pub behind: Option<EarlierBytes>,
     /// Such bytes while the message was on its way to the sender: a forwarder that cannot send may not read either.
     pub held_before: Option<EarlierBytes>,
@@ -96,7 +97,7 @@ pub struct Circumstances {
     pub no_room: bool,
     /// For how long the receiver, a server, did not read the sender, by its own word, while the message was on its way.
     pub throttled: Nanos,
-    /// Whether the receiver, if it is a server, reads nothing more of the connection until it has answered what it read last.
+    /// True if the receiver, a server, reads nothing more of the connection until it has answered what it read last.
     pub answers_in_turn: bool,
     /// The last interval in which the sender, a server, did not read the receiver, by its own word, while it had the message.
     pub requests_unread: Option<(Nanos, Nanos)>,
@@ -107,9 +108,9 @@ pub struct Circumstances {
     pub release: Option<Release>,
     /// The last acknowledgement that may have been needed before the sender could send more to this receiver.
     pub credit: Option<Credit>,
-    /// Whether a keep-alive or discovery frame was on the same connection while the message was under way.
+    /// True if a keep-alive or discovery frame was on the same connection while the message was under way.
     pub beside_upkeep: bool,
-    /// Whether it is one of the first messages of its connection, or was sent within a second after the connection was opened.
+    /// True if the message is one of the first of its connection, or was sent within a second after the connection was opened.
     pub start_up: bool,
     /// The position of the leg if its sender sends the message to several readers one after the other. `None` for the first reader, and
     /// if several threads send.
@@ -130,13 +131,13 @@ impl Circumstances {
 pub struct EarlierBytes {
     /// Since when, at the earliest when the sender read the message.
     pub since: Nanos,
-    /// How long, at most until the sender sent the message. The longest time, if there were several.
+    /// Time for which the bytes were there, at most until the sender sent the message. The longest time, if there were several.
     pub time: Nanos,
     /// The state of the sender's TCP at the send of those of them that were there longest.
     pub tx: TxState,
     /// The bytes of that send call.
     pub send_len: u32,
-    /// Whether the receiver was seen to have no room meanwhile: it said so, or a send found its window full.
+    /// True if the receiver was seen to have no room meanwhile: it said so, or a send found its window full.
     pub no_room: bool,
 }
 
@@ -156,31 +157,31 @@ pub struct LinkQueue {
     pub rate: u64,
 }
 
-/// How long TCP's acknowledgements take, from when bytes leave their host.
+/// Time of TCP's acknowledgements, from when bytes leave their host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTrip {
     /// The last one.
     pub time: Nanos,
     /// The shortest one of the connection.
     pub least: Nanos,
-    /// Whether about as short a one was of bytes that left when no others were under way, and so had none before them in a queue.
+    /// True if about as short a round trip was of bytes that left when no others were under way, and so had none before them in a queue.
     pub is_without_queue: bool,
 }
 
 impl RoundTrip {
-    /// Whether a round trip is no longer than the shortest one, but for what differs anyway.
+    /// True if `time` is no longer than the shortest round trip, apart from the usual variation: a quarter, and at least 200 µs.
     pub fn is_about(time: Nanos, least: Nanos) -> bool {
         time <= least + Nanos(least.0 / 4).max(Nanos::from_micros(200))
     }
 
-    /// Whether it is about as short as one without a queue on the path.
+    /// True if the last round trip is about as short as one without a queue on the path.
     pub fn is_short(self) -> bool {
         self.is_without_queue && RoundTrip::is_about(self.time, self.least)
     }
 }
 
 impl LinkQueue {
-    /// How much of the time between two moments it covers.
+    /// Part of the time between two moments in which the bytes waited in the queue.
     pub fn within(&self, from: Nanos, to: Nanos) -> Nanos {
         self.to.min(to) - self.from.max(from).min(to)
     }
@@ -189,16 +190,17 @@ impl LinkQueue {
 /// The acknowledgement of a message's last byte by TCP at the other end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Heard {
-    /// When it reached the sender's host: the byte had arrived at the other end by then, and may have long before.
+    /// Time at which the acknowledgement reached the sender's host: the byte had arrived at the other end by then, and may have
+    /// long before.
     pub at: Nanos,
-    /// Whether the other end delayed it: it carried no data, and others on the connection came much sooner.
+    /// True if the other end delayed the acknowledgement: it carried no data, and others on the connection came much sooner.
     pub delayed: bool,
 }
 
 /// An acknowledgement by a receiver that had as many unacknowledged messages as ever, so that its sender may send one more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Credit {
-    /// When the acknowledgement was seen.
+    /// Time at which the acknowledgement was seen.
     pub at: Nanos,
     /// For how long, from when the sender had the message until then, as many messages as ever were not acknowledged, or that is
     /// not known.
@@ -214,14 +216,14 @@ pub struct Credit {
 /// Lost bytes of a leg's connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingBytes {
-    /// Whether the receiver of the leg had sent them.
+    /// True if the receiver of the leg had sent the bytes.
     pub by_receiver: bool,
     /// Why TCP retransmitted them; `None` if that was not seen.
     pub recovery: Option<Recovery>,
 }
 
 impl Circumstances {
-    /// When the receiver allowed its sender to send, by a request or an acknowledgement.
+    /// Time at which the receiver allowed its sender to send, by a request or an acknowledgement; `None` if it did neither.
     pub fn allowed(&self) -> Option<Nanos> {
         self.requested.or(self.credit.map(|credit| credit.at))
     }
@@ -239,6 +241,6 @@ pub struct FanOut {
     pub position: u32,
     /// The number of readers that were seen.
     pub readers: u32,
-    /// When the thread sent the message to the first reader.
+    /// Time at which the thread sent the message to the first reader.
     pub first_sent: Nanos,
 }

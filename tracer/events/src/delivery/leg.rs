@@ -15,23 +15,23 @@ pub const MAX_HOPS: usize = 4;
 pub struct Hop {
     /// The thread.
     pub task: TaskId,
-    /// When the thread was woken.
+    /// Time at which the thread was woken.
     pub woken: Nanos,
-    /// When the thread ran.
+    /// Time at which the thread ran.
     pub running: Nanos,
-    /// When the thread had left the CPU before; `None` if that was not seen.
+    /// Time at which the thread had left the CPU before; `None` if that was not seen.
     pub left: Option<Nanos>,
     /// Why the thread had left the CPU.
     pub reason: OffCpuReason,
-    /// Whether an interrupt (for received data, or of a timer) woke the thread, and not another thread.
+    /// True if an interrupt (for received data, or of a timer) woke the thread, and not another thread.
     pub from_irq: bool,
     /// The CPU that the thread ran on, as [`Cpu::on_host`] numbers it; `None` if it is not known.
     pub cpu: Option<Cpu>,
-    /// Whether the thread had run on another CPU before.
+    /// True if the thread had run on another CPU before.
     pub migrated: bool,
     /// The thread that had the CPU the longest while this one waited for it.
     pub holder: Holder,
-    /// What the thread slept on, if it slept.
+    /// System call in which the thread slept; unknown if it did not sleep.
     pub sleep: SleepCall,
 }
 
@@ -70,14 +70,14 @@ pub struct Leg {
     pub sender: Option<TaskId>,
     /// The thread that read the last byte.
     pub reader: Option<TaskId>,
-    /// When the message passed each stage.
+    /// Times at which the message passed the stages.
     pub times: StageTimes,
     /// The threads that were woken for the message, the reader last; empty if the reader did not sleep.
     pub chain: Vec<Hop>,
     /// The threads that ran before the send, each woken by the previous one, the sender last. Of a leg after the first, these are
     /// the forwarder's threads during the dwell.
     pub before: Vec<Hop>,
-    /// Its bytes in the flow, from the first byte of its first frame to the last byte of its last.
+    /// The message's bytes in the flow, from the first byte of its first frame to the last byte of its last.
     pub flow_range: FlowRange,
     /// Further facts about the leg.
     pub circumstances: Circumstances,
@@ -151,7 +151,7 @@ impl Leg {
         out(SegmentSpan { segment, from, to, hop: None });
     }
 
-    /// How long each thread of the chain waited for a CPU after [`Stage::Wakeup`]. The sum is the segment [`Segment::RunQueue`].
+    /// Times for which each thread of the chain waited for a CPU after [`Stage::Wakeup`]. The sum is the segment [`Segment::RunQueue`].
     pub fn run_queue_waits(&self) -> impl Iterator<Item = (&Hop, Nanos)> + '_ {
         let mut at = self.times.get(Stage::Wakeup).unwrap_or_default();
         let to = self.times.get(Stage::Running).unwrap_or_default().max(at);

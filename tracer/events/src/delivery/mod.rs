@@ -50,9 +50,9 @@ pub struct Delivery {
     pub stamp: Option<Stamp>,
     /// Bytes of its payload.
     pub payload_len: u64,
-    /// Its topic, if the names of topics are kept.
+    /// The message's topic, if the names of topics are kept.
     pub topic: Option<TopicId>,
-    /// Its legs in order; at least one.
+    /// The message's legs in order; at least one.
     pub legs: ArrayVec<Leg, MAX_LEGS>,
     /// The off-CPU times of each leg, in the same order; empty if no thread is known.
     pub off_cpu: ArrayVec<LegOffCpu, MAX_LEGS>,

@@ -6,11 +6,11 @@ use std::ops::Add;
 /// Why and how long a thread did not run in an interval. It ran for the rest of the interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OffCpu {
-    /// How long the thread slept or was stopped.
+    /// Time for which the thread slept or was stopped.
     pub asleep: Nanos,
-    /// How long the thread was runnable and waited for a CPU.
+    /// Time for which the thread was runnable and waited for a CPU.
     pub waited: Nanos,
-    /// How often the thread was preempted.
+    /// Number of times that the thread was preempted.
     pub preemptions: u32,
     /// The thread that had the CPU the longest while this one waited.
     pub holder: Holder,
@@ -44,7 +44,7 @@ pub struct OffCpu {
     /// The thread that ended the longest of the sleeps in which the thread waited for another. `held` is how long that thread had a CPU meanwhile, 0 if it is not
     /// known.
     pub waker: Holder,
-    /// How long it is not known whether the thread ran or rested, because a switch to it was not seen.
+    /// Time for which it is not known whether the thread ran or rested, because a switch to it was not seen.
     pub hidden: Nanos,
 }
 
@@ -148,25 +148,25 @@ impl Add for OffCpu {
 /// The off-CPU times of the threads of a leg while they had the message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LegOffCpu {
-    /// Of the first thread of the wake chain, between ready and wakeup; `None` if that thread was not followed.
+    /// Times of the first thread of the wake chain, between ready and wakeup; `None` if that thread was not followed.
     pub before_wakeup: Option<OffCpu>,
-    /// Of the reader, between running (or ready, if it was running then) and read; `None` if it was not followed.
+    /// Times of the reader, between running (or ready, if it was running then) and read; `None` if it was not followed.
     pub reader: Option<OffCpu>,
-    /// Of a leg after the first: of the forwarder's thread that had read the message, during the dwell until it woke the next
-    /// thread or was woken the last time; `None` if it was not followed.
+    /// Times of the forwarder's thread that had read the message, on a leg after the first: during the dwell until it woke the
+    /// next thread or was woken the last time; `None` if it was not followed.
     pub dwell: Option<OffCpu>,
-    /// Of the sender, between the last time that it was woken during the dwell and its send; `None` if it was not followed.
+    /// Times of the sender, between the last time that it was woken during the dwell and its send; `None` if it was not followed.
     pub sender: Option<OffCpu>,
-    /// Of the reader, while the forwarder had the message and the reader could have requested it but had not yet; `None` if it had
-    /// requested it before, or was not followed.
+    /// Times of the reader, while the forwarder had the message and the reader could have requested it but had not yet; `None` if
+    /// it had requested it before, or was not followed.
     pub requester: Option<OffCpu>,
-    /// Of the threads of the wake chain, while they waited for a CPU after their wakeups.
+    /// Times of the threads of the wake chain, while they waited for a CPU after their wakeups.
     pub chain: OffCpu,
-    /// Of the threads that ran before the send, while they waited for a CPU after their wakeups.
+    /// Times of the threads that ran before the send, while they waited for a CPU after their wakeups.
     pub before: OffCpu,
-    /// Of the threads of the wake chain except the last, from when they ran until they woke the next one.
+    /// Times of the threads of the wake chain except the last, from when they ran until they woke the next one.
     pub handoff: OffCpu,
-    /// Of the threads that ran before the send except the last, from when they ran until they woke the next one.
+    /// Times of the threads that ran before the send except the last, from when they ran until they woke the next one.
     pub handoff_before: OffCpu,
     /// Between send and sent, of the thread that the rest of the message had to wait for: the reader, or the sender of a
     /// [late write](crate::Circumstances::is_late_write).

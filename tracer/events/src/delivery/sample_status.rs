@@ -1,22 +1,22 @@
-//! Whether a delivery counts.
+//! Status of a delivery: counted, or the reason why not.
 
 use super::Delivery;
 use crate::Stage;
 
-/// Whether a delivery is in the figures of its result, or why not.
+/// Status of a delivery: in the figures of its result, or the reason why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SampleStatus {
-    /// It was followed from its first send to its last read, and is in every figure.
+    /// The delivery was followed from its first send to its last read, and is in every figure.
     Counted,
-    /// It was followed, and the same message had been delivered before.
+    /// The delivery was followed, and the same message had been delivered before.
     Duplicate,
-    /// It belongs to the warm-up.
+    /// The delivery belongs to the warm-up.
     WarmUp,
     /// The call that read it was not seen.
     ReadNotSeen,
     /// The read was seen, and an end of one of its legs was not, so that its times may be those of another leg.
     LegIncomplete,
-    /// Its times contradict each other: it was read before it was sent.
+    /// The delivery's times contradict each other: it was read before it was sent.
     TimeBackwards,
 }
 
@@ -41,7 +41,7 @@ impl SampleStatus {
         }
     }
 
-    /// Whether the times of the delivery are complete, so that its segments add up to its latency.
+    /// True if the times of the delivery are complete, so that its segments add up to its latency.
     pub fn is_followed(self) -> bool {
         matches!(self, SampleStatus::Counted | SampleStatus::Duplicate)
     }

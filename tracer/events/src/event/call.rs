@@ -11,11 +11,11 @@ pub struct SendCall {
     pub socket: SocketId,
     /// The sending thread.
     pub task: TaskId,
-    /// What is sent.
+    /// Bytes of a stream, or a datagram.
     pub kind: SendKind,
 }
 
-/// What is sent.
+/// Data of a send call: bytes of a stream, or a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SendKind {
     /// TCP: bytes from `start` on. A partial write accepts fewer than `len` bytes, so the real end is known only by the start of the
@@ -66,7 +66,7 @@ pub struct TxState {
     pub cwnd: u32,
     /// Segments in flight: `packets_out`.
     pub segments_out: u32,
-    /// Whether segments that are not full may wait.
+    /// Treatment of segments that are not full.
     pub nagle: Nagle,
     /// The size of the socket's send buffer, the kernel's own overhead included: `sk_sndbuf`. 0 if it was not recorded.
     pub send_buffer: u32,
@@ -78,7 +78,7 @@ pub struct TxState {
     pub min_rtt: u32,
 }
 
-/// Whether a segment that is not full may wait for an acknowledgement: `tcp_sock.nonagle`.
+/// Treatment of a segment that is not full: it may wait for an acknowledgement. `tcp_sock.nonagle`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Nagle {
     /// The segment waits while others are in flight: Nagle's algorithm (RFC 9293 §3.7.4), the default.
@@ -97,11 +97,11 @@ pub struct ReadCall {
     pub socket: SocketId,
     /// The reading thread.
     pub task: TaskId,
-    /// What was read.
+    /// Bytes of a stream, or a datagram.
     pub kind: ReadKind,
 }
 
-/// What was read.
+/// Data of a read call: bytes of a stream, or a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadKind {
     /// TCP: the `len` bytes up to `end` (`tcp_sock.copied_seq` at exit).
@@ -130,11 +130,11 @@ pub enum ReadKind {
 pub struct Ready {
     /// The socket.
     pub socket: SocketId,
-    /// What is ready.
+    /// Bytes of a stream, or a datagram.
     pub kind: ReadyKind,
 }
 
-/// What is ready.
+/// Data that is ready at a socket: bytes of a stream, or a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadyKind {
     /// TCP: everything before this sequence number (`tcp_sock.rcv_nxt`).

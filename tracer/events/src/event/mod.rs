@@ -40,11 +40,11 @@ pub struct Event<'a> {
     pub at: Nanos,
     /// The CPU of the observation.
     pub cpu: Cpu,
-    /// What was observed.
+    /// The observation itself.
     pub body: Body<'a>,
 }
 
-/// What was observed.
+/// Observation that an event reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Body<'a> {
     /// A socket was found. This always precedes the other events of that socket.

@@ -18,7 +18,7 @@ pub enum PacketHook {
     Rx,
 }
 
-/// Whether a packet is complete, a fragment or an error.
+/// Completeness of a packet: whole, a fragment or an error.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PacketKind {
     /// A TCP packet or a complete datagram.
@@ -42,7 +42,7 @@ pub enum PacketKind {
 pub struct Packet<'a> {
     /// The hook.
     pub hook: PacketHook,
-    /// Its flow.
+    /// The packet's flow.
     pub flow: FlowKey,
     /// The identity inside the host.
     pub id: PacketId,
@@ -73,7 +73,7 @@ pub struct Packet<'a> {
     pub segments: u16,
     /// Rx only: whether the packet waited until `ksoftirqd` was scheduled, because the time budget of the interrupt was used up.
     pub deferred: bool,
-    /// Whether it is complete, a fragment or an error.
+    /// Completeness of the packet: whole, a fragment or an error.
     pub kind: PacketKind,
     /// The fields of the TCP header; `None` for UDP.
     pub tcp: Option<TcpFields>,
@@ -174,7 +174,7 @@ impl Recovery {
 /// The kernel dropped a packet (`kfree_skb`). The event's `at` is that time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DroppedPacket {
-    /// Its flow.
+    /// The packet's flow.
     pub flow: FlowKey,
     /// The cause of the drop.
     pub cause: DropCause,
@@ -182,9 +182,9 @@ pub struct DroppedPacket {
     pub reason: u32,
     /// The payload bytes.
     pub len: u32,
-    /// Whether the packet was on its way out: to a device, or in a queue before it.
+    /// True if the packet was on its way out: to a device, or in a queue before it.
     pub outward: bool,
-    /// When the packet reached the qdisc, if it was in one.
+    /// Time at which the packet reached the qdisc; `None` if it was in none.
     pub queued: Option<Nanos>,
     /// The fields of the TCP header, if they were recorded; `None` for UDP.
     pub tcp: Option<TcpFields>,

@@ -10,7 +10,7 @@ pub struct PlainText<'a> {
     pub socket: SocketId,
     /// The sending or reading thread.
     pub task: TaskId,
-    /// Where its record lies in the stream.
+    /// Place of the text's record in the stream.
     pub place: TextPlace,
     /// Bytes of the socket's text in this direction before this one since the probes were attached, modulo 2³².
     pub text_start: u32,
@@ -20,13 +20,13 @@ pub struct PlainText<'a> {
     pub text: &'a [u8],
 }
 
-/// Where the record of a text lies in the socket's stream.
+/// Place of a text's record in the socket's stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextPlace {
     /// A thread is about to send the record. The event's `at` is the entry of the send; it precedes the send and the packets of
     /// the record.
     Sent {
-        /// Where the record starts, with its header.
+        /// Start of the record, with its header.
         start: Seq,
         /// Bytes of the record, with its header.
         record_len: u32,

@@ -25,7 +25,7 @@ pub enum LossCause {
     FragmentMissing,
 }
 
-/// How many events were lost, all probes.
+/// Numbers of lost events of all probes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Losses {
     /// All of them.
@@ -39,17 +39,17 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// Whether none of them met a full ring buffer, so that a larger one would not help.
+    /// True if none of the lost events met a full ring buffer, so that a larger one would not help.
     pub fn are_all_skipped(self) -> bool {
         self.skipped > 0 && self.skipped >= self.events
     }
 
-    /// Whether all of them are packets that the file itself counts as missing.
+    /// True if all of them are packets that the file itself counts as missing.
     pub fn are_all_stated(self) -> bool {
         self.stated > 0 && self.stated >= self.events
     }
 
-    /// Whether all of them are datagrams of which a fragment is missing.
+    /// True if all of them are datagrams of which a fragment is missing.
     pub fn are_all_fragmented(self) -> bool {
         self.fragmented > 0 && self.fragmented >= self.events
     }

@@ -15,7 +15,7 @@ pub struct Quota {
     pub task: TaskId,
     /// The last two directories of the cgroup's path; begins with `/` if the path has no more.
     pub name: ArrayString<CGROUP_NAME>,
-    /// Whether the cgroup is in the version 2 hierarchy, where the limit is `cpu.max`.
+    /// True if the cgroup is in the version 2 hierarchy, where the limit is `cpu.max`.
     pub is_v2: bool,
     /// The CPU time that the cgroup may use in each period; [`Quota::UNLIMITED`] if it has no limit (any more).
     pub quota: Nanos,
@@ -30,7 +30,7 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// What the kernel has for "no limit" (`RUNTIME_INF` in `kernel/sched/sched.h`).
+    /// Value of the kernel for "no limit" (`RUNTIME_INF` in `kernel/sched/sched.h`).
     pub const UNLIMITED: Nanos = Nanos(u64::MAX);
 
     /// The CPU time that the cgroup may use in each period; `None` if it has no limit.

@@ -4,7 +4,7 @@ use super::{Comm, TaskId};
 use crate::{FlowKey, NetNs, Seq, SocketId, Transport};
 use std::net::SocketAddr;
 
-/// How a socket was found.
+/// Way in which a socket was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SocketOrigin {
     /// The socket was open before wirelap attached.
@@ -34,7 +34,7 @@ pub struct Socket {
     pub task: TaskId,
     /// The name of that thread's process.
     pub comm: Comm,
-    /// How the socket was found.
+    /// Way in which the socket was found.
     pub origin: SocketOrigin,
     /// TCP: the sequence number that the next byte to be sent will have (`tcp_sock.write_seq`).
     pub tx_next: Option<Seq>,

@@ -69,19 +69,19 @@ pub struct Wake {
     pub task: TaskId,
     /// Why the thread had left the CPU.
     pub reason: OffCpuReason,
-    /// When the thread had left the CPU (`sched_switch` away from it); `None` if that was not seen.
+    /// Time at which the thread had left the CPU (`sched_switch` away from it); `None` if that was not seen.
     pub left: Option<Nanos>,
-    /// When the thread was woken (`sched_waking`); for a preempted thread, when it left the CPU.
+    /// Time at which the thread was woken (`sched_waking`); for a preempted thread, when it left the CPU.
     pub woken: Nanos,
     /// The thread that was running on the CPU of the wakeup, which is the waker unless `from_irq` is set. For a preempted thread, the
     /// thread that took the CPU.
     pub waker: TaskId,
-    /// Whether the wakeup came from an interrupt (softirq or timer) and not from the thread `waker`.
+    /// True if the wakeup came from an interrupt (softirq or timer) and not from the thread `waker`.
     pub from_irq: bool,
-    /// Whether the thread had run on another CPU before.
+    /// True if the thread had run on another CPU before.
     pub migrated: bool,
-    /// Whether the kernel did not call the probe for a switch to the thread, or its wakeup, since the last event of it: what it did
-    /// before `left` is not known. Seen on a virtual machine, about once a second.
+    /// True if the kernel did not call the probe for a switch to the thread, or its wakeup, since the last event of it: what it
+    /// did before `left` is not known. Seen on a virtual machine, about once a second.
     pub missed: bool,
     /// The thread that had the CPU for the longest part of the wait.
     pub holder: Holder,
@@ -93,13 +93,13 @@ pub struct Wake {
     pub throttled: Nanos,
     /// The cgroup that had no quota left; 0 if `throttled` is 0.
     pub cgroup: CgroupId,
-    /// What the thread slept on, if it slept.
+    /// System call in which the thread slept; unknown if it did not sleep.
     pub sleep: SleepCall,
     /// The name of the waker; empty if it is not known.
     pub waker_comm: Comm,
 }
 
-/// How many further threads a wait names in addition to the one that had the CPU the longest.
+/// Number of further threads that a wait names in addition to the one that had the CPU the longest.
 pub const OTHERS: usize = 3;
 
 /// The system call in which a thread slept.
@@ -141,11 +141,11 @@ pub enum OffCpuReason {
 pub struct ThreadState {
     /// The thread.
     pub task: TaskId,
-    /// What the thread was doing.
+    /// Activity of the thread.
     pub activity: ThreadActivity,
 }
 
-/// What a thread is doing. The variants are in order of activity: a process does what its most active thread does.
+/// Activity of a thread. The variants are in ascending order: a process does what its most active thread does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ThreadActivity {
     /// The thread is stopped or traced.
@@ -167,7 +167,7 @@ pub struct Holder {
     pub task: TaskId,
     /// The name of the thread.
     pub comm: Comm,
-    /// How long the thread, or its process, had the CPU during the wait.
+    /// Time for which the thread, or its process, had the CPU during the wait.
     pub held: Nanos,
 }
 

@@ -10,7 +10,7 @@ pub use clean::{clean, clean_lines, escape_json, is_unsafe, shortened};
 
 use crate::{Nanos, Saturate, Total};
 
-/// What stands where there is no value.
+/// Text that stands where there is no value.
 pub const NONE: &str = "–";
 
 /// A count with its thousands set apart: `1,234,567`.
@@ -185,7 +185,7 @@ fn thousands(units: &'static [&'static str]) -> Scale {
     Scale { step: 1000.0, limit: 1000.0, units }
 }
 
-/// How many decimals give a value of three digits: 9.995 would be shown as 10.00.
+/// Number of decimals that give a value three digits: 9.995 would be shown as 10.00.
 fn three_digits(value: f64) -> usize {
     match value.abs() {
         v if v < 9.995 => 2,

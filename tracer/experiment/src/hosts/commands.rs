@@ -10,7 +10,7 @@ use wirelap_process::Failure;
 /// The name of the bridge.
 const SWITCH: &str = "switch";
 
-/// Where programs of the system are that are not in every user's `PATH`.
+/// Folders of the system's programs that are not in every user's `PATH`.
 const SYSTEM_FOLDERS: &str = "/usr/sbin:/sbin:/usr/bin:/bin";
 
 /// The packets that may be on their way through a link with a delay.

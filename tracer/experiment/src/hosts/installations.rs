@@ -1,4 +1,4 @@
-//! Where the workloads of a run are started: on this host, or on hosts of their own.
+//! Places in which the workloads of a run are started: this host, or hosts of their own.
 
 use super::commands;
 use super::host::Host;
@@ -65,7 +65,7 @@ impl Installations {
         Ok(installations)
     }
 
-    /// Where a process of a role is started, if the hosts are joined by `links`; on this host without links.
+    /// The place in which a process of a role is started, if the hosts are joined by `links`; this host without links.
     pub fn of(&self, links: Option<&Links>, role: Role) -> &WorkloadInstallation {
         let network = self.networks.iter().find(|network| Some(&network.links) == links);
         let host = Host::ALL.iter().position(|host| *host == Host::of(role));

@@ -1,4 +1,4 @@
-//! What the links between hosts are like.
+//! Properties of the links between hosts.
 
 use std::time::Duration;
 use wirelap_report::HostLinks;
@@ -22,11 +22,11 @@ const BURST_MICROS: u64 = 100;
 /// The link of each host. Without a rate and a delay, frames pass at the speed of memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Links {
-    /// How fast each host can send, in bits a second.
+    /// Rate at which each host can send, in bits a second; no limit if `None`.
     pub rate_bit_per_s: Option<u64>,
     /// The bytes that wait at most before a frame is dropped; needs a rate.
     pub queue_bytes: Option<u64>,
-    /// How much later frames arrive at a host.
+    /// Delay of frames on their way to a host.
     pub delay: Option<Duration>,
 }
 

@@ -1,4 +1,4 @@
-//! Which brokers can be on another host than their clients.
+//! Restriction of brokers that cannot be on another host than their clients.
 
 use wirelap_contract::About;
 

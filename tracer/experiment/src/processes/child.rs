@@ -16,13 +16,13 @@ use wirelap_process::remedy;
 use wirelap_process::rights;
 use wirelap_process::steward::{StartedWorkload, Steward};
 
-/// How many of the last lines of stderr are kept.
+/// Number of the last lines of stderr that are kept.
 const STDERR_LINES: usize = 8;
 
 /// The longest line of output that is read, in bytes.
 const LONGEST_LINE: u64 = 1 << 20;
 
-/// What a workload reports on stdout.
+/// Report of a workload on stdout.
 #[derive(Debug)]
 pub enum Statement {
     /// The workload is ready.
@@ -130,7 +130,7 @@ impl WorkloadProcess {
         }
     }
 
-    /// Whether the process has exited. It is not waited for until [`WorkloadProcess::reap`], so that its CPU time can still be read.
+    /// True if the process has exited. It is not waited for until [`WorkloadProcess::reap`], so that its CPU time can still be read.
     pub fn has_exited(&self) -> bool {
         if self.status.is_some() {
             return true;
@@ -149,7 +149,7 @@ impl WorkloadProcess {
         self.status
     }
 
-    /// How the process ended, in words: `ended with status 1 before it was ready: address in use`.
+    /// Describes how the process ended: `ended with status 1 before it was ready: address in use`.
     pub fn describe_end(&mut self, when: &str) -> String {
         let status = self.reap();
         let ending = match status.map(|status| (status.signal(), status.code())) {

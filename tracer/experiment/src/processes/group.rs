@@ -8,23 +8,23 @@ use wirelap_contract::{Role, Spec};
 use wirelap_process::Failure;
 use wirelap_process::Signals;
 
-/// How long a process may take until it is ready. One that ends is noticed at once; brokers in Erlang and Java need more than half
-/// a minute where other programs keep the CPUs busy.
+/// Longest time until a process is ready. One that ends is noticed at once; brokers in Erlang and Java need more than half a
+/// minute where other programs keep the CPUs busy.
 const START: Duration = Duration::from_mins(2);
 
-/// How much longer it may take for each of its clients.
+/// Further time for each of the process's clients.
 const EACH_CLIENT: Duration = Duration::from_millis(5);
 
-/// How long a process may take to end after it was asked to.
+/// Longest time in which a process ends after it was asked to.
 const END: Duration = Duration::from_secs(3);
 
-/// How long the last output of a process that has exited may take through the pipe.
+/// Longest time that the last output of a process that has exited takes through the pipe.
 const LAST_OUTPUT: Duration = Duration::from_millis(100);
 
-/// How much later than the end of a client the end of its broker, which caused it, may be noticed.
+/// Longest time from the end of a client until the end of its broker, which caused it, is noticed.
 const BROKER_END: Duration = Duration::from_millis(500);
 
-/// How often signals and ended processes are checked for.
+/// Interval at which signals and ended processes are checked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// A statement, and the number of the process that made it.

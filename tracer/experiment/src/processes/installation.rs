@@ -43,7 +43,7 @@ impl WorkloadInstallation {
         self.steward.start_workload(args, truth)
     }
 
-    /// What the program prints to stdout when it is called with one argument.
+    /// Returns the output of the program on stdout when it is called with one argument.
     ///
     /// # Errors
     /// The program cannot be executed, or its output cannot be read.

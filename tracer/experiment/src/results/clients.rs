@@ -32,7 +32,7 @@ pub fn connections(outcome: &Outcome) -> Option<Connections> {
     })
 }
 
-/// How long the connections took that a trial opened.
+/// Returns the times that the connections took which a trial opened.
 pub fn times(outcome: &Outcome) -> Samples {
     let mut times = Samples::new();
     let counted = done(outcome, Role::Connect).and_then(|done| done.rtt.as_ref());

@@ -21,7 +21,7 @@ use crate::trial::Trial;
 use std::collections::BTreeMap;
 use wirelap_report::RunResult;
 
-/// What trials have in common that are repetitions of each other.
+/// Properties that trials share which are repetitions of each other.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     middleware: String,
@@ -59,7 +59,7 @@ pub struct Results {
     earlier: BTreeMap<Key, RunResult>,
 }
 
-/// What changes if a repetition's record changes: its position, and whether the cost of tracing is known.
+/// Position of a repetition, and whether its cost of tracing is known: one of them changes if its record changes.
 type Stamp = (u32, bool);
 
 impl Results {

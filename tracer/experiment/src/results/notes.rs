@@ -7,7 +7,7 @@ use wirelap_contract::WorkloadKind;
 use wirelap_report::words::{group_notes, snapshot_notes};
 use wirelap_session::Sampling;
 
-/// What matters for the figures of a trial.
+/// Returns notes on the figures of a trial, a sentence each.
 pub fn of(outcome: &Outcome) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     let foreign = outcome.trial.about.kind == WorkloadKind::Foreign;

@@ -9,12 +9,12 @@ use wirelap_events::{Nanos, Total};
 use wirelap_report::{Messages, Throughput};
 use wirelap_session::Sampling;
 
-/// Whether the measurement did not reach its end.
+/// True if the measurement did not reach its end.
 pub fn is_partial(outcome: &Outcome) -> bool {
     outcome.error.is_some() || outcome.interrupted.is_some()
 }
 
-/// Whether the middleware has no messages that a trace could follow.
+/// True if the middleware has no messages that a trace could follow.
 pub fn is_untraced(outcome: &Outcome) -> bool {
     outcome.trial.about.kind == WorkloadKind::Untraced
 }
@@ -67,7 +67,7 @@ pub fn messages(outcome: &Outcome) -> Messages {
     }
 }
 
-/// How many deliveries `sent` messages should have; `None` if one each.
+/// Number of deliveries that `sent` messages should have; `None` if one each.
 fn expected(outcome: &Outcome, sent: u64) -> Option<u64> {
     let topology = outcome.trial.workloads.topology;
     (!topology.is_pair()).then(|| topology.deliveries(sent)).filter(|&expected| expected != sent)
@@ -133,7 +133,7 @@ pub fn throughput(outcome: &Outcome, delivered: u64) -> Throughput {
     }
 }
 
-/// Where the bytes of a trial's messages went.
+/// Returns the ledger of the bytes of a trial's messages.
 pub fn ledger(outcome: &Outcome) -> Ledger {
     let mut own = Ledger::default();
     groups(outcome).for_each(|group| own += &group.overhead);

@@ -78,7 +78,7 @@ fn view(messages: Messages, all: &[&Repetition]) -> Option<View> {
     followed.or_else(|| all.iter().find_map(|one| one.view))
 }
 
-/// What was measured at one rate.
+/// Figures of one rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AtRate {
     /// The share of the wanted rate at which messages were sent; `None` if that is not known.
@@ -88,7 +88,7 @@ pub struct AtRate {
     pub p99_ns: Option<u64>,
 }
 
-/// What the trials of one rate have measured.
+/// Returns the figures of the trials of one rate.
 pub fn at_rate(records: &[&TrialRecord]) -> AtRate {
     let all: Vec<&Repetition> = records.iter().map(|record| &record.repetition).collect();
     let messages = sum_of_messages(&all);

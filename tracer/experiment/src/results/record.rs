@@ -1,4 +1,4 @@
-//! What is kept of a trial that was run: its repetition as in the report, and what the report has of several trials together.
+//! Record of a trial that was run: its repetition as in the report, and what the report has of several trials together.
 
 use super::outcome::{is_partial, messages};
 use super::repetition;
@@ -15,11 +15,11 @@ use wirelap_report::{Hook, Messages, Repetition};
 pub struct TrialRecord {
     /// The trial.
     pub trial: Trial,
-    /// Its figures.
+    /// The trial's figures.
     pub repetition: Repetition,
     /// Why it failed; `None` if it did not.
     pub error: Option<Failure>,
-    /// Whether the failure also concerns all further trials.
+    /// True if the failure also concerns all further trials.
     pub ends_run: bool,
     /// The evidence for the causes of the messages' latency; `None` for a trial before the run was resumed.
     pub evidence: Option<Evidence>,
@@ -41,12 +41,12 @@ impl TrialRecord {
         TrialRecord { trial, repetition, error, ends_run, evidence, hooks, versions, settings }
     }
 
-    /// Whether the trial did not reach its end.
+    /// True if the trial did not reach its end.
     pub fn is_partial(&self) -> bool {
         self.error.is_some() || self.repetition.interrupted.is_some()
     }
 
-    /// Whether the middleware has no messages that a trace could follow.
+    /// True if the middleware has no messages that a trace could follow.
     pub fn is_untraced(&self) -> bool {
         self.trial.about.kind == WorkloadKind::Untraced
     }

@@ -161,8 +161,8 @@ fn process_use(outcome: &Outcome, process: &RoleProcess, delivered: u64) -> Proc
     }
 }
 
-/// When the last message was sent or delivered, by the workloads' own counts, or later if that is not known. At the end of a
-/// trial nothing happens for some time: only then it is sure that no further message is delivered.
+/// Time at which the last message was sent or delivered, by the workloads' own counts, or later if that is not known. At the end
+/// of a trial nothing happens for some time: only then it is sure that no further message is delivered.
 fn last_message(outcome: &Outcome) -> Nanos {
     let (sender, receiver) = outcome.trial.roles();
     let last = done(outcome, receiver).map_or(0, |done| done.last_ns);

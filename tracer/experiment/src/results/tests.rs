@@ -22,7 +22,7 @@ fn stamp(seq: u32, reply: bool) -> Stamp {
     Stamp { stream: 0, seq, reply, warmup: false }
 }
 
-/// What came of a trial whose messages take times of their own.
+/// Outcome of a trial whose messages take times of their own.
 fn outcome(trial: &Trial, salt: u64) -> Outcome {
     let mut tally = Tally::new(100, Arc::default());
     let mut records = Records::default();

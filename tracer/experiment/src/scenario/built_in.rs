@@ -36,9 +36,9 @@ const TEXTS: [(&str, &str); 16] = [
 /// A built-in scenario.
 #[derive(Clone, Debug)]
 pub struct BuiltIn {
-    /// Its name on the command line.
+    /// The scenario's name on the command line.
     pub name: &'static str,
-    /// Its settings.
+    /// The scenario's settings.
     pub settings: ScenarioSettings,
 }
 

@@ -1,4 +1,4 @@
-//! How values in scenario files are described in their JSON Schema.
+//! Descriptions of values in scenario files, for their JSON Schema.
 
 #![expect(dead_code, reason = "only the schemas of these types are used")]
 

@@ -74,7 +74,7 @@ fn similar(name: &str) -> Option<&'static str> {
         .map(|(_, known)| known)
 }
 
-/// How many letters must be added, removed or replaced to make one word of the other (Levenshtein).
+/// Number of letters that must be added, removed or replaced to make one word of the other (Levenshtein).
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -50,7 +50,7 @@ readers! {
     rates: Vec<f64> = |value| list(value, |item| quantity::rate(&number_or_text(item)?));
     /// CPUs.
     cpus: Vec<usize> = |value| list(value, |item| whole::<u16>(item, 0, 65_535).map(usize::from));
-    /// How many messages end a repetition.
+    /// Number of messages that end a repetition.
     messages: u64 = |value| whole::<u32>(value, 1, u32::MAX.into()).map(u64::from);
     /// A number of messages.
     count: u64 = |value| whole::<u32>(value, 0, u32::MAX.into()).map(u64::from);
@@ -64,7 +64,7 @@ readers! {
     time: Duration = duration;
     /// Windows of tracing, or none.
     sample: Sampling = |value| quantity::sampling(&word(value)?);
-    /// What is measured.
+    /// The measured quantity.
     measure: Measure = |value| {
         let (latency, throughput) = (Measure::Latency, Measure::Throughput);
         let connections = Measure::Connections;
@@ -89,7 +89,7 @@ readers! {
     transport: LinkTransport = |value| choice(value, &choices());
     /// A reliability.
     reliability: LinkReliability = |value| choice(value, &choices());
-    /// Whether the workloads keep records.
+    /// The choice of whether the workloads keep records.
     truth_check: TruthCheck = |value| {
         let all = [("auto", TruthCheck::Auto), ("on", TruthCheck::On), ("off", TruthCheck::Off)];
         choice(value, &all)

@@ -3,7 +3,7 @@
 use wirelap_events::Nanos;
 use wirelap_report::Samples;
 
-/// When there are as many blocks of messages, each two of them become one.
+/// Number of blocks of messages at which each two of them become one.
 const MAX_BLOCKS: usize = 16;
 
 /// The messages of a block at first.

@@ -1,4 +1,4 @@
-//! How two clocks differ, from when each saw the same packets.
+//! Difference between two clocks, from the times at which each saw the same packets.
 
 use super::hull::{Point, lower, upper};
 use wirelap_events::Nanos;
@@ -18,7 +18,7 @@ const MIN_SAMPLES: usize = 8;
 /// A packet that both captures have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sample {
-    /// When the first capture has it, by the first clock.
+    /// Time at which the first capture has the packet, by the first clock.
     pub at: Nanos,
     /// The second capture's time less that one, each by its own clock, in nanoseconds.
     pub later: i64,
@@ -26,7 +26,7 @@ pub struct Sample {
     pub from_first: bool,
 }
 
-/// What the second clock shows, less what the first one does: a line over time.
+/// Time of the second clock less that of the first: a line over time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clocks {
     /// The time of the first sample, by the first clock.
@@ -35,13 +35,13 @@ pub struct Clocks {
     pub offset: i64,
     /// By how much it grows each second, in nanoseconds (1000 is 1 ppm); 0 if that is not certain to be more than nothing.
     pub drift: f64,
-    /// How far `drift` can be wrong.
+    /// Largest error of `drift`, in nanoseconds a second.
     pub drift_within: f64,
-    /// How far the difference can be wrong if the shortest way takes as long in both directions.
+    /// Largest error of the difference if the fastest packets take equally long in both directions.
     pub within: Nanos,
-    /// How far the difference can be wrong however long each direction takes: half the shortest round trip.
+    /// Largest error of the difference however long each direction takes: half the shortest round trip.
     pub at_most: Nanos,
-    /// How many packets this is from.
+    /// Number of packets that the result is from.
     pub samples: usize,
     /// The time from the first sample to the last.
     pub span: Nanos,
@@ -124,7 +124,8 @@ impl Clocks {
 /// No kernel stamps a packet nearer to when it is on the line, in nanoseconds.
 const STAMPED: f64 = 1e3;
 
-/// How far times are off in any case: where they are stamped, and that both may be cut to microseconds.
+/// Error of the difference in any case, in nanoseconds: from where kernels stamp packets, and twice that if both times may be cut
+/// to microseconds.
 fn tick(samples: &[Sample]) -> f64 {
     let is_coarse = |s: &Sample| s.at.0.is_multiple_of(1000) && s.later % 1000 == 0;
     if samples.iter().all(is_coarse) { 2.0 * STAMPED } else { STAMPED }
@@ -133,11 +134,11 @@ fn tick(samples: &[Sample]) -> f64 {
 /// A line through the middle of the band, and how wide the band is there.
 #[derive(Clone, Copy, Debug)]
 struct Line {
-    /// Its slope, in nanoseconds a second.
+    /// Slope, in nanoseconds a second.
     drift: f64,
-    /// Its height at the first sample.
+    /// Height at the first sample, in nanoseconds.
     middle: f64,
-    /// How wide the band is around it.
+    /// Width of the band around the line, in nanoseconds.
     width: f64,
 }
 
@@ -205,7 +206,7 @@ impl Band {
         self.touch();
     }
 
-    /// How far the middle can be off by chance: by what the shortest delays of most parts are above the shortest of all.
+    /// Error of the line's middle by chance: by what the shortest delays of most parts are above the shortest of all.
     fn within(&self, line: Line) -> f64 {
         let above = |point: &Point| point.1 - line.drift * point.0;
         let excess = [excess(&self.there, above), excess(&self.back, |point| -above(point))];

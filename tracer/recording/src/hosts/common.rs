@@ -13,7 +13,7 @@ const MIN_COMMON: usize = 8;
 /// two.
 const MIN_SHARE: usize = 20;
 
-/// What two captures have in common.
+/// Packets and addresses that two captures have in common.
 #[derive(Debug)]
 pub enum Common {
     /// Nothing, or no more than parts of one capture have.
@@ -101,7 +101,7 @@ fn pairs(first: &Survey, second: &Survey) -> Vec<Pair> {
     first.seen.iter().filter_map(pair).collect()
 }
 
-/// How many packets between addresses that are in both captures the one with fewer of them has.
+/// Counts the packets between addresses that are in both captures, in the capture with fewer of them.
 fn comparable(first: &Survey, second: &Survey) -> usize {
     let count = |survey: &Survey| {
         let mut counts = FxHashMap::<(u32, u32), usize>::default();

@@ -1,4 +1,4 @@
-//! What the first packets of a capture tell of the hosts that it was made on.
+//! Facts about the hosts of a capture that its first packets tell.
 
 use super::own::OwnAddresses;
 use super::twice::Sightings;
@@ -8,10 +8,10 @@ use std::io::Read;
 use std::net::IpAddr;
 use wirelap_events::{Body, Event};
 
-/// How many packets are looked at to find out.
+/// Number of packets that are looked at.
 const SAMPLE: usize = 20_000;
 
-/// What the first packets of a capture tell.
+/// Facts that the first packets of a capture tell.
 #[derive(Debug, Default)]
 pub struct FirstPackets {
     /// The addresses of the host that made the capture, for each of its interfaces; none where that is not known.

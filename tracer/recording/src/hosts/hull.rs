@@ -23,7 +23,7 @@ pub fn upper(points: impl IntoIterator<Item = Point>) -> Vec<Point> {
     mirrored.into_iter().map(|(x, y)| (x, -y)).collect()
 }
 
-/// Whether the way over `b` turns right, or goes straight on.
+/// True if the way over `b` turns right, or goes straight on.
 fn turns_right(a: Point, b: Point, c: Point) -> bool {
     (b.0 - a.0) * (c.1 - a.1) - (b.1 - a.1) * (c.0 - a.0) <= 0.0
 }

@@ -10,7 +10,7 @@ use std::io::Read;
 use std::net::IpAddr;
 use wirelap_events::{Body, Event, Nanos, PacketHook, TaskId};
 
-/// What is put together.
+/// Kind of events that is put together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// Everything: all are recordings of wirelap's.
@@ -19,7 +19,7 @@ pub enum What {
     Packets,
 }
 
-/// How one capture's events are made different from the others', and put in order.
+/// Makes one capture's events different from the others', and puts them in order.
 #[derive(Clone, Debug)]
 pub struct Placing {
     chain: Chain,

@@ -1,4 +1,4 @@
-//! Which addresses are on which host, and which captures are parts of one.
+//! Places addresses on hosts, and tells which captures are parts of one.
 
 use super::common::Sides;
 use super::survey::{Addresses, Survey};

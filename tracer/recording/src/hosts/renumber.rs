@@ -6,7 +6,7 @@ use wirelap_events::{
     SocketId, TaskId, ThreadState, Wake, WrittenBytes,
 };
 
-/// What makes numbers of one host others than those of another, beside its number in the highest bits.
+/// Bits that make numbers of one host differ from those of another, beside the host's number in the highest bits.
 const OTHER_HOST: u64 = 0x5555_5555_5555_5555;
 const OTHER_HOST_NETNS: u32 = 0x5555_5555;
 
@@ -200,7 +200,7 @@ impl Renumbering {
         *task = TaskId { pid: task.pid.on_host(self.number), tid: task.tid.on_host(self.number) };
     }
 
-    /// What stays within a namespace stays within that of its host.
+    /// Renumbers a flow's scope: a namespace's flow stays within the namespace of its host.
     fn flow(&self, key: &mut FlowKey) {
         let mut scope = key.scope;
         self.namespace(&mut scope);

@@ -9,7 +9,7 @@ use wirelap_events::{Event, Nanos, Packet, Saturate};
 /// each capture.
 const MAX_PACKETS: usize = 1 << 18;
 
-/// How many packets are kept of each capture at least, however many captures there are.
+/// Least number of packets that are kept of each capture, however many captures there are.
 const MIN_PACKETS: usize = 1 << 14;
 
 /// A packet that is seen again so soon is the same one on another device (a bridge, `tcpdump -i any`), or sent again at once:
@@ -42,7 +42,7 @@ impl Addresses {
     }
 }
 
-/// When a packet was seen, and its addresses' numbers.
+/// Time at which a packet was seen, and the numbers of its addresses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sighting {
     pub at: Nanos,
@@ -52,7 +52,7 @@ pub(super) struct Sighting {
     pub repeated: bool,
 }
 
-/// What is kept of one capture.
+/// Sample of one capture's packets.
 #[derive(Debug)]
 pub struct Survey {
     /// Sightings by what identifies the packet.
@@ -121,8 +121,8 @@ impl Survey {
         gap.filter(|_| !self.overlaps(other))
     }
 
-    /// Whether both are of the same time, by their own clocks: they share a tenth of the shorter one at least. Parts
-    /// of one capture share some packets' time at most.
+    /// True if both are of the same time, by their own clocks: they share a tenth of the shorter one at least. Parts of one
+    /// capture share some packets' time at most.
     pub fn overlaps(&self, other: &Survey) -> bool {
         self.span.zip(other.span).is_some_and(|(mine, theirs)| {
             let shared = mine.1.min(theirs.1).since(mine.0.max(theirs.0));

@@ -1,9 +1,9 @@
-//! What makes a packet the same in two captures.
+//! Hash by which a packet is recognised in two captures.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use wirelap_events::{Packet, PacketKind, tcp_flags};
 
-/// How much of a datagram's payload is looked at. It must be in both captures, whatever their snap lengths.
+/// Bytes of a datagram's payload that are looked at. They must be in both captures, whatever their snap lengths.
 const PREFIX: usize = 64;
 
 /// A packet's identity; `None` if it has none, or none that another capture could have.

@@ -15,14 +15,14 @@ use wirelap_events::Nanos;
 /// Two captures whose clocks can be compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
-    /// Which ones.
+    /// Numbers of the two captures.
     pub files: [usize; 2],
     /// The second one's clock against the first one's; `None` if both are parts of one capture, and so of one clock.
     pub clocks: Option<Clocks>,
 }
 
 impl Link {
-    /// How exact it is.
+    /// Largest error of the link; 0 for parts of one capture.
     fn at_most(&self) -> Nanos {
         self.clocks.map_or(Nanos(0), |clocks| clocks.at_most)
     }
@@ -33,7 +33,7 @@ impl Link {
     }
 }
 
-/// How one capture's times become those of the first.
+/// Steps from one capture's clock to that of the first capture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chain {
     /// From this capture's clock to the first one's.

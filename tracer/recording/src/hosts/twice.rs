@@ -12,7 +12,7 @@ const MIN_PACKETS: usize = 16;
 /// The most packets that wait for their second sighting.
 const MAX_WAITING: usize = 65_536;
 
-/// How long a packet waits for its second sighting.
+/// Longest time between the two sightings of a packet.
 const MAX_WAIT: Nanos = Nanos::from_millis(10_000);
 
 /// The packets of a capture, from which it is found out whether it has each twice.
@@ -31,7 +31,7 @@ impl Sightings {
         true
     }
 
-    /// Whether seven in ten packets are there exactly twice.
+    /// True if seven in ten packets are there exactly twice.
     pub fn are_twice(&self) -> bool {
         let twice = self.0.values().filter(|&&count| count == 2).count();
         self.0.len() >= MIN_PACKETS && twice.saturating_mul(10) >= self.0.len().saturating_mul(7)

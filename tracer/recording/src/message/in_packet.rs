@@ -6,7 +6,7 @@ use wirelap_events::ByteRange;
 /// A leg of a message, as one of the packets that carried it reports it.
 #[derive(Clone, Copy, Debug)]
 pub struct LegInPacket<'a> {
-    /// What became of the message on this leg.
+    /// The leg, with the message's times on it.
     pub leg: &'a MessageLeg,
     /// The bytes of the flow that the packet carries.
     pub carried: ByteRange,
@@ -15,7 +15,7 @@ pub struct LegInPacket<'a> {
 }
 
 impl LegInPacket<'_> {
-    /// Which of the message's bytes the packet has: from, to.
+    /// Returns which of the message's bytes the packet has: from, to.
     pub fn bytes_in_packet(&self) -> (u64, u64) {
         let all = self.leg.range.range;
         let from = self.carried.start.max(all.start).0.saturating_sub(all.start.0);

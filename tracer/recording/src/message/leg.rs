@@ -1,4 +1,4 @@
-//! What became of a message on one leg.
+//! A message's life on one leg.
 
 use std::sync::Arc;
 use wirelap_events::{
@@ -8,7 +8,7 @@ use wirelap_events::{
 /// The most bytes of a topic that a packet reports.
 const TOPIC: usize = 256;
 
-/// What a message travelled with.
+/// Middleware and broker that a message travelled with.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Row {
     /// The middleware, as the report calls it.
@@ -28,7 +28,7 @@ pub struct End {
     pub name: Comm,
 }
 
-/// Whether a message is in the report's figures.
+/// Status of a message: counted in the report's figures, or the reason why not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageStatus {
     /// The message is in the figures.
@@ -44,13 +44,13 @@ pub enum MessageStatus {
 }
 
 impl MessageStatus {
-    /// Whether the message was delivered, as far as is known.
+    /// True if the message was delivered, as far as is known.
     pub fn is_delivered(self) -> bool {
         !matches!(self, MessageStatus::Undelivered | MessageStatus::UnderWay)
     }
 }
 
-/// What a message lost more time to than a typical one of its row.
+/// Segment in which a message lost more time than a typical message of its row, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayCause {
     /// The cause: the verdict's name.
@@ -59,46 +59,46 @@ pub struct DelayCause {
     pub leg: u8,
     /// The segment.
     pub segment: Segment,
-    /// How much more time than a typical message.
+    /// Time in the segment beyond that of a typical message.
     pub time: Nanos,
 }
 
-/// What became of a message on one leg. Of several readers, the last one to have it.
+/// A message's life on one leg. Of several readers, the last one to have it.
 #[derive(Clone, Debug)]
 pub struct MessageLeg {
     /// The message.
     pub message: MessageId,
-    /// What the message travelled with.
+    /// Middleware and broker that the message travelled with.
     pub row: Arc<Row>,
     /// The message's topic; empty if it has none, or that is not known.
     pub topic: Arc<[u8]>,
     /// Bytes of the message's payload.
     pub payload_len: u64,
-    /// Whether the message is in the report's figures.
+    /// Status of the message: counted in the report's figures, or the reason why not.
     pub status: MessageStatus,
-    /// Which leg this is, 0 for the first.
+    /// Number of this leg, 0 for the first.
     pub leg: u8,
-    /// How many legs the message has.
+    /// Number of legs that the message has.
     pub legs: u8,
     /// The message's bytes on this leg.
     pub range: FlowRange,
     /// The first time that is known of the message, on its first leg.
     pub began: Nanos,
-    /// When the message passed each stage of this leg.
+    /// Times at which the message passed each stage of this leg.
     pub times: StageTimes,
-    /// What the message's time was spent on, on this leg; the dwell before the leg included.
+    /// Time of the message in each segment of this leg; the dwell before the leg included.
     pub segments: Segments,
-    /// Who sent the message on this leg.
+    /// Process and thread that sent the message on this leg.
     pub sender: End,
-    /// Who read the message on this leg.
+    /// Process and thread that read the message on this leg.
     pub reader: End,
     /// From the first leg's send to the last leg's read.
     pub one_way: Option<Nanos>,
-    /// What held the message up.
+    /// Cause of the message's delay; `None` if nothing held it up.
     pub delay_cause: Option<DelayCause>,
-    /// Where the message was seen last, if it was not seen to be delivered: on which leg, 0 for the first, and at which stage.
+    /// Leg, 0 for the first, and stage at which the message was seen last; `None` if it was seen to be delivered.
     pub last_seen: Option<(u8, Stage)>,
-    /// How many deliveries this leg is a part of.
+    /// Number of deliveries that this leg is a part of.
     pub readers: u32,
     /// The number of the packet with the last byte of each leg, in the file; 0 if it is not known.
     pub frames: [u64; MAX_LEGS],
@@ -109,8 +109,7 @@ pub trait MessageSink {
     /// The packet that was the last to be taken carries these bytes.
     fn carries(&mut self, range: FlowRange);
 
-    /// What became of a message, one element a leg, in order. Takes all of them. The message's packets report it if they are
-    /// still waiting.
+    /// Takes all legs of a message, in order. The message's packets report them if they are still waiting.
     fn message(&mut self, legs: &mut Vec<MessageLeg>);
 }
 
@@ -120,7 +119,7 @@ impl MessageLeg {
         &self.topic[..self.topic.len().min(TOPIC)]
     }
 
-    /// When the message passed a stage, after the first time that is known of it.
+    /// Time at which the message passed a stage, in nanoseconds after the first time that is known of the message; `None` if not seen.
     pub(super) fn since_began(&self, stage: Stage) -> Option<i64> {
         let at = self.times.get(stage)?;
         Some(at.0.wrapping_sub(self.began.0).cast_signed())

@@ -1,5 +1,4 @@
-//! What became of a message, as the packets that carried it report it: a sentence that scripts can read, and the same in an
-//! option for programs.
+//! Report of a message's life by the packets that carried it: a sentence that scripts can read, and the same in an
 //!
 //! | file | what |
 //! |---|---|

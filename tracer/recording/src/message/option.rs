@@ -1,4 +1,4 @@
-//! What became of a message, in an option for programs. Its layout is in docs/recording.md.
+//! The report of a message's life as an option for programs. Its layout is in docs/recording.md.
 
 use super::in_packet::LegInPacket;
 use crate::pcapng::ByteOrder;
@@ -9,7 +9,7 @@ use wirelap_events::Stage;
 /// In place of a queue's number, which has 16 bits, if it is not known.
 const NO_QUEUE: u32 = 1 << 16;
 
-/// Whether this is the value of an option of wirelap's about a message, of any version. `value` is a custom option's.
+/// True if this is the value of an option of wirelap's about a message, of any version. `value` is a custom option's.
 pub fn is_message(value: &[u8]) -> bool {
     let tag = ENTERPRISE.to_le_bytes().into_iter().chain(MESSAGE_TAG[..2].iter().copied());
     value.iter().copied().take(6).eq(tag)

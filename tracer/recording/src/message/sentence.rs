@@ -1,4 +1,4 @@
-//! What became of a message, in a sentence that people and scripts can read: a comment of the packet. Its grammar is in
+//! The report of a message's life as a sentence that people and scripts can read: a comment of the packet. Its grammar is in
 //! docs/recording.md; `dissectors/wirelap.lua` reads it.
 
 use super::in_packet::LegInPacket;
@@ -15,7 +15,7 @@ pub fn more(messages: usize) -> String {
     format!("and {messages}{MORE}")
 }
 
-/// Whether a comment is one about messages.
+/// True if a comment is one about messages.
 pub fn is_sentence(comment: &[u8]) -> bool {
     let text = str::from_utf8(comment).unwrap_or_default();
     let behind = |front| {
@@ -78,7 +78,7 @@ impl LegInPacket<'_> {
         Ok(())
     }
 
-    /// Which bytes the packet has, whether the message was delivered, and where its other legs are.
+    /// Writes which bytes the packet has, whether the message was delivered, and where its other legs are.
     fn place(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let leg = self.leg;
         let all = leg.range.range.len();

@@ -24,13 +24,13 @@ pub fn build(packet: &Packet<'_>, out: &mut Vec<u8>) -> bool {
     built
 }
 
-/// How many bytes a packet has from its IP header on.
+/// Bytes of a packet from its IP header on, on the wire; `None` if they are more than fit.
 pub fn original_len(packet: &Packet<'_>) -> Option<u32> {
     let headers = u32::from(packet.ip_header).saturating_add(u32::from(packet.transport_header));
     headers.checked_add(packet.payload_len)
 }
 
-/// How many bytes of a packet's headers are written: all, but for the options of a SYN without data.
+/// Bytes of a packet's headers that are written: all, except for the options of a SYN without data.
 pub fn known_len(packet: &Packet<'_>) -> usize {
     let is_syn = packet.tcp.is_some_and(|tcp| tcp.flags & tcp_flags::SYN != 0);
     let transport = if is_syn && packet.payload_len == 0 { 20 } else { packet.transport_header };

@@ -16,11 +16,11 @@ const MAX_DATAGRAMS: usize = 1_024;
 /// The most bytes of datagrams that are not whole.
 const MAX_BYTES: usize = 16 << 20;
 
-/// How long a datagram's fragments may be apart: Linux gives up after as long (`net.ipv4.ipfrag_time`).
+/// Longest time between a datagram's fragments: Linux gives up after as long (`net.ipv4.ipfrag_time`).
 const MAX_AGE: Nanos = Nanos::from_millis(30_000);
 
-/// Of a datagram whose other fragments were so near to the beginning or the end of the capture, the rest may lie outside: a sender writes
-/// all of them at once.
+/// Time around the beginning and the end of the capture in which a datagram may lack fragments that lie outside it: a sender
+/// writes all of them at once.
 const MARGIN: Nanos = Nanos::from_millis(100);
 
 /// The most bytes that a datagram's fragments have together: the length in an IPv4 header has 16 bits.
@@ -42,11 +42,11 @@ pub struct FragmentedDatagram {
 /// A packet that is an IP fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// Its datagram.
+    /// The datagram that the fragment is a part of.
     pub datagram: FragmentedDatagram,
-    /// How many bytes of the packet are before its part of the datagram.
+    /// Bytes of the packet before its part of the datagram.
     pub header: usize,
-    /// Where its part begins in the datagram.
+    /// Offset of the part in the datagram.
     pub start: u32,
     /// Bytes of its part on the wire.
     pub len: u32,
@@ -66,7 +66,7 @@ impl Fragment {
     }
 }
 
-/// Where fragments are seen. What passes one place is not put together with what passes another.
+/// Place at which fragments are seen. Fragments of different places are not put together.
 pub type FragmentPlace = (PacketHook, IfIndex);
 
 /// A datagram that was put together.
@@ -92,12 +92,12 @@ struct Part {
 #[derive(Debug)]
 struct Parts {
     number: u64,
-    /// When the first and the last one came.
+    /// Times at which the first and the last part came.
     came: (Nanos, Nanos),
     bytes: Vec<u8>,
     /// In order, with holes between them.
     arrived: Vec<Part>,
-    /// Where the datagram ends, once its last part has come.
+    /// Length of the datagram, once its last part has come.
     end: Option<u32>,
     wire_bytes: u32,
     state: State,
@@ -170,7 +170,7 @@ impl Parts {
         (next == end).then_some(end)
     }
 
-    /// How many bytes from the first on were captured.
+    /// Number of bytes that were captured, from the first on without a gap.
     fn captured(&self) -> usize {
         let cut = self.arrived.iter().find(|part| part.captured < part.end);
         cut.or(self.arrived.last()).map_or(0, |part| part.captured as usize)
@@ -194,7 +194,7 @@ pub struct FragmentTable {
     order: VecDeque<(Nanos, u64, (FragmentPlace, FragmentedDatagram))>,
     bytes: usize,
     next: u64,
-    /// When the capture began.
+    /// Time of the capture's beginning.
     begins: Nanos,
     incomplete: Incomplete,
 }

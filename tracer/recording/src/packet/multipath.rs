@@ -10,7 +10,7 @@ const CAPABLE: u8 = 0;
 const JOIN: u8 = 1;
 const DATA_SEQUENCE: u8 = 2;
 
-/// What the option says of the bytes that a subflow carries.
+/// Statement of the option about the bytes that a subflow carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Multipath {
     /// The subflow is the first one of a connection (§3.1).

@@ -8,7 +8,7 @@ use crate::wire::Bytes;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use wirelap_events::{Seq, TcpFields, Transport};
 
-/// What the headers of a captured packet say.
+/// Headers of a captured packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Headers<'a> {
     /// TCP or UDP.
@@ -23,7 +23,7 @@ pub struct Headers<'a> {
     pub transport_header: u16,
     /// TCP's fields.
     pub tcp: Option<TcpFields>,
-    /// What an option of Multipath TCP says, if there is one.
+    /// Statement of an option of Multipath TCP; `None` if the packet has none.
     pub multipath: Option<Multipath>,
     /// Bytes of transport payload on the wire.
     pub payload_len: u32,

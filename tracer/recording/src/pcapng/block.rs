@@ -1,4 +1,4 @@
-//! Where a block begins and ends, and its types (draft-ietf-opsawg-pcapng §3.1).
+//! Bounds of a block, and the types of blocks (draft-ietf-opsawg-pcapng §3.1).
 //!
 //! ```text
 //!  0                   1                   2                   3
@@ -50,7 +50,7 @@ pub const MIN_LEN: usize = 12;
 /// The byte-order magic.
 pub const BYTE_ORDER_MAGIC: u32 = 0x1A2B_3C4D;
 
-/// Where a block begins and ends.
+/// Bounds of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
     /// The block's type.
@@ -103,7 +103,7 @@ pub fn frame(bytes: &[u8], order: ByteOrder) -> Result<Frame, NoFrame> {
     }
 }
 
-/// Whether a block may begin with these bytes. For finding one behind what is none.
+/// True if a block may begin with these bytes. For finding the next block behind damage.
 pub fn is_likely(bytes: &[u8], order: ByteOrder) -> bool {
     let Some(&kind) = bytes.first_chunk::<4>() else { return true };
     matches!(

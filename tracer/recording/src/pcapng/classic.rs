@@ -44,7 +44,7 @@ impl Unit {
     }
 }
 
-/// What the first four bytes of a file say.
+/// Byte order and unit of time that the first four bytes of a file tell.
 #[derive(Clone, Copy, Debug)]
 pub struct Magic {
     order: ByteOrder,
@@ -119,7 +119,7 @@ impl Header {
 /// The header of a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketHeader {
-    /// When the packet was seen, in its interface's units.
+    /// Time of the packet, in its interface's units.
     pub time: u64,
     /// Bytes that were captured.
     pub captured: u32,
@@ -136,7 +136,7 @@ impl PacketHeader {
         Some(PacketHeader { time, captured: fields.u32()?, original: fields.u32()? })
     }
 
-    /// Where the packet's bytes are, from the beginning of this header on.
+    /// Range of the packet's bytes, from the beginning of this header on.
     pub fn bytes(&self) -> Range<usize> {
         PACKET_HEADER_LEN..PACKET_HEADER_LEN.saturating_add(self.captured as usize)
     }

@@ -60,7 +60,7 @@ impl ByteOrder {
 pub struct Fields<'a> {
     rest: Bytes<'a>,
     order: ByteOrder,
-    /// Where the fields end in the block, or whatever has them.
+    /// End of the fields in the block, or in whatever has them.
     end: usize,
 }
 
@@ -71,9 +71,9 @@ pub struct BlockOption<'a> {
     pub number: u16,
     /// The option's value.
     pub value: &'a [u8],
-    /// Where the value begins in the block.
+    /// Offset of the value in the block.
     pub start: usize,
-    /// Where the option ends in the block, padding included.
+    /// End of the option in the block, padding included.
     pub end: usize,
 }
 
@@ -99,7 +99,7 @@ impl<'a> Fields<'a> {
         self.rest.0
     }
 
-    /// Where in the block the next field begins.
+    /// Offset of the next field in the block.
     pub fn position(&self) -> usize {
         self.end.saturating_sub(self.rest.0.len())
     }

@@ -7,7 +7,7 @@ use wirelap_events::{IfIndex, NetNs, PacketHook};
 /// `LINKTYPE_RAW`: an IP packet without a link header, its version in the first four bits.
 const RAW_IP: u16 = 101;
 
-/// Where wirelap sees packets: at a hook of a device in a network namespace. Each has an interface of its own.
+/// Place at which wirelap sees packets: a hook of a device in a network namespace. Each has an interface of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CapturePoint {
     /// The hook.
@@ -31,7 +31,7 @@ pub struct Interface {
     pub resolution: u8,
     /// `if_tsoffset`, in seconds.
     pub offset: i64,
-    /// Where the packets were seen, if wirelap recorded them.
+    /// Place at which the packets were seen; `None` if wirelap did not record them.
     pub point: Option<CapturePoint>,
 }
 

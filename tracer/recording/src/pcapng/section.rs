@@ -7,10 +7,10 @@ use crate::wire::put_signed;
 /// The program that writes sections where a file has none.
 const APPLICATION: &str = concat!("wirelap ", env!("CARGO_PKG_VERSION"));
 
-/// What stands before the host's name in a section's comment.
+/// Words before the host's name in a section's comment.
 const RECORDED_ON: &str = "recorded on ";
 
-/// What stands at the front of a file.
+/// Header of a section: the machine, the program that writes, and the clock.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
     /// The machine, e.g. its processor.

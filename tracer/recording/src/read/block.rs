@@ -27,7 +27,7 @@ pub struct Block<'a> {
     pub order: ByteOrder,
     /// The block's type.
     pub kind: u32,
-    /// Where a packet has its options; `None` if the block has none.
+    /// Time and place of the options of a packet's block; `None` if the block has no options.
     pub packet: Option<PacketPlace>,
 }
 

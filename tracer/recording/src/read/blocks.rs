@@ -11,13 +11,13 @@ use std::ops::Range;
 /// Why a file is no capture.
 #[derive(Debug, thiserror::Error)]
 pub enum NotACapture {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot be read: {0}")]
     Read(#[from] io::Error),
-    /// It has no bytes, or fewer than a capture has at least.
+    /// The file has no bytes, or fewer than a capture has at least.
     #[error("is empty")]
     Empty,
-    /// It begins with something else.
+    /// The file begins with other bytes than a capture.
     #[error("is neither pcapng nor pcap: it begins with {0:02x?}")]
     Other([u8; 4]),
 }
@@ -42,7 +42,7 @@ pub enum FilePart {
     Damage,
 }
 
-/// What is expected next in a file.
+/// Part of a file that is expected next.
 #[derive(Clone, Copy, Debug)]
 enum Position {
     /// A block of a section with this byte order.
@@ -97,12 +97,12 @@ impl<R: Read> BlockReader<R> {
         &mut self.input
     }
 
-    /// Where the block at hand begins in its buffer.
+    /// Offset of the block at hand in its buffer.
     pub fn position(&self) -> usize {
         self.input.position()
     }
 
-    /// Where the block at hand is in the file.
+    /// Offset of the block at hand in the file.
     pub fn offset(&self) -> u64 {
         self.input.offset()
     }
@@ -168,7 +168,7 @@ impl<R: Read> BlockReader<R> {
         }
     }
 
-    /// Whether a whole block is at the front of the input.
+    /// True if a whole block is at the front of the input.
     fn is_block(&mut self, order: ByteOrder) -> bool {
         let mut frame = block::frame(self.input.bytes(), order);
         if let Err(NoFrame::Incomplete(need)) = frame

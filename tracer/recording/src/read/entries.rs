@@ -24,9 +24,9 @@ pub struct EntryReader {
     fragments: FragmentTable,
     /// Datagrams that were given up because fragments are missing, and when, until an entry says so.
     incomplete: Option<(Nanos, u64)>,
-    /// When the first and the last packet was seen.
+    /// Times of the first and the last packet.
     seen: Option<(Nanos, Nanos)>,
-    /// Where the keys of the block at hand are, if it has any.
+    /// Range of the TLS keys in the block at hand, if it has any.
     keys: Option<Range<usize>>,
     /// Losses of interfaces that the section states.
     stated: StatedLosses,
@@ -37,7 +37,7 @@ pub struct EntryReader {
 }
 
 impl EntryReader {
-    /// What was read so far.
+    /// Counts of what was read so far.
     pub fn counts(&self) -> Counts {
         self.counts
     }

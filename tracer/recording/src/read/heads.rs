@@ -18,13 +18,13 @@ pub struct PacketHeads<R> {
     source: BufReader<R>,
     /// The file's header; `None` before it was read, and of other files.
     header: Option<Header>,
-    /// Where the file goes on behind the packet in `ready`.
+    /// Bytes of the file to pass over behind the packet in `ready`.
     skip: i64,
     /// Bytes to be handed out.
     ready: Vec<u8>,
-    /// Of those, bytes that were handed out.
+    /// Bytes of `ready` that were handed out.
     taken: usize,
-    /// What follows is handed out as it is.
+    /// The rest of the file is handed out as it is.
     is_plain: bool,
 }
 

@@ -15,14 +15,14 @@ pub struct Input<R> {
     buffer: Vec<u8>,
     start: usize,
     end: usize,
-    /// Where the first byte is in the file.
+    /// Offset of the first byte in the file.
     offset: u64,
     ended: bool,
-    /// What happens to bytes that are done with.
+    /// Treatment of bytes that are done with.
     past: PastBytes,
 }
 
-/// What happens to bytes that are done with.
+/// Treatment of bytes that are done with.
 #[derive(Debug)]
 enum PastBytes {
     /// Others take their place.
@@ -56,7 +56,7 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Where the first byte that is there is in its buffer.
+    /// Offset of the first available byte in its buffer.
     pub fn position(&self) -> usize {
         self.start
     }
@@ -85,7 +85,7 @@ impl<R: Read> Input<R> {
         self.bytes().get(range).unwrap_or_default()
     }
 
-    /// Where the first byte that is there is in the file.
+    /// Offset of the first available byte in the file.
     pub fn offset(&self) -> u64 {
         self.offset
     }

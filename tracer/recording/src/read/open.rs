@@ -77,7 +77,7 @@ struct Peeked {
 }
 
 impl Peeked {
-    /// Whether there are no more bytes.
+    /// True if there are no more bytes.
     fn is_at_end(&mut self) -> io::Result<bool> {
         if self.byte.is_none() {
             let mut byte = [0];

@@ -35,7 +35,7 @@ pub struct TimeOrder {
 }
 
 impl TimeOrder {
-    /// How packets were out of order.
+    /// Disorder of the packets so far.
     pub fn found(&self) -> Disorder {
         self.found
     }
@@ -179,7 +179,7 @@ fn packet(entry: &LocatedEntry) -> Option<(Nanos, &Packet<'static>)> {
     }
 }
 
-/// How many packets of TCP have bytes before those that their direction has sent already, or acknowledge bytes that the other
+/// Counts TCP packets with bytes before those that their direction has sent already, or that acknowledge bytes that the other
 /// direction has not sent yet.
 fn contradictions<'a>(entries: impl Iterator<Item = &'a LocatedEntry>) -> u64 {
     let mut sent: FxHashMap<FlowKey, Seq> = FxHashMap::default();

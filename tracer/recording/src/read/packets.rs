@@ -14,8 +14,8 @@ use wirelap_events::{
     Body, Cpu, Event, FlowKey, IfIndex, Nanos, NetNs, Packet, PacketHook, PacketId,
 };
 
-/// What a tunnel carries on an interface is seen at another place than what passes the interface itself, which may be the same packet. No
-/// file has so many interfaces.
+/// Bit in the number of an interface for packets in a tunnel: they are seen at another place than what passes the interface
+/// itself, which may be the same packet. No file has so many interfaces.
 const IN_TUNNEL: u32 = 1 << 31;
 
 /// The count of an obsolete block that does not know how many packets were lost before it.
@@ -44,12 +44,12 @@ impl PacketBlock {
     }
 }
 
-/// When a packet was seen, and where its options have their place in its block.
+/// Time of a packet, and the place of the options in its block.
 #[derive(Clone, Copy, Debug)]
 pub struct PacketPlace {
-    /// When the packet was seen, by the file's clock.
+    /// Time of the packet, by the file's clock.
     pub at: Nanos,
-    /// Where the block's options begin, or would begin.
+    /// Offset at which the block's options begin, or would begin.
     pub options: usize,
 }
 
@@ -59,9 +59,9 @@ pub struct CapturedPacket<'s> {
     interface: &'s Interface,
     /// The interface's number.
     pub number: u32,
-    /// When the packet was seen, in nanoseconds by the file's clock.
+    /// Time of the packet, in nanoseconds by the file's clock.
     pub at: u64,
-    /// Where the captured bytes are in the block.
+    /// Range of the captured bytes in the block.
     bytes: Range<usize>,
     /// Bytes of the packet on the wire.
     original: u32,
@@ -213,7 +213,7 @@ impl<'s> CapturedPacket<'s> {
         Err(waits)
     }
 
-    /// What is assumed of a packet that others captured. `number` is its place among all packets of the file.
+    /// Metadata that is assumed of a packet that others captured. `number` is its place among all packets of the file.
     fn metadata(&self, number: u64, link_header: usize) -> PacketMetadata {
         PacketMetadata {
             // No two sightings are known to be of the same packet.
@@ -236,7 +236,7 @@ pub enum CapturedEvent {
 }
 
 impl CapturedEvent {
-    /// When the packet was seen.
+    /// Time of the packet.
     pub fn at(&self) -> Nanos {
         match self {
             CapturedEvent::InBlock(event, _) | CapturedEvent::Assembled(event, _) => event.at,
@@ -244,12 +244,12 @@ impl CapturedEvent {
     }
 }
 
-/// What a tunnel carries is seen at another place than the tunnel's packets.
+/// Place of packets in a tunnel, which differs from that of the tunnel's own packets.
 fn in_tunnel(place: CapturePoint) -> CapturePoint {
     CapturePoint { device: IfIndex(place.device.0 | IN_TUNNEL), ..place }
 }
 
-/// What a packet's headers say of it, seen at a place.
+/// Describes a packet by its headers and the place at which it was seen.
 fn seen(headers: &Headers<'_>, point: CapturePoint) -> PacketHeaders {
     PacketHeaders {
         hook: point.hook,
@@ -266,13 +266,13 @@ fn seen(headers: &Headers<'_>, point: CapturePoint) -> PacketHeaders {
 /// A packet that was captured just now, from its IP header on.
 #[derive(Clone, Copy, Debug)]
 pub struct LivePacket<'a> {
-    /// When it was seen.
+    /// Time of the packet.
     pub at: Nanos,
-    /// Whether it was sent or received.
+    /// Hook that saw the packet: sent or received.
     pub hook: PacketHook,
     /// The network namespace of its device.
     pub netns: NetNs,
-    /// Its device.
+    /// The packet's device.
     pub device: IfIndex,
     /// Bytes of the link header that the device counts, before the IP header.
     pub link_header: u16,
@@ -324,13 +324,13 @@ impl<'a> LivePacket<'a> {
     }
 }
 
-/// What wirelap's own option of a packet says.
+/// Contents of wirelap's own option of a packet.
 #[derive(Debug)]
 pub struct OwnOption {
     at: Nanos,
     cpu: Cpu,
     metadata: PacketMetadata,
-    /// What was seen before the packet, if there was anything.
+    /// Records of events before the packet, if there are any.
     pub records: Option<RecordCursor>,
 }
 

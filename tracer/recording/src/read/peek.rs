@@ -4,7 +4,7 @@ use super::recording::Recording;
 use crate::record::{Entry, LocatedEntry};
 use std::io::Read;
 
-/// Which entries are looked at.
+/// Selection of entries that are looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// All but ticks.

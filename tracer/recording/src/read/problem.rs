@@ -1,4 +1,4 @@
-//! What could not be read of a file.
+//! Problems in reading a file.
 
 use std::fmt;
 use wirelap_events::{Nanos, Saturate};
@@ -9,9 +9,9 @@ const MAX_KEPT: usize = 16;
 /// Something in a file that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// Where the problem begins, in bytes from the start of the file; of a compressed file after it was uncompressed.
+    /// Offset at which the problem begins, in bytes from the start of the file; of a compressed file after it was uncompressed.
     pub offset: u64,
-    /// What is wrong there, and what was done about it.
+    /// The problem, and what was done about it.
     pub what: String,
 }
 
@@ -21,17 +21,17 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What could not be read.
+/// Problems in reading a file: the first ones with their texts, and a count of the others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
     /// The first problems.
     pub first: Vec<Problem>,
-    /// How many problems there were beyond.
+    /// Number of further problems.
     pub more: u64,
 }
 
 impl Problems {
-    /// Whether everything could be read.
+    /// True if everything could be read.
     pub fn is_empty(&self) -> bool {
         self.first.is_empty()
     }
@@ -45,7 +45,7 @@ impl Problems {
     }
 }
 
-/// What was in a file.
+/// Counts of packets and records in a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// TCP and UDP packets that were handed out, from packet blocks.
@@ -70,15 +70,15 @@ pub struct Counts {
     pub own: u64,
 }
 
-/// How the packets of a file were out of the order of their times.
+/// Departures of a file's packets from the order of their times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Disorder {
     /// Packets that were earlier than one before them, and were sorted.
     pub sorted: u64,
     /// Those of them that came too late in the file to get to their place.
     pub too_late: u64,
-    /// How often the clock was set back. Later times were moved, to go on where they were.
+    /// Times that the clock was set back. Later times were moved, to go on where they were.
     pub steps: u64,
-    /// How far it was set back, at most.
+    /// Longest time by which the clock was set back.
     pub longest_step: Nanos,
 }

@@ -87,12 +87,12 @@ impl<R: Read> Recording<R> {
         }
     }
 
-    /// Whether this section was recorded by wirelap: sockets and calls, not packets alone.
+    /// True if this section was recorded by wirelap: sockets and calls, not packets alone.
     pub fn is_own(&self) -> bool {
         self.section.own().is_some()
     }
 
-    /// What the section says of the machine, if it was recorded by wirelap.
+    /// The section's header with the machine; `None` if wirelap did not record it.
     pub fn section(&self) -> Option<&Section> {
         self.section.own()
     }
@@ -107,17 +107,17 @@ impl<R: Read> Recording<R> {
         self.section.own().map(|section| section.wall)
     }
 
-    /// What was in the file so far.
+    /// Counts of what was read so far.
     pub fn counts(&self) -> Counts {
         self.entries.counts()
     }
 
-    /// How packets were out of order, if the entries were read ahead.
+    /// Disorder of the packets, if the entries were read ahead.
     pub fn disorder(&self) -> Disorder {
         self.disorder
     }
 
-    /// What could not be read so far.
+    /// Problems so far.
     pub fn problems(&self) -> &Problems {
         &self.problems
     }

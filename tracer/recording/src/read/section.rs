@@ -11,7 +11,7 @@ const MAX_INTERFACES: usize = 65_536;
 /// The section that is being read.
 #[derive(Debug, Default)]
 pub struct CurrentSection {
-    /// What the section says, if it is one of wirelap's own.
+    /// The section's header; `None` if the section is not one of wirelap's own.
     own: Option<Section>,
     interfaces: Vec<Interface>,
     /// Devices that have been named since that was last asked.
@@ -51,7 +51,7 @@ impl CurrentSection {
         self.interfaces.get(number as usize)
     }
 
-    /// What the section says of the machine, if it is one of wirelap's own.
+    /// The section's header with the machine; `None` if the section is not one of wirelap's own.
     pub fn own(&self) -> Option<&Section> {
         self.own.as_ref()
     }

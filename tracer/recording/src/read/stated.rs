@@ -14,7 +14,7 @@ use wirelap_events::Saturate;
 /// The most interfaces whose losses are told apart.
 const MAX_INTERFACES: usize = 65_536;
 
-/// What was lost on the interfaces of a section.
+/// Lost packets that the interfaces of a section state.
 #[derive(Debug, Default)]
 pub struct StatedLosses(FxHashMap<u32, OnInterface>);
 
@@ -29,7 +29,7 @@ struct OnInterface {
 }
 
 impl OnInterface {
-    /// What was not handed out yet.
+    /// Takes the lost packets that were not handed out yet.
     fn take_new(&mut self) -> u64 {
         let all = self.beside_packets.max(self.in_statistics);
         let new = all.saturating_sub(self.told);

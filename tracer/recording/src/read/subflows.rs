@@ -16,7 +16,7 @@ use wirelap_events::{FlowKey, Packet, Seq, TcpFields, tcp_flags};
 /// The most directions of subflows that are remembered.
 const MAX_DIRECTIONS: usize = 4096;
 
-/// How far apart two subflows are at most: no receiver has more memory for a connection.
+/// Largest distance of two subflows in bytes: no receiver has more memory for a connection.
 const MAX_DISTANCE: u64 = 1 << 31;
 
 /// The same where only 32 bits of a number are known: by chance, one connection in 256 is so near.
@@ -31,7 +31,7 @@ pub struct Subflows(FxHashMap<FlowKey, Direction>);
 struct Direction {
     /// The number of its SYN.
     isn: Option<Seq>,
-    /// It belongs to a connection that has another subflow.
+    /// The subflow belongs to a connection that has another one.
     is_joined: bool,
     /// The same direction of the connection's first subflow, if this is another one and that is known.
     first_subflow: Option<FlowKey>,
@@ -57,7 +57,7 @@ impl Direction {
         }
     }
 
-    /// How much further its bytes are in the connection than in this first subflow.
+    /// Distance of the bytes' place in the connection, by the last mapping, from that by the first.
     fn elsewhere(&self) -> u32 {
         let (first, last) = self.offsets.unwrap_or_default();
         low(last.wrapping_sub(first))

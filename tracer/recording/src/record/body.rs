@@ -31,7 +31,7 @@ pub fn kind(body: &Body<'_>) -> u8 {
     }
 }
 
-/// Whether this is the number of an event's kind that this version knows.
+/// True if this version knows events of this kind's number.
 pub fn is_known(kind: u8) -> bool {
     (FIRST_EVENT..=LAST_EVENT).contains(&kind)
 }

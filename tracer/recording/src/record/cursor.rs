@@ -6,12 +6,12 @@ use crate::wire::{Bytes, Wire};
 use std::ops::Range;
 use wirelap_events::{Body, Cpu, Event, Nanos};
 
-/// Where a reader is among the records of a block.
+/// Position of a reader among the records of a block.
 #[derive(Clone, Copy, Debug)]
 pub struct RecordCursor {
-    /// Where the next record begins in the block.
+    /// Offset of the next record in the block.
     at: usize,
-    /// Where the last record ends in the block.
+    /// End of the last record in the block.
     end: usize,
     /// The time of the last record that was read.
     last: Nanos,
@@ -22,7 +22,7 @@ pub struct RecordCursor {
 pub enum Unreadable {
     /// A later version wrote it.
     LaterVersion,
-    /// It does not say what its kind should.
+    /// The record does not have the fields of its kind.
     Malformed,
 }
 
@@ -38,7 +38,7 @@ impl RecordCursor {
         Some(RecordCursor::new(end.saturating_sub(from.0.len())..end, base))
     }
 
-    /// Where the next record begins in the block.
+    /// Offset of the next record in the block.
     pub fn position(&self) -> usize {
         self.at
     }

@@ -1,8 +1,8 @@
-//! What a recording holds.
+//! Entries of a recording.
 
 use wirelap_events::{Event, Nanos};
 
-/// What a recording holds, in the order in which it was taken in.
+/// One entry of a recording. Entries are in the order in which they were taken in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entry<'a> {
     /// Something that was seen.
@@ -12,17 +12,17 @@ pub enum Entry<'a> {
     /// Whoever took the events had taken in all up to this time when the tick was written. Messages that wait for
     /// slower hooks are completed by ticks, so a replay of the ticks completes them alike.
     Tick(Nanos),
-    /// What the recorder wrote down beside the events.
+    /// Text that the recorder wrote down beside the events.
     Note(Note<'a>),
     /// Keys of TLS connections, as the text of a key log (RFC 9850).
     TlsKeys(&'a [u8]),
 }
 
-/// What the recorder wrote down: text on a subject. Both are the program's own.
+/// Text on a subject that the recorder wrote down. Both are the program's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Note<'a> {
-    /// What the note is about, e.g. `environment`.
+    /// Subject of the note, e.g. `environment`.
     pub subject: &'a str,
-    /// What the note says, mostly JSON.
+    /// Text of the note, mostly JSON.
     pub text: &'a str,
 }

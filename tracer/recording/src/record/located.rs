@@ -96,7 +96,7 @@ impl LocatedEntry {
         self
     }
 
-    /// Whether this is a packet that was seen.
+    /// True if this is a packet that was seen.
     pub fn is_packet(&self) -> bool {
         match self {
             LocatedEntry::Event { event, known: false, .. } => {

@@ -21,7 +21,7 @@ pub fn take(at: Nanos, from: &mut Bytes<'_>) -> Option<Packet<'static>> {
     Some(headers.packet(&metadata, at))
 }
 
-/// What a packet's headers and its interface say.
+/// Fields of a packet that its headers and its interface tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketHeaders {
     pub hook: PacketHook,
@@ -34,13 +34,13 @@ pub struct PacketHeaders {
     pub tcp: Option<TcpFields>,
 }
 
-/// What neither a packet's headers nor its interface say.
+/// Fields of a packet that neither its headers nor its interface tell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PacketMetadata {
     pub id: PacketId,
     pub socket: Option<SocketId>,
     pub task: TaskId,
-    /// How long before the packet's time it came into the qdisc.
+    /// Time from the packet's entry into the qdisc to the packet's time; `None` if the entry was not seen.
     pub waited: Option<Signed>,
     pub queue: u16,
     pub wire_bytes: u32,
@@ -117,7 +117,7 @@ impl PacketMetadata {
         }
     }
 
-    /// When the packet came into the qdisc, if it was seen at a time.
+    /// Time at which the packet came into the qdisc; `None` if that was not seen.
     fn queued(&self, at: Nanos) -> Option<Nanos> {
         self.waited.map(|waited| Nanos(at.0.wrapping_sub(waited.0.cast_unsigned())))
     }

@@ -1,4 +1,4 @@
-//! How the structs and enums of events stand in a record.
+//! Layout of the structs and enums of events in a record.
 //!
 //! A field behind a semicolon was added later: the first recordings end before it.
 

@@ -1,4 +1,4 @@
-//! How values stand in a record: one byte after the other, independent of any byte order.
+//! Layout of values in a record: one byte after the other, independent of any byte order.
 //!
 //! ```text
 //! unsigned   LEB128: seven bits a byte, the lowest first, the top bit set if more follow

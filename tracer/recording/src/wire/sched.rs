@@ -1,4 +1,4 @@
-//! How threads' waits and CPU quotas stand in a record.
+//! Layout of threads' waits and CPU quotas in a record.
 //!
 //! ```text
 //! Wake    task | rest | left | woken | waker | from_irq | migrated | holder

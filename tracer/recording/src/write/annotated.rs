@@ -15,7 +15,7 @@ const MAX_MESSAGES: usize = 1_000;
 pub struct Scratch {
     text: String,
     value: Vec<u8>,
-    /// What stands in a block behind the options that it gets.
+    /// Bytes of a block behind the options that it gets.
     behind: Vec<u8>,
 }
 
@@ -49,7 +49,7 @@ pub fn annotate<'a>(
 /// A complete block whose options are added to.
 struct ReopenedBlock<'a> {
     bytes: &'a mut Vec<u8>,
-    /// Where the block begins.
+    /// Offset of the block in `bytes`.
     start: usize,
     /// Bytes of the block before.
     len: usize,

@@ -20,12 +20,12 @@ const FULL: usize = 32 << 10;
 /// The most bytes of records in an option beside the packet's own: an option has 64 KiB at most.
 const MAX_IN_OPTION: usize = 65_000;
 
-/// How entries are written.
+/// Settings for writing entries.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Settings {
-    /// What Wireshark sees.
+    /// Sightings of a packet that Wireshark sees.
     pub shown: Shown,
-    /// Whether captured payload is kept.
+    /// Captured payload is kept.
     pub payload: bool,
 }
 
@@ -92,7 +92,7 @@ impl Encoder {
         self.frames
     }
 
-    /// Whether something other than ticks waits for a block.
+    /// True if something other than ticks waits for a block.
     pub fn has_news(&self) -> bool {
         self.has_news
     }
@@ -303,7 +303,7 @@ impl Encoder {
     }
 }
 
-/// Whether headers can say what is known of a packet's flow and length.
+/// True if headers can tell the packet's flow and length.
 fn headers_say_all(packet: &Packet<'_>) -> bool {
     let flow = packet.flow;
     flow == FlowKey::new(flow.transport, flow.src, flow.dst, packet.netns)

@@ -11,7 +11,7 @@ use std::io::Read;
 use std::ops::Range;
 use wirelap_events::{Body, Event, Saturate};
 
-/// Where a section header has its section's length.
+/// Range of the section's length in a section header.
 const SECTION_LEN: Range<usize> = 16..24;
 
 /// The parts of recordings and captures, one after the other: the bytes of a pcapng file.
@@ -27,12 +27,12 @@ pub struct Excerpt {
     most: usize,
 }
 
-/// What is chosen of a file.
+/// Choice of events from a file.
 pub trait EventChoice {
-    /// Whether an event is in the excerpt.
+    /// True if an event is in the excerpt.
     fn takes(&mut self, event: &Event<'_>) -> bool;
 
-    /// Whether no later event will be.
+    /// True if no later event will be in the excerpt.
     fn is_over(&self) -> bool;
 }
 

@@ -1,4 +1,4 @@
-//! Where a recording goes: a file, one after the other, a ring of them, or stdout.
+//! Destination of a recording: a file, one after the other, a ring of them, or stdout.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use wirelap_events::human::bytes;
 use wirelap_events::{Nanos, Saturate};
 
-/// When a file ends and the next one begins.
+/// Limits at which a file ends and the next one begins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rotation {
-    /// When it has so many bytes.
+    /// Most bytes of a file; no limit if `None`.
     pub bytes: Option<u64>,
-    /// When its entries span so much time.
+    /// Longest time that the entries of a file span; no limit if `None`.
     pub time: Option<Nanos>,
-    /// How many files are kept, the newest ones; all if not given.
+    /// Number of files that are kept, the newest ones; all if `None`.
     pub files: Option<usize>,
 }
 

@@ -1,4 +1,4 @@
-//! What waits of one flow: packets that carry something, and legs of messages.
+//! Packets that carry something, and legs of messages, that wait in one flow.
 
 use crate::message::MessageLeg;
 use std::collections::btree_map::Entry;
@@ -12,19 +12,19 @@ const SEARCHED: usize = 64;
 /// Fewer legs of a flow are not worth looking through.
 const FEW: usize = 64;
 
-/// What waits of one flow.
+/// Packets and legs of one flow that wait.
 #[derive(Debug, Default)]
 pub struct PendingFlow {
     /// Numbers of packets, in the order in which they came.
     pub packets: VecDeque<u64>,
     /// Legs of messages, by where they end.
     legs: BTreeMap<(Offset, MessageId), MessageLeg>,
-    /// When there are so many legs, those that no packet is left of are forgotten.
+    /// Number of legs at which those without a packet are forgotten.
     full: usize,
 }
 
 impl PendingFlow {
-    /// How many legs wait.
+    /// Number of legs that wait.
     pub fn legs(&self) -> usize {
         self.legs.len()
     }
@@ -55,7 +55,7 @@ impl PendingFlow {
         near.filter(move |leg| leg.range.range.overlaps(packet))
     }
 
-    /// Whether there are so many legs that those without a packet are to be forgotten.
+    /// True if there are so many legs that those without a packet are to be forgotten.
     pub fn is_full(&self) -> bool {
         self.legs.len() >= self.full.max(FEW)
     }

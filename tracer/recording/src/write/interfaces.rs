@@ -16,7 +16,7 @@ pub struct Interfaces {
     /// Devices of another machine, which cannot be looked up here.
     names: FxHashMap<(NetNs, IfIndex), String>,
     numbers: FxHashMap<CapturePoint, u32>,
-    /// How many interfaces the section has.
+    /// Number of interfaces that the section has.
     count: u32,
 }
 

@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use wirelap_events::{Body, Event, Nanos, Saturate};
 
-/// Of how many parts the memory consists. The oldest one goes as a whole.
+/// Number of parts of the memory. The oldest one goes as a whole.
 const PARTS: usize = 16;
 
 /// The time over which events are counted to decide whether they are kept.
 const RATE_INTERVAL: Nanos = Nanos::from_millis(250);
 
-/// What is kept.
+/// Limits of the events that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepLimits {
     /// Events of this time are kept.
@@ -30,7 +30,7 @@ pub struct KeepLimits {
 pub struct KeptPart {
     /// The bytes of a pcapng file.
     pub bytes: Arc<[u8]>,
-    /// Where its events begin: before them are the notes and the sockets that were open.
+    /// Offset of the part's events: before them are the notes and the sockets that were open.
     events: usize,
 }
 
@@ -59,7 +59,7 @@ impl From<Vec<u8>> for KeptPart {
     }
 }
 
-/// What was kept: parts of one recording, each of which can be read alone, the oldest first.
+/// The parts of one recording that were kept, each of which can be read alone, the oldest first.
 #[derive(Clone, Debug, Default)]
 pub struct KeptParts {
     /// The parts.
@@ -102,7 +102,7 @@ pub struct KeptEvents {
     base: usize,
     /// The first and the last time in the part that is being filled.
     span: Option<(Nanos, Nanos)>,
-    /// When the interval began in which events are counted, and their number.
+    /// Start of the interval in which events are counted, and their number.
     interval: (Nanos, u64),
     is_paused: bool,
 }
@@ -156,7 +156,7 @@ impl KeptEvents {
         }
     }
 
-    /// Whether the part that is being filled has its share of the bytes; or of the time, unless the open sockets were most of it.
+    /// True if the part that is being filled has its share of the bytes; or of the time, unless the open sockets were most of it.
     fn is_full(&self) -> bool {
         let news = self.encoder.bytes().len().saturating_sub(self.base);
         let time = self.span.map_or(0, |(first, last)| (last - first).0);
@@ -164,7 +164,7 @@ impl KeptEvents {
             || (news >= self.base && time.saturating_mul(PARTS as u64) >= self.limits.time.0)
     }
 
-    /// What is kept now.
+    /// Ends the part that is being filled, and returns all parts that are kept now.
     pub fn parts(&mut self) -> KeptParts {
         if !self.is_paused {
             self.end_part();

@@ -20,17 +20,17 @@ use wirelap_events::{FlowId, FlowRange, MAX_LEGS, Nanos, Saturate};
 /// Bytes that are released at once.
 const CHUNK: usize = 1 << 20;
 
-/// What a tree takes for a leg beyond its own size: places that are free, on the average, and the key.
+/// Bytes that a tree takes for a leg beyond the leg's size: places that are free, on the average, and the key.
 const SLACK: usize = size_of::<MessageLeg>() / 3 + 16;
 
 /// Bytes of memory that a packet takes, and a leg.
 const PACKET_BYTES: usize = size_of::<PendingPacket>() + size_of::<u64>();
 const LEG_BYTES: usize = size_of::<MessageLeg>() + SLACK;
 
-/// How long and how much is kept back.
+/// Limits of what is kept back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// How long a packet waits.
+    /// Time that a packet waits.
     pub time: Nanos,
     /// Bytes of memory.
     pub bytes: usize,
@@ -39,9 +39,9 @@ pub struct Limits {
 #[derive(Debug)]
 struct PendingPacket {
     packet: ShownPacket,
-    /// Where its first byte is among all bytes that ever came.
+    /// Offset of the packet's first byte among all bytes that ever came.
     start: u64,
-    /// What the packet carries, if that is known.
+    /// Bytes of the flow that the packet carries, if they are known.
     carried: Option<FlowRange>,
 }
 
@@ -51,7 +51,7 @@ impl PendingPacket {
     }
 }
 
-/// What could be released.
+/// Extent of a release.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Released {
     /// All that may go.
@@ -67,7 +67,7 @@ pub enum Released {
 pub struct PendingPackets {
     limits: Limits,
     bytes: VecDeque<u8>,
-    /// Where the first of the bytes is among all that ever came.
+    /// Offset of the first of the bytes among all that ever came.
     base: u64,
     packets: VecDeque<PendingPacket>,
     /// Packets that were released.
@@ -75,11 +75,11 @@ pub struct PendingPackets {
     flows: FxHashMap<FlowId, PendingFlow>,
     /// Legs of all flows.
     legs: usize,
-    /// Where files end.
+    /// Offsets at which files end.
     ends: VecDeque<u64>,
     /// The newest time that came.
     now: Nanos,
-    /// What was released.
+    /// Bytes that were released.
     pub ready: Vec<u8>,
     /// Bytes that packets were given on top of their own.
     pub added: u64,
@@ -132,7 +132,7 @@ impl PendingPackets {
         self.ends.push_back(self.end());
     }
 
-    /// What became of a message: its legs, in order. Takes all of them.
+    /// Takes all legs of a message, in order.
     pub fn message(&mut self, legs: &mut Vec<MessageLeg>) {
         let mut frames = [0; MAX_LEGS];
         for (frame, leg) in frames.iter_mut().zip(&*legs) {

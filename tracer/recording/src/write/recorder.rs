@@ -1,4 +1,4 @@
-//! What is being recorded on its way into files: encoded, kept back until its messages are known, written.
+//! The way of events into files: encoded, kept back until their messages are known, written.
 
 use super::encoder::Encoder;
 use super::files::{Files, Plain, Rotation, Store, WriteFailed};
@@ -11,10 +11,10 @@ use wirelap_events::{Event, FlowRange, IfIndex, Nanos, NetNs, Saturate};
 /// Bytes that are written at once.
 const CHUNK: usize = 256 << 10;
 
-/// What was seen, and is not kept back, is in the file after this time at the latest.
+/// Longest time until an event that is not kept back is in the file.
 const DELAY: Nanos = Nanos::from_millis(1000);
 
-/// What was written.
+/// Files and bytes that were written.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// The files that are there now, the oldest first.
@@ -102,7 +102,7 @@ impl Recorder {
         self.pending = Some(PendingPackets::new(limits));
     }
 
-    /// Whether packets are kept back until what became of their messages is known.
+    /// True if packets are kept back until what became of their messages is known.
     pub fn holds(&self) -> bool {
         self.pending.is_some()
     }

@@ -1,4 +1,4 @@
-//! Which sightings of a packet Wireshark sees, and where they are among the blocks.
+//! Choice of the sightings of a packet that Wireshark sees, and their places among the blocks.
 
 use crate::pcapng::{ByteOrder, CapturePoint};
 use rustc_hash::FxHashMap;
@@ -7,8 +7,8 @@ use wirelap_events::{FlowKey, Nanos, PacketHook};
 /// Flows whose shown point is remembered; when there are more, all are forgotten.
 const MAX_FLOWS: usize = 65_536;
 
-/// Which sightings of a packet are packets for Wireshark. The other sightings become records: a
-/// [`crate::Recording`] has them all.
+/// Choice of the sightings of a packet that are packets for Wireshark. The other sightings become records: a [`crate::Recording`]
+/// has them all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Shown {
     /// One sighting a packet: where its flow is sent, or else where it is received first. Wireshark takes
@@ -34,12 +34,12 @@ impl ShownFlows {
         ShownFlows { shown, points: FxHashMap::default() }
     }
 
-    /// Whether a flow was seen before.
+    /// True if a flow was seen before.
     pub fn is_known(&self, flow: &FlowKey) -> bool {
         self.points.contains_key(flow)
     }
 
-    /// Whether a flow's packet that was seen at a point is shown.
+    /// True if a flow's packet that was seen at a point is shown.
     pub fn is_shown(&mut self, flow: FlowKey, point: CapturePoint) -> bool {
         if self.points.len() >= MAX_FLOWS {
             self.points.clear();
@@ -62,17 +62,17 @@ impl ShownFlows {
 /// A packet's block among the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShownPacket {
-    /// Where the block begins in the bytes that come with it.
+    /// Offset of the block in the bytes that come with it.
     pub start: usize,
-    /// Where the block ends in these bytes.
+    /// End of the block in these bytes.
     pub end: usize,
-    /// Where in the block more options have their place.
+    /// Offset in the block at which more options have their place.
     pub options: usize,
     /// The block's byte order.
     pub order: ByteOrder,
     /// The block's number among all that Wireshark lists, from 1.
     pub frame: u64,
-    /// When the packet was seen.
+    /// Time of the packet.
     pub at: Nanos,
     /// The device's queue, if that is known.
     pub queue: Option<u16>,

@@ -31,7 +31,7 @@ impl OpenSockets {
         self.events.get(&socket)
     }
 
-    /// Whether no socket is open.
+    /// True if no socket is open.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }

@@ -17,7 +17,7 @@ use wirelap_events::{FlowRange, Nanos, Saturate};
 /// Bytes that are written at once.
 const CHUNK: usize = 256 << 10;
 
-/// Where a section header has its section's length.
+/// Range of the section's length in a section header.
 const SECTION_LEN: Range<usize> = 16..24;
 
 /// Writes blocks into a file.
@@ -75,7 +75,7 @@ impl Verbatim {
         self.files.failed.as_ref()
     }
 
-    /// How many packets cannot say what became of messages: simple packet blocks have no options.
+    /// Number of packets that cannot report their messages: simple packet blocks have no options.
     pub fn bare(&self) -> u64 {
         self.bare
     }
@@ -180,7 +180,7 @@ impl MessageSink for Verbatim {
     }
 }
 
-/// Whether Wireshark lists a block: a packet, or what it takes for an event.
+/// True if Wireshark lists a block: a packet, or a block that it takes for an event.
 fn is_listed(kind: u32) -> bool {
     use block::{CUSTOM, CUSTOM_KEPT, JOURNAL, OLD_PACKET, PACKET, SIMPLE};
     [PACKET, OLD_PACKET, SIMPLE, JOURNAL, CUSTOM, CUSTOM_KEPT].contains(&kind)
@@ -188,7 +188,7 @@ fn is_listed(kind: u32) -> bool {
 
 /// The options of a packet that can be read.
 struct ReadableOptions {
-    /// Where they end: in front of the mark of their end, if there is one.
+    /// End of the options: in front of the mark of their end, if there is one.
     end: usize,
     /// An earlier copy wrote what became of messages.
     has_messages: bool,
@@ -213,7 +213,7 @@ fn options<'a>(block: &Block<'a>, start: usize) -> impl Iterator<Item = BlockOpt
     std::iter::from_fn(move || fields.option())
 }
 
-/// Whether this is wirelap's option about a message.
+/// True if this is wirelap's option about a message.
 fn is_message(found: &BlockOption<'_>) -> bool {
     found.number == option::CUSTOM && message_option::is_message(found.value)
 }

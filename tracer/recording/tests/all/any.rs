@@ -309,7 +309,7 @@ fn packet() -> impl Strategy<Value = Packet<'static>> {
     )
 }
 
-/// Of an ordinary packet, of a large offload, of none that can be.
+/// Lengths of ordinary packets, of large offloads, and of packets that cannot be.
 fn payload_len() -> impl Strategy<Value = u32> {
     prop_oneof![0..70_000u32, 0..600_000u32, any::<u32>()]
 }

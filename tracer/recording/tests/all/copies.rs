@@ -190,7 +190,7 @@ fn a_section_that_grows_does_not_tell_its_length() {
     assert_eq!(copy[..16], file[..16]);
 }
 
-/// What a reader finds: times, places and bytes of packets.
+/// Packets that a reader finds, with times, places and bytes.
 fn packets(bytes: &[u8]) -> Vec<Held> {
     read(bytes).0.into_iter().filter(|held| !matches!(held, Held::TlsKeys(_))).collect()
 }
@@ -259,7 +259,7 @@ fn what_has_no_section_gets_one() {
     assert_eq!(blocks(&empty).len(), 1);
 }
 
-/// Whether a reader finds a packet of TCP in a block.
+/// True if a reader finds a packet of TCP in a block.
 fn is_seen(big: bool, block: &[u8]) -> bool {
     [2, 3, 6].contains(&number(&block[..4], big))
         && block.windows(4).any(|bytes| bytes == [10, 0, 0, 1])

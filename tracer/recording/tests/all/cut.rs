@@ -12,7 +12,7 @@ fn packets(bytes: &[u8]) -> (usize, Problems, Counts) {
     (held.len(), problems, counts)
 }
 
-/// Where each block of a file in either byte order begins, and its end.
+/// Offsets of the blocks of a file in either byte order, and the file's end.
 fn boundaries(bytes: &[u8], big: bool) -> Vec<usize> {
     let mut all = vec![0];
     let mut at = 0;

@@ -14,7 +14,7 @@ fn sample() -> Vec<OwnedEvent> {
 
 const WHOLE: Settings = Settings { shown: Shown::Once, payload: true };
 
-/// Where each block of a file begins, and its end.
+/// Offsets of the blocks of a file, and the file's end.
 fn boundaries(bytes: &[u8]) -> Vec<usize> {
     let mut at = 0;
     let mut all = vec![0];

@@ -1,4 +1,4 @@
-//! What became of messages, beside their packets.
+//! Reports of messages, beside their packets.
 
 use crate::packets::told;
 use crate::round_trip::{Held, encoder, read};

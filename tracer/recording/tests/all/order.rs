@@ -101,7 +101,7 @@ fn option(number: u16, count: u64, big: bool) -> Vec<u8> {
     [&halves.concat()[..], &count].concat()
 }
 
-/// What a file states, as it is handed out: the number of packets before, and the losses.
+/// Losses that a file states, as they are handed out: the number of packets before, and the losses.
 fn losses(file: &[u8]) -> Vec<(usize, u64)> {
     let mut recording = Recording::new(file).unwrap();
     let (mut packets, mut losses) = (0, Vec::new());

@@ -340,7 +340,7 @@ fn a_datagram_in_fragments_is_one_packet() {
     }
 }
 
-/// What is read in steps or on a thread of its own is the same.
+/// A datagram is the same whether it is read in steps or on a thread of its own.
 #[test]
 fn a_datagram_in_fragments_is_handed_out_by_all_ways_of_reading() {
     let parts = in_fragments(&udp(7, &[3; 3_000]), 1_480);

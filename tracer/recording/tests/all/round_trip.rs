@@ -1,4 +1,4 @@
-//! What is written is read, bit for bit.
+//! Entries that are written are read again, bit for bit.
 
 use crate::any;
 use proptest::prelude::*;

@@ -1,14 +1,14 @@
-//! What was read, in as many steps of time as bounded memory holds.
+//! Frames of what was read, in as many steps of time as bounded memory holds.
 
 use std::ops::Range;
 use wirelap_events::{Nanos, Saturate};
 
-/// What happened in one step of time.
+/// Events in one step of time.
 pub trait Frame {
     /// About how much memory it takes, in bytes.
     fn bytes(&self) -> usize;
 
-    /// How long the slowest message took that was delivered in it; `None` if none was.
+    /// Time that the slowest message took which was delivered in the frame; `None` if none was.
     fn slowest(&self) -> Option<Nanos>;
 
     /// Takes in the frame that follows.
@@ -18,7 +18,7 @@ pub trait Frame {
     fn thin(&mut self);
 }
 
-/// How many frames are kept.
+/// Limits of the frames that are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameLimits {
     /// The least time between two frames.
@@ -39,15 +39,15 @@ impl Default for FrameLimits {
 /// The fewest frames that are merged for their memory: fewer would show nothing of the course of time.
 const FEWEST: usize = 64;
 
-/// What was read. If it takes too much memory, all frames are thinned. If that is not enough, or there are too many frames, each is merged
-/// with its neighbour and further ones cover twice the time.
+/// Frames of what was read. If they take too much memory, all are thinned. If that is not enough, or there are too many frames,
+/// each is merged with its neighbour and further ones cover twice the time.
 #[derive(Debug)]
 pub struct Frames<T> {
     limits: FrameLimits,
     kept: Vec<T>,
     /// The end of each frame, from the beginning of the trace on. It does not decrease.
     ends: Vec<Nanos>,
-    /// When the trace began, by the clock of its events.
+    /// Beginning of the trace, by the clock of its events.
     since: Option<Nanos>,
     interval: Nanos,
     bytes: usize,
@@ -139,12 +139,12 @@ impl<T: Frame> Frames<T> {
         self.ends.last().copied().unwrap_or_default()
     }
 
-    /// How many frames there are.
+    /// Number of frames.
     pub fn len(&self) -> usize {
         self.kept.len()
     }
 
-    /// Whether there is no frame.
+    /// True if there is no frame.
     pub fn is_empty(&self) -> bool {
         self.kept.is_empty()
     }
@@ -154,12 +154,12 @@ impl<T: Frame> Frames<T> {
         self.bytes
     }
 
-    /// How often they were merged.
+    /// Number of times that the frames were merged.
     pub fn merges(&self) -> u32 {
         self.merges
     }
 
-    /// How many frames have ended by a time since the beginning of the trace.
+    /// Number of frames that have ended by a time since the beginning of the trace.
     pub fn up_to(&self, position: Nanos) -> usize {
         self.ends.partition_point(|end| *end <= position)
     }
@@ -169,8 +169,7 @@ impl<T: Frame> Frames<T> {
         self.kept.get(range).unwrap_or_default()
     }
 
-    /// How long the slowest message took, and when it had been delivered, from the beginning of the trace on; `None` if there is no
-    /// message.
+    /// Time that the slowest message took, and the time from the beginning of the trace to its delivery; `None` if there is no message.
     pub fn slowest(&self) -> Option<(Nanos, Nanos)> {
         let (slowest, at) = self.slowest?;
         // The frame that has it may have been merged with the next one, which ended later.

@@ -22,16 +22,16 @@ pub use reading::{Reading, ReadingState};
 
 use wirelap_events::Nanos;
 
-/// What was read, and the position up to which it is shown.
+/// Frames of what was read, and the position up to which they are shown.
 #[derive(Debug)]
 pub struct Playback<T> {
     frames: Frames<T>,
     player: Player,
-    /// How many frames were handed out since the last restart.
+    /// Number of frames that were handed out since the last restart.
     given: usize,
-    /// How often frames had been merged then.
+    /// Number of times that frames had been merged at the last restart.
     merges: u32,
-    /// Whether everything that was handed out is void.
+    /// True if everything that was handed out is void.
     is_void: bool,
 }
 
@@ -42,7 +42,7 @@ impl<T: Frame> Playback<T> {
         Playback { frames, player, given: 0, merges: 0, is_void: false }
     }
 
-    /// What was read.
+    /// Frames of what was read.
     pub fn frames(&self) -> &Frames<T> {
         &self.frames
     }
@@ -84,8 +84,8 @@ impl<T: Frame> Playback<T> {
         Some(slowest)
     }
 
-    /// Whether everything that was handed out before is void: the position was moved back, or frames were merged. [`Playback::take`] then
-    /// begins again with the first frame.
+    /// True if everything that was handed out before is void: the position was moved back, or frames were merged.
+    /// [`Playback::take`] then begins again with the first frame.
     pub fn has_restarted(&mut self) -> bool {
         self.notice_restart();
         std::mem::take(&mut self.is_void)
@@ -106,7 +106,7 @@ impl<T: Frame> Playback<T> {
         self.given = end.max(self.given);
     }
 
-    /// How many frames the position covers: at least one if there are any, because a screen without figures says nothing.
+    /// Number of frames that the position covers: at least one if there are any, because a screen without figures says nothing.
     fn due(&self) -> usize {
         let ended = self.frames.up_to(self.player.position());
         ended.max(1).min(self.frames.len())

@@ -16,9 +16,9 @@ pub struct Player {
     /// The speed as a power of two.
     speed: i8,
     is_playing: bool,
-    /// Whether more may be read.
+    /// True if more may be read.
     is_growing: bool,
-    /// Whether the position stays at the end of what was read.
+    /// True if the position stays at the end of what was read.
     follows: bool,
 }
 
@@ -46,17 +46,17 @@ impl Player {
         self.length
     }
 
-    /// How many times as fast as it was recorded the trace plays.
+    /// Speed of the trace, as a multiple of the speed at which it was recorded.
     pub fn speed(&self) -> f64 {
         f64::from(self.speed).exp2()
     }
 
-    /// Whether the position moves by itself.
+    /// True if the position moves by itself.
     pub fn is_playing(&self) -> bool {
         self.is_playing
     }
 
-    /// Whether the position stays at the end of what was read.
+    /// True if the position stays at the end of what was read.
     pub fn follows(&self) -> bool {
         self.follows
     }

@@ -93,7 +93,7 @@ pub struct Reading {
     read: Arc<AtomicU64>,
 }
 
-/// How far the files are read.
+/// Progress in reading the files.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ReadingState {
     /// They are being read; the share that was read, 0..=1, if it is known.
@@ -104,7 +104,7 @@ pub enum ReadingState {
 
 struct Shared {
     playback: Mutex<Playback<Update>>,
-    /// Whether nobody wants the rest.
+    /// True if nobody wants the rest.
     is_over: AtomicBool,
 }
 
@@ -144,12 +144,12 @@ impl Reading {
         Ok(Reading { shared, thread: Some(thread), outcome: None, size, read })
     }
 
-    /// What was read, and the position in it.
+    /// The frames that were read, and the position in them.
     pub fn playback(&self) -> MutexGuard<'_, Playback<Update>> {
         self.shared.playback()
     }
 
-    /// How far the files are read.
+    /// Progress in reading the files.
     pub fn state(&mut self) -> ReadingState {
         if self.thread.as_ref().is_some_and(JoinHandle::is_finished) {
             let joined = self.thread.take().map(JoinHandle::join);
@@ -168,7 +168,7 @@ impl Reading {
         ReadingState::Reads(self.size.filter(|size| *size > 0).map(share))
     }
 
-    /// What the user should know of the files once they were read: what could not be read, and what they do not contain.
+    /// Notes for the user on the files once they were read: what could not be read, and what they do not contain.
     pub fn notes(&self) -> Vec<String> {
         match &self.outcome {
             None => Vec::new(),
@@ -177,7 +177,7 @@ impl Reading {
         }
     }
 
-    /// Whether nothing could be read, so that there is nothing to show.
+    /// True if nothing could be read, so that there is nothing to show.
     pub fn has_failed(&self) -> bool {
         matches!(self.outcome, Some(Err(_))) && self.playback().frames().is_empty()
     }
@@ -211,7 +211,7 @@ struct FrameFollower {
     shared: Arc<Shared>,
     collector: Collector,
     updates: Receiver<Update>,
-    /// When the next frame ends, by the clock of the events.
+    /// Time at which the next frame ends, by the clock of the events.
     due: Nanos,
 }
 

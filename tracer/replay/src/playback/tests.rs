@@ -39,7 +39,7 @@ fn read(frames: u32, limits: FrameLimits) -> Playback<Numbers> {
     playback
 }
 
-/// What a screen has: it forgets everything when it is told so.
+/// Contents of a screen: it forgets everything when it is told so.
 #[derive(Default)]
 struct Screen(Vec<u32>);
 

@@ -11,10 +11,10 @@ use wirelap_events::GroupId;
 /// From so many bytes on, a conversation that cannot be followed is muted. Shorter ones cost little.
 const MUTED_FROM: u64 = 64 << 10;
 
-/// What is muted.
+/// Rows that are muted.
 #[derive(Debug, Default)]
 pub struct RowMuting {
-    /// Whether anything may be.
+    /// True if anything may be muted.
     is_allowed: bool,
     /// Rows of these middlewares or brokers are muted once they appear.
     names: Vec<String>,

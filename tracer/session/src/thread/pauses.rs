@@ -1,4 +1,4 @@
-//! When the probes report: in windows, within a budget, and in turns.
+//! Times at which the probes report: in windows, within a budget, and in turns.
 
 use super::SessionThread;
 use crate::keeper::{BudgetKeeper, CpuTimes};

@@ -10,7 +10,7 @@ use wirelap_test_support::delivered;
 
 /// The row of the brokered messages: mqtt at mosquitto.
 pub const BROKERED: GroupId = GroupId(2);
-/// When the observation of [`crate::snapshots::five`] began, in nanoseconds.
+/// Beginning of the observation of [`crate::snapshots::five`], in nanoseconds.
 const BEGIN: u64 = 100_000_000_000;
 
 /// A message that is made up.
@@ -18,7 +18,7 @@ const BEGIN: u64 = 100_000_000_000;
 pub struct MadeUp {
     /// The message.
     pub delivery: Delivery,
-    /// What held it up.
+    /// Cause of the message's delay; `None` if nothing held it up.
     pub cause: Option<DelayCause>,
 }
 

@@ -11,7 +11,7 @@ use wirelap_report::trace::{TraceMetadata, TraceWriter};
 use wirelap_report::{RunReport, from_snapshot, table, words};
 use wirelap_test_support::random::Random;
 
-/// What holds of each delivery.
+/// Checks the invariants of a delivery.
 fn check(delivery: &Delivery) {
     for (_, segments) in delivery.segments() {
         assert!(segments.iter().all(|(_, time)| time <= segments.sum()));

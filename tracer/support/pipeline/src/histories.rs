@@ -10,7 +10,7 @@ use wirelap_correlate::snapshot::{Group, Snapshot};
 use wirelap_events::{GroupId, Nanos, Segment};
 use wirelap_history::{Bins, RowSlice, SegmentSlice, Slice, Update};
 
-/// What slows a row down.
+/// Extra time in one segment of a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Slower {
     /// The row.

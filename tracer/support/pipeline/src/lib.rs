@@ -1,5 +1,5 @@
-//! What tests, fuzz targets and examples of several crates do with everything above the decoders. Only ever a
-//! dev-dependency, or one of a fuzz crate; its own tests replay what fuzzing found, and damaged captures.
+//! Pipeline above the decoders, for tests, fuzz targets and examples of several crates. Only ever a dev-dependency, or one of a
+//! fuzz crate; its own tests replay what fuzzing found, and damaged captures.
 //!
 //! | module | gives |
 //! |---|---|

@@ -8,7 +8,7 @@ use wirelap_test_support::committed;
 use wirelap_test_support::mutate::{mutate, number};
 use wirelap_test_support::random::Random;
 
-/// Of long captures, the beginning.
+/// Most bytes of a capture that are used, from its beginning.
 const MOST_BYTES: u64 = 64 << 10;
 
 /// Runs `one` with seeds of each capture, and names those with which it panics.

@@ -126,7 +126,7 @@ pub fn offset_fetch(correlation_id: usize, group: &str) -> Vec<u8> {
     pdu(&[&head[..], &named(group), b"\0\0\0"].concat())
 }
 
-/// Its response: an offset of `topic-0`; `None` if the group has committed none.
+/// The response to [`offset_fetch`]: an offset of `topic-0`; `None` if the group has committed none.
 pub fn offset_fetched(correlation_id: usize, topic: &str, offset: Option<usize>) -> Vec<u8> {
     let offset = offset.map_or([0xFF; 8], i64_of);
     let partition = [&i32_of(0)[..], &offset, &[0xFF; 4], b"\0\0\0"].concat();
@@ -236,7 +236,7 @@ pub fn old_produce(correlation_id: usize, topic: &str, messages: &[u8]) -> Vec<u
     pdu(&[head, old_topic(topic, &partition)].concat())
 }
 
-/// Its response.
+/// The response to [`old_produce`].
 pub fn old_produced(correlation_id: usize, topic: &str, base_offset: usize) -> Vec<u8> {
     let partition = [&i32_of(0)[..], b"\0\0", &i64_of(base_offset), &[0xFF; 8]].concat();
     pdu(&[&i32_of(correlation_id)[..], &old_topic(topic, &partition), &[0; 4]].concat())
@@ -249,7 +249,7 @@ pub fn old_fetch(correlation_id: usize, topic: &str, offset: usize) -> Vec<u8> {
     pdu(&[old_head(1, correlation_id), limits, old_topic(topic, &partition)].concat())
 }
 
-/// Its response.
+/// The response to [`old_fetch`].
 pub fn old_fetched(correlation_id: usize, topic: &str, messages: &[u8]) -> Vec<u8> {
     let partition = [&i32_of(0)[..], b"\0\0", &i64_of(99), &i32_of(messages.len()), messages];
     let throttle = [0; 4];

@@ -21,13 +21,13 @@ pub const NAMES: [&str; 15] = [
     "AUTH",
 ];
 
-/// What a client of version 3.1.1 says first.
+/// First packet of a client of version 3.1.1.
 pub const CONNECT: &[u8] = b"\x10\x0d\x00\x04MQTT\x04\x02\x00\x3c\x00\x01a";
 
-/// What a client of version 5.0 says first.
+/// First packet of a client of version 5.0.
 pub const CONNECT_V5: &[u8] = b"\x10\x0d\0\x04MQTT\x05\x02\0\x3c\0\0\0";
 
-/// What a client of version 3.1.1 is answered.
+/// Answer to a client of version 3.1.1.
 pub const CONNACK: &[u8] = b"\x20\x02\x00\x00";
 
 /// The CONNECT of version 3.1.1 of a client with this identifier.

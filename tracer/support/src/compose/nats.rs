@@ -1,6 +1,6 @@
 //! Messages of NATS (its client protocol's PUB and MSG).
 
-/// What a client with this name says first.
+/// First line of a client with this name.
 pub fn connect(name: &str) -> Vec<u8> {
     format!("CONNECT {{\"verbose\":false,\"name\":\"{name}\",\"lang\":\"go\"}}\r\n").into()
 }

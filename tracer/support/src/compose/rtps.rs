@@ -26,7 +26,7 @@ pub const NON_STANDARD: u8 = 16;
 #[derive(Clone)]
 #[must_use]
 pub struct Message {
-    /// What was written so far.
+    /// Bytes that were written so far.
     pub bytes: Vec<u8>,
     little: bool,
 }
@@ -36,7 +36,7 @@ pub struct Message {
 pub struct Cut {
     /// Counts from 1.
     pub first: u32,
-    /// How many fragments it has.
+    /// Number of fragments in the submessage.
     pub count: u16,
     /// Bytes of each fragment.
     pub each: u16,
@@ -94,7 +94,7 @@ impl Message {
         self.sub(0x07, 0, &body)
     }
 
-    /// What `DATA` and `DATA_FRAG` start with.
+    /// Fields with which `DATA` and `DATA_FRAG` start.
     pub fn written(&self, to_inline_qos: u16, writer: u32, number: u64) -> Vec<u8> {
         let (high, low) = (number >> 32, number & u64::from(u32::MAX));
         let mut body = vec![0; 2];

@@ -31,9 +31,9 @@ pub const LO: (NetNs, IfIndex) = (NetNs(1), IfIndex(1));
 /// A process with one thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Process {
-    /// Its thread.
+    /// The process's thread.
     pub task: TaskId,
-    /// Its name.
+    /// The process's name.
     pub comm: Comm,
 }
 
@@ -82,9 +82,9 @@ pub struct Connection {
 /// Tells events one after the other.
 #[derive(Default)]
 pub struct World {
-    /// What was told, in its order.
+    /// Events that were told, in their order.
     pub events: Vec<OwnedEvent>,
-    /// What each send says of its connection's state.
+    /// State of the connection that each send reports.
     pub state: Option<TxState>,
     /// The time, in nanoseconds.
     pub now: u64,

@@ -11,7 +11,7 @@ use wirelap_events::{
 pub struct End {
     /// The socket.
     pub id: SocketId,
-    /// Whose it is.
+    /// Process that owns the socket.
     pub owner: Process,
 }
 
@@ -74,14 +74,14 @@ pub fn packet(
     }
 }
 
-/// What the kernel reports of packets beyond the flow.
+/// Facts that the kernel reports of packets beyond the flow.
 #[derive(Clone, Copy)]
 pub struct Reported {
-    /// Which packet was announced and read.
+    /// Reads and announcements tell which packet it was.
     pub identity: bool,
-    /// When the packet's memory was its.
+    /// Reads tell a time at which the packet's memory was this packet's.
     pub seen: bool,
-    /// When a send was called.
+    /// Sends tell the entry of the call.
     pub entry: bool,
 }
 

@@ -22,7 +22,7 @@ const IP_HEADER: usize = 20;
 pub struct Echo {
     request: u8,
     reply: u8,
-    /// What replies must have; `None` where the kernel sets it and sorts the replies.
+    /// Identifier that replies must have; `None` where the kernel sets it and sorts the replies.
     identifier: Option<u16>,
 }
 

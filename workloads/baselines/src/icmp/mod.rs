@@ -16,7 +16,7 @@ use wirelap_harness::clock;
 use wirelap_harness::control::Control;
 use wirelap_harness::link::{self, Facts, Family, Handler, Link, Opened, Outlet};
 
-/// What an IPv4 packet of 65,535 bytes leaves after the IP and ICMP headers.
+/// Bytes that an IPv4 packet of 65,535 bytes leaves after the IP and ICMP headers.
 const MAX_PAYLOAD: usize = 65_507;
 /// The longest packet that can come: a raw IPv4 socket delivers the IP header too.
 const MAX_PACKET: usize = 65_535;

@@ -6,10 +6,10 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
-/// How often a blocked call looks whether the run is over.
+/// Interval at which a blocked call looks whether the run is over.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What kind of socket it is.
+/// Kind of socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sort {
     /// The kernel sets the identifier and delivers only the replies to it.
@@ -22,7 +22,7 @@ pub enum Sort {
 pub struct Open {
     /// Only `send` and `recv` are used, which are the same for all datagram sockets.
     pub socket: UdpSocket,
-    /// What it delivers.
+    /// Kind of the socket, on which depends what it delivers.
     pub sort: Sort,
     /// The identifier that requests must carry; `None` where the kernel sets it.
     pub identifier: Option<u16>,

@@ -1,4 +1,4 @@
-//! What iperf3 says in its JSON: `end.sum_sent` and `end.sum_received`, or `error`.
+//! Reader of iperf3's JSON: `end.sum_sent` and `end.sum_received`, or `error`.
 
 use anyhow::{Context, Result, bail};
 use serde_json::Value;

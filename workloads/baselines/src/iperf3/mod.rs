@@ -18,9 +18,9 @@ use wirelap_harness::{guard, installed};
 
 const PROGRAM: &str = "iperf3";
 const START_LIMIT: Duration = Duration::from_secs(10);
-/// How often the program is looked at.
+/// Interval at which the program is looked at.
 const TICK: Duration = Duration::from_millis(20);
-/// Its longest block (`MAX_BLOCKSIZE` in its sources).
+/// Longest block of iperf3 (`MAX_BLOCKSIZE` in its sources).
 const MAX_BLOCK: usize = 1 << 20;
 
 /// The middleware `iperf3`.

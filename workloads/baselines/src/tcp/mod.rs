@@ -21,7 +21,7 @@ use wirelap_harness::link::{self, Facts, Family, Handler, Link, Opened, Outlet};
 
 /// Longest frame that a listener accepts: garbage is not taken for a length of gigabytes.
 const MAX_FRAME: usize = 64 << 20;
-/// How often a blocked call looks whether the run is over.
+/// Interval at which a blocked call looks whether the run is over.
 const TICK: Duration = Duration::from_millis(100);
 
 /// The middleware `tcp`.

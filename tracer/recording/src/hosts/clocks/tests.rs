@@ -41,7 +41,7 @@ fn whole(ns: f64) -> i64 {
 }
 
 impl World {
-    /// What the second clock shows when the first shows `since` nanoseconds after the start.
+    /// Returns the second clock's time, `since` nanoseconds after the start by the first clock.
     fn second(self, since: f64) -> i64 {
         START + self.offset + whole(since + since / 1e9 * self.drift)
     }
@@ -66,7 +66,7 @@ impl World {
         samples
     }
 
-    /// How far the estimate is off at a time.
+    /// Error of the estimate, in nanoseconds, `since` nanoseconds after the start.
     fn error(self, clocks: &Clocks, since: f64) -> f64 {
         let found = clocks.to_first(Nanos(self.second(since).cast_unsigned()));
         found.0 as f64 - (START as f64 + since)

@@ -44,7 +44,7 @@ fn log(lines: &[(&str, Random, Vec<u8>)]) -> KeyLog {
     log
 }
 
-/// What comes out of one direction.
+/// Content that comes out of one direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Out {
     Text(Vec<u8>),
@@ -95,7 +95,7 @@ impl Reader {
         });
     }
 
-    /// What was read of one direction.
+    /// Content that was read of one direction.
     fn of(&self, from: Role) -> Vec<Out> {
         self.out.iter().filter(|(role, _)| *role == from).map(|(_, out)| out.clone()).collect()
     }
