@@ -59,7 +59,7 @@ impl Tunnel {
         }
     }
 
-    /// Whether a data packet's number is one more than the last one's.
+    /// True if a data packet's number is one more than the last one's.
     fn counts(&mut self, packet: &[u8], opcode: u8) -> bool {
         let mut reader = Reader::new(packet);
         let Some(first) = reader.u8() else { return false };
@@ -71,7 +71,7 @@ impl Tunnel {
     }
 }
 
-/// Whether a packet of the control channel has few numbers, all of them small.
+/// Returns `Some` if a packet of the control channel has few numbers, all of them small.
 fn is_control(packet: &[u8], opcode: u8) -> Option<()> {
     let mut reader = Reader::new(packet);
     reader.skip(1)?;

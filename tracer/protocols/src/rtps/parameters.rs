@@ -72,7 +72,7 @@ fn parameters(serialized: &[u8]) -> Option<(Reader<'_>, ByteOrder)> {
     Some((reader, order))
 }
 
-/// What a discovery sample says of shared memory.
+/// The part of a discovery sample that tells of shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct SharedAddress {
     pub participant: GuidPrefix,
@@ -100,7 +100,7 @@ pub(super) fn shared_address(serialized: &[u8]) -> Option<SharedAddress> {
     Some(SharedAddress { participant, host: SharedHost::new(participant, address?), domain })
 }
 
-/// What a discovery sample says of an endpoint.
+/// The part of a discovery sample that tells of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DiscoveredEndpoint<'a> {
     pub guid: Guid,

@@ -108,8 +108,8 @@ impl SharedMemory {
         known.endpoints.retain(|guid, _| !guid.starts_with(&participant));
     }
 
-    /// How many pairs of a writing and a reading participant have shared memory between them, in the domain of this one. Where the
-    /// topics of two are not known, because the capture began later, they are taken for a pair.
+    /// Counts the pairs of a writing and a reading participant that have shared memory between them, in the domain of this one.
+    /// Where the topics of two are not known, because the capture began later, they are taken for a pair.
     pub fn pairs(&self, participant: GuidPrefix) -> u32 {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let domain = known.peers.get(&participant).and_then(|peer| peer.domain);
