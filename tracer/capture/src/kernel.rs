@@ -34,14 +34,14 @@ pub(crate) fn needed_after_attaching(cgroup: bool) -> CapabilitySet {
     maps | cgroup
 }
 
-/// Whether threads can have storage of their own, which all probes need: since 5.11 (4cf1bc1f1045), or where a distribution has added it
+/// True if threads can have storage of their own, which all probes need: since 5.11 (4cf1bc1f1045), or where a distribution has added it
 /// to an older kernel.
 pub(crate) fn has_task_storage(btf: &Btf) -> bool {
     kernel_at_least(5, 11)
         || btf.id_by_type_name_kind("bpf_task_storage_get", BtfKind::Func).is_ok()
 }
 
-/// Whether the running kernel is of this version or newer.
+/// True if the running kernel is of this version or newer.
 pub(crate) fn kernel_at_least(major: u32, minor: u32) -> bool {
     let uname = rustix::system::uname();
     parse_version(&uname.release().to_string_lossy()).is_some_and(|found| found >= (major, minor))
