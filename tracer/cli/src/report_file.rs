@@ -7,7 +7,7 @@ use wirelap_process::Failure;
 use wirelap_report::run::RUN_SCHEMA;
 use wirelap_report::{RunReport, RunResult};
 
-/// What a command does with a report, for its messages.
+/// Command that reads a report, for its messages.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose {
     /// `wirelap explain`.
