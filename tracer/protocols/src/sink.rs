@@ -109,7 +109,7 @@ pub enum FrameNote<'a> {
     /// The consumer or channel of the connection that the next frame is about: a request or acknowledgement of one lets no
     /// message of another pass. 0 if it is not said.
     Line(u64),
-    /// The subscription, of its receiver's, that the message in the next frame is for: a receiver gets a message once for each.
+    /// The receiver's subscription that the message in the next frame is for: a receiver gets a message once for each.
     /// Never 0.
     Subscription(u32),
     /// The sender of the next frame begins with it the subscription that has this number in [`FrameNote::Subscription`].

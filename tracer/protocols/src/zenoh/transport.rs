@@ -83,7 +83,7 @@ pub struct Introduction {
 }
 
 impl Introduction {
-    /// True if a message that it sends names another origin, or has a timestamp by the clock of another. Only a router is known not
+    /// True if a message that the end sends names another origin, or has a timestamp by the clock of another. Only a router is known not
     /// to publish such messages, and it may reply with what others published long ago.
     pub fn passes_on(self, message: &NetworkMessage<'_>) -> bool {
         let origin = message.key.map(|key| ZenohId(key.origin));
