@@ -33,7 +33,7 @@ fn checked_out() -> Option<String> {
     git(&["show", "--no-patch", "--abbrev=12", "--format=%h %cs", "HEAD"])
 }
 
-/// What git prints, without the line's end.
+/// Returns the output of git, without the line's end; `None` if git fails or prints nothing.
 fn git(arguments: &[&str]) -> Option<String> {
     let output = Command::new("git").args(arguments).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

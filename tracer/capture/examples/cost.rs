@@ -22,7 +22,7 @@ use wirelap_events::TraceDetail;
 
 type Error = Box<dyn std::error::Error>;
 
-/// Which probes are attached during a block of round trips.
+/// The probes that are attached during a block of round trips.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
     /// No probes.
@@ -127,7 +127,7 @@ fn report(name: &str, states: &[(State, &str)], rounds: usize, run: Run<'_>) -> 
     Ok(())
 }
 
-/// How often each program ran and for how long in all, by its number and name.
+/// Number of runs of each program and their time in all, by its number and name.
 type Runs = BTreeMap<(u32, String), (u64, Duration)>;
 
 fn runs() -> Result<Runs, Error> {

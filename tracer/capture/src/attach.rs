@@ -31,7 +31,7 @@ pub(crate) struct HookError {
 }
 
 impl HookError {
-    /// Whether the kernel has stopped checking the program because a signal has come for this thread (`kernel/bpf/verifier.c`
+    /// True if the kernel has stopped checking the program because a signal has come for this thread (`kernel/bpf/verifier.c`
     /// `do_check()`). Nothing is wrong with the program.
     fn is_interrupted(&self) -> bool {
         self.errno == Some(Errno::AGAIN)
@@ -62,7 +62,7 @@ pub(crate) struct Attached {
     pub ebpf: Ebpf,
     pub links: Links,
     pub hooks: Vec<ChosenHook>,
-    /// Whether the payload of a packet comes in a record of its own.
+    /// True if the payload of a packet comes in a record of its own.
     pub joins_payload: bool,
     /// The hooks that are loaded and will be attached when they are needed.
     pub later: Vec<(AttachTime, &'static ObservationHook)>,
@@ -300,7 +300,7 @@ fn choose(
     Ok(chosen)
 }
 
-/// Whether a program is attached to the exit of a function whose entry this hook observes. Then the hook must not be attached when
+/// True if a program is attached to the exit of a function whose entry this hook observes. Then the hook must not be attached when
 /// messages are traced: whenever the programs of a function change, the kernel lets the calls in progress pass over those at its exit, and
 /// does not count that (`kernel/bpf/trampoline.c`, `bpf_tramp_image_put()`).
 fn is_exit_observed(hook: &ObservationHook, links: &Links) -> bool {
@@ -362,7 +362,7 @@ fn unload(ebpf: &mut Ebpf, name: &str) {
     };
 }
 
-/// How often a program is loaded if signals interrupt that.
+/// Number of times that a program is loaded if signals interrupt that.
 const ATTEMPTS: u32 = 50;
 
 fn load_program(loaded: &mut Loaded, program: &ProbeProgram, btf: &Btf) -> Result<(), HookError> {
@@ -422,7 +422,7 @@ fn root_cgroup() -> Result<File, HookError> {
     })
 }
 
-/// How the lines of statistics begin at the end of the verifier's log, after the line with the error (`print_verification_stats`,
+/// Prefixes of the lines of statistics at the end of the verifier's log, after the line with the error (`print_verification_stats`,
 /// kernel/bpf/verifier.c).
 const STATISTICS: [&str; 3] = ["verification time ", "stack depth ", "processed "];
 

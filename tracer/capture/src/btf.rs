@@ -16,7 +16,7 @@ use wirelap_process::remedy::has_room;
 /// The file with the kernel's own types.
 pub const OWN: &str = "/sys/kernel/btf/vmlinux";
 
-/// Where a `vmlinux` of a kernel release may be: before the release, and behind it. libbpf looks at the same places
+/// Places where a `vmlinux` of a kernel release may be: before the release, and behind it. libbpf looks at the same places
 /// (`btf__load_vmlinux_btf()`).
 const PLACES: [(&str, &str); 6] = [
     ("/boot/vmlinux-", ""),
@@ -27,7 +27,7 @@ const PLACES: [(&str, &str); 6] = [
     ("/usr/lib/debug/lib/modules/", "/vmlinux"),
 ];
 
-/// How BTF begins (`include/uapi/linux/btf.h`, `BTF_MAGIC`), in the byte order of the host.
+/// First bytes of BTF (`include/uapi/linux/btf.h`, `BTF_MAGIC`), in the byte order of the host.
 const MAGIC: u16 = 0xeb9f;
 /// Bytes of the header.
 const HEADER: usize = 24;
@@ -48,7 +48,7 @@ pub struct KernelTypes {
 }
 
 impl KernelTypes {
-    /// Whether they are from the kernel itself.
+    /// True if they are from the kernel itself.
     pub fn is_own(&self) -> bool {
         self.source == Path::new(OWN)
     }
@@ -159,7 +159,7 @@ fn parse(path: &Path, bytes: &[u8]) -> Result<KernelTypes, AttachError> {
     }
 }
 
-/// Whether types and names are where the header says (`struct btf_header`), so that nothing is read beyond the end.
+/// True if types and names are where the header says (`struct btf_header`), so that nothing is read beyond the end.
 fn is_whole(bytes: &[u8]) -> bool {
     let number = |at: usize| {
         let found = bytes.get(at..)?.first_chunk::<4>()?;

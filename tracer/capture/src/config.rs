@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use wirelap_events::{Pid, TraceDetail};
 
-/// What a capture traces. An event passes if it matches at least one of the filters (ports, processes, cgroup); without filters,
-/// every event passes.
+/// Settings that decide what a capture traces. An event passes if it matches at least one of the filters (ports, processes, cgroup);
+/// without filters, every event passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// Local or remote ports; empty for all.
@@ -17,24 +17,24 @@ pub struct Config {
     pub snap_bytes: u32,
     /// Bytes of the ring buffer: a power of two and a multiple of the page size.
     pub ring_bytes: u32,
-    /// Whether the ring buffer is the kernel's even where one of our own is possible, which is faster: for comparisons.
+    /// True for the kernel's ring buffer even where one of our own is possible, which is faster: for comparisons.
     pub kernel_ring: bool,
-    /// Whether the probes keep their CPU while they run, where the kernel has what that takes; `None` for: if it would take it.
+    /// True if the probes keep their CPU while they run, where the kernel has what that takes; `None` for: if it would take it.
     pub keeps_cpu: Option<bool>,
-    /// When to attach the hooks that only UDP needs.
+    /// The time to attach the hooks that only UDP needs.
     pub datagrams: Datagrams,
-    /// How much of a message's way is observed.
+    /// The part of a message's way that is observed.
     pub detail: TraceDetail,
-    /// Whether to read the text of TLS, where a library is found to write it.
+    /// True to read the text of TLS, where a library is found to write it.
     pub tls: bool,
-    /// Whether to exclude the sockets of this process.
+    /// True to exclude the sockets of this process.
     pub exclude_self: bool,
     /// The file with the kernel's types; `None` to find them.
     pub btf: Option<PathBuf>,
 }
 
-/// When to attach the hooks that only UDP needs: at the exit of every send, and at its entry, which is that of a function or of every system call
-/// of the host.
+/// The time to attach the hooks that only UDP needs: at the exit of every send, and at its entry, which is that of a function or
+/// of every system call of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Datagrams {
     /// Never. Sends of datagrams are not observed then.
@@ -47,7 +47,7 @@ pub enum Datagrams {
 }
 
 impl Config {
-    /// Whether there is a filter. Ports and processes can be added to a filter of any kind later.
+    /// True if there is a filter. Ports and processes can be added to a filter of any kind later.
     pub(crate) fn is_filtered(&self) -> bool {
         !self.ports.is_empty() || !self.pids.is_empty() || self.cgroup.is_some()
     }

@@ -41,7 +41,7 @@ pub enum AttachError {
     BtfFile {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and what to do.
+        /// The fault of the file, and what to do.
         what: String,
     },
     /// The kernel refuses all probes whose types are from a file.
@@ -137,7 +137,7 @@ impl AttachError {
         }
     }
 
-    /// Whether the kernel has refused programs that later ones accept: neither a right nor room is lacking.
+    /// True if the kernel has refused programs that later ones accept: neither a right nor room is lacking.
     pub(crate) fn is_of_old_kernel(&self) -> bool {
         matches!(
             self,
@@ -145,7 +145,7 @@ impl AttachError {
         ) && self.leaves_packets()
     }
 
-    /// Whether packets can be captured all the same: it is the kernel that does not let probes be attached, and not the user's settings or
+    /// True if packets can be captured all the same: it is the kernel that does not let probes be attached, and not the user's settings or
     /// an exhausted resource.
     pub fn leaves_packets(&self) -> bool {
         let is_shortage = |error: Option<&io::Error>| {

@@ -36,7 +36,7 @@ pub(crate) fn needed_after_attaching(cgroup: bool) -> CapabilitySet {
     maps | cgroup
 }
 
-/// Whether threads can have storage of their own, which all probes need: since 5.11 (4cf1bc1f1045), or where a distribution has added it
+/// True if threads can have storage of their own, which all probes need: since 5.11 (4cf1bc1f1045), or where a distribution has added it
 /// to an older kernel.
 pub(crate) fn has_task_storage(btf: &Btf) -> bool {
     kernel_at_least(5, 11)

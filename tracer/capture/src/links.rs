@@ -1,4 +1,4 @@
-//! What keeps programs attached.
+//! Links, which keep programs attached.
 
 use std::any::Any;
 use std::collections::BTreeMap;

@@ -24,7 +24,7 @@ const MOVE: u8 = 0xb7;
 /// The value of `src_reg` in a call to a kernel function.
 const PSEUDO_KFUNC_CALL: u8 = 2;
 
-/// Where this kernel keeps `preempt_count`.
+/// Place where this kernel keeps `preempt_count`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreemptCount {
     /// The place is not known.
@@ -72,10 +72,10 @@ pub struct KeepCpu {
     pub irq_restore: u32,
 }
 
-/// What is lost where only the linear part of packets can be read.
+/// Loss where only the linear part of packets can be read.
 pub(crate) const ONLY_LINEAR: &str =
     "payload in page fragments, which is most of a TCP stream, is not captured";
-/// What is lost where a program on cgroups reads the payload: it sees what this host sends.
+/// Loss where a program on cgroups reads the payload: it sees what this host sends.
 const ONLY_SENT: &str = "payload in page fragments of packets that other hosts send, which is most of it with many network cards, is not captured";
 
 impl Symbols {
@@ -105,7 +105,7 @@ impl Symbols {
         }
     }
 
-    /// How it is known whether the probes run in an interrupt.
+    /// Returns the hook by which the probes know whether they run in an interrupt.
     pub fn interrupts_hook(self) -> ChosenHook {
         let per_cpu = "per-CPU preempt_count";
         let (hook, refused) = match self.preempt_count {
@@ -136,7 +136,7 @@ impl Symbols {
         }
     }
 
-    /// Whether payload must be read by the program at the cgroup egress hook.
+    /// True if payload must be read by the program at the cgroup egress hook.
     pub fn payload_from_cgroup(self) -> bool {
         self.dynptr_from_skb.is_none() && crate::filter::cgroup_root().is_some()
     }
@@ -205,7 +205,8 @@ pub fn patch(object: &[u8], symbols: &Symbols, ring: RingKind) -> Vec<u8> {
     out
 }
 
-/// Where the object has the size of the map `ring_memory`: as the length of an array type in BTF, as which it has the attributes of maps.
+/// Returns the place in the object of the size of the map `ring_memory`: the length of an array type in BTF, as which it has the
+/// attributes of maps.
 fn ring_size(object: &[u8]) -> Option<Range<usize>> {
     let file = object::File::parse(object).ok()?;
     let (start, len) = file.section_by_name(".BTF")?.file_range()?;

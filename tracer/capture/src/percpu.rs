@@ -43,9 +43,9 @@ struct BtfType {
     kind: u32,
     name: u32,
     entries: u32,
-    /// Where the kind-specific part begins.
+    /// Offset of the kind-specific part.
     body: usize,
-    /// Where the next type begins; `None` for an unknown kind.
+    /// Offset of the next type; `None` for an unknown kind.
     next: Option<usize>,
 }
 

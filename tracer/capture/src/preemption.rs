@@ -1,4 +1,4 @@
-//! Whether a thread can lose its CPU while a probe runs for it, and whether the probes prevent that.
+//! Preemption of threads while a probe runs for them, and whether the probes prevent that.
 //!
 //! Until such a thread goes on, the kernel runs this probe for no other thread of the CPU (`recursion_misses` of `bpf_prog_stats`).
 
@@ -8,8 +8,8 @@ use crate::object::Symbols;
 use aya::Btf;
 use std::fs;
 
-/// Where the kernel lists its ways to preempt, the chosen one in parentheses (`kernel/sched/debug.c`). It is there where debugfs is
-/// mounted, for root, and if the way can be chosen at the start.
+/// The file in which the kernel lists its ways to preempt, the chosen one in parentheses (`kernel/sched/debug.c`). It is there where
+/// debugfs is mounted, for root, and if the way can be chosen at the start.
 const MODES: &str = "/sys/kernel/debug/sched/preempt";
 
 /// From which threads a kernel takes the CPU while they are in the kernel.
@@ -21,11 +21,11 @@ enum Preemption {
     Tasks,
     /// Also from those that serve softirqs or have disabled them (`PREEMPT_RT`).
     Softirqs,
-    /// It is not known.
+    /// No answer: the kernel does not tell.
     Unknown,
 }
 
-/// Whether the probes of a capture keep their CPU while they run.
+/// True if the probes of a capture keep their CPU while they run.
 pub fn keeps_cpu(config: &Config, symbols: Symbols) -> bool {
     symbols.keep_cpu.is_some()
         && config
@@ -33,7 +33,7 @@ pub fn keeps_cpu(config: &Config, symbols: Symbols) -> bool {
             .unwrap_or_else(|| matches!(of_this_kernel(), Preemption::Tasks | Preemption::Softirqs))
 }
 
-/// Whether this kernel takes a CPU from a thread for which a probe runs, and the probes cannot prevent that.
+/// True if this kernel takes a CPU from a thread for which a probe runs, and the probes cannot prevent that.
 pub fn skips_probes(btf: &Btf) -> bool {
     match of_this_kernel() {
         Preemption::No | Preemption::Unknown => false,

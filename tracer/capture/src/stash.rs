@@ -23,19 +23,19 @@ struct Kept {
 }
 
 impl Kept {
-    /// Where a packet's payload begins in this one; `None` if it is not a part of it.
+    /// Returns the offset at which a packet's payload begins in this one; `None` if it is not a part of it.
     fn start_of(&self, name: &PacketName) -> Option<u32> {
         let skipped = name.seq.wrapping_sub(self.name.seq);
         (self.name.flow == name.flow && skipped < self.name.len).then_some(skipped)
     }
 
-    /// What there is of a packet's payload that begins at `start`. The snap length may have cut off the end.
+    /// Returns the kept part of a packet's payload that begins at `start`. The snap length may have cut off the end.
     fn part(&self, start: u32, len: u32) -> &[u8] {
         let rest = self.bytes.get(start as usize..).unwrap_or_default();
         rest.get(..len as usize).unwrap_or(rest)
     }
 
-    /// Whether a whole datagram, or fragment, is in this payload.
+    /// True if a whole datagram, or fragment, is in this payload.
     fn contains(&self, name: &PacketName) -> bool {
         self.start_of(name).is_some_and(|start| name.len <= self.name.len - start)
     }
@@ -49,7 +49,7 @@ pub(crate) struct PayloadStash {
     spare: Vec<Vec<u8>>,
     /// The payload of the datagram, or fragment, that was asked for last.
     taken: Vec<u8>,
-    /// When the present window began.
+    /// Time when the present window began.
     since: Nanos,
 }
 
@@ -132,7 +132,7 @@ mod tests {
         PacketName { flow: std::array::from_fn(|_| flow), seq, len }
     }
 
-    /// Of a datagram.
+    /// Returns the name of a datagram.
     fn datagram(port: u8, seq: u32, len: u32) -> PacketName {
         let mut name = name(port, seq, len);
         name.flow[wl_flow::TRANSPORT] = 17;

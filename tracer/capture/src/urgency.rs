@@ -21,13 +21,13 @@ const BEHIND: Nanos = Nanos(50_000_000);
 /// A reader that has fallen behind has caught up once only events of this age are left.
 const CAUGHT_UP: Nanos = Nanos(5_000_000);
 
-/// How often the reader is watched.
+/// Time between two looks at the reader.
 const EVERY: Duration = Duration::from_millis(20);
 
 /// The lowest real-time priority.
 const PRIORITY: libc::c_int = 1;
 
-/// How a thread is scheduled.
+/// The way in which a thread is scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scheduling {
     /// As other programs are.
@@ -37,7 +37,7 @@ enum Scheduling {
 }
 
 impl Scheduling {
-    /// What to change to, if all events but those of the last `behind` were read; `None` for no change.
+    /// Returns the scheduling to change to, if all events but those of the last `behind` were read; `None` for no change.
     fn next(self, behind: Nanos) -> Option<Scheduling> {
         match self {
             Scheduling::Fair if behind >= BEHIND => Some(Scheduling::RealTime),
@@ -47,7 +47,7 @@ impl Scheduling {
     }
 }
 
-/// What the reader and its watchdog share.
+/// State that the reader and its watchdog share.
 #[derive(Debug)]
 struct Shared {
     /// All events up to this time were read, in nanoseconds.
@@ -114,7 +114,7 @@ impl Urgency {
         self.shared.read.store(until.0, Ordering::Relaxed);
     }
 
-    /// How often the priority was raised.
+    /// Returns the number of times that the priority was raised.
     pub fn raised(&self) -> u64 {
         self.shared.raised.load(Ordering::Relaxed)
     }
@@ -183,7 +183,7 @@ mod tests {
         }
     }
 
-    /// Whether it may depends on who runs the test. Either way the thread ends as it began.
+    /// The right to raise it depends on who runs the test. Either way the thread ends as it began.
     #[test]
     fn the_kernel_is_asked_for_no_more_than_this_thread() {
         let urgency = Urgency::watch(|| {}).expect("a thread");

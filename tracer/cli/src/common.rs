@@ -163,17 +163,17 @@ pub struct FilterArgs {
 }
 
 impl FilterArgs {
-    /// Whether some traffic of the machine is not traced.
+    /// True if some traffic of the machine is not traced.
     pub fn is_filtered(&self) -> bool {
         !(self.ports.is_empty() && self.pids.is_empty() && self.cgroup.is_none())
     }
 
-    /// Whether the filter is of processes, which packets do not tell, or of what programs encrypt.
+    /// True if the filter is of processes, which packets do not tell, or of what programs encrypt.
     pub fn needs_probes(&self) -> bool {
         !self.pids.is_empty() || self.cgroup.is_some() || self.tls
     }
 
-    /// What the probes capture with this filter and these options of the tracer.
+    /// Returns the settings of the probes with this filter and these options of the tracer.
     pub fn capture_config(&self, tracer: &TracerArgs) -> wirelap_capture::Config {
         wirelap_capture::Config {
             ports: self.ports.clone(),
@@ -203,7 +203,7 @@ pub struct PacketArgs {
 }
 
 impl PacketArgs {
-    /// Where the events come from. What only probes can do is asked of probes.
+    /// Returns the source of the events. What only probes can do is asked of probes.
     pub fn view(&self, needs_probes: bool) -> SessionView {
         match (self.packets_only, needs_probes) {
             (true, _) => SessionView::Packets { device: self.device.clone() },
@@ -237,7 +237,7 @@ pub struct SamplingArgs {
 }
 
 impl SamplingArgs {
-    /// When events are reported; `otherwise` if the user does not say.
+    /// Returns the time in which events are reported; `otherwise` if the user does not say.
     pub fn traced(&self, otherwise: TracedTime) -> TracedTime {
         let budget = self.budget.map(|share| TracedTime::Within(Budget::of(share)));
         budget.or(self.sample).unwrap_or(otherwise)
@@ -274,7 +274,7 @@ impl BreakdownArgs {
         BreakdownQuery { order: self.sort, ..BreakdownQuery::by(&self.by) }
     }
 
-    /// What the rows are told apart by, separated by commas; `None` if none are asked for.
+    /// Returns the names of the dimensions of --by, separated by commas; `None` if there are none.
     pub fn names(&self) -> Option<String> {
         let names: Vec<&str> = self.by.iter().map(|by| by.name()).collect();
         (!names.is_empty()).then(|| names.join(","))

@@ -50,7 +50,7 @@ pub fn run(args: &DoctorArgs) -> Result<ExitCode, Failure> {
     Ok(if cannot { ExitCode::from(3) } else { ExitCode::SUCCESS })
 }
 
-/// How the hooks were found: attached for a moment if this process has the rights, otherwise looked up in the kernel's
+/// Says how the hooks were found: attached for a moment if this process has the rights, otherwise looked up in the kernel's
 /// type information.
 fn how_checked(doctor: &Doctor) -> String {
     match &doctor.refused {
@@ -71,7 +71,7 @@ fn why_none(chosen: &ChosenHook) -> Option<String> {
         .then(|| format!("nothing observes `{}` here: {}", chosen.observation, refused.join("; ")))
 }
 
-/// How large the ring buffer is.
+/// Says how large the ring buffer is.
 fn ring() -> String {
     format!(
         "the ring buffer takes {} here, which suits the memory that this process may use; --ring-size changes that",
@@ -182,7 +182,7 @@ mod tests {
         Distribution::of("ID=debian\nVERSION_CODENAME=bookworm\n", Traces::default())
     }
 
-    /// What a user without any right is told, on a kernel that has all that is needed.
+    /// Report for a user without any right, on a kernel that has all that is needed.
     fn without_rights(missing: &[&'static str]) -> DoctorReport {
         let lacking = vec![Lacking {
             lack: Lack::Capability,

@@ -107,7 +107,7 @@ pub fn run(args: &ExportArgs) -> Result<ExitCode, Failure> {
 struct TraceExport<'a> {
     path: &'a Path,
     signals: Signals,
-    /// What the writer is made from once the clock of the events is known.
+    /// Target and metadata from which the writer is made once the clock of the events is known.
     before: Option<(Target, TraceMetadata)>,
     writer: Option<TraceWriter<Target>>,
     /// The reader of stdout has gone.

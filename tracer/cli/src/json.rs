@@ -27,7 +27,7 @@ pub struct JsonFile<'a> {
     /// The file that is written next; `None` if it is still to be created.
     begun: Option<File>,
     outputs: Outputs,
-    /// Whether the user has been told that the file cannot be written.
+    /// True if the user has been told that the file cannot be written.
     is_told: bool,
 }
 

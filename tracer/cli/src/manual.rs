@@ -68,7 +68,7 @@ fn page(command: &clap::Command) -> io::Result<Page> {
     Ok((man.get_filename(), text))
 }
 
-/// What stands below the options. `Man` would fill its lines, so that examples would become one paragraph.
+/// Formats the text below the options. `Man` would fill its lines, so that examples would become one paragraph.
 fn after_help(help: &str) -> Roff {
     let mut roff = Roff::new();
     for paragraph in help.split("\n\n") {

@@ -18,7 +18,7 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// When events are reported: all the time, in windows, or as far as wirelap keeps up.
+/// Reads the time in which events are reported: all the time, in windows, or as far as wirelap keeps up.
 pub fn traced_time(text: &str) -> Result<TracedTime, String> {
     match text {
         "auto" => Ok(TracedTime::Within(Budget::keeping_up())),

@@ -246,7 +246,7 @@ fn fly(args: &RecordArgs) -> Result<ExitCode, Failure> {
     Failure::all(failures.into_iter().flatten()).map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
-/// How events are written.
+/// Returns the settings for writing events.
 fn written(args: &RecordArgs) -> wirelap_recording::Settings {
     wirelap_recording::Settings { shown: args.stage.into(), payload: args.payload }
 }
@@ -279,7 +279,7 @@ fn rotation(args: &RecordArgs) -> Result<Rotation, Failure> {
     })
 }
 
-/// Where the events come from.
+/// Returns the source of the events.
 fn view(args: &RecordArgs) -> SessionView {
     args.packets.view(args.filter.needs_probes() || args.sampling.budget.is_some())
 }
@@ -309,7 +309,7 @@ fn tracing(args: &RecordArgs) -> SessionSettings {
     }
 }
 
-/// Where events go, and how much room that takes at most.
+/// Says where events go, and how much room that takes at most.
 fn beginning(args: &RecordArgs, rotation: Rotation) -> String {
     let parts = match rotation.bytes {
         Some(bytes) => format!(", in files of {}", human::bytes(bytes as f64)),

@@ -211,7 +211,7 @@ fn a_link_or_pipe_of_another_user_is_not_followed_as_root() {
     }
 }
 
-/// Who called sudo, and somebody else.
+/// The user who called sudo, and somebody else.
 const CALLER: u32 = 4321;
 const OTHER: u32 = 4322;
 

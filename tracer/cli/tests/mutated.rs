@@ -12,7 +12,7 @@ use wirelap_test_support::committed;
 use wirelap_test_support::mutate::{mutate, number};
 use wirelap_test_support::random::Random;
 
-/// Of long captures, the beginning.
+/// Bytes at the beginning of a long capture that are mutated.
 const MOST_BYTES: u64 = 32 << 10;
 
 /// A run that takes longer hangs.

@@ -1,4 +1,4 @@
-//! What packages take from the program itself: its version, manual pages and completions.
+//! Parts of packages that come from the program itself: its version, manual pages and completions.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,7 +8,7 @@ fn wirelap(words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_wirelap")).args(words).output().unwrap()
 }
 
-/// What a command that succeeds prints.
+/// Runs a command that succeeds, and returns what it prints.
 fn printed(words: &[&str]) -> String {
     let output = wirelap(words);
     assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -1,4 +1,4 @@
-//! What a decoded message costs: `cargo bench -p wirelap-protocols`.
+//! Cost of a decoded message: `cargo bench -p wirelap-protocols`.
 //!
 //! Small messages are measured a message at a time and many to a packet, large ones whole in a
 //! super-packet and cut into segments that must be put together.

@@ -1,4 +1,4 @@
-//! What a decoded Zenoh message costs: `cargo bench -p wirelap-protocols --bench zenoh`.
+//! Cost of a decoded Zenoh message: `cargo bench -p wirelap-protocols --bench zenoh`.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;

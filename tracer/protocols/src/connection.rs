@@ -8,7 +8,7 @@ use wirelap_events::{ByteRange, Frame, FrameClass, Transport};
 /// Bytes that are kept of a PDU that is spread over several packets; further bytes are counted, not stored.
 pub const KEPT_BYTES: usize = 256 * 1024;
 
-/// How certain it is that some bytes belong to a protocol.
+/// Certainty that some bytes belong to a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Recognition {
     /// The bytes are not of this protocol.
@@ -21,7 +21,7 @@ pub enum Recognition {
     Yes,
 }
 
-/// How a protocol's messages travel from a publisher to a subscriber.
+/// The way of a protocol's messages from a publisher to a subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Topology {
     /// Directly to the subscriber, in one leg.
@@ -32,16 +32,16 @@ pub enum Topology {
     Either,
 }
 
-/// Who an end of a conversation says that it is, where messages may go on through several processes.
+/// Identity that an end of a conversation claims, where messages may go on through several processes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Party {
     /// A number for its name, which is the same in all of its conversations.
     pub id: u32,
-    /// Whether it says that it passes on what others publish.
+    /// True if the end says that it passes on what others publish.
     pub is_router: bool,
 }
 
-/// What hides the messages of a conversation.
+/// The encryption that hides the messages of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
     /// TLS, to which the conversation went over.
@@ -61,39 +61,39 @@ pub trait Protocol: Sync {
     /// The protocol's well-known ports, which are a hint only.
     fn ports(&self, transport: Transport) -> &'static [u16];
 
-    /// Whether `head` is of this protocol. `head` is a datagram, or the first captured bytes of one direction of a flow:
+    /// Tells whether `head` is of this protocol. `head` is a datagram, or the first captured bytes of one direction of a flow:
     /// with `at_start` the flow's first bytes, otherwise bytes from a packet boundary in mid-stream.
     fn recognise(&self, transport: Transport, head: &[u8], at_start: bool) -> Recognition;
 
-    /// Whether a PDU of this protocol starts with `head`, at any position of a TCP stream, or is the datagram `head`. This
+    /// Tells whether a PDU of this protocol starts with `head`, at any position of a TCP stream, or is the datagram `head`. This
     /// is called for many positions of a stream that was joined late, so it must reject quickly.
     fn match_signature(&self, _transport: Transport, _head: &[u8]) -> SignatureMatch {
         SignatureMatch::No
     }
 
-    /// Whether the first bytes of a connection, for which [`Protocol::recognise`] says yes, have a magic number that no other
+    /// True if the first bytes of a connection, for which [`Protocol::recognise`] says yes, have a magic number that no other
     /// protocol has. Without a magic number, the port or later bytes must confirm the protocol.
     fn has_magic(&self) -> bool {
         true
     }
 
-    /// Whether `head` is so distinctive a start of a PDU that decoding is tried there although nothing else shows that a
+    /// True if `head` is so distinctive a start of a PDU that decoding is tried there although nothing else shows that a
     /// PDU starts there. This is called at every byte of a saturated sender's packets.
     fn stands_out(&self, _head: &[u8]) -> bool {
         false
     }
 
-    /// How the protocol's messages travel.
+    /// Returns the way that the protocol's messages take from a publisher to a subscriber.
     fn topology(&self) -> Topology {
         Topology::Either
     }
 
-    /// Whether its decoder tells of every unsubscription, so that who gets nothing for a time and did not unsubscribe was to get it.
+    /// True if its decoder reports every unsubscription: a client that gets nothing for a time and did not unsubscribe was to get messages.
     fn hears_unsubscriptions(&self) -> bool {
         false
     }
 
-    /// Whether an end sends a frame that announces the close before it closes its connection.
+    /// True if an end sends a frame that announces the close before it closes its connection.
     fn announces_close(&self) -> bool {
         false
     }
@@ -110,13 +110,13 @@ pub trait Protocol: Sync {
         false
     }
 
-    /// What remains of a topic where a server hands its message on by another exchange or in another protocol; `None` where it always
-    /// has the same topic.
+    /// Returns the part of a topic that remains where a server hands its message on by another exchange or in another protocol;
+    /// `None` where it always has the same topic.
     fn routed_topic<'a>(&self, _topic: &'a [u8]) -> Option<&'a [u8]> {
         None
     }
 
-    /// Whether a broker keeps a message that nobody reads at the moment for those who read later.
+    /// True if a broker keeps a message that nobody reads at the moment for those who read later.
     fn keeps_messages(&self) -> bool {
         false
     }
@@ -126,13 +126,13 @@ pub trait Protocol: Sync {
         false
     }
 
-    /// Whether a server reads nothing more of a connection until it has answered the request that it read last, even while the client
+    /// True if a server reads nothing more of a connection until it has answered the request that it read last, even while the client
     /// sends further ones.
     fn answers_in_turn(&self) -> bool {
         false
     }
 
-    /// Whether a client says on another connection than the one that it reads on which group it reads in.
+    /// True if a client says on another connection than the one that it reads on which group it reads in.
     fn names_groups_elsewhere(&self) -> bool {
         false
     }
@@ -153,7 +153,7 @@ pub trait Protocol: Sync {
         None
     }
 
-    /// What usually helps with it, in its own words.
+    /// Returns the sentences on what usually helps with the protocol, in its own words.
     fn remedies(&self) -> &'static Remedies {
         &Remedies::GENERAL
     }
@@ -196,7 +196,7 @@ pub struct Pdu<'a> {
 }
 
 impl Pdu<'_> {
-    /// Whether bytes at the PDU's end are missing.
+    /// True if bytes at the PDU's end are missing.
     pub fn is_truncated(&self) -> bool {
         (self.bytes.len() as u64) < self.range.len()
     }
@@ -228,24 +228,24 @@ pub trait Connection: Send {
         0
     }
 
-    /// Whether a PDU is likely to start with `head`. This is called at packet boundaries after a gap, when nothing else
+    /// True if a PDU is likely to start with `head`. This is called at packet boundaries after a gap, when nothing else
     /// shows where PDUs start, and is stricter than [`Connection::pdu_len`].
     fn resync(&self, side: Side, head: &[u8]) -> bool {
         matches!(self.pdu_len(side, head), PduLen::Known(_))
     }
 
-    /// Whether `head` can only be the start of a PDU, so that it is accepted before the bytes after the PDU are known. This
+    /// True if `head` can only be the start of a PDU, so that it is accepted before the bytes after the PDU are known. This
     /// is called only after a gap.
     fn is_certain(&self, _side: Side, _head: &[u8]) -> bool {
         false
     }
 
-    /// How many bytes are kept of a PDU that is spread over several packets.
+    /// Returns the number of bytes that are kept of a PDU that is spread over several packets.
     fn kept_bytes(&self, _side: Side) -> usize {
         KEPT_BYTES
     }
 
-    /// Whether a PDU stands out, as [`Protocol::stands_out`] of this decoder's protocol says.
+    /// True if a PDU stands out, as [`Protocol::stands_out`] of this decoder's protocol says.
     fn stands_out(&self, _head: &[u8]) -> bool {
         false
     }
@@ -260,12 +260,12 @@ pub trait Connection: Send {
         0
     }
 
-    /// What encrypts messages from now on, so that none can be decoded.
+    /// Returns the encryption by which, from now on, no message can be decoded; `None` if there is none.
     fn encryption(&self) -> Option<Encryption> {
         None
     }
 
-    /// Whether messages are compressed and refer to earlier ones that were not captured, so that they cannot be decoded.
+    /// True if messages are compressed and refer to earlier ones that were not captured, so that they cannot be decoded.
     fn lacks_context(&self) -> bool {
         false
     }
@@ -275,12 +275,12 @@ pub trait Connection: Send {
         None
     }
 
-    /// Who an end says that it is; `None` if it does not say it, or said it before the conversation was joined.
+    /// Returns the identity that an end claims; `None` if it does not say it, or said it before the conversation was joined.
     fn party(&self, _side: Side) -> Option<Party> {
         None
     }
 
-    /// Whether both ends are servers, each of which hands on what it gets to its own clients.
+    /// True if both ends are servers, each of which hands on what it gets to its own clients.
     fn joins_servers(&self) -> bool {
         false
     }
@@ -289,7 +289,7 @@ pub trait Connection: Send {
     /// decoded are a frame of class `Opaque`.
     fn pdu(&mut self, side: Side, pdu: Pdu<'_>, out: &mut dyn FrameSink);
 
-    /// Whether equal content from one sender to several receivers is copies of one message. If each message goes to one
+    /// True if equal content from one sender to several receivers is copies of one message. If each message goes to one
     /// receiver only, as in a work queue, equal contents are different messages.
     fn makes_copies(&self, _from: Side) -> bool {
         true

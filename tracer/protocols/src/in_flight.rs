@@ -5,7 +5,7 @@
 use rustc_hash::FxHashMap;
 use wirelap_events::{Offset, Saturate};
 
-/// Who has more unacknowledged messages is not kept waiting for acknowledgements, or not for long.
+/// A receiver with more unacknowledged messages is not kept waiting for acknowledgements, or not for long.
 const MOST: usize = 2048;
 
 /// The maximum is that of so many acknowledgements at least, and of twice as many at most. What a connection carried before it was
@@ -23,7 +23,7 @@ pub(crate) enum Room {
 }
 
 impl Room {
-    /// Where the message ends.
+    /// Returns the end of the first message that the acknowledgement covers; `None` if it was not captured.
     pub fn message(self) -> Option<Offset> {
         match self {
             Room::After(end, _) => Some(end),
@@ -31,7 +31,7 @@ impl Room {
         }
     }
 
-    /// Where the message ends with which there were as many as ever.
+    /// Returns the end of the message with which there were as many unacknowledged ones as ever; `None` if that is not known.
     pub fn full_with(self) -> Option<Offset> {
         match self {
             Room::After(_, end) => Some(end),
@@ -45,7 +45,7 @@ impl Room {
 pub(crate) struct InFlight {
     /// By number: one past the last byte of what their receiver answers next.
     ids: FxHashMap<u64, Offset>,
-    /// Where the last message ends that was sent.
+    /// End of the last message that was sent.
     last: Offset,
     /// The maximum of late.
     most: usize,
@@ -160,7 +160,7 @@ mod tests {
         );
     }
 
-    /// What is known of a time before may be wrong.
+    /// A maximum of an earlier time may be wrong.
     #[test]
     fn a_maximum_is_forgotten_that_is_not_reached_again() {
         let mut in_flight = InFlight::default();

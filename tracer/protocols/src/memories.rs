@@ -20,7 +20,7 @@ impl Memories {
         found.map(|(_, memory)| memory.clone()).unwrap_or_default()
     }
 
-    /// How many entries were evicted from all stores to keep them bounded.
+    /// Returns the number of entries that were evicted from all stores to keep them bounded.
     pub fn forgotten(&self) -> u64 {
         self.0.iter().map(|(_, memory)| memory.forgotten()).total()
     }

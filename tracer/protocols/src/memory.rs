@@ -18,7 +18,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// A store that conversations can share.
 pub trait SharedStore: Any + Debug + Send + Sync {
-    /// How many entries were evicted to keep the store bounded.
+    /// Returns the number of entries that were evicted to keep the store bounded.
     fn forgotten(&self) -> u64;
 }
 
@@ -38,7 +38,7 @@ impl Memory {
         store.downcast().ok()
     }
 
-    /// How many entries were evicted to keep the store bounded.
+    /// Returns the number of entries that were evicted to keep the store bounded.
     pub fn forgotten(&self) -> u64 {
         self.0.as_ref().map_or(0, |store| store.forgotten())
     }
@@ -53,7 +53,7 @@ pub const MAX_NAME_BYTES: usize = 256;
 /// A table of names by key, for example topics by DDS writer or by Kafka topic ID.
 #[derive(Debug)]
 pub struct NameTable<K> {
-    /// How often the table has changed.
+    /// Number of times that the table has changed.
     changes: AtomicU64,
     forgotten: AtomicU64,
     table: Mutex<BoundedNames<K>>,
@@ -116,7 +116,7 @@ impl<K: Copy + Eq + Hash> NameTable<K> {
         all.map(|(key, _)| *key).collect()
     }
 
-    /// How often the table has changed.
+    /// Returns the number of times that the table has changed.
     pub(crate) fn changes(&self) -> u64 {
         self.changes.load(Ordering::Acquire)
     }

@@ -133,7 +133,7 @@ impl<'a> Reader<'a> {
         self.rest.len()
     }
 
-    /// Whether no bytes remain.
+    /// True if no bytes remain.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.rest.is_empty()

@@ -6,7 +6,7 @@ use wirelap_events::Transport;
 /// After this many bytes, a protocol that still needs more is not waited for.
 const ENOUGH_BYTES: usize = 1024;
 
-/// Which protocol a flow has.
+/// Protocol of a flow, as far as its bytes show it.
 #[derive(Clone, Copy)]
 pub enum ProtocolChoice {
     /// The flow has this protocol.
@@ -19,7 +19,7 @@ pub enum ProtocolChoice {
     Unknown,
 }
 
-/// What is known about a flow's protocol apart from its bytes.
+/// Knowledge of a flow's protocol apart from its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Hints {
     /// The ports of both ends.
@@ -29,7 +29,7 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// Whether the ports or the server hint at this protocol.
+    /// True if the ports or the server hint at this protocol.
     pub fn names(&self, transport: Transport, protocol: &dyn Protocol) -> bool {
         self.known == Some(protocol.name())
             || protocol.ports(transport).iter().any(|port| self.ports.contains(port))

@@ -28,7 +28,7 @@ pub fn by_name(name: &str) -> Option<&'static dyn Protocol> {
     registry().iter().copied().find(|protocol| protocol.name() == name)
 }
 
-/// What a broker says of itself, by the name of its process.
+/// Returns the remedies for a broker by the name of its process; `None` if no protocol has any for it.
 pub fn broker(process: &str) -> Option<&'static BrokerRemedies> {
     let mut all = registry().iter().flat_map(|protocol| protocol.remedies().brokers);
     all.find(|broker| broker.process == process)

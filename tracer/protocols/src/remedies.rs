@@ -1,4 +1,4 @@
-//! What usually helps against delays and losses, in a middleware's own words.
+//! Remedies that usually help against delays and losses, in a middleware's own words.
 //!
 //! Whoever names a cause has a general sentence for it. A protocol that has a setting of its own against it says so in a
 //! file `remedies.rs` beside its decoder, and its brokers with it.
@@ -41,9 +41,9 @@ pub struct Remedies {
 /// An implementation's own sentences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImplementationRemedies {
-    /// Its name.
+    /// The implementation's name.
     pub name: &'static str,
-    /// What helps with it; `None` where the protocol's sentence holds.
+    /// The implementation's own sentences; `None` where the protocol's sentence holds.
     pub remedies: Remedies,
 }
 

@@ -1,9 +1,9 @@
-//! Whether a PDU starts at one position of a flow, judged by its bytes alone.
+//! Match of the start of a PDU at one position of a flow, judged by its bytes alone.
 //!
 //! Evidence is counted in bits: with `n` bits, one of 2ⁿ random byte strings would look the same. The evidence of
 //! consecutive PDUs is added up, see [`ProtocolSearch`](crate::ProtocolSearch).
 
-/// Whether the bytes at one position look like a PDU of a protocol.
+/// Result of comparing the bytes at one position with the PDUs of a protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignatureMatch {
     /// No PDU of this protocol starts here.
@@ -21,7 +21,7 @@ pub struct PduSignature {
     pub len: u64,
     /// The evidence in the PDU's content, in bits.
     pub bits: u32,
-    /// Whether the PDU is unlikely to be of another protocol. The evidence of PDUs that are not distinctive, such as
+    /// True if the PDU is unlikely to be of another protocol. The evidence of PDUs that are not distinctive, such as
     /// acknowledgements, is limited: if bytes of another protocol look like one of them, they do so each time.
     pub distinctive: bool,
     /// A counter that is likely to be one more in the next PDU of the same sender: which counter, and its value.

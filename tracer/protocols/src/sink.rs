@@ -1,4 +1,4 @@
-//! What a decoder reports: frames, and what it knows beyond them.
+//! Reports of a decoder: frames, and what it knows beyond them.
 
 use crate::Side;
 use crate::ros2::RosFact;
@@ -18,19 +18,19 @@ pub struct Fragments {
     /// The message's key. With [`Fragments::is_global`] the key is the same in every conversation, otherwise it is unique
     /// only in this direction of this conversation.
     pub message: GlobalKey,
-    /// Whether the message has the same key at every receiver.
+    /// True if the message has the same key at every receiver.
     pub is_global: bool,
     /// The number of the first of these fragments, from 0.
     pub first: u32,
-    /// How many fragments there are here, at least 1.
+    /// Number of fragments here, at least 1.
     pub count: u32,
-    /// How many fragments the whole message has, if that is known.
+    /// Number of fragments of the whole message, if that is known.
     pub of: Option<u32>,
     /// Bytes of the whole message's payload, as far as they are known.
     pub payload_len: u64,
     /// Bytes of these fragments' payload that were sent before.
     pub repeated_bytes: u64,
-    /// Whether the message was complete before, or its first transmission was not captured. In the second case, the time at
+    /// True if the message was complete before, or its first transmission was not captured. In the second case, the time at
     /// which it was sent is not known.
     pub is_late: bool,
     /// The source timestamp in the message: when the sender's library took the message over, in nanoseconds since 1970 by
@@ -38,7 +38,7 @@ pub struct Fragments {
     pub source_timestamp: Option<u64>,
     /// The participant that the message is for, if it names one. The first 12 bytes of its key's origin are its sender.
     pub reader: Option<[u8; 12]>,
-    /// How many participants are known to read what is not for one alone; 0 if that is not known.
+    /// Number of participants that are known to read what is not for one alone; 0 if that is not known.
     pub group_readers: u16,
 }
 
@@ -71,7 +71,7 @@ impl UnseenParties {
 /// The group in which a reader reads a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadIn<'a> {
-    /// It is not known whether there is one.
+    /// The reader's group, if there is one, is not known.
     Unknown,
     /// The message is for the reader alone.
     NoGroup,
@@ -79,19 +79,19 @@ pub enum ReadIn<'a> {
     Group(&'a [u8]),
 }
 
-/// What a decoder knows beyond the frames. Each note has a method of [`FrameSink`] that reports it.
+/// Knowledge of a decoder beyond the frames. Each note has a method of [`FrameSink`] that reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameNote<'a> {
     /// The name that the client at an end gives itself; empty if it is not known, or no longer.
     Client {
         /// The client's end.
         side: Side,
-        /// Its name.
+        /// The client's name.
         name: &'a [u8],
     },
-    /// What a client with this name, at whatever end of whatever conversation, is also called.
+    /// A second name for a client with this name, at whatever end of whatever conversation.
     ClientTitle {
-        /// Its name.
+        /// The client's name.
         name: &'a [u8],
         /// The other name, which several clients may have.
         title: &'a [u8],
@@ -115,7 +115,7 @@ pub enum FrameNote<'a> {
     Asks(RequestLimits),
     /// The requests of the sender of the next frame ask for messages of this topic no more, or again.
     AsksForTopic {
-        /// Its [`topic_number`].
+        /// The topic's [`topic_number`].
         topic: u64,
         /// True if they do.
         asks: bool,
@@ -125,7 +125,7 @@ pub enum FrameNote<'a> {
     /// The consumer or channel of the connection that the next frame is about: a request or acknowledgement of one lets no
     /// message of another pass. 0 if it is not said.
     Line(u64),
-    /// Which of its receiver's subscriptions the message in the next frame is for: a receiver gets a message once for each.
+    /// The receiver's subscription that the message in the next frame is for: a receiver gets a message once for each.
     /// Never 0.
     Subscription(u32),
     /// The sender of the next frame begins with it the subscription that has this number in [`FrameNote::Subscription`].
@@ -147,9 +147,9 @@ pub enum FrameNote<'a> {
     AwaitsCommit,
     /// The next frame allows to forward messages of the same direction.
     Releases {
-        /// Where the first of them begins.
+        /// Start of the first of them.
         first: Offset,
-        /// Where the last of them begins.
+        /// Start of the last of them.
         message: Offset,
         /// One past the last byte of what its receiver had to confirm before, in the other direction, if that was captured.
         receipt: Option<Offset>,
@@ -160,10 +160,10 @@ pub enum FrameNote<'a> {
         message: Option<Offset>,
         /// One past the last byte of the message, in the other direction, with which there were as many as ever.
         full_with: Option<Offset>,
-        /// It allows its receiver to send more.
+        /// True if it allows its receiver to send more.
         makes_room: bool,
     },
-    /// Its sender says in the next frame how long it does not read what comes from the receiver of the frame.
+    /// The sender of the next frame says in it for how long it does not read what comes from the receiver of the frame.
     Throttles(Throttle),
     /// The client at this end gets no more of some messages that it got before: it has unsubscribed, or the server has ended its
     /// subscription.
@@ -172,7 +172,7 @@ pub enum FrameNote<'a> {
     Unpacked {
         /// The frame's bytes.
         bytes: u64,
-        /// What they were decompressed to.
+        /// Bytes that they were decompressed to.
         decompressed: u64,
     },
     /// The sender of the message in the next frame has it from somebody else.
@@ -189,7 +189,7 @@ pub enum FrameNote<'a> {
     GivesPlaces {
         /// The number of the first message in [`FrameNote::AwaitsPlace`].
         first: u64,
-        /// How many messages there are.
+        /// Number of messages.
         count: u64,
         /// The place of the first message; `None` if they were not stored.
         place: Option<LogPlace>,
@@ -229,21 +229,21 @@ pub enum FrameNote<'a> {
     Request {
         /// The number of the request among those that are open.
         number: u64,
-        /// Its bytes, of which some may still have to come.
+        /// The request's bytes, of which some may still have to come.
         extent: ByteRange,
     },
-    /// What discovery says of the nodes of ROS 2.
+    /// A fact that discovery tells of the nodes of ROS 2.
     Ros(&'a RosFact),
     /// A reply to a request of the other end.
     Reply {
         /// The number of the request.
         number: u64,
-        /// Its bytes, of which some may still have to come.
+        /// The reply's bytes, of which some may still have to come.
         extent: ByteRange,
     },
 }
 
-/// How long a server does not read what a client sends, by its own word: for a quota, or because it lacks memory or disk.
+/// Time for which a server does not read what a client sends, by its own word: for a quota, or because it lacks memory or disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Throttle {
     /// For so long from now on.

@@ -1,4 +1,4 @@
-//! What ends a client's subscriptions, and what keeps a server from reading, as the bytes of AMQP and NATS say it: a note of
+//! Ends of a client's subscriptions, and notices that keep a server from reading, as the bytes of AMQP and NATS say them: a note of
 //! the decoder each.
 
 use wirelap_events::{Frame, Offset};
@@ -25,7 +25,7 @@ const INFO: &[u8] = b"INFO {\"server_id\":\"N\"}\r\n";
 const CONNECT: &[u8] = b"CONNECT {\"verbose\":false}\r\n";
 const MSG: &[u8] = b"MSG a 1 2\r\nhi\r\n";
 
-/// What the notes say, a line each.
+/// The notes as text, a line each.
 #[derive(Default)]
 struct Notes(Vec<String>);
 
@@ -47,7 +47,7 @@ impl FrameSink for Notes {
 struct Talk {
     protocol: &'static str,
     mid_stream: bool,
-    /// Who sends what, or how many bytes that are missing.
+    /// Sender and bytes of each packet, or the number of bytes that are missing.
     packets: Vec<(Side, Result<Vec<u8>, u64>)>,
 }
 
@@ -77,7 +77,7 @@ impl Talk {
         self
     }
 
-    /// What is noted.
+    /// Decodes the packets and returns the notes.
     fn notes(&self) -> Vec<String> {
         let protocol = by_name(self.protocol).unwrap();
         let mut connection = protocol.connection(protocol.transports()[0]);
@@ -146,7 +146,7 @@ mod amqp {
         assert_eq!(Talk::joined("amqp").server(&inside).notes(), ["reads no more", "reads again"]);
     }
 
-    /// It may have said in what is missing that it reads again.
+    /// The server may have said in the missing bytes that it reads again.
     #[test]
     fn what_was_said_before_missing_bytes_does_not_hold_any_more() {
         let talk = opened().server(BLOCKED).missing(100).server(&[HEARTBEAT; 2].concat());

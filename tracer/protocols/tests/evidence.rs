@@ -1,4 +1,4 @@
-//! How often random bytes, and bytes of other protocols, look like something: the evidence that a protocol claims to see is
+//! Rates at which random bytes, and bytes of other protocols, look like something: the evidence that a protocol claims to see is
 //! held against how often it sees it where there is none.
 
 // Lengths and counters here are small.
@@ -9,7 +9,7 @@ use wirelap_protocols::search::SURE_BITS;
 use wirelap_protocols::{ProtocolSearch, SignatureMatch, registry};
 use wirelap_test_support::random::Random;
 
-/// Of so many random strings, `n` bits of evidence may be seen in one of 2^n; more shows in these sums.
+/// In so many random strings, `n` bits of evidence may be seen in one of 2^n; more shows in these sums.
 #[test]
 fn evidence_is_not_claimed_where_there_is_none() {
     const STRINGS: u32 = 3_000_000;

@@ -8,7 +8,7 @@ use wirelap_protocols::{FrameNote, FrameSink, MAX_CLIENT_NAME, Pdu, Side, by_nam
 use wirelap_test_support::compose::rtps::{Message, PREFIX, USER_WRITER, structure};
 use wirelap_test_support::compose::{amqp, kafka, mqtt, nats, opcua, websocket, zenoh, zmtp};
 
-/// What is reported of names, a line each.
+/// The reported names, a line each.
 #[derive(Default)]
 struct Names(Vec<String>);
 
@@ -33,7 +33,7 @@ impl FrameSink for Names {
     }
 }
 
-/// What the packets of a conversation say, seen from its start or not.
+/// Decodes the packets of a conversation, seen from its start or not, and returns the names.
 fn names(protocol: &str, mid_stream: bool, packets: &[(Side, Vec<u8>)]) -> Vec<String> {
     let protocol = by_name(protocol).unwrap();
     let transport = protocol.transports()[0];

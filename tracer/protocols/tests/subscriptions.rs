@@ -1,11 +1,11 @@
-//! When subscriptions begin whose messages name them, as the bytes of AMQP and NATS say it.
+//! Beginnings of subscriptions whose messages name them, as the bytes of AMQP and NATS say it.
 
 use wirelap_events::{Frame, Offset};
 use wirelap_protocols::stream::Stream;
 use wirelap_protocols::{FrameNote, FrameSink, Side, by_name};
 use wirelap_test_support::compose::{amqp, nats};
 
-/// What is said of subscriptions, and for which of them messages are.
+/// A note on a subscription, or a message and the subscription that it is for.
 #[derive(Debug, PartialEq, Eq)]
 enum Told {
     Begins(u32),
@@ -29,7 +29,7 @@ impl FrameSink for Notes {
     }
 }
 
-/// What a conversation tells in which client (A) and server (B) say this in turn.
+/// Decodes a conversation in which client (A) and server (B) say this in turn, and returns what it tells.
 fn told(protocol: &str, said: &[(Side, &[u8])]) -> Vec<Told> {
     let protocol = by_name(protocol).unwrap();
     let mut connection = protocol.connection(protocol.transports()[0]);

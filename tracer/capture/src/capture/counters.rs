@@ -7,7 +7,7 @@ use aya::maps::PerCpuArray;
 use std::time::{Duration, Instant};
 use wirelap_events::{Body, Cpu, Event, LossCause, LostEvents, Probe};
 
-/// How often the counters of lost events are read.
+/// Time between two readings of the counters of lost events.
 const LOSS_CHECK: Duration = Duration::from_millis(20);
 
 /// The counters of a probe since it was attached.
@@ -17,7 +17,7 @@ pub struct ProbeCounters {
     pub probe: Probe,
     /// Events that [`Capture::poll`] has given to its caller.
     pub emitted: u64,
-    /// How often the probe ran for something that the filter excludes.
+    /// Number of times that the probe ran for something that the filter excludes.
     pub filtered: u64,
     /// Events lost because the ring buffer was full.
     pub lost: u64,

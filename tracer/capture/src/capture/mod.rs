@@ -43,21 +43,21 @@ pub struct Capture {
     detached: Vec<&'static str>,
     hooks: Vec<ChosenHook>,
     later: Vec<(AttachTime, &'static ObservationHook)>,
-    /// Which of them are needed.
+    /// The hooks among them that are needed.
     needs: Needs,
     /// Looks at the programs that open sockets, if the text of TLS is read.
     tls: Option<TlsWatch>,
     stash: Option<PayloadStash>,
     filtered: bool,
     generation: u32,
-    /// How often the probes were attached.
+    /// Number of times that the probes were attached.
     attachment: u32,
-    /// How often the probes began to report (windows).
+    /// Number of times that the probes began to report (windows).
     windows: u32,
     open: bool,
     muted: MutedSockets,
     emitted: [u64; Probe::ALL.len()],
-    /// What [`Body::Lost`] has told so far.
+    /// Losses that [`Body::Lost`] has told so far.
     lost: [[u64; 2]; Probe::ALL.len()],
     skipped: SkippedRuns,
     next_loss_check: Instant,
@@ -218,12 +218,12 @@ impl Capture {
         &self.hooks
     }
 
-    /// Whether the text of TLS is read.
+    /// True if the text of TLS is read.
     pub fn reads_tls(&self) -> bool {
         self.tls.is_some()
     }
 
-    /// Whether the text of a process's TLS can be read; `None` if no text is read, or the process has opened no traced socket.
+    /// Tells whether the text of a process's TLS can be read; `None` if no text is read, or the process has opened no traced socket.
     pub fn tls_access(&self, pid: Pid) -> Option<TlsAccess> {
         self.tls.as_ref()?.access(pid)
     }

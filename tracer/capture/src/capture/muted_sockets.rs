@@ -6,7 +6,7 @@ use wirelap_events::SocketId;
 /// The sockets that are muted.
 #[derive(Debug, Default)]
 pub struct MutedSockets {
-    /// How often they changed, by which the probes know that they have to look again.
+    /// Number of changes, by which the probes know that they have to look again.
     pub changes: u32,
     /// Those whose conversations cannot be followed.
     pub unfollowed: HashSet<SocketId>,
@@ -17,12 +17,12 @@ pub struct MutedSockets {
 }
 
 impl MutedSockets {
-    /// How many there are.
+    /// Returns the number of muted sockets.
     pub fn len(&self) -> usize {
         self.unfollowed.len().saturating_add(self.by_user.len())
     }
 
-    /// Whether a socket is muted.
+    /// True if a socket is muted.
     pub fn contains(&self, socket: SocketId) -> bool {
         self.unfollowed.contains(&socket) || self.by_user.contains(&socket)
     }

@@ -83,12 +83,12 @@ impl Capture {
         }
     }
 
-    /// How many open sockets are muted because their conversations cannot be followed.
+    /// Returns the number of open sockets that are muted because their conversations cannot be followed.
     pub fn muted(&self) -> usize {
         self.muted.unfollowed.len()
     }
 
-    /// How many open sockets are muted because the user has muted their rows.
+    /// Returns the number of open sockets that are muted because the user has muted their rows.
     pub fn muted_by_user(&self) -> usize {
         self.muted.by_user.len()
     }

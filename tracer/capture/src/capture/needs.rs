@@ -1,4 +1,4 @@
-//! Which hooks that are attached later are needed, by the events seen.
+//! Need for the hooks that are attached later, by the events seen.
 
 use crate::hooks::AttachTime;
 use std::collections::HashSet;
@@ -7,7 +7,7 @@ use wirelap_events::{
     Transport,
 };
 
-/// Which hooks that are attached later are needed, by the events seen.
+/// Need for the hooks that are attached later, by the events seen.
 #[derive(Default)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub(super) struct Needs {
@@ -20,7 +20,7 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    /// What hooks need that are attached at these times.
+    /// Watches for the events that hooks attached at these times wait for.
     pub fn of(times: impl IntoIterator<Item = AttachTime>) -> Needs {
         let waits = times.into_iter().any(|when| when == AttachTime::PacketsNeeded);
         Needs { elsewhere: waits.then(HashSet::new), ..Needs::default() }
@@ -58,7 +58,7 @@ impl Needs {
         }
     }
 
-    /// Whether the hooks are needed that are attached at this time.
+    /// True if the hooks are needed that are attached at this time.
     pub fn has(&self, when: AttachTime) -> bool {
         match when {
             AttachTime::QdiscSeen => self.qdisc,
@@ -70,7 +70,7 @@ impl Needs {
     }
 }
 
-/// Whether the peer of a TCP socket may be on another host. Both ends on one host usually have the same address; those in two
+/// True if the peer of a TCP socket may be on another host. Both ends on one host usually have the same address; those in two
 /// network namespaces have not, and cannot be told from ends on two hosts.
 fn may_be_elsewhere(socket: &Socket) -> bool {
     let is_here = |peer: std::net::SocketAddr| {

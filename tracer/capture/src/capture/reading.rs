@@ -7,7 +7,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use std::time::{Duration, Instant};
 use wirelap_events::{Body, Comm, Event, Pid, Wake};
 
-/// How often the ring buffer is polled while it is empty. The probes do not wake the reader, because a wakeup would cost the
+/// Time between two polls of the ring buffer while it is empty. The probes do not wake the reader, because a wakeup would cost the
 /// traced program more than the record.
 const TICK: Duration = Duration::from_millis(1);
 /// After how many empty polls the ring buffer counts as idle: then it is polled as seldom as the caller allows.
@@ -135,7 +135,7 @@ impl Capture {
     }
 }
 
-/// What was copied before a window is of packets that were not seen to leave.
+/// Tells the stash of a window's beginning: payload that was copied before it is of packets that were not seen to leave.
 fn note_window(stash: &mut Option<PayloadStash>, own: &Event<'_>) {
     if let (Some(stash), Body::Window(true)) = (stash, &own.body) {
         stash.begin_window(own.at);

@@ -14,13 +14,13 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::time::{Duration, Instant};
 use wirelap_events::Probe;
 
-/// How often the counts are read for events.
+/// Time between two readings of the counts for events.
 const CHECK: Duration = Duration::from_millis(100);
 
 /// A count for each probe.
 type Counts = [u64; Probe::ALL.len()];
 
-/// What the kernel has skipped since tracing began.
+/// Runs that the kernel has skipped since tracing began.
 pub struct SkippedRuns {
     before: Counts,
     latest: Counts,
@@ -79,7 +79,7 @@ struct InfoCall {
     info: u64,
 }
 
-/// How often the kernel has skipped a program; 0 if it does not count that.
+/// Returns the number of times that the kernel has skipped a program; 0 if it does not count that.
 #[allow(unsafe_code)]
 fn skipped_runs(program: BorrowedFd<'_>) -> u64 {
     let Ok(fd) = u32::try_from(program.as_raw_fd()) else { return 0 };

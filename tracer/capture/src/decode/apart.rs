@@ -19,7 +19,7 @@ pub(crate) struct PacketName {
 }
 
 impl PacketName {
-    /// Whether it is of a datagram, not of a part of a stream.
+    /// True for a datagram, false for a part of a stream.
     pub fn is_datagram(&self) -> bool {
         libc::c_int::from(self.flow[wl_flow::TRANSPORT]) == libc::IPPROTO_UDP
     }
@@ -39,13 +39,13 @@ pub(crate) struct Departure {
     pub name: PacketName,
     /// The packet as the kernel knows it, as long as it is there; `None` for a part of a stream, and for a fragment.
     pub skb: Option<u32>,
-    /// When it left, or had reached a qdisc.
+    /// Time when it left, or had reached a qdisc.
     pub at: Nanos,
-    /// Its payload was not reported.
+    /// True if its payload was not reported.
     pub uncopied: bool,
 }
 
-/// How a packet left that a record describes; `None` for a record of another kind.
+/// Reads from a record how a packet left; `None` for a record of another kind.
 pub(crate) fn departure(bytes: &[u8]) -> Option<Departure> {
     let head = Record::checked(bytes, 0, wl_head::SIZE).ok()?;
     if u32::from(head.kind()) != l::WL_XMIT {
@@ -68,7 +68,7 @@ pub(crate) struct CopiedPayload<'r> {
     pub name: PacketName,
     /// As in [`Departure`], for a datagram.
     pub skb: u32,
-    /// When it was copied.
+    /// Time when the payload was copied.
     pub at: Nanos,
     pub bytes: &'r [u8],
 }

@@ -23,7 +23,7 @@ pub enum Malformed {
         kind: u8,
         /// The field.
         field: &'static str,
-        /// Its value.
+        /// The field's value.
         value: u32,
     },
 }

@@ -8,8 +8,8 @@ use wirelap_events::{
     CGROUP_NAME, CgroupId, Comm, Holder, Nanos, OffCpuReason, ProcessEnd, Quota, SleepCall, Wake,
 };
 
-/// How long at most the thread that preempted another one counts as the holder of its CPU, if the preempted thread runs again on
-/// another CPU: who had the first CPU after that is not known.
+/// The longest time that the thread that preempted another one counts as the holder of its CPU, if the preempted thread runs again
+/// on another CPU: who had the first CPU after that is not known.
 const SLICE: Nanos = Nanos::from_millis(3);
 
 /// Reads a `struct wl_wake`.
@@ -79,7 +79,7 @@ fn held(time: u64, left: Nanos) -> Nanos {
     Some(Nanos(time)).filter(|&held| held <= left).unwrap_or_default()
 }
 
-/// What a thread slept on. `call` is the number of a system call on this machine.
+/// Returns the kind of call in which a thread slept. `call` is the number of a system call on this machine.
 fn sleep(rest: OffCpuReason, call: u32) -> SleepCall {
     /// `futex_waitv`, on every architecture (`include/uapi/asm-generic/unistd.h`).
     const FUTEX_WAITV: libc::c_long = 449;
@@ -94,7 +94,7 @@ fn sleep(rest: OffCpuReason, call: u32) -> SleepCall {
     }
 }
 
-/// Whether a system call waits for any of several sockets.
+/// True if a system call waits for any of several sockets.
 fn polls(call: libc::c_long) -> bool {
     /// `epoll_pwait2`, on every architecture (`include/uapi/asm-generic/unistd.h`).
     const EPOLL_PWAIT2: libc::c_long = 441;

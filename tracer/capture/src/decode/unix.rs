@@ -1,4 +1,4 @@
-//! What the iterator over open files writes of connections over Unix sockets.
+//! Records of connections over Unix sockets, which the iterator over open files writes.
 
 use super::record::Record;
 use wirelap_ebpf::layout::wl_unix as f;

@@ -17,16 +17,16 @@ const PARTIAL: [&str; 3] =
 /// Something that is lacking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lacking {
-    /// What kind of thing it is.
+    /// The kind of thing that is lacking.
     pub lack: Lack,
-    /// Its name: of a capability, or that of the lack.
+    /// Name of the capability, or of the lack.
     pub name: String,
-    /// What is lost until it is mended, a sentence each.
+    /// Results that are lost until the lack is mended, a sentence each.
     pub lost: Vec<&'static str>,
 }
 
 impl Lacking {
-    /// Whether only the text of TLS needs it.
+    /// True if only the text of TLS needs it.
     pub fn is_for_tls(&self) -> bool {
         self.lack == Lack::Capability && self.lost == [TLS_IS_LOST]
     }
@@ -52,7 +52,7 @@ impl Facts {
     }
 }
 
-/// What is lacking on this machine, each once, worst first.
+/// Returns everything that is lacking on this machine, each once, worst first.
 pub(super) fn find(
     observations: &[ChosenHook],
     btf: Option<&Btf>,
@@ -125,7 +125,7 @@ fn add(all: &mut Vec<Lacking>, more: Lacking) {
     }
 }
 
-/// What an observation without its best hook lacks; `None` if nothing can mend it.
+/// Returns the lack of an observation without its best hook; `None` if nothing can mend it.
 fn of(chosen: &ChosenHook, btf: &Btf, facts: Facts) -> Option<Lack> {
     if chosen.observation == "payload" {
         let cgroup = of_cgroup(facts).filter(|lack| *lack != Lack::NewerKernel);
@@ -148,7 +148,7 @@ fn of_hook(hook: &ObservationHook, btf: &Btf, facts: Facts) -> Lack {
     lacks.min().unwrap_or(Lack::NewerKernel)
 }
 
-/// What programs on cgroups lack.
+/// Returns the lack of programs on cgroups; `None` if they can be attached.
 fn of_cgroup(facts: Facts) -> Option<Lack> {
     match facts {
         Facts { may_use_cgroups: false, .. } => Some(Lack::Capability),

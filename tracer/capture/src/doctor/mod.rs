@@ -28,7 +28,7 @@ pub struct Doctor {
     pub no_packets: Option<String>,
     /// The capabilities for attaching that this process lacks. Without the last one of the three, only some hooks are missing.
     pub missing_capabilities: Vec<&'static str>,
-    /// Whether probes can be attached, as far as that is known: they were, or nothing but capabilities is missing.
+    /// True if probes can be attached, as far as that is known: they were, or nothing but capabilities is missing.
     pub can_attach: bool,
     /// The clock behind `CLOCK_MONOTONIC` (`tsc`, `kvm-clock`, …); `None` if it is not known.
     pub clock_source: Option<String>,
@@ -36,9 +36,9 @@ pub struct Doctor {
     pub observations: Vec<ChosenHook>,
     /// Why attaching failed, with the remedy; `None` if it succeeded.
     pub refused: Option<String>,
-    /// Whether this kernel takes a CPU from a thread for which a probe runs, so that it skips the probe for others.
+    /// True if this kernel takes a CPU from a thread for which a probe runs, so that it skips the probe for others.
     pub skips_probes: bool,
-    /// What is lacking, each once, with what is lost until it is mended.
+    /// Everything that is lacking, each once, with what is lost until it is mended.
     pub lacking: Vec<Lacking>,
 }
 
@@ -151,7 +151,7 @@ fn missing(btf: Option<&Btf>, program: &ProbeProgram) -> Option<String> {
     }
 }
 
-/// Whether the kernel has ftrace, which fentry needs: then `ftrace_caller` is among its symbols.
+/// True if the kernel has ftrace, which fentry needs: then `ftrace_caller` is among its symbols.
 fn can_trace_functions() -> bool {
     fs::read_to_string("/proc/kallsyms")
         .is_ok_and(|symbols| symbols.lines().any(|line| line.ends_with(" ftrace_caller")))

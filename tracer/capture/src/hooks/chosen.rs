@@ -9,9 +9,9 @@ pub struct ChosenHook {
     pub observation: &'static str,
     /// The hook; `None` if this kernel has none for the observation.
     pub hook: Option<&'static str>,
-    /// What is missing in the results without a hook.
+    /// The part of the results that is missing without a hook.
     pub without: &'static str,
-    /// How to make the best hook available.
+    /// The step that makes the best hook available.
     pub remedy: &'static str,
     /// Why the hooks before the chosen one (or all hooks) were refused.
     pub refused: Vec<RefusedHook>,
@@ -31,7 +31,7 @@ pub(crate) fn missing_right(capability: &str) -> String {
     format!("{LACKS}{capability}")
 }
 
-/// How the reasons of hooks begin that this process has no right to.
+/// Prefix of the reason of a hook that this process has no right to.
 const LACKS: &str = "this process lacks ";
 
 impl ChosenHook {

@@ -21,7 +21,7 @@ pub(crate) fn programs() -> impl Iterator<Item = ProbeProgram> {
     OBSERVATIONS.iter().flat_map(|o| o.hooks).flat_map(|hook| hook.programs).copied()
 }
 
-/// Whether a program of the object runs for every message, and not only when sockets or processes are created or end.
+/// True if a program of the object runs for every message, and not only when sockets or processes are created or end.
 pub(crate) fn is_per_message(program: &str) -> bool {
     let is_its = |hook: &ObservationHook| hook.programs.iter().any(|its| its.name == program);
     is_its(&PAYLOAD_FROM_CGROUP)

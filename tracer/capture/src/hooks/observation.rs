@@ -1,9 +1,9 @@
-//! What an observation, its hooks and their programs are, and when they are attached.
+//! Observations, their hooks and the programs of these, and the time when they are attached.
 
 use crate::{Config, Datagrams};
 use wirelap_events::{Probe, TraceDetail};
 
-/// Where a program attaches.
+/// Place that a program attaches to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttachPoint {
     /// A raw tracepoint with typed arguments (`tp_btf`).
@@ -25,7 +25,7 @@ pub enum AttachPoint {
 pub struct ProbeProgram {
     /// The name of the program in the object.
     pub name: &'static str,
-    /// Where it attaches.
+    /// Place that the program attaches to.
     pub attach: AttachPoint,
 }
 
@@ -38,7 +38,7 @@ pub struct ObservationHook {
     pub programs: &'static [ProbeProgram],
 }
 
-/// When the programs of an observation are attached. An attached program has a cost at every such event of the host, even if the
+/// The time when the programs of an observation are attached. An attached program has a cost at every such event of the host, even if the
 /// event is not traced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttachTime {
@@ -46,69 +46,69 @@ pub enum AttachTime {
     Always,
     /// From the beginning, unless [`crate::Datagrams::Never`].
     Udp,
-    /// When [`crate::Config::datagrams`] tells.
+    /// At the time that [`crate::Config::datagrams`] tells.
     DatagramSent,
-    /// When a traced packet has passed a device with a qdisc.
+    /// As soon as a traced packet has passed a device with a qdisc.
     QdiscSeen,
-    /// When a traced socket has read a datagram.
+    /// As soon as a traced socket has read a datagram.
     DatagramRead,
-    /// When a traced socket has read a datagram, or from a TCP socket whose peer may be on another host.
+    /// As soon as a traced socket has read a datagram, or from a TCP socket whose peer may be on another host.
     PacketsNeeded,
 }
 
 impl AttachTime {
-    /// Whether it is attached from the beginning.
+    /// True if the observation is attached from the beginning.
     pub(crate) fn is_at_once(self) -> bool {
         matches!(self, AttachTime::Always | AttachTime::Udp)
     }
 }
 
 impl ObservationHook {
-    /// Whether a program of this hook is at the entry of the same function as a program at its exit.
+    /// True if a program of this hook is at the entry of the same function as a program at its exit.
     pub(crate) fn enters_what(&self, exits: ProbeProgram) -> bool {
         let AttachPoint::Exit(function) = exits.attach else { return false };
         self.programs.iter().any(|program| program.attach == AttachPoint::Entry(function))
     }
 }
 
-/// What less [`TraceDetail`] than an observation's own means for it.
+/// Scope of an observation with less [`TraceDetail`] than its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BelowDetail {
-    /// It is not made.
+    /// No observation is made.
     Never,
-    /// It is made for datagrams, which cannot be followed without it.
+    /// The observation is made for datagrams, which cannot be followed without it.
     Datagrams,
-    /// It is made for datagrams, and for what other hosts send.
+    /// The observation is made for datagrams, and for what other hosts send.
     Unsent,
 }
 
 /// An observation that wirelap makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KernelObservation {
-    /// Its name.
+    /// The observation's name.
     pub name: &'static str,
     /// The hooks for it, best first.
     pub hooks: &'static [ObservationHook],
-    /// What is missing in the results without this observation.
+    /// The part of the results that is missing without this observation.
     pub without: &'static str,
-    /// How to make the best hook available.
+    /// The step that makes the best hook available.
     pub remedy: &'static str,
-    /// Whether nothing can be traced without it.
+    /// True if nothing can be traced without the observation.
     pub required: bool,
-    /// When its programs are attached, if its detail is wanted.
+    /// The time when its programs are attached, if its detail is wanted.
     pub when: AttachTime,
     /// The least detail with which it is made.
     pub detail: TraceDetail,
-    /// What less detail means.
+    /// Scope of the observation with less detail.
     pub below: BelowDetail,
-    /// Whether its programs run for every message, and not only when sockets or processes are created or end.
+    /// True if its programs run for every message, and not only when sockets or processes are created or end.
     pub per_message: bool,
     /// The probe that has lost an event when the kernel skips a run of one of its programs; `None` if no event is missing then.
     pub probe: Option<Probe>,
 }
 
 impl KernelObservation {
-    /// When its programs are attached with this detail; `None` if they are not.
+    /// Returns the time when its programs are attached with this detail; `None` if they are not.
     pub(crate) fn attach_time(&self, config: &Config) -> Option<AttachTime> {
         let is_of_udp = matches!(self.when, AttachTime::Udp | AttachTime::DatagramSent);
         if is_of_udp && config.datagrams == Datagrams::Never {

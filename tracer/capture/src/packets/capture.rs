@@ -29,14 +29,14 @@ const ETHERNET: u16 = 1;
 const ETHERNET_HEADER: u16 = 14;
 const VLAN_TAG: u16 = 4;
 
-/// How often the kernel is asked what it dropped, and whether the wall clock was set.
+/// Time between two questions to the kernel: what it dropped, and whether the wall clock was set.
 const CHECK: Duration = Duration::from_millis(20);
 
-/// How long a packet may be in a block that the kernel has not given away yet: it looks at a block once in [`RETIRE_MS`], rounded up to
-/// a tick of at most 10 ms, and gives it away the second time.
+/// The longest time that a packet may be in a block that the kernel has not given away yet: it looks at a block once in [`RETIRE_MS`],
+/// rounded up to a tick of at most 10 ms, and gives it away the second time.
 const LAG: Nanos = Nanos::from_millis(2 * (RETIRE_MS as u64 + 10));
 
-/// What is captured.
+/// Settings of a capture of packets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PacketConfig {
     /// Local or remote ports; empty for all.
@@ -218,7 +218,7 @@ impl PacketCapture {
         Ok(self.socket.filter(&program(&self.ports, snap))?)
     }
 
-    /// How long a packet may be there before [`PacketCapture::poll`] shows it.
+    /// Returns the longest time that a packet may be there before [`PacketCapture::poll`] shows it.
     pub fn lag(&self) -> Nanos {
         LAG
     }

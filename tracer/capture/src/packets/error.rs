@@ -27,7 +27,7 @@ pub enum PacketError {
     /// The kernel refuses something else.
     #[error("packets cannot be captured ({what}): {source}{}", of_cause(source).map(|remedy| format!(": {remedy}")).unwrap_or_default())]
     Kernel {
-        /// What was tried.
+        /// The step that failed.
         what: &'static str,
         /// The error of the kernel.
         source: io::Error,

@@ -12,7 +12,7 @@
 use super::program::{IPV4, IPV6, OUTGOING, VLANS};
 use std::ops::Range;
 
-/// Where the status of a block is. The kernel gives a block away by its first bit.
+/// Offset of the status of a block. The kernel gives a block away by its first bit.
 pub const STATUS: usize = 8;
 /// A block or a frame is the reader's (`TP_STATUS_USER`).
 pub const USER: u32 = 1;
@@ -25,26 +25,26 @@ const ADDRESS: usize = 48;
 /// A packet in the ring.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame<'a> {
-    /// When it was seen, in nanoseconds on the wall clock.
+    /// Time when the packet was seen, in nanoseconds on the wall clock.
     pub wall: u64,
     /// Bytes on the wire from the IP header on.
     pub original: u32,
     /// The kernel has taken a VLAN tag out of it.
     pub has_vlan: bool,
-    /// What follows the link header (`ETH_P_IP` …).
+    /// Protocol that follows the link header (`ETH_P_IP` …).
     pub protocol: u16,
     /// The number of its device.
     pub device: u32,
     /// The type of its device (`ARPHRD_…`).
     pub hardware: u16,
-    /// Whether it was sent by this host.
+    /// True if it was sent by this host.
     pub is_outgoing: bool,
-    /// What was captured, from the IP header on.
+    /// The captured bytes, from the IP header on.
     pub bytes: &'a [u8],
 }
 
 impl Frame<'_> {
-    /// Whether it is an IP packet.
+    /// True for an IP packet.
     pub fn is_ip(&self) -> bool {
         [IPV4, IPV6].contains(&self.protocol) || VLANS.contains(&self.protocol)
     }
@@ -66,7 +66,7 @@ impl<'a> Frames<'a> {
         Frames { block, at, left }
     }
 
-    /// How many packets of the block were not read yet; after the last one, those that cannot be read.
+    /// Returns the number of packets of the block that were not read yet; after the last one, of those that cannot be read.
     pub fn left(&self) -> u32 {
         self.left
     }

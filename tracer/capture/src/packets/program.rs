@@ -9,7 +9,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Instruction {
     pub code: u16,
-    /// How many instructions are left out if the condition holds.
+    /// Number of instructions that are left out if the condition holds.
     pub jt: u8,
     /// The same if it does not.
     pub jf: u8,
@@ -32,14 +32,14 @@ const INDEX_HEADER: u16 = 0xb1;
 const SHIFT_RIGHT: u16 = 0x74;
 /// Leaves out k instructions.
 const JUMP: u16 = 0x05;
-/// Whether A is k.
+/// Tests if A is k.
 const IS: u16 = 0x15;
-/// Whether A and k have a bit in common.
+/// Tests if A and k have a bit in common.
 const HAS_BIT: u16 = 0x45;
 /// Copies k bytes of the packet; 0 drops it.
 const RETURN: u16 = 0x06;
 
-/// What the kernel knows of a packet beside its bytes is at these places (`SKF_AD_OFF` and what is added to it).
+/// Offset of what the kernel knows of a packet beside its bytes (`SKF_AD_OFF`; each field is a number of bytes further).
 const ANCILLARY: u32 = 0xffff_f000;
 const PROTOCOL: u32 = ANCILLARY;
 const PACKET_TYPE: u32 = ANCILLARY + 4;
@@ -100,7 +100,7 @@ use Label::{Accept, Drop, Loopback, Ports, Ports4, Ports6, Version, Version4, Ve
 use Line::{At, Do, GoTo, If};
 
 impl Line {
-    /// How many instructions the line becomes.
+    /// Returns the number of instructions that the line becomes.
     fn len(self) -> usize {
         match self {
             At(_) => 0,

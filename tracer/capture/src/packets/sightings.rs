@@ -5,10 +5,10 @@ use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use wirelap_events::{IfIndex, Nanos, Packet, PacketHook, PacketId, Transport};
 
-/// How much of a datagram's payload is compared. As much is copied of a packet that the loopback device hands up.
+/// Bytes of a datagram's payload that are compared. As many are copied of a packet that the loopback device hands up.
 const PREFIX: usize = 64;
 
-/// How long a datagram is on its way between two devices of a host, at most.
+/// The longest time that a datagram is on its way between two devices of a host.
 const LONGEST: Nanos = Nanos::from_millis(200);
 
 /// The most datagrams that are remembered.

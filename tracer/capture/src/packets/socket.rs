@@ -128,7 +128,7 @@ impl PacketSocket {
         attach(self.fd.as_fd(), program)
     }
 
-    /// How many packets did not fit into the ring since this was asked last.
+    /// Returns the number of packets that did not fit into the ring since the last call.
     ///
     /// # Errors
     /// The kernel refuses.

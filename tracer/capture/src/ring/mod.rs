@@ -16,7 +16,7 @@ use wirelap_ebpf::layout::{WL_RING_LONGEST, WL_RING_RECORDS};
 /// The largest ring of our own: the verifier lets no access begin further into a map (`BPF_MAX_VAR_OFF`, `kernel/bpf/verifier.c`).
 const MAX_OWN: u32 = 1 << 28;
 
-/// Which ring buffer the probes put their records into.
+/// The ring buffer that the probes put their records into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RingKind {
     /// The kernel's.
@@ -84,12 +84,12 @@ pub(crate) fn ring_hook(config: &Config) -> ChosenHook {
     }
 }
 
-/// Whether an element of an array may be larger than 4 MiB: since 6.0 (63b8ce77b15e).
+/// True if an element of an array may be larger than 4 MiB: since 6.0 (63b8ce77b15e).
 fn has_large_elements() -> bool {
     kernel_at_least(6, 0)
 }
 
-/// Whether a ring of our own was tried on this architecture, where its own order of stores holds.
+/// True if a ring of our own was tried on this architecture, where its own order of stores holds.
 fn is_tried() -> bool {
     cfg!(target_arch = "x86_64")
 }
@@ -140,7 +140,7 @@ impl Ring {
         }
     }
 
-    /// Whether it is the kernel's.
+    /// True for the kernel's ring buffer.
     pub fn is_kernels(&self) -> bool {
         matches!(self, Ring::Kernel(_))
     }

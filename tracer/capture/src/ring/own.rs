@@ -66,7 +66,7 @@ impl OwnRing {
         self.publish();
     }
 
-    /// Where the next head is in the memory.
+    /// Returns the offset of the next head in the memory.
     fn place(&self) -> usize {
         // The ring is smaller than the address space.
         #[allow(clippy::cast_possible_truncation)]
@@ -153,7 +153,7 @@ mod tests {
         probe: Probe,
     }
 
-    /// What the probes do (`ebpf/include/ring.h`), on the file.
+    /// Does to the file what the probes do to the ring (`ebpf/include/ring.h`).
     struct Probe {
         memory: OwnedFd,
         produced: u64,

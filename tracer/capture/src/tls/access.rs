@@ -1,4 +1,4 @@
-//! Whether the text of a process's TLS can be read, and why not.
+//! Access to the text of a process's TLS: whether it can be read, and why not.
 
 use super::files::{CodeFile, ProcessCode};
 use memchr::memmem;
@@ -10,7 +10,7 @@ use std::io::{Read, Seek, SeekFrom};
 /// The most bytes of a program that are searched for names.
 const SEARCHED: u64 = 64 << 20;
 
-/// Whether the text of a process's TLS can be read.
+/// Access to the text of a process's TLS: the file that is probed, or the reason why there is none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TlsAccess {
     /// The probes are attached to this file.
@@ -22,13 +22,13 @@ pub enum TlsAccess {
         /// The reason.
         reason: String,
     },
-    /// It runs Java.
+    /// The process runs Java.
     Java,
-    /// It is written in Rust, with rustls.
+    /// The process is written in Rust, with rustls.
     Rustls,
-    /// It is written in Go, and has no symbols.
+    /// The process is written in Go, and has no symbols.
     StrippedGo,
-    /// It contains this library, without symbols.
+    /// The process contains this library, without symbols.
     NoSymbols(&'static str),
     /// Nothing of it is known to be TLS.
     NoLibrary,
@@ -69,7 +69,8 @@ pub fn why_not(code: &ProcessCode) -> TlsAccess {
     code.program.as_ref().and_then(of_program).unwrap_or(TlsAccess::NoLibrary)
 }
 
-/// What names in a program's data tell. Names of source files are in programs in Rust, those of functions in programs in Go.
+/// Reads from names in a program's data why nothing of it can be probed. Names of source files are in programs in Rust, those of
+/// functions in programs in Go.
 fn of_program(program: &CodeFile) -> Option<TlsAccess> {
     let file = File::open(&program.path).ok()?;
     let cache = ReadCache::new(&file);
@@ -94,7 +95,7 @@ fn of_program(program: &CodeFile) -> Option<TlsAccess> {
     libraries.into_iter().find(|(name, _)| has(".rodata", name)).map(|(_, access)| access)
 }
 
-/// Whether a part of a file has these bytes.
+/// True if a part of a file has these bytes.
 fn contains(file: &File, start: u64, len: u64, bytes: &[u8]) -> bool {
     const CHUNK: u64 = 1 << 20;
     let mut buffer = Vec::new();

@@ -15,10 +15,10 @@ use std::path::Path;
 /// Files that are remembered. What is found beyond is not attached to.
 const FILES: usize = 4096;
 
-/// What became of a file.
+/// Result of the attempt to attach to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Outcome {
-    /// It has none of the functions.
+    /// The file has none of the functions.
     Nothing,
     /// The probes are attached.
     Attached,
@@ -56,7 +56,7 @@ impl Attacher {
         Ok(Attacher { programs, links: Vec::new(), files: BTreeMap::new() })
     }
 
-    /// How many probes are attached.
+    /// Returns the number of attached probes.
     pub fn probes(&self) -> usize {
         self.links.len()
     }

@@ -17,7 +17,7 @@ const BEHIND: usize = 16;
 #[derive(Debug)]
 struct Part {
     addresses: Range<u64>,
-    /// Where in the file it starts.
+    /// Offset in the file at which the part starts.
     start: u64,
 }
 
@@ -44,12 +44,12 @@ impl<'a> Code<'a> {
         Code { file, parts, pages: BTreeMap::new(), architecture: elf.architecture() }
     }
 
-    /// Which processor it is for.
+    /// Returns the processor that the code is for.
     pub fn architecture(&self) -> Architecture {
         self.architecture
     }
 
-    /// Where in the file an address is.
+    /// Returns the offset in the file of an address; `None` if no executed part has it.
     pub fn place(&self, address: u64) -> Option<u64> {
         let part = self.parts.iter().find(|part| part.addresses.contains(&address))?;
         Some(part.start.saturating_add(address.saturating_sub(part.addresses.start)))

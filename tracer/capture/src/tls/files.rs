@@ -27,11 +27,11 @@ pub type FileId = (u64, u64);
 /// A file with code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodeFile {
-    /// What makes it one file, however it is called.
+    /// Device and inode, which make it one file, however it is called.
     pub id: FileId,
-    /// Where it can be opened.
+    /// Path by which the file can be opened.
     pub path: PathBuf,
-    /// What its users call it.
+    /// Path that the file's users know it by.
     pub name: String,
 }
 
@@ -49,7 +49,7 @@ pub struct ProcessCode {
     pub program: Option<CodeFile>,
     /// The libraries that TLS may be in.
     pub libraries: Vec<CodeFile>,
-    /// It runs Java.
+    /// True if the process runs Java.
     pub is_java: bool,
 }
 
@@ -78,7 +78,7 @@ impl ProcessCode {
         code
     }
 
-    /// Its program and libraries.
+    /// Returns the libraries and the program.
     pub fn files(&self) -> impl Iterator<Item = &CodeFile> {
         self.libraries.iter().chain(&self.program)
     }

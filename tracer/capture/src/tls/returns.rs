@@ -1,4 +1,4 @@
-//! Where a function returns. A probe at each return sees what a uretprobe sees, and changes nothing on the program's stack.
+//! Places where a function returns. A probe at each return sees what a uretprobe sees, and changes nothing on the program's stack.
 //!
 //! Instructions are followed from the entry on, through branches, and through jumps to other functions, which return for this
 //! one. What is behind a jump to an address in a register is not followed: a return that is not found is not probed.
@@ -15,7 +15,7 @@ const INSTRUCTIONS: usize = 10_000;
 /// Returns that are probed in one function.
 const RETURNS: usize = 64;
 
-/// What follows an instruction.
+/// The instruction, or the end, that follows an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Then {
     /// The instruction at this address.

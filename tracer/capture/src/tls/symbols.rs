@@ -1,4 +1,4 @@
-//! Where in an ELF file the functions stand that TLS is written and read with.
+//! Places in an ELF file of the functions that TLS is written and read with.
 
 use super::code::Code;
 use super::functions::TlsFunction;
@@ -11,11 +11,11 @@ use std::path::Path;
 /// A function to attach to. Places are those in the file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FoundFunction {
-    /// What it is.
+    /// The function of TLS that it is.
     pub function: TlsFunction,
-    /// Where it begins.
+    /// Offset at which the function begins.
     pub entry: u64,
-    /// Where it returns, if that tells something.
+    /// Offsets at which the function returns, if that tells something.
     pub returns: Vec<u64>,
 }
 

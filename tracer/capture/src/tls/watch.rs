@@ -20,7 +20,7 @@ const AGAIN: Duration = Duration::from_secs(1);
 /// Processes that are remembered.
 const PROCESSES: usize = 4096;
 
-/// What is known of a process.
+/// Result of looking at a process, and the time of it.
 #[derive(Clone, Debug)]
 struct Looked {
     at: Instant,
@@ -62,7 +62,7 @@ impl TlsWatch {
         }
     }
 
-    /// Whether the text of a process's TLS can be read; `None` if that was not looked at.
+    /// Tells whether the text of a process's TLS can be read; `None` if that was not looked at.
     pub fn access(&self, pid: Pid) -> Option<TlsAccess> {
         let processes = self.processes.lock().unwrap_or_else(PoisonError::into_inner);
         processes.get(&pid).map(|looked| looked.access.clone())

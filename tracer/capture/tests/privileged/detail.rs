@@ -17,7 +17,7 @@ fn with(detail: TraceDetail) -> Config {
     Config { detail, ..everything() }
 }
 
-/// Whether there is an event that only more detail brings.
+/// True if there is an event that only more detail brings.
 fn has_more_than_ends(seen: &Seen) -> bool {
     let is_more = |body| {
         matches!(
@@ -152,7 +152,7 @@ fn with_ends_packets_are_observed_once_datagrams_are_read() {
     });
 }
 
-/// What another host sends is in packets only: those are observed once a program has read it. A host with another address is
+/// Bytes that another host sends are in packets only: those are observed once a program has read them. A host with another address is
 /// taken for another one, and here it is another namespace.
 #[test]
 fn with_ends_packets_of_other_hosts_are_observed_once_they_are_read() {

@@ -9,7 +9,7 @@ use wirelap_events::PacketHook;
 const TCP: u8 = 6;
 const UDP: u8 = 17;
 
-/// What a frame says of itself, and what there is.
+/// Lengths that a frame claims, and the bytes that there are.
 #[derive(Clone, Copy)]
 struct Claims {
     /// IPv4: total length; IPv6: payload length.

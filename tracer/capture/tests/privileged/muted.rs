@@ -1,4 +1,4 @@
-//! What the user mutes reports no calls and no payload, until that ends.
+//! Muting by the user: its sockets report no calls and no payload, until that ends.
 
 use crate::support::{Seen, V4, connect, everything, in_own_netns, port, talk, warm_up};
 use std::net::UdpSocket;
@@ -13,7 +13,7 @@ fn sent_bytes(seen: &Seen, socket: SocketId) -> (u32, usize) {
     })
 }
 
-/// How many sends, reads and notifications of sockets were reported.
+/// Counts the sends, reads and notifications of sockets that were reported.
 fn calls(seen: &Seen, sockets: &[SocketId]) -> usize {
     let each = sockets.iter().map(|&socket| {
         seen.sends(socket).len() + seen.reads(socket).len() + seen.readies(socket).len()

@@ -1,4 +1,4 @@
-//! What a capture can do once its thread has given up root's rights.
+//! Abilities of a capture whose thread has given up root's rights.
 
 use crate::support::{Seen, V4, everything, in_own_netns};
 use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};

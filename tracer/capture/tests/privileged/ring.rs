@@ -37,10 +37,10 @@ fn talk(port: u16) {
     }
 }
 
-/// What was reported of the datagrams.
+/// Events that were reported of the datagrams.
 #[derive(Default)]
 struct Reported {
-    /// Whether a packet has its payload in its own record. Where it comes in another, that may be lost, and then no other one's may be
+    /// True if a packet has its payload in its own record. Where it comes in another, that may be lost, and then no other one's may be
     /// taken for it. Datagrams of one length have the same name there.
     has_payload: bool,
     /// By port: the numbers of the datagrams in the order in which their packets were reported.

@@ -16,7 +16,7 @@ use wirelap_capture::Capture;
 use wirelap_events::{Nanos, NetNs, OffCpuReason, Pid, Tid, Wake};
 
 const TURNS: usize = 20;
-/// How long the neighbour keeps the CPU at a time, at least.
+/// The shortest time that the neighbour keeps the CPU at a time.
 const TURN: Duration = Duration::from_millis(3);
 
 /// Puts this thread on the other CPU, where no ordinary thread delays it: it says who has the crowded one when.
@@ -45,7 +45,7 @@ struct Echoed {
     near: TcpStream,
     /// The thread, which is on the crowded CPU.
     reader: u32,
-    /// What it is told to spin for.
+    /// True while the thread is to spin.
     spin: Arc<AtomicBool>,
     echoing: JoinHandle<(Switches, Switches)>,
 }
@@ -207,7 +207,7 @@ fn two_that_had_the_cpu_in_turns_are_told_apart_by_their_times() {
     });
 }
 
-/// How much of a wait two threads had the CPU, from their own records: they are of a traced process.
+/// Returns the part of a wait for which each of two threads had the CPU, from their own records: they are of a traced process.
 fn shares(seen: &Seen, tids: [u32; 2], (wait, end): &(Wake, Nanos)) -> [u64; 2] {
     tids.map(|tid| {
         let wakes = seen.wakes(tid);

@@ -20,7 +20,7 @@ use wirelap_events::{
 pub const V4: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 pub const V6: IpAddr = IpAddr::V6(Ipv6Addr::LOCALHOST);
 
-/// How long to wait for what must come.
+/// The longest time to wait for what must come.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs `work` on a thread in a network namespace of its own, with only a loopback device.
@@ -54,7 +54,7 @@ pub fn ip(arguments: &str) {
     assert!(status.success(), "ip {arguments}");
 }
 
-/// Where the hierarchy of cgroup v2 is mounted.
+/// Returns the directory where the hierarchy of cgroup v2 is mounted.
 pub fn cgroup_root() -> PathBuf {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     let root = mounts.lines().find_map(|line| {
@@ -79,7 +79,7 @@ pub fn everything() -> Config {
     Config { exclude_self: false, ..Config::default() }
 }
 
-/// When packets left, and their numbers in the order of their events, by the memory that they were in.
+/// Times when packets left, and their numbers in the order of their events, by the memory that they were in.
 #[derive(Default)]
 pub struct Departures(HashMap<PacketId, Vec<(Nanos, usize)>>);
 
@@ -100,15 +100,15 @@ impl Departures {
 /// Events that a failed test prints.
 const SHOWN: usize = 50;
 
-/// What was seen in one namespace, in order.
+/// Events that were seen in one namespace, in order.
 pub struct Seen {
     netns: NetNs,
-    /// Whose wakeups count: this process, and what is added.
+    /// The processes whose wakeups count: this one, and what is added.
     pub processes: Vec<Pid>,
     pub sockets: HashMap<SocketId, Socket>,
     /// Events with their payload taken out.
     pub events: Vec<(Event<'static>, Vec<u8>)>,
-    /// Of all namespaces.
+    /// Lost events of all namespaces, by probe.
     pub lost: HashMap<Probe, u64>,
 }
 
@@ -285,8 +285,8 @@ impl Seen {
         })
     }
 
-    /// What a read at this socket took, and in which thread, in the order in which reads ended: the packet's number among
-    /// those that left, `None` where it is not known.
+    /// Returns the thread of each read at this socket and the packet that it took, in the order in which reads ended: the packet's
+    /// number among those that left, `None` where it is not known.
     pub fn datagrams_read(&self, socket: SocketId) -> Vec<(u32, Option<usize>)> {
         let departures = self.departures();
         let took = |read: ReadCall| match read.kind {

@@ -1,4 +1,4 @@
-//! What TCP knew at a send, against what it tells of itself (`TCP_INFO`, `SIOCOUTQ`).
+//! State of TCP recorded at a send, against what it tells of itself (`TCP_INFO`, `SIOCOUTQ`).
 
 use crate::raw;
 use crate::support::{Seen, V4, everything, in_own_netns, port};
@@ -15,7 +15,7 @@ const QUICKLY: Duration = Duration::from_millis(20);
 /// A machine that is never quick enough in this time is too busy to be measured.
 const AT_MOST: Duration = Duration::from_secs(30);
 
-/// What TCP tells of a socket now: include/uapi/linux/tcp.h `struct tcp_info`, by byte offset.
+/// Reads what TCP tells of a socket now: include/uapi/linux/tcp.h `struct tcp_info`, by byte offset.
 fn told(stream: &TcpStream, nagle: Nagle) -> TxState {
     let info = raw::socket_option(stream, libc::IPPROTO_TCP, libc::TCP_INFO);
     let field = |at: usize| u32::from_ne_bytes(info[at..at + 4].try_into().unwrap());
@@ -63,8 +63,8 @@ fn states(seen: &Seen, port: u16) -> Vec<TxState> {
     sends.into_iter().map(|send| state(send.kind)).collect()
 }
 
-/// What was recorded at each of three sends of 64 bytes that nobody acknowledges, and what TCP told
-/// before each.
+/// Returns the state that was recorded at each of three sends of 64 bytes that nobody acknowledges, after comparing it with what
+/// TCP told before each.
 fn three_sends(prepare: fn(&TcpStream), flags: SendFlags, nagle: Nagle) -> Vec<TxState> {
     in_own_netns(move |netns| {
         let mut capture = Capture::attach(&everything()).unwrap();

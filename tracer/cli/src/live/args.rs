@@ -169,7 +169,7 @@ impl From<DetailArg> for TraceDetail {
 }
 
 impl LiveArgs {
-    /// Where the events come from. What names processes or starts workloads needs probes.
+    /// Returns the source of the events. What names processes or starts workloads needs probes.
     pub fn view(&self) -> SessionView {
         let is_of_process =
             |by: &Dimension| matches!(by, Dimension::Process | Dimension::Container);
@@ -198,7 +198,7 @@ impl LiveArgs {
         }
     }
 
-    /// When events are reported. A recording has everything, unless the user wants less.
+    /// Returns the time in which events are reported. A recording has everything, unless the user wants less.
     pub fn traced_time(&self) -> TracedTime {
         self.sampling.traced(match self.pcapng {
             None => TracedTime::Within(Budget::keeping_up()),
@@ -206,7 +206,7 @@ impl LiveArgs {
         })
     }
 
-    /// Whether figures are shown on the screen, and not as lines.
+    /// True if figures are shown on the screen, and not as lines.
     pub fn shows_screen(&self) -> bool {
         !self.plain
             && !self.writes_to_stdout()
@@ -214,7 +214,7 @@ impl LiveArgs {
             && std::io::stdin().is_terminal()
     }
 
-    /// Whether the report goes to stdout.
+    /// True if the report goes to stdout.
     pub fn writes_to_stdout(&self) -> bool {
         self.json.as_deref() == Some(Path::new("-"))
     }

@@ -13,19 +13,19 @@ use wirelap_session::Commands;
 /// Versions and settings that a workload reported, by its middleware.
 pub type Reported = BTreeMap<String, (BTreeMap<String, String>, BTreeMap<String, String>)>;
 
-/// What a workload does.
+/// State of a workload.
 #[derive(Debug, Default)]
 pub enum State {
-    /// Its processes are being started.
+    /// The workload's processes are being started.
     #[default]
     Starting,
-    /// Its messages are sent.
+    /// The workload's messages are sent.
     Sending,
-    /// It has ended; because of this, if nobody stopped it.
+    /// The workload has ended; because of this, if nobody stopped it.
     Ended(Option<TrialStopped>),
 }
 
-/// When a workload starts.
+/// Conditions for the start of a workload.
 pub struct Start {
     /// The workloads that it replaces.
     pub before: Vec<Arc<Mutex<State>>>,
@@ -35,23 +35,23 @@ pub struct Start {
     pub go: Option<Receiver<()>>,
 }
 
-/// What the thread of a workload has.
+/// The thread of a workload.
 pub struct Driver {
-    /// What it sends.
+    /// The messages that the workload sends, and their rate.
     pub trial: Trial,
-    /// What stops it.
+    /// The signals that stop the workload.
     pub signals: Signals,
     /// The tracer, which gets the names of its rows.
     pub commands: Commands,
-    /// What it does, for the screen.
+    /// The state of the workload, for the screen.
     pub state: Arc<Mutex<State>>,
-    /// Where it puts what its processes reported.
+    /// The versions and settings that its processes report.
     pub reported: Arc<Mutex<Reported>>,
-    /// Where the user is told what becomes of it.
+    /// The channel on which the user is told what becomes of the workload.
     pub said: Option<Sender<String>>,
 }
 
-/// How often a workload looks whether the one that it replaces has ended.
+/// Time between two looks of a workload at the one that it replaces, until that has ended.
 pub const LOOK: Duration = Duration::from_millis(10);
 
 impl Driver {

@@ -19,7 +19,7 @@ use wirelap_report::Environment;
 use wirelap_session::Commands;
 use wirelap_tui::{ExperimentRequest, ExperimentSettings, Experiments};
 
-/// What workloads are started from.
+/// Program and options that workloads are started with.
 pub struct Bench {
     /// The workloads' program; `Err` is the sentence why there is none.
     pub installations: Result<Installations, String>,
@@ -49,7 +49,7 @@ struct Running<'scope> {
     trial: Trial,
     state: Arc<Mutex<State>>,
     stop: Arc<AtomicBool>,
-    /// Whether its failure ends wirelap: it was started by `--on` and not changed since.
+    /// True if its failure ends wirelap: it was started by `--on` and not changed since.
     is_wanted: bool,
     thread: ScopedJoinHandle<'scope, ()>,
 }
@@ -67,7 +67,7 @@ impl Running<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    /// What it does, for the user.
+    /// Says in words what the workload does.
     fn words(&self) -> String {
         let what = trials::words(&self.trial);
         match &*lock(&self.state) {
@@ -220,7 +220,7 @@ impl<'scope, 'bench> Workloads<'scope, 'bench> {
         Ok(())
     }
 
-    /// What became of the requests since the last call.
+    /// Returns the next sentence on what became of the requests; `None` if there is none yet.
     pub fn news(&mut self) -> Option<String> {
         self.news.try_recv().ok()
     }

@@ -17,7 +17,7 @@ pub struct ScreenFiles {
     outputs: Outputs,
     /// The path of each file without its number and ending; `Err` is the sentence why no file may be written.
     stem: Result<PathBuf, String>,
-    /// How many times files were written.
+    /// Number of times that files were written.
     written: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What the screen remembers from one start to the next.
+//! Settings of the screen that are remembered from one start to the next.
 
 use super::LiveArgs;
 use wirelap_process::{Memory, Outputs};
@@ -22,7 +22,7 @@ impl ScreenMemory {
         ScreenMemory(Memory::open(NAME, outputs).ok())
     }
 
-    /// What was remembered.
+    /// Returns the remembered text; `None` if there is none.
     pub fn text(&self) -> Option<String> {
         self.0.as_ref()?.text().map(str::to_owned)
     }

@@ -178,7 +178,7 @@ fn installation(
     }
 }
 
-/// Whether the screen may start workloads.
+/// True if the screen may start workloads.
 fn may_experiment(args: &LiveArgs) -> bool {
     args.shows_screen() && !args.watch_only && steward::is_installed()
 }

@@ -1,4 +1,4 @@
-//! Which workloads the screen offers, with which settings, and the trials that come of what the user chooses.
+//! Workloads that the screen offers, with their settings, and the trials that come of what the user chooses.
 
 use super::trials::{Settings, trial};
 use crate::quantity;

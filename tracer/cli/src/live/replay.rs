@@ -20,10 +20,10 @@ use wirelap_tui::{
     Experiments, Options, ReadShare, ReplayControl, ReplayState, Request, Source, plain,
 };
 
-/// How often the screen is drawn: often enough that playing looks like it.
+/// Time between two drawings of the screen: short enough that playing looks like it.
 const REFRESH: Duration = Duration::from_millis(100);
 
-/// How long the screen waits for the first figures, so that a file that cannot be read is a line and no screen.
+/// The longest time that the screen waits for the first figures, so that a file that cannot be read is a line and no screen.
 const FIRST: Duration = Duration::from_millis(300);
 
 const NO_WORKLOADS: &str = "no workloads run beside a replay: start wirelap live without --replay";
@@ -93,18 +93,18 @@ struct ReplaySource {
     tls_keys: Vec<PathBuf>,
     /// The protocols that the user named, by port.
     decode: Vec<(u16, String)>,
-    /// What the rows by name are told apart by.
+    /// Dimensions that the rows by name are told apart by.
     by: Vec<Dimension>,
-    /// Whether the files are read anew, for other rows by name.
+    /// True if the files are read anew, for other rows by name.
     has_restarted: bool,
     /// The difference from the clock of their events to the wall clock, in nanoseconds.
     wall: Option<i64>,
     memory: ScreenMemory,
     state: ReplayState,
     notes: Vec<String>,
-    /// When the position was moved last.
+    /// Time when the position was moved last.
     moved: Instant,
-    /// Whether nothing could be read.
+    /// True if nothing could be read.
     failed: Rc<Cell<bool>>,
 }
 
@@ -132,7 +132,7 @@ impl ReplaySource {
         }
     }
 
-    /// Whether nothing is known of the files yet.
+    /// True if nothing is known of the files yet.
     fn is_waiting(&mut self) -> bool {
         self.look();
         !self.failed.get() && self.reading.playback().frames().is_empty()

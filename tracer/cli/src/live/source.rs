@@ -1,4 +1,4 @@
-//! Where the live screen's updates come from, and what is done for it.
+//! Source of the live screen's updates, and what is done for it.
 
 use super::LiveArgs;
 use super::args::DetailArg;
@@ -24,17 +24,17 @@ const NO_FILES: &str = "no files can be written without a screen";
 pub struct LiveSource<'a, 'scope, 'bench> {
     /// `None` if nothing is shown that needs them.
     updates: Option<Receiver<Update>>,
-    /// What may be written from the screen; `None` without a screen.
+    /// The files that may be written from the screen; `None` without a screen.
     files: Option<ScreenFiles>,
     memory: ScreenMemory,
     workloads: &'a RefCell<Workloads<'scope, 'bench>>,
-    /// How the probes are attached.
+    /// The hooks that the probes are attached to, and their ring buffer.
     setup: ProbeSetup,
-    /// What the user should know beside the figures.
+    /// Notes for the user beside the figures.
     notes: Vec<String>,
     /// The difference from the clock of the events to the wall clock when tracing began, in nanoseconds.
     wall: i64,
-    /// How much of the newest events is kept in memory.
+    /// Limits of the newest events that are kept in memory.
     keep: Option<KeepLimits>,
     commands: Commands,
     /// Why no row can be muted; `None` if rows can.
@@ -111,7 +111,7 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
     }
 }
 
-/// How much of the newest events the screen keeps; `None` if nothing. docs/results/0027 has what that takes.
+/// Returns the limits of the newest events that the screen keeps; `None` if nothing. docs/results/0027 has what that takes.
 pub fn keep_limits(args: &LiveArgs) -> Option<KeepLimits> {
     let time = Nanos(u64::try_from(args.keep.as_nanos()).unwrap_or(u64::MAX));
     let is_wanted = args.shows_screen()
@@ -122,7 +122,7 @@ pub fn keep_limits(args: &LiveArgs) -> Option<KeepLimits> {
     is_wanted.then_some(KeepLimits { time, bytes, rate: KEPT_RATE })
 }
 
-/// How the probes are attached.
+/// Returns the hooks that the probes are attached to, and their ring buffer, for the screen.
 pub fn probe_setup(hooks: &[ChosenHook], ring_bytes: u32) -> ProbeSetup {
     let hook = |chosen: &ChosenHook| ProbeHook {
         observation: chosen.observation.to_owned(),

@@ -11,7 +11,7 @@ use wirelap_process::Failure;
 use wirelap_report::Skipped;
 use wirelap_session::Sampling;
 
-/// How often and how much a workload sends.
+/// Rate and size of a workload's messages.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Settings {
     /// Messages a second.
@@ -76,7 +76,7 @@ pub fn trial(options: &WorkloadOptions, choice: Choice, settings: Settings) -> T
     }
 }
 
-/// What a trial sends, in a few words: `rumqttd, 1 k msg/s, 64 B, qos 1`.
+/// Says in a few words what a trial sends: `rumqttd, 1 k msg/s, 64 B, qos 1`.
 pub fn words(trial: &Trial) -> String {
     let mut words: Vec<String> = Vec::new();
     words.extend(trial.broker.as_ref().map(|broker| broker.name().to_owned()));

@@ -1,4 +1,4 @@
-//! What `--parquet` does in a program that was built without Parquet.
+//! Option `--parquet` in a program that was built without Parquet.
 
 use std::path::Path;
 use wirelap_experiment::SharedSamples;

@@ -20,7 +20,7 @@ use wirelap_report::from_snapshot::run_report;
 use wirelap_report::{Environment, Hook, RunReport, words};
 use wirelap_session::{Commands, KeepSettings, Tracer, machine, notes};
 
-/// How often the end of a recording is checked for.
+/// Time between two checks for the end of a recording.
 pub const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The most updates that wait. While more would wait, the collector puts them together.
@@ -73,7 +73,7 @@ impl FlightArgs {
         Ok(())
     }
 
-    /// What the session keeps.
+    /// Returns the settings for the events that the session keeps; `None` without `--keep`.
     pub fn keep_settings(&self, written: wirelap_recording::Settings) -> Option<KeepSettings> {
         let limits = KeepLimits {
             time: nanos(self.keep?),
@@ -84,7 +84,7 @@ impl FlightArgs {
     }
 }
 
-/// What the flight recorder does, for whoever looks at the state of a service.
+/// Says what the flight recorder does, for whoever looks at the state of a service.
 pub fn state(flight: &FlightArgs) -> String {
     format!(
         "keeping the last {} in memory, {} at most",
@@ -119,7 +119,7 @@ pub struct FlightRecorder {
 }
 
 impl FlightRecorder {
-    /// What gathers figures on the tracing thread, and where they come out.
+    /// Returns the collector of figures for the tracing thread, and the channel on which they come out.
     pub fn collector() -> (Collector, Receiver<Update>) {
         let (collector, updates) = Collector::new(UPDATES);
         (collector.of_figures(), updates)
@@ -172,7 +172,7 @@ impl FlightRecorder {
         }
     }
 
-    /// What was written.
+    /// Ends the flight recorder, and returns what was written.
     pub fn end(self) -> Written {
         if self.schedule.ignored() > 0 {
             output::say(&format!(
@@ -281,7 +281,7 @@ fn write_one<'a>(
     Ok(bytes)
 }
 
-/// What was found, for people.
+/// Says in words what was found.
 fn sentence(finding: &Finding) -> String {
     let condition = &finding.condition;
     let row = finding.row.as_ref().map(|row| format!(" of {row}")).unwrap_or_default();

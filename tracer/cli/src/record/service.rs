@@ -1,4 +1,4 @@
-//! What `wirelap record` says of itself: to whoever has started it on a terminal, or as a service in single lines of the journal.
+//! Sentences of `wirelap record` on itself: to whoever has started it on a terminal, or as a service in single lines of the journal.
 
 use wirelap_events::Total;
 use wirelap_events::human;
@@ -6,7 +6,7 @@ use wirelap_process::output;
 use wirelap_process::service::Service;
 use wirelap_report::{Hook, RunReport};
 
-/// Who reads what is said.
+/// Reader of these sentences: a terminal, or systemd and its journal.
 #[derive(Debug)]
 pub struct Journal {
     /// systemd, if it has started wirelap as a service.
@@ -19,7 +19,7 @@ impl Journal {
         Journal { service: Service::here() }
     }
 
-    /// Whether systemd has started wirelap.
+    /// True if systemd has started wirelap.
     pub fn is_of_service(&self) -> bool {
         self.service.is_some()
     }
@@ -54,7 +54,7 @@ impl Journal {
     }
 }
 
-/// How many observations are made, and which are not.
+/// Says how many observations are made, and which are not.
 fn observed(hooks: &[Hook]) -> String {
     let missing: Vec<&str> = hooks
         .iter()

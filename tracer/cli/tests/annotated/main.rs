@@ -1,4 +1,4 @@
-//! What packets tell of their messages: tshark, with our dissector, must read of each message what the correlator
+//! Messages as packets tell of them: tshark, with our dissector, must read of each message what the correlator
 //! says of it, beside the packet that the leg's stages name.
 //!
 //! Needs tshark: `cargo test -p wirelap --features privileged --test annotated`.

@@ -22,7 +22,7 @@ fn capture(name: &str) -> PathBuf {
     root().join(name)
 }
 
-/// Of each packet what no copy may change.
+/// Reads of each packet the fields that no copy may change.
 fn packets(file: &Path) -> String {
     let fields = ["number", "time_epoch", "len", "cap_len", "encap_type", "md5_hash"]
         .map(|name| format!("frame.{name}"));
@@ -31,7 +31,7 @@ fn packets(file: &Path) -> String {
     tshark(file, &words)
 }
 
-/// What capinfos says of times, and of how many packets there are.
+/// Reads with capinfos the times and the number of packets of a file.
 fn infos(file: &Path) -> Vec<String> {
     let words = ["-T", "-r", "-t", "-c", "-u", "-a", "-e", "-o", "-E", "-S"];
     let output = Command::new("capinfos").args(words).arg(file).output().expect("capinfos");
@@ -41,7 +41,7 @@ fn infos(file: &Path) -> Vec<String> {
     text.trim_end().split('\t').skip(2).map(str::to_owned).collect()
 }
 
-/// What tshark complains about, but for what packets tell, and comments, which it lists too.
+/// Returns the complaints of tshark, but for what packets tell, and comments, which it lists too.
 fn complaints(file: &Path) -> String {
     let all = tshark(file, &["-q", "-z", "expert"]);
     let all = all.split("\nComments (").next().unwrap();

@@ -1,4 +1,4 @@
-//! What tshark reads, with our dissector.
+//! Readings of tshark with our dissector.
 
 use crate::root;
 use crate::truth::{Fields, Key, truth};
@@ -27,7 +27,7 @@ impl Told {
         self.fields.get(name).map(|value| value.parse().unwrap())
     }
 
-    /// Whether it tells just that, and no verdict nor segment beyond.
+    /// True if the packet tells just that, and no verdict nor segment beyond.
     fn says(&self, expected: &Fields) -> bool {
         let all = ["verdict", "segment.", "last_seen."];
         let mut told =
@@ -36,13 +36,13 @@ impl Told {
             && told.all(|name| expected.contains_key(name))
     }
 
-    /// Whether the packet has the message's last byte.
+    /// True if the packet has the message's last byte.
     fn has_end(&self) -> bool {
         self.number("part.to") == self.number("part.of")
     }
 }
 
-/// What tshark reads. Of its outputs only PDML keeps the messages of one packet apart.
+/// Reads a file with tshark. Of its outputs only PDML keeps the messages of one packet apart.
 fn told(file: &Path) -> Vec<Told> {
     let pdml = tshark(file, &["-2", "-Y", "wirelap", "-T", "pdml", "-J", "frame wirelap"]);
     let mut all: Vec<Told> = Vec::new();

@@ -6,7 +6,7 @@ use wirelap_correlate::{Config, Correlator, DelayCause, DeliverySink, Label};
 use wirelap_events::{Delivery, FlowId, GroupId, Leg, Nanos, Pid, Segment, Stage};
 use wirelap_recording::{Entry, Note, Recording};
 
-/// What is told of a message on a leg: by the name of the field.
+/// Values that are told of a message on a leg, by the name of the field.
 pub type Fields = BTreeMap<String, String>;
 
 /// A message, a leg, from 1, and the flow: each of several readers has one.
@@ -16,7 +16,7 @@ pub type Key = (u64, usize, FlowId);
 #[derive(Default)]
 pub struct TruthRecord {
     pub all: BTreeMap<Key, (Option<Nanos>, Fields)>,
-    /// When the packet with the last byte was handed to a device, or else received.
+    /// Times when the packet with the last byte was handed to a device, or else received.
     pub packets: BTreeMap<(u64, usize), Vec<Nanos>>,
     /// And their standing.
     pub deliveries: Vec<(Delivery, &'static str)>,

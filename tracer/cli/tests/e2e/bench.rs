@@ -182,7 +182,7 @@ impl Bench {
         });
     }
 
-    /// What is in the folder for temporary files.
+    /// Returns the paths in the folder for temporary files.
     pub fn temporary(&self) -> Vec<PathBuf> {
         fs::read_dir(self.temp.path()).unwrap().flatten().map(|entry| entry.path()).collect()
     }
@@ -295,7 +295,7 @@ pub struct Running {
     printed: Arc<AtomicBool>,
 }
 
-/// What came of it.
+/// Exit status and output of a wirelap that has ended.
 pub struct Ended {
     pub status: Option<i32>,
     pub stdout: String,
@@ -303,7 +303,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// Whether these words are in its output, wherever its lines break.
+    /// True if these words are in its stdout, wherever its lines break.
     pub fn says(&self, words: &str) -> bool {
         let lines: Vec<_> = self.stdout.split_whitespace().collect();
         lines.join(" ").contains(words)
@@ -315,7 +315,7 @@ impl Running {
         self.child.id()
     }
 
-    /// How often its threads have been given the CPU.
+    /// Returns the number of times that its threads have gone to sleep by themselves.
     pub fn switches(&self) -> u64 {
         sleeps(self.pid())
     }
@@ -324,7 +324,7 @@ impl Running {
         state(self.child.id()).is_some_and(|state| state != 'Z')
     }
 
-    /// Whether it has said anything yet.
+    /// True if it has printed anything yet.
     pub fn has_printed(&self) -> bool {
         assert!(self.is_running(), "wirelap ended early");
         self.printed.load(Ordering::Relaxed)
@@ -334,7 +334,7 @@ impl Running {
         kill(self.child.id(), signal);
     }
 
-    /// Its children, their children, and so on.
+    /// Returns the process's children, their children, and so on.
     pub fn descendants(&self) -> Vec<u32> {
         let mut found = vec![self.child.id()];
         let mut next = 0;
@@ -403,7 +403,7 @@ pub fn links_of(pid: u32) -> Vec<String> {
     ids.collect()
 }
 
-/// How often a process's threads have gone to sleep by themselves.
+/// Returns the number of times that a process's threads have gone to sleep by themselves.
 fn sleeps(pid: u32) -> u64 {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
     let status = threads.filter_map(|t| fs::read_to_string(t.path().join("status")).ok());
@@ -414,7 +414,7 @@ fn sleeps(pid: u32) -> u64 {
     status.filter_map(count).sum()
 }
 
-/// Its children.
+/// Returns the process's children.
 pub fn children(pid: u32) -> Vec<u32> {
     processes().into_iter().filter(|&child| parent_of(child) == Some(pid)).collect()
 }

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 /// A message each so often, from when the client is connected.
 const EVERY: Duration = Duration::from_micros(500);
 
-/// How far a rate may be from that of the client. What a busy machine has held up comes all at once, in a window or in a pause. A rate
-/// of the traced time alone would be a half of it at most.
+/// The largest deviation of a rate from that of the client. What a busy machine has held up comes all at once, in a window or in a
+/// pause. A rate of the traced time alone would be a half of it at most.
 const WITHIN: f64 = 0.35;
 
 /// The only row of a report, whose rate is that of the client.

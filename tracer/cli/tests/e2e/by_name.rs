@@ -117,7 +117,7 @@ fn each_client_has_its_row() {
     assert_eq!(report["slow_subscribers"], Value::Null);
 }
 
-/// Who is stopped is behind, by its own doing, and its neighbour is not.
+/// A stopped subscriber is behind, by its own doing, and its neighbour is not.
 #[test]
 fn a_stopped_subscriber_is_behind_and_its_neighbour_is_not() {
     let (bench, port) = (Bench::new(), free_port());

@@ -20,7 +20,7 @@ const ALL: [&str; 11] = [
     "opcua",
 ];
 
-/// What the network does to packets.
+/// The effect of the network on packets.
 #[derive(Clone, Copy)]
 enum Network {
     Quiet,
@@ -54,7 +54,7 @@ impl Network {
 /// out of is not seen. Then it is tried again.
 const ATTEMPTS: usize = 4;
 
-/// What the device carried, and what the ledger says.
+/// Packets and bytes that the device carried, or that the ledger has.
 #[derive(Debug, PartialEq)]
 struct Carried {
     packets: u64,

@@ -9,7 +9,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-/// Where the hierarchy of version 2 is mounted.
+/// Returns the directory where the hierarchy of version 2 is mounted.
 fn cgroup_root() -> PathBuf {
     let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
     let mut mounts = mounts.lines().map(|line| line.split(' ').collect::<Vec<_>>());

@@ -25,7 +25,7 @@ impl Watched {
         Watched::by(|port, _| format!("--ports {port}"))
     }
 
-    /// What to watch, by the broker's port and process.
+    /// Starts them with a filter that is made from the broker's port and process.
     fn by(filter: impl Fn(&str, u64) -> String) -> Watched {
         let mut broker = Command::new(bench::workload())
             .args("broker mqtt --broker mosquitto".split(' '))
@@ -49,7 +49,7 @@ impl Watched {
         Client::connect(&self.address, id)
     }
 
-    /// What `live` says of the broker's messages in the end.
+    /// Ends `live` and returns its result for the broker's messages.
     fn result(mut self) -> Value {
         let live = self.live.take().unwrap();
         live.signal(Signal::INT);

@@ -1,6 +1,6 @@
-//! What the experts of tshark complain about (`tshark -q -z expert`).
+//! Complaints of the experts of tshark (`tshark -q -z expert`).
 
-/// What really befalls connections on a busy machine.
+/// Complaints that are true of connections on a busy machine.
 const BEFELL: [&str; 2] = ["Connection reset (RST)", "TCP Zero Window segment"];
 
 /// Errors and warnings, each a line of the protocol, its group and a summary, but for what really befell a connection.

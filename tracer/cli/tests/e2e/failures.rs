@@ -1,4 +1,4 @@
-//! What cannot work gets one sentence and an exit status, and loses nothing that was recorded.
+//! Commands that cannot work: each gets one sentence and an exit status, and loses nothing that was recorded.
 
 use crate::LONG;
 use crate::bench::Bench;

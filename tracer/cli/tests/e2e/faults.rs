@@ -1,5 +1,5 @@
-//! What is killed, stopped, full or gone around a run: it ends, says so, leaves nothing behind, and what had been measured
-//! can be read. `make faults` runs those that take minutes, too.
+//! Faults around a run, where something is killed, stopped, full or gone: it ends, says so, leaves nothing behind, and what had been
+//! measured can be read. `make faults` runs those that take minutes, too.
 
 use crate::bench::{Bench, Running, kill, links_of, poll, state, words_of};
 use crate::{LONG, assert_flawless, lost};
@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// When something is done to a run.
+/// The phase of a run in which something is done to it.
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     /// As soon as the process is there.

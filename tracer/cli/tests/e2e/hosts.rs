@@ -21,7 +21,7 @@ const BROKER: Ipv4Addr = Ipv4Addr::new(10, 78, 0, 2);
 const PORT: u16 = 28_411;
 const MESSAGES: u64 = 300;
 
-/// How far the second host's clock is ahead, nanoseconds.
+/// Nanoseconds by which the second host's clock is ahead.
 const AHEAD: i64 = 3_141_592_653;
 
 /// Two namespaces with a line between them, that go again.
@@ -92,14 +92,14 @@ fn talk(line: &Line, config: &Path) -> Child {
     broker
 }
 
-/// What two hosts would have recorded of that.
+/// Recordings that two hosts would have made of that.
 struct Apart {
     encoders: [Encoder; 2],
     files: [Vec<u8>; 2],
     namespaces: HashMap<NetNs, usize>,
     sockets: HashMap<SocketId, usize>,
     processes: HashMap<Pid, usize>,
-    /// Where both ends are on one host, only the sender's packets have their bytes.
+    /// Payload by flow and sequence number: where both ends are on one host, only the sender's packets have their bytes.
     sent: HashMap<(FlowKey, Seq), Vec<u8>>,
 }
 
@@ -154,7 +154,7 @@ impl Apart {
         encoder.clear();
     }
 
-    /// Where it happened.
+    /// Returns the host on which an event happened.
     fn host(&mut self, body: &Body<'_>) -> Option<usize> {
         match body {
             Body::Socket(socket) => {

@@ -151,7 +151,7 @@ impl Drop for Islands {
     }
 }
 
-/// Whether a connection is established in the namespace of a process (`proc_pid_net(5)`: the state is the fourth field).
+/// True if a connection is established in the namespace of a process (`proc_pid_net(5)`: the state is the fourth field).
 fn connected(pid: u32) -> bool {
     let sockets = fs::read_to_string(format!("/proc/{pid}/net/tcp")).unwrap_or_default();
     sockets.lines().any(|line| line.split_whitespace().nth(3) == Some("01"))

@@ -193,7 +193,7 @@ fn in_mounts(script: &str) -> Ended {
     Bench::new().wirelap_by(&script, "run latency --on tcp --messages 10").end(LONG)
 }
 
-/// Its three repetitions are taken together, with the smallest of them.
+/// Three repetitions of a run are taken together, with the smallest of their round trips.
 #[test]
 fn round_trips_of_untraced_repetitions_are_taken_together() {
     let bench = Bench::new();

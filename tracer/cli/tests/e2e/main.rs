@@ -78,7 +78,7 @@ fn total(result: &Value, keep: impl Fn(&str) -> bool) -> u64 {
     kept.map(|row| row["total_ns"].as_u64().unwrap()).sum()
 }
 
-/// What one or two samples add up to: smallest and largest are exact, which the mean of many is not.
+/// Returns the sum of one or two samples: smallest and largest are exact, which the mean of many is not.
 fn sum_of_two(samples: &Value) -> u64 {
     let [count, min, max] = ["count", "min", "max"].map(|name| samples[name].as_u64().unwrap());
     assert!((1..=2).contains(&count), "{samples}");

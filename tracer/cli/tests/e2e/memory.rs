@@ -1,4 +1,4 @@
-//! What the screen remembers from one start to the next.
+//! Settings that the screen remembers from one start to the next.
 
 use crate::bench::Bench;
 use crate::screen::Screen;

@@ -22,7 +22,7 @@ fn assert_readable(file: &Path) {
     assert!(complaints.is_empty(), "{}: {told}", file.display());
 }
 
-/// What must be the same live and from a file: everything but how far it can be trusted.
+/// Returns the part of a report that must be the same live and from a file: everything but how far it can be trusted.
 fn comparable(report: &Value) -> Value {
     let mut report = report.clone();
     report["notes"] = Value::Null;
@@ -344,7 +344,7 @@ fn programs_of_wireshark_copy_a_recording() {
     }
 }
 
-/// What a snap length took away is told; headers, and so bytes and connections, are there.
+/// Bytes that a snap length took away are told; headers, and so bytes and connections, are there.
 #[test]
 fn captures_that_were_cut_say_so() {
     let bench = Bench::new();

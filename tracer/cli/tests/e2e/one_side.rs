@@ -51,7 +51,7 @@ impl Follower for Collected {
     }
 }
 
-/// What a recording has of the messages on their way to readers: the reader's address, and the send on the last leg.
+/// Reads from a recording the messages on their way to readers: the reader's address, and the send on the last leg.
 fn deliveries(file: &Path) -> Vec<(SocketAddr, Nanos, Delivery)> {
     let mut replay = Replay::new(&[], Collected::default());
     replay.files(&[file.to_owned()]).unwrap();

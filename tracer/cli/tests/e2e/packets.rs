@@ -56,7 +56,7 @@ fn stage(bench: &Bench, rights: &str, traffic: &str, words: &str) -> Call {
     call
 }
 
-/// What wirelap says of the capture that tcpdump made.
+/// Analyzes the capture that tcpdump made.
 fn analyzed(bench: &Bench) -> Value {
     let path = bench.file("theirs.pcap");
     let words = format!("analyze {} --json -", path.display());

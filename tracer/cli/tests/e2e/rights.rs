@@ -1,4 +1,4 @@
-//! What rights wirelap has while it traces, and what its workloads have.
+//! Rights that wirelap has while it traces, and that its workloads have.
 
 use crate::LONG;
 use crate::bench::{Bench, Running, children, links_of, poll, state, words_of};
@@ -35,8 +35,8 @@ fn threads(pid: u32) -> Vec<String> {
 /// `CAP_SYS_NICE`.
 const NICE: u64 = 1 << 23;
 
-/// What a thread may have besides: the one that watches over the reader raises priorities by a capability where no limit allows
-/// that.
+/// Returns the right that a thread may have besides: the one that watches over the reader raises priorities by a capability where no
+/// limit allows that.
 fn to_hurry(status: &str) -> u64 {
     let may = rustix::process::getrlimit(rustix::process::Resource::Rtprio);
     let is_limited = may.maximum == Some(0);

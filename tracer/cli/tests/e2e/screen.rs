@@ -17,7 +17,7 @@ const O_NOCTTY: i32 = 0o400;
 /// The longest wait for what has to be on the screen.
 const LONG: Duration = Duration::from_mins(2);
 
-/// How often the screen is looked at.
+/// Time between two looks at the screen.
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Both ends of a terminal.
@@ -39,7 +39,7 @@ pub struct Screen {
     keys: File,
     printed: Arc<Mutex<Vec<u8>>>,
     folder: PathBuf,
-    /// How often the screen was written.
+    /// Number of times that the screen was written.
     written: usize,
 }
 
@@ -89,7 +89,7 @@ impl Screen {
         files
     }
 
-    /// What the screen shows now.
+    /// Returns the text that the screen shows now.
     pub fn text(&mut self) -> String {
         self.written += 1;
         let end = format!("-{:05}.txt", self.written);

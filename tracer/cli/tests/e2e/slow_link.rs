@@ -28,7 +28,7 @@ fn publish(lines: &mut ChildStdin, sent: u64, messages: u64) -> u64 {
     number
 }
 
-/// What a program prints in the broker's namespace.
+/// Runs a program in the broker's namespace, and returns what it prints.
 fn printed(islands: &Islands, words: &str) -> String {
     let space = &islands.spaces[0];
     let output = Command::new("ip")

@@ -1,10 +1,10 @@
-//! What the two hosts captured.
+//! Packets that the two hosts captured.
 
 use wirelap_test_support::committed::{of_protocols, repository};
 pub use wirelap_test_support::pcap::Record as Packet;
 use wirelap_test_support::pcap::{read, records};
 
-/// Where the addresses stand in an Ethernet frame.
+/// Places of the addresses in an Ethernet frame.
 pub const SOURCE: std::ops::Range<usize> = 26..30;
 pub const DESTINATION: std::ops::Range<usize> = 30..34;
 
@@ -23,7 +23,7 @@ pub fn server() -> Vec<Packet> {
     capture("server.pcap.gz")
 }
 
-/// Where the subscriber is if it has a host of its own.
+/// Address of the subscriber if it has a host of its own.
 pub const SUBSCRIBER: [u8; 4] = [10, 77, 0, 3];
 
 /// The same as three hosts would have captured it: the publisher's, the broker's and the subscriber's.

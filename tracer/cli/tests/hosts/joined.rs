@@ -1,4 +1,4 @@
-//! Which captures are put together, and which cannot be.
+//! Captures that are put together, and others that cannot be.
 
 use crate::bench::{Bench, clocks, notes, number, segment};
 use crate::captures::{CLIENT, DESTINATION, Packet, SERVER, SOURCE, client, server};

@@ -8,7 +8,7 @@ use wirelap_events::{
 };
 use wirelap_recording::{Encoder, Note, Recording, Section, Settings};
 
-/// What `wirelap record` would have written of these packets, on a host that started some time ago: each payload was
+/// Makes the file that `wirelap record` would have written of these packets, on a host that started some time ago: each payload was
 /// sent by a call [`WRITTEN`] before, and made its reader [`TOLD`] ready, woke it, ran and was read.
 ///
 /// Both hosts count their sockets, processes and packets from the same number on.

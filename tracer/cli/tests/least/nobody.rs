@@ -182,7 +182,7 @@ fn without_rights_the_kernel_is_not_blamed() {
     }
 }
 
-/// Its root has all capabilities, and may do nothing on the machine.
+/// Root in a user namespace has all capabilities, and may do nothing on the machine.
 #[test]
 fn in_a_user_namespace_neither_rights_nor_kernel_are_blamed() {
     let place = Place::new();

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixDatagram;
 use std::path::PathBuf;
 use std::process::{Child, Command};
 
-/// What systemd hears of a service.
+/// The socket on which systemd hears of a service.
 struct Systemd(UnixDatagram, PathBuf);
 
 impl Systemd {

@@ -43,7 +43,7 @@ fn every_option_of_the_service_exists() {
     assert!(words.iter().all(|word| !word.contains('$')), "{words:?}");
 }
 
-/// Its disk use is bounded, and a start after another one goes on.
+/// The service's disk use is bounded, and a start after another one goes on.
 #[test]
 fn the_service_bounds_its_files_and_its_memory() {
     let words = command("/var/lib/wirelap");
@@ -67,7 +67,7 @@ fn the_service_has_the_three_capabilities_and_no_root() {
     assert!(values("SystemCallFilter").last().unwrap().split(' ').any(|call| call == "bpf"));
 }
 
-/// Where systemd is installed, whether or not it runs.
+/// Checks the unit only where systemd is installed, whether or not it runs.
 #[test]
 fn systemd_understands_the_unit() {
     let folder = tempfile::tempdir().unwrap();

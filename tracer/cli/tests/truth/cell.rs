@@ -1,4 +1,4 @@
-//! How a situation is met: wirelap before the programs or after them, and with how much else going on.
+//! Ways to meet a situation: wirelap before the programs or after them, and with how much else going on.
 
 use serde::Deserialize;
 use std::fmt;

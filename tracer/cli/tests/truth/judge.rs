@@ -5,11 +5,11 @@ use crate::said::{Said, Verdict};
 use crate::situation::{Cause, Expectation};
 use crate::stage::{Observed, TruthRecord};
 
-/// How far a one-way time may be from the programs' own: this, or a twentieth of it.
+/// The largest deviation of a one-way time from the programs' own: this, or a twentieth of it.
 const TIME_TOLERANCE_NS: u64 = 1_000_000;
 
-/// What loaded cores do to any program, and is true wherever it is said. A reader that gets no CPU does not read, so its kernel acknowledges
-/// by the timer of delayed ACKs, and a sender with Nagle's algorithm waits for that.
+/// Verdicts that loaded cores bring to any program, and that are true wherever they are said. A reader that gets no CPU does not
+/// read, so its kernel acknowledges by the timer of delayed ACKs, and a sender with Nagle's algorithm waits for that.
 const LOAD: [&str; 3] = ["run_queue_contention", "release_wait", "nagle_delayed_ack"];
 
 /// From which share of the time on, in which the kernel says that threads waited for a CPU, cores were loaded by whoever else runs here.

@@ -52,7 +52,7 @@ fn assert_situations(situations: &[Situation]) {
     assert!(ci.sum::<usize>() > 0);
 }
 
-/// What is said of a cell is true. Other tests share the machine, so the programs' own times are not compared.
+/// Panics unless what is said of a cell is true. Other tests share the machine, so the programs' own times are not compared.
 fn assert_right(situation: &Situation, cell: Cell) {
     let row = try_cell(situation, cell);
     assert!(row.is_right_but_for_times(), "{}", row.explained());

@@ -1,4 +1,4 @@
-//! What wirelap's JSON says, as far as it is judged.
+//! Statements of wirelap's JSON, as far as they are judged.
 
 use serde_json::Value;
 
@@ -60,7 +60,7 @@ pub struct Said {
 }
 
 impl Said {
-    /// What is said of a middleware; of a name such as `zenoh` also its variants, `zenoh-p2p`.
+    /// Reads what is said of a middleware; of a name such as `zenoh` also its variants, `zenoh-p2p`.
     pub fn of(report: &Value, middleware: &str) -> Said {
         let mut said = Said::default();
         for result in report["results"].as_array().into_iter().flatten() {

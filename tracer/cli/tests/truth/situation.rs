@@ -9,20 +9,20 @@ use wirelap_test_support::committed::repository;
 
 /// A situation that can be arranged.
 pub struct Situation {
-    /// Its folder's name.
+    /// The name of the folder.
     pub name: String,
     /// The script that arranges it.
     pub script: PathBuf,
-    /// What must be said about it.
+    /// Statements that must be made about it.
     pub expectation: Expectation,
 }
 
-/// What must be said.
+/// Statements that must be made about a situation.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a key of its own in the file")]
 pub struct Expectation {
-    /// What is arranged, in a sentence.
+    /// The situation in a sentence.
     pub about: String,
     /// The row that is judged; `none` where no messages can be seen.
     pub middleware: String,
@@ -35,35 +35,35 @@ pub struct Expectation {
     /// The cells that every test run tries.
     #[serde(default)]
     pub ci: Vec<Cell>,
-    /// What makes messages slow or lost. Nothing is wrong if there is none.
+    /// Causes that make messages slow or lost. Nothing is wrong if there is none.
     #[serde(default, rename = "cause")]
     pub causes: Vec<Cause>,
     /// Kinds of problems that are true as well.
     #[serde(default)]
     pub allow: Vec<String>,
-    /// Whether the programs count their messages.
+    /// True if the programs count their messages.
     #[serde(default = "yes")]
     pub counts: bool,
     /// By how many messages the counts may differ, where the programs cannot know better.
     #[serde(default)]
     pub tolerance: u64,
-    /// Whether the verdicts are judged.
+    /// True if the verdicts are judged.
     #[serde(default = "yes")]
     pub why: bool,
-    /// Whether the one-way times are compared with the programs' own, on a quiet machine.
+    /// True if the one-way times are compared with the programs' own, on a quiet machine.
     #[serde(default)]
     pub latency: bool,
-    /// How many rows the middleware has.
+    /// Number of the middleware's rows.
     pub rows: Option<usize>,
     /// There are too few messages for a verdict.
     #[serde(default)]
     pub too_few: bool,
-    /// Whether a cause may be a note instead of a problem: `any`.
+    /// The value `any` if a cause may be a note instead of a problem.
     #[serde(default)]
     pub severity: String,
-    /// What the screen, or the report, must have.
+    /// Text that the screen, or the report, must have.
     pub page: Option<String>,
-    /// What the screen must have while a state holds.
+    /// Text that the screen must have while a state holds.
     #[serde(default)]
     pub looks: BTreeMap<String, String>,
 }
@@ -74,7 +74,7 @@ pub struct Expectation {
 pub struct Cause {
     /// The verdict's kind.
     pub kind: String,
-    /// Its leg, if it has one.
+    /// The verdict's leg, if it has one.
     pub leg: Option<u64>,
     /// A part of its process's name, if it names one.
     pub process: Option<String>,

@@ -21,7 +21,7 @@ const LONG: Duration = Duration::from_secs(100);
 /// Blocks that the screen shows before it counts as what it shows of a state.
 const BLOCKS_OF_A_STATE: usize = 3;
 
-/// What the programs themselves counted.
+/// Counts and times of the programs themselves.
 #[derive(Clone, Debug, Deserialize)]
 pub struct TruthRecord {
     /// Messages published.
@@ -30,11 +30,11 @@ pub struct TruthRecord {
     pub delivered: u64,
     /// Median from publishing to the callback, by the programs' clock.
     pub p50_ns: Option<u64>,
-    /// Its 99th percentile.
+    /// The 99th percentile of the same time.
     pub p99_ns: Option<u64>,
 }
 
-/// What became of a cell.
+/// Everything that was observed of a cell.
 pub struct Observed {
     pub truth: TruthRecord,
     /// wirelap's JSON.
@@ -43,7 +43,7 @@ pub struct Observed {
     pub screen: String,
     /// The block of lines while each state held.
     pub looks: BTreeMap<String, String>,
-    /// How loaded this machine was meanwhile.
+    /// Load of this machine meanwhile.
     pub cpu: CpuShares,
 }
 
@@ -82,7 +82,7 @@ pub fn observe(situation: &Situation, cell: Cell) -> Result<Observed, String> {
     Ok(Observed { truth, report, screen, looks, cpu })
 }
 
-/// What the kernel had counted of all CPUs together when a cell began.
+/// Times that the kernel had counted of all CPUs together when a cell began.
 struct CpuAccount {
     at: Instant,
     /// The time in which at least one thread had waited for a CPU (pressure stall information: Documentation/accounting/psi.rst); none where
@@ -93,7 +93,7 @@ struct CpuAccount {
     cpus: usize,
 }
 
-/// What was counted during a cell.
+/// Shares of the time of a cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CpuShares {
     /// The share of the time in which a thread of this machine waited for a CPU; 0 where the kernel keeps no account.
@@ -126,7 +126,7 @@ impl CpuAccount {
     }
 }
 
-/// Whether a program, or what its name stands for, is installed.
+/// True if a program, or what its name stands for, is installed.
 fn is_here(need: &str) -> bool {
     match need {
         "kafka" => kafka().is_dir(),
@@ -306,7 +306,7 @@ impl Watcher {
         }
     }
 
-    /// Whether the line ends a block.
+    /// Takes in a line. Returns true if it ends a block.
     fn take(&mut self, line: String) -> bool {
         if line.is_empty() {
             self.whole = std::mem::take(&mut self.block).join("\n");
@@ -316,7 +316,7 @@ impl Watcher {
         false
     }
 
-    /// What the screen shows now: blocks that have waited to be read are of the past.
+    /// Returns the block that the screen shows now: blocks that have waited to be read are of the past.
     fn look(&mut self) -> Result<String, String> {
         while let Ok(line) = self.lines.try_recv() {
             self.take(line);
@@ -340,13 +340,13 @@ impl Watcher {
     }
 }
 
-/// What `make` keeps between builds.
+/// Returns the folder that `make` keeps between builds.
 fn cache() -> PathBuf {
     let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache");
     std::env::var_os("XDG_CACHE_HOME").map_or_else(home, PathBuf::from).join("wirelap")
 }
 
-/// Where `wirelap-workload fetch kafka` puts the jars.
+/// Returns the folder into which `wirelap-workload fetch kafka` puts the jars; an empty path if there is none.
 fn kafka() -> PathBuf {
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache"));
     let places = home.into_iter().chain([PathBuf::from("/var/cache")]);

@@ -20,7 +20,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What came of a cell that could be arranged.
+    /// Makes the row of a cell that could be arranged.
     pub fn judged(s: &Situation, cell: Cell, observed: &Observed, judgement: &Judgement) -> Row {
         let names = |of: &mut dyn Iterator<Item = String>| match of.collect::<Vec<_>>().join(", ") {
             text if text.is_empty() => "–".to_owned(),

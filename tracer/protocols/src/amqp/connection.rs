@@ -21,9 +21,9 @@ pub(super) struct AmqpConnection {
     server: Option<Side>,
     /// The messages that each side is sending.
     contents: [Contents; 2],
-    /// What lets the server deliver.
+    /// The acknowledgements and requests that the server's deliveries wait for.
     permits: Permits,
-    /// What the client has published and not committed.
+    /// Messages that the client has published in transactions and not committed.
     transactions: Transactions,
     /// What the server confirms.
     confirms: Confirms,
@@ -31,18 +31,18 @@ pub(super) struct AmqpConnection {
     blocked: Blocked,
 }
 
-/// Whether a server does not read what its client publishes, by its own word.
+/// State of a server's notice `connection.blocked`, with which it says that it does not read what its client publishes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Blocked {
     #[default]
     No,
     Yes,
-    /// It did not, and bytes are missing in which it may have said that it does again.
+    /// The server did not read, and bytes are missing in which it may have said that it reads again.
     Uncertain,
 }
 
 impl AmqpConnection {
-    /// What a server said before bytes that are missing does not hold any more.
+    /// Ends a block that the server announced before missing bytes, unless it has repeated the notice since.
     fn doubt_blocked(&mut self, side: Side, out: &mut dyn FrameSink) {
         if self.blocked == Blocked::Uncertain && self.server == Some(side) {
             self.blocked = Blocked::No;

@@ -6,10 +6,10 @@ use super::method::Envelope;
 use rustc_hash::FxHashMap;
 use wirelap_events::{ByteRange, DecodedMessage, Offset};
 
-/// How many messages of one direction may be incomplete at once; a client's channels rarely send at the same time.
+/// The most messages of one direction that may be incomplete at once; a client's channels rarely send at the same time.
 const MOST_OPEN: usize = 1024;
 
-/// How many bytes are kept of a body in several frames: enough to distinguish messages.
+/// Bytes that are kept of a body in several frames: enough to distinguish messages.
 const KEPT_PAYLOAD: usize = 256;
 
 /// An estimate of the memory of an incomplete message.
@@ -32,11 +32,11 @@ struct Content {
     seen: u64,
     /// The first bytes of the body, if it is in several frames.
     payload: Vec<u8>,
-    /// Whether bytes after those in `payload` were not captured or not kept.
+    /// True if bytes after those in `payload` were not captured or not kept.
     is_cut: bool,
 }
 
-/// Who gets a message.
+/// The receiver of a message, and whether it asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Recipient {
     /// The client has asked for this one message.
@@ -135,7 +135,7 @@ impl Contents {
         content.continued()
     }
 
-    /// Whether the message of a channel is complete, and then who gets it.
+    /// Returns the recipient if the channel's message is complete; `None` if it is not, or goes back to its publisher.
     pub fn ends(&self, channel: u16) -> Option<Recipient> {
         let content = self.open.get(&channel)?;
         let recipient = Recipient { has_asked: content.was_asked, consumer: content.consumer };

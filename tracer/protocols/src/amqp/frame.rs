@@ -26,7 +26,7 @@ const PLAUSIBLE_BYTES: u32 = 64 << 20;
 /// The shortest content header: no properties.
 const SHORTEST_HEADER: u32 = 14;
 
-/// What a frame carries.
+/// The content of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FrameKind {
     Method,
@@ -85,7 +85,7 @@ impl FrameHeader {
         usize::try_from(self.size).ok().and_then(|size| rest.get(..size)).unwrap_or(rest)
     }
 
-    /// Whether the octet after the payload is the right one; `None` if it was not captured.
+    /// Tells whether the octet after the payload is the right one; `None` if it was not captured.
     pub fn ends_well(self, bytes: &[u8]) -> Option<bool> {
         let end = usize::try_from(self.size).ok()?.checked_add(HEADER_BYTES)?;
         bytes.get(end).map(|end| *end == FRAME_END)

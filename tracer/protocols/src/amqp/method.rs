@@ -10,7 +10,7 @@ const CONNECTION: u16 = 10;
 /// The class `channel`.
 const CHANNEL: u16 = 20;
 
-/// Which end sends a method.
+/// The end that sends a method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sender {
     Client,
@@ -82,32 +82,32 @@ impl Method {
         METHODS.iter().find(|method| method.class_id == class_id && method.id == id)
     }
 
-    /// Whether the method is of the connection itself rather than of one of its channels.
+    /// True if the method is of the connection itself rather than of one of its channels.
     pub fn is_of_connection(&self) -> bool {
         self.class_id == CONNECTION
     }
 
-    /// Whether the client says with this method what it is.
+    /// True for `connection.start-ok`, with which the client says what it is.
     pub fn is_start_ok(&self) -> bool {
         self.class_id == CONNECTION && self.id == 11
     }
 
-    /// Whether the client asks for a message with this method.
+    /// True for `basic.get`, with which the client asks for a message.
     pub fn is_get(&self) -> bool {
         self.class_id == BASIC && self.id == 70
     }
 
-    /// Whether a consumer is asked for with this method.
+    /// True for `basic.consume`, with which the client asks for a consumer.
     pub fn is_consume(&self) -> bool {
         self.class_id == BASIC && self.id == 20
     }
 
-    /// Whether the server says with this method which tag a consumer has.
+    /// True for `basic.consume-ok`, with which the server says which tag a consumer has.
     pub fn is_consume_ok(&self) -> bool {
         self.class_id == BASIC && self.id == 21
     }
 
-    /// Whether this method opens or closes its channel.
+    /// True if this method opens or closes its channel.
     pub fn turns_channel(&self) -> bool {
         self.class_id == CHANNEL && matches!(self.id, 10 | 40)
     }
@@ -142,7 +142,7 @@ impl Delivery {
     }
 }
 
-/// What a client has taken, or refuses.
+/// The client's answer to a delivery: it has taken messages, or refuses them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Acknowledgement {
     /// One message.
@@ -164,25 +164,25 @@ impl Acknowledgement {
     }
 }
 
-/// Where a content is published to or delivered from: the arguments of `basic.publish`, `basic.deliver`, `basic.get-ok` and
+/// Place that a content is published to or delivered from: the arguments of `basic.publish`, `basic.deliver`, `basic.get-ok` and
 /// `basic.return`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Envelope<'a> {
     /// Empty for the default exchange.
     pub exchange: &'a [u8],
     pub routing_key: &'a [u8],
-    /// Whether the message was delivered before, perhaps to another consumer.
+    /// True if the message was delivered before, perhaps to another consumer.
     pub redelivered: bool,
-    /// Whether the broker gives the message back to its publisher, because it could not route it.
+    /// True if the broker gives the message back to its publisher, because it could not route it.
     pub returned: bool,
-    /// Whether the client has asked for the message (`basic.get`).
+    /// True if the client has asked for the message (`basic.get`).
     pub was_asked: bool,
     /// The consumer that the message is for.
     pub consumer: Option<&'a [u8]>,
 }
 
 impl<'a> Envelope<'a> {
-    /// Whether a content follows this method.
+    /// True if a content follows this method.
     pub fn is_before_content(method: &Method) -> bool {
         method.class_id == BASIC && matches!(method.id, 40 | 50 | 60 | 71)
     }

@@ -1,4 +1,4 @@
-//! What lets a broker deliver: acknowledgements, as it delivers only so many messages on a channel before one comes
+//! Permits for a broker to deliver: acknowledgements, as it delivers only so many messages on a channel before one comes
 //! (`basic.qos`, AMQP 0-9-1 §1.8.3.1), and requests for single messages (`basic.get`).
 
 use super::method::{Acknowledgement, Delivery};
@@ -13,7 +13,7 @@ const MOST_CHANNELS: usize = 1024;
 /// The channels of one connection.
 #[derive(Debug, Default)]
 pub(super) struct Permits {
-    /// What is not acknowledged on each.
+    /// Messages that are not acknowledged, by channel.
     channels: FxHashMap<u16, InFlight>,
     /// Bytes of memory that these use, beside their places: asked for with each packet.
     held: usize,
@@ -22,7 +22,7 @@ pub(super) struct Permits {
 /// The line of a channel on which messages are asked for one by one.
 const ASKED: u64 = 1 << 16;
 
-/// What the messages on a channel wait for: acknowledgements, or to be asked for.
+/// Returns a number for the channel and for what its messages wait for: acknowledgements, or to be asked for.
 fn line(channel: u16, is_asked: bool) -> u64 {
     u64::from(channel) | if is_asked { ASKED } else { 0 }
 }

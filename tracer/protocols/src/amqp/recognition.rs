@@ -1,4 +1,4 @@
-//! Whether bytes are AMQP 0-9-1.
+//! Recognition of AMQP 0-9-1 by its bytes.
 
 use super::frame::{self, FrameHeader, FrameKind, HEADER_BYTES, OPENING};
 use super::method::Method;
@@ -7,7 +7,7 @@ use crate::{PduLen, PduSignature, Reader, Recognition, SignatureMatch};
 /// Bytes of a method's frame that show which method it is.
 const METHOD_BYTES: usize = HEADER_BYTES + 4;
 
-/// Whether `head` is what an end sends first: the client its header, the server `connection.start`.
+/// Tells whether `head` is what an end sends first: the client its header, the server `connection.start`.
 pub(super) fn opening(head: &[u8]) -> Recognition {
     // Type, channel 0; class `connection`, method `start`, version 0-9.
     const START: [u8; 3] = [1, 0, 0];
@@ -27,7 +27,7 @@ pub(super) fn opening(head: &[u8]) -> Recognition {
     if method.len() == METHOD.len() { Recognition::Yes } else { Recognition::NeedMore }
 }
 
-/// Whether `head` is frames in mid-stream. A body alone has too little structure.
+/// Tells whether `head` is frames in mid-stream. A body alone has too little structure.
 pub(super) fn middle(head: &[u8]) -> Recognition {
     match match_signature(head) {
         SignatureMatch::No => Recognition::No,
@@ -48,7 +48,7 @@ pub(super) fn middle(head: &[u8]) -> Recognition {
     }
 }
 
-/// Whether a frame starts with `head`. The evidence is its type, the high bytes of its size, the numbers of a method or of a
+/// Tells whether a frame starts with `head`. The evidence is its type, the high bytes of its size, the numbers of a method or of a
 /// content's class, and the octet after it.
 pub(super) fn match_signature(head: &[u8]) -> SignatureMatch {
     const METHOD_BITS: u32 = 44;
@@ -81,7 +81,7 @@ pub(super) fn match_signature(head: &[u8]) -> SignatureMatch {
     })
 }
 
-/// Whether a method with content, or a content's header, is at the front of `head`.
+/// True if a method with content, or a content's header, is at the front of `head`.
 pub(super) fn stands_out(head: &[u8]) -> bool {
     // This quickly rejects most of the bytes that are searched.
     if !matches!(head, [1 | 2, _, _, 0, _, _, _, 0, 60, 0, ..]) {

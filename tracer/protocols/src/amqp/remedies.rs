@@ -1,4 +1,4 @@
-//! What usually helps with AMQP, its clients and its brokers.
+//! Remedies for AMQP, its clients and its brokers.
 
 use crate::remedies::{BrokerRemedies, Remedies};
 

@@ -32,14 +32,14 @@ impl Transactions {
         }
     }
 
-    /// What was published on a channel is committed, by the next frame.
+    /// Commits, by the next frame, the messages that were published on a channel.
     pub fn commit(&mut self, channel: u16, out: &mut dyn FrameSink) {
         if let Some((first, last)) = self.on(channel).and_then(|one| one.open.take()) {
             out.commits(first, last);
         }
     }
 
-    /// What was published on a channel will not be passed on.
+    /// Forgets the messages that were published on a channel: the broker will not pass them on.
     pub fn roll_back(&mut self, channel: u16) {
         if let Some(one) = self.on(channel) {
             one.open = None;

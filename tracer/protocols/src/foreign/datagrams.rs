@@ -1,4 +1,4 @@
-//! What travels over UDP: QUIC (RFC 9000 §17.2), DTLS (RFC 6347 §4.1), DNS (RFC 1035 §4.1), STUN (RFC 8489 §5), `NetBIOS` names
+//! Protocols over UDP: QUIC (RFC 9000 §17.2), DTLS (RFC 6347 §4.1), DNS (RFC 1035 §4.1), STUN (RFC 8489 §5), `NetBIOS` names
 //! (RFC 1002 §4.2).
 
 use super::name::ForeignName;

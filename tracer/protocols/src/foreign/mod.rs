@@ -38,10 +38,10 @@ use wirelap_events::{Saturate, Total};
 pub use datagrams::datagram;
 pub use name::ForeignName;
 
-/// How many bytes are kept of a direction's beginning.
+/// Bytes that are kept of a direction's beginning.
 const HEAD_BYTES: usize = 8 << 10;
 
-/// How many packets of a direction are examined.
+/// The most packets of a direction that are examined.
 const PACKETS: u32 = 4096;
 
 /// The state of one direction.
@@ -62,11 +62,11 @@ pub struct Observer {
     name: Option<ForeignName>,
     /// Number of packets that showed the name.
     told: u32,
-    /// Whether the conversation's first bytes showed the name.
+    /// True if the conversation's first bytes showed the name.
     from_start: bool,
 }
 
-/// How many packets in mid-stream must show the name; a single one may look like another protocol by chance.
+/// Number of packets in mid-stream that must show the name; a single one may look like another protocol by chance.
 const ENOUGH_TOLD: u32 = 2;
 
 /// After this many packets that show it, the name is certain.
@@ -83,13 +83,13 @@ impl Observer {
         self.name.as_ref().filter(|_| self.from_start || self.told >= ENOUGH_TOLD)
     }
 
-    /// Whether the name can no longer change.
+    /// True if the name can no longer change.
     pub fn is_certain(&self) -> bool {
         let both = self.directions.iter().all(|direction| direction.packets > 0);
         self.name.is_some() && ((self.from_start && both) || self.told >= CERTAIN_TOLD)
     }
 
-    /// Whether enough packets were examined that further ones are unlikely to show more.
+    /// True if enough packets were examined that further ones are unlikely to show more.
     pub fn is_done(&self) -> bool {
         const ENOUGH_PACKETS: u32 = 32;
         self.directions.iter().map(|direction| direction.packets).total::<u32>() >= ENOUGH_PACKETS

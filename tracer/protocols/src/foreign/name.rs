@@ -6,7 +6,7 @@ pub(super) const TLS: &str = "TLS";
 pub(super) const HTTP: &str = "HTTP";
 pub(super) const WEBSOCKET: &str = "WebSocket";
 
-/// What a WebSocket carries of which only that is known.
+/// Name for the content of a WebSocket of which only the compression is known.
 pub(super) const COMPRESSED: &str = "compressed messages";
 
 /// The name of a protocol that is not decoded, and what is known about the conversation.
@@ -22,7 +22,7 @@ pub struct ForeignName {
     pub inside: Option<Box<str>>,
     /// The protocol with which the conversation began before this one: `PostgreSQL` upgrades to TLS.
     pub within: Option<&'static str>,
-    /// Whether the content is encrypted.
+    /// True if the content is encrypted.
     pub is_encrypted: bool,
 }
 
@@ -32,12 +32,12 @@ impl ForeignName {
         ForeignName { protocol, version, ..ForeignName::default() }
     }
 
-    /// Whether it is TLS.
+    /// True for TLS.
     pub fn is_tls(&self) -> bool {
         self.protocol == TLS
     }
 
-    /// Whether it is a WebSocket that was joined late and whose messages are compressed.
+    /// True for a WebSocket that was joined late and whose messages are compressed.
     pub fn is_compressed_websocket(&self) -> bool {
         self.protocol == WEBSOCKET && self.inside.as_deref() == Some(COMPRESSED)
     }

@@ -4,7 +4,7 @@
 use super::name::ForeignName;
 use crate::Reader;
 
-/// What a server says first.
+/// Names the protocol by what a server says first.
 pub(super) fn banner(head: &[u8]) -> Option<ForeignName> {
     if let Some(rest) = head.strip_prefix(b"SSH-") {
         let version =
@@ -48,7 +48,7 @@ pub(super) fn message(bytes: &[u8], missing: u64) -> Option<ForeignName> {
     (missing == 0 && is_dns(bytes)).then(|| ForeignName::of("DNS", None))
 }
 
-/// Whether `bytes`, of which `missing` more were not captured, are whole PDUs: `len` reads the length of the one at the front.
+/// True if `bytes`, of which `missing` more were not captured, are whole PDUs: `len` reads the length of the one at the front.
 fn is_chain(bytes: &[u8], missing: u64, len: fn(&[u8]) -> Option<usize>) -> bool {
     let mut rest = bytes;
     while !rest.is_empty() {

@@ -14,7 +14,7 @@ const SSL_REQUEST: u32 = 80_877_103;
 const GSS_REQUEST: u32 = 80_877_104;
 const CANCEL_REQUEST: u32 = 80_877_102;
 
-/// What a client sends first.
+/// Recognises the message that a client sends first.
 pub(super) fn startup(head: &[u8]) -> Option<ForeignName> {
     let mut reader = Reader::new(head);
     let (len, code) = (reader.u32_be()?, reader.u32_be()?);

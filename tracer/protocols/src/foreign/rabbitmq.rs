@@ -14,7 +14,7 @@ const NAME: &str = "RabbitMQ streams";
 const PEER_PROPERTIES: u16 = 17;
 const ANSWER: u16 = 0x8000;
 
-/// What an end says first: its properties, which fill the frame.
+/// Recognises the frame that an end sends first: its properties, which fill the frame.
 pub(super) fn properties(head: &[u8]) -> Option<ForeignName> {
     is_properties(head)?.then(|| ForeignName::of(NAME, None))
 }

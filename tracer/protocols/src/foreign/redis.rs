@@ -30,7 +30,7 @@ fn number(bytes: &[u8]) -> Option<(usize, &[u8])> {
     (!digits.starts_with('+')).then(|| digits.parse().ok()).flatten().map(|size| (size, rest))
 }
 
-/// Whether a string of `len` bytes ends as it must, if its end is here.
+/// True if a string of `len` bytes ends with CR LF, or its end was not captured.
 fn has_end(bytes: &[u8], len: usize) -> bool {
     match len.checked_add(2).and_then(|end| bytes.get(len..end)) {
         Some(end) => end == b"\r\n",

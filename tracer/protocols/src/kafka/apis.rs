@@ -18,7 +18,7 @@ pub(super) const SHARE_FETCH: i16 = 78;
 /// The key of `ApiVersions`.
 pub(super) const API_VERSIONS: i16 = 18;
 
-/// How many versions above the newest published one are still considered valid.
+/// Number of versions above the newest published one that are still considered valid.
 const VERSIONS_TO_COME: i16 = 4;
 
 /// One API: a kind of request and its response.
@@ -173,12 +173,12 @@ impl Call {
         versions.contains(&version).then_some((Call { key, version }, api))
     }
 
-    /// Whether the bodies of request and response are flexible.
+    /// True if the bodies of request and response are flexible.
     pub fn is_flexible(self) -> bool {
         of(self.key).is_some_and(|api| self.version >= api.flexible)
     }
 
-    /// Whether the response's header ends with a tag buffer (header version 1). That of `ApiVersions` never does, because the
+    /// True if the response's header ends with a tag buffer (header version 1). That of `ApiVersions` never does, because the
     /// client does not know yet which versions the server supports (KIP-511).
     pub fn has_flexible_response_header(self) -> bool {
         self.is_flexible() && self.key != API_VERSIONS

@@ -112,7 +112,7 @@ impl BatchHeader {
         self.attributes & 7
     }
 
-    /// Whether the records belong to a transaction.
+    /// True if the records belong to a transaction.
     pub fn is_transactional(&self) -> bool {
         self.attributes & 0x10 != 0
     }

@@ -19,7 +19,7 @@ const NEAR: i32 = 256;
 struct OpenRequest {
     id: i32,
     call: Call,
-    /// Whether the request wants no response.
+    /// True if the request wants no response.
     quiet: bool,
 }
 
@@ -67,7 +67,7 @@ impl PendingRequests {
         }
     }
 
-    /// Whether this ID is plausible: it is that of a waiting request, or near the last one.
+    /// True if this ID is plausible: it is that of a waiting request, or near the last one.
     pub fn fits(&self, correlation_id: i32) -> bool {
         let is_near = |last: i32| (-NEAR..=NEAR).contains(&correlation_id.wrapping_sub(last));
         self.of(correlation_id).is_some() || self.last.is_some_and(is_near)

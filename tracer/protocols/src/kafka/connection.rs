@@ -26,8 +26,8 @@ use wirelap_events::{ByteRange, FrameClass};
 /// of 50 MB needs little memory.
 const WAITED_FOR: u64 = 64 << 10;
 
-/// How many bytes are kept of what can be decoded only as a whole: a compressed batch, and a response to a share group's member. This
-/// is twice the default limit of brokers for a batch (`message.max.bytes`).
+/// Bytes that are kept of what can be decoded only as a whole: a compressed batch, and a response to a share group's member.
+/// This is twice the default limit of brokers for a batch (`message.max.bytes`).
 const WHOLE_BYTES: usize = 2 << 20;
 
 /// The decoder of one connection.
@@ -185,11 +185,11 @@ impl KafkaConnection {
     }
 }
 
-/// How a PDU was begun.
+/// The beginning of a PDU.
 enum PduStart {
-    /// It is a frame of so many bytes.
+    /// A frame of so many bytes.
     Framed(u64),
-    /// It has records; the first part of its body is so many bytes after its start.
+    /// A PDU with records, and the number of bytes from its start to the first part of its body.
     OpenPdu(OpenPdu, u64),
 }
 

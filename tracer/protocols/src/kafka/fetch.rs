@@ -28,13 +28,13 @@ use rustc_hash::FxHashMap;
 use wirelap_events::Saturate;
 use wirelap_events::{Nanos, RequestLimits};
 
-/// How many partitions of a connection are remembered; all records fetched from further ones count as messages.
+/// The most partitions of a connection that are remembered; all records fetched from further ones count as messages.
 const PARTITIONS: usize = 4096;
 
 /// Messages of requests further back than this one had long been fetched otherwise.
 const TAKEN_OVER: u32 = 64;
 
-/// How far a consumer is in one partition.
+/// Position of a consumer in one partition.
 #[derive(Clone, Copy, Debug, Default)]
 struct ConsumerPosition {
     /// The requested offset. The broker sends whole batches, and the consumer discards the records before this offset.
@@ -49,7 +49,7 @@ struct ConsumerPosition {
     place: PartitionKey,
     /// The number of the topic and partition.
     topic: u64,
-    /// Whether the consumer still reads the partition.
+    /// True if the consumer still reads the partition.
     is_read: bool,
     /// The number of the request with which it began to read.
     begun: u32,
@@ -59,7 +59,7 @@ struct ConsumerPosition {
     read_before: i64,
 }
 
-/// How far a consumer is in its partitions.
+/// Positions of a consumer in its partitions.
 #[derive(Debug, Default)]
 pub(super) struct ConsumerPositions {
     all: FxHashMap<(u64, i32), ConsumerPosition>,
@@ -76,9 +76,9 @@ pub(super) struct ConsumerPositions {
     passed_over: [u64; 2],
     /// Names a partition.
     name: TopicPartition,
-    /// Whether the reader is another broker, which replicates the partitions.
+    /// True if the reader is another broker, which replicates the partitions.
     pub is_replica: bool,
-    /// Whether the consumer reads committed records only (KIP-98).
+    /// True if the consumer reads committed records only (KIP-98).
     pub is_committed: bool,
 }
 
@@ -269,7 +269,7 @@ struct FetchRequest<'a> {
     topics: &'a KafkaTopics,
 }
 
-/// Whether a request names all partitions that its consumer reads.
+/// The partitions that a request names: all that its consumer reads, or fewer.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum NamedPartitions {
     All,
@@ -281,7 +281,7 @@ struct FetchPreamble {
     ask: RequestLimits,
     is_replica: bool,
     is_committed: bool,
-    /// Whether partitions that the request does not name are no longer read; within a session they still are.
+    /// True if partitions that the request does not name are no longer read; within a session they still are.
     is_full: bool,
 }
 

@@ -38,7 +38,7 @@ pub(super) struct Fields<'a> {
     reader: Reader<'a>,
     /// Remaining bytes according to the PDU's length.
     left: u64,
-    /// Whether strings and arrays are compact and structures end with a tag buffer.
+    /// True if strings and arrays are compact and structures end with a tag buffer.
     flexible: bool,
 }
 

@@ -33,11 +33,11 @@ use wirelap_events::Saturate;
 /// The hash of a topic's name, and the partition.
 pub(super) type PartitionKey = (u64, i32);
 
-/// How many partitions are remembered; further ones are ignored.
+/// The most partitions that are remembered; further ones are ignored.
 const MAX_PARTITIONS: usize = 4096;
-/// How many consumers of a partition are remembered; then the first is forgotten.
+/// The most consumers of a partition that are remembered; then the first is forgotten.
 const READERS: usize = 8;
-/// How many groups' offsets of a partition are remembered; then the first is forgotten.
+/// The most groups' offsets of a partition that are remembered; then the first is forgotten.
 const MAX_OFFSETS: usize = 8;
 
 /// Identifies a consumer by a number for its connection.
@@ -67,7 +67,7 @@ impl Handovers {
     }
 }
 
-/// Which consumers were sent which records.
+/// The records that each consumer was sent.
 #[derive(Debug, Default)]
 pub(super) struct HandoverTable {
     partitions: FxHashMap<PartitionKey, Partition>,
@@ -93,7 +93,7 @@ struct ReadRange {
     /// The offset after the last record.
     to: i64,
     has_left: bool,
-    /// How many of these records the previous consumer was also sent.
+    /// Number of these records that the previous consumer was also sent.
     twice: i64,
 }
 
@@ -177,7 +177,7 @@ impl HandoverTable {
 }
 
 impl Partition {
-    /// How many further records were sent twice since the last call.
+    /// Returns the number of further records that were sent twice since the last call.
     fn compare(&mut self) -> u64 {
         let mut found: u64 = 0;
         for index in 0..self.spans.len() {
@@ -197,14 +197,14 @@ impl Partition {
 }
 
 impl ReadRange {
-    /// Whether `after` is of another member of the same group, which the group has given the partition since. Of a member that hangs,
+    /// True if `after` is of another member of the same group, which the group has given the partition since. If a member hangs,
     /// nobody sees that it stops reading.
     fn is_of_member_before(&self, after: &ReadRange) -> bool {
         let is_known = self.group.is_some() && self.group == after.group;
         is_known && self.reader != after.reader || self.hands_over_to(after)
     }
 
-    /// Whether `after` took the partition over from this consumer. Only one consumer of a group reads a partition at a time.
+    /// True if `after` took the partition over from this consumer. Only one consumer of a group reads a partition at a time.
     fn hands_over_to(&self, after: &ReadRange) -> bool {
         let is_group = match (self.group, after.group) {
             (Some(before), Some(after)) => before == after,
@@ -410,7 +410,7 @@ mod tests {
         assert_eq!(table.take_found(), 10);
     }
 
-    /// What group 'g' is given for partition 3 of topic 't': an offset of 590.
+    /// Response with the offset of group 'g' in partition 3 of topic 't': 590.
     fn answer(version: i16) -> Vec<u8> {
         let (is_compact, has_groups) = (version >= 6, version >= 8);
         let mut bytes = vec![0; if version >= 3 { 4 } else { 0 }];

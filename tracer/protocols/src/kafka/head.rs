@@ -115,14 +115,14 @@ impl<'a> PduHead<'a> {
         })
     }
 
-    /// Whether a request gets a response. A Produce request without acknowledgement (`acks=0`) gets none.
+    /// True if a request gets a response. A Produce request without acknowledgement (`acks=0`) gets none.
     pub fn wants_response(&self) -> bool {
         let produce = self.call.filter(|call| call.key == PRODUCE);
         produce.is_none_or(|call| layout::acks(call, &mut { self.body }) != Ok(0))
     }
 }
 
-/// Whether the body of a request without a client ID is valid.
+/// Tells whether the body of a request without a client ID is valid.
 fn is_request(header: &RequestHeader<'_>, body: Fields<'_>) -> Parsed<bool> {
     match produces(header.call, body) {
         _ if header.call.key != PRODUCE => Ok(true),
@@ -169,7 +169,7 @@ pub(super) fn guess_fetch(fields: Fields<'_>, is_all: bool) -> Parsed<Option<Cal
     short.map_or(Ok(found), |more| Err(KafkaFieldError::Short(more)))
 }
 
-/// Whether the captured bytes of a response whose request was not captured can be the beginning of a Fetch response with
+/// True if the captured bytes of a response whose request was not captured can be the beginning of a Fetch response with
 /// records.
 pub(super) fn promises_fetch(fields: Fields<'_>) -> bool {
     GUESSES.into_iter().any(|version| {

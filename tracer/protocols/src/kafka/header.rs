@@ -51,13 +51,13 @@ impl<'a> RequestHeader<'a> {
         Ok(RequestHeader { call, api, correlation_id, client_id })
     }
 
-    /// Whether the header has a client ID with a letter or digit, which other bytes rarely look like.
+    /// True if the header has a client ID with a letter or digit, which other bytes rarely look like.
     pub fn is_named(&self) -> bool {
         self.client_id.is_some_and(|id| id.iter().any(u8::is_ascii_alphanumeric))
     }
 }
 
-/// Whether the bytes are text without control characters.
+/// True if the bytes are text without control characters.
 fn is_client_id(id: &[u8]) -> bool {
     id.len() <= LONGEST_CLIENT_ID
         && std::str::from_utf8(id).is_ok_and(|text| !text.chars().any(char::is_control))

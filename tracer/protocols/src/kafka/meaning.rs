@@ -1,4 +1,4 @@
-//! What a record means for its reader, by what is known of the connection.
+//! Meaning of a record for its reader, by what is known of the connection.
 
 use super::fetch::ConsumerPositions;
 use super::record::AwaitedPlaces;
@@ -22,8 +22,8 @@ impl ConnectionState<'_> {
     }
 }
 
-/// What the record with this offset after the batch's first one means for its reader. `answers` is the request that the PDU
-/// answers, if it is a response.
+/// Returns the meaning for its reader of the record with this offset after the batch's first one. `answers` is the request
+/// that the PDU answers, if it is a response.
 pub(super) fn means(
     at: &TopicPartition,
     positions: &mut ConsumerPositions,

@@ -22,9 +22,9 @@ pub(super) struct OpenPdu {
     pub left: u64,
     /// Walks its body; `None` if it cannot be decoded from here on.
     walk: Option<BodyWalk>,
-    /// Whether it has had records.
+    /// True if the PDU has had records.
     has_data: bool,
-    /// Its correlation ID.
+    /// The PDU's correlation ID.
     pub id: i32,
     /// True if it is a Produce request whose response will have the offsets of its records.
     pub awaits_places: bool,
@@ -51,7 +51,7 @@ impl OpenPdu {
         }
     }
 
-    /// Whether the next part is a compressed batch, which can be decompressed only as a whole.
+    /// True if the next part is a compressed batch, which can be decompressed only as a whole.
     pub fn is_compressed(&self) -> bool {
         self.walk.is_some_and(|walk| walk.is_compressed())
     }

@@ -1,4 +1,4 @@
-//! Whether bytes are the body of a Produce request.
+//! Recognition of the body of a Produce request.
 
 use super::apis::Call;
 use super::fields::{Fields, KafkaFieldError, Parsed, ensure};
@@ -6,7 +6,7 @@ use super::layout::BodyLayout;
 use super::topic_name::is_name;
 use super::walk::BodyWalk;
 
-/// Whether the body of a Produce request is valid; `false` if its version is not decoded.
+/// Tells whether the body of a Produce request is valid; `false` if its version is not decoded.
 pub(super) fn produces(call: Call, body: Fields<'_>) -> Parsed<bool> {
     if call.version < 3 {
         return older_produce(body).map(|()| true).or_else(|fault| match fault {

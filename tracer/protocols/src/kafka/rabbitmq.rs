@@ -1,5 +1,5 @@
-//! Whether a request is a command of `RabbitMQ`'s stream protocol (`PROTOCOL.adoc` of its plugin `rabbitmq_stream`), whose frames
-//! begin as Kafka's requests do.
+//! Recognition of commands of `RabbitMQ`'s stream protocol (`PROTOCOL.adoc` of its plugin `rabbitmq_stream`), whose frames begin
+//! as Kafka's requests do.
 //!
 //! ```text
 //! Kafka       | u32 size | i16 API key | i16 version | i32 correlation id | string client id | …

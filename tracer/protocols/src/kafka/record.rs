@@ -14,7 +14,7 @@ use crate::connection::frame_without_data;
 use crate::{FrameSink, LogPlace};
 use wirelap_events::{ByteRange, DecodedMessage, Frame, FrameClass, GlobalKey};
 
-/// How many bytes of keys and values are hashed.
+/// Bytes of keys and values that are hashed.
 const COMPARED: usize = 64;
 
 /// The position of a record in the flow.

@@ -1,4 +1,4 @@
-//! What usually helps with Kafka, its producers, consumers and brokers.
+//! Remedies for Kafka, its producers, consumers and brokers.
 
 use crate::remedies::Remedies;
 

@@ -97,11 +97,11 @@ fn range(fields: &mut Fields<'_>) -> Parsed<AcquiredRange> {
 struct AcquiredRange {
     first: i64,
     last: i64,
-    /// How many times they were given to a member, with this time.
+    /// Number of times that they were given to a member, with this time.
     deliveries: i16,
 }
 
-/// What is known of which records of a partition are the reader's.
+/// Knowledge of which records of a partition are the reader's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Known {
     /// All are, as the reader is in no share group.
@@ -143,7 +143,7 @@ impl AcquiredRecords {
         self.known == Known::Nothing
     }
 
-    /// What the record with this offset means for a member; `None` for who is in no share group.
+    /// Returns the meaning for a member of the record with this offset; `None` if the reader is in no share group.
     pub fn status(&self, offset: i64) -> Option<RecordStatus> {
         if self.known == Known::All {
             return None;

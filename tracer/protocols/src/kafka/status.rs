@@ -1,6 +1,6 @@
 //! The meaning of a record for who is sent it.
 
-/// What a record means for the consumer to which it is sent.
+/// Meaning of a record for the consumer to which it is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordStatus {
     /// A message.

@@ -1,4 +1,4 @@
-//! Where a broker stores the records of Produce requests.
+//! Offsets at which a broker stores the records of Produce requests.
 //!
 //! ```text
 //! ProduceResponse 0-13
@@ -28,8 +28,8 @@ use crate::{FrameSink, LogPlace};
 use std::collections::VecDeque;
 use wirelap_events::Saturate;
 
-/// How many partitions in unanswered requests are remembered; then the first is forgotten. Clients have a handful of requests in
-/// flight.
+/// The most partitions in unanswered requests that are remembered; then the first is forgotten. Clients have a handful of
+/// requests in flight.
 const MAX_UNANSWERED: usize = 1024;
 
 /// The capacity that is kept when no request is unanswered.
@@ -184,7 +184,7 @@ mod tests {
         [count(1), topic, partitions, tags(), throttle.to_vec(), tags()].concat()
     }
 
-    /// What is reported of places.
+    /// Places that the decoder reports.
     #[derive(Default)]
     struct Given(Vec<(u64, u64, Option<u64>)>);
 

@@ -1,4 +1,4 @@
-//! Whether bytes are Kafka. The protocol has no magic number, so every field of the header must be plausible, and the body
+//! Recognition of Kafka by its bytes. The protocol has no magic number, so every field of the header must be plausible, and the body
 //! as well if its API is known.
 
 use super::apis::{API_VERSIONS, PRODUCE, SASL_HANDSHAKE};
@@ -18,7 +18,7 @@ const PLAUSIBLE_BYTES: u64 = 100 << 20;
 /// Correlation IDs at the start of a connection; clients count from 0 or 1.
 const FIRST_CORRELATION_IDS: std::ops::RangeInclusive<i32> = 0..=1000;
 
-/// How certain it is that bytes are Kafka.
+/// Certainty that bytes are Kafka.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Confidence {
     /// The bytes do not contradict Kafka.
@@ -105,7 +105,7 @@ pub(super) fn response(head: &[u8]) -> Parsed<RecognisedPdu> {
     Ok(RecognisedPdu { total, correlation_id, evidence })
 }
 
-/// Whether `head` starts like a Produce request or a Fetch response with records, which other bytes rarely do. Brokers write
+/// True if `head` starts like a Produce request or a Fetch response with records, which other bytes rarely do. Brokers write
 /// the bytes before the records separately, so the records need not be in `head`.
 pub(super) fn has_records(head: &[u8]) -> bool {
     let produces = |mut fields: Fields<'_>| {
@@ -118,7 +118,7 @@ pub(super) fn has_records(head: &[u8]) -> bool {
     produces(fields).is_some() || fields.i32().is_ok() && promises_fetch(fields)
 }
 
-/// Whether a direction whose first bytes are `head` is Kafka.
+/// Tells whether a direction whose first bytes are `head` is Kafka.
 pub(super) fn recognise(head: &[u8], at_start: bool) -> Recognition {
     let request = request(head);
     match (request, response(head)) {
@@ -136,7 +136,7 @@ pub(super) fn recognise(head: &[u8], at_start: bool) -> Recognition {
     }
 }
 
-/// Whether a request is accepted: the bytes after it must be a request, too.
+/// Tells whether a request is accepted: the bytes after it must be a request, too.
 fn believed(head: &[u8], found: RecognisedPdu) -> Recognition {
     let total = usize::try_from(found.total).unwrap_or(usize::MAX);
     let tail = head.get(total..).unwrap_or_default();
@@ -148,7 +148,7 @@ fn believed(head: &[u8], found: RecognisedPdu) -> Recognition {
     }
 }
 
-/// Whether a PDU starts with `head`.
+/// Tells whether a PDU starts with `head`.
 pub(super) fn match_signature(head: &[u8]) -> SignatureMatch {
     const STRONG_BITS: u32 = 36;
     const NAMELESS_BITS: u32 = 8;
@@ -183,7 +183,7 @@ pub(super) fn match_signature(head: &[u8]) -> SignatureMatch {
     }
 }
 
-/// Whether a request with a client ID or with records starts with `head`.
+/// True if a request with a client ID or with records starts with `head`.
 pub(super) fn stands_out(head: &[u8]) -> bool {
     // API keys and versions are small numbers, so that most bytes are rejected at once.
     let is_certain = |found: Parsed<RecognisedPdu>| {

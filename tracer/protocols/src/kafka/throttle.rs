@@ -1,4 +1,4 @@
-//! How long a broker does not read a client that has exceeded a quota (KIP-124, KIP-219).
+//! Time for which a broker does not read a client that has exceeded a quota (KIP-124, KIP-219).
 //!
 //! ```text
 //! ProduceResponse 6-13                          FetchResponse 8-18
@@ -14,7 +14,7 @@ use super::fields::{Fields, Parsed};
 use super::stored;
 use wirelap_events::Nanos;
 
-/// How long the connection is not read after this response; `None` if it is, or if that is not known.
+/// Returns the time for which the connection is not read after this response; `None` if it is read, or if that is not known.
 pub(super) fn of_response(call: Call, body: Fields<'_>) -> Option<Nanos> {
     let found = match call.key {
         PRODUCE if (6..=13).contains(&call.version) => stored::read(call, body, |_| ()),

@@ -13,7 +13,7 @@ pub(super) enum Topic<'a> {
     Id([u8; 16]),
 }
 
-/// Whether Kafka allows this name (`org.apache.kafka.common.internals.Topic`).
+/// True if Kafka allows this name (`org.apache.kafka.common.internals.Topic`).
 pub(super) fn is_name(name: &[u8]) -> bool {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
     (1..=LONGEST_NAME).contains(&name.len()) && name.iter().all(allowed)

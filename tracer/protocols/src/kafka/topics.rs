@@ -34,7 +34,7 @@ const METADATA_ID: Id = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1];
 /// A topic's ID.
 pub(super) type Id = [u8; 16];
 
-/// What connections share: a client that produces or fetches may have requested the names on another connection, or before
+/// Names that connections share: a client that produces or fetches may have requested the names on another connection, or before
 /// the observation began.
 #[derive(Debug, Default)]
 pub(super) struct KafkaTopics {
@@ -79,7 +79,7 @@ impl SharedStore for KafkaTopics {
     }
 }
 
-/// How many produced batches are remembered.
+/// The most produced batches that are remembered.
 const REMEMBERED: usize = 1024;
 
 /// The last batches that were produced to topics by name, by their content. The names' memory is reused.
@@ -167,7 +167,7 @@ pub(super) struct TopicPartition {
     text: Vec<u8>,
     /// The length of the topic in `text`.
     topic: usize,
-    /// Whether the topic is one of Kafka's internal topics.
+    /// True if the topic is one of Kafka's internal topics.
     pub internal: bool,
     /// The last ID and its name.
     named: Option<(Id, CachedName)>,
@@ -180,15 +180,15 @@ pub(super) struct TopicPartition {
     request_hash: u64,
     /// The aborted transactions of this partition: producer ID and first offset.
     aborted: Vec<(i64, i64)>,
-    /// Which of its records are the reader's, in a share group.
+    /// The records of the partition that are the reader's, in a share group.
     pub acquired: AcquiredRecords,
     /// The header of the open batch.
     pub header: BatchHeader,
-    /// Whether no record of the open batch was decoded yet.
+    /// True if no record of the open batch was decoded yet.
     pub is_first: bool,
 }
 
-/// How many aborted transactions of a partition are stored.
+/// The most aborted transactions of a partition that are stored.
 const ABORTED: usize = 1024;
 
 impl TopicPartition {
@@ -230,7 +230,7 @@ impl TopicPartition {
         producer == self.header.producer && first <= self.header.base_offset
     }
 
-    /// Whether the open batch belongs to an aborted transaction, so that the consumer discards it.
+    /// True if the open batch belongs to an aborted transaction, so that the consumer discards it.
     pub fn is_aborted(&self) -> bool {
         self.header.is_transactional() && self.aborted.iter().any(|&entry| self.is_its(entry))
     }

@@ -31,7 +31,7 @@ const SAVED: u64 = 256 << 20;
 /// The buffer's capacity between batches.
 const KEPT: usize = 64 << 10;
 
-/// How many bytes the batches of a connection may still decompress to.
+/// Number of bytes that the batches of a connection may still decompress to.
 #[derive(Debug)]
 struct Allowance(u64);
 

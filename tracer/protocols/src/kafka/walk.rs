@@ -19,7 +19,7 @@ const LONG_PIECE: u64 = 4096;
 /// The longest part between records; it must fit into memory.
 const LONGEST_PIECE: u64 = 64 << 10;
 
-/// What comes next in a body.
+/// The next thing in a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WalkState {
     Start,
@@ -79,7 +79,7 @@ pub(super) enum BodyPart<'a> {
         partition: Option<i32>,
         /// The array of that partition's aborted transactions.
         aborted: Option<Fields<'a>>,
-        /// Its array of acquired records, in a response to a share group's member, if it was captured.
+        /// The partition's array of acquired records, in a response to a share group's member, if it was captured.
         acquired: Option<Fields<'a>>,
         class: Option<FrameClass>,
     },
@@ -129,13 +129,13 @@ impl BodyWalk {
         self.layout.is_shared()
     }
 
-    /// Whether the records of a batch come next, compressed or not. Its header was valid, which other bytes rarely are.
+    /// True if the records of a batch come next, compressed or not. Its header was valid, which other bytes rarely are.
     pub fn is_in_batch(&self) -> bool {
         matches!(self.place, WalkState::Records { .. } | WalkState::Message(_))
             || self.is_compressed()
     }
 
-    /// Whether records come next, or a partition's records with a plausible length.
+    /// True if records come next, or a partition's records with a plausible length.
     pub fn is_promising(&self) -> bool {
         self.is_in_batch() || (self.place == WalkState::Batches && self.records > 0)
     }
@@ -150,7 +150,7 @@ impl BodyWalk {
         }
     }
 
-    /// Whether a compressed batch comes next.
+    /// True if a compressed batch comes next.
     pub fn is_compressed(&self) -> bool {
         matches!(self.place, WalkState::Block(Block::Compressed, _))
     }

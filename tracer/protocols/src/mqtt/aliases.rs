@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use wirelap_events::Saturate;
 
-/// How many bytes of topics are stored for a direction; aliases beyond that are not stored.
+/// The most bytes of topics that are stored for a direction; aliases beyond that are not stored.
 const MOST_BYTES: usize = 1 << 20;
 
 /// An estimate of an entry's memory without its topic.

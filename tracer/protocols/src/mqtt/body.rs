@@ -36,7 +36,7 @@ pub(super) struct Publish<'a> {
     pub alias: Option<u16>,
     /// The subscriptions that it is for, as one number; 0 if it does not tell.
     pub subscriptions: u32,
-    /// Whether the packet has at least one property.
+    /// True if the packet has at least one property.
     pub has_properties: bool,
     /// The captured bytes of the payload.
     pub payload: &'a [u8],
@@ -69,7 +69,7 @@ impl<'a> Publish<'a> {
         })
     }
 
-    /// Whether a client or broker that follows the specification could have sent this.
+    /// True if a client or broker that follows the specification could have sent this.
     pub fn is_strict(&self) -> bool {
         match self.topic {
             [] => self.alias.is_some(),
@@ -78,7 +78,7 @@ impl<'a> Publish<'a> {
     }
 }
 
-/// Whether the bytes are UTF-8 without wildcards and control characters (MQTT 5.0 §4.7, §1.5.4).
+/// True if the bytes are UTF-8 without wildcards and control characters (MQTT 5.0 §4.7, §1.5.4).
 pub(super) fn is_topic_name(topic: &[u8]) -> bool {
     std::str::from_utf8(topic)
         .is_ok_and(|text| !text.chars().any(|c| c.is_control() || matches!(c, '+' | '#')))
@@ -260,7 +260,7 @@ fn subscription_options(version: MqttVersion, options: u8) -> Result<(), FieldEr
     })
 }
 
-/// Whether a reason code is a failure (MQTT 5.0 §2.4).
+/// True if a reason code is a failure (MQTT 5.0 §2.4).
 fn is_failure(code: u8) -> bool {
     (0x80..=0xA2).contains(&code)
 }

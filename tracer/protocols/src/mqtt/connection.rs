@@ -26,7 +26,7 @@ pub(super) struct MqttConnection {
     held: [UnreleasedMessages; 2],
     /// Messages that are not acknowledged yet, by the side that sends them.
     in_flight: [InFlight; 2],
-    /// What the client has subscribed to.
+    /// The client's subscriptions.
     subscriptions: Subscriptions,
 }
 

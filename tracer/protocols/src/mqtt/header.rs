@@ -106,7 +106,7 @@ impl FixedHeader {
     }
 }
 
-/// Whether a type may have these flags (MQTT 5.0 §2.1.3; §3.3.1: a PUBLISH has no `QoS` 3, and no DUP with `QoS` 0).
+/// True if a type may have these flags (MQTT 5.0 §2.1.3; §3.3.1: a PUBLISH has no `QoS` 3, and no DUP with `QoS` 0).
 fn flags_are_valid(kind: PacketType, flags: u8) -> bool {
     match kind {
         PacketType::Publish => !matches!(flags & 0x0E, 0x06 | 0x0E | 0x08),

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use wirelap_events::Offset;
 
-/// How many messages are remembered for each direction; a publisher rarely has more than some hundreds in flight.
+/// The most messages that are remembered for each direction; a publisher rarely has more than some hundreds in flight.
 const MOST: usize = 1024;
 
 /// `QoS` 2 messages of one direction whose PUBREL has not arrived.
@@ -16,7 +16,7 @@ pub(super) struct UnreleasedMessages {
 /// A message that is not released.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct HeldMessage {
-    /// Where its PUBLISH begins.
+    /// Start of the message's PUBLISH.
     pub start: Offset,
     /// One past the last byte of its first PUBREC, in the other direction, once that was captured.
     pub receipt: Option<Offset>,
@@ -32,7 +32,7 @@ impl UnreleasedMessages {
         self.messages.push_back((id, HeldMessage { start, receipt: None }));
     }
 
-    /// Its receiver has confirmed a message by a PUBREC that ends before `end`.
+    /// Notes that the receiver has confirmed a message by a PUBREC that ends before `end`.
     pub fn received(&mut self, id: u16, end: Offset) {
         if let Some((_, held)) = self.messages.iter_mut().find(|(held, _)| *held == id) {
             held.receipt.get_or_insert(end);

@@ -1,4 +1,4 @@
-//! Whether bytes are a packet.
+//! Check of whether bytes are a packet.
 
 use super::body::{MqttVersion, check};
 use super::fields::Fields;

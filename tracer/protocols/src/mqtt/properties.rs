@@ -9,7 +9,7 @@
 use super::fields::{FieldError, Fields, ensure};
 use super::header::PacketType;
 
-/// What properties belong to: a packet type, or the will inside CONNECT.
+/// The owner of properties: a packet type, or the will inside CONNECT.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PropertyOwner(u8);
 
@@ -46,7 +46,7 @@ const ACKS: u16 = 1 << PacketType::Puback as u8
     | 1 << PacketType::Suback as u8
     | 1 << PacketType::Unsuback as u8;
 
-/// Which owners may have a property, as bits by packet type (table 2-4). The will may have those of PUBLISH, except for
+/// Returns the owners that may have a property, as bits by packet type (table 2-4). The will may have those of PUBLISH, except for
 /// three.
 const fn owners(id: u8) -> u16 {
     match id {

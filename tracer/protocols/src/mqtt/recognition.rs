@@ -1,4 +1,4 @@
-//! Whether bytes are MQTT.
+//! Recognition of MQTT by its bytes.
 
 use super::body::is_topic_name;
 use super::header::{FixedHeader, PacketType, VarintError, varint};
@@ -7,7 +7,7 @@ use super::version::KnownVersion;
 use crate::signature::text_bits;
 use crate::{PduLen, PduSignature, Reader, Recognition, SignatureMatch};
 
-/// Whether `head` is a CONNECT, which a client sends first. Its protocol name is the only magic number of MQTT.
+/// Tells whether `head` is a CONNECT, which a client sends first. Its protocol name is the only magic number of MQTT.
 pub(super) fn connect(head: &[u8]) -> Recognition {
     let mut reader = Reader::new(head);
     match reader.u8() {
@@ -32,7 +32,7 @@ pub(super) fn connect(head: &[u8]) -> Recognition {
     Recognition::No
 }
 
-/// Whether `head` is a CONNACK, which a server sends first.
+/// Tells whether `head` is a CONNACK, which a server sends first.
 pub(super) fn connack(head: &[u8]) -> Recognition {
     match strict(head, KnownVersion::Nothing) {
         Some(header) if header.kind == PacketType::Connack => Recognition::Maybe,
@@ -41,7 +41,7 @@ pub(super) fn connack(head: &[u8]) -> Recognition {
     }
 }
 
-/// Whether `head` is a packet in mid-stream. Only a PUBLISH has enough structure to be distinguished from other protocols,
+/// Tells whether `head` is a packet in mid-stream. Only a PUBLISH has enough structure to be distinguished from other protocols,
 /// and only if the packets end exactly with `head`.
 pub(super) fn middle(head: &[u8]) -> Recognition {
     if head.len() < 2 {
@@ -63,7 +63,7 @@ pub(super) fn middle(head: &[u8]) -> Recognition {
     }
 }
 
-/// Whether a packet starts with `head`. The evidence of a PUBLISH is its type (10 of 256 bytes), the high byte of its
+/// Tells whether a packet starts with `head`. The evidence of a PUBLISH is its type (10 of 256 bytes), the high byte of its
 /// topic's length, and the topic.
 pub(super) fn match_signature(head: &[u8]) -> SignatureMatch {
     const ACK_BITS: u32 = 14;
@@ -107,7 +107,7 @@ pub(super) fn match_signature(head: &[u8]) -> SignatureMatch {
     }
 }
 
-/// Whether a PUBLISH with a topic of some length is at the front of `head`.
+/// True if a PUBLISH with a topic of some length is at the front of `head`.
 pub(super) fn stands_out(head: &[u8]) -> bool {
     const ENOUGH_BITS: u32 = 20;
     // This quickly rejects most of the bytes that are searched.

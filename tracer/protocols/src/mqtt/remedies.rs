@@ -1,4 +1,4 @@
-//! What usually helps with MQTT, its clients and its brokers.
+//! Remedies for MQTT, its clients and its brokers.
 
 use crate::remedies::{BrokerRemedies, Remedies};
 

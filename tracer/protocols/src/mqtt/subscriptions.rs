@@ -1,4 +1,4 @@
-//! What a client has subscribed to, as far as that shows in which group it gets a message (MQTT 5.0 §4.8.2).
+//! Subscriptions of a client, as far as they show in which group it gets a message (MQTT 5.0 §4.8.2).
 //!
 //! ```text
 //! $share/GROUP/FILTER
@@ -21,13 +21,13 @@ const BYTES: usize = 64 << 10;
 /// The subscriptions of one client.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
-    /// Whether nothing was missed since the client connected.
+    /// True if nothing was missed since the client connected.
     is_gapless: bool,
-    /// Whether they are all there are: the session began here, and nothing was missed since.
+    /// True if `all` holds every subscription: the session began here, and nothing was missed since.
     is_complete: bool,
     /// The filters as the client wrote them.
     all: Vec<Box<[u8]>>,
-    /// How many of them are shared.
+    /// Number of shared subscriptions among them.
     shared: usize,
     bytes: usize,
 }
@@ -116,7 +116,7 @@ fn shared(subscription: &[u8]) -> Option<(&[u8], &[u8])> {
     (!group.is_empty() && !filter.is_empty()).then_some((group, filter))
 }
 
-/// Whether a topic matches a filter (MQTT 5.0 §4.7).
+/// True if a topic matches a filter (MQTT 5.0 §4.7).
 fn is_match(filter: &[u8], topic: &[u8]) -> bool {
     // Filters that start with a wildcard do not match the server's own topics.
     if topic.first() == Some(&b'$') && matches!(filter.first(), Some(b'+' | b'#')) {

@@ -5,7 +5,7 @@ use super::fields::{FieldError, Fields};
 use super::header::{FixedHeader, PacketType};
 use wirelap_events::Stamp;
 
-/// What is known about a connection's version.
+/// Knowledge of a connection's version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum KnownVersion {
     /// Nothing is known yet.
@@ -19,7 +19,7 @@ pub(super) enum KnownVersion {
 /// The likely version of a packet.
 struct VersionGuess {
     version: MqttVersion,
-    /// Whether the guess is good enough to be kept for the connection.
+    /// True if the guess is good enough to be kept for the connection.
     settles: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the consumers of `JetStream` on a connection have not acknowledged yet: of each, the server sends only so many messages
+//! Messages that the consumers of `JetStream` on a connection have not acknowledged yet: to each, the server sends only so many
 //! (`max_ack_pending`) before one is acknowledged.
 
 use super::jetstream::{consumer_of_ack, subject_number};

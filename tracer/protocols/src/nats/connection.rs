@@ -17,20 +17,20 @@ use wirelap_events::{DecodedMessage, Frame, FrameClass, Offset};
 /// The decoder of one connection.
 #[derive(Debug, Default)]
 pub(super) struct NatsConnection {
-    /// What is known if both ends are servers.
+    /// The state of a connection between servers; empty if an end is a client.
     servers: Servers,
     /// The server, once a message has shown which end it is.
     server: Option<Side>,
-    /// Whether the conversation was upgraded to TLS.
+    /// True if the conversation was upgraded to TLS.
     is_encrypted: bool,
     /// Number of confirmed acks that wait for their empty answer.
     confirmed_acks: u32,
-    /// What the client has subscribed to.
+    /// The client's subscriptions.
     subscriptions: Subscriptions,
-    /// What the client has asked for, and what it has not acknowledged.
+    /// The client's open requests for messages.
     pulls: Pulls,
     acks: Acks,
-    /// Where the client expects answers.
+    /// Reply subjects on which the client expects answers.
     replies: Replies,
 }
 

@@ -1,4 +1,4 @@
-//! Which messages are `JetStream`'s own, and not the application's (docs.nats.io, Reference, wire API of `JetStream`).
+//! Messages that are `JetStream`'s own, and not the application's (docs.nats.io, Reference, wire API of `JetStream`).
 //!
 //! `JetStream` uses ordinary messages, which are recognised by their subjects:
 //!
@@ -37,7 +37,7 @@ pub(super) fn class_of_subject(subject: &[u8]) -> Option<FrameClass> {
     }
 }
 
-/// Whether a client requests an answer to its ack. The ack `+NXT` requests messages instead.
+/// True if a client requests an answer to its ack. The ack `+NXT` requests messages instead.
 pub(super) fn is_confirmed_ack(message: &MessageLine<'_>, payload: &[u8]) -> bool {
     message.reply.is_some()
         && message.subject.starts_with(b"$JS.ACK.")
@@ -91,12 +91,12 @@ pub(super) fn class_of_answer(payload: &[u8], len: usize) -> Option<FrameClass> 
     is_ack.then_some(FrameClass::Ack)
 }
 
-/// Whether a header is that of a message read back from a stream.
+/// True if a header is that of a message read back from a stream.
 pub(super) fn is_stored(header: &[u8]) -> bool {
     has(header, b"\r\nNats-Stream:") && has(header, b"\r\nNats-Sequence:")
 }
 
-/// Whether some bytes are in others.
+/// True if `part` occurs in `bytes`.
 pub(super) fn has(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
@@ -136,7 +136,7 @@ pub(super) fn consumer_number(stream: &[u8], consumer: &[u8]) -> u64 {
     hasher.finish()
 }
 
-/// Whether a message was delivered before, according to the subject for its ack.
+/// True if a message was delivered before, according to the subject for its ack.
 pub(super) fn is_redelivered(reply: &[u8]) -> bool {
     ack_words(reply).and_then(|mut words| words.nth(2)).is_some_and(|times| times != b"1")
 }

@@ -145,7 +145,7 @@ impl<'a> ControlLine<'a> {
     }
 }
 
-/// Whether `head` can be the start of a verb.
+/// Asks for more bytes if `head` can be the start of a verb; otherwise it is invalid.
 fn incomplete(head: &[u8]) -> PduLen {
     let starts = |verb: &Verb| {
         verb.name.as_bytes().get(..head.len()).is_some_and(|name| name.eq_ignore_ascii_case(head))
@@ -175,7 +175,7 @@ pub(super) struct MessageLine<'a> {
     /// The number of the subscription that the message is delivered for.
     pub sid: Option<&'a [u8]>,
     pub reply: Option<&'a [u8]>,
-    /// Where a consumer of another server's client gets it.
+    /// Subject on which a consumer of another server's client gets the message.
     pub deliver_to: Option<&'a [u8]>,
     /// Bytes of the header.
     pub header: usize,
@@ -221,7 +221,7 @@ impl<'a> MessageLine<'a> {
     }
 }
 
-/// Whether a word is not empty and has no control characters. Subjects are UTF-8.
+/// True if a word is not empty and has no control characters. Subjects are UTF-8.
 pub(super) fn is_word(word: &[u8]) -> bool {
     !word.is_empty() && word.iter().all(|&b| b > b' ' && b != 0x7F)
 }

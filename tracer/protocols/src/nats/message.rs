@@ -1,4 +1,4 @@
-//! Whether an operation and its payload are valid.
+//! Validity of an operation and its payload.
 
 use super::line::{ControlLine, MessageLine, Operation, is_word};
 use crate::Reader;
@@ -34,7 +34,7 @@ impl<'a> MessageBody<'a> {
     }
 }
 
-/// Whether `line`, the first line of `bytes`, is valid, and its payload, as far as it was captured, ends with CR LF.
+/// True if `line`, the first line of `bytes`, is valid, and its payload, as far as it was captured, ends with CR LF.
 pub(super) fn is_strict(line: &ControlLine<'_>, bytes: &[u8]) -> bool {
     match line.verb.kind {
         Operation::Publish { .. } | Operation::Deliver { .. } => MessageLine::read(line)
@@ -49,7 +49,7 @@ pub(super) fn is_strict(line: &ControlLine<'_>, bytes: &[u8]) -> bool {
     }
 }
 
-/// Whether the arguments of a line without payload are valid.
+/// True if the arguments of a line without payload are valid.
 pub(super) fn is_strict_control(line: &ControlLine<'_>) -> bool {
     let args = line.args.trim_ascii();
     let words = |most: usize| {
@@ -64,7 +64,7 @@ pub(super) fn is_strict_control(line: &ControlLine<'_>) -> bool {
     }
 }
 
-/// Whether a message is at the front of `head`.
+/// True if a message is at the front of `head`.
 pub(super) fn stands_out(head: &[u8]) -> bool {
     let is_message = |line: &ControlLine<'_>| {
         matches!(line.verb.kind, Operation::Publish { .. } | Operation::Deliver { .. })

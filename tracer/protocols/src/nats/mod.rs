@@ -91,7 +91,7 @@ impl Protocol for Nats {
     }
 }
 
-/// Whether `head` is what an end sends first: `INFO` from the server, then `CONNECT` from the client, each with a JSON
+/// Tells whether `head` is what an end sends first: `INFO` from the server, then `CONNECT` from the client, each with a JSON
 /// object.
 fn opening(head: &[u8]) -> Recognition {
     for verb in [&b"INFO"[..], b"CONNECT"] {
@@ -109,7 +109,7 @@ fn opening(head: &[u8]) -> Recognition {
     Recognition::No
 }
 
-/// Whether `head` is operations in mid-stream. The control line of a message has enough structure to be distinguished from
+/// Tells whether `head` is operations in mid-stream. The control line of a message has enough structure to be distinguished from
 /// other protocols; short lines could be Redis's `PING`.
 fn middle(head: &[u8]) -> Recognition {
     let mut rest = head;
@@ -133,7 +133,7 @@ fn middle(head: &[u8]) -> Recognition {
     if head.is_empty() { Recognition::NeedMore } else { found }
 }
 
-/// Whether an operation starts with `head`. The evidence is the fixed characters of its line.
+/// Tells whether an operation starts with `head`. The evidence is the fixed characters of its line.
 fn match_signature(head: &[u8]) -> SignatureMatch {
     const MESSAGE_BITS: u32 = 36;
     const LINE_BITS: u32 = 28;

@@ -1,4 +1,4 @@
-//! What a client asks the pull consumers of `JetStream` for (docs.nats.io, Reference, wire API of `JetStream`).
+//! Requests of a client to the pull consumers of `JetStream` (docs.nats.io, Reference, wire API of `JetStream`).
 //!
 //! ```text
 //! PUB  $JS.API.CONSUMER.MSG.NEXT.stream.consumer            reply …   asks; the payload says for how many messages and how long
@@ -29,7 +29,7 @@ struct Pull {
     consumer: u64,
     /// A number for the subject to which a status is sent.
     reply: Option<u64>,
-    /// How many messages are still wanted.
+    /// Number of messages that are still wanted.
     left: u64,
 }
 
@@ -93,12 +93,12 @@ impl Pulls {
     }
 }
 
-/// What a request says.
+/// Content of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Wish {
     /// The number of messages.
     batch: u64,
-    /// How long the server may wait for them.
+    /// Time for which the server may wait for them.
     expires: Nanos,
 }
 

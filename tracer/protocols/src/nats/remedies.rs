@@ -1,4 +1,4 @@
-//! What usually helps with NATS, its clients and its servers.
+//! Remedies for NATS, its clients and its servers.
 
 use crate::remedies::Remedies;
 

@@ -19,7 +19,7 @@ pub(super) struct Replies {
     /// By the subject's number.
     recent: FxHashMap<u64, Expected>,
     older: FxHashMap<u64, Expected>,
-    /// How many subjects were given.
+    /// Number of publishes so far with a reply subject.
     given: u64,
 }
 

@@ -13,13 +13,13 @@
 use super::jetstream::has;
 use super::line::{ControlLine, MessageLine, number};
 
-/// How the subject of a reply between clusters begins (server/gateway.go, `gwReplyPrefix`).
+/// Prefix of the subject of a reply between clusters (server/gateway.go, `gwReplyPrefix`).
 const GATEWAY_REPLY: &[u8] = b"_GR_.";
 
 /// Bytes of the names of the cluster and the server that follow, each six and a dot.
 const GATEWAY_PLACES: usize = 14;
 
-/// What kind of servers a connection joins.
+/// The kind of servers that a connection joins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
     /// Servers of a cluster, or gateways between clusters.
@@ -28,7 +28,7 @@ enum Link {
     Leaf,
 }
 
-/// What is known of a connection between servers.
+/// Knowledge of a connection between servers.
 #[derive(Debug, Default)]
 pub(super) struct Servers {
     link: Option<Link>,
@@ -39,7 +39,7 @@ pub(super) struct Servers {
 }
 
 impl Servers {
-    /// Whether both ends are servers.
+    /// True if both ends are servers.
     pub fn are_both(&self) -> bool {
         self.link.is_some() || self.is_told
     }
@@ -108,7 +108,7 @@ impl Servers {
         (header <= total).then_some(message)
     }
 
-    /// Whether the first word of a message on a route is an account. Unlike most subjects, accounts have no dots.
+    /// True if the first word of a message on a route is an account. Unlike most subjects, accounts have no dots.
     fn names_account(&self, first: &[u8]) -> bool {
         !self.has_own_account && (self.is_told || !first.contains(&b'.'))
     }
@@ -121,7 +121,7 @@ mod tests {
     /// The subject, the reply subject and both sizes of a message.
     type Found = (String, Option<String>, usize, usize);
 
-    /// What the last of some lines says.
+    /// Reads some lines, and returns the message that the last one carries.
     fn read(lines: &[&str]) -> Option<Found> {
         let mut servers = Servers::default();
         let mut last = None;

@@ -1,4 +1,4 @@
-//! What a client has subscribed to: the queue group of each subscription, by the number that messages repeat.
+//! Subscriptions of a client: the queue group of each, by the number that messages repeat.
 //!
 //! ```text
 //! SUB   subject [queue group] sid
@@ -26,13 +26,13 @@ const LONGEST: usize = 256;
 struct Subscription {
     /// `None` outside of groups.
     group: Option<Box<[u8]>>,
-    /// It gets answers. Its end is that of a request, and no unsubscription.
+    /// True if the subscription gets answers. Its end is that of a request, and no unsubscription.
     is_inbox: bool,
     /// Messages that were seen since it began.
     delivered: u64,
-    /// It ends with so many of them.
+    /// Number of messages with which the subscription ends; `None` if it is not limited.
     most: Option<u64>,
-    /// It has ended; messages may still be under way.
+    /// True if the subscription has ended; messages may still be under way.
     has_ended: bool,
 }
 

@@ -8,13 +8,13 @@ use super::walk::ServiceWalk;
 use wirelap_events::Offset;
 use wirelap_events::Saturate;
 
-/// How many bytes are kept of an entry that continues in the next chunk.
+/// Bytes that are kept of an entry that continues in the next chunk.
 const KEPT_BYTES: usize = 64 << 10;
 
 /// The buffer's capacity between messages.
 const IDLE_BYTES: usize = 8 << 10;
 
-/// How often an incomplete entry is tried. Chunks have at least 8192 bytes, so that [`KEPT_BYTES`] are reached before.
+/// The most times that an incomplete entry is tried. Chunks have at least 8192 bytes, so that [`KEPT_BYTES`] are reached before.
 const MAX_TRIES: u32 = 16;
 
 /// A message that has not arrived completely.
@@ -27,13 +27,13 @@ pub(super) struct ChunkAssembly {
     /// The body's bytes from position `base` on.
     buffer: Vec<u8>,
     base: u64,
-    /// Whether further bytes were not kept.
+    /// True if further bytes were not kept.
     cut: bool,
-    /// How often the incomplete entry was tried.
+    /// Number of times that the incomplete entry was tried.
     tries: u32,
 }
 
-/// How far an incomplete message was decoded.
+/// Progress in decoding an incomplete message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DecodeProgress {
     pub service: &'static Service,

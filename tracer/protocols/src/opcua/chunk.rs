@@ -18,7 +18,7 @@ pub(super) struct Chunk {
     pub request: u32,
     pub part: BodyRange,
     pub range: ByteRange,
-    /// Whether this is the message's last chunk.
+    /// True for the message's last chunk.
     pub last: bool,
 }
 
@@ -193,7 +193,7 @@ impl Chunk {
         self.range.start.plus(offset.min(self.range.len()))
     }
 
-    /// How many of the bytes between two positions of the body are in this chunk.
+    /// Returns the number of the bytes between two positions of the body that are in this chunk.
     fn overlap(self, (start, end): (u64, u64)) -> u64 {
         end.min(self.part.to).saturating_sub(start.max(self.part.from))
     }

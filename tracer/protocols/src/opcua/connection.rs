@@ -30,7 +30,7 @@ pub(super) struct OpcUaConnection {
 #[derive(Debug, Default)]
 struct SideState {
     assembly: ChunkAssembly,
-    /// How far the message was decoded; `None` if it cannot be decoded.
+    /// Progress in decoding the message; `None` if it cannot be decoded.
     progress: Option<DecodeProgress>,
     /// Where its first chunk begins.
     start: Offset,

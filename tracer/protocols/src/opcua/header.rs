@@ -67,7 +67,7 @@ impl MessageType {
     }
 }
 
-/// Whether a message continues after a chunk.
+/// The way in which a chunk ends: as its message's last one, with more to follow, or with an abort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChunkType {
     Final,
@@ -107,13 +107,13 @@ impl ChunkHeader {
         }
     }
 
-    /// Whether a chunk is likely to start with `head`.
+    /// True if a chunk is likely to start with `head`.
     pub fn stands_out(head: &[u8]) -> bool {
         head.first().is_some_and(u8::is_ascii_uppercase)
             && ChunkHeader::read(head).is_ok_and(ChunkHeader::is_plausible)
     }
 
-    /// Whether the size is plausible.
+    /// True if the size is plausible.
     pub fn is_plausible(self) -> bool {
         self.size <= PLAUSIBLE_BYTES
     }

@@ -132,7 +132,7 @@ fn recognise(header: ChunkHeader, head: &[u8]) -> Recognition {
     }
 }
 
-/// Whether a chunk starts with `head`. The evidence is four letters and a plausible length; its sequence number is a counter.
+/// Tells whether a chunk starts with `head`. The evidence is four letters and a plausible length; its sequence number is a counter.
 fn match_signature(head: &[u8]) -> SignatureMatch {
     const BITS: u32 = 34;
     const SERVICE_BITS: u32 = 44;

@@ -135,7 +135,7 @@ struct Monitored {
 #[derive(Debug)]
 struct MonitoredItem {
     node: Box<[u8]>,
-    /// Whether no notification has arrived yet; the first one has the value that the server had before.
+    /// True if no notification has arrived yet; the first one has the value that the server had before.
     fresh: bool,
 }
 
@@ -184,7 +184,7 @@ struct ReadRequest {
     text: Vec<u8>,
     /// The end of each node's text.
     ends: Vec<u32>,
-    /// Whether there were more nodes than can be stored.
+    /// True if there were more nodes than can be stored.
     full: bool,
 }
 

@@ -16,7 +16,7 @@ pub(super) struct NodeId<'a> {
     pub id: NodeIdentifier<'a>,
 }
 
-/// What identifies a node in its namespace.
+/// Identifier of a node in its namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NodeIdentifier<'a> {
     Number(u32),

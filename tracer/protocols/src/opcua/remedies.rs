@@ -1,4 +1,4 @@
-//! What usually helps with OPC UA, its clients and its servers.
+//! Remedies for OPC UA, its clients and its servers.
 
 use crate::remedies::Remedies;
 

@@ -8,7 +8,7 @@ use super::fields::{FieldError, Fields};
 
 const PREFIX: &[u8] = b"http://opcfoundation.org/UA/SecurityPolicy#";
 
-/// What is known about a channel's policy.
+/// Knowledge of a channel's security policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Policy {
     /// OPN was not captured.

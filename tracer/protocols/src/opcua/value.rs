@@ -16,7 +16,7 @@ use super::fields::{FieldError, Fields};
 use super::node::NodeId;
 use wirelap_events::Total;
 
-/// How deep values may be nested. The specification requires at least 100, but values rarely need more than two, and each
+/// The deepest nesting of values that is read. The specification requires at least 100, but values rarely need more than two, and each
 /// level needs stack.
 const MAX_DEPTH: u32 = 16;
 

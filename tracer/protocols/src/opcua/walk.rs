@@ -104,7 +104,7 @@ pub(super) enum ServiceEntry<'a> {
     },
 }
 
-/// How the node of a value is given.
+/// The way in which the node of a value is given.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ValueSource<'a> {
     Node(NodeId<'a>),

@@ -29,7 +29,7 @@ const GUID_BYTES: [usize; 2] = [16, 24];
 pub struct ParticipantNode {
     /// The fully qualified name: `/robot1/talker`.
     pub name: String,
-    /// Its readers and writers.
+    /// The node's readers and writers.
     pub endpoints: Vec<Guid>,
 }
 

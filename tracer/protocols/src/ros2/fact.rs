@@ -1,4 +1,4 @@
-//! What discovery says of the nodes of ROS 2, as decoders report it.
+//! Facts that discovery tells of the nodes of ROS 2, as decoders report them.
 
 use super::entities::{Guid, ParticipantNode};
 use super::name::{RosKind, RosName, type_name};
@@ -20,9 +20,9 @@ pub enum RosFact {
 pub struct DdsEndpoint {
     /// The topic's name in DDS.
     pub topic: String,
-    /// Its name and type in ROS 2.
+    /// The endpoint's name and type in ROS 2.
     pub name: RosName,
-    /// Whether it publishes or serves.
+    /// True if the endpoint publishes or serves.
     pub serves: bool,
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct RosName {
     /// The fully qualified name: `/robot1/chatter`.
     pub name: String,
-    /// What has the name.
+    /// The kind of thing that has the name.
     pub kind: RosKind,
     /// The type, if the middleware's name has it: `std_msgs/msg/String`.
     pub type_name: Option<String>,
@@ -15,7 +15,7 @@ pub struct RosName {
     pub domain: Option<u32>,
 }
 
-/// What a name of ROS 2 is of.
+/// The kind of thing that a name of ROS 2 is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RosKind {
     /// A topic.
@@ -57,7 +57,7 @@ impl fmt::Display for RosName {
     }
 }
 
-/// Whether this is a name without its leading slash: words of letters, digits and underscores that start with no digit
+/// True if this is a name without its leading slash: words of letters, digits and underscores that start with no digit
 /// (design.ros2.org, "Topic and Service names").
 pub(super) fn is_relative_name(name: &str) -> bool {
     name.split('/').all(|word| {

@@ -12,10 +12,10 @@
 
 use super::name::{RosKind, RosName, is_relative_name, node_name, type_name};
 
-/// What all tokens start with.
+/// Prefix of all tokens.
 pub const TOKEN_PREFIX: &[u8] = b"@ros2_lv/";
 
-/// What a token says.
+/// Content of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RosToken {
     /// The domain.
@@ -29,14 +29,14 @@ pub struct RosToken {
 /// An endpoint of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenEndpoint {
-    /// Whether it is a publisher or serves.
+    /// True for a publisher or a server.
     pub serves: bool,
-    /// Its name and type.
+    /// The endpoint's name and type.
     pub name: RosName,
 }
 
 impl RosToken {
-    /// What a key expression says, if it is a token.
+    /// Reads a token; `None` if the key expression is none.
     pub fn read(key: &[u8]) -> Option<RosToken> {
         let key = std::str::from_utf8(key.strip_prefix(TOKEN_PREFIX)?).ok()?;
         let mut words = key.split('/');

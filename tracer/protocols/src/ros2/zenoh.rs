@@ -7,7 +7,7 @@
 
 use super::name::{RosKind, RosName, is_relative_name, type_name};
 
-/// What the hash of a type starts with (REP 2011), or is if there is none.
+/// Prefix of the hash of a type (REP 2011), and the word in its place if there is none.
 const HASHES: [&str; 2] = ["RIHS", "TypeHashNotSupported"];
 
 /// The name in ROS 2 of a key expression.

@@ -34,7 +34,7 @@ pub struct RtpsConnection {
     writers: Writers,
     open: OpenSamples,
     participants: Participants,
-    /// Who made the implementation that sends at each end.
+    /// Vendors of the implementations that send at each end.
     vendors: [Option<VendorId>; 2],
 }
 
@@ -368,7 +368,7 @@ impl Datagram<'_> {
         ByteRange { start: self.range.start.plus(at), end: self.range.end }
     }
 
-    /// How many participants are known to read a sample that is not for one alone.
+    /// Returns the number of participants that are known to read a sample that is not for one alone.
     fn group_readers(&self, writer: &mut Writer, topics: &WriterTopics) -> u16 {
         if self.reader.is_some() { 0 } else { writer.readers(topics) }
     }

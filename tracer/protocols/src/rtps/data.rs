@@ -42,7 +42,7 @@ pub(super) struct SerializedPayload<'a> {
     pub bytes: &'a [u8],
     /// The number of bytes on the wire.
     pub len: u64,
-    /// Whether it starts with an encapsulation header.
+    /// True if the payload starts with an encapsulation header.
     pub encapsulated: bool,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct SerializedPayload<'a> {
 pub(super) struct DataSample<'a> {
     pub writer: EntityId,
     pub number: u64,
-    /// Whether it has data, and not only the key of a disposed instance or nothing.
+    /// True if the sample has data, and not only the key of a disposed instance or nothing.
     pub is_data: bool,
     pub serialized: SerializedPayload<'a>,
 }
@@ -61,7 +61,7 @@ pub(super) struct DataSample<'a> {
 pub(super) struct DataFrag<'a> {
     pub writer: EntityId,
     pub number: u64,
-    /// Whether they are fragments of data, and not of a key.
+    /// True if they are fragments of data, and not of a key.
     pub is_data: bool,
     /// The number of the first fragment, from 0; on the wire it is from 1.
     pub first: u32,
@@ -82,7 +82,7 @@ impl DataFrag<'_> {
         (start.min(sample), start.saturating_add(u64::from(count).saturating_mul(size)).min(sample))
     }
 
-    /// How many fragments the whole sample has.
+    /// Returns the number of fragments of the whole sample.
     pub fn fragments_in_sample(&self) -> u32 {
         self.sample_bytes.div_ceil(self.part_bytes)
     }

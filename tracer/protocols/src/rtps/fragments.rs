@@ -14,7 +14,7 @@ const MAX_OPEN: usize = 32;
 /// counted, but it never becomes complete.
 pub(super) const MAX_FRAGMENTS: u32 = 1 << 16;
 
-/// How many bytes are kept of a payload's start.
+/// Bytes that are kept of a payload's start.
 const HEAD_BYTES: usize = 256;
 
 /// Identifies a sample of a writer in one direction.
@@ -59,7 +59,7 @@ pub(super) struct OpenSamples {
 struct OpenSample {
     /// The sample; `None` if this entry is free.
     key: Option<SampleKey>,
-    /// When the last fragment was added, counted in fragments of the conversation.
+    /// Time when the last fragment was added, counted in fragments of the conversation.
     used: u64,
     part_bytes: u32,
     sample_bytes: u32,

@@ -30,7 +30,7 @@ const SUBMESSAGE_HEADER_BYTES: u64 = 4;
 const MAGIC: [u8; 4] = *b"RTPS";
 const MAJOR: u8 = 2;
 
-/// Whether a datagram with this head is RTPS 2.x.
+/// Tells whether a datagram with this head is RTPS 2.x.
 pub(super) fn recognise(head: &[u8]) -> Recognition {
     match (head.first_chunk(), head.get(MAGIC.len())) {
         (Some(&MAGIC), Some(&MAJOR)) => Recognition::Yes,
@@ -86,7 +86,7 @@ pub(super) struct RtpsMessage<'a> {
     bytes: &'a [u8],
     /// The number of bytes on the wire.
     pub len: u64,
-    /// Who made the implementation that sent the message.
+    /// Vendor of the implementation that sent the message.
     pub vendor: VendorId,
     /// The participant that sent the message.
     pub prefix: GuidPrefix,

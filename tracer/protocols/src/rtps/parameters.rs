@@ -72,7 +72,7 @@ fn parameters(serialized: &[u8]) -> Option<(Reader<'_>, ByteOrder)> {
     Some((reader, order))
 }
 
-/// What a discovery sample says of shared memory.
+/// The part of a discovery sample that tells of shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Announcement {
     pub participant: GuidPrefix,
@@ -102,7 +102,7 @@ pub(super) fn announcement(serialized: &[u8]) -> Option<Announcement> {
     Some(Announcement { participant, host, domain })
 }
 
-/// What a discovery sample says of an endpoint.
+/// The part of a discovery sample that tells of an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DiscoveredEndpoint<'a> {
     pub guid: Guid,

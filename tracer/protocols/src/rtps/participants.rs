@@ -1,4 +1,4 @@
-//! Which participant is at each end of a conversation.
+//! Participants at the ends of a conversation.
 //!
 //! Each message names the participant that sends it. `INFO_DST` names the one that it is for; that is how the reader of a
 //! conversation in one direction is known, because participants send from other ports than those on which they receive.
@@ -7,7 +7,7 @@ use super::entity::{GuidPrefix, participant_name};
 use crate::{FrameSink, Side};
 use wirelap_events::Saturate;
 
-/// Where another participant was before, so many messages in a row show that one has its port alone now.
+/// Number of messages in a row that show that a participant has its port alone now, where another one was before.
 const IN_A_ROW: u8 = 8;
 
 /// The participants at one end.

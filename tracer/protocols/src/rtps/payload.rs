@@ -30,7 +30,7 @@ const LENGTH_BYTES: u64 = 4;
 /// The alignment of a payload; there are fewer padding bytes than this.
 const ALIGNMENT: u64 = 4;
 
-/// What a writer's samples show about its type.
+/// Shape of a writer's type, as its samples show it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PayloadShape {
     /// All samples so far can be a single sequence.
@@ -85,13 +85,13 @@ impl ApplicationBytes {
         Some(found)
     }
 
-    /// How many of the serialized bytes `start..end` are the application's.
+    /// Returns the number of the serialized bytes `start..end` that are the application's.
     pub(super) fn within(self, start: u64, end: u64) -> u64 {
         end.min(self.skip.saturating_add(self.len)).saturating_sub(start.max(self.skip))
     }
 }
 
-/// How many lengths may be at the start of a body. `D_CDR2` has two identifiers: one from DDS-XTypes 1.3 Table 60, one from
+/// Number of lengths that may be at the start of a body. `D_CDR2` has two identifiers: one from DDS-XTypes 1.3 Table 60, one from
 /// DDSI-RTPS 2.5 Table 10.3.
 fn lengths(id: u8, kind: u8) -> usize {
     match (id, kind) {
@@ -100,7 +100,7 @@ fn lengths(id: u8, kind: u8) -> usize {
     }
 }
 
-/// Whether `length` covers the `rest` of the body. Undeclared padding is allowed, because some senders do not declare it.
+/// True if `length` covers the `rest` of the body. Undeclared padding is allowed, because some senders do not declare it.
 fn is_lone(length: u64, rest: u64, padding: u64) -> bool {
     let undeclared = if padding == 0 { ALIGNMENT - 1 } else { 0 };
     rest.checked_sub(length).is_some_and(|left| left <= undeclared)

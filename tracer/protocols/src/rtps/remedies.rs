@@ -1,4 +1,4 @@
-//! What usually helps with DDS: in the words of an implementation where it is known, and in those that hold for all otherwise.
+//! Remedies for DDS: in the words of an implementation where it is known, and in those that hold for all otherwise.
 
 use super::vendor::{CONNEXT, CYCLONE_DDS, FAST_DDS, OPEN_DDS};
 use crate::remedies::{ImplementationRemedies, Remedies};

@@ -1,4 +1,4 @@
-//! What submessages contain.
+//! Contents of submessages.
 
 use super::data::{DataFrag, DataSample, WrittenHeader};
 use super::entity::{EntityId, Guid, WriterPurpose};
@@ -111,7 +111,7 @@ impl<'a> SubmessageContent<'a> {
     }
 }
 
-/// Who says in discovery that it is gone.
+/// Returns the instance that discovery says is gone; a control submessage if it is not named.
 fn gone<'a>(written: WrittenHeader<'a>, submessage: &RtpsSubmessage<'a>) -> SubmessageContent<'a> {
     let gone = written.instance(submessage).map(SubmessageContent::Gone);
     gone.unwrap_or(SubmessageContent::Control(FrameClass::Discovery))

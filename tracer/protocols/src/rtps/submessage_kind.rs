@@ -81,7 +81,7 @@ impl SubmessageKind {
         }
     }
 
-    /// Whether a length of 0 is an empty body, and does not mean "to the end of the message".
+    /// True if a length of 0 is an empty body, and does not mean "to the end of the message".
     pub fn may_be_empty(self) -> bool {
         matches!(self, SubmessageKind::Pad | SubmessageKind::InfoTs)
     }

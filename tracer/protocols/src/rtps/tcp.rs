@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(recognise(&long), Recognition::No);
     }
 
-    /// What frames a stream has: their names, and the bytes of those with data.
+    /// Frames of a stream: their names, and the bytes of those with data.
     #[derive(Default)]
     struct Frames(Vec<(&'static str, u64, u64)>);
 

@@ -47,11 +47,11 @@ impl SharedStore for WriterTopics {
     }
 }
 
-/// How many participants read a writer's topic, beside its own, cached.
+/// Number of participants that read a writer's topic, beside its own, cached.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CachedReaders {
     count: u16,
-    /// How often what is known of writers and of readers had changed when this was counted.
+    /// Numbers of changes of the tables of writers and of readers when this was counted.
     from: Option<(u64, u64)>,
 }
 

@@ -1,4 +1,4 @@
-//! Which implementation sends a message: the vendor ID in its header (DDSI-RTPS 2.5 §8.3.3.1.3; the OMG keeps the list,
+//! Implementation that sends a message: the vendor ID in its header (DDSI-RTPS 2.5 §8.3.3.1.3; the OMG keeps the list,
 //! <https://www.dds-foundation.org/dds-rtps-vendor-and-product-ids/>).
 
 /// RTI Connext DDS.

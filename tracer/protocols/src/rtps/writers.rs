@@ -1,4 +1,4 @@
-//! Which samples of a writer were captured. This distinguishes retransmissions from first transmissions.
+//! Samples of a writer that were captured. This distinguishes retransmissions from first transmissions.
 
 use super::entity::Guid;
 use super::payload::PayloadShape;
@@ -9,7 +9,7 @@ use wirelap_events::Saturate;
 /// The most writers of a conversation that are remembered; then the one silent for longest is forgotten.
 const MAX_WRITERS: usize = 64;
 
-/// How many samples of each writer are remembered, up to its newest.
+/// Number of samples of each writer that are remembered, up to its newest.
 const WINDOW: u64 = 2048;
 
 const WORD_BITS: u64 = u64::BITS as u64;
@@ -18,9 +18,9 @@ const WORD_BITS: u64 = u64::BITS as u64;
 #[derive(Debug)]
 pub(super) struct Writer {
     guid: Guid,
-    /// What its samples show about its type.
+    /// Shape of the writer's type, as its samples show it.
     pub shape: PayloadShape,
-    /// When it last wrote, counted in samples of the conversation.
+    /// Time of the writer's last sample, counted in samples of the conversation.
     used: u64,
     newest: u64,
     /// The newest sample of which at least a fragment was captured; 0 before the first.
@@ -45,7 +45,7 @@ impl Writer {
         }
     }
 
-    /// Whether the sample was captured before. For a sample too old to be remembered the answer is yes.
+    /// True if the sample was captured before. For a sample too old to be remembered the answer is yes.
     pub fn has_seen(&self, number: u64) -> bool {
         match self.newest.checked_sub(number) {
             None => false,
@@ -62,7 +62,7 @@ impl Writer {
         follows
     }
 
-    /// Whether a part of a later sample was captured, so that this is a retransmission.
+    /// True if a part of a later sample was captured, so that this is a retransmission.
     pub fn is_past(&self, number: u64) -> bool {
         number < self.begun
     }
@@ -88,7 +88,7 @@ impl Writer {
         self.topic.of(&self.guid, &topics.writers)
     }
 
-    /// How many other participants are known to read the topic.
+    /// Returns the number of other participants that are known to read the topic.
     pub fn readers(&mut self, topics: &WriterTopics) -> u16 {
         let topic = self.topic.of(&self.guid, &topics.writers);
         let participant = self.guid.first_chunk().copied().unwrap_or_default();

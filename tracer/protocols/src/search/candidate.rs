@@ -7,7 +7,7 @@ use wirelap_events::{ByteRange, Offset};
 /// The most evidence that PDUs without distinctive content, such as acknowledgements, add up to.
 const MOST_WEAK_BITS: u32 = 28;
 
-/// How many PDUs a candidate that was found inside a packet needs.
+/// Number of PDUs that a candidate that was found inside a packet needs.
 const INSIDE_PDUS: u32 = 3;
 
 /// The evidence of a counter that is one more than in the previous PDU.
@@ -29,11 +29,11 @@ const READ_BYTES: u64 = 4 << 10;
 pub struct Candidate {
     /// The protocol.
     pub protocol: &'static dyn Protocol,
-    /// Where the candidate's first PDU starts.
+    /// Start of the candidate's first PDU.
     pub start: Offset,
-    /// Where the candidate's last known PDU starts.
+    /// Start of the candidate's last known PDU.
     last: Offset,
-    /// Where the candidate's next PDU must start.
+    /// Offset at which the candidate's next PDU must start.
     pub(super) next: Offset,
     /// Evidence of distinctive PDUs, in bits.
     pub(super) strong: u32,
@@ -44,7 +44,7 @@ pub struct Candidate {
     /// The end of the packet inside of which the candidate was found. A PDU must have started after it: PDUs that are
     /// embedded in another protocol, as in a WebSocket, end with that protocol's frame.
     inside: Option<Offset>,
-    /// Whether the last known PDU is distinctive.
+    /// True if the last known PDU is distinctive.
     is_distinctive: bool,
     /// The counter in the last known PDU.
     pub(super) number: Option<(u64, u64)>,
@@ -91,7 +91,7 @@ impl Candidate {
         }
     }
 
-    /// Whether the candidate's PDUs are in the stream itself and not embedded in another protocol, as far as is known.
+    /// True if the candidate's PDUs are in the stream itself and not embedded in another protocol, as far as is known.
     pub fn is_free(&self) -> bool {
         self.inside.is_none_or(|end| self.last >= end && self.pdus >= INSIDE_PDUS)
     }
@@ -106,30 +106,30 @@ impl Candidate {
         self.strong.saturating_sub(self.handicap)
     }
 
-    /// Where the next PDU must start.
+    /// Returns the offset at which the next PDU must start.
     pub fn next(&self) -> Offset {
         self.next
     }
 
-    /// Where the last known PDU starts.
+    /// Returns the start of the last known PDU.
     pub fn last(&self) -> Offset {
         self.last
     }
 
-    /// Whether a range has some of what is read of the first or the last known PDU.
+    /// True if a range has some of what is read of the first or the last known PDU.
     pub fn is_head(&self, range: ByteRange) -> bool {
         let reads = |start: Offset| range.start < start.plus(READ_BYTES) && range.end > start;
         reads(self.start) || reads(self.last)
     }
 
-    /// Whether a range lies in the part of a long PDU that nothing is read from.
+    /// True if a range lies in the part of a long PDU that nothing is read from.
     pub fn is_body(&self, range: ByteRange) -> bool {
         self.bits() >= HINTED_BITS
             && range.start >= self.last.plus(READ_BYTES)
             && range.end <= self.next
     }
 
-    /// Whether the first PDU has ended before `end`, or another one has followed it.
+    /// True if the first PDU has ended before `end`, or another one has followed it.
     pub fn is_followed_by(&self, end: Offset) -> bool {
         self.last > self.start || self.next <= end
     }

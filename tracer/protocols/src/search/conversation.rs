@@ -26,7 +26,7 @@ pub struct SearchEvidence {
     pub least_most: u32,
     /// Number of directions with a candidate.
     pub directions: u32,
-    /// Whether a direction's packets ended with PDUs of the protocol, and later bytes where a PDU had to start were none.
+    /// True if a direction's packets ended with PDUs of the protocol, and later bytes where a PDU had to start were none.
     pub is_broken: bool,
     /// The mean evidence in the content of a direction's PDUs, of the direction in which it is higher.
     mean: u32,
@@ -43,17 +43,17 @@ impl SearchEvidence {
         self.strong.saturating_add(self.weak)
     }
 
-    /// Whether each PDU has so little evidence that PDUs of other protocols look the same.
+    /// True if each PDU has so little evidence that PDUs of other protocols look the same.
     pub fn is_poor(&self) -> bool {
         self.mean < POOR_BITS && self.counted < 2
     }
 
-    /// Whether the PDUs show no more than a length, as in every protocol that has a length of two bytes before each PDU.
+    /// True if the PDUs show no more than a length, as in every protocol that has a length of two bytes before each PDU.
     pub fn is_bare(&self) -> bool {
         self.mean < LENGTH_BITS && self.counted < 2
     }
 
-    /// Whether a PDU has ended with a packet or was followed by another PDU.
+    /// True if a PDU has ended with a packet or was followed by another PDU.
     pub fn is_confirmed(&self) -> bool {
         self.chained > 1 || (self.pdus > 1 && self.fits > 0)
     }
@@ -63,7 +63,7 @@ impl SearchEvidence {
         self.fits
     }
 
-    /// Whether packets and PDUs end together: nearly always, or, with many PDUs in each packet, more often than by chance.
+    /// True if packets and PDUs end together: nearly always, or, with many PDUs in each packet, more often than by chance.
     pub fn is_aligned(&self) -> bool {
         let is_dense = self.pdus >= self.packets.saturating_mul(16);
         let often = self.fits.saturating_mul(4);

@@ -6,18 +6,18 @@ use super::thresholds::HINTED_BITS;
 use crate::{Protocol, SignatureMatch, registry};
 use wirelap_events::{ByteRange, Offset, Saturate, Transport};
 
-/// How many candidates are followed at once.
+/// The most candidates that are followed at once.
 const CANDIDATES: usize = 6;
 
-/// How many bytes inside packets are searched for the start of a PDU; after them, only starts of packets and of writes are
+/// Number of bytes inside packets that are searched for the start of a PDU; after them, only starts of packets and of writes are
 /// tried.
 const SEARCH_BYTES: usize = 4 << 20;
 
-/// How much evidence is subtracted from a candidate that was found inside a packet, where about a thousand positions are
+/// Evidence that is subtracted from a candidate that was found inside a packet, where about a thousand positions are
 /// tried.
 const INSIDE_BITS: u32 = 10;
 
-/// How much evidence a PDU inside a packet has at least, where the server is known to speak the protocol: an MQTT PUBLISH with
+/// The least evidence of a PDU inside a packet, where the server is known to speak the protocol: an MQTT PUBLISH with
 /// a topic of one letter has so much.
 const KNOWN_INSIDE_BITS: u32 = 14;
 
@@ -36,7 +36,7 @@ pub struct ProtocolSearch {
     candidates: Vec<Candidate>,
     /// The last bytes of a packet, which may be the head of a PDU, and their offset.
     carry: (Offset, Vec<u8>),
-    /// How many bytes may still be searched inside packets, see [`SEARCH_BYTES`].
+    /// Number of bytes that may still be searched inside packets, see [`SEARCH_BYTES`].
     bytes_left: usize,
     /// The protocol of other conversations with the same server.
     pub known: Option<&'static str>,
@@ -71,13 +71,13 @@ impl ProtocolSearch {
         same.max_by_key(|candidate| candidate.bits())
     }
 
-    /// Whether a range lies in the part of a long PDU that nothing is read from, whichever candidate is right.
+    /// True if a range lies in the part of a long PDU that nothing is read from, whichever candidate is right.
     pub fn is_body(&self, range: ByteRange) -> bool {
         self.candidates.iter().any(|candidate| candidate.is_body(range))
             && !self.candidates.iter().any(|candidate| candidate.is_head(range))
     }
 
-    /// Whether a range has some of what is read of the best candidate's first or last known PDU.
+    /// True if a range has some of what is read of the best candidate's first or last known PDU.
     pub fn is_head(&self, range: ByteRange) -> bool {
         let best = self.candidates.iter().max_by_key(|candidate| candidate.bits());
         best.is_some_and(|best| best.is_head(range))
@@ -233,12 +233,12 @@ impl ProtocolSearch {
         short && !strict
     }
 
-    /// How much evidence a PDU inside a packet must have.
+    /// Returns the least evidence of a PDU inside a packet.
     fn least_inside(&self, protocol: &dyn Protocol) -> u32 {
         if self.known == Some(protocol.name()) { KNOWN_INSIDE_BITS } else { HINTED_BITS }
     }
 
-    /// Whether a candidate of the protocol already starts, or has its next PDU, at this position.
+    /// True if a candidate of the protocol already starts, or has its next PDU, at this position.
     fn is_followed(&self, protocol: &dyn Protocol, place: Offset) -> bool {
         self.candidates.iter().any(|candidate| {
             candidate.protocol.name() == protocol.name()
@@ -295,7 +295,7 @@ impl ProtocolSearch {
     }
 }
 
-/// Whether a PDU of the protocol that the server is known to speak may start inside a packet. What follows has to say the same.
+/// True if a PDU of the protocol that the server is known to speak may start inside a packet. What follows has to say the same.
 fn stands_out_there(known: &dyn Protocol, head: &[u8]) -> bool {
     matches!(
         known.match_signature(Transport::Tcp, head),

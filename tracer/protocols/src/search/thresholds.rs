@@ -1,4 +1,4 @@
-//! How much evidence suffices for a protocol.
+//! Evidence that suffices for a protocol, in bits.
 
 /// Evidence that suffices without a hint.
 pub const SURE_BITS: u32 = 32;

@@ -23,7 +23,7 @@ use wirelap_events::{ByteRange, Offset};
 /// The buffer's capacity between PDUs, so that a thousand idle flows need little memory.
 const IDLE_BYTES: usize = 16 * 1024;
 
-/// How many bytes are searched for a PDU inside packets before only packet starts are tried; renewed by every resync. It
+/// Number of bytes that are searched for a PDU inside packets before only packet starts are tried; renewed by every resync. It
 /// bounds the cost of a flow that is not of the expected protocol.
 const SEARCH_BYTES: usize = 1 << 20;
 
@@ -37,9 +37,9 @@ pub struct Stream {
     /// The first bytes of the incomplete PDU.
     buffer: Vec<u8>,
     undecoded: u64,
-    /// How many bytes may still be searched for a PDU inside packets, see [`SEARCH_BYTES`].
+    /// Number of bytes that may still be searched for a PDU inside packets, see [`SEARCH_BYTES`].
     search_left: usize,
-    /// Whether it is an unconfirmed guess that a PDU starts with the first byte.
+    /// True while it is an unconfirmed guess that a PDU starts with the first byte.
     is_unproven: bool,
 }
 
@@ -51,9 +51,9 @@ enum StreamState {
     /// Inside a PDU.
     Body {
         range: ByteRange,
-        /// Whether bytes in the PDU's middle are missing, so that the buffer cannot grow.
+        /// True if bytes in the PDU's middle are missing, so that the buffer cannot grow.
         cut: bool,
-        /// Whether it is a guess that this is a PDU; the bytes after it decide.
+        /// True while it is a guess that this is a PDU; the bytes after it decide.
         guess: bool,
     },
     /// The start of the next PDU is not known.
@@ -140,7 +140,7 @@ impl Stream {
         self.buffer.capacity()
     }
 
-    /// Whether the starts of PDUs are known.
+    /// True if the starts of PDUs are known.
     pub fn is_in_sync(&self) -> bool {
         !matches!(self.state, StreamState::Lost | StreamState::Body { guess: true, .. })
     }
@@ -289,7 +289,7 @@ impl Stream {
         tail
     }
 
-    /// Whether a PDU may start with `tail`, the last bytes of a packet.
+    /// True if a PDU may start with `tail`, the last bytes of a packet.
     fn starts_pdu(&self, tail: &[u8], conn: &dyn Connection) -> bool {
         const TOO_SHORT: usize = 32;
         let is_cut = tail.len() < TOO_SHORT && measure(conn, self.side, tail) != PduLen::Invalid;
@@ -407,7 +407,7 @@ impl Stream {
         tail
     }
 
-    /// Where a PDU starts in a packet, and its length if the bytes after it have to confirm it.
+    /// Returns the position in a packet at which a PDU starts, and its length if the bytes after it have to confirm it.
     fn find(
         &mut self,
         bytes: &[u8],

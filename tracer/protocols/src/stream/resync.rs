@@ -14,7 +14,7 @@ use wirelap_events::Saturate;
 /// A chain of this many PDUs needs no further proof.
 const LONG_CHAIN: usize = 8;
 
-/// What the bytes at one position are.
+/// Result of examining the bytes at one position for the start of a PDU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SyncEvidence {
     /// A chain of PDUs; the number of complete PDUs, including the first.

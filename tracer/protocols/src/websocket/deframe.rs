@@ -5,7 +5,7 @@ use super::handshake;
 use crate::{Pdu, PduLen};
 use wirelap_events::{ByteRange, FrameClass, Offset};
 
-/// Of a longer frame, parts of this size are handed on one by one.
+/// Size of the parts in which a longer frame is handed on.
 const PART_BYTES: u64 = 64 << 10;
 
 /// A frame of which only the first bytes have come.
@@ -17,11 +17,11 @@ struct OpenFrame {
     done: u64,
     key: Option<[u8; 4]>,
     kind: Payload,
-    /// Whether the message ends with this frame.
+    /// True if the message ends with this frame.
     is_final: bool,
 }
 
-/// What the payload of a frame is.
+/// The kind of a frame's payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Payload {
     /// Bytes of the carried protocol.
@@ -32,7 +32,7 @@ enum Payload {
     Control(&'static str, FrameClass),
 }
 
-/// What is in a PDU.
+/// Content of a PDU.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Content<'a> {
     /// A head of the handshake.
@@ -51,13 +51,13 @@ pub(super) enum Content<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Deframer {
     open: Option<OpenFrame>,
-    /// Whether the message that is open is compressed.
+    /// True if the message that is open is compressed.
     is_compressed: bool,
     /// Frames so far.
     pub frames: u64,
-    /// Whether a head of the handshake was seen.
+    /// True if a head of the handshake was seen.
     pub is_opened: bool,
-    /// Whether frames are masked.
+    /// True if frames are masked; `None` until a frame has shown it.
     pub is_masked: Option<bool>,
     /// True if the ends have agreed to compress nothing.
     pub is_uncompressed: bool,

@@ -22,9 +22,9 @@ const LONGEST_CONTROL: u64 = 125;
 pub(super) struct Header {
     /// 0: continuation, 1: text, 2: binary, 8: close, 9: ping, 10: pong.
     pub opcode: u8,
-    /// Whether the message ends with this frame.
+    /// True if the message ends with this frame.
     pub is_final: bool,
-    /// Whether a message is compressed from this frame on (RFC 7692 §6).
+    /// True if a message is compressed from this frame on (RFC 7692 §6).
     pub is_compressed: bool,
     /// The key of a masked frame; only clients mask.
     pub key: Option<[u8; 4]>,
@@ -78,7 +78,7 @@ impl Header {
         self.payload.saturating_add(self.bytes as u64)
     }
 
-    /// What a control frame is; `None` for a frame with data.
+    /// Returns name and class of a control frame; `None` for a frame with data.
     pub fn control(&self) -> Option<(&'static str, FrameClass)> {
         match self.opcode {
             8 => Some(("Close (WebSocket)", FrameClass::Session)),

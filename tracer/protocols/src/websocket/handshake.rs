@@ -8,11 +8,11 @@ const LONGEST_HEAD: usize = 16 << 10;
 /// One of the two heads of the handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Handshake<'a> {
-    /// It is the client's request, not the server's response.
+    /// True for the client's request, false for the server's response.
     pub is_request: bool,
     /// The subprotocols that are offered, or the one that was chosen.
     pub subprotocols: &'a [u8],
-    /// How messages are compressed: what the client offers first, or what the server chose.
+    /// Compression of messages: the one that the client offers first, or the one that the server chose.
     pub deflate: Option<Deflate>,
 }
 
@@ -39,7 +39,7 @@ fn deflate(extensions: &[u8]) -> Option<Deflate> {
     })
 }
 
-/// Whether `head` may be the start of a head of the handshake. No frame starts with these bytes.
+/// True if `head` may be the start of a head of the handshake. No frame starts with these bytes.
 pub(super) fn may_start(head: &[u8]) -> bool {
     [&b"GET "[..], b"HTTP/1.1 101"].iter().any(|start| {
         let shared = start.len().min(head.len());

@@ -14,10 +14,10 @@
 use flate2::{Decompress, FlushDecompress, Status};
 use wirelap_events::Total;
 
-/// What each message ends with, and is sent without (§7.2.1).
+/// Bytes that each message ends with, and is sent without (§7.2.1).
 const TAIL: [u8; 4] = [0, 0, 0xFF, 0xFF];
 
-/// How far back a message may refer, in bytes of text.
+/// The farthest that a message may refer back, in bytes of text.
 const WINDOW: usize = 32 << 10;
 
 /// Every part may inflate to this many bytes, even a small one.
@@ -38,7 +38,7 @@ const STEP: usize = 4 << 10;
 /// Bytes of a decompressor: its window, and tables.
 const STATE_BYTES: usize = 44 << 10;
 
-/// How many bytes a part of `packed` bytes may inflate to.
+/// Returns the most bytes that a part of `packed` bytes may inflate to.
 fn most(packed: usize) -> usize {
     packed.saturating_mul(RATIO).saturating_add(SMALL).min(LARGEST)
 }
@@ -47,17 +47,17 @@ fn most(packed: usize) -> usize {
 #[derive(Debug)]
 #[allow(clippy::struct_excessive_bools)] // Facts that do not depend on each other.
 pub(super) struct Inflater {
-    /// Whether no message refers to an earlier one.
+    /// True if no message refers to an earlier one.
     forgets: bool,
-    /// Whether there is earlier text that is not known.
+    /// True if there is earlier text that is not known.
     is_late: bool,
     /// The decompressor, while there is a message to be inflated or text to refer to.
     state: Option<Decompress>,
     /// The second one, if earlier text is not known.
     shadow: Option<Decompress>,
-    /// Whether the rest of the message cannot be inflated.
+    /// True if the rest of the message cannot be inflated.
     has_failed: bool,
-    /// Whether the message has had a block that is marked as the last one (§7.2.3.4).
+    /// True if the message has had a block that is marked as the last one (§7.2.3.4).
     has_ended: bool,
 }
 
@@ -221,7 +221,7 @@ pub(super) fn peek(packed: &[u8], text: &mut [u8]) -> Option<usize> {
     usize::try_from(state.total_out()).ok()
 }
 
-/// Whether a deflated message may start with this byte: no block is the last one, and its type exists.
+/// True if a deflated message may start with this byte: no block is the last one, and its type exists.
 pub(crate) fn may_start(first: u8) -> bool {
     first & 1 == 0 && first & 0b110 != 0b110
 }

@@ -1,4 +1,4 @@
-//! What is kept of a WebSocket while it is not known what it carries.
+//! Items that are kept of a WebSocket while it is not known what it carries.
 
 use super::map::Place;
 use crate::{ProtocolSearch, Side};
@@ -9,7 +9,7 @@ use wirelap_events::{ByteRange, FrameClass, Saturate, Total};
 const KEPT_BYTES: usize = 64 << 10;
 const KEPT_ITEMS: usize = 2048;
 
-/// Of a long message, so many bytes are kept if there are too many.
+/// Bytes that are kept of a long message if there are too many.
 const HEAD_BYTES: usize = 4096;
 
 /// Something in a flow, at its place.
@@ -42,18 +42,18 @@ impl Item {
         freed
     }
 
-    /// Whether it is known to lie in the part of a long PDU that nothing is read from.
+    /// True if the item is known to lie in the part of a long PDU that nothing is read from.
     fn is_body(&self, search: &ProtocolSearch) -> bool {
         matches!(self, Item::Carried(place, _) if search.is_body(place.inner))
     }
 
-    /// Whether a PDU that was found begins here.
+    /// True if a PDU that was found begins here.
     fn is_head(&self, search: &ProtocolSearch) -> bool {
         matches!(self, Item::Carried(place, _) if search.is_head(place.inner))
     }
 }
 
-/// What is kept, in its order.
+/// The kept items, in their order.
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     items: VecDeque<(Side, Item)>,

@@ -43,7 +43,7 @@ pub(super) struct End {
     head: Vec<u8>,
 }
 
-/// What is carried.
+/// The decoder of the carried bytes, and a stream for each direction.
 pub(super) struct Carried {
     pub connection: Box<dyn Connection>,
     /// Messages have no length of their own.
@@ -52,7 +52,7 @@ pub(super) struct Carried {
 }
 
 impl Carried {
-    /// What `side` sends; the opening of its direction was seen if it `is_opened`.
+    /// Returns the stream of `side` and its decoder; the opening of its direction was seen if it `is_opened`.
     pub fn stream(&mut self, side: Side, is_opened: bool) -> (&mut Stream, &mut dyn Connection) {
         let stream = &mut self.streams[side as usize];
         let stream = stream.get_or_insert_with(|| Stream::new(side, !is_opened));
@@ -65,7 +65,7 @@ impl Carried {
 pub struct WebSocket {
     pub(super) ends: [End; 2],
     pub(super) client: Option<Side>,
-    /// Whether a head of the handshake was seen.
+    /// True if a head of the handshake was seen.
     is_opened: bool,
     pub(super) carried: Option<Carried>,
     kept: Kept,
@@ -97,12 +97,12 @@ impl WebSocket {
         &self.ends[side as usize].head
     }
 
-    /// Whether a head of the handshake was seen.
+    /// True if a head of the handshake was seen.
     pub(super) fn is_opened(&self) -> bool {
         self.is_opened
     }
 
-    /// Whether the handshake names a protocol as subprotocol.
+    /// True if the handshake names a protocol as subprotocol.
     pub(super) fn names(&self, protocol: &dyn Protocol) -> bool {
         let mut offered = self.subprotocols.split(|byte| *byte == b',');
         offered.any(|one| {

@@ -22,10 +22,10 @@ pub(super) const COMPRESSED: &str = "compressed (WebSocket)";
 /// The most segments that are kept of one PDU. Of more, the first and the last ones matter most.
 const SEGMENTS: usize = 64;
 
-/// Where carried bytes lie.
+/// Place of carried bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    /// Where their frame's header starts, if that is right before them.
+    /// Start of their frame's header, if that is right before them.
     pub lead: Offset,
     /// Their bytes in the flow, or those that they were inflated from.
     pub outer: ByteRange,
@@ -33,7 +33,7 @@ pub(super) struct Place {
     pub inner: ByteRange,
     /// Bytes of the message that they are part of, if the message is in one frame.
     pub message: u64,
-    /// Whether they were inflated.
+    /// True if they were inflated.
     pub is_inflated: bool,
 }
 
@@ -97,18 +97,18 @@ pub(super) fn compressed(
 /// Payload of a frame, or a part of it.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
-    /// Its first byte among the carried ones.
+    /// The segment's first byte among the carried ones.
     inner: Offset,
-    /// Where the frame's header starts, if that is right before it.
+    /// Start of the frame's header, if that is right before the segment.
     lead: Offset,
-    /// Its bytes in the flow.
+    /// The segment's bytes in the flow.
     outer: ByteRange,
     /// Carried bytes of it that were inflated from `outer`; `None` if they are `outer`.
     inflated: Option<u64>,
 }
 
 impl Segment {
-    /// How many of the carried bytes `start..end` were inflated.
+    /// Returns the number of the carried bytes `start..end` that were inflated.
     fn inflated_between(&self, start: Offset, end: Offset) -> u64 {
         let Some(len) = self.inflated else { return 0 };
         end.min(self.inner.plus(len)).0.saturating_sub(start.max(self.inner).0)
@@ -141,7 +141,7 @@ impl Segments {
         self.0.iter().rev().find(|segment| segment.inner <= inner)
     }
 
-    /// Where a PDU starts whose first byte is this one.
+    /// Returns the start, in the flow, of a PDU whose first byte is this carried one.
     fn start(&self, inner: Offset) -> Offset {
         let Some(segment) = self.holding(inner) else { return Offset(0) };
         let skip = inner.0.saturating_sub(segment.inner.0).min(segment.outer.len());
@@ -152,7 +152,7 @@ impl Segments {
         }
     }
 
-    /// Where what ends before this byte ends.
+    /// Returns the end, in the flow, of what ends before this carried byte.
     fn end(&self, inner: Offset) -> Offset {
         let last = Offset(inner.0.saturating_sub(1));
         let Some(segment) = self.holding(last) else { return Offset(0) };
@@ -163,7 +163,7 @@ impl Segments {
         segment.outer.start.plus(skip)
     }
 
-    /// How many of the carried bytes of this range were inflated.
+    /// Returns the number of the carried bytes of this range that were inflated.
     fn inflated(&self, start: Offset, end: Offset) -> u64 {
         self.0.iter().map(|segment| segment.inflated_between(start, end)).total()
     }

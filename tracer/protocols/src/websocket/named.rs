@@ -17,7 +17,7 @@ use super::layer::WebSocket;
 use crate::{Connection, Encryption, FrameSink, Party, Pdu, PduLen, Protocol, Side};
 use std::cell::Cell;
 
-/// What a conversation is.
+/// The layers of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stack {
     /// The protocol itself.
@@ -31,9 +31,9 @@ pub struct MaybeWebSocket {
     plain: Box<dyn Connection>,
     layer: WebSocket,
     stack: Option<Stack>,
-    /// Whether the beginning was seen, so that nothing is asked again.
+    /// True if the beginning was seen, so that nothing is asked again.
     is_settled: bool,
-    /// Whether a PDU was looked for.
+    /// True if a PDU was looked for.
     has_sought: Cell<bool>,
 }
 
@@ -55,7 +55,7 @@ impl MaybeWebSocket {
         }
     }
 
-    /// What starts with `head`.
+    /// Returns the layers of a direction that starts with `head`.
     fn stack(&self, side: Side, head: &[u8]) -> Stack {
         if let Some(stack) = self.stack.filter(|_| self.is_settled) {
             return stack;

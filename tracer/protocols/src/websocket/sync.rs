@@ -1,4 +1,4 @@
-//! Whether a frame starts with some bytes, in a direction that was joined late or has a gap.
+//! Check of whether a frame starts with some bytes, in a direction that was joined late or has a gap.
 //!
 //! Two bytes of header are too little: the payload has to start like a PDU of the carried protocol, or frames have to follow
 //! each other up to the end of a packet, whatever is in them. Where a compressed text refers to bytes that were not captured,
@@ -23,13 +23,13 @@ impl WebSocket {
             || (self.may_send(side, head) && Header::read(head).is_ok() && chains(head))
     }
 
-    /// Whether `side` masks its frames as the one that starts with `head`, as far as is known: clients do, and servers do not.
+    /// True if `side` masks its frames as the one that starts with `head`, as far as is known: clients do, and servers do not.
     fn may_send(&self, side: Side, head: &[u8]) -> bool {
         let is_masked = head.get(1).is_some_and(|second| second & 0x80 != 0);
         self.client.is_none_or(|client| is_masked == (side == client))
     }
 
-    /// Whether a PDU of the carried protocol starts in a frame that starts with `head`.
+    /// True if a PDU of the carried protocol starts in a frame that starts with `head`.
     pub(super) fn has_start(&self, side: Option<Side>, head: &[u8]) -> bool {
         if handshake::may_start(head) {
             return matches!(handshake::len(head), PduLen::Known(_))
@@ -81,7 +81,7 @@ impl WebSocket {
         }
     }
 
-    /// Whether `head` starts with a long frame in which a PDU starts. The length of such a frame has eight bytes, of which the
+    /// True if `head` starts with a long frame in which a PDU starts. The length of such a frame has eight bytes, of which the
     /// first three are zero: with a PDU behind it, that is no coincidence.
     pub(super) fn is_long(&self, side: Side, head: &[u8]) -> bool {
         let is_long =
@@ -89,7 +89,7 @@ impl WebSocket {
         Header::read(head).is_ok_and(is_long) && self.has_start(Some(side), head)
     }
 
-    /// Whether `head` starts with a frame whose payload, which is not compressed, starts like a PDU.
+    /// True if `head` starts with a frame whose payload, which is not compressed, starts like a PDU.
     pub(super) fn has_message(&self, side: Side, head: &[u8]) -> bool {
         let has_payload = |header: Header| head.len() > header.bytes && !header.is_compressed;
         Header::read(head).is_ok_and(|header| header.control().is_none() && has_payload(header))
@@ -165,7 +165,7 @@ fn is_message(peeked: &[u8], len: u64) -> bool {
         })
 }
 
-/// Whether a compressed message may start with this payload, of which the text is not known.
+/// True if a compressed message may start with this payload, of which the text is not known.
 fn may_be_compressed(side: Option<Side>, payload: &[u8]) -> bool {
     const SHORTEST: usize = 3;
     let starts = payload.first().is_some_and(|first| inflate::may_start(*first));

@@ -199,7 +199,7 @@ fn fields(n: u8) -> Vec<Vec<u8>> {
     fields.iter().map(|field| frame(0x82, field)).collect()
 }
 
-/// How many messages are found in the packets that are there, and bytes in no frame. The missing ones are gaps.
+/// Returns the number of messages that are found in the packets that are there, and of bytes in no frame. The missing ones are gaps.
 fn found_in(packets: &[Option<Vec<u8>>], lens: &[usize], mid_stream: bool) -> (usize, u64) {
     let (mut layer, mut stream) = (layer(), Stream::new(Side::A, mid_stream));
     let (mut at, mut messages) = (0, 0);

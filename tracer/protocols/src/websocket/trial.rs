@@ -1,4 +1,4 @@
-//! Whether a conversation is a WebSocket that carries a known protocol.
+//! Trial of whether a conversation is a WebSocket that carries a known protocol.
 
 use super::handshake;
 use super::layer::WebSocket;
@@ -22,7 +22,7 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Whether a conversation that starts with `head` may open a WebSocket.
+    /// True if a conversation that starts with `head` may open a WebSocket.
     pub fn may_open(head: &[u8]) -> bool {
         handshake::may_start(head)
     }
@@ -77,7 +77,7 @@ impl Trial {
         })
     }
 
-    /// Whether the conversation has opened a WebSocket, and what it carries may yet be found out.
+    /// True if the conversation has opened a WebSocket, and what it carries may yet be found out.
     pub fn is_open(&self) -> bool {
         self.layer.is_opened() && self.layer.unknown_bytes() < ENOUGH_BYTES
     }

@@ -23,7 +23,7 @@ const CLIENT_OBJECT: [u8; 2] = [0xFF, 0xFE];
 /// The decoder of one conversation.
 #[derive(Debug)]
 pub(super) struct XrceConnection {
-    /// Whether messages have their length before them (TCP).
+    /// True if messages have their length before them (TCP).
     is_stream: bool,
     streams: XrceStreams,
     objects: XrceObjects,
@@ -47,7 +47,7 @@ struct XrceMessage {
     range: ByteRange,
     /// Number of bytes before the header.
     prefix: u64,
-    /// Whether this is a retransmission.
+    /// True for a retransmission.
     again: bool,
 }
 
@@ -121,7 +121,7 @@ impl Connection for XrceConnection {
 }
 
 impl XrceConnection {
-    /// Whether the message is a retransmission. Messages of stream 0 are not numbered (DDS-XRCE 1.0 §8.3.2.2).
+    /// Takes in a message. Returns true if it is a retransmission. Messages of stream 0 are not numbered (DDS-XRCE 1.0 §8.3.2.2).
     fn see(
         &mut self,
         message: &XrceMessage,

@@ -70,7 +70,7 @@ pub(super) struct XrceSubmessage<'a> {
     pub end: u64,
 }
 
-/// What comes next in a message.
+/// The next thing in a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum XrceStep<'a> {
     Submessage(XrceSubmessage<'a>),
@@ -130,7 +130,7 @@ impl<'a> Iterator for XrceSteps<'a> {
     }
 }
 
-/// Whether a submessage with this ID exists and may have these flags (§8.3.5).
+/// True if a submessage with this ID exists and may have these flags (§8.3.5).
 fn is_known(id: u8, flags: u8) -> bool {
     let allowed = match id {
         CREATE => 0x07,
@@ -142,7 +142,7 @@ fn is_known(id: u8, flags: u8) -> bool {
     flags & !allowed == 0
 }
 
-/// Whether a body can have this length (§8.3.5). Requests start with request ID and object ID.
+/// True if a body can have this length (§8.3.5). Requests start with request ID and object ID.
 pub(super) fn is_plausible(id: u8, len: u64) -> bool {
     match id {
         CREATE_CLIENT => len >= 16,

@@ -77,7 +77,7 @@ impl<'a> SamplePayload<'a> {
     }
 }
 
-/// Whether a sample of `len` bytes is a single sequence, in either byte order: the agent forwards samples in the client's
+/// True if a sample of `len` bytes is a single sequence, in either byte order: the agent forwards samples in the client's
 /// byte order.
 fn is_lone(sample: &[u8], len: u64) -> bool {
     let Some(head) = Reader::new(sample).array::<4>() else { return false };

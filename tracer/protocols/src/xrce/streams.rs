@@ -13,10 +13,10 @@ const MAX_STREAMS: usize = 16;
 /// The most fragments of a stream that are kept; a submessage with more is not reassembled.
 const MAX_FRAGMENTS: usize = 1024;
 
-/// How many bytes are kept of each fragment, and of a reassembled submessage: the header, and the start of the payload.
+/// Bytes that are kept of each fragment, and of a reassembled submessage: the header, and the start of the payload.
 const HEAD_BYTES: usize = 256;
 
-/// How many sequence numbers before the newest one are remembered.
+/// Number of sequence numbers before the newest one that are remembered.
 const WINDOW: u16 = 128;
 
 /// Identifies a stream: sender, session and stream ID.
@@ -84,7 +84,7 @@ pub(super) struct XrceStream {
 struct StoredFragment {
     sequence: u16,
     last: bool,
-    /// Whether a submessage starts with this fragment.
+    /// True if a submessage starts with this fragment.
     first: bool,
     len: u64,
     range: ByteRange,
@@ -144,7 +144,7 @@ impl XrceStream {
         })
     }
 
-    /// Whether a submessage starts with this fragment: the message before it is the last fragment of another submessage, or
+    /// True if a submessage starts with this fragment: the message before it is the last fragment of another submessage, or
     /// not a fragment. If no earlier message is known, the fragment must look like the start of a submessage.
     fn starts(&self, sequence: u16, looks_like_one: bool) -> bool {
         let before = sequence.wrapping_sub(1);
@@ -243,7 +243,7 @@ impl CompleteSubmessage {
     }
 }
 
-/// Whether `a` is before `b`, in sequence numbers that wrap around (§8.4.3).
+/// True if `a` is before `b`, in sequence numbers that wrap around (§8.4.3).
 fn precedes(a: u16, b: u16) -> bool {
     (1..0x8000).contains(&b.wrapping_sub(a))
 }

@@ -1,4 +1,4 @@
-//! Whether bytes are XRCE. Only the messages that open a session have a magic number; the others are recognised by their
+//! Recognition of XRCE by its bytes. Only the messages that open a session have a magic number; the others are recognised by their
 //! valid fields.
 
 use super::message::{
@@ -15,7 +15,7 @@ const RELIABLE: u8 = 0x80;
 
 const COOKIE: &[u8] = b"XRCE";
 
-/// How certain it is that bytes are XRCE.
+/// Certainty that bytes are XRCE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum XrceEvidence {
     /// The bytes are not XRCE.
@@ -53,7 +53,7 @@ pub(super) fn stream(head: &[u8]) -> XrceEvidence {
     }
 }
 
-/// Whether a message starts with `head`, or is the datagram `head`. The sequence number of its stream is a counter.
+/// Tells whether a message starts with `head`, or is the datagram `head`. The sequence number of its stream is a counter.
 pub(super) fn match_signature(head: &[u8], is_stream: bool) -> SignatureMatch {
     const STRONG_BITS: u32 = 44;
     const WEAK_BITS: u32 = 10;

@@ -1,4 +1,4 @@
-//! Whether a datagram is Zenoh. A datagram has no length that could be wrong, and its first byte is the only one that many of
+//! Recognition of Zenoh in a datagram, which has no length that could be wrong. Its first byte is the only one that many of
 //! Zenoh's messages fix, so that other protocols have datagrams that can be read as Zenoh. What is counted as evidence is what they
 //! do not have by accident: a text as key expression, lengths that end with the datagram, and numbers that count.
 

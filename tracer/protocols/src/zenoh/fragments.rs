@@ -9,10 +9,10 @@ use super::wire::Cursor;
 use wirelap_events::Total;
 use wirelap_events::{FrameClass, Offset};
 
-/// How many bytes are kept of a message once its header was read.
+/// Bytes that are kept of a message once its header was read.
 const HEAD_BYTES: usize = 4 << 10;
 
-/// How many bytes are kept to find the end of a header, which can have long attachments.
+/// Bytes that are kept to find the end of a header, which can have long attachments.
 const MAX_HEAD_BYTES: usize = 64 << 10;
 
 /// The incomplete messages of one side.
@@ -20,9 +20,9 @@ const MAX_HEAD_BYTES: usize = 64 << 10;
 pub struct FragmentBuffer {
     /// One entry for each lane, of which there are at most 16.
     lanes: Vec<(Lane, LaneState)>,
-    /// Whether this side marks first fragments, so that only a marked fragment starts a message.
+    /// True if this side marks first fragments, so that only a marked fragment starts a message.
     marked: bool,
-    /// Whether no bytes are missing since the session began.
+    /// True if no bytes are missing since the session began.
     fresh: bool,
 }
 
@@ -43,12 +43,12 @@ struct OpenMessage {
     /// Fragments so far.
     count: u32,
     total: u64,
-    /// Whether no byte before the end of `head` is missing.
+    /// True if no byte before the end of `head` is missing.
     whole: bool,
     shape: Option<MessageShape>,
 }
 
-/// What the message's header says.
+/// The class of a message and the range of its payload, from its header.
 #[derive(Clone, Copy, Debug)]
 struct MessageShape {
     class: FrameClass,
@@ -246,7 +246,7 @@ impl MessageShape {
     }
 }
 
-/// Whether `next` follows `last` in a counter of 7, 14, 28 or 63 bits. The width is negotiated at the start of a session, and
+/// True if `next` follows `last` in a counter of 7, 14, 28 or 63 bits. The width is negotiated at the start of a session, and
 /// each counter wraps to 0 after a number of all ones.
 pub(super) fn follows(last: u64, next: u64) -> bool {
     let plus = last.wrapping_add(1);

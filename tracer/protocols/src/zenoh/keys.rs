@@ -5,7 +5,7 @@ use super::wire::WireExpr;
 use std::collections::HashMap;
 use wirelap_events::Saturate;
 
-/// How many bytes of key expressions are stored for one side; further declarations are not resolved.
+/// Bytes of key expressions that are stored for one side; further declarations are not resolved.
 const MAX_BYTES: usize = 1 << 20;
 
 /// An estimate of an entry's memory without its text.

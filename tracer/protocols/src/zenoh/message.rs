@@ -23,7 +23,7 @@ pub enum KeyExprMapping<'a> {
     Undeclare(u16),
 }
 
-/// What a message is to the query of this number.
+/// Part of a message in the query of this number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exchange {
     /// The query.
@@ -47,7 +47,7 @@ pub struct NetworkMessage<'a> {
     pub payload: Option<PayloadRange<'a>>,
     /// The publisher's own number for the message.
     pub key: Option<GlobalKey>,
-    /// Whether it is published, and no query or reply: a reply may be of what was published long ago.
+    /// True if the message is published, and no query or reply: a reply may be of what was published long ago.
     pub is_push: bool,
     /// A reply with data, and no error.
     pub is_reply: bool,

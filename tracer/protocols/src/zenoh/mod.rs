@@ -107,7 +107,7 @@ impl Protocol for Zenoh {
     }
 }
 
-/// Whether `head` can be the first bytes of a TCP flow: each end starts with an INIT.
+/// Tells whether `head` can be the first bytes of a TCP flow: each end starts with an INIT.
 fn starts(head: &[u8]) -> Recognition {
     let (header, version) = (head.get(2), head.get(3));
     let contradicted = header.is_some_and(|header| wire::id(*header) != 1)

@@ -36,7 +36,7 @@ const MODE: u8 = FLAG_5 | FLAG_6;
 const OAM_LINK_STATE: u16 = 1;
 
 impl<'a> NetworkMessage<'a> {
-    /// Whether a network message can start with this header byte.
+    /// True if a network message can start with this header byte.
     pub fn starts_with(header: u8) -> bool {
         id(header) >= 0x19
     }

@@ -1,4 +1,4 @@
-//! What usually helps with Zenoh, its peers and its routers.
+//! Remedies for Zenoh, its peers and its routers.
 
 use crate::remedies::Remedies;
 

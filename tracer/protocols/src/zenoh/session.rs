@@ -13,20 +13,20 @@ use crate::Side;
 pub struct ZenohSide {
     /// The key expressions that it has declared.
     pub keys: KeyExprs,
-    /// Its incomplete messages.
+    /// The side's incomplete messages.
     pub fragments: FragmentBuffer,
-    /// Its open queries.
+    /// The side's open queries.
     pub queries: OpenQueries,
-    /// Who it says that it is, if the start was captured.
+    /// The identity that the side claims, if the start was captured.
     pub who: Option<Introduction>,
-    /// Whether it has sent its Open, after which the negotiated options apply.
+    /// True if the side has sent its Open, after which the negotiated options apply.
     opened: bool,
 }
 
 /// A Zenoh conversation.
 #[derive(Debug)]
 pub struct ZenohSession {
-    /// Whether the conversation is over TCP.
+    /// True if the conversation is over TCP.
     pub stream: bool,
     /// The state of each side.
     pub sides: [ZenohSide; 2],

@@ -1,4 +1,4 @@
-//! Whether bytes are Zenoh. This does not need the state of a conversation.
+//! Recognition of Zenoh by its bytes. This does not need the state of a conversation.
 
 use super::compressed::PeekedText;
 use super::fragments::follows;
@@ -15,7 +15,7 @@ pub(super) fn whole_bits(len: u64) -> u32 {
     if len < 128 { 16 } else { 22 }
 }
 
-/// How certain it is that bytes are Zenoh.
+/// Certainty that bytes are Zenoh.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZenohEvidence {
     /// The bytes are not Zenoh.
@@ -85,7 +85,7 @@ pub fn resync_low_latency(head: &[u8]) -> bool {
     found != ZenohEvidence::None && (rest.is_empty() || first(rest).0 != ZenohEvidence::None)
 }
 
-/// Whether a batch has FRAMEs or FRAGMENTs. Only such batches are long enough to be divided by the end of a packet.
+/// True if a batch has FRAMEs or FRAGMENTs. Only such batches are long enough to be divided by the end of a packet.
 fn may_be_cut(head: &[u8], compression: bool) -> bool {
     head.get(2).is_none_or(|header| compression || matches!(id(*header), 5 | 6))
 }
@@ -259,7 +259,7 @@ fn frame(at: &mut Cursor<'_>) -> Found {
     }
 }
 
-/// Whether a key expression is text without control characters.
+/// True if a key expression is text without control characters.
 pub(super) fn is_key_expr(expr: WireExpr<'_>) -> bool {
     str::from_utf8(expr.suffix).is_ok_and(|text| !text.chars().any(char::is_control))
 }

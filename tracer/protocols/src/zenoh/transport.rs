@@ -65,25 +65,25 @@ impl Lane {
 /// The options that the two ends negotiate; the acceptor's `InitAck` decides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionTerms {
-    /// Whether batches have a header that says whether they are compressed.
+    /// True if batches have a header that says whether they are compressed.
     pub compression: bool,
-    /// Whether there are no batches, but single network messages with a u32 length over TCP.
+    /// True if there are no batches, but single network messages with a u32 length over TCP.
     pub low_latency: bool,
-    /// Whether the first fragment of a message is marked.
+    /// True if the first fragment of a message is marked.
     pub markers: bool,
 }
 
-/// Who an end is, by its own word.
+/// Identity that an end claims for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Introduction {
-    /// Its ID.
+    /// The end's ID.
     pub zid: ZenohId,
-    /// Whether it is a router, and not a peer or a client.
+    /// True for a router, false for a peer or a client.
     pub is_router: bool,
 }
 
 impl Introduction {
-    /// Whether a message that it sends names another origin, or has a timestamp by the clock of another. Only a router is known not
+    /// True if a message that the end sends names another origin, or has a timestamp by the clock of another. Only a router is known not
     /// to publish such messages, and it may reply with what others published long ago.
     pub fn passes_on(self, message: &NetworkMessage<'_>) -> bool {
         let origin = message.key.map(|key| ZenohId(key.origin));
@@ -100,11 +100,11 @@ pub struct FragmentHeader {
     pub lane: Lane,
     /// The sequence number, consecutive in the lane.
     pub sn: u64,
-    /// Whether another fragment of the message follows.
+    /// True if another fragment of the message follows.
     pub more: bool,
-    /// Whether it is marked as a message's first fragment.
+    /// True if the fragment is marked as a message's first one.
     pub first: bool,
-    /// Whether the sender drops the message.
+    /// True if the sender drops the message.
     pub dropped: bool,
     /// No extension is other than those of Zenoh 1.x.
     pub is_known: bool,
@@ -115,7 +115,7 @@ pub struct FragmentHeader {
 pub enum TransportMessage {
     /// The first two messages that open a session.
     Init {
-        /// Whether it is from the acceptor.
+        /// True if it is from the acceptor.
         ack: bool,
         /// The protocol version.
         version: u8,
@@ -126,7 +126,7 @@ pub enum TransportMessage {
     },
     /// The third and fourth message that open a session.
     Open {
-        /// Whether it is from the acceptor.
+        /// True if it is from the acceptor.
         ack: bool,
     },
     /// Closes a session or a link.
@@ -187,7 +187,7 @@ impl TransportMessage {
         }
     }
 
-    /// Who the sender is at its end of a session, if the message says it.
+    /// Returns the identity of the sender at its end of a session, if the message says it.
     pub fn sender(self) -> Option<Introduction> {
         match self {
             TransportMessage::Init { sender, .. } | TransportMessage::Join { sender, .. } => {

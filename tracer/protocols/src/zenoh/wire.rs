@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
         self.end.saturating_sub(self.position())
     }
 
-    /// Whether no bytes remain.
+    /// True if no bytes remain.
     pub fn is_empty(&self) -> bool {
         self.remaining() == 0
     }
@@ -258,6 +258,6 @@ pub struct WireExpr<'a> {
     pub scope: u16,
     /// The suffix.
     pub suffix: &'a [u8],
-    /// Whether this message's sender declared the number, not its receiver.
+    /// True if this message's sender declared the number, not its receiver.
     pub by_sender: bool,
 }

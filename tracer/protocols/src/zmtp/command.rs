@@ -41,13 +41,13 @@ pub(super) fn read(body: &[u8]) -> (&'static str, FrameClass, &[u8]) {
     known().unwrap_or(("command", FrameClass::Other, &[]))
 }
 
-/// Whether a body of `len` bytes, of which `body` was captured, is a known command.
+/// True if a body of `len` bytes, of which `body` was captured, is a known command.
 pub(super) fn is_known(body: &[u8], len: u64) -> bool {
     let (name, _, _) = read(body);
     name != "command" && (name.len() as u64) < len
 }
 
-/// Whether a message is encrypted by CURVE.
+/// True if a message is encrypted by CURVE.
 pub(super) fn is_encrypted(body: &[u8]) -> bool {
     body.starts_with(b"\x07MESSAGE")
 }

@@ -11,7 +11,7 @@ use wirelap_events::{ByteRange, Frame, FrameClass};
 /// The decoder of one connection.
 #[derive(Debug, Default)]
 pub(super) struct ZmtpConnection {
-    /// Whether messages are encrypted.
+    /// True if messages are encrypted.
     is_secure: bool,
     /// The type of each side's socket.
     sockets: [Option<SocketType>; 2],

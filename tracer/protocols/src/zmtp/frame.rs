@@ -60,12 +60,12 @@ impl FrameHeader {
         self.body.saturating_add(self.bytes as u64)
     }
 
-    /// Whether this is a command rather than a part of a message.
+    /// True for a command rather than a part of a message.
     pub fn is_command(&self) -> bool {
         self.flags & COMMAND != 0
     }
 
-    /// Whether the message has another part after this one.
+    /// True if the message has another part after this one.
     pub fn has_more(&self) -> bool {
         self.flags & MORE != 0
     }
@@ -84,12 +84,12 @@ pub(super) fn strict(head: &[u8]) -> Option<FrameHeader> {
     (fits && (!header.is_command() || command::is_known(body, header.body))).then_some(header)
 }
 
-/// Whether a frame with a long length starts with `head`. Its eight bytes start with at least five zeros.
+/// True if a frame with a long length starts with `head`. Its eight bytes start with at least five zeros.
 pub(super) fn stands_out(head: &[u8]) -> bool {
     matches!(head, [2 | 3, 0, 0, 0, 0, 0, ..]) && strict(head).is_some()
 }
 
-/// Whether `head` looks like a greeting or a frame.
+/// True if `head` looks like a greeting or a frame.
 pub(super) fn is_strict(head: &[u8]) -> bool {
     if greeting::starts_with(head) {
         matches!(greeting::pdu_len(head), PduLen::Known(_))

@@ -24,12 +24,12 @@ const MECHANISM_BYTES: usize = 20;
 /// Number of bytes that show the version of a greeting.
 const VERSION_BYTES: usize = 13;
 
-/// Whether `head` starts like a greeting; no frame starts with this byte.
+/// True if `head` starts like a greeting; no frame starts with this byte.
 pub(super) fn starts_with(head: &[u8]) -> bool {
     head.first() == Some(&FIRST)
 }
 
-/// Whether this is a greeting. The padding has no meaning, but libraries leave it 0 except for the last byte; if it is not 0,
+/// Tells whether this is a greeting. The padding has no meaning, but libraries leave it 0 except for the last byte; if it is not 0,
 /// version and mechanism must be valid, too.
 pub(super) fn recognise(head: &[u8]) -> Recognition {
     let mut reader = Reader::new(head);
@@ -78,7 +78,7 @@ pub(super) fn pdu_len(head: &[u8]) -> PduLen {
     }
 }
 
-/// What a greeting says about the messages after it.
+/// Content of a greeting: it says how the messages after it are sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Greeting<'a> {
     /// Version 3: socket type and identity are in `READY`, unless `READY` is encrypted.

@@ -16,7 +16,7 @@ use super::command::SocketType;
 use wirelap_events::Saturate;
 use wirelap_events::{ByteRange, DecodedMessage, Offset};
 
-/// How many bytes are kept of the payload of a message in several parts: enough to distinguish messages.
+/// Bytes that are kept of the payload of a message in several parts: enough to distinguish messages.
 const KEPT_PAYLOAD: usize = 256;
 
 /// The longest topic that is kept.
@@ -25,7 +25,7 @@ const LONGEST_TOPIC: usize = 4096;
 /// If the socket types are not known, a longer first part is not considered a topic.
 const PLAUSIBLE_TOPIC: u64 = 255;
 
-/// How a sender builds its messages.
+/// The way in which a sender builds its messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MessagePattern {
     /// The first of several parts is the topic.
@@ -71,7 +71,7 @@ impl MessagePart<'_> {
         self.body.len() as u64 == self.len
     }
 
-    /// Whether this can only be the end of an envelope.
+    /// True if this can only be the end of an envelope.
     fn is_delimiter(&self) -> bool {
         self.has_more && self.len == 0
     }
@@ -93,16 +93,16 @@ enum MultipartState {
 #[derive(Debug, Default)]
 pub(super) struct MultipartAssembly {
     state: MultipartState,
-    /// Whether a message so far had several parts.
+    /// True if a message so far had several parts.
     has_parts: bool,
     /// The first part, if it is the topic and was captured completely.
     topic: Vec<u8>,
-    /// Whether the envelope has ended.
+    /// True if the envelope has ended.
     delimited: bool,
     payload_len: u64,
     /// The first bytes of the payload, without the last part.
     payload: Vec<u8>,
-    /// Whether bytes after those in `payload` were not captured or not kept.
+    /// True if bytes after those in `payload` were not captured or not kept.
     is_cut: bool,
 }
 
@@ -122,7 +122,7 @@ impl MultipartAssembly {
         self.state = if is_between { MultipartState::Between } else { MultipartState::Torn };
     }
 
-    /// Whether the next part is a message's first.
+    /// True if the next part is a message's first.
     pub fn is_between(&self) -> bool {
         self.state == MultipartState::Between
     }

@@ -79,7 +79,7 @@ const ENOUGH_FRAMES: usize = 4;
 /// This many frames are no coincidence, whatever comes after them.
 const MANY_FRAMES: usize = 8;
 
-/// Whether `head` is frames in mid-stream. A message's frame has little more than a length, so only a known command or many
+/// Tells whether `head` is frames in mid-stream. A message's frame has little more than a length, so only a known command or many
 /// frames in a row are certain.
 fn middle(head: &[u8]) -> Recognition {
     let mut rest = head;
@@ -109,7 +109,7 @@ impl FrameHeader {
     }
 }
 
-/// Whether a frame starts with `head`. The evidence is little more than the length, unless the length has eight bytes or the
+/// Tells whether a frame starts with `head`. The evidence is little more than the length, unless the length has eight bytes or the
 /// frame is a command.
 fn match_signature(head: &[u8]) -> SignatureMatch {
     const COMMAND_BITS: u32 = 40;

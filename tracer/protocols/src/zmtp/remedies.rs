@@ -1,4 +1,4 @@
-//! What usually helps with `ZeroMQ`.
+//! Remedies for `ZeroMQ`.
 
 use crate::remedies::Remedies;
 

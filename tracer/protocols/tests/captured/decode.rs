@@ -17,7 +17,7 @@ pub struct Seen {
     pub from_client: bool,
     pub name: &'static str,
     pub class: FrameClass,
-    /// Its bytes.
+    /// The frame's bytes.
     pub bytes: Vec<u8>,
     pub payload_bytes: u64,
     pub message: Option<Message>,
@@ -46,7 +46,7 @@ pub fn decode(
     connections.map(|(ports, packets)| (ports, frames(&packets, protocol))).collect()
 }
 
-/// What is reported of names on one connection.
+/// Names that the decoder reports on one connection.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Names {
     /// The names of the end that opened the connection.

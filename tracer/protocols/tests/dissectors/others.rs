@@ -11,7 +11,7 @@ use wirelap_test_support::messages::{Messages, compare};
 const XRCE_EXPERTS: [&str; 5] =
     ["xrce.malformed", "xrce.bad_length", "xrce.truncated", "xrce.unread", "xrce.continuation"];
 
-/// What carries something, with the bytes of all.
+/// Counts the messages that carry something, and the bytes of all.
 fn carried(messages: &Messages) -> (usize, u64) {
     let all = messages.values().flatten().filter_map(|message| message.carried.as_ref());
     let lengths: Vec<_> = all.map(|carried| carried.payload_len).collect();

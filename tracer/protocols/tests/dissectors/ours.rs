@@ -1,4 +1,4 @@
-//! What our decoders say of a capture.
+//! Messages that our decoders find in a capture.
 
 use std::collections::BTreeMap;
 use wirelap_events::{ByteRange, Frame, FrameClass, Offset, Transport};

@@ -20,7 +20,7 @@ const EXPERTS: [&str; 8] = [
 const TCP: &str = "dissectors/captures/zenoh-tcp.pcap";
 const UDP: &str = "dissectors/captures/zenoh-udp.pcap";
 
-/// What both say of a capture.
+/// Compares both readings of a capture, and returns ours.
 fn both(name: &str, transport: Transport) -> Messages {
     let path = capture(name);
     let ours = ours::read(&std::fs::read(&path).unwrap(), "zenoh", transport);
@@ -30,7 +30,7 @@ fn both(name: &str, transport: Transport) -> Messages {
     ours
 }
 
-/// How many messages carry something to this key expression, and their bytes.
+/// Counts the messages that carry something to this key expression, and their bytes.
 fn carried(messages: &Messages, key: &str) -> (usize, u64) {
     let all = messages.values().flatten().filter_map(|message| message.carried.as_ref());
     let lengths: Vec<_> =

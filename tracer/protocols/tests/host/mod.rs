@@ -9,7 +9,7 @@ use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long anything may take.
+/// The longest time that anything may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A process that ends with its guard.

@@ -1,4 +1,4 @@
-//! What tshark says of a capture. Of its outputs only PDML keeps the messages of one packet apart.
+//! Reading of a capture by tshark. Of its outputs only PDML keeps the messages of one packet apart.
 
 use crate::{Message, Messages};
 use std::path::Path;

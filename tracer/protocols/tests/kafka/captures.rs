@@ -12,7 +12,7 @@ use wirelap_test_support::pcap::{Packet, packets};
 /// The port of the broker.
 const BROKER: u16 = 9092;
 
-/// What was sent over a connection in one direction: its client's port, and whether the client sent it.
+/// One direction of a connection: its client's port, and whether the client sent the bytes.
 type Way = (u16, bool);
 
 /// A PDU or a record.
@@ -130,7 +130,7 @@ fn take(frame: &Frame<'_>, lines: &mut Vec<Line>) {
     }
 }
 
-/// What the comparison went over.
+/// Numbers of what the comparison went over.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
     connections: usize,

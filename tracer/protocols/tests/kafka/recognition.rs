@@ -1,4 +1,4 @@
-//! What is taken for Kafka, and what is not.
+//! Bytes that are taken for Kafka, and bytes that are not.
 
 use wirelap_events::Transport;
 use wirelap_protocols::kafka::PROTOCOL;

@@ -53,7 +53,7 @@ fn expectations(name: &str) -> BTreeMap<(usize, char), VecDeque<Expected>> {
     found
 }
 
-/// What the decoder finds in one direction.
+/// Returns the messages that the decoder finds in one direction.
 fn decode(connection: &Connection, side: Side) -> VecDeque<Seen> {
     let protocol = by_name("opcua").unwrap();
     let player = Player::new(protocol, Transport::Tcp, false).play(&connection.chunks);

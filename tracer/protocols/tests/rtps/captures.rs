@@ -67,7 +67,7 @@ impl Expected {
         }
     }
 
-    /// Whether it holds application data, or a part of it.
+    /// True if the sample holds application data, or a part of it.
     fn is_user_data(&self) -> bool {
         self.sample.is_some() && self.writer.is_some_and(|writer| writer & 0xc0 == 0)
     }
@@ -84,7 +84,7 @@ impl Expected {
     }
 }
 
-/// What the comparison went over.
+/// Numbers of what the comparison went over.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Tally {
     submessages: usize,
@@ -186,7 +186,7 @@ fn check_datagram(
     }
 }
 
-/// Which fragments of which sample went over which conversation; counted here on its own.
+/// The fragments of each sample that went over each conversation; counted here on its own.
 #[derive(Default)]
 struct Samples {
     seen: HashMap<([u8; 16], u64, Ends), HashSet<u64>>,

@@ -8,7 +8,7 @@ use wirelap_protocols::{FrameNote, FrameSink, Pdu, Protocol, Side};
 use wirelap_test_support::committed::of_protocols;
 use wirelap_test_support::pcap::{packets, read};
 
-/// What discovery said.
+/// Facts that discovery told.
 #[derive(Default)]
 struct Facts {
     endpoints: HashMap<Guid, DdsEndpoint>,

@@ -1,4 +1,4 @@
-//! What a reliable stream sends again, and in any order.
+//! Samples that a reliable stream sends again, and in any order.
 
 use wirelap_events::Transport;
 use wirelap_protocols::{Side, by_name};

@@ -7,7 +7,7 @@ use wirelap_events::{ByteRange, Frame, Offset, Transport};
 use wirelap_protocols::{FrameNote, FrameSink, Pdu, Protocol, Side, zenoh::PROTOCOL};
 use zenoh_protocol::network::NetworkBody;
 
-/// Whether it is a reply, its number, and its bytes.
+/// For each exchange: whether it is a reply, its number, and its bytes.
 #[derive(Default)]
 struct Exchanges(Vec<(bool, u64, ByteRange)>);
 

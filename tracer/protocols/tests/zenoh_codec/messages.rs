@@ -16,7 +16,7 @@ use zenoh_protocol::zenoh::ext::{AttachmentType, SourceInfoType, ValueType};
 use zenoh_protocol::zenoh::{ConsolidationMode, Del, Err, Put, Query, Reply};
 use zenoh_protocol::zenoh::{PushBody, RequestBody, ResponseBody};
 
-/// What must be found of an application message.
+/// Expected content of an application message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Carried {
     pub topic: String,

@@ -81,7 +81,7 @@ fn datagrams_child(to: u16, is_orphan: bool) -> (Child, std::process::ChildStdin
     (child, stdin)
 }
 
-/// What others do at a port that was a wanted process's.
+/// Events of others at a port that was a wanted process's are not reported.
 #[test]
 fn a_port_of_datagrams_is_learned_only_as_long_as_its_socket_is_there() {
     in_own_netns(|netns| {

@@ -1,4 +1,4 @@
-//! Which datagram a read takes after a pause of the probes.
+//! Datagrams that reads take after a pause of the probes.
 
 use super::reads::{Target, flood, numbered};
 use crate::support::{V4, in_own_netns, own_tid, wait_until};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use wirelap_capture::{Capture, ChosenHook, clock};
 use wirelap_events::{Body, Nanos, PacketHook, ReadKind};
 
-/// How a reader waits for the next datagram.
+/// The way in which a reader waits for the next datagram.
 #[derive(Clone, Copy)]
 enum Waits {
     /// In the receive call.
@@ -35,7 +35,7 @@ impl Waits {
     }
 }
 
-/// What a pause is made by.
+/// The way in which a pause is made.
 #[derive(Clone, Copy)]
 enum Pause {
     /// The probes stay attached.
@@ -58,7 +58,7 @@ impl Pause {
     }
 }
 
-/// Of two datagrams in each window, with another in each pause.
+/// Sends two datagrams in each window and another in each pause, and checks which ones the reads name.
 fn are_those_after_each_pause_known(waits: Waits, pause: Pause) {
     const WINDOWS: u32 = 20;
     in_own_netns(move |netns| {

@@ -1,4 +1,4 @@
-//! Which datagram a read takes.
+//! Datagrams that reads take.
 
 use super::port;
 use crate::support::{Seen, V4, everything, in_own_netns, own_tid, shared};
@@ -76,7 +76,7 @@ pub(super) struct Target {
     pub seen: Seen,
     pub reader: UdpSocket,
     pub to: SocketAddr,
-    /// How many datagrams were read.
+    /// Number of datagrams that were read.
     pub read: Arc<AtomicUsize>,
 }
 
@@ -89,7 +89,7 @@ impl Target {
     }
 }
 
-/// How many of an application's datagrams the reads name. Panics if one is named that is another.
+/// Counts an application's datagrams that the reads name. Panics if one is named that is another.
 fn named(seen: &Seen, reads: impl IntoIterator<Item = Option<usize>>, took: &[Vec<u8>]) -> usize {
     let left: Vec<_> = seen.packets(PacketHook::Xmit).map(|(_, payload)| payload).collect();
     let reads: Vec<_> = reads.into_iter().collect();

@@ -8,7 +8,7 @@ use wirelap_events::Frame;
 use wirelap_test_support::dissector::{self, Dissector};
 use wirelap_test_support::messages::{Carried, Message, Messages};
 
-/// Who else reads a protocol.
+/// The other reader of a protocol.
 pub enum Reader {
     /// A dissector of Wireshark's own, and what reads it, with the ports of the servers.
     Own(&'static str, fn(&[u16]) -> Box<dyn Reading>),
@@ -18,13 +18,13 @@ pub enum Reader {
 
 /// One middleware.
 pub struct Case {
-    /// Its name for `run --on`.
+    /// The middleware's name for `run --on`.
     pub on: &'static str,
-    /// What our decoders call its protocol.
+    /// Name of its protocol with our decoders.
     pub protocol: &'static str,
-    /// It has a server that every message passes.
+    /// True if it has a server that every message passes.
     pub brokered: bool,
-    /// Which of our frames are messages; all others only frame them.
+    /// The choice of our frames that are messages; all others only frame them.
     pub take: Take,
     /// Makes of theirs what both speak of.
     pub same: fn(&Messages, &mut Messages),
@@ -131,7 +131,7 @@ pub static CASES: [Case; 10] = [
     case("zenoh-brokered", "zenoh", true, Reader::Lua(dissector::ZENOH)),
 ];
 
-/// What is not there everywhere, or only in other versions, and how many messages are in the recording of each.
+/// Middlewares that are not there everywhere, or only in other versions, and the number of messages in the recording of each.
 pub static RECORDED: [(Case, u64); 3] = [
     (Case { take: records, ..case("kafka", "kafka", true, KAFKA_RECORDS) }, 33),
     (
@@ -145,7 +145,7 @@ pub static RECORDED: [(Case, u64); 3] = [
 ];
 
 impl Case {
-    /// Whether somebody else reads the messages: where Wireshark has a dissector of its own, ours is not asked.
+    /// True if somebody else reads the messages: where Wireshark has a dissector of its own, ours is not asked.
     pub fn is_read(&self) -> bool {
         match &self.reader {
             Reader::Own(..) => true,
@@ -153,7 +153,7 @@ impl Case {
         }
     }
 
-    /// What others read in a recording.
+    /// Returns the messages that others read in a recording.
     pub fn theirs(&self, file: &Path, servers: &[u16]) -> Messages {
         match &self.reader {
             Reader::Own(name, reading) => theirs::read(file, name, servers, reading(servers)),

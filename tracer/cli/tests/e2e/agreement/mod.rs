@@ -103,7 +103,7 @@ fn assert_counted(case: &Case, read: &Value, carrying: &Carrying) {
     assert!(is_right, "{}: {payload} bytes and {repeats} again, of {bytes}", case.on);
 }
 
-/// What `run` itself said is in the file.
+/// Panics unless the file has the figures that `run` itself said.
 fn assert_same(ran: &Value, read: &Value, is_alone: bool) {
     let messages = ["/messages/matched", "/messages/delivered", "/latency/one_way_ns/p50"];
     let bytes =

@@ -1,4 +1,4 @@
-//! What our decoders read in the packets of a recording.
+//! Messages that our decoders read in the packets of a recording.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -16,7 +16,7 @@ use wirelap_test_support::messages::{Carried, Message, Messages};
 /// Adds what a frame tells to the messages of its direction.
 pub type Take = fn(&Frame<'_>, &mut Vec<Message>);
 
-/// What carries something for an application.
+/// Numbers of the messages that carry something for an application.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Carrying {
     /// Messages to a server.
@@ -29,11 +29,11 @@ pub struct Carrying {
     pub bytes: u64,
 }
 
-/// What is in a recording.
+/// Messages and servers in a recording.
 #[derive(Debug, Default)]
 pub struct Found {
     pub messages: Messages,
-    /// What carries something.
+    /// The messages that carry something.
     pub carrying: Carrying,
     /// The ports that TCP connections were opened to.
     pub servers: Vec<u16>,
@@ -73,7 +73,7 @@ pub fn read(recording: &Path, protocol: &str, take: Take) -> Found {
 }
 
 struct Conversation {
-    /// Who spoke first.
+    /// The end that spoke first.
     first: SocketAddr,
     connection: Box<dyn Connection>,
     streams: [Stream; 2],

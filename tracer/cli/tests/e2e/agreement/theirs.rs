@@ -1,4 +1,4 @@
-//! What tshark's own dissectors read in a recording. Of its outputs only PDML keeps the messages of one packet apart.
+//! Messages that tshark's own dissectors read in a recording. Of its outputs only PDML keeps the messages of one packet apart.
 
 mod kafka;
 mod mqtt;
@@ -96,12 +96,12 @@ impl<'a> Field<'a> {
         protocols.filter(move |node| node.attribute("name") == Some(name)).map(Field)
     }
 
-    /// It and everything in it, in order.
+    /// Returns the field and everything in it, in order.
     fn all(self) -> impl Iterator<Item = Field<'a>> {
         self.0.descendants().filter(Node::is_element).map(Field)
     }
 
-    /// What stands in it.
+    /// Returns the fields directly in this one.
     fn inside(self) -> impl Iterator<Item = Field<'a>> {
         self.0.children().filter(Node::is_element).map(Field)
     }
@@ -123,7 +123,7 @@ impl<'a> Field<'a> {
         self.attribute("size").parse().unwrap()
     }
 
-    /// What it shows as a number, decimal or hexadecimal.
+    /// Returns the value that the field shows, decimal or hexadecimal; `None` if it is no number.
     fn value(self) -> Option<u64> {
         let show = self.show();
         match show.strip_prefix("0x") {
@@ -137,7 +137,7 @@ impl<'a> Field<'a> {
         self.all().find(|field| field.name() == name)
     }
 
-    /// What the first field of this name shows as a number.
+    /// Returns the number that the first field of this name shows.
     fn number(self, name: &str) -> Option<u64> {
         self.named(name)?.value()
     }

@@ -16,7 +16,7 @@ fn python() -> PathBuf {
     python
 }
 
-/// What `DuckDB` says of a file.
+/// Queries a file with `DuckDB`.
 fn queried(file: &Path) -> Value {
     let script = repository("tracer/cli/tests/e2e/messages/query.py");
     let output = Command::new(python()).arg(script).arg(file).output().unwrap();
@@ -44,7 +44,7 @@ fn count(value: &Value) -> u64 {
     value.as_u64().unwrap_or_else(|| panic!("{value} is not a count"))
 }
 
-/// Whether a segment of the JSON is between the first send and the last read. The time in the client libraries is known from the
+/// True if a segment of the JSON is between the first send and the last read. The time in the client libraries is known from the
 /// workloads' records, which are read when the trial has ended.
 fn is_on_wire(row: &Value) -> bool {
     row["segment"] != "client_tx" && row["segment"] != "client_rx"
@@ -83,7 +83,7 @@ fn assert_same_segments(said: &Value, result: &Value) {
     assert_eq!(compared, rows.len(), "DuckDB has segments that the JSON has not");
 }
 
-/// Of each repetition: the counted messages, and the mean time by leg, segment and cause.
+/// Compares of each repetition the counted messages, and the mean time by leg, segment and cause.
 fn assert_same_repetitions(said: &Value, result: &Value) {
     let (status, spent) = (of_result(&said["status"], result), of_result(&said["spent"], result));
     for repetition in result["repetitions"].as_array().unwrap() {

@@ -50,7 +50,7 @@ fn broker(folder: &Path, port: u16) -> Foreign {
     broker
 }
 
-/// How kcat is told whom to speak to.
+/// Options by which kcat knows whom to speak to.
 fn client(port: u16) -> String {
     format!("-q -b localhost:{port} -X security.protocol=ssl -X ssl.ca.location=cert.pem")
 }

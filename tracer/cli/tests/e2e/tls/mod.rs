@@ -89,7 +89,7 @@ impl Subscriber {
     }
 }
 
-/// What a message says that no file may have.
+/// Text of a message that no file may have.
 fn secret(n: usize) -> String {
     format!("a secret in message {n}")
 }

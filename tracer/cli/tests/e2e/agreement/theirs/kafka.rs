@@ -18,7 +18,7 @@ const NAMES: [(u64, &str); 7] = [
 /// The size that stands before each request and response, and does not count itself.
 const SIZE: u64 = 4;
 
-/// What of Kafka is compared.
+/// The part of Kafka that is compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
     /// Requests and responses, with their lengths.
@@ -30,7 +30,7 @@ pub enum Depth {
 pub struct Kafka {
     servers: Vec<u16>,
     depth: Depth,
-    /// What was asked: the client's port, the correlation id.
+    /// Names of open requests, by the client's port and the correlation id.
     asked: HashMap<(u16, u64), &'static str>,
 }
 

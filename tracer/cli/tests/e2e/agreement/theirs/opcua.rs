@@ -11,7 +11,7 @@ const VALUE: u64 = 13;
 pub struct OpcUa {
     /// The nodes behind the handles of subscriptions: connection's client port, handle.
     handles: HashMap<(u16, u64), String>,
-    /// What a request asks to read: its number, and the node, where it is a value.
+    /// Nodes whose values a request asks to read, by the client's port and the request's number; `None` for other attributes.
     reads: HashMap<(u16, u64), Vec<Option<String>>>,
 }
 
