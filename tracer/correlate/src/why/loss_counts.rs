@@ -9,9 +9,9 @@ use wirelap_events::{DropCause, Pid, Saturate};
 /// last counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Departure {
-    /// Its connection was closed.
+    /// The subscriber's connection was closed.
     Closed(ClosedBy),
-    /// It had unsubscribed.
+    /// The subscriber had unsubscribed.
     Unsubscribed,
 }
 
@@ -46,9 +46,9 @@ pub struct Losses {
     pub unmatched: u64,
     /// Read by a broker when the subscriber had left that their topic's messages had come to, and passed on to nobody.
     pub abandoned: u64,
-    /// Which subscriber that was, the last time.
+    /// The subscriber that had left, the last time.
     pub left_by: Option<Pid>,
-    /// How it had left, the last time.
+    /// The way in which it had left, the last time.
     pub departure: Departure,
     /// One of these subscribers' connections was closed without the farewell that its protocol has.
     pub is_abrupt: bool,
@@ -63,7 +63,7 @@ pub struct Losses {
     pub thrown_away: u64,
     /// Messages that their sender gave up when it had sent a part of them.
     pub cut_short: u64,
-    /// What the workloads themselves say, if they keep count.
+    /// The workloads' own counts, if they keep any.
     pub told: Option<WorkloadCounts>,
     /// Numbers of messages that never came out of the publisher.
     pub skipped: Missing,
@@ -106,7 +106,7 @@ impl FullSockets {
     }
 }
 
-/// What the workloads say of their messages.
+/// Counts that the workloads keep of their messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkloadCounts {
     /// Messages published.
@@ -128,7 +128,7 @@ impl Losses {
         }
     }
 
-    /// What most of the datagrams were thrown away for that this host threw away.
+    /// The cause for which this host threw most datagrams away; `None` if it threw none away.
     pub fn datagrams_dropped(&self) -> Option<DropCause> {
         let causes = [
             (self.socket_drops, DropCause::SocketBuffer),

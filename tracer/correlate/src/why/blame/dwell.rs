@@ -232,7 +232,8 @@ impl LegParts<'_> {
         }
     }
 
-    /// What is left of `time` from `from` on without that in which bytes of the connection were missing, or kept the message back.
+    /// Charges the part of `time` from `from` on in which bytes of the connection were missing, or kept the message back; returns
+    /// the rest.
     fn not_hindered(&mut self, from: Nanos, time: Nanos) -> Nanos {
         let rest = time - self.lost_within(from, time, time);
         rest - self.behind_within(from, rest, rest)
@@ -258,7 +259,7 @@ impl LegParts<'_> {
         lost
     }
 
-    /// Of how the forwarder's threads rested before they woke others, what fits into `time`, which is taken away from it.
+    /// Takes as much of the rests of the forwarder's threads before they woke others as fits into `time`, and returns it.
     fn handing_for(&mut self, time: Nanos) -> OffCpu {
         let all = self.handing;
         let asleep = all.asleep.min(time);
@@ -319,7 +320,7 @@ fn shorten((first, last): (Nanos, Nanos), time: Nanos, of_last: bool) -> (Nanos,
     }
 }
 
-/// What a thread did beside the sleep of so much time, which is accounted for.
+/// The thread's times off the CPU less so much sleep, which is accounted for.
 fn awake(rested: Option<&OffCpu>, slept: Nanos) -> Option<OffCpu> {
     rested.map(|rested| OffCpu { asleep: rested.asleep - rested.asleep.min(slept), ..*rested })
 }

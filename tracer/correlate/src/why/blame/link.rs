@@ -1,4 +1,4 @@
-//! What waits because a link is slower than its sender.
+//! Waits because a link is slower than its sender.
 
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
@@ -16,7 +16,8 @@ impl LegParts<'_> {
         ]
     }
 
-    /// Of `time` between two moments that has this cause, what the bytes before were in a queue for is put down to that. Returns the rest.
+    /// Charges to the link the part of `time` between two moments for which the bytes before were in a queue, if `cause` is a full window
+    /// or buffer. Returns the rest.
     pub(super) fn not_on_link(
         &mut self,
         segment: Segment,
@@ -53,8 +54,8 @@ impl LegParts<'_> {
         }
     }
 
-    /// What the message itself spent in a queue on the path, of the time that it was on its way. A link without a queue would have taken a
-    /// round trip at most.
+    /// Charges the time that the message itself spent in a queue on the path, of the time that it was on its way. A link without a queue
+    /// would have taken a round trip at most.
     pub(super) fn wire(&mut self, time: Nanos) {
         let segment = Segment::Wire;
         if self.leg.circumstances.deferred {
