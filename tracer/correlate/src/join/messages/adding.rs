@@ -90,7 +90,7 @@ impl Messages {
         self.contents = Some(contents);
     }
 
-    /// Whether a message that was found at `at` may have come to its sender unseen. What a process says to itself goes no
+    /// True if a message that was found at `at` may have come to its sender unseen. What a process says to itself goes no
     /// further.
     fn may_have_missed(&self, sender: &Node, receiver: &Node, at: Nanos) -> bool {
         let stays_inside = sender.pid.is_some() && sender.pid == receiver.pid;

@@ -1,4 +1,4 @@
-//! Which open message one that was found belongs to.
+//! Matching: finds the open message that a found one belongs to.
 
 use super::super::index::{Known, Listed};
 use super::super::new_leg::{Joined, NewLeg, TakesAll};
@@ -122,7 +122,7 @@ impl Messages {
         }
     }
 
-    /// What comes to a proxy in one direction goes on in another one.
+    /// Remembers that a proxy sends in direction `on` what comes to it in direction `came`.
     fn learn_proxied(&mut self, on: Direction, came: Direction) {
         if self.proxied.len() >= PROXIED && !self.proxied.contains_key(&on) {
             self.proxied.clear();
@@ -142,7 +142,7 @@ impl Messages {
         })
     }
 
-    /// Whether a message started where the new leg leads: an orphan, or one that was written there later, where it could go
+    /// True if a message started where the new leg leads: an orphan, or one that was written there later, where it could go
     /// on. A connection that is joined in its middle may be recognised later than the one on which what came on it goes on.
     fn leads_to(&self, new: &NewLeg, message: &Message) -> bool {
         let first = &self.legs[message.first];
@@ -157,9 +157,9 @@ impl Messages {
         first.sender().is(&new.ends.receiver) && (message.is_orphan || goes_on())
     }
 
-    /// Whether a message that begins here had come to its forwarder so long before it was found (the connection was joined in
-    /// its middle, and what is spoken on it had to be recognised first) that whatever was sent of it is no longer waiting for it.
-    /// A later message with the same content must not be taken for it.
+    /// True if a message that begins here had come to its forwarder so long before it was found (the connection was joined in its
+    /// middle, and what is spoken on it had to be recognised first) that whatever was sent of it is no longer waiting for it. A
+    /// later message with the same content must not be taken for it.
     pub fn is_past(&self, new: &NewLeg, read: Option<Nanos>) -> bool {
         let goes_on = || match new.topology {
             Topology::PeerToPeer => false,
@@ -356,7 +356,7 @@ impl Messages {
         (may_copy && elsewhere && first.sender().is(&new.ends.sender)).then_some(Relation::Copy)
     }
 
-    /// Whether the reader of a leg passes messages on to where the new leg leads. One that subscribes
+    /// True if the reader of a leg passes messages on to where the new leg leads. One that subscribes
     /// at a broker and publishes there does not, even the same content: it says something of its own.
     fn may_forward(&self, leg: usize, new: &NewLeg) -> bool {
         if new.topology != Topology::Brokered || !new.toward.is_server() {
