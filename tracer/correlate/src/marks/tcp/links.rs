@@ -1,4 +1,4 @@
-//! What the times at which bytes leave and are acknowledged tell of the link that takes them.
+//! Links: the rate and queue of a link, by the times at which bytes leave and are acknowledged.
 //!
 //! ```text
 //!  sent, k bytes in flight             acknowledgements come back one after the other: nothing waits for the
@@ -53,8 +53,9 @@ impl TcpMarks {
         }
     }
 
-    /// How many bytes were acknowledged in the time between two moments, as far as is remembered, and in what time, if acknowledgements
-    /// came all the time. A receiver that delays an acknowledgement sends no other meanwhile (RFC 9293 §3.8.6.3).
+    /// Number of bytes that were acknowledged in the time between two moments, as far as is remembered, and in what time; `None` if
+    /// acknowledgements did not come all the time. A receiver that delays an acknowledgement sends no other meanwhile (RFC 9293
+    /// §3.8.6.3).
     fn delivered_steadily(&self, upto: Offset, (left, at): (Nanos, Nanos)) -> Option<(u64, Nanos)> {
         let longest = Nanos((at - left).0 / 2);
         let (mut first, mut count) = ((upto, at), 0_usize);
@@ -76,7 +77,7 @@ impl TcpMarks {
         (count >= STEADY).then_some((bytes, at - first.1))
     }
 
-    /// Whether bytes were seen to wait in a queue.
+    /// True if bytes were seen to wait in a queue.
     pub fn has_queues(&self) -> bool {
         self.queues.is_some()
     }
@@ -105,7 +106,7 @@ mod tests {
         ByteRange::new(Offset(number * SEGMENT), SEGMENT)
     }
 
-    /// What is asked of a path: the round trip of a packet alone, the number of packets that leave at once at 100 ms, and when the
+    /// A path for tests: the round trip of a packet alone, the number of packets that leave at once at 100 ms, and when the
     /// acknowledgement of each comes in. All in microseconds.
     fn path(alone: u64, burst: u64, acked: impl Fn(u64) -> u64) -> TcpMarks {
         let mut marks = TcpMarks::new(1_000);
