@@ -56,7 +56,7 @@ impl Flow {
         }
     }
 
-    /// A segment that does not fit. Whether it is the last of several in a row.
+    /// Notes a segment that does not fit; true if it is the last of several in a row.
     fn insists(&mut self, seq: Seq, end: Seq) -> bool {
         let before = self.window.strange.filter(|(at, _)| {
             let distance = seq.distance_from(*at);
