@@ -56,7 +56,7 @@ impl Pauses {
         &self.windows
     }
 
-    /// A pause ends. Whether there was one.
+    /// Ends a pause; false if there is none.
     pub fn open(&mut self, at: Nanos) -> bool {
         let Some(closed) = self.closed_since.take() else {
             return false;
