@@ -111,7 +111,7 @@ impl LagTable {
         Some(topic.published)
     }
 
-    /// Message `number` of a topic is sent to a subscriber. How far that is now; `None` if there are too many.
+    /// Notes that message `number` of a topic is sent to a subscriber. Returns its progress; `None` if there are too many.
     pub fn sent(
         &mut self,
         way: Way,
