@@ -163,8 +163,8 @@ impl History {
         self.ends.push(running);
     }
 
-    /// A thread let go of a lock: sleeps just before that ended by a time limit were for the same one. Whether there were
-    /// any.
+    /// Notes that `waker` let go of a lock: sleeps just before that ended by a time limit were for the same one. True if
+    /// there were any.
     fn let_go(&mut self, waker: Holder) -> bool {
         let mut first = self.stretches.len();
         let mut next_left = None;
