@@ -159,7 +159,7 @@ impl Assembly {
         self.found_on.is_some_and(|on| on != direction)
     }
 
-    /// Takes what a datagram brought. Whether a reader has all of it now.
+    /// Takes the fragments that a datagram brought; true if a reader has the whole message now.
     pub(super) fn take(&mut self, carrier: Carrier, by: Taker) -> bool {
         let of = self.of;
         if let Some(reader) = self.readers.iter_mut().find(|reader| reader.socket == by.socket) {

@@ -24,7 +24,7 @@ pub enum KeptLeg {
     Whole(Box<Leg>),
     /// Everything that was seen of it. A delivery was handed out with it, and others may be with those to whom it goes on late.
     Compact(CompactLeg),
-    /// It was handed out, and nothing went on from it. Who sent it, and when, is what legs beside it ask for.
+    /// Handed out, and nothing went on from it: legs beside it ask only who sent it, and when.
     HandedOut { sender: Option<TaskId>, send: Option<Nanos> },
 }
 

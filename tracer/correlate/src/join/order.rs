@@ -62,7 +62,7 @@ impl DeliveryOrder {
         }
     }
 
-    /// Nothing before this number is waited for any more. Whether something was.
+    /// Gives up the messages before this number; true if any of them was waited for.
     pub fn skip(&mut self, first: u64) -> bool {
         let gone = self.lacking.partition_point(|(number, _)| *number < first);
         self.lacking.drain(..gone);
