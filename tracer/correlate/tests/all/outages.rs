@@ -35,7 +35,7 @@ fn refused(world: &mut World, client: (u32, &str), port: u16) {
     }
 }
 
-/// How a consumer lost its connection.
+/// The way in which a consumer lost its connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ended {
     /// The broker was killed, and attempts to connect are refused until another process serves.
@@ -146,7 +146,7 @@ fn the_process_that_serves_now_is_named() {
     assert_eq!(group.broker.as_deref(), Some("rumqttd"));
 }
 
-/// Of several processes at one address, the one that was seen first gives its name, as long as it has connections.
+/// The process that was seen first of several at one address gives its name, as long as it has connections.
 #[test]
 fn a_further_process_at_the_address_replaces_nobody() {
     let mut all = Audience::new();
@@ -166,8 +166,8 @@ fn a_further_process_at_the_address_replaces_nobody() {
     assert_eq!(group(&all.watch).broker.as_deref(), Some("mosquitto"));
 }
 
-/// Where the broker was killed, what a subscriber had not got is said to be lost with the broker; where the broker goes on, that it closed
-/// the connection.
+/// Messages that a subscriber had not got are said to be lost with the broker where that was killed; where the broker goes on, that it
+/// closed the connection is said.
 #[test]
 fn what_nobody_got_when_the_broker_ended_is_the_brokers() {
     for is_gone in [true, false] {
