@@ -64,8 +64,8 @@ enum Membership {
     Several,
 }
 
-/// Names and groups that clients have given themselves, by the flows on which they send. It is kept before anybody asks for rows by
-/// client or group, because most clients say it only once.
+/// Names and groups that clients have given themselves, by the flows on which they send. They are kept before anybody asks for rows
+/// by client or group, because most clients say them only once.
 #[derive(Debug, Default)]
 pub struct ClientNames {
     ends: FxHashMap<FlowId, NamedEnd>,

@@ -107,8 +107,8 @@ pub struct Container {
 }
 
 impl Container {
-    /// The container's label for people: `docker 0f3a9c2b7d11`, `web (docker 0f3a9c2b7d11)`, `shop/cart-1/app (containerd
-    /// 0f3a9c2b7d11)`, `mosquitto.service`. Without control characters.
+    /// The container's label for people, without control characters: `docker 0f3a9c2b7d11`, `web (docker 0f3a9c2b7d11)`,
+    /// `shop/cart-1/app (containerd 0f3a9c2b7d11)`, `mosquitto.service`.
     pub fn label(&self) -> String {
         let inside = match (&self.unit, self.kind.is_container()) {
             (Some(unit), true) => format!("{} in ", printable(unit)),

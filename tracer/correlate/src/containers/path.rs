@@ -17,7 +17,7 @@ const LINES: usize = 64;
 /// Text that the kernel puts behind the path of a cgroup that was removed.
 const REMOVED: &str = " (deleted)";
 
-/// Reads the text of a `/proc/PID/cgroup`. Anything may be in it.
+/// Reads the text of a `/proc/PID/cgroup`, in which anything may be.
 pub fn container_of(text: &str) -> Container {
     let paths = text.lines().take(LINES).filter_map(|line| {
         let (number, rest) = line.split_once(':')?;
@@ -46,7 +46,7 @@ fn certainty(kind: ContainerKind) -> u8 {
     }
 }
 
-/// Reads one path of a cgroup. Of containers in containers, the innermost counts.
+/// Reads one path of a cgroup, in which the innermost of several containers counts.
 fn of_path(path: &str) -> Container {
     let path = path.strip_suffix(REMOVED).unwrap_or(path);
     let mut found = Container { cgroup: path.to_owned(), ..Container::default() };

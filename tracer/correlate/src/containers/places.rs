@@ -162,7 +162,7 @@ impl Places {
         }
     }
 
-    /// Names the network namespace of a process. Returns whether that is new.
+    /// Names the network namespace of a process; true if the name is new.
     fn name_namespace(&mut self, pid: Pid, name: Option<&str>) -> bool {
         let Some(name) = shortened(name) else { return false };
         let is_new = !self.netns_names.contains_key(&pid);

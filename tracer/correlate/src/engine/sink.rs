@@ -33,7 +33,7 @@ pub trait DeliverySink {
     fn topic(&mut self, _topic: TopicId, _name: &[u8]) {}
 
     /// True if the sink is also told what becomes of the messages of this row that are given up. It is asked for each of them, because
-    /// what it would be told takes time to put together.
+    /// the report takes time to put together.
     fn takes_given_up(&self, _group: GroupId) -> bool {
         false
     }

@@ -367,7 +367,7 @@ impl Sockets {
         self.get(id).is_some_and(|entry| at < entry.muted_until)
     }
 
-    /// Looks at sockets again from `at` on, except those in `still`. What is in their queues by then is not known.
+    /// Looks at sockets again from `at` on, except those in `still`. The datagrams in their queues by then are not known.
     pub fn unmute_except(&mut self, still: &FxHashSet<SocketId>, at: Nanos) {
         let muted = self
             .entries

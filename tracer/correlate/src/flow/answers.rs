@@ -9,7 +9,7 @@ const MOMENTS: usize = 512;
 const CLOSENESS: u64 = 32;
 
 /// Times for which the requests of one consumer, each of which it made when it had the answer to the one before, were without an answer.
-/// Of what was long ago, it is known less precisely when that was.
+/// The longer ago, the less precisely they are known.
 #[derive(Debug, Default)]
 pub struct Answers {
     /// A moment, and for how long answers had been awaited until then.

@@ -8,8 +8,7 @@ use wirelap_protocols::Side;
 /// Connections that are remembered.
 const LIMIT: usize = 256;
 
-/// The end of a connection that closed it. The order is that of what is said where several were closed: the last
-/// counts.
+/// The end of a connection that closed it. Where several were closed, the last one in this order is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClosedBy {
     /// The end that reads from it: a subscriber.
@@ -69,8 +68,8 @@ impl ClosedConnections {
         self.0.is_empty()
     }
 
-    /// The way in which the connection that a process read from was closed; `None` if it was not, or too long ago. Whether a server that
-    /// closed it was gone is not known here.
+    /// The way in which the connection that a process read from was closed; `None` if it was not, or too long ago. It does not tell
+    /// whether a server that closed it was gone.
     pub fn of(&self, (direction, pid): (Direction, Option<Pid>)) -> Option<ClosedConnection> {
         let mut last = self.0.iter().rev();
         let found =

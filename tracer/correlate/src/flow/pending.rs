@@ -199,8 +199,7 @@ pub fn decided(
 }
 
 /// True if there is evidence enough for the protocol: less is needed where the port or the server say the same;
-/// more where each PDU tells little, or only one direction speaks. What the other direction sends must not
-/// contradict.
+/// more where each PDU tells little, or only one direction speaks. The other direction must not contradict.
 fn is_enough(
     searches: [&ProtocolSearch; 2],
     transport: Transport,

@@ -154,7 +154,7 @@ impl RoundTrips {
         extent.start >= self.warmed_up
     }
 
-    /// True if it is time to look for what has waited for too long. Takes note of it.
+    /// True if it is time to look for what has waited for too long; that look then counts as made.
     pub fn is_due(&mut self, now: Nanos) -> bool {
         let is_due = now >= self.searched + SEARCH;
         self.searched = if is_due { now } else { self.searched };

@@ -118,8 +118,7 @@ impl SeenBytes {
         (self.base, self.acked, self.proven) = (None, None, Offset(0));
     }
 
-    /// Packets and bytes that passed unseen so far. Of a hole it is only known that there was at least
-    /// one packet in it.
+    /// Packets and bytes that passed unseen so far. A hole counts as one packet: more are not certain.
     pub fn unseen(&self) -> Unseen {
         let mut sum = self.data();
         sum.packets.grow(self.bare);

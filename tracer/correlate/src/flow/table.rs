@@ -170,10 +170,10 @@ impl FlowTable {
         self.twins.is_empty() || !self.twins.contains_key(&key)
     }
 
-    /// Finds among the conversations between the same addresses that of a namespace whose next numbers these are. One
-    /// elsewhere is it if its numbers are these, nearly: two that were opened at the same time with the same addresses have
-    /// numbers that are not far from each other (`net/core/secure_seq.c`: a hash of the addresses, and the time in units of
-    /// 64 ns).
+    /// Finds among the conversations between the same addresses that of a namespace whose next numbers these are. One in
+    /// another namespace is taken if its numbers are nearly these: two that were opened at the same time with the same
+    /// addresses have numbers that are not far from each other (`net/core/secure_seq.c`: a hash of the addresses, and the
+    /// time in units of 64 ns).
     pub fn nearest(
         &self,
         key: FlowKey,

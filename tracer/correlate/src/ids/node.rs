@@ -19,7 +19,7 @@ pub struct Node {
 
 impl Node {
     /// True if both are the same process, or the same address of a process that is not known (or has several workers behind one
-    /// address), or give themselves the same ID, at whatever addresses. One address in two namespaces is two places.
+    /// address), or give themselves the same ID, at whatever addresses. The same address in two namespaces is two ends.
     pub fn is(&self, other: &Node) -> bool {
         let is_another = self.pid.zip(other.pid).is_some_and(|(a, b)| a != b);
         let says_so = self.party.zip(other.party).is_some_and(|(own, other)| own.id == other.id);

@@ -35,8 +35,8 @@ pub enum Known {
 /// The messages of one identity. Almost always one; a content that is sent again and again has many.
 #[derive(Debug)]
 enum Line {
-    /// One message, whose directions are not in the index: to look at its few legs costs less. Small, as there are
-    /// tens of thousands.
+    /// One message, whose directions are not in the index: to look at its few legs costs less. This variant is small,
+    /// as there are tens of thousands.
     One(u64, u32),
     #[allow(clippy::box_collection)] // Few have many, and the others are to be small.
     Many(Box<VecDeque<Listed>>),

@@ -174,7 +174,7 @@ impl KeptLeg {
         std::mem::replace(self, KeptLeg::Compact(compact)).into_room()
     }
 
-    /// Marks the leg as handed out. Returns its room, if it has any.
+    /// Marks the leg as handed out. Returns its box, if it has one.
     pub fn hand_out(&mut self) -> Option<Box<Leg>> {
         let KeptLeg::Whole(leg) = self else { return None };
         let handed_out =

@@ -88,7 +88,8 @@ impl Messages {
         self.open.len() >= room || self.legs.len() >= room.saturating_mul(2)
     }
 
-    /// True if most of the room is taken by what is waited for. What is only remembered makes room.
+    /// True if most of the room is taken by what is waited for. Messages that are only remembered
+    /// do not count: they make room.
     pub fn is_pressed(&self) -> bool {
         self.waiting >= (self.limit / 4).saturating_mul(3)
     }

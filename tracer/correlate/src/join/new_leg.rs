@@ -121,8 +121,8 @@ pub struct NewLeg {
 }
 
 impl NewLeg {
-    /// True if its sender has it from somebody else, where messages go through servers. What another host's server hands on
-    /// begins here.
+    /// True if its sender has it from somebody else, where messages go through servers. A message that another host's
+    /// server hands on begins here.
     pub fn is_handed_on(&self) -> bool {
         match self.toward {
             Toward::Client => true,

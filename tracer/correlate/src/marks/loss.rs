@@ -67,8 +67,8 @@ impl Loss {
         !self.in_vain && !matches!(self.sign, Sign::Unheard(_))
     }
 
-    /// True if it kept its sender from sending more. Bytes that were sent again in vain because no acknowledgement had come in
-    /// time did: that was lost.
+    /// True if it kept its sender from sending more. Bytes that were sent again in vain after a timeout did: their
+    /// acknowledgement was lost.
     fn holds_sender(&self) -> bool {
         !self.in_vain || self.sign == Sign::Resent(Some(Recovery::Timeout))
     }
@@ -145,8 +145,7 @@ impl Losses {
         self.all.iter().any(|loss| loss.ends_copy(place, seen))
     }
 
-    /// Time at which the first of the byte's copies had left that was thrown away before it had
-    /// left its host.
+    /// Time of the first copy of the byte that was thrown away before it had left its host.
     pub fn first_outward(&self, place: Offset) -> Option<Nanos> {
         let outward = |loss: &&Loss| matches!(loss.sign, Sign::Dropped { outward: true, .. });
         let all = self.all.iter().filter(|loss| loss.range.contains(place)).filter(outward);

@@ -53,7 +53,7 @@ pub struct TcpMarks {
     acked_to: Offset,
     /// Up to where, and when, the sender heard of something new that had arrived, the last times.
     acks: VecDeque<(Offset, Nanos)>,
-    /// Acknowledgements of a receiver that is not seen. Most are seen.
+    /// Acknowledgements of a receiver that is not seen; `None` for most, which are seen.
     heard: Option<Box<HeardAcks>>,
     losses: Losses,
     /// Most sockets are empty at once.

@@ -171,8 +171,8 @@ impl UdpMarks {
     }
 
     /// True if `packet`, in the same memory as datagram `number`, is that datagram at a later hook. The first transmission and the
-    /// last reception are kept. A datagram to a group goes on when a reader of this host has taken it, to whom the kernel hands a
-    /// copy before the device gets it.
+    /// last reception are kept. A datagram to a group is followed further after a reader of this host has taken it: the kernel hands
+    /// that reader a copy before the device gets it.
     pub fn again(&mut self, number: u64, packet: &Packet<'_>, at: Nanos) -> bool {
         let place = (packet.hook, packet.netns, packet.device);
         let is_done = self.was_read(number) && !packet.flow.dst.ip().is_multicast();

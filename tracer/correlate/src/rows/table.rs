@@ -76,7 +76,7 @@ pub struct Rows {
     joined: FxHashMap<GroupId, GroupId>,
     /// The domain that a process or participant takes part in, by protocol; `None` for one in several.
     members: FxHashMap<(&'static str, Member), Option<u32>>,
-    /// Number of times that a process's part became known, or turned out to be otherwise.
+    /// Number of times that the domain of a member became known, or turned out to be another one.
     enrolled: u64,
     /// Number of muted rows.
     pub(super) muted: usize,

@@ -6,7 +6,7 @@ use wirelap_events::Nanos;
 /// A second in nanoseconds.
 pub(super) const SECOND: u64 = 1_000_000_000;
 
-/// The traced part of each of the last [`HISTORY_SECONDS`] whole seconds. It is the same for all rows.
+/// The traced part of each of the last [`HISTORY_SECONDS`] whole seconds, which is the same for all rows.
 #[derive(Debug)]
 pub struct TracedSeconds {
     /// The first of them, in seconds of the clock.

@@ -55,8 +55,8 @@ impl Schedules<'_> {
         rests.handoff = self.between(&leg.chain, since, read);
     }
 
-    /// Times off the CPU of the first thread of a chain. One of a pool that waited until a later one of the chain had
-    /// something for it was not what kept that one waiting: then it is how the later one rested.
+    /// Times off the CPU of the first thread of a chain. If it waited for a later thread of the chain, as in a pool, it did
+    /// not keep that one waiting: then they are those of the later one.
     fn before_wakeup(self, first: TaskId, chain: &[Hop], from: Nanos, to: Nanos) -> Option<OffCpu> {
         let rested = self.followed(first, from, to)?;
         let waker = rested.waker.task;
@@ -134,8 +134,8 @@ impl Schedules<'_> {
         }
     }
 
-    /// Times off the CPU of a thread; `None` if it was not followed. What it slept while its
-    /// process had no quota, it waited for quota.
+    /// Times off the CPU of a thread; `None` if it was not followed. Its sleep counts as a wait
+    /// while its process had no quota, disk or CPU.
     fn followed(self, task: TaskId, from: Nanos, to: Nanos) -> Option<OffCpu> {
         let rested = self.threads.rested(task.tid, from, to)?;
         // While none of its process's threads may run, nobody brings what it sleeps for, unless that is a time or a disk.

@@ -47,8 +47,8 @@ impl<T> Default for Spells<T> {
 }
 
 impl<T: Copy> Spells<T> {
-    /// Adds a spell from `from` until `to`. Of those that meet, the one that `is_more` says of (the known, the new) is
-    /// named.
+    /// Adds a spell from `from` until `to`. Spells that meet become one, which is named after the one that
+    /// `is_more(known, new)` prefers.
     pub fn add(&mut self, from: Nanos, to: Nanos, of: T, is_more: impl Fn(&T, &T) -> bool) {
         let mut new = Spell { from, to, time: Nanos(0), of };
         while let Some(last) = self.0.last()

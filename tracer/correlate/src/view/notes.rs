@@ -103,7 +103,8 @@ pub enum GroupNote {
 /// Times in which a row was muted by the user: nothing was observed of it, and nothing of that time is in its figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Muted {
-    /// True if the row is muted now. Its figures are those of the moment at which it was.
+    /// True if the row is muted now. The figures of a muted row are those of the moment at which it
+    /// was muted.
     pub now: bool,
     /// For how long it was muted so far, without the time in which the observation of everything was paused.
     pub time: Nanos,

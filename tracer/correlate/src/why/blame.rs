@@ -54,8 +54,8 @@ pub struct BlamedPart<'a> {
     pub cause: Cause,
     /// The length of this part of the time.
     pub time: Nanos,
-    /// The thread that had the CPU while the leg waited for one, or the one that had to let go of what the leg waited for. That
-    /// of a stall was itself blocked.
+    /// The thread that had the CPU while the leg waited for one, or the one that had to let go of what the leg waited for. The
+    /// holder of a stall was itself blocked.
     pub holder: Option<&'a Holder>,
     /// The thing that a broker waited for.
     pub awaited: Awaited,
@@ -126,7 +126,7 @@ impl LegParts<'_> {
     }
 
     /// Charges the part of `time` in which a broker said that it does not read its client, after `others` that have it
-    /// first. Returns the rest.
+    /// first. Returns the time that is left.
     fn not_throttled(&mut self, segment: Segment, time: Nanos, others: Nanos) -> Nanos {
         let spare = self.throttled - self.throttled.min(others);
         let throttled = spare.min(time);
@@ -138,7 +138,7 @@ impl LegParts<'_> {
         time - throttled
     }
 
-    /// Charges the wait to the next leg, because the forwarder's own socket was full. Returns the rest.
+    /// Charges the wait to the next leg, because the forwarder's own socket was full. Returns the time that is left.
     fn not_ahead(&mut self, time: Nanos) -> Nanos {
         let Some(ahead) = &mut self.ahead else { return time };
         let held = ahead.left.min(time);
@@ -208,7 +208,7 @@ impl LegParts<'_> {
     }
 
     /// Charges the part of `time` that passed while earlier bytes of the connection were missing.
-    /// Returns the rest.
+    /// Returns the time that is left.
     fn lost_part(&mut self, segment: Segment, time: Nanos, lost: Nanos) -> Nanos {
         let lost = lost.min(time);
         if lost < NOTICED {
@@ -218,8 +218,8 @@ impl LegParts<'_> {
         time - lost
     }
 
-    /// Charges time in the sender's socket: it has the cause that keeps the reader of the bytes before from
-    /// reading, because the message would wait at the reader otherwise. The same holds for a sender that does not
+    /// Charges time in the sender's socket. A message that waits there because the reader does not get to read
+    /// would wait at the reader otherwise, so that has the same cause. The same holds for a sender that does not
     /// get to write.
     fn behind(&mut self, segment: Segment, cause: Cause, time: Nanos, reader: &OffCpu) {
         let Cause::Of(kind) = cause else { return self.put(segment, cause, time) };
@@ -262,7 +262,7 @@ impl LegParts<'_> {
     }
 
     /// Charges the time between the first and the last of several writes for which bytes before the last one were in the socket for want
-    /// of room, where there was room at that one again. Returns the rest.
+    /// of room, where there was room at that one again. Returns the time that is left.
     fn held_in_write(&mut self, time: Nanos) -> Nanos {
         let is_told =
             !matches!(self.write(time), Cause::Ordinary | Cause::Of(VerdictKind::LateWrite));

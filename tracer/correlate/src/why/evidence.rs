@@ -23,7 +23,7 @@ const WORST: usize = 10;
 /// A start-up of more than so many times the other messages is weighed with them.
 const STEADY: u64 = 4;
 
-/// The evidence for why a row's messages took as long as they did. Of several repetitions, it can be
+/// The evidence for why a row's messages took as long as they did. That of several repetitions can be
 /// added up.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {

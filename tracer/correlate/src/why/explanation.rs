@@ -19,15 +19,15 @@ pub struct Why {
     pub detail: TraceDetail,
     /// Messages that were examined: all that were matched.
     pub messages: u64,
-    /// Verdicts, the gravest first. Without a [`Severity::Problem`] among them, and with enough messages: nothing
-    /// wrong.
+    /// Verdicts, the gravest first. If there are enough messages and no [`Severity::Problem`] among the verdicts,
+    /// nothing is wrong.
     pub verdicts: Vec<Verdict>,
     /// The time of the mean message near the median by leg and segment, in the order of a message's
     /// life; [`Verdict::median_share`] and [`Tail::excess`] are measured against it. Empty without
     /// messages.
     pub typical: Vec<TypicalRow>,
-    /// The slowest 1 % and 0.1 %: where they lost more time than the median message did. Absent where
-    /// there are too few messages: less than 10 in it.
+    /// The slowest 1 % and 0.1 %: where they lost more time than the median message did. A tail of less
+    /// than 10 messages is left out.
     pub tails: Vec<Tail>,
     /// Messages that ought to have arrived by now, by place.
     pub open: Vec<Overdue>,
@@ -101,8 +101,8 @@ pub struct Verdict {
     /// Messages that it holds up now; `None` where it holds up none.
     pub open: Option<Overdue>,
     /// The threads that had the CPU, or had to let go, in the time that it is about: the longest first, at most ten.
-    /// Together they have the whole of it; what nobody was seen to have is the thread 0 of process 0, without a name.
-    /// Empty where nobody else is concerned.
+    /// Together they have the whole of it; time in which no thread was seen to have it is that of thread 0 of process
+    /// 0, without a name. Empty where nobody else is concerned.
     pub culprits: Vec<Culprit>,
     /// The numbers that it stands on.
     pub evidence: Vec<Clause>,
@@ -178,7 +178,7 @@ pub struct Tail {
     pub least: Nanos,
     /// Mean of what they took longer than the mean message near the median.
     pub excess: Nanos,
-    /// The excess by leg, segment and cause: the shares add up to 1. The largest first.
+    /// The excess by leg, segment and cause, the largest first: the shares add up to 1.
     pub rows: Vec<TailRow>,
 }
 

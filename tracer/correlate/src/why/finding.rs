@@ -90,7 +90,7 @@ impl LossWaits {
     }
 
     /// True if nothing was lost of what these messages waited for: nearly all that TCP sent again had arrived, or arrived all the same,
-    /// and of these messages' packets this host threw none away. Packets overtook each other then, or acknowledgements were late. If fewer
+    /// and of these messages' packets this host threw none away. Then packets overtook each other, or acknowledgements were late. If fewer
     /// arrived twice, it is not known which of them held up a message: where acknowledgements are lost as often as data, it is half.
     pub fn were_only_late(&self, losses: &Losses) -> bool {
         let is_thrown_away = DropCause::ALL

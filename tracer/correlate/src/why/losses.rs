@@ -165,8 +165,8 @@ fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
     ]
 }
 
-/// The clause for messages that one subscriber did not get. What others did not get either is told of it only where
-/// it is known to be lost.
+/// The clause for messages that one subscriber did not get. Messages that others did not get either are told only
+/// where it is known that they are lost.
 fn missed(evidence: &Evidence, is_lost: bool) -> Option<Clause> {
     let missed = &evidence.missed;
     let most = missed.most.clone().filter(|most| most.others_got || is_lost)?;

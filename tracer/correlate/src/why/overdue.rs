@@ -98,8 +98,8 @@ fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
     })
 }
 
-/// The verdict for overdue messages, as far as the activity of the process that has them tells. `None` where that is not
-/// known: a broker that sleeps may have done with what it read.
+/// The verdict for overdue messages, as far as the activity of the process that has them tells. `None` where it does not:
+/// a broker that sleeps may be done with what it read.
 fn kind(open: &Overdue) -> Option<(VerdictKind, Segment)> {
     let runs = open.activity == Some(ThreadActivity::Running);
     let is_off = matches!(open.activity, Some(ThreadActivity::Stopped | ThreadActivity::Blocked));

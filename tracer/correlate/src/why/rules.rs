@@ -135,8 +135,8 @@ impl TimeVerdicts<'_> {
         verdict
     }
 
-    /// The period in which the cause took time. Less than a quarter of what it takes on average is
-    /// not what is meant.
+    /// The period in which the cause took time; messages of which it took less than a quarter of
+    /// the average do not count.
     fn period(&self, kind: VerdictKind, finding: &Finding, cost: Cost) -> Option<Period> {
         let is_typical = rule(kind).is_some_and(|rule| cost.is_typical(&rule));
         let mean = if is_typical || cost.hit.messages <= 0.0 { cost.median } else { cost.each() };

@@ -265,7 +265,7 @@ impl Conversations {
         Some(direction)
     }
 
-    /// True if bytes were read that no packet event brought. Takes note of it.
+    /// True if bytes were read that no packet event brought, which it then notes as missed.
     fn is_read_unseen(&mut self, direction: Direction, end: Offset) -> bool {
         let Some(conversation) = self.flows.get(direction) else {
             return false;

@@ -19,7 +19,7 @@ impl Conversations {
     }
 
     /// The way in which a reader left: its connection was closed, or it unsubscribed after its last message. `None` if it is still
-    /// there, or that is too long ago. Where a broker keeps nothing, who unsubscribes misses nothing.
+    /// there, if it left too long ago, or if it unsubscribed from a broker that keeps nothing: then it misses nothing.
     pub fn departure(&self, reader: LastReader) -> Option<ClosedConnection> {
         let since = |said: Option<Nanos>| said.filter(|&said| said >= reader.last);
         if let Some(closed) = self.closing_of((reader.direction, reader.pid)) {

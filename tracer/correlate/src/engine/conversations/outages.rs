@@ -15,8 +15,7 @@ impl Conversations {
         Some((server, Direction { side, ..direction }))
     }
 
-    /// The client at the other end of a server's conversation. `serves`: the direction in which the server
-    /// sends.
+    /// The client at the other end of a server's conversation; the server sends in direction `serves`.
     fn client_of(&self, serves: Direction) -> Option<ClientOf> {
         if let Some(pid) = self.receiver_of(serves) {
             return Some(ClientOf::Process(pid));

@@ -22,8 +22,8 @@ impl Correlator {
         self.host.places_mut().take_newcomers(most)
     }
 
-    /// Takes the result of reading a process's cgroup, and the names that files give its container and network namespace. Returns
-    /// whether that tells something new.
+    /// Takes the result of reading a process's cgroup, and the names that files give its container and network namespace. True if that
+    /// tells something new.
     pub fn locate(&mut self, pid: Pid, read: &CgroupRead, names: &ContainerNames) -> bool {
         self.host.places_mut().put(pid, read, names)
     }

@@ -236,9 +236,9 @@ impl Deliveries {
         legs
     }
 
-    /// The path of a message to a reader, as far as it was seen. Its first byte left with its first datagram. From when the
-    /// fragment that came last was first sent to when the copy left that came is loss. It was got with its own last fragment,
-    /// or later, with that of another that the reader lacked.
+    /// The path of a message in fragments to a reader, as far as it was seen. Its first byte left with its first datagram.
+    /// Loss is the time from the first send of the fragment that came last to the departure of the copy that came. The
+    /// message was got with its own last fragment, or later, with that of another message that the reader lacked.
     fn path_of<'f>(
         &self,
         assembly: &Assembly,

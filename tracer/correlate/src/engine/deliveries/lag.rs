@@ -247,8 +247,8 @@ impl Deliveries {
     }
 }
 
-/// The subscribers that are behind, and by how much. What is nearest to a subscriber holds up the
-/// rest.
+/// The subscribers that are behind, and by how much. The holder nearest to a subscriber counts: it
+/// holds up the rest, too.
 fn behind(
     sent: &FxHashMap<PairKey, Sent>,
     not_at_broker: &FxHashMap<TopicKey, Elsewhere>,
@@ -348,8 +348,8 @@ fn unsent_holder(
     }
 }
 
-/// True if a subscriber that acknowledges let the broker send more for most of some time. Since the `last` message it is taken to
-/// have let it send nothing, unless it has made room since then.
+/// True if a subscriber that acknowledges let the broker send more for most of some time. From the `last` message on it counts as
+/// letting it send nothing, unless it has made room since then.
 fn has_room(back: &Flow, last: Option<Nanos>, (since, now): (Nanos, Nanos)) -> bool {
     let Some(rooms) = back.rooms.as_ref().filter(|_| back.request().is_none()) else {
         return false;
@@ -366,7 +366,7 @@ fn is_hindered(flow: &Flow) -> bool {
 }
 
 /// Time at which the subscriber let the broker send the last time, where it has to: it asked for messages, or else acknowledged
-/// some. Who asks gets no more for an acknowledgement.
+/// some. A subscriber that asks gets no more for an acknowledgement.
 fn allowed(back: &Flow) -> Option<Nanos> {
     back.request().map(|request| request.at).or(back.rooms.as_ref()?.last())
 }

@@ -201,7 +201,7 @@ fn reading(mut pids: FxHashSet<Pid>, now: Nanos, conversations: &Conversations) 
 }
 
 /// True if a publisher's message goes on: those before it did, to a subscriber that is still there, and none after it
-/// has yet. A broker that passes on a later one has done with it.
+/// has yet. A broker that has passed on a later one is done with this one.
 fn is_expected(flow: &Flow, leg: &LegState, flows: &FlowTable) -> bool {
     let (least, percent) = FORWARDED;
     let before = flow.messages.saturating_sub(1);

@@ -39,7 +39,8 @@ impl Deliveries {
     }
 }
 
-/// Start of the oldest message in fragments that is open in a direction. Forgets the others before it.
+/// Start of the oldest message in fragments that is open in a direction; forgets those before it that are
+/// not.
 fn begins(
     assemblies: &Assemblies,
     assembling: &mut VecDeque<AssemblyId>,

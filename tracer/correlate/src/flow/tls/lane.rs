@@ -21,8 +21,8 @@ const OVERHEAD: std::ops::RangeInclusive<u64> = 16..=80;
 /// Bytes that TLS 1.3 adds to a text.
 const USUAL_OVERHEAD: u64 = 17;
 
-/// The end whose library the text of a direction is from: the first one that told some. Both may be seen, and the text
-/// counts once.
+/// The end whose library the text of a direction is from: the first one that told some, as the text counts once even if
+/// both are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TextSource {
     Sender,

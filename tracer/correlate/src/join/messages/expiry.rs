@@ -95,8 +95,8 @@ impl Messages {
         legs.filter(|&leg| self.legs[leg].is_left())
     }
 
-    /// True if a message is on its way, as far as is known. One of which only later legs were seen is complete without
-    /// being delivered.
+    /// True if a message is on its way, as far as is known. A message of which only later legs were seen is complete
+    /// without being delivered.
     pub fn is_waited_for(&self, index: usize) -> bool {
         let Some(message) = self.open.get(index) else { return false };
         let is_left = || !message.is_orphan && self.left_of(index).next().is_some();

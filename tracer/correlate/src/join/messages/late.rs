@@ -51,8 +51,8 @@ impl Messages {
         self.legs[last].next = first.into();
     }
 
-    /// Puts legs to clients behind the leg on which a server brought the message back: a process that had handed it
-    /// there hands on to its clients what comes back. Legs to these that were found before it are put behind it.
+    /// Puts legs to clients that were found early behind the leg on which a server brought the message back: a process
+    /// that had handed it there hands on to its clients what comes back.
     pub(super) fn take_over(&mut self, message: usize, back: usize) {
         let node = *self.legs[back].receiver();
         // The leg on which the process had it before, and the one on which it handed it on.

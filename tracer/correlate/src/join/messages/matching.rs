@@ -143,7 +143,7 @@ impl Messages {
     }
 
     /// True if a message started where the new leg leads: an orphan, or one that was written there later, where it could go
-    /// on. A connection that is joined in its middle may be recognised later than the one on which what came on it goes on.
+    /// on. A connection that is joined in its middle may be recognised later than the one that carries its messages on.
     fn leads_to(&self, new: &NewLeg, message: &Message) -> bool {
         let first = &self.legs[message.first];
         let goes_on = || {
@@ -356,8 +356,9 @@ impl Messages {
         (may_copy && elsewhere && first.sender().is(&new.ends.sender)).then_some(Relation::Copy)
     }
 
-    /// True if the reader of a leg passes messages on to where the new leg leads. One that subscribes
-    /// at a broker and publishes there does not, even the same content: it says something of its own.
+    /// True if the reader of a leg passes messages on to where the new leg leads. A client that
+    /// subscribes at a broker and publishes there does not, even the same content: it says something
+    /// of its own.
     fn may_forward(&self, leg: usize, new: &NewLeg) -> bool {
         if new.topology != Topology::Brokered || !new.toward.is_server() {
             return true;

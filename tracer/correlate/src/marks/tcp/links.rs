@@ -54,7 +54,7 @@ impl TcpMarks {
     }
 
     /// Number of bytes that were acknowledged in the time between two moments, as far as is remembered, and in what time; `None` if
-    /// acknowledgements did not come all the time. A receiver that delays an acknowledgement sends no other meanwhile (RFC 9293
+    /// there were long pauses between acknowledgements. A receiver that delays an acknowledgement sends no other meanwhile (RFC 9293
     /// §3.8.6.3).
     fn delivered_steadily(&self, upto: Offset, (left, at): (Nanos, Nanos)) -> Option<(u64, Nanos)> {
         let longest = Nanos((at - left).0 / 2);
@@ -106,8 +106,8 @@ mod tests {
         ByteRange::new(Offset(number * SEGMENT), SEGMENT)
     }
 
-    /// A path for tests: the round trip of a packet alone, the number of packets that leave at once at 100 ms, and when the
-    /// acknowledgement of each comes in. All in microseconds.
+    /// A path for tests, in microseconds: the round trip of a packet alone, the number of packets that leave at once at 100 ms,
+    /// and when the acknowledgement of each comes in.
     fn path(alone: u64, burst: u64, acked: impl Fn(u64) -> u64) -> TcpMarks {
         let mut marks = TcpMarks::new(1_000);
         let send = |marks: &mut TcpMarks, number, at| {

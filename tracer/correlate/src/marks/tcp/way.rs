@@ -8,8 +8,8 @@ use super::{KEPT, PASSES, TcpMarks};
 use wirelap_events::{ByteRange, Circumstances, Nanos, Offset};
 
 impl TcpMarks {
-    /// The path of `extent`, as far as it was seen. Found backwards: of several copies of the last
-    /// packet, the one that made it counts.
+    /// The path of `extent`, as far as it was seen. It is found backwards: of several copies of the
+    /// last packet, the one that arrived counts.
     pub fn path(&self, extent: ByteRange) -> Path<'_> {
         let last = extent.last();
         let read = self.reads.covering(last).min_by_key(|mark| mark.at);

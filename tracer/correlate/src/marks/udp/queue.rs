@@ -49,7 +49,8 @@ impl UdpMarks {
     }
 
     /// True if `socket` will not read datagram `number` any more: it has, or it has read one that came in at `came` and was
-    /// behind it in the queue. What came `apart` before that is in the queue before it, or was thrown away.
+    /// behind it in the queue. A datagram that came `apart` or more before that was in the queue before it, or was thrown
+    /// away.
     pub fn is_over(
         &self,
         number: u64,

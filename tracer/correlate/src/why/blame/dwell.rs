@@ -232,8 +232,8 @@ impl LegParts<'_> {
         }
     }
 
-    /// Charges the part of `time` from `from` on in which bytes of the connection were missing, or kept the message back; returns
-    /// the rest.
+    /// Returns `time` from `from` on less the parts that are charged because bytes of the connection were missing, or kept the
+    /// message back.
     fn not_hindered(&mut self, from: Nanos, time: Nanos) -> Nanos {
         let rest = time - self.lost_within(from, time, time);
         rest - self.behind_within(from, rest, rest)

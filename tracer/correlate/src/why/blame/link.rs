@@ -17,7 +17,7 @@ impl LegParts<'_> {
     }
 
     /// Charges to the link the part of `time` between two moments for which the bytes before were in a queue, if `cause` is a full window
-    /// or buffer. Returns the rest.
+    /// or buffer. Returns the time that is left.
     pub(super) fn not_on_link(
         &mut self,
         segment: Segment,

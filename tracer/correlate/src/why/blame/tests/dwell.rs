@@ -105,8 +105,8 @@ fn a_broker_that_is_not_asked_waits() {
     assert_eq!(pending[0], (of(VerdictKind::FetchWait), 950));
 }
 
-/// A late second write means a stalled broker: it was stopped, perhaps. A publisher that does so
-/// writes late, by its own choice.
+/// A late second write of a broker means that it is stalled, perhaps stopped. A publisher's late
+/// write is its own choice.
 #[test]
 fn a_broker_that_sleeps_between_two_writes_is_stalled() {
     let mut late = leg(&[(Stage::Send, 1_000), (Stage::Sent, 90_000), (Stage::Queue, 90_002)]);
