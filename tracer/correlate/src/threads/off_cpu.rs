@@ -135,7 +135,8 @@ impl Schedules<'_> {
     }
 
     /// Times off the CPU of a thread; `None` if it was not followed. Its sleep counts as a wait
-    /// while its process had no quota, disk or CPU.
+    /// while its process had no quota, or while other threads of the process were blocked or waited
+    /// for a CPU.
     fn followed(self, task: TaskId, from: Nanos, to: Nanos) -> Option<OffCpu> {
         let rested = self.threads.rested(task.tid, from, to)?;
         // While none of its process's threads may run, nobody brings what it sleeps for, unless that is a time or a disk.
