@@ -1,11 +1,11 @@
-//! What the caller can set.
+//! Settings of the caller.
 
 use crate::breakdown::BreakdownQuery;
 use crate::tls_keys::TlsKeys;
 use std::net::IpAddr;
 use wirelap_events::{Nanos, NetNs, Pid, TraceDetail};
 
-/// How messages are joined, and how much memory that may take.
+/// Settings for joining messages, and bounds of the memory that it takes.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// After a message was read, slower layers get this long to report.
@@ -20,8 +20,9 @@ pub struct Config {
     /// The events are packets alone, of a capture that others made: no calls are in them. A message has
     /// then arrived with its last packet, whose time stands for that of the read.
     pub packets_only: bool,
-    /// How much is observed. With [`TraceDetail::Ends`], the bytes of TCP come from its senders and not from packets
-    /// ([`Body::Written`](wirelap_events::Body::Written)): that no packet of them was seen says nothing.
+    /// The detail in which messages are observed. With [`TraceDetail::Ends`], the bytes of TCP come from its senders
+    /// and not from packets ([`Body::Written`](wirelap_events::Body::Written)): that no packet of them was seen says
+    /// nothing.
     pub detail: TraceDetail,
     /// From the events' clock to the wall clock of the hosts that they are from, in nanoseconds; `None` if that is not
     /// known, or they are from several.
@@ -46,7 +47,7 @@ pub struct Config {
     pub max_threads: usize,
     /// Observations of one kind kept of one direction of a flow; of calls that send, four times as many.
     pub max_marks: usize,
-    /// What one direction of a flow may park behind a hole.
+    /// Bytes and pieces that one direction of a flow may park behind a hole.
     pub max_flow_bytes: Limits,
 }
 
@@ -75,12 +76,12 @@ impl Default for Config {
     }
 }
 
-/// What is known of a host where its processes are not.
+/// A host whose processes cannot be observed, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Host {
     /// The namespace that its packets are in.
     pub netns: NetNs,
-    /// Its addresses.
+    /// Addresses of the host.
     pub addresses: Vec<IpAddr>,
 }
 
@@ -97,7 +98,7 @@ pub struct Label {
     pub pids: Vec<Pid>,
 }
 
-/// How much may be parked behind a hole.
+/// Bounds of what may be parked behind a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Captured bytes.

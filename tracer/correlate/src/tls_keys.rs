@@ -49,7 +49,8 @@ impl From<Obstacle> for TlsEvent {
     }
 }
 
-/// What came of keys: TLS connections, and what of those that are read was not.
+/// Counts of TLS connections by what their keys led to, and of their bytes that could not be
+/// decrypted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TlsCounts {
     /// Connections that are read with their keys.
@@ -86,7 +87,7 @@ impl TlsKeys {
         self.0.log.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether there are none.
+    /// True if there are no keys.
     pub fn is_empty(&self) -> bool {
         self.log().is_empty()
     }
@@ -103,7 +104,7 @@ impl TlsKeys {
         }
     }
 
-    /// What came of the keys; `None` if there are none.
+    /// Counts of what became of the keys; `None` if there are none.
     pub fn counts(&self) -> Option<TlsCounts> {
         let count = |event: TlsEvent| {
             self.0.counts.get(event as usize).map_or(0, |count| count.load(Ordering::Relaxed))

@@ -1,4 +1,4 @@
-//! What one event costs: an MQTT stream through a broker, two legs a message, ticks included.
+//! The cost of one event: an MQTT stream through a broker, two legs a message, ticks included.
 //!
 //! Measured in CPU time of the thread, so that a busy machine does not count.
 
@@ -238,7 +238,7 @@ fn breakdowns(criterion: &mut Criterion<CpuTime>) {
     group.finish();
 }
 
-/// What a message costs where messages pile up, in a session that somebody watches.
+/// Measures the cost of a message where messages pile up, in a session that somebody watches.
 fn piled_up(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("messages pile up");
     let cases: [(&str, traffic::Maker); 4] = [

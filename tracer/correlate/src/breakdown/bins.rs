@@ -15,7 +15,7 @@ const STEP_BITS: u32 = STEPS.trailing_zeros();
 pub struct BoundedBins {
     /// Bins with values and how many, the smallest first.
     counts: Vec<(u16, u32)>,
-    /// How often neighbours were put together.
+    /// Number of times that neighbours were put together because there were too many bins.
     coarser: u32,
     count: u64,
     limits: Option<(u64, u64)>,

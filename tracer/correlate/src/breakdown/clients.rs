@@ -1,4 +1,5 @@
-//! What the ends of conversations say of themselves: the name of a client, and the group that it reads in.
+//! Names that the ends of conversations give themselves: the client's, and that of the group that it reads
+//! in.
 //!
 //! ```text
 //! subscription   MQTT, NATS     told with each message: a client may read in several groups
@@ -30,21 +31,21 @@ pub enum ReaderGroup {
     Named(TopicId),
 }
 
-/// What an end of a conversation says of itself.
+/// One thing that an end of a conversation says of itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Introduction {
-    /// Its name; `None` if that is not known any more. `reads_elsewhere` tells that it names its group on other connections,
-    /// too, than those on which it reads.
+    /// The client's name; `None` if that is not known any more. `reads_elsewhere` tells that it names its group on other
+    /// connections, too, than those on which it reads.
     Client { name: Option<TopicId>, reads_elsewhere: bool },
     /// The group that it is a member of.
     Member(TopicId),
 }
 
-/// Who has a connection.
+/// The process or address that has a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Owner {
     Process(Pid),
-    /// Its process is on another host, or not known.
+    /// An address whose process is on another host, or not known.
     Address(IpAddr),
 }
 
@@ -63,8 +64,8 @@ enum Membership {
     Several,
 }
 
-/// What clients have said of themselves, by what they send. It is kept before anybody asks for rows by client or group, because most
-/// clients say it only once.
+/// Names and groups that clients have given themselves, by the flows on which they send. They are kept before anybody asks for rows
+/// by client or group, because most clients say them only once.
 #[derive(Debug, Default)]
 pub struct ClientNames {
     ends: FxHashMap<FlowId, NamedEnd>,

@@ -1,9 +1,9 @@
-//! What rows can be told apart by.
+//! The dimensions by which rows are told apart.
 
 /// The most dimensions of one breakdown.
 pub const MAX_NESTED: usize = 4;
 
-/// What rows can be told apart by.
+/// The dimension by which rows are told apart.
 ///
 /// Client, group, connection, process, container and host are those of the publisher for a message that is sent, and those of the subscriber for one
 /// that is delivered.
@@ -19,7 +19,7 @@ pub enum Dimension {
     Connection,
     /// The process.
     Process,
-    /// What the process runs in: its container, pod or unit.
+    /// The place that the process runs in: its container, pod or unit.
     Container,
     /// The IP address.
     Host,

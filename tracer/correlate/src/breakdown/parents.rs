@@ -29,7 +29,7 @@ impl Parents {
         self.are_more |= other.are_more;
     }
 
-    /// How much of the row by name is muted, as far as its rows are remembered.
+    /// Tells how much of the row by name is muted, as far as its rows are remembered.
     pub fn muted(&self, is_muted: impl Fn(GroupId) -> bool) -> MutedExtent {
         let muted = self.known.iter().filter(|&&group| is_muted(group)).count();
         match muted {

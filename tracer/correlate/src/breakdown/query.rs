@@ -1,8 +1,8 @@
-//! Which rows are made, and which of them a snapshot lists.
+//! The query of a breakdown: which rows are made, and which of them a snapshot lists.
 
 use super::dimension::Dimension;
 
-/// What rows are ordered by, the largest first.
+/// The figure by which rows are ordered, the largest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RowFigure {
     /// Messages that were sent or read.
@@ -16,9 +16,9 @@ pub enum RowFigure {
     Bytes,
     /// The median of the one-way latency.
     P50,
-    /// Its 99th percentile.
+    /// The 99th percentile of the one-way latency.
     P99,
-    /// Its maximum.
+    /// The maximum of the one-way latency.
     Max,
 }
 
@@ -53,13 +53,13 @@ impl RowFigure {
     }
 }
 
-/// Which rows are made, and which of them a snapshot lists.
+/// The rows that are made, and those of them that a snapshot lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct BreakdownQuery {
-    /// What the rows are told apart by, the outermost first; empty for none. Only the first of each and at most
-    /// [`MAX_NESTED`](super::MAX_NESTED) count.
+    /// Dimensions by which the rows are told apart, the outermost first; empty for none. Only the first of each
+    /// and at most [`MAX_NESTED`](super::MAX_NESTED) count.
     pub by: Vec<Dimension>,
-    /// What they are ordered by.
+    /// The figure by which the rows are ordered.
     pub order: RowFigure,
     /// Only rows with a name that has this text, in upper or lower case, are listed; empty for all.
     pub text: String,
@@ -72,7 +72,8 @@ impl BreakdownQuery {
     }
 }
 
-/// Whether one of a row's names has a text, which is in lower case. A name that is not known has none.
+/// True if one of a row's names contains a text, which is in lower case. A name that is not known has
+/// none.
 pub fn has_text(names: &[Option<String>], text: &str) -> bool {
     text.is_empty() || names.iter().flatten().any(|name| name.to_lowercase().contains(text))
 }

@@ -15,10 +15,10 @@ pub const MAX_ROWS: usize = 32_768;
 /// Addresses that are told apart.
 const MAX_HOSTS: usize = 65_536;
 
-/// What is not known, in a key.
+/// Stands in a key for a value that is not known.
 pub const UNKNOWN: u64 = u64::MAX;
 
-/// What is known not to be there, in a key.
+/// Stands in a key for a value that is known not to exist.
 pub const NONE: u64 = u64::MAX - 1;
 
 /// One number for each dimension; those beyond are 0.
@@ -27,11 +27,11 @@ pub type RowKey = [u64; MAX_NESTED];
 /// The end of a message that a row is of: who sent it, or who got it.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageEnd {
-    /// What this end sends.
+    /// The flow of the bytes that this end sends.
     pub flow: FlowId,
-    /// Its address, and that of the other end.
+    /// The address of this end, and that of the other one.
     pub addresses: [SocketAddr; 2],
-    /// Its process, if it is on this host and known.
+    /// The process of this end, if it is on this host and known.
     pub pid: Option<Pid>,
     /// The name that its client gave itself.
     pub client: Option<TopicId>,
@@ -39,7 +39,7 @@ pub struct MessageEnd {
     pub group: ReaderGroup,
 }
 
-/// What one row adds up to.
+/// The sums of one row.
 #[derive(Clone, Debug, Default)]
 pub struct RowFigures {
     pub sent: u64,
@@ -51,7 +51,8 @@ pub struct RowFigures {
 }
 
 impl RowFigures {
-    /// How much it counts when there are too many.
+    /// Number of messages sent and delivered, by which it is decided which rows are kept when there
+    /// are too many.
     pub fn messages(&self) -> u64 {
         self.sent.saturating_add(self.delivered)
     }
@@ -75,7 +76,7 @@ pub struct BreakdownTable {
     pub rows: FxHashMap<RowKey, RowFigures>,
     /// Rows that there was no room for.
     pub rest: RowFigures,
-    /// How often a row went into the rest.
+    /// Number of times that a row went into the rest.
     pub evicted: u64,
     pub hosts: Vec<IpAddr>,
     host_ids: FxHashMap<IpAddr, u64>,

@@ -1,4 +1,4 @@
-//! What a snapshot has of a breakdown.
+//! The rows of a breakdown as a snapshot has them.
 
 use super::dimension::Dimension;
 use super::query::{RowFigure, has_text};
@@ -8,11 +8,11 @@ use wirelap_events::Nanos;
 /// Rows by what the user asked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Breakdown {
-    /// What the rows are told apart by, the outermost first.
+    /// Dimensions by which the rows are told apart, the outermost first.
     pub by: Vec<Dimension>,
     /// Since when messages are counted in them.
     pub since: Nanos,
-    /// What they are ordered by.
+    /// The figure by which the rows are ordered.
     pub order: RowFigure,
     /// The text that the listed rows have in a name; empty if all are listed. The rest is all others.
     pub text: String,
@@ -22,11 +22,11 @@ pub struct Breakdown {
     pub rest: BreakdownRow,
     /// The number of rows that are not listed but added up in the rest, those that had to make room counted each time.
     pub rest_rows: u64,
-    /// Whether rows had to make room for others, so that listed rows may lack messages, which are then in the rest.
+    /// True if rows had to make room for others, so that listed rows may lack messages, which are then in the rest.
     pub is_crowded: bool,
 }
 
-/// How much of a row by name is of rows that the user has muted.
+/// The part of a row by name that is of rows that the user has muted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MutedExtent {
     /// Nothing.
@@ -47,13 +47,13 @@ pub struct BreakdownRow {
     pub sent: u64,
     /// Messages that were read.
     pub delivered: u64,
-    /// Of those, the ones that were followed from end to end.
+    /// Messages that were read and had been followed from end to end.
     pub matched: u64,
     /// Payload bytes of what was read.
     pub payload_bytes: u64,
     /// The one-way latency of what was read.
     pub one_way: Summary,
-    /// How much of it the user has muted.
+    /// The part of the row that the user has muted.
     pub muted: MutedExtent,
 }
 
@@ -71,7 +71,8 @@ impl BreakdownRow {
         }
     }
 
-    /// Whether one of its names has a text, which is in lower case. A name that is not known has none.
+    /// True if one of the row's names contains a text, which is in lower case. A name that is not
+    /// known has none.
     pub fn has_text(&self, text: &str) -> bool {
         has_text(&self.names, text)
     }

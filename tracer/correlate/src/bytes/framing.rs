@@ -1,4 +1,4 @@
-//! What a packet costs as Ethernet frames.
+//! The cost of a packet as Ethernet frames.
 //!
 //! Loopback and segmentation offload hand the device packets of up to 64 KiB and more. On a line, the
 //! same payload is cut so that each IP packet has at most 1500 bytes (IEEE 802.3 §3.2.7, RFC 894):

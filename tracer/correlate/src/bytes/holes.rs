@@ -1,4 +1,4 @@
-//! What of some traffic is not known.
+//! The parts of some traffic that are not known.
 
 use std::ops::AddAssign;
 use wirelap_events::Saturate;
@@ -20,7 +20,7 @@ impl AddAssign for Unseen {
     }
 }
 
-/// What of some traffic is not known. Of bytes in no known protocol nothing is counted.
+/// The parts of some traffic that are not known. Bytes in no known protocol are not counted here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Holes {
     /// Packets that were not seen where they are sent: what is in them is not known.

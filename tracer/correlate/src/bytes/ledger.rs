@@ -1,4 +1,4 @@
-//! Where the bytes on the device went.
+//! The ledger of the bytes on the device: every byte in one part.
 //!
 //! Every packet is counted once, on one device, and whole: headers at once, payload first as opaque and
 //! then, when its frames are known, as what they say. So the sum is the device's at any moment.
@@ -12,7 +12,7 @@ use wirelap_protocols::Side;
 /// One conversation's bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Ledger {
-    /// What [`Side::A`] sent, then what [`Side::B`] sent.
+    /// Bytes that [`Side::A`] sent, then those that [`Side::B`] sent.
     lanes: [Lane; 2],
     operations: [Cost; Operation::ALL.len()],
     session: Session,
@@ -21,7 +21,7 @@ pub struct Ledger {
     resent: u64,
 }
 
-/// Where a conversation's session stands, so that its frames count as one opening and one close.
+/// The state of a conversation's session, so that its frames count as one opening and one close.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Session {
     #[default]
@@ -33,11 +33,11 @@ enum Session {
 /// One direction's bytes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Lane {
-    /// What is known; its opaque part has only frames that cannot be read.
+    /// Bytes by part; the opaque part has only frames that cannot be read.
     parts: Parts,
     /// Transport payload counted in packets that were not sent again.
     carried: u64,
-    /// Of that, what frames were found in.
+    /// Bytes of `carried` in which frames were found.
     attributed: u64,
     /// Transport, network and link bytes of the packets that are counted whole as without data.
     bare: [u64; 3],
@@ -104,8 +104,8 @@ impl Lane {
     }
 }
 
-/// What a packet without data is counted as: an ICMP error is to a datagram what a reset is to a
-/// connection. An empty datagram is data.
+/// Returns the part that a packet without data counts as: an ICMP error is to a datagram what a
+/// reset is to a connection. An empty datagram is data.
 fn bare(packet: &Packet<'_>) -> Option<Part> {
     const TURNS: u8 = tcp_flags::SYN | tcp_flags::FIN | tcp_flags::RST;
     if packet.kind == PacketKind::IcmpError {
@@ -156,7 +156,7 @@ impl Ledger {
         cost.bytes.grow(taken);
     }
 
-    /// Whether a session is opened or closed, and whether this frame is the first to do so.
+    /// Tells whether the frame opens or closes a session, and whether it is the first to do so.
     fn session(&mut self, side: Side, frame: &Frame<'_>) -> (Operation, bool) {
         let (operation, now) = if frame.closes_session() {
             self.farewell.get_or_insert(side);
@@ -188,7 +188,7 @@ impl Ledger {
         self.lanes[side as usize].parts.shift(Part::Header, Part::Repeats, bytes);
     }
 
-    /// Whether no packet had data.
+    /// True if no packet had data.
     pub fn is_silent(&self) -> bool {
         self.lanes.iter().all(|lane| lane.carried == 0)
     }

@@ -1,4 +1,4 @@
-//! Where the bytes on the device went: the rows of the ledger.
+//! The overhead: bytes on the device by the rows of the ledger.
 //!
 //! ```text
 //! what the device counted for the flows of a row
@@ -13,7 +13,7 @@ use super::parts::Parts;
 use std::ops::AddAssign;
 use wirelap_events::{MAX_LEGS, Saturate};
 
-/// What a protocol does, as published comparisons of wire overhead list it.
+/// An operation of a protocol, as published comparisons of wire overhead list it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Operation {
@@ -55,7 +55,7 @@ impl Operation {
     }
 }
 
-/// What an operation cost.
+/// Frames and bytes that an operation cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Occurrences: see [`Operation`].
@@ -91,7 +91,7 @@ impl Detail {
         })
     }
 
-    /// What an operation cost.
+    /// The cost of an operation.
     pub fn cost(&self, operation: Operation) -> Cost {
         self.operations[operation as usize]
     }

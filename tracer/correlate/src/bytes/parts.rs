@@ -3,7 +3,7 @@
 use std::ops::{AddAssign, Index, IndexMut};
 use wirelap_events::{FrameClass, Saturate, Total};
 
-/// What a byte on the device was for. Every byte is in exactly one part.
+/// The purpose of a byte on the device. Every byte is in exactly one part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Part {
@@ -40,13 +40,13 @@ pub enum Part {
     PureAck,
     /// TCP packets without data that open, close or reset the connection, and ICMP errors. Whole.
     Connection,
-    /// What had been on the device before: whole packets, or of a packet that is only in part a
-    /// repetition, that part of its payload.
+    /// Bytes that had been on the device before: whole packets, or of a packet that is only in part
+    /// a repetition, that part of its payload.
     Retransmitted,
 }
 
 impl Part {
-    /// How many there are.
+    /// Number of parts.
     pub const COUNT: usize = 17;
 
     /// Every part, from the inside of a packet out.
@@ -93,7 +93,7 @@ impl Part {
         }
     }
 
-    /// Where the bytes of a frame go that are no payload.
+    /// The part of those bytes of a frame that are no payload.
     pub(crate) const fn of(class: FrameClass) -> Part {
         match class {
             FrameClass::Data => Part::Header,

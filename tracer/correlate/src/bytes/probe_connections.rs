@@ -12,7 +12,7 @@ use wirelap_events::NetNs;
 /// Servers whose probe connections are kept after their end.
 const SERVERS: usize = 256;
 
-/// Where a server listens.
+/// The address and namespace in which a server listens.
 pub type ServerAddress = (SocketAddr, NetNs);
 
 /// The bytes of probe connections that are no longer kept.

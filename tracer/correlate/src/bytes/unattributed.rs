@@ -30,7 +30,7 @@ pub struct Unknown {
 /// Connections to one server that speak the same.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct UnknownTraffic {
-    /// What its bytes show it to be; `None` if nothing told.
+    /// The protocol that its bytes show; `None` if nothing told.
     pub protocol: Option<ForeignName>,
     /// Over UDP rather than TCP.
     pub is_udp: bool,
@@ -67,7 +67,7 @@ impl UnknownTraffic {
     }
 }
 
-/// What makes conversations one row: the server, and what they speak.
+/// The key that makes conversations one row: the server, and the protocol that they speak.
 pub type UnknownKey = (SocketAddr, NetNs, Transport, Option<ForeignName>);
 
 /// Conversations that are no longer kept.

@@ -1,4 +1,4 @@
-//! What the path of a cgroup says of who runs in it.
+//! The container, pod or unit that the path of a cgroup names.
 
 use super::unit::unit;
 use wirelap_events::human::clean;
@@ -9,7 +9,7 @@ const SHORT_ID: usize = 12;
 /// Characters of a pod's id in a name.
 const SHORT_POD: usize = 8;
 
-/// What a cgroup belongs to.
+/// The kind of a cgroup: of which container runtime, pod or unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ContainerKind {
     /// A container of Docker.
@@ -70,7 +70,7 @@ impl ContainerKind {
         }
     }
 
-    /// Whether it is a container or a pod, and not just a part of the host.
+    /// True for a container or a pod, false for what is just a part of the host.
     pub fn is_container(self) -> bool {
         !matches!(self, ContainerKind::Unit | ContainerKind::Root | ContainerKind::Unknown)
     }
@@ -79,18 +79,18 @@ impl ContainerKind {
 /// A pod of Kubernetes, or of Podman.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pod {
-    /// Its whole id, with `-` between the parts of a UUID.
+    /// The whole id, with `-` between the parts of a UUID.
     pub uid: String,
-    /// Its name, if a file on this host tells it.
+    /// The pod's name, if a file on this host tells it.
     pub name: Option<String>,
     /// The Kubernetes namespace of its name.
     pub namespace: Option<String>,
 }
 
-/// What the path of a process's cgroup says.
+/// The container, pod or unit in the path of a process's cgroup.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Container {
-    /// What it is.
+    /// The kind of the cgroup.
     pub kind: ContainerKind,
     /// The whole id of the container.
     pub id: Option<String>,
@@ -103,13 +103,13 @@ pub struct Container {
     /// The path that this was read from; relative to wirelap's own cgroup namespace, and with `/..` at its beginning if the cgroup is
     /// outside of it.
     pub cgroup: String,
-    /// Whether the process was in another cgroup before.
+    /// True if the process was in another cgroup before.
     pub moved: bool,
 }
 
 impl Container {
-    /// What a person calls it: `docker 0f3a9c2b7d11`, `web (docker 0f3a9c2b7d11)`, `shop/cart-1/app (containerd 0f3a9c2b7d11)`,
-    /// `mosquitto.service`. Without control characters.
+    /// The container's label for people, without control characters: `docker 0f3a9c2b7d11`, `web (docker 0f3a9c2b7d11)`,
+    /// `shop/cart-1/app (containerd 0f3a9c2b7d11)`, `mosquitto.service`.
     pub fn label(&self) -> String {
         let inside = match (&self.unit, self.kind.is_container()) {
             (Some(unit), true) => format!("{} in ", clean(unit)),
@@ -148,7 +148,7 @@ impl Container {
         self.full_name().or(id).or(pod)
     }
 
-    /// Its name, after those of its namespace and pod.
+    /// The container's name, after those of its namespace and pod; `None` if it has no name.
     fn full_name(&self) -> Option<String> {
         let name = clean(self.name.as_deref()?);
         let pod = self.pod.as_ref();
@@ -158,7 +158,8 @@ impl Container {
         Some(parts.collect::<Vec<_>>().join("/"))
     }
 
-    /// What is another container, unit or cgroup if it differs, however alike their labels are.
+    /// A key that differs between any two containers, units or cgroups, however alike their labels
+    /// are.
     pub(super) fn identity(&self) -> (String, Option<String>) {
         let of_container = || self.id.clone().or_else(|| self.name.clone());
         let of_pod = || self.pod.as_ref().map(|pod| pod.uid.clone());

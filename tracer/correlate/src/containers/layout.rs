@@ -1,4 +1,5 @@
-//! What a directory in the path of a cgroup is: the layouts of the container runtimes, with their sources.
+//! The meaning of a directory in the path of a cgroup: the layouts of the container runtimes, with their
+//! sources.
 //!
 //! | directory | of | source |
 //! |---|---|---|
@@ -15,7 +16,7 @@
 use super::container::ContainerKind;
 use super::unit::unescaped;
 
-/// What a directory is.
+/// The meaning of a directory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Directory {
     /// A container's, by its id.
@@ -35,7 +36,7 @@ const BEFORE_ID: [(&str, ContainerKind); 5] = [
     ("libpod-", ContainerKind::Podman),
 ];
 
-/// What a directory is, below `parent`; `None` if it is neither a container's nor a pod's.
+/// Recognises a directory below `parent`; `None` if it is neither a container's nor a pod's.
 pub fn directory(parent: &str, name: &str) -> Option<Directory> {
     of_runtime(name).or_else(|| of_pod(name)).or_else(|| named(parent, name)).or_else(|| {
         let is_docker = parent == "docker";
@@ -94,12 +95,12 @@ fn named(parent: &str, name: &str) -> Option<Directory> {
     (!machine.is_empty()).then(|| Directory::Named(ContainerKind::Machine, unescaped(machine)))
 }
 
-/// Whether it is the id of a container: 64 hexadecimal digits.
+/// True for the id of a container: 64 hexadecimal digits.
 fn is_id(text: &str) -> bool {
     text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Whether it is the id of a pod: a UUID, or, for those that a file on the host declares, 32 hexadecimal digits.
+/// True for the id of a pod: a UUID, or, for those that a file on the host declares, 32 hexadecimal digits.
 fn is_pod_uid(text: &str) -> bool {
     let digits = text.bytes().filter(u8::is_ascii_hexdigit).count();
     let dashes = text.bytes().filter(|&byte| byte == b'-').count();

@@ -1,4 +1,5 @@
-//! Where processes run: their container, pod or unit by the path of their cgroup, and their network namespace.
+//! The container, pod or unit in which each process runs, by the path of its cgroup, and its network
+//! namespace.
 //!
 //! | module | what |
 //! |---|---|

@@ -14,10 +14,10 @@ use super::unit::{is_slice, unit};
 /// The most lines that are looked at; the kernel has some fifteen controllers.
 const LINES: usize = 64;
 
-/// What the kernel puts behind the path of a cgroup that was removed.
+/// Text that the kernel puts behind the path of a cgroup that was removed.
 const REMOVED: &str = " (deleted)";
 
-/// What the text of a `/proc/PID/cgroup` says. Anything may be in it.
+/// Reads the text of a `/proc/PID/cgroup`, in which anything may be.
 pub fn container_of(text: &str) -> Container {
     let paths = text.lines().take(LINES).filter_map(|line| {
         let (number, rest) = line.split_once(':')?;
@@ -35,7 +35,7 @@ pub fn container_of(text: &str) -> Container {
     all.min_by_key(|one| certainty(one.kind)).unwrap_or_default()
 }
 
-/// How much a path says; less is better.
+/// Rank of a path by how much it says; less is better.
 fn certainty(kind: ContainerKind) -> u8 {
     match kind {
         kind if kind.is_container() && kind != ContainerKind::Pod => 0,
@@ -46,7 +46,7 @@ fn certainty(kind: ContainerKind) -> u8 {
     }
 }
 
-/// What one path says. Of containers in containers, the innermost counts.
+/// Reads one path of a cgroup, in which the innermost of several containers counts.
 fn of_path(path: &str) -> Container {
     let path = path.strip_suffix(REMOVED).unwrap_or(path);
     let mut found = Container { cgroup: path.to_owned(), ..Container::default() };

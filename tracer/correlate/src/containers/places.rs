@@ -1,4 +1,4 @@
-//! Where each process runs, as far as the caller has read it.
+//! The place in which each process runs, as far as the caller has read it.
 
 use super::container::{Container, Pod};
 use super::path::container_of;
@@ -18,23 +18,23 @@ const LONGEST: usize = 65_536;
 /// The longest name that a file may give a container, in bytes.
 const LONGEST_NAME: usize = 512;
 
-/// What came of reading a process's `/proc/PID/cgroup`.
+/// The result of reading a process's `/proc/PID/cgroup`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CgroupRead {
-    /// Its text.
+    /// The text of the file.
     Text(String),
     /// The process had ended.
     Ended,
-    /// It may not be read.
+    /// The file may not be read.
     Refused,
 }
 
 /// Names that files on the host give a container, and the network namespace of its processes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerNames {
-    /// Its own.
+    /// The container's own name.
     pub container: Option<String>,
-    /// Its pod's.
+    /// The name of the container's pod.
     pub pod: Option<String>,
     /// The Kubernetes namespace of its pod.
     pub namespace: Option<String>,
@@ -42,7 +42,7 @@ pub struct ContainerNames {
     pub network: Option<String>,
 }
 
-/// What is known of where a process runs.
+/// The place in which a process runs, as far as it is known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Place {
     /// Nothing was read, as from a recording of an earlier version or a capture of another program, or because there were too many
@@ -51,14 +51,14 @@ pub enum Place {
     NotRead,
     /// The process had ended before its cgroup was read.
     Ended,
-    /// Its cgroup may not be read.
+    /// The process's cgroup may not be read.
     Refused,
-    /// It was read.
+    /// The process's cgroup was read.
     In(Box<Container>),
 }
 
 impl Place {
-    /// What it runs in, if that is known.
+    /// The container, pod or unit; `None` if it is not known.
     pub fn container(&self) -> Option<&Container> {
         match self {
             Place::In(container) => Some(container),
@@ -70,23 +70,23 @@ impl Place {
 /// A network namespace that a process has sockets in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetworkNamespace {
-    /// Its inode number.
+    /// The inode number of the namespace.
     pub id: NetNs,
-    /// Its name for `ip netns`, if it had one when the process came into view.
+    /// The namespace's name for `ip netns`, if it had one when the process came into view.
     pub name: Option<String>,
-    /// Whether wirelap was in it.
+    /// True if wirelap was in this namespace.
     pub is_own: bool,
 }
 
 impl NetworkNamespace {
-    /// Its name, or else its number.
+    /// The namespace's name, or else its number.
     pub fn label(&self) -> String {
         let name = self.name.as_deref().map(clean);
         name.unwrap_or_else(|| self.id.0.to_string())
     }
 }
 
-/// Where each process runs.
+/// The place in which each process runs.
 #[derive(Debug, Default)]
 pub struct Places {
     processes: FxHashMap<Pid, Place>,
@@ -94,13 +94,14 @@ pub struct Places {
     newcomers: Vec<(Pid, NetNs)>,
     /// The network namespace of the socket by which a process came into view.
     netns: FxHashMap<Pid, NetNs>,
-    /// What it was called then: the number may be another namespace's later.
+    /// The name that the namespace of each process had when it was first seen: the number may be
+    /// another namespace's later.
     netns_names: FxHashMap<Pid, String>,
     /// What namespaces were called when a process came into view last.
     named: FxHashMap<NetNs, String>,
     /// The namespace of wirelap, on each host.
     own: Vec<NetNs>,
-    /// Whose each label is.
+    /// The owner of each label.
     labels: FxHashMap<String, (String, Option<String>)>,
 }
 
@@ -164,7 +165,7 @@ impl Places {
         }
     }
 
-    /// What the network namespace of a process is called. Returns whether that is new.
+    /// Names the network namespace of a process; true if the name is new.
     fn name_namespace(&mut self, pid: Pid, name: Option<&str>) -> bool {
         let Some(name) = shortened(name) else { return false };
         let is_new = !self.netns_names.contains_key(&pid);
@@ -174,17 +175,18 @@ impl Places {
         is_new
     }
 
-    /// What is known of a process.
+    /// The place of a process, as far as it is known.
     pub fn of(&self, pid: Pid) -> Place {
         self.processes.get(&pid).cloned().unwrap_or_default()
     }
 
-    /// What a process runs in, if that is known.
+    /// The container, pod or unit of a process; `None` if it is not known.
     pub fn container(&self, pid: Pid) -> Option<&Container> {
         self.processes.get(&pid)?.container()
     }
 
-    /// What a process runs in, as no other container, unit or cgroup is called.
+    /// The label of a process's container, unit or cgroup, which no other one has; `None` if it is
+    /// not known.
     pub fn label(&self, pid: Pid) -> Option<String> {
         let found = self.container(pid)?;
         let label = on_host(pid, found.label());

@@ -1,6 +1,6 @@
 //! The names of systemd's units in paths of cgroups.
 
-/// What names of units end with (`systemd.unit(5)`), of units that have cgroups.
+/// Suffixes of the units that have cgroups (`systemd.unit(5)`).
 const SUFFIXES: [&str; 6] = [".service", ".scope", ".slice", ".socket", ".mount", ".swap"];
 
 /// The unit that a directory is of, if it is one's. The name is that of `systemctl`, with what systemd escapes written out
@@ -11,7 +11,7 @@ pub fn unit(directory: &str) -> Option<String> {
     is_unit.then(|| unescaped(name))
 }
 
-/// Whether a unit has others below it and no processes of its own.
+/// True if a unit has others below it and no processes of its own.
 #[allow(clippy::case_sensitive_file_extension_comparisons)] // No file: systemd tells upper and lower case apart.
 pub fn is_slice(unit: &str) -> bool {
     unit.ends_with(".slice")

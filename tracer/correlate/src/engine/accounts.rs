@@ -1,4 +1,4 @@
-//! What rows add up to, and what belongs to no row.
+//! Sums of the rows, and of events that belong to no row.
 
 use super::totals::Totals;
 use crate::breakdown::{
@@ -18,7 +18,7 @@ use rustc_hash::FxHashSet;
 use std::net::SocketAddr;
 use wirelap_events::{GroupId, Nanos, NetNs, Pid, Saturate, TopicId, Wake};
 
-/// Who had the CPU in a wait that is shorter than this is not counted for its row.
+/// The shortest wait of which it is counted for its row who had the CPU.
 const WAITED: Nanos = Nanos::from_micros(20);
 
 /// The rows, and what belongs to none.
@@ -30,11 +30,11 @@ pub struct Accounts {
     pub totals: Totals,
     /// Rows by what the user asked for.
     pub breakdown: Option<Box<BreakdownTable>>,
-    /// Which of them a snapshot lists.
+    /// The breakdown query: which of these rows a snapshot lists.
     pub query: BreakdownQuery,
     /// The names that clients gave themselves, and their groups.
     pub clients: ClientNames,
-    /// How far each subscriber is on each topic.
+    /// The progress of each subscriber on each topic.
     pub lag: LagTable,
     /// Subscribers that are or were behind.
     pub behind: SeenBehind,
@@ -82,7 +82,7 @@ impl Accounts {
         }
     }
 
-    /// What a read of this process took will not be known.
+    /// Counts a read of this process of which it will not be known what it took.
     pub fn unknown_read(&mut self, pid: Pid) {
         self.totals.unknown_reads.grow(1);
         let is_its = |row: &&mut Row| row.roles.contains_key(&pid) && !row.is_muted();

@@ -33,7 +33,7 @@ pub struct Correlator {
     deliveries: Deliveries,
     accounts: Accounts,
     coverage: Coverage,
-    /// What had not arrived when the observation ended.
+    /// Messages that had not arrived when the observation ended; `None` before.
     overdue_at_end: Option<Vec<(GroupId, Overdue)>>,
     ticked: Nanos,
     detail: TraceDetail,
@@ -128,7 +128,7 @@ impl Correlator {
         }
     }
 
-    /// What a subscriber lacks when its connection is closed is counted then.
+    /// Counts what a subscriber lacks before its connection is closed.
     fn look_before_close(&mut self, socket: SocketId) {
         let sent = self.conversations.sockets().get(socket).and_then(|socket| socket.tx);
         let is_behind = |direction: Direction| {

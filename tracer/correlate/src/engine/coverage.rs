@@ -1,4 +1,4 @@
-//! What was reported of the time that is looked at: since when, and what is missing of it.
+//! The coverage of the time that is looked at: since when there are reports, and which are missing.
 
 use crate::stats::{ON_ITS_WAY, Pauses};
 use wirelap_events::{LossCause, LostEvents, Nanos, Probe, Saturate, Total};
@@ -21,8 +21,8 @@ pub struct Coverage {
     certain: Nanos,
 }
 
-/// What is known to have been reported of what sockets receive and read: no event was lost, and no window closed, as long
-/// as it stays the same.
+/// Losses and pauses so far in the reports of what sockets receive and read: as long as they stay the same, no event was
+/// lost and no window closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reported {
     lost: u64,
@@ -30,7 +30,7 @@ pub struct Reported {
 }
 
 impl Coverage {
-    /// It is at least so late.
+    /// Advances the time to `now`, if it is not later already.
     pub fn advance(&mut self, now: Nanos) {
         self.now = self.now.max(now);
     }
@@ -45,7 +45,7 @@ impl Coverage {
         self.since.get_or_insert(at);
     }
 
-    /// When observation began.
+    /// Time at which observation began; `None` before the first event.
     pub fn since(&self) -> Option<Nanos> {
         self.since
     }
@@ -98,7 +98,7 @@ impl Coverage {
         self.pauses.close(at);
     }
 
-    /// Observation goes on after a pause. Whether there was one.
+    /// Goes on with the observation after a pause; false if there is none.
     pub fn open(&mut self, at: Nanos) -> bool {
         let was_closed = self.pauses.open(at);
         if was_closed {
@@ -122,7 +122,7 @@ impl Coverage {
         self.certain
     }
 
-    /// What is reported now of what sockets receive and read.
+    /// Losses and pauses so far in the reports of what sockets receive and read.
     pub fn reported(&self) -> Reported {
         let probes = [Probe::Socket, Probe::Read, Probe::Xmit, Probe::Rx];
         let lost = probes.iter().map(|&probe| self.lost_by(probe)).total();

@@ -1,4 +1,4 @@
-//! What is seen of this host: its threads, its processes, where they run, and their CPU quotas.
+//! The state of this host: its threads, its processes, where they run, and their CPU quotas.
 
 use crate::containers::Places;
 use crate::threads::{ProcessStates, Processes, Quotas, Schedules, Threads};
@@ -9,11 +9,11 @@ use wirelap_events::{Cpu, Nanos, Quota, ThreadState, Wake};
 pub struct HostState {
     threads: Threads,
     processes: Processes,
-    /// What processes were doing when they were looked at last.
+    /// The activity of processes when they were looked at last.
     states: ProcessStates,
     /// CPU quotas that were used up.
     quotas: Quotas,
-    /// Where processes run.
+    /// The place in which each process runs.
     places: Places,
 }
 
@@ -45,17 +45,17 @@ impl HostState {
         self.quotas.see(quota);
     }
 
-    /// When threads were woken, and by whom.
+    /// Wakeups of threads, and by whom.
     pub fn threads(&self) -> &Threads {
         &self.threads
     }
 
-    /// How the threads of each process were scheduled.
+    /// Scheduling of the threads of each process.
     pub fn processes(&self) -> &Processes {
         &self.processes
     }
 
-    /// What processes were doing when they were looked at last.
+    /// The activity of processes when they were looked at last.
     pub fn states(&self) -> &ProcessStates {
         &self.states
     }
@@ -65,17 +65,17 @@ impl HostState {
         &self.quotas
     }
 
-    /// Where processes run.
+    /// The place in which each process runs.
     pub fn places(&self) -> &Places {
         &self.places
     }
 
-    /// Where processes run, to be completed.
+    /// The place in which each process runs, to be completed.
     pub fn places_mut(&mut self) -> &mut Places {
         &mut self.places
     }
 
-    /// What threads did, and when their processes had no CPU quota.
+    /// The threads' histories, and the times in which their processes had no CPU quota.
     pub fn schedules(&self) -> Schedules<'_> {
         Schedules { threads: &self.threads, processes: &self.processes }
     }

@@ -1,4 +1,4 @@
-//! Who takes deliveries.
+//! The taker of deliveries.
 
 use crate::view::Snapshot;
 use crate::why::DelayCause;
@@ -18,12 +18,13 @@ pub trait DeliverySink {
     /// Takes one that is in no figure: of the warm-up, or an end of it was not seen.
     fn aside(&mut self, _delivery: &Delivery) {}
 
-    /// Whether it needs the names of topics. Otherwise they need not be kept, and deliveries have no topic.
+    /// True if the sink needs the names of topics. Otherwise they need not be kept, and deliveries have no
+    /// topic.
     fn takes_topics(&self) -> bool {
         false
     }
 
-    /// Whether it does not know the name of this topic yet.
+    /// True if the sink does not know the name of this topic yet.
     fn needs_topic(&self, _topic: TopicId) -> bool {
         false
     }
@@ -31,8 +32,8 @@ pub trait DeliverySink {
     /// Takes the name of a topic that it needs, before the first delivery that has this topic.
     fn topic(&mut self, _topic: TopicId, _name: &[u8]) {}
 
-    /// Whether it is also told what becomes of the messages of this row that are given up. It is asked for each of them, because what it
-    /// would be told takes time to put together.
+    /// True if the sink is also told what becomes of the messages of this row that are given up. It is asked for each of them, because
+    /// the report takes time to put together.
     fn takes_given_up(&self, _group: GroupId) -> bool {
         false
     }

@@ -33,9 +33,9 @@ pub struct UnresolvedRead {
     pub at: Nanos,
     pub task: TaskId,
     pub len: u32,
-    /// How its thread came to read.
+    /// Wakeups that led to the read.
     pub led: Chain,
-    /// When the queue was empty before, or 0.
+    /// Time at which the queue was empty before, or 0.
     pub since: Nanos,
 }
 
@@ -45,7 +45,7 @@ pub struct Outgoing {
     pub direction: Direction,
     pub number: u64,
     pub tid: Tid,
-    /// When it was queued, or else handed to the device.
+    /// Time at which it was queued, or else handed to the device.
     pub left: Nanos,
 }
 
@@ -54,12 +54,12 @@ pub struct Outgoing {
 pub struct Call {
     pub sending: Sending,
     pub left: Nanos,
-    /// How its thread came to make it.
+    /// Wakeups that led to the call.
     pub led: Chain,
 }
 
 impl Call {
-    /// Whether what left at `at` left within it.
+    /// True if a packet that left at `at` left within the call.
     pub fn spans(&self, at: Nanos) -> bool {
         self.sending.entered.is_some_and(|entered| entered <= at) && at <= self.left
     }
@@ -68,34 +68,34 @@ impl Call {
 /// A socket.
 #[derive(Debug)]
 pub struct Entry {
-    /// Its owner; 0 until a thread of it is seen.
+    /// The socket's owner; 0 until a thread of it is seen.
     pub pid: Pid,
     pub netns: NetNs,
-    /// How often another process has taken it over.
+    /// Number of times that another process has taken it over.
     handed: u8,
-    /// What it sends, when it has one peer.
+    /// The direction in which it sends, when it has one peer.
     pub tx: Option<Direction>,
     /// UDP: its port, and what was sent and came in there.
     udp: Option<Box<Datagrams>>,
-    /// When it was closed.
+    /// Time at which it was closed.
     pub closed: Option<Nanos>,
     /// Until then what it does is not looked at, because the user has muted the rows that it is of.
     pub muted_until: Nanos,
 }
 
 impl Entry {
-    /// What was sent and came in, for UDP, if anything did.
+    /// The datagrams that were sent and came in, for UDP, if there were any.
     pub fn udp(&self) -> Option<&Datagrams> {
         self.udp.as_deref()
     }
 
-    /// What was sent and came in, for UDP, to be changed.
+    /// The datagrams that were sent and came in, for UDP, to be changed.
     pub fn datagrams(&mut self) -> &mut Datagrams {
         self.udp.get_or_insert_default()
     }
 }
 
-/// What is remembered of the datagrams of a UDP socket.
+/// Datagrams of a UDP socket that are remembered.
 #[derive(Debug, Default)]
 pub struct Datagrams {
     port: u16,
@@ -109,9 +109,9 @@ pub struct Datagrams {
     pub unresolved: VecDeque<UnresolvedRead>,
     /// Whatever it may read next came while this held, and is in `inbox`.
     pub complete: Option<Reported>,
-    /// When the queue was seen to be empty, or 0.
+    /// Time at which the queue was seen to be empty, or 0.
     pub emptied: Nanos,
-    /// It was alone at its port when it was closed.
+    /// True if it was alone at its port when it was closed.
     was_alone: bool,
 }
 
@@ -149,7 +149,7 @@ pub struct Sockets {
     entries: FxHashMap<SocketId, Entry>,
     /// Those that were closed, and when.
     gone: VecDeque<(Nanos, SocketId)>,
-    /// How many sockets each process has open.
+    /// Number of sockets that each process has open.
     open: FxHashMap<Pid, u32>,
     /// Open UDP sockets by port.
     ports: FxHashMap<(NetNs, u16), ArrayVec<SocketId, SHARERS>>,
@@ -221,7 +221,7 @@ impl Sockets {
         }
     }
 
-    /// Whether a process has an open socket here.
+    /// True if a process has an open socket here.
     pub fn has_open(&self, pid: Pid) -> bool {
         self.open.contains_key(&pid)
     }
@@ -237,7 +237,7 @@ impl Sockets {
         std::mem::take(&mut self.arrived)
     }
 
-    /// Whether this socket is known and open: what announces it once more says nothing new.
+    /// True if this socket is known and open: what announces it once more says nothing new.
     pub fn is_open(&self, id: SocketId) -> bool {
         self.entries.get(&id).is_some_and(|entry| entry.closed.is_none())
     }
@@ -287,7 +287,7 @@ impl Sockets {
         }
     }
 
-    /// Whether a socket went from one process to another.
+    /// True if a socket went from one process to another.
     pub fn was_handed_over(&self, id: SocketId) -> bool {
         self.entries.get(&id).is_some_and(|entry| entry.handed > 0)
     }
@@ -320,7 +320,7 @@ impl Sockets {
         }
     }
 
-    /// Whether all datagrams to its port are for this socket, or were until it was closed.
+    /// True if all datagrams to its port are for this socket, or were until it was closed.
     pub fn has_port_alone(&self, id: SocketId) -> bool {
         self.get(id).is_some_and(|entry| match &entry.udp {
             Some(udp) if entry.closed.is_some() => udp.was_alone,
@@ -353,7 +353,7 @@ impl Sockets {
         tx
     }
 
-    /// What these sockets do is not looked at any more.
+    /// Stops looking at these sockets.
     pub fn mute(&mut self, sockets: &[SocketId]) {
         for socket in sockets {
             if let Some(entry) = self.entries.get_mut(socket) {
@@ -362,12 +362,12 @@ impl Sockets {
         }
     }
 
-    /// Whether what a socket does at `at` is not looked at, because the user has muted the rows that it is of.
+    /// True if a socket is not looked at at the time `at`, because the user has muted the rows that it is of.
     pub fn is_muted(&self, id: SocketId, at: Nanos) -> bool {
         self.get(id).is_some_and(|entry| at < entry.muted_until)
     }
 
-    /// What sockets do is looked at again from `at` on, that of `still` excepted. What is in their queues by then is not known.
+    /// Looks at sockets again from `at` on, except those in `still`. The datagrams in their queues by then are not known.
     pub fn unmute_except(&mut self, still: &FxHashSet<SocketId>, at: Nanos) {
         let muted = self
             .entries

@@ -7,12 +7,13 @@ use wirelap_events::{Body, Probe, Saturate};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Totals {
     pub events: u64,
-    /// Of those, the events of each probe.
+    /// Number of events of each probe.
     pub by_probe: [u64; Probe::ALL.len()],
     /// Times that had to be left out because they contradicted others.
     pub anomalies: u64,
     pub evicted: u64,
-    /// Of all conversations, as of when they last were settled.
+    /// Payload bytes of all conversations that were not captured, as of when they last were
+    /// settled.
     pub uncaptured: u64,
     pub undecoded: u64,
     pub mark_evictions: u64,

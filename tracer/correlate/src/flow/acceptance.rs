@@ -1,4 +1,4 @@
-//! Which segments can be a conversation's.
+//! Acceptance of TCP segments: the check that a segment can be a conversation's.
 //!
 //! Anybody who can send packets can send some with the addresses of others: from another network namespace, or from
 //! another host. A socket takes only what lies in its window (RFC 9293 §3.4, RFC 5961), and so nothing else counts. Where
@@ -11,23 +11,24 @@ use super::direction::Flow;
 use wirelap_events::{Packet, PacketHook, Seq, TcpFields, tcp_flags};
 use wirelap_protocols::Side;
 
-/// What may be sent beyond what is known: more than that has hardly ever been given room for.
+/// Bytes that may be sent beyond what is known: more than that has hardly ever been given room for.
 const AHEAD: i32 = 1 << 24;
 
 /// Beyond what its own socket was seen to send, a copy is only a little: one segment that was sent offloaded.
 const AHEAD_OF_SENDER: i32 = 1 << 20;
 
-/// What was sent so much earlier may still come again, or late.
+/// Bytes by which a segment may be behind and still come again, or late.
 const BEHIND: i32 = 1 << 26;
 
 /// So many segments in a row are believed.
 const IN_A_ROW: u8 = 3;
 
-/// Of two segments in a row, one may begin so much before or behind the end of the other: those between may come late.
+/// Distance at which the second of two segments in a row may begin before or behind the end of the first: those
+/// between may come late.
 const ROW: i32 = 1 << 17;
 
 impl Flow {
-    /// Whether bytes that begin at `seq` can be under way.
+    /// True if bytes that begin at `seq` can be under way.
     pub fn fits(&self, seq: Seq) -> bool {
         let near = |reference: Seq, ahead: i32| {
             let distance = seq.distance_from(reference);
@@ -55,7 +56,7 @@ impl Flow {
         }
     }
 
-    /// A segment that does not fit. Whether it is the last of several in a row.
+    /// Notes a segment that does not fit; true if it is the last of several in a row.
     fn insists(&mut self, seq: Seq, end: Seq) -> bool {
         let before = self.window.strange.filter(|(at, _)| {
             let distance = seq.distance_from(*at);
@@ -66,7 +67,8 @@ impl Flow {
         times >= IN_A_ROW
     }
 
-    /// Its receiving socket has what is before `seq`.
+    /// Notes that the flow's receiving socket has the bytes before `seq`, if nothing else is known
+    /// of the flow.
     pub fn received_to(&mut self, seq: Seq) {
         if self.is_fresh() && !self.unwrap.is_based() {
             self.unwrap.offset(seq);
@@ -85,7 +87,7 @@ impl Flow {
 }
 
 impl Conversation {
-    /// Whether a segment that is no SYN can be this conversation's; if so, takes note of where it is.
+    /// True if a segment that is no SYN can be this conversation's; if so, takes note of where it is.
     pub fn accepts(&mut self, side: Side, packet: &Packet<'_>, tcp: &TcpFields) -> bool {
         // Where nothing is read, nothing is known of where it is.
         if matches!(self.state, State::Ignored) || tcp.flags & tcp_flags::SYN != 0 {
@@ -120,7 +122,8 @@ impl Conversation {
         true
     }
 
-    /// Whether a socket of this host has it open: no packet opens another one in its place.
+    /// True if a socket of this host has the conversation open: no packet opens another one in its
+    /// place.
     pub fn is_held(&self) -> bool {
         let has_socket = |flow: &Flow| flow.sender.is_some() || flow.receiver.is_some();
         !self.closed && self.flows.iter().any(has_socket)

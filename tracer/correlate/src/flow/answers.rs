@@ -8,8 +8,8 @@ const MOMENTS: usize = 512;
 /// Moments that are closer together than this part of the time since then are the first to be forgotten.
 const CLOSENESS: u64 = 32;
 
-/// How long the requests of one consumer, each of which it made when it had the answer to the one before, were without an answer. Of what
-/// was long ago, it is known less precisely when that was.
+/// Times for which the requests of one consumer, each of which it made when it had the answer to the one before, were without an answer.
+/// The longer ago, the less precisely they are known.
 #[derive(Debug, Default)]
 pub struct Answers {
     /// A moment, and for how long answers had been awaited until then.

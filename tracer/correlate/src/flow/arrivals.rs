@@ -1,5 +1,5 @@
-//! When bytes that are no messages of their own were sent, and were there: what an end of a conversation answers, and its
-//! answer.
+//! Times at which bytes that are no messages of their own were sent, and were there: what an end of a conversation
+//! answers, and its answer.
 
 use super::direction::{Flow, last_before};
 use super::requests::{first_left, waits_for_acknowledgement};
@@ -7,7 +7,8 @@ use crate::marks::Marks;
 use wirelap_events::{Nanos, Offset, Receipt};
 
 impl Flow {
-    /// When all bytes before `end` were there for their reader; `None` if that was not seen.
+    /// Time at which all bytes before `end` were there for their reader; `None` if that was not
+    /// seen.
     pub fn arrived(&self, end: Offset) -> Option<Nanos> {
         if let Marks::Tcp(marks) = &self.marks
             && let Some(ready) = marks.ready_at(last_before(end))
@@ -24,7 +25,7 @@ impl Flow {
         path.ready.or(path.rx.filter(|_| !was_behind)).or(path.read).or_else(had_read)
     }
 
-    /// When the byte before `end` was sent by its sender, whose side is seen.
+    /// Time at which the byte before `end` was sent by its sender, whose side is seen.
     pub fn sent_at(&self, end: Offset) -> Option<Nanos> {
         if let Marks::Tcp(marks) = &self.marks
             && let Some(sent) = marks.written_at(last_before(end))
@@ -35,7 +36,8 @@ impl Flow {
         path.send.or(first_left(&path))
     }
 
-    /// What is known of a confirmation that ends before `end`, whose receiver answered it by `answered`.
+    /// Times of a confirmation that ends before `end`, whose receiver answered it by `answered`; `None`
+    /// if it was not seen.
     pub fn receipt(&self, end: Offset, answered: Nanos) -> Option<Receipt> {
         let Marks::Tcp(marks) = &self.marks else { return None };
         let byte = last_before(end);

@@ -1,6 +1,6 @@
-//! How often a conversation's protocol was looked for.
+//! Attempts to find a conversation's protocol.
 
-/// What has been tried.
+/// Attempts that were made.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Attempts {
     pub packets: u32,

@@ -1,4 +1,4 @@
-//! Which bytes of a direction were on the counting device.
+//! Bytes of a direction that were on the counting device.
 
 use arrayvec::ArrayVec;
 use wirelap_events::{ByteRange, Offset, Saturate};
@@ -7,7 +7,7 @@ use wirelap_events::{ByteRange, Offset, Saturate};
 /// them or two CPUs reported them in another order.
 const HOLES: usize = 4;
 
-/// What was carried: everything before `to`, except the holes.
+/// Bytes that were carried: everything before `to`, except the holes.
 #[derive(Clone, Debug, Default)]
 pub struct CarriedBytes {
     to: Offset,
@@ -15,12 +15,12 @@ pub struct CarriedBytes {
 }
 
 impl CarriedBytes {
-    /// Whether nothing was.
+    /// True if no byte was carried.
     pub fn is_empty(&self) -> bool {
         self.to == Offset(0)
     }
 
-    /// Whether some of `range` lies beyond all that was.
+    /// True if a part of `range` lies beyond all bytes that were carried.
     pub fn is_beyond(&self, range: ByteRange) -> bool {
         range.end > self.to && !range.is_empty()
     }

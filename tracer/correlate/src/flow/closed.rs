@@ -8,7 +8,7 @@ use wirelap_protocols::Side;
 /// Connections that are remembered.
 const LIMIT: usize = 256;
 
-/// Which end of a connection closed it. The order is that of what is said where several were closed: the last counts.
+/// The end of a connection that closed it. Where several were closed, the last one in this order is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ClosedBy {
     /// The end that reads from it: a subscriber.
@@ -25,11 +25,11 @@ pub enum ClosedBy {
 pub struct ClosedConnection {
     /// The process that had read from it.
     pub pid: Option<Pid>,
-    /// Its protocol has a farewell, and none had been seen.
+    /// True if the protocol has a farewell, and none had been seen.
     pub is_abrupt: bool,
-    /// Which end closed it.
+    /// The end that closed the connection.
     pub by: ClosedBy,
-    /// When the process had last unsubscribed from something.
+    /// Time at which the process had last unsubscribed from something.
     pub unsubscribed: Option<Nanos>,
 }
 
@@ -37,15 +37,15 @@ pub struct ClosedConnection {
 #[derive(Debug, Default)]
 pub struct ClosedConnections(VecDeque<Closing>);
 
-/// How a conversation ended.
+/// The end of a conversation.
 #[derive(Clone, Copy, Debug)]
 struct Closing {
     index: usize,
     serial: u64,
     is_abrupt: bool,
-    /// Which side closed it.
+    /// The side that closed it.
     by: Side,
-    /// When each side had last unsubscribed from something.
+    /// Times at which each side had last unsubscribed from something.
     unsubscribed: [Option<Nanos>; 2],
 }
 
@@ -68,8 +68,8 @@ impl ClosedConnections {
         self.0.is_empty()
     }
 
-    /// How the connection that a process read from was closed; `None` if it was not, or too long ago. Whether a server that closed it was
-    /// gone is not known here.
+    /// The way in which the connection that a process read from was closed; `None` if it was not, or too long ago. It does not tell
+    /// whether a server that closed it was gone.
     pub fn of(&self, (direction, pid): (Direction, Option<Pid>)) -> Option<ClosedConnection> {
         let mut last = self.0.iter().rev();
         let found =

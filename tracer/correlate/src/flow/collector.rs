@@ -1,4 +1,5 @@
-//! What a decoder hands over: messages for the joins, bytes for the ledger, and frames that bear on messages.
+//! Collector of a decoder's results: messages for the joins, bytes for the ledger, and frames that bear on
+//! messages.
 
 use super::found::{Found, FoundFragments};
 use super::identity::{content, identify};
@@ -27,7 +28,7 @@ pub struct ControlFrames {
     pub asked: Option<Offset>,
     /// The consumer or channel that it is for.
     pub asked_line: u64,
-    /// What that said of how long it may be kept waiting.
+    /// Limits that the request sets for how long it may be kept waiting.
     pub ask: Option<RequestLimits>,
     /// An answer to the last request for messages of its receiver.
     pub answers: bool,
@@ -35,7 +36,7 @@ pub struct ControlFrames {
     pub committed: bool,
     /// Acknowledgements before which their receiver may not have been allowed to send more, one of each consumer or channel.
     pub rooms: [Option<FoundRoom>; ROOMS],
-    /// How long its sender does not read what comes from its receiver.
+    /// Time for which its sender does not read what comes from its receiver.
     pub throttle: Option<Throttle>,
     /// The ends whose clients get no more of something.
     pub unsubscribes: [bool; 2],
@@ -55,7 +56,7 @@ pub struct FoundRoom {
     pub full_with: Option<Offset>,
     /// One past its own last byte.
     pub end: Offset,
-    /// Its receiver may send more from then on.
+    /// True if its receiver may send more from then on.
     pub makes_room: bool,
 }
 
@@ -75,16 +76,16 @@ impl ControlFrames {
     }
 }
 
-/// What a decoder hands over.
+/// Collector of a decoder's results.
 pub struct Collector<'a> {
     control: &'a mut ControlFrames,
     side: Side,
     protocol: &'static dyn Protocol,
     ledger: &'a mut Ledger,
     pub found: &'a mut DecoderOutput,
-    /// What was told of the frame that comes next.
+    /// The fragments that the decoder has told of the frame that comes next.
     fragments: Option<Fragments>,
-    /// Where the first and the last message begin that the frame that comes next releases, and where their receipt ends.
+    /// Starts of the first and the last message that the frame that comes next releases, and the end of their receipt.
     releases: Option<([Offset; 2], Option<Offset>)>,
     /// Bytes of what was compressed, and what became of them, for the messages that follow.
     packed: (u64, u64),
@@ -92,20 +93,20 @@ pub struct Collector<'a> {
     usable_at: Option<Offset>,
     /// The payload of the message in the frame that comes next may start earlier.
     is_unsure: bool,
-    /// Its sender has the message in the frame that comes next from somebody else.
+    /// True if its sender has the message in the frame that comes next from somebody else.
     passed_on: bool,
     /// The group in which the message in the frame that comes next is read.
     group: ReaderGroup,
     /// The frame that comes next requests messages.
     asks: bool,
-    /// It acknowledges a message that ends here while as many as ever were under way, which was so from the one on that ends there,
-    /// and whether that makes room.
+    /// The acknowledgement in the frame that comes next: the end of its message, the end of the message with which as many as ever
+    /// were under way, and whether it makes room for more.
     acknowledges: Option<(Option<Offset>, Option<Offset>, bool)>,
     /// The consumer or channel that it is about.
     line: u64,
     /// The subscription that the message in it is for.
     subscription: u32,
-    /// How many requests ago its reader took over what it is part of.
+    /// Number of requests since its reader took over the partition, or whatever it is part of.
     taken_over: Option<u32>,
     /// The place of the message in it.
     place: FoundPlace,

@@ -27,17 +27,17 @@ use wirelap_protocols::stream::Stream;
 use wirelap_protocols::websocket::Trial;
 use wirelap_protocols::{Connection, Encryption, Memories, Party, Protocol, Side};
 
-/// What is known of a conversation's protocol.
+/// The state of a conversation's protocol: searched for, read or given up.
 pub enum State {
     /// Nothing yet.
     Undecided(Attempts),
-    /// It is read.
+    /// The protocol is known, and its bytes are read.
     Decoding(&'static dyn Protocol, Box<dyn Connection>),
     /// None that is known: its events cost as little as possible.
     Ignored,
 }
 
-/// What of a conversation could not be seen.
+/// The parts of a conversation that could not be seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Hidden {
     /// Observations that had to be forgotten.
@@ -48,10 +48,10 @@ pub struct Hidden {
     pub undecoded: u64,
 }
 
-/// What is known of the sockets of a conversation.
+/// The state of the knowledge about a conversation's sockets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndsState {
-    /// How much has been learned of all sockets.
+    /// Number of facts learned of all sockets.
     pub learned: u64,
     /// Sender and receiver of each flow.
     pub sockets: [[Option<SocketId>; 2]; 2],
@@ -61,7 +61,7 @@ pub struct EndsState {
 #[derive(Debug)]
 pub struct KnownEnds {
     pub state: EndsState,
-    /// Of each flow.
+    /// The ends of each flow.
     pub ends: [Arc<FlowEnds>; 2],
 }
 
@@ -76,17 +76,17 @@ pub struct Conversation {
     pub ledger: Ledger,
     /// The end that accepted the conversation, once that is certain.
     pub server: Option<Side>,
-    /// When it was opened, if that was seen.
+    /// Time at which the conversation was opened, if that was seen.
     pub opened: Option<Nanos>,
     /// A number for the first bytes of whoever spoke first; 0 if they were not seen.
     pub opening: u32,
     /// The last event.
     pub seen: Nanos,
-    /// It is in the list of conversations with something that waits.
+    /// True if it is in the list of conversations with something that waits.
     pub active: bool,
     /// An end is gone: soon no packet is expected any more.
     pub closed: bool,
-    /// It carries an MPTCP connection: no calls are seen at its sockets.
+    /// True if it carries an MPTCP connection: no calls are seen at its sockets.
     pub is_subflow: bool,
     /// The side that sent the first FIN or RST.
     pub closed_by: Option<Side>,
@@ -96,35 +96,36 @@ pub struct Conversation {
     translation: Option<Box<Translation>>,
     /// Packets that were compared with those of other conversations.
     pub compared: u8,
-    /// Its row, and the state of the naming of rows in which that was found.
+    /// The row, and the state of the naming of rows in which that was found.
     pub row: Option<(GroupId, u64)>,
     /// The names that the peers at its ends gave themselves.
     pub participants: [Option<TopicId>; 2],
-    /// Its ends, once they were looked up.
+    /// The ends, once they were looked up.
     pub ends: Option<Box<KnownEnds>>,
     /// Payload bytes that were not captured.
     pub uncaptured: u64,
-    /// What of `uncaptured` and of the undecoded bytes [`Conversation::take_hidden`] has told.
+    /// The part of `uncaptured` and of the undecoded bytes that [`Conversation::take_hidden`] has
+    /// told.
     told: (u64, u64),
     /// Undecoded bytes that passed while observation was paused.
     pub(super) paused: u64,
     /// Frames since that was last asked: a keep-alive or discovery; a request for messages.
     pub control: ControlFrames,
-    /// What its decoder shares with others.
+    /// State that its decoder shares with others.
     pub(super) memories: Memories,
-    /// What is spoken where.
+    /// Protocols that servers are known to speak.
     pub(super) known: ServerProtocols,
     /// The end of [`Side::A`], then that of [`Side::B`]: by which it is asked what is spoken there.
     pub(super) server_ends: [ServerEnd; 2],
-    /// What was seen while its protocol is not known.
+    /// Bytes that were kept while its protocol is not known.
     pub(super) pending: Option<Box<Pending>>,
-    /// It is read as a WebSocket, while its protocol is not known.
+    /// The trial reading as a WebSocket, while its protocol is not known.
     pub(super) websocket: Option<Box<Trial>>,
     /// Watches for protocols that are not decoded.
     pub(super) observer: Option<Box<Observer>>,
     /// The name of the one that it speaks, once nothing more is looked at.
     pub(super) name: Option<Box<ForeignName>>,
-    /// It is never looked at again.
+    /// True if it is never looked at again.
     pub(super) is_final: bool,
     /// The user has named its protocol.
     pub(super) is_named: bool,
@@ -134,13 +135,13 @@ pub struct Conversation {
     pub(super) tls: Option<Box<TlsText>>,
     /// The keys of TLS connections that there are.
     pub(super) keys: TlsKeys,
-    /// It is read with keys.
+    /// The decryption, if it is read with keys.
     pub(super) decryption: Option<Box<Decryption>>,
-    /// It is TLS, and that was taken note of.
+    /// True if it is TLS, and that was taken note of.
     pub(super) has_hello: bool,
     /// Payload while its protocol is not known.
     pub unread: Unread,
-    /// Its bytes come from their senders, and it is not expected that packets are seen.
+    /// True if its bytes come from their senders, and it is not expected that packets are seen.
     ends_only: bool,
     /// Bytes of memory that it held on to when that was last looked at.
     pub held: usize,
@@ -225,7 +226,8 @@ impl Conversation {
         }
     }
 
-    /// How far these numbers are from the next ones of both directions. `None` where nothing is known of them.
+    /// The distance of these numbers from the next ones, the larger of both directions. `None` where nothing
+    /// is known of them.
     pub fn distance(&self, side: Side, next: Seq, back: Option<Seq>) -> Option<u32> {
         let there = self.flow(side).unwrap.distance(next);
         let back = back.and_then(|seq| self.flow(side.other()).unwrap.distance(seq));
@@ -243,7 +245,7 @@ impl Conversation {
         self.translation.as_ref().map_or(&[][..], |known| known.aliases.as_slice())
     }
 
-    /// What is known of the translation of its addresses, which there is.
+    /// Returns the translation of its addresses, which is made if there is none.
     pub fn translation(&mut self) -> &mut Translation {
         let [a, b] = [self.flows[0].key.src, self.flows[0].key.dst];
         self.translation
@@ -327,7 +329,8 @@ impl Conversation {
         all.saturating_add(self.skipped).saturating_sub(self.paused)
     }
 
-    /// What it carried so far is in no figure, and neither is what of it could not be seen.
+    /// Forgets what the conversation carried so far, and which parts of it could not be seen: they
+    /// are in no figure.
     pub fn forget_bytes(&mut self) {
         self.ledger = Ledger::default();
         self.paused.grow(self.undecoded_bytes());
@@ -360,7 +363,7 @@ impl Conversation {
         }
     }
 
-    /// What passed without a packet event, and what of the rest could not be read.
+    /// Counts of what passed without a packet event, and of what could not be read of the rest.
     pub fn holes(&self) -> Holes {
         let State::Decoding(_, connection) = &self.state else { return Holes::default() };
         let mut holes = Holes {
@@ -379,7 +382,8 @@ impl Conversation {
         holes
     }
 
-    /// What could not be seen since that was last asked, so that nobody has to look at idle conversations.
+    /// Takes the counts of what could not be seen since the last call, so that nobody has to look at idle
+    /// conversations.
     pub fn take_hidden(&mut self) -> Hidden {
         let mark_evictions = self.flows.iter_mut().map(|flow| flow.marks.take_evicted()).total();
         if !matches!(self.state, State::Decoding(..)) {
@@ -394,34 +398,34 @@ impl Conversation {
         }
     }
 
-    /// What encrypts its messages, of which the protocol is known.
+    /// The encryption of its messages; `None` if its protocol is not known or it has none.
     pub fn encryption(&self) -> Option<Encryption> {
         let State::Decoding(_, connection) = &self.state else { return None };
         connection.encryption()
     }
 
-    /// Whether its protocol is known and its messages refer to earlier ones that were not seen.
+    /// True if its protocol is known and its messages refer to earlier ones that were not seen.
     pub fn lacks_context(&self) -> bool {
         matches!(&self.state, State::Decoding(_, connection) if connection.lacks_context())
     }
 
-    /// Whether its frames have told which end serves.
+    /// True if its frames have told which end serves.
     pub fn tells_server(&self) -> bool {
         matches!(&self.state, State::Decoding(_, connection) if connection.server().is_some())
     }
 
-    /// Who an end says that it is.
+    /// The ID that an end gives itself; `None` if its protocol has none, or is not known.
     pub fn party(&self, side: Side) -> Option<Party> {
         let State::Decoding(_, connection) = &self.state else { return None };
         connection.party(side)
     }
 
-    /// Whether both ends are servers, each of which hands on what it gets.
+    /// True if both ends are servers, each of which hands on what it gets.
     pub fn joins_servers(&self) -> bool {
         matches!(&self.state, State::Decoding(_, connection) if connection.joins_servers())
     }
 
-    /// Whether what one side sends may be a copy of what it sends to others.
+    /// True if the messages that one side sends may be copies of those that it sends to others.
     pub fn makes_copies(&self, from: Side) -> bool {
         match &self.state {
             State::Decoding(_, connection) => connection.makes_copies(from),

@@ -14,7 +14,7 @@ use wirelap_protocols::foreign::ForeignName;
 use wirelap_tls::{Content, Opened, client_random};
 
 impl Conversation {
-    /// Whether the conversation is read with keys: from now on, if a client's hello is here whose keys are known.
+    /// True if the conversation is read with keys: from now on, if a client's hello is here whose keys are known.
     pub(super) fn is_decrypted(&mut self, side: Side, piece: &Piece<'_>) -> bool {
         if self.decryption.is_some() {
             return true;
@@ -96,7 +96,8 @@ impl Conversation {
         }
     }
 
-    /// It is TLS, and most likely nobody will see its handshake.
+    /// Counts a TLS connection of whose handshake nothing was seen, and most likely nothing will
+    /// be.
     pub(super) fn note_missed_handshake(&mut self) {
         let is_tls = self.foreign_name().is_some_and(ForeignName::is_tls);
         if is_tls && !std::mem::replace(&mut self.has_hello, true) {

@@ -14,7 +14,7 @@ pub struct Decryption {
 }
 
 impl Decryption {
-    /// Which end of the connection this one is.
+    /// The role of an end of the connection: client or server.
     pub fn role(&self, side: Side) -> Role {
         if side == self.client { Role::Client } else { Role::Server }
     }

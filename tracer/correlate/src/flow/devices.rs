@@ -14,7 +14,7 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// Whether `packet` is at the place where this flow is counted. `is_new` tells that its bytes were
+    /// True if `packet` is at the place where this flow is counted. `is_new` tells that its bytes were
     /// not seen on the sender's device: a flow that took another route goes on there.
     pub fn counts(&mut self, packet: &Packet<'_>, is_new: bool) -> bool {
         let device = (packet.netns, packet.device);
@@ -30,7 +30,7 @@ impl Devices {
         }
     }
 
-    /// Whether the flow's sender is on this host, as far as packets tell.
+    /// True if the flow's sender is on this host, as far as packets tell.
     pub fn is_sent_here(&self) -> bool {
         self.xmit.is_some()
     }

@@ -49,9 +49,9 @@ pub struct Flow {
     pub assembling: VecDeque<AssemblyId>,
     /// The sequence number of the SYN.
     pub isn: Option<Seq>,
-    /// Where the last writes began, while the protocol is not known: likely starts of PDUs.
+    /// Starts of the last writes, while the protocol is not known: likely starts of PDUs.
     pub writes: ArrayVec<Offset, WRITES>,
-    /// Where the sender's next write begins, told when it was found open: a likely start of a PDU.
+    /// Start of the sender's next write, told when it was found open: a likely start of a PDU.
     pub boundary: Option<Offset>,
     /// One past the last byte, once a FIN was seen: the kernel's counters run one further.
     pub end: Option<Offset>,
@@ -59,11 +59,11 @@ pub struct Flow {
     pub carried: CarriedBytes,
     /// TCP: what each packet hook saw of it, in the order of [`PacketHook`].
     seen: Option<Box<[SeenBytes; 2]>>,
-    /// What passed unseen before that was last freed.
+    /// Packets and bytes that passed unseen before `seen` was last freed.
     unseen_before: [Unseen; 2],
     /// UDP: the datagram that is coming in fragments.
     pub pieces: Pieces,
-    /// Whether a send was ever seen: then a message without one is not complete.
+    /// True if a send was ever seen: then a message without one is not complete.
     pub has_sends: bool,
     /// The loss count of the ready probe when this flow last reported ready.
     pub ready_losses: u64,
@@ -81,25 +81,26 @@ pub struct Flow {
     pub requests: Option<Box<Ring<Request, REQUESTS>>>,
     /// Topics, by their numbers, that its requests for messages leave out; most flows have none.
     pub unasked_topics: Option<Box<UnaskedTopics>>,
-    /// How long the consumers that it asked for awaited its answers; most flows have none.
+    /// Times for which the consumers that it asked for awaited its answers; most flows have none.
     pub answers: Option<VecDeque<(u64, Answers)>>,
     /// The last permissions to pass messages on; most flows have none.
     pub releases: Option<VecDeque<PendingRelease>>,
-    /// Its messages that wait for their places in the receiver's log; most flows have none.
+    /// Messages that wait for their places in the receiver's log; most flows have none.
     pub awaited_places: Option<Box<AwaitedPlaces>>,
-    /// Its open requests, and its replies that are not read yet; most flows have none.
+    /// Open requests, and replies that are not read yet; most flows have none.
     pub round_trips: Option<Box<RoundTrips>>,
     /// The last time that it opened a session or subscribed to something before it got its first message.
     pub set_up: Nanos,
     /// The last time that it subscribed to something; 0 if it was not seen to.
     pub subscribed: Nanos,
-    /// When its last subscriptions began, where messages tell for which of them they are; most flows have none.
+    /// Starts of its last subscriptions, where messages tell for which of them they are; most flows have none.
     pub subscriptions: Option<Box<Subscriptions>>,
-    /// When its receiver did not read it, by its own word; most flows are always read.
+    /// Times in which its receiver did not read it, by its own word; most flows are always read.
     pub throttles: Option<Box<Throttles>>,
     /// The last time that it unsubscribed from something.
     pub unsubscribed: Option<Nanos>,
-    /// What it has acknowledged, by consumer or channel; most flows have nothing to acknowledge.
+    /// Acknowledgements that it has sent, by consumer or channel; most flows have nothing to
+    /// acknowledge.
     pub rooms: Option<Box<Rooms>>,
     /// TCP: bytes that no packet brought, from the end of a PDU on.
     pub hole: Option<ByteRange>,
@@ -107,12 +108,13 @@ pub struct Flow {
     last: Option<Box<Found>>,
     /// Messages that were found on it.
     pub messages: u64,
-    /// When the first of them was found.
+    /// Time at which the first of them was found.
     pub first_message: Option<Nanos>,
-    /// Of these, messages that were seen to go on from their receiver, and when the newest of them was found.
+    /// Number of these messages that were seen to go on from their receiver, and the time at which the newest
+    /// of them was found.
     pub forwarded: u64,
     pub forwarded_to: Nanos,
-    /// Where that one went on.
+    /// The direction on which that one went on.
     pub forwarded_by: Option<Direction>,
     /// Cuts PDUs, once the protocol is known (TCP).
     pub stream: Option<Stream>,
@@ -130,7 +132,7 @@ pub(super) fn last_before(end: Offset) -> ByteRange {
 }
 
 impl Flow {
-    /// Whether nobody is seen to read `extent`: its reader is on another host, or left out by a filter. A datagram that came
+    /// True if nobody is seen to read `extent`: its reader is on another host, or left out by a filter. A datagram that came
     /// in here may yet be for a socket that has not shown itself.
     pub fn ends_unseen(&self, extent: ByteRange) -> bool {
         let is_stream = matches!(self.marks, Marks::Tcp(_));
@@ -191,7 +193,7 @@ impl Flow {
         self.requests.as_ref()?.iter().next().filter(|request| request.at > Nanos(0))
     }
 
-    /// Its request that was made so many requests before the last one, if it is remembered.
+    /// The request that was made so many requests before the last one, if it is remembered.
     pub fn request_before(&self, requests: u32) -> Option<&Request> {
         let at = usize::try_from(requests).ok()?;
         self.requests.as_ref()?.iter().nth(at).filter(|request| request.at > Nanos(0))
@@ -203,19 +205,19 @@ impl Flow {
         asked.find(|request| request.line == line)
     }
 
-    /// It asks for messages.
+    /// Adds a request for messages, which this flow carried.
     pub fn asks(&mut self, request: Request) {
         self.requests.get_or_insert_default().push(request);
     }
 
-    /// Whether TCP had to send the last bytes that came, or those before them, again.
+    /// True if TCP had to send the last bytes that came, or those before them, again.
     pub fn came_late(&self) -> bool {
         let Some(end) = self.bytes.next() else { return false };
         let seen = self.marks.path(last_before(end), 0).circumstances;
         seen.resent || seen.behind_loss
     }
 
-    /// When the last bytes that came were there for their reader.
+    /// Time at which the last bytes that came were there for their reader.
     pub fn last_arrived(&self) -> Option<Nanos> {
         let end = self.bytes.next()?;
         self.arrived(end).or_else(|| self.marks.passed_at(last_before(end)))
@@ -228,7 +230,7 @@ impl Flow {
         }
     }
 
-    /// Its last request for messages is answered.
+    /// Notes that the last request for messages is answered.
     pub fn request_is_answered(&mut self) {
         if let Some(requests) = &mut self.requests {
             requests.newest_mut().is_answered = true;
@@ -240,7 +242,7 @@ impl Flow {
         self.round_trips.as_ref()?.first_reply()
     }
 
-    /// Its receiver says whether it has room.
+    /// Notes at time `at` whether the flow's receiver has room, as it said.
     pub fn has_window(&mut self, has_room: bool, at: Nanos) {
         if self.closed_window != has_room {
             return;
@@ -261,7 +263,7 @@ impl Flow {
         (limit < until + REOPENED).then_some((from, until))
     }
 
-    /// It lets its receiver pass a message on.
+    /// Adds a release, by which this flow lets its receiver pass a message on.
     pub fn lets_go(&mut self, release: PendingRelease) {
         let releases = self.releases.get_or_insert_default();
         if releases.len() == RELEASES {
@@ -270,7 +272,8 @@ impl Flow {
         releases.push_back(release);
     }
 
-    /// When the receiver was allowed to pass on the message that begins at `message`, if it had to wait for that.
+    /// The release after which the receiver was allowed to pass on the message that begins at `message`, if it
+    /// had to wait for one.
     pub fn release_for(&self, message: Offset) -> Option<Release> {
         let releases = self.releases.as_ref()?;
         releases.iter().rev().find(|release| release.is_for(message))?.read
@@ -337,17 +340,17 @@ impl Flow {
         self.requests.as_mut()?.iter_mut().find(|request| request.at == at)
     }
 
-    /// What became of the request of that time, if it is remembered.
+    /// The request that was made at that time, if it is remembered.
     pub fn request_at(&self, at: Nanos) -> Option<&Request> {
         self.requests.as_ref()?.iter().find(|request| request.at == at)
     }
 
-    /// Whether the bytes before `end` have come, or what comes next is not known.
+    /// True if the bytes before `end` have come, or it is not known which come next.
     pub fn has_come(&self, end: Offset) -> bool {
         self.bytes.next().is_none_or(|next| next >= end)
     }
 
-    /// Whether the next byte in order is known not to have arrived.
+    /// True if the next byte in order is known not to have arrived.
     pub fn lacks_next(&self) -> bool {
         let Marks::Tcp(marks) = &self.marks else { return false };
         self.bytes.next().is_some_and(|next| marks.lacks(next))
@@ -399,7 +402,7 @@ impl Flow {
         }
     }
 
-    /// Whether nothing was carried yet.
+    /// True if nothing was carried yet.
     pub fn is_fresh(&self) -> bool {
         self.isn.is_none() && self.bytes.next().is_none() && self.carried.is_empty()
     }
@@ -421,12 +424,12 @@ impl Flow {
         }
     }
 
-    /// Which packets were seen begins anew with the next one.
+    /// Forgets which packets were seen: that begins anew with the next one.
     pub fn forget_seen(&mut self) {
         self.seen = None;
     }
 
-    /// What `hook` saw.
+    /// The bytes that `hook` saw.
     pub fn seen_by(&mut self, hook: PacketHook) -> &mut SeenBytes {
         &mut self.seen.get_or_insert_default()[hook as usize]
     }
@@ -456,14 +459,15 @@ impl Flow {
         }
     }
 
-    /// It was not looked at for any time: where it is, the next packet tells.
+    /// Forgets the flow's place, because it was not looked at for any time: the next packet tells
+    /// where it is.
     pub fn lose_place(&mut self) {
         self.interrupt();
         self.unwrap.lose();
         self.window = Window::default();
     }
 
-    /// What `hook` did not see.
+    /// Packets and bytes that `hook` did not see.
     pub fn unseen(&self, hook: PacketHook) -> Unseen {
         let mut sum = self.unseen_before[hook as usize];
         if let Some(seen) = &self.seen {
@@ -472,7 +476,8 @@ impl Flow {
         sum
     }
 
-    /// Where a packet's payload lies; `None` for a sequence number that cannot be this flow's.
+    /// The range of a packet's payload in the flow; `None` for a sequence number that cannot be
+    /// this flow's.
     pub fn payload_range(&mut self, tcp: &TcpFields, len: u32) -> Option<ByteRange> {
         let syn = u32::from(tcp.flags & tcp_flags::SYN != 0);
         let range = ByteRange::new(self.unwrap.offset(tcp.seq.plus(syn))?, u64::from(len));

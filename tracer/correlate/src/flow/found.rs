@@ -16,7 +16,7 @@ pub struct Found {
     pub side: Side,
     pub extent: ByteRange,
     pub identity: Identity,
-    /// What it is found by where its identity may not be certain.
+    /// The digest by which it is found where its identity may not be certain.
     pub content: Option<Content>,
     pub stamp: Option<Stamp>,
     pub payload_len: u64,
@@ -24,35 +24,37 @@ pub struct Found {
     pub duplicate: bool,
     /// The protocol says that it is to be stored, or was.
     pub retained: bool,
-    /// Its sender has it from somebody else, as the message itself tells.
+    /// True if its sender has it from somebody else, as the message itself tells.
     pub passed_on: bool,
-    /// Its payload is in shared memory.
+    /// True if its payload is in shared memory.
     pub shared: bool,
     /// The consumer or channel of its connection that it is for, where there are several.
     pub line: u64,
-    /// Which of its receiver's subscriptions it is for; 0 if that is not told.
+    /// The number of its receiver's subscription that it is for; 0 if that is not told.
     pub subscription: u32,
-    /// How many requests before its last one its reader took over what it is part of from another member of its group.
+    /// Number of requests before its reader's last one at which that took over what it is part of from another member
+    /// of its group.
     pub taken_over: Option<u32>,
-    /// Its topic is a number that nothing tells the meaning of, and it has too little payload to be known by.
+    /// True if its topic is a number that nothing tells the meaning of, and it has too little payload to be
+    /// known by.
     pub nameless: bool,
     /// No packet of it was seen: its neighbours tell of it.
     pub framed: bool,
-    /// Its topic, if topics are kept.
+    /// The topic, if topics are kept.
     pub topic: Option<TopicId>,
     /// The group in which it is read.
     pub group: ReaderGroup,
-    /// Its name among messages in fragments, if it is one of them.
+    /// The name among messages in fragments, if it is one of them.
     pub assembly: Option<GlobalKey>,
     /// A number for its topic; messages of one topic have the same.
     pub subject: u64,
-    /// What its payload takes on the wire: less than it has, where it is compressed.
+    /// Bytes of its payload on the wire: less than it has, where it is compressed.
     pub wire_payload: u64,
-    /// Its reader can use it only when the bytes before this one are there too.
+    /// The end of the bytes that must be there too before its reader can use it.
     pub usable_at: Option<Offset>,
-    /// What the identities of stamped messages of its topic begin with.
+    /// The hash that the identities of stamped messages of its topic begin with.
     pub topic_hash: TopicHash,
-    /// Its place in its server's log, where equal messages are told apart by that.
+    /// The place in its server's log, where equal messages are told apart by that.
     pub place: FoundPlace,
 }
 
@@ -61,7 +63,7 @@ pub struct Found {
 pub struct FoundFragments {
     /// The sending end.
     pub side: Side,
-    /// Where the frame starts.
+    /// Start of the frame.
     pub at: Offset,
     pub fragments: Fragments,
 }
@@ -71,7 +73,7 @@ pub struct FoundFragments {
 pub struct TopicHash(FxHasher);
 
 impl TopicHash {
-    /// Of this topic.
+    /// Starts the hash of a topic.
     pub fn new(topic: &[u8]) -> TopicHash {
         let mut hasher = FxHasher::default();
         topic.hash(&mut hasher);
@@ -98,23 +100,23 @@ impl fmt::Debug for TopicHash {
     }
 }
 
-/// What a message is found by where its identity is not certain.
+/// A digest by which a message is found where its identity is not certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Content {
     /// A digest of its content, without its topic and the zeros in front.
     pub hash: u64,
-    /// Its topic, if that is known here, as far as servers keep it that hand messages on in several protocols.
+    /// The topic, if that is known here, as far as servers keep it that hand messages on in several protocols.
     pub subject: Option<u64>,
-    /// It is long enough to be rarely the same by chance.
+    /// True if it is long enough to be rarely the same by chance.
     pub is_telling: bool,
-    /// Its topic is not known here, or where its payload starts.
+    /// True if its topic, or where its payload starts, is not known here.
     pub is_unsure: bool,
 }
 
-/// What makes a message the same on every flow.
+/// The identity of a message, which is the same on every flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Identity {
     pub hash: u64,
-    /// Whether two messages with this identity are one: not so for a digest of the content.
+    /// True if two messages with this identity are one: not so for a digest of the content.
     pub exact: bool,
 }

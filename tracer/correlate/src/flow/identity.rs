@@ -1,4 +1,4 @@
-//! What makes a message the same on every flow.
+//! The identity of a message, which is the same on every flow.
 
 use super::found::{Content, Found, Identity, TopicHash};
 use super::places::FoundPlace;
@@ -63,8 +63,8 @@ pub fn identify(side: Side, data: &DecodedMessage<'_>) -> Found {
     }
 }
 
-/// What a message is found by whose topic, or the start of whose payload, may not be known everywhere. `topic` is what remains of
-/// its own where it is handed on in another protocol.
+/// The digest of a message whose topic, or the start of whose payload, may not be known everywhere; `None` if the protocol gives
+/// it a key. `topic` is what remains of its own where it is handed on in another protocol.
 pub fn content(
     stamp: Option<Stamp>,
     data: &DecodedMessage<'_>,

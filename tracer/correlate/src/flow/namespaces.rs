@@ -15,24 +15,24 @@ pub struct Namespaces {
 }
 
 impl Namespaces {
-    /// Whether the conversation was seen in this one.
+    /// True if the conversation was seen in this one.
     pub fn has(&self, netns: NetNs) -> bool {
         self.all.contains(&netns) || self.everywhere
     }
 
-    /// Whether it was seen in none yet.
+    /// True if it was seen in none yet.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
-    /// It is seen in this one.
+    /// Adds a namespace in which the conversation is seen.
     pub fn add(&mut self, netns: NetNs) {
         if !self.has(netns) {
             self.everywhere = self.all.try_push(netns).is_err();
         }
     }
 
-    /// It is seen wherever another one was, which has turned out to be the same.
+    /// Adds all namespaces of another conversation, which has turned out to be the same.
     pub fn add_all(&mut self, other: &Namespaces) {
         other.all.iter().for_each(|&netns| self.add(netns));
     }

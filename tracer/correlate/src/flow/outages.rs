@@ -35,11 +35,11 @@ pub enum ClientOf {
 pub struct ClosedByServer {
     /// The serial number of its conversation.
     pub serial: u64,
-    /// Who closed it.
+    /// The server that closed it.
     pub server: ServerAt,
     /// The server's process, if it is known.
     pub pid: Option<Pid>,
-    /// Who was at the other end.
+    /// The client at the other end.
     pub client: ClientOf,
     /// The row that it was of.
     pub row: Option<GroupId>,
@@ -99,7 +99,7 @@ impl GoneServer {
 struct Outage {
     server: ServerAt,
     from: Nanos,
-    /// When the first connection was opened again.
+    /// Time at which the first connection was opened again; `None` while there was none.
     until: Option<Nanos>,
 }
 
@@ -109,7 +109,7 @@ pub struct Outages {
     /// Connections that servers closed, of which it is not known yet whether the server was gone.
     closed: VecDeque<(Nanos, ClosedByServer)>,
     all: VecDeque<Outage>,
-    /// Which processes have had connections with clients of a server, and since when.
+    /// Processes that have had connections with clients of a server, and since when.
     serving: VecDeque<(Nanos, ServerAt, Pid)>,
     /// Connections that ended with an outage, and when that began.
     lost: VecDeque<(Nanos, ClosedByServer)>,
@@ -120,7 +120,7 @@ pub struct Outages {
 }
 
 impl Outages {
-    /// Whether no server was ever gone.
+    /// True if no server was ever gone.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
@@ -279,12 +279,12 @@ impl Outages {
         push(&mut self.all, Outage { server, from, until: None });
     }
 
-    /// Whether the conversation with this serial number ended because its server was gone.
+    /// True if the conversation with this serial number ended because its server was gone.
     pub fn has_ended(&self, serial: u64) -> bool {
         self.lost.iter().any(|(_, one)| one.serial == serial)
     }
 
-    /// Whether a client that connected at `at` came back then to a server whose end had closed its connection.
+    /// True if a client that connected at `at` came back then to a server whose end had closed its connection.
     pub fn has_returned(&self, at: Nanos, server: ServerAt, client: ClientOf) -> bool {
         let before = |one: &&Outage| one.server == server && one.from < at;
         let Some(outage) = self.all.iter().rev().find(before) else { return false };

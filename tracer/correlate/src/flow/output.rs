@@ -1,4 +1,4 @@
-//! What decoders found and nobody has looked at yet.
+//! Results of decoders that nobody has looked at yet.
 
 use super::found::{Found, FoundFragments};
 use super::places::GivenPlaces;
@@ -31,7 +31,7 @@ impl Unheard {
     }
 }
 
-/// What decoders found and nobody has looked at yet.
+/// Results of decoders that nobody has looked at yet.
 #[derive(Debug, Default)]
 pub struct DecoderOutput {
     pub all: Vec<Found>,
@@ -68,7 +68,7 @@ pub struct DecoderOutput {
     /// Requests that are answered, and their replies.
     pub exchanges: Vec<FoundExchange>,
     pub topics: Topics,
-    /// What ends said of themselves.
+    /// Names and groups that ends gave themselves.
     pub introduced: Vec<(Side, Introduction)>,
     /// The nodes of ROS 2.
     pub ros: RosGraph,
@@ -76,7 +76,7 @@ pub struct DecoderOutput {
     pub client_names: Topics,
     /// The names of the groups that they read in.
     pub group_names: Topics,
-    /// What records are decrypted into. Reused from record to record.
+    /// Buffer into which records are decrypted. Reused from record to record.
     pub scratch: Vec<u8>,
 }
 

@@ -1,4 +1,4 @@
-//! What is kept of a conversation joined in mid-stream until its protocol is known.
+//! Bytes that are kept of a conversation joined in mid-stream until its protocol is known.
 
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, Offset, Saturate, Total, Transport};
@@ -30,12 +30,12 @@ const POOR_FITS: u32 = 5;
 /// Packets that end with a PDU, where PDUs tell nothing but their length.
 const BARE_FITS: u32 = 16;
 
-/// What is known beside the bytes that are searched.
+/// Knowledge beside the bytes that are searched.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen {
     /// The ports, and what the server speaks elsewhere.
     pub hints: Hints,
-    /// It has the name of a protocol that is not decoded.
+    /// True if it has the name of a protocol that is not decoded.
     pub is_named: bool,
     /// One direction began with what no known protocol does.
     pub is_refused: bool,
@@ -165,7 +165,7 @@ impl Pending {
         all.map(|candidate| evidence([a, b], candidate.protocol).bits()).max().unwrap_or(0)
     }
 
-    /// What it is, once there is evidence enough.
+    /// The protocol, once there is evidence enough.
     pub fn decided(&self, transport: Transport, seen: &Seen) -> Option<&'static dyn Protocol> {
         let [a, b] = &self.searches;
         decided([a, b], transport, seen)
@@ -184,7 +184,8 @@ impl Pending {
     }
 }
 
-/// What a conversation is, once there is evidence enough in the searches of its two directions.
+/// The protocol of a conversation, once there is evidence enough in the searches of its two
+/// directions.
 pub fn decided(
     searches: [&ProtocolSearch; 2],
     transport: Transport,
@@ -197,8 +198,8 @@ pub fn decided(
     enough.max_by_key(|(_, told)| told.bits()).map(|(protocol, _)| protocol)
 }
 
-/// Whether it is the protocol: less is needed where the port or the server say the same; more where each PDU tells
-/// little, or only one direction speaks. What the other direction sends must not contradict.
+/// True if there is evidence enough for the protocol: less is needed where the port or the server say the same;
+/// more where each PDU tells little, or only one direction speaks. The other direction must not contradict.
 fn is_enough(
     searches: [&ProtocolSearch; 2],
     transport: Transport,
@@ -240,7 +241,7 @@ fn is_enough(
         && !is_contradicted(searches, protocol, told)
 }
 
-/// Whether one of the directions sends what the protocol does not. Much evidence outweighs that: some of a direction
+/// True if one of the directions sends what the protocol does not. Much evidence outweighs that: some of a direction
 /// may be encrypted, or missed.
 fn is_contradicted(
     searches: [&ProtocolSearch; 2],

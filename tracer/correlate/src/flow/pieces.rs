@@ -7,7 +7,7 @@ use wirelap_events::ByteRange;
 pub struct Pieces {
     /// The datagram's place in the flow.
     pub range: ByteRange,
-    /// Its first bytes. A datagram has at most 64 KiB.
+    /// The datagram's first bytes. A datagram has at most 64 KiB.
     pub bytes: Vec<u8>,
 }
 
@@ -24,12 +24,12 @@ impl Pieces {
         }
     }
 
-    /// Whether nothing waits.
+    /// True if nothing waits.
     pub fn is_empty(&self) -> bool {
         self.range.is_empty()
     }
 
-    /// Whether the datagram's last byte is there.
+    /// True if the datagram's last byte is there.
     pub fn is_whole(&self) -> bool {
         !self.is_empty() && self.bytes.len() as u64 >= self.range.len()
     }

@@ -9,17 +9,17 @@ use wirelap_protocols::{LogPlace, Side};
 /// flight by default.
 const MAX_AWAITED: usize = 32_768;
 
-/// What a decoder says of a message's place in a log.
+/// The place of a message in a log, as its decoder tells it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FoundPlace {
     /// Nothing.
     #[default]
     Unknown,
-    /// It has this one.
+    /// The message has this place.
     At(LogPlace),
-    /// It has this one, and nothing else tells which message it is.
+    /// The message has this place, and nothing else tells which message it is.
     Only(LogPlace),
-    /// Its receiver will give it one, and name it by this number.
+    /// The message's receiver will give it a place, and name the message by this number.
     Awaited(u64),
 }
 

@@ -13,7 +13,7 @@ use crate::config::Limits;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Offset, Saturate, Total};
 
-/// What comes out, in the order of the flow's bytes.
+/// A piece of the output, in the order of the flow's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// Bytes of one packet.
@@ -29,7 +29,7 @@ pub enum Piece<'a> {
     Gap {
         /// The first of them.
         at: Offset,
-        /// How many.
+        /// Number of bytes.
         len: u64,
     },
 }
@@ -97,7 +97,7 @@ impl Reassembly {
         self.gaps
     }
 
-    /// Whether packets wait behind a hole.
+    /// True if packets wait behind a hole.
     pub fn is_waiting(&self) -> bool {
         !self.parked.is_empty()
     }
@@ -120,7 +120,7 @@ impl Reassembly {
         self.parked_bytes
     }
 
-    /// Whether `len` bytes at `at` are the next ones, and none wait behind a hole: then they need only be handed on, and the bytes
+    /// True if `len` bytes at `at` are the next ones, and none wait behind a hole: then they need only be handed on, and the bytes
     /// after them are the next ones from now on.
     pub fn goes_on(&mut self, at: Offset, len: u64) -> bool {
         let is_next = self.next.is_none_or(|next| next == at) && self.parked.is_empty() && len > 0;

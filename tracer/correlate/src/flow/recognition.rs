@@ -50,7 +50,8 @@ impl Conversation {
         Hints { ports: [key.src.port(), key.dst.port()], known }
     }
 
-    /// Its bytes have shown what it speaks: others with the same server most likely speak it too.
+    /// Decides on a protocol that the conversation's bytes have shown, and learns that the server
+    /// speaks it: others with the same server most likely speak it too.
     pub(super) fn recognised(&mut self, protocol: &'static dyn Protocol) {
         let [a, b] = &self.server_ends;
         let lower_port = if a.addr.port() < b.addr.port() { Side::A } else { Side::B };
@@ -126,7 +127,7 @@ impl Conversation {
         self.observer.get_or_insert_default().packet(side, begins, bytes, missing);
     }
 
-    /// Whether it is named, and has no open message of a known protocol in which such bytes may lie.
+    /// True if it is named, and has no open message of a known protocol in which such bytes may lie.
     fn is_certainly_foreign(&self) -> bool {
         let is_certain = self.observer.as_ref().is_some_and(|observer| observer.is_certain());
         let most = self.pending.as_ref().map_or(0, |pending| pending.most_bits());
@@ -287,7 +288,8 @@ impl Conversation {
         }
     }
 
-    /// What follows the kept head at `rest`: from the packet itself as far as it was captured.
+    /// Reads the bytes that follow the kept head at `rest`: from the packet itself as far as it was
+    /// captured.
     fn read_rest(
         &mut self,
         side: Side,
@@ -359,12 +361,12 @@ impl Conversation {
         }
     }
 
-    /// What it is called, if it is known and not decoded.
+    /// The name of its protocol, if that is known and not decoded.
     pub fn foreign_name(&self) -> Option<&wirelap_protocols::foreign::ForeignName> {
         self.name.as_deref().or_else(|| self.observer.as_ref()?.name())
     }
 
-    /// Whether its bytes are never looked at again, only counted.
+    /// True if its bytes are never looked at again, only counted.
     pub fn is_only_counted(&self) -> bool {
         matches!(self.state, State::Ignored) && self.is_final && self.observer.is_none()
     }
@@ -432,7 +434,7 @@ impl Conversation {
     }
 }
 
-/// Whether the first bytes of a connection are enough: a magic number, or the port or the server say the same.
+/// True if the first bytes of a connection are enough: a magic number, or the port or the server say the same.
 fn is_believed(protocol: &dyn Protocol, head: &[u8], hints: Hints) -> bool {
     let says = |at_start| protocol.recognise(Transport::Tcp, head, at_start) == Recognition::Yes;
     let is_hinted = hints.names(Transport::Tcp, protocol);
@@ -440,7 +442,8 @@ fn is_believed(protocol: &dyn Protocol, head: &[u8], hints: Hints) -> bool {
         || (says(false) && hints.known.is_some() && is_hinted)
 }
 
-/// What follows the line or header that a proxy puts before what its client sends (`HAProxy`, "The PROXY protocol", §2).
+/// The bytes behind the line or header that a proxy puts before what its client sends (`HAProxy`, "The PROXY protocol",
+/// §2).
 pub(super) fn behind_proxy(bytes: &[u8]) -> Option<&[u8]> {
     const LONGEST_LINE: usize = 107;
     const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";

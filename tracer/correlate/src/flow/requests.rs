@@ -1,4 +1,4 @@
-//! What the ends of a conversation ask of each other, and allow each other.
+//! Requests and permissions between the ends of a conversation.
 
 use crate::marks::Path;
 use wirelap_events::{Nagle, Nanos, Offset, Receipt, Release, RequestLimits};
@@ -33,9 +33,9 @@ pub struct Request {
     pub end: Offset,
     /// The consumer that it is for, where a connection has several.
     pub line: u64,
-    /// When it was read, and whether TCP had to send it, or what came before it, again.
+    /// Time at which it was read, and whether TCP had to send it, or what came before it, again.
     pub read: Option<(Nanos, bool)>,
-    /// When all that came before was there for who asks.
+    /// Time at which all that came before was there for who asks.
     pub free_since: Option<Nanos>,
     /// One past the last byte of the messages of its answer.
     pub answer: Option<Offset>,
@@ -43,13 +43,14 @@ pub struct Request {
     pub is_interrupted: bool,
     /// TCP had to send the answer before it again.
     pub after_loss: bool,
-    /// How long it may be kept waiting, if it says.
+    /// Limits of how long it may be kept waiting, if it says.
     pub ask: Option<RequestLimits>,
-    /// It was answered, perhaps with no message.
+    /// True if it was answered, perhaps with no message.
     pub is_answered: bool,
-    /// Its answer has messages of a transaction, which are handed out when that is committed.
+    /// True if its answer has messages of a transaction, which are handed out when that is
+    /// committed.
     pub awaits_commit: bool,
-    /// When who answers it had read the last of the messages that it answers with.
+    /// Time at which who answers it had read the last of the messages that it answers with.
     pub filled: Option<Nanos>,
 }
 
@@ -60,7 +61,7 @@ pub const RELEASES: usize = 128;
 #[derive(Clone, Copy, Debug)]
 pub struct PendingRelease {
     pub of: Released,
-    /// What its sender had to have before.
+    /// The confirmation that its sender had to have before.
     pub receipt: Option<Receipt>,
     /// Once it was read.
     pub read: Option<Release>,
@@ -72,7 +73,7 @@ impl PendingRelease {
         (self.of.first..=self.of.message).contains(&message)
     }
 
-    /// What is known of it when it was read at `read`, by the way of its last byte.
+    /// The release as it was read at `read`, with its times by the way of its last byte.
     pub fn seen(&self, path: &Path<'_>, read: Nanos) -> Release {
         let arrived = path.ready.or(path.rx).unwrap_or(read).min(read);
         let seen = &path.circumstances;
@@ -95,12 +96,12 @@ impl PendingRelease {
     }
 }
 
-/// When a byte left its socket for the first time.
+/// Time at which a byte left its socket for the first time.
 pub fn first_left(path: &Path<'_>) -> Option<Nanos> {
     if path.circumstances.resent { path.lost } else { path.queue.or(path.xmit) }
 }
 
-/// Whether Nagle's algorithm kept a byte until earlier ones were acknowledged.
+/// True if Nagle's algorithm kept a byte until earlier ones were acknowledged.
 pub fn waits_for_acknowledgement(path: &Path<'_>) -> bool {
     let seen = &path.circumstances;
     let may_wait = seen.tx.is_some_and(|tx| tx.nagle == Nagle::On && tx.in_flight > 0);

@@ -1,4 +1,5 @@
-//! When a receiver had messages that it had not acknowledged, while its sender may have waited for that.
+//! Times in which a receiver had messages that it had not acknowledged, while its sender may have waited
+//! for that.
 //!
 //! ```text
 //! sender    ─ message ┐                    ┌ sends more ─▶
@@ -24,7 +25,7 @@ const ON_THE_WAY: usize = 64;
 /// Spans that are so close to each other are one.
 const CLOSE: Nanos = Nanos::from_micros(50);
 
-/// What an acknowledgement tells of the time before it.
+/// The times that an acknowledgement tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answered {
     /// The receiver had the message at the first time, and sent the acknowledgement at the second.
@@ -36,7 +37,7 @@ pub enum Answered {
 /// An acknowledgement, or a confirmation before it.
 #[derive(Clone, Copy, Debug)]
 pub struct Acknowledgement {
-    /// When it was seen.
+    /// Time at which it was seen.
     pub at: Nanos,
     /// One past its last byte.
     pub end: Offset,
@@ -49,7 +50,7 @@ pub struct Acknowledgement {
 #[derive(Debug, Default)]
 pub struct Rooms(Vec<Room>);
 
-/// What one of them has acknowledged.
+/// The acknowledgements of one consumer or channel.
 #[derive(Debug, Default)]
 struct Room {
     line: u64,
@@ -57,9 +58,9 @@ struct Room {
     last: Option<Nanos>,
     /// Before, it is not known how long it took itself, unless there is a span.
     unknown_until: Nanos,
-    /// When it had messages that it had not acknowledged.
+    /// Times in which the receiver had messages that it had not acknowledged.
     spans: Spans,
-    /// When its sender might send no more.
+    /// Times in which the sender might send no more.
     full: Spans,
     /// Since when that was so before acknowledgements that have not arrived yet, when these were seen, and their ends.
     on_the_way: VecDeque<(Nanos, Nanos, Offset)>,
@@ -74,7 +75,7 @@ struct Spans(VecDeque<Span>);
 struct Span {
     from: Nanos,
     to: Nanos,
-    /// How long it had some: less than the whole where spans were added up.
+    /// Time for which the receiver had some: less than the whole where spans were added up.
     held: Nanos,
 }
 
@@ -120,7 +121,8 @@ impl Rooms {
         room.settle(arrived);
     }
 
-    /// What is known of the time from when the sender `had` a message until the acknowledgement at `at`.
+    /// The parts of the time from when the sender `had` a message until the acknowledgement at `at`: the
+    /// receiver's own, the unknown, and the time in which no more might be sent.
     pub fn credit(
         &self,
         line: u64,
@@ -200,14 +202,14 @@ impl Room {
 }
 
 impl Spans {
-    /// How long it was so between two moments.
+    /// Length of the spans between two moments.
     fn within(&self, from: Nanos, to: Nanos) -> Nanos {
         let since = self.0.iter().rev().take_while(|span| span.to > from);
         let each = since.map(|span| span.within(from, to));
         each.fold(Nanos(0), |sum, held| sum + held)
     }
 
-    /// It was so from one moment to another.
+    /// Adds a span from one moment to another.
     fn add(&mut self, from: Nanos, to: Nanos) {
         if from >= to {
             return;
@@ -230,7 +232,7 @@ impl Spans {
 }
 
 impl Span {
-    /// How long it had some between two moments.
+    /// Time within two moments for which the receiver had some.
     fn within(&self, from: Nanos, to: Nanos) -> Nanos {
         let end = self.to.min(to);
         let time = end - self.from.max(from).min(end);
@@ -272,7 +274,7 @@ mod tests {
         rooms.acknowledged(line, &seen, makes_room, |_| Some(ms(at)));
     }
 
-    /// How long it took itself, how long is not known, and the longest span, in milliseconds.
+    /// The receiver's own time, the unknown time, and the longest span, in milliseconds.
     fn credit(rooms: &Rooms, had: u64, at: u64) -> (u64, u64, Option<(u64, u64)>) {
         let credit = rooms.credit(1, (ms(had), ms(at)), |_| None);
         let in_ms = |time: Nanos| time.0 / 1_000_000;
@@ -310,7 +312,8 @@ mod tests {
         assert_eq!(credit(&rooms, 5, 60), (20, 0, Some((10, 30))));
     }
 
-    /// Of 1,000 ms, as many as ever were unacknowledged for twice 10 ms and the 5 ms of an acknowledgement's way.
+    /// As many as ever were unacknowledged for 25 of 1,000 ms: twice 10 ms and the 5 ms of an acknowledgement's
+    /// way.
     #[test]
     fn a_sender_waits_only_while_as_many_as_ever_are_not_acknowledged() {
         let mut rooms = Rooms::default();

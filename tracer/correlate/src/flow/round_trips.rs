@@ -16,7 +16,7 @@ use wirelap_protocols::Side;
 /// The most open requests, and unread replies, of one direction.
 const OPEN: usize = 1024;
 
-/// How often the open requests are searched for old ones.
+/// Time between two searches of the open requests for old ones.
 const SEARCH: Nanos = Nanos::from_millis(1_000);
 
 /// A request or a reply that a decoder found.
@@ -30,12 +30,12 @@ pub struct FoundExchange {
     pub is_reply: bool,
 }
 
-/// When a request left.
+/// The times at which a request left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure {
     /// The send of its first byte.
     pub sent: Nanos,
-    /// When its last byte was handed to the device, for the first time.
+    /// Time at which its last byte was handed to the device, for the first time.
     pub left: Nanos,
 }
 
@@ -43,9 +43,9 @@ pub struct Departure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
     pub departure: Departure,
-    /// When the reply's last byte came in, if that was seen.
+    /// Time at which the reply's last byte came in, if that was seen.
     pub came: Option<Nanos>,
-    /// When the reply's last byte was read.
+    /// Time at which the reply's last byte was read.
     pub read: Nanos,
 }
 
@@ -154,7 +154,7 @@ impl RoundTrips {
         extent.start >= self.warmed_up
     }
 
-    /// Whether it is time to look for what has waited for too long. Takes note of it.
+    /// True if it is time to look for what has waited for too long; that look then counts as made.
     pub fn is_due(&mut self, now: Nanos) -> bool {
         let is_due = now >= self.searched + SEARCH;
         self.searched = if is_due { now } else { self.searched };
@@ -184,7 +184,7 @@ impl RoundTrips {
         std::mem::take(&mut self.unanswered)
     }
 
-    /// Whether anything is under way.
+    /// True if anything is under way.
     pub fn is_waiting(&self) -> bool {
         !self.open.is_empty() || !self.replies.is_empty()
     }

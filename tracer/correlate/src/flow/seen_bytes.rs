@@ -1,4 +1,4 @@
-//! Which bytes of a direction a packet hook saw, and how far the stack's own numbers prove that bytes went.
+//! Bytes of a direction that a packet hook saw, and how far the stack's own numbers prove that bytes went.
 //!
 //! ```text
 //!        base                     to        proven
@@ -15,7 +15,7 @@ use wirelap_events::{ByteRange, Offset, Saturate};
 /// Holes that are remembered, which later packets may fill. An older one is settled.
 const HOLES: usize = 8;
 
-/// What one hook saw of one direction of a TCP connection.
+/// Bytes of one direction of a TCP connection that one hook saw.
 #[derive(Clone, Debug, Default)]
 pub struct SeenBytes {
     /// The first byte that the hook had to see.
@@ -118,7 +118,7 @@ impl SeenBytes {
         (self.base, self.acked, self.proven) = (None, None, Offset(0));
     }
 
-    /// What passed unseen so far. Of a hole it is only known that there was at least one packet in it.
+    /// Packets and bytes that passed unseen so far. A hole counts as one packet: more are not certain.
     pub fn unseen(&self) -> Unseen {
         let mut sum = self.data();
         sum.packets.grow(self.bare);

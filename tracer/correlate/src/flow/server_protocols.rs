@@ -1,4 +1,4 @@
-//! Which protocol a server speaks, as other conversations with it have shown.
+//! Protocols that servers speak, as other conversations with them have shown.
 //!
 //! A conversation that is joined in mid-stream may say too little to be told by its bytes alone: one short `PUBLISH` now
 //! and then, or the middle of long ones. If somebody else at the same server was recognised for certain, it most likely
@@ -13,7 +13,7 @@ use wirelap_events::{NetNs, Pid};
 /// The most servers remembered; beyond, new ones are not.
 const MAX_SERVERS: usize = 4096;
 
-/// What a server is told by.
+/// The key by which a server is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum ServerKey {
     Address(SocketAddr, NetNs),
@@ -60,7 +60,7 @@ impl ServerProtocols {
         }
     }
 
-    /// What was recognised at either end.
+    /// The protocol that was recognised at either end.
     pub fn at(&self, ends: &[ServerEnd; 2]) -> Option<&'static str> {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         ends.iter().flat_map(ServerEnd::keys).find_map(|key| known.get(&key).copied())

@@ -1,4 +1,4 @@
-//! When an end of a conversation subscribed to what.
+//! Subscriptions of an end of a conversation, and when they began.
 
 use crate::stats::Ring;
 use wirelap_events::Nanos;
@@ -7,7 +7,7 @@ use wirelap_protocols::Side;
 /// Subscriptions of a connection that are remembered. Some clients make one for each request.
 const KEPT: usize = 64;
 
-/// What a decoder says of a subscription.
+/// A subscription as a decoder tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FoundSubscription {
     /// The end that subscribes.
@@ -18,7 +18,7 @@ pub struct FoundSubscription {
     pub begun_as: Option<u32>,
 }
 
-/// When the last subscriptions of an end began.
+/// Starts of the last subscriptions of an end.
 #[derive(Debug, Default)]
 pub struct Subscriptions(Ring<(u32, Nanos), KEPT>);
 
@@ -34,7 +34,8 @@ impl Subscriptions {
         }
     }
 
-    /// When the subscription with this number began; `None` for none, for one that was not seen to begin, and for one of long ago.
+    /// Time at which the subscription with this number began; `None` for none, for one that was not seen to begin, and for one of
+    /// long ago.
     pub fn begun(&self, number: u32) -> Option<Nanos> {
         let mut all = self.0.iter().filter(|_| number != 0);
         all.find(|(known, _)| *known == number).map(|&(_, at)| at)

@@ -12,10 +12,11 @@ use std::net::{IpAddr, SocketAddr};
 use wirelap_events::{FlowKey, Nanos, NetNs, Pid, Saturate, Seq, TcpFields, tcp_flags};
 use wirelap_protocols::{Memories, Protocol, Side, by_name};
 
-/// What a flow sends while a packet of it is on its way to another namespace of this host, at most.
+/// The most bytes that a flow sends while a packet of it is on its way to another namespace of this
+/// host.
 const NEAR: u32 = 1 << 20;
 
-/// What a flow sends while a packet of it is on its way to another host, at most.
+/// The most bytes that a flow sends while a packet of it is on its way to another host.
 const NEAR_FAR: u32 = 1 << 28;
 
 /// Conversations between the same addresses that are told apart by where they are.
@@ -31,7 +32,7 @@ pub struct FlowTable {
     /// Conversations at each address: the address of many is a server's.
     endpoints: FxHashMap<(SocketAddr, NetNs), u32>,
     overrides: Vec<(u16, &'static dyn Protocol)>,
-    /// How far apart the numbers of one flow may be in two places.
+    /// Distance that the numbers of one flow may have between two places.
     near: u32,
     /// The first address of the host that an address is of, for hosts that are known to have several.
     hosts: FxHashMap<IpAddr, IpAddr>,
@@ -44,9 +45,9 @@ pub struct FlowTable {
     held: usize,
     /// Conversations before this index were shrunk.
     shrunk: usize,
-    /// What the conversations of each protocol have learned.
+    /// State that the decoders of each protocol share.
     memories: Memories,
-    /// What they speak, by the address that serves.
+    /// Protocols that servers speak, by address.
     known: ServerProtocols,
 }
 
@@ -164,14 +165,15 @@ impl FlowTable {
         all.min_by_key(|(distance, _)| *distance).map(|(_, direction)| direction)
     }
 
-    /// Whether there is no other conversation between these addresses.
+    /// True if there is no other conversation between these addresses.
     fn is_only(&self, key: FlowKey) -> bool {
         self.twins.is_empty() || !self.twins.contains_key(&key)
     }
 
-    /// Of the conversations between the same addresses that of a namespace whose next numbers these are. One elsewhere is
-    /// it if its numbers are these, nearly: two that were opened at the same time with the same addresses have numbers that
-    /// are not far from each other (`net/core/secure_seq.c`: a hash of the addresses, and the time in units of 64 ns).
+    /// Finds among the conversations between the same addresses that of a namespace whose next numbers these are. One in
+    /// another namespace is taken if its numbers are nearly these: two that were opened at the same time with the same
+    /// addresses have numbers that are not far from each other (`net/core/secure_seq.c`: a hash of the addresses, and the
+    /// time in units of 64 ns).
     pub fn nearest(
         &self,
         key: FlowKey,
@@ -414,7 +416,8 @@ impl FlowTable {
         self.shrunk = if end == self.slab.capacity() { 0 } else { end };
     }
 
-    /// Of some conversations those longest without an event: an eighth of all, at least one.
+    /// The conversations of a choice that are longest without an event: an eighth of all of them,
+    /// at least one.
     pub fn idlest(&self, of: impl Fn(Direction, &Conversation) -> bool) -> Vec<Direction> {
         let some = self.iter().filter(|(direction, conversation)| of(*direction, conversation));
         let mut all: Vec<_> = some.map(|(direction, conv)| (rank_idle(conv), direction)).collect();
@@ -434,7 +437,7 @@ fn rank_idle(conversation: &Conversation) -> (bool, bool, Nanos) {
     (conversation.claim == Claim::Possible, is_read, conversation.seen)
 }
 
-/// What a segment acknowledges.
+/// The number that a segment acknowledges; `None` without an acknowledgement.
 fn acknowledged(tcp: &TcpFields) -> Option<Seq> {
     (tcp.flags & tcp_flags::ACK != 0).then_some(tcp.ack)
 }

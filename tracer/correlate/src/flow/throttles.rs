@@ -1,4 +1,4 @@
-//! When a server did not read a client, by its own word.
+//! Times in which a server did not read a client, by its own word.
 
 use std::collections::VecDeque;
 use wirelap_events::Nanos;
@@ -42,7 +42,7 @@ impl Throttles {
         (begin < end).then_some((begin, end))
     }
 
-    /// How much of the time between two moments lies in them.
+    /// Length of the throttled times between two moments.
     pub fn within(&self, from: Nanos, to: Nanos) -> Nanos {
         let overlap =
             |&(begin, end): &(Nanos, Nanos)| end.min(to) - begin.max(from).min(end.min(to));

@@ -16,7 +16,7 @@ const TYPES: usize = 4096;
 /// The names of topics.
 #[derive(Debug, Default)]
 pub struct Topics {
-    /// Whether names are kept at all.
+    /// True if names are kept at all.
     kept: bool,
     ids: FxHashMap<Box<[u8]>, TopicId>,
     names: Vec<Box<[u8]>>,

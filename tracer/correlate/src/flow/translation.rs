@@ -16,7 +16,7 @@ use wirelap_events::{FlowKey, Nanos, Packet, TcpFields, tcp_flags};
 /// Packets of others that each is compared with: those that pass while one is on its way through a router.
 const SLOTS: usize = 1024;
 
-/// How long a router may take.
+/// The longest time that a router may take.
 const AT_ONCE: Nanos = Nanos::from_millis(1_000);
 
 /// Packets of a conversation that are compared. The first ones pass all devices that all others do.

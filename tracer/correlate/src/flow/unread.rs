@@ -3,12 +3,12 @@
 use wirelap_events::{ByteRange, Nanos, Offset, Saturate};
 use wirelap_protocols::Side;
 
-/// What passed, each byte once.
+/// Payload that passed, each byte once.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unread {
     /// Bytes that each side sent.
     pub bytes: [u64; 2],
-    /// How far each side has come.
+    /// End of each side's bytes so far.
     upto: [Offset; 2],
     /// The first and the last packet with bytes.
     pub first: Nanos,

@@ -10,17 +10,18 @@ const FARTHEST: u32 = 1 << 30;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Unwrap {
     farthest: Option<(Seq, Offset)>,
-    /// Where it goes on with the next number, if it is not known how far that is.
+    /// The offset at which the flow goes on with the next number, if it is not known how far that
+    /// is.
     lost: Option<Offset>,
 }
 
 impl Unwrap {
-    /// Whether any sequence number was seen.
+    /// True if any sequence number was seen.
     pub fn is_based(&self) -> bool {
         self.farthest.is_some()
     }
 
-    /// How far `seq` is from where the flow is. `None` while no number was seen.
+    /// The distance of `seq` from where the flow is. `None` while no number was seen.
     pub fn distance(&self, seq: Seq) -> Option<u32> {
         let (near, _) = self.farthest?;
         Some(seq.distance_from(near).unsigned_abs())
@@ -31,13 +32,13 @@ impl Unwrap {
         Some(self.farthest?.0)
     }
 
-    /// It goes on at `seq`, however far that is.
+    /// Goes on at `seq`, however far that is.
     pub fn jump(&mut self, seq: Seq) {
         let at = self.farthest.map_or(Offset::START, |(_, at)| at.plus(FARTHEST.into()));
         self.farthest = Some((seq, at));
     }
 
-    /// It goes on at the next number that is seen, however far that is.
+    /// Goes on at the next number that is seen, however far that is.
     pub fn lose(&mut self) {
         if let Some((_, at)) = self.farthest.take() {
             self.lost = Some(at.plus(FARTHEST.into()));

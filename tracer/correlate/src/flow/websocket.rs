@@ -43,7 +43,7 @@ impl Conversation {
         is_open || was_open
     }
 
-    /// What the conversation carries, if that is certain.
+    /// The protocol that the WebSocket carries, if that is certain.
     fn carried_protocol(&self) -> Option<&'static dyn Protocol> {
         let trial = self.websocket.as_ref()?;
         let hints = self.hints();

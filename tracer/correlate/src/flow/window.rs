@@ -1,19 +1,19 @@
-//! How far the receiver of a direction is.
+//! The last acknowledgement of a direction's receiver.
 
 use wirelap_events::Seq;
 
-/// How far the receiver of a direction is, and what does not fit.
+/// The last acknowledgement of a direction's receiver, and segments that do not fit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Window {
-    /// What it acknowledged last.
+    /// The sequence number that the receiver acknowledged last.
     pub acked: Option<Seq>,
     /// The receiver's own socket was seen to do so.
     pub is_own: bool,
-    /// Where the last segment ended that did not fit, and how many there were in a row.
+    /// End of the last segment that did not fit, and the number of those in a row.
     pub strange: Option<(Seq, u8)>,
 }
 
-/// Whether a conversation can be somebody's.
+/// Possibility that a socket of this host has the conversation open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     Possible,

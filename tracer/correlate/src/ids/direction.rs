@@ -12,7 +12,8 @@ pub struct Direction {
     pub side: Side,
 }
 
-/// What of a direction is for one subscription of its receiver, who gets a message once for each.
+/// The part of a direction that is for one subscription of its receiver, who gets a message once
+/// for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Way {
     pub direction: Direction,
@@ -21,7 +22,7 @@ pub struct Way {
 }
 
 impl Way {
-    /// Its name among those of all directions.
+    /// The number of the flow and of the subscription, unique among all of them.
     pub fn id(self) -> (FlowId, u32) {
         (self.direction.id(), self.subscription)
     }
@@ -33,7 +34,7 @@ impl Direction {
         Direction { side: self.side.other(), ..self }
     }
 
-    /// Its name outside of here.
+    /// The direction as a [`FlowId`], the name that other crates know it by.
     pub fn id(self) -> FlowId {
         FlowId(self.serial << 1 | self.side as u64)
     }

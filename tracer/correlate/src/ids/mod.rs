@@ -1,4 +1,4 @@
-//! What names a direction, an end, a message or a leg, in every room.
+//! Identities of directions, ends, messages and legs, which every folder uses.
 
 mod address;
 mod direction;

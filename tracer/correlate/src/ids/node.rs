@@ -1,10 +1,10 @@
-//! Who is at an end of a flow.
+//! The process or address at an end of a flow.
 
 use std::net::SocketAddr;
 use wirelap_events::{FlowKey, NetNs, Pid};
 use wirelap_protocols::Party;
 
-/// Who is at an end of a flow.
+/// The process or address at an end of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
     /// The process, if it is on this host and known.
@@ -13,14 +13,13 @@ pub struct Node {
     pub scope: NetNs,
     /// The namespace of its socket, if that is on this host and known.
     pub netns: Option<NetNs>,
-    /// Who it says that it is, where its protocol lets it say that.
+    /// The ID that the end gives itself, where its protocol has one.
     pub party: Option<Party>,
 }
 
 impl Node {
-    /// Whether it is the same process, or the same address of a process that is not known (or has
-    /// several workers behind one address), or says that it is the same, at whatever addresses. One address in two namespaces is
-    /// two places.
+    /// True if both are the same process, or the same address of a process that is not known (or has several workers behind one
+    /// address), or give themselves the same ID, at whatever addresses. The same address in two namespaces is two ends.
     pub fn is(&self, other: &Node) -> bool {
         let is_another = self.pid.zip(other.pid).is_some_and(|(a, b)| a != b);
         let says_so = self.party.zip(other.party).is_some_and(|(own, other)| own.id == other.id);

@@ -61,7 +61,7 @@ pub struct Assemblies {
     words: usize,
     serial: u64,
     spare: Vec<Assembly>,
-    /// What was sent, whether it is still open or not.
+    /// Messages that were sent, whether they are still open or not.
     sent: Sent,
     /// By time.
     skips: VecDeque<Skip>,
@@ -274,12 +274,13 @@ impl Assemblies {
         self.skips.push_back(Skip { of: (direction, origin), first, at });
     }
 
-    /// It is known of all reads before `limit` what they took: what had not come by then never does.
+    /// Skips the fragments that had not come before `limit`: all reads before it are known, so they
+    /// never come.
     pub fn skip_until(&mut self, limit: Nanos) {
         while self.skip_next(limit) {}
     }
 
-    /// Whether there was something to skip.
+    /// Skips the oldest of these fragments; false if there is none before `limit`.
     fn skip_next(&mut self, limit: Nanos) -> bool {
         if self.skips.front().is_none_or(|skip| skip.at >= limit) {
             return false;
@@ -342,7 +343,8 @@ impl Assemblies {
         }
     }
 
-    /// When messages of the sender of this one were lost and not yet there, the last time.
+    /// Times from and until which messages of this message's sender were lost and not yet there,
+    /// the last time.
     pub fn missing(&self, of: &Assembly) -> Option<(Nanos, Nanos)> {
         self.orders.get(of.order)?.missing()
     }
@@ -355,7 +357,8 @@ impl Assemblies {
         }
     }
 
-    /// What was held for this message is held no longer; when its readers got it is not known.
+    /// Gives up a message: what was held for it is held no longer, and it is not known when its
+    /// readers got that.
     fn let_go(&mut self, id: AssemblyId, at: Nanos) {
         let Some(index) = self.get(id).map(|assembly| assembly.order) else { return };
         let Some(order) = self.orders.get_mut(index) else { return };
@@ -363,8 +366,8 @@ impl Assemblies {
         self.free(index, at, None);
     }
 
-    /// What is held for nothing any more was handed on, nobody knows when, unless its reader had it only after `since`, from when on
-    /// nothing was waited for.
+    /// Marks messages that are held for nothing any more as got at an unknown time, unless their reader had them only after `since`,
+    /// from when on nothing was waited for.
     fn free(&mut self, order: usize, at: Nanos, since: Option<Nanos>) {
         let Some(order) = self.orders.get_mut(order) else { return };
         while let Some((held, socket)) = order.next_free(&self.open) {
@@ -375,7 +378,8 @@ impl Assemblies {
         }
     }
 
-    /// What was held for something that never came its readers got, nobody knows when. Whether any did.
+    /// Marks a message that was held for something that never came as got by its readers, at an unknown
+    /// time. True if any of them did.
     pub fn get_all(&mut self, id: AssemblyId) -> bool {
         let Some(assembly) = self.get_mut(id) else { return false };
         for reader in assembly.readers.iter_mut().filter(|reader| reader.got.is_none()) {
@@ -385,20 +389,20 @@ impl Assemblies {
         assembly.readers.iter().any(|reader| reader.got.is_some() && !reader.told)
     }
 
-    /// Whether this message was sent before in another direction, to a group.
+    /// True if this message was sent before in another direction, to a group.
     pub fn is_known_elsewhere(&self, direction: Direction, message: GlobalKey) -> bool {
         let first = self.multicast.get(&message).and_then(|index| self.open.get(*index));
         first.is_some_and(|first| first.direction != direction)
     }
 
-    /// Whether this message was sent before in some direction, however long ago.
+    /// True if this message was sent before in some direction, however long ago.
     pub fn was_sent(&self, direction: Direction, message: GlobalKey) -> bool {
         self.find(direction, message)
             .and_then(|id| self.get(id))
             .is_some_and(|found| found.is_known)
     }
 
-    /// Whether everybody who is known to read there has it, and got it.
+    /// True if everybody who is known to read there has the message, and got it.
     pub fn is_over(&self, id: AssemblyId) -> bool {
         let Some(assembly) = self.get(id) else { return true };
         let order = self.orders.get(assembly.order);
@@ -406,7 +410,7 @@ impl Assemblies {
             && assembly.readers.iter().all(|reader| reader.got.is_some())
     }
 
-    /// How many readers will not have a message that some have.
+    /// Number of readers that will not have a message that some have.
     pub fn lacking(&self, id: AssemblyId) -> usize {
         let Some(assembly) = self.get(id) else { return 0 };
         let order = self.orders.get(assembly.order);

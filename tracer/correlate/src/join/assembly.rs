@@ -7,7 +7,7 @@ use wirelap_protocols::Fragments;
 /// The most fragments of a message that are kept track of.
 const MAX_FRAGMENTS: u32 = 1 << 20;
 
-/// What one datagram has of one message.
+/// The fragments of one message in one datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carrier {
     pub direction: Direction,
@@ -15,7 +15,7 @@ pub struct Carrier {
     pub number: u64,
     /// The first fragment in it, from 0.
     pub first: u32,
-    /// How many follow each other in it.
+    /// Number of fragments in it, which follow each other.
     pub count: u32,
 }
 
@@ -25,7 +25,7 @@ impl Carrier {
     }
 }
 
-/// Who takes a datagram.
+/// The socket that takes a datagram, and when.
 #[derive(Clone, Copy, Debug)]
 pub struct Taker {
     pub socket: SocketId,
@@ -45,7 +45,7 @@ pub struct Last {
     pub socket: SocketId,
 }
 
-/// What one reader has.
+/// The fragments that one reader has, and when it got the message.
 #[derive(Debug)]
 pub struct Reader {
     pub socket: SocketId,
@@ -54,13 +54,13 @@ pub struct Reader {
     taken: Vec<u64>,
     have: u32,
     pub last: Option<Last>,
-    /// When it took that.
+    /// Time at which it took its last fragment.
     last_at: Nanos,
     /// With what it got the message: with `last`, or with something sent before it that it lacked.
     pub got: Option<Last>,
-    /// When it got it is not known: what it may have waited for never came.
+    /// True if it is not known when it got the message: what it may have waited for never came.
     pub is_unsure: bool,
-    /// Its delivery was handed out.
+    /// True if its delivery was handed out.
     pub told: bool,
 }
 
@@ -73,7 +73,7 @@ pub struct Assembly {
     pub direction: Direction,
     pub is_global: bool,
     pub is_late: bool,
-    /// It was sent before in some direction.
+    /// True if it was sent before in some direction.
     pub(super) is_known: bool,
     pub(super) of: Option<u32>,
     pub payload_len: u64,
@@ -87,15 +87,15 @@ pub struct Assembly {
     /// That leg was completed.
     pub told: bool,
     pub began: Nanos,
-    /// When something of it was last sent or taken.
+    /// Time at which a fragment of it was last sent or taken.
     pub touched: Nanos,
     /// Those of the same sender in the same direction.
     pub(super) order: usize,
     /// Events lost before it began.
     pub lost: u64,
-    /// How many read it, where it was sent to a group, as far as is known.
+    /// Number of readers, where it was sent to a group, as far as is known.
     pub group_readers: u16,
-    /// When its sender's library was given it, as it claims.
+    /// Time at which its sender's library was given it, as it claims.
     pub(super) given: Option<Nanos>,
     /// The library has kept it since, as far as that can be believed.
     pub kept_since: Option<Nanos>,
@@ -159,7 +159,7 @@ impl Assembly {
         self.found_on.is_some_and(|on| on != direction)
     }
 
-    /// Takes what a datagram brought. Whether a reader has all of it now.
+    /// Takes the fragments that a datagram brought; true if a reader has the whole message now.
     pub(super) fn take(&mut self, carrier: Carrier, by: Taker) -> bool {
         let of = self.of;
         if let Some(reader) = self.readers.iter_mut().find(|reader| reader.socket == by.socket) {
@@ -195,17 +195,17 @@ impl Assembly {
             .map(|carrier| carrier.number)
     }
 
-    /// Whether it is one datagram's.
+    /// True if the message is in one datagram.
     pub fn is_single(&self) -> bool {
         self.of == Some(1)
     }
 
-    /// Whether `socket`, or another one of its process, has all of it.
+    /// True if `socket`, or another one of its process, has the whole message.
     pub fn has(&self, socket: SocketId, pid: Option<Pid>) -> bool {
         self.readers.iter().any(|reader| reader.last.is_some() && reader.is(socket, pid))
     }
 
-    /// Whether that one has some of it.
+    /// True if `socket`, or another one of its process, has a part of the message.
     pub fn is_read_by(&self, socket: SocketId, pid: Option<Pid>) -> bool {
         self.readers.iter().any(|reader| reader.is(socket, pid))
     }
@@ -229,7 +229,7 @@ impl Assembly {
         self.get(socket, with);
     }
 
-    /// How many readers have a part of it.
+    /// Number of readers that have only a part of the message.
     pub fn lacking(&self) -> usize {
         self.readers.iter().filter(|reader| reader.last.is_none()).count()
     }
@@ -254,7 +254,8 @@ impl Reader {
         self.socket == socket || (pid.is_some() && self.pid == pid)
     }
 
-    /// Whether these are the last that it lacked, of a message with so many fragments.
+    /// Takes the fragments of a datagram; true if these are the last that the reader lacked, of a
+    /// message with so many fragments.
     fn take(&mut self, carrier: Carrier, by: Taker, of: Option<u32>) -> bool {
         let end = carrier.first.saturating_add(carrier.count).min(of.unwrap_or(u32::MAX));
         if end > MAX_FRAGMENTS {

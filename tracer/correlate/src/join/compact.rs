@@ -10,7 +10,7 @@ use wirelap_events::{
 /// Room for every leg. A leg that needed more would be kept whole.
 const MOST_BYTES: usize = 2048;
 
-/// Which stages were seen, a bit for each.
+/// Stages that were seen, a bit for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenStages(u16);
 
@@ -43,7 +43,7 @@ impl SeenStages {
 #[derive(Debug)]
 pub struct CompactLeg(Box<[u8]>);
 
-/// What is encoded as it is.
+/// The part of a leg that is encoded as it is.
 #[derive(Serialize, Deserialize)]
 struct Rest {
     from: Option<SocketId>,
@@ -54,7 +54,7 @@ struct Rest {
 }
 
 impl CompactLeg {
-    /// Of a leg; `None` if it is not of this flow, or larger than any should be.
+    /// Encodes a leg; `None` if it is not of this flow, or larger than any should be.
     pub fn of(leg: &Leg, ends: &FlowEnds) -> Option<CompactLeg> {
         if leg.flow != ends.flow {
             return None;
@@ -105,13 +105,13 @@ impl CompactLeg {
         Some(())
     }
 
-    /// Who sent it, and when.
+    /// The thread that sent it, and when.
     pub fn sent(&self) -> (Option<TaskId>, Option<Nanos>) {
         let sender = read(&mut &*self.0).flatten();
         (sender, self.at(Stage::Send))
     }
 
-    /// When it passed a stage.
+    /// Time at which it passed a stage.
     pub fn at(&self, stage: Stage) -> Option<Nanos> {
         let mut bytes = &*self.0;
         read::<Option<TaskId>>(&mut bytes)?;
@@ -238,7 +238,7 @@ mod tests {
         }
     }
 
-    /// Of which everything is known, in the numbers that take most room.
+    /// A leg of which everything is known, in the numbers that take most room.
     fn largest() -> Leg {
         let ever = Nanos(u64::MAX);
         let task = TaskId { pid: Pid(u32::MAX), tid: Tid(u32::MAX) };

@@ -20,7 +20,7 @@ const BY_MISTAKE: u32 = 3;
 /// For each of these, a proxy has handed on so many at least as proxies do.
 const FOR_EACH: u32 = 32;
 
-/// How many messages a process has handed on, and to whom.
+/// Numbers of messages that a process has handed on, by whom they went to.
 #[derive(Clone, Copy, Debug, Default)]
 struct Handed {
     /// From clients to other clients of its own, as brokers do.
@@ -40,7 +40,7 @@ impl Handed {
     }
 }
 
-/// What is known of the processes that pass messages on.
+/// The processes that pass messages on, as far as they are known.
 #[derive(Debug, Default)]
 pub struct Forwarders {
     pids: FxHashSet<Pid>,
@@ -55,7 +55,7 @@ pub struct Forwarders {
     clients: FxHashSet<Pid>,
     /// When each receiver was last found to have got bytes in which messages may be that were not found.
     missed: FxHashMap<Receiver, Nanos>,
-    /// When each receiver last got bytes of which it is not known yet what they are.
+    /// Time at which each receiver last got bytes of which it is not known yet what they are.
     unknown: FxHashMap<Receiver, Nanos>,
     /// The one that was learned last.
     last: Option<Node>,
@@ -68,7 +68,7 @@ pub struct Forwarders {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Receiver {
     Process(Pid),
-    /// What it says that it is.
+    /// An end known by the ID that it gives itself.
     Party(u32),
     Address(SocketAddr, NetNs),
 }
@@ -123,7 +123,7 @@ impl Forwarders {
         }
     }
 
-    /// What counts the messages that go on as this one does.
+    /// The counter of messages that go on as this one does.
     fn handed(&mut self, leg: &LegState, next: Toward) -> Option<&mut u32> {
         let pid = leg.receiver().pid.filter(|_| !leg.stays_inside())?;
         if self.roles.len() >= FORWARDERS && !self.roles.contains_key(&pid) {
@@ -158,7 +158,7 @@ impl Forwarders {
         self.roles.get(&pid).is_some_and(|handed| handed.through > 0)
     }
 
-    /// Whether a process only hands on to a server what its clients say, and back.
+    /// True if a process only hands on to a server what its clients say, and back.
     pub fn is_relay(&self, pid: Pid) -> bool {
         self.roles.get(&pid).is_some_and(|handed| handed.is_relay())
     }
@@ -173,7 +173,7 @@ impl Forwarders {
         note(&mut self.unknown, receiver, at);
     }
 
-    /// Whether a message of which no earlier leg was found may only be passed on here: this process passes messages on, and
+    /// True if a message of which no earlier leg was found may only be passed on here: this process passes messages on, and
     /// since `since` it has got bytes in which messages may be that were not found; or it says that it is a router, and has got
     /// bytes of which it is not known yet what they are.
     pub fn may_have_missed(&self, node: &Node, since: Nanos) -> bool {

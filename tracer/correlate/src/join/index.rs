@@ -10,7 +10,7 @@ use std::collections::vec_deque::Iter;
 /// A message: its serial number, by which those of a line are in order, and its place.
 pub type Listed = (u64, usize);
 
-/// What was known of an identity before one of its messages was added.
+/// The messages of an identity that were known before one was added.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Added {
     /// Nothing.
@@ -21,7 +21,7 @@ pub enum Added {
     More,
 }
 
-/// What is known of an identity.
+/// The messages that are known of an identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Known {
     /// No message.
@@ -35,7 +35,8 @@ pub enum Known {
 /// The messages of one identity. Almost always one; a content that is sent again and again has many.
 #[derive(Debug)]
 enum Line {
-    /// Its directions are not in the index: to look at its few legs costs less. Small, as there are tens of thousands.
+    /// One message, whose directions are not in the index: to look at its few legs costs less. This variant is small,
+    /// as there are tens of thousands.
     One(u64, u32),
     #[allow(clippy::box_collection)] // Few have many, and the others are to be small.
     Many(Box<VecDeque<Listed>>),

@@ -1,4 +1,4 @@
-//! What is kept of a leg of which nothing more is expected.
+//! Legs in little room: the data kept of a leg of which nothing more is expected.
 //!
 //! A message that went through a broker is remembered for seconds, for a reader that gets it later. A leg of which only packets are
 //! known, as in a capture, is kept in a few words meanwhile, so that tens of thousands of them fit into the CPU's caches.
@@ -13,7 +13,7 @@ use wirelap_events::{
 /// Stages of a leg of which only packets are known: it began, left, came in, and ends with that.
 const STAGES: usize = 4;
 
-/// What is kept of a leg.
+/// The data kept of a leg.
 #[derive(Debug)]
 pub enum KeptLeg {
     /// More is expected.
@@ -24,7 +24,7 @@ pub enum KeptLeg {
     Whole(Box<Leg>),
     /// Everything that was seen of it. A delivery was handed out with it, and others may be with those to whom it goes on late.
     Compact(CompactLeg),
-    /// It was handed out, and nothing went on from it. Who sent it, and when, is what legs beside it ask for.
+    /// Handed out, and nothing went on from it: legs beside it ask only who sent it, and when.
     HandedOut { sender: Option<TaskId>, send: Option<Nanos> },
 }
 
@@ -32,14 +32,14 @@ pub enum KeptLeg {
 #[derive(Clone, Copy, Debug)]
 pub struct PacketLeg {
     stages: SeenStages,
-    /// Of the stages that were seen; there may be fewer.
+    /// Times of the stages that were seen; there may be fewer.
     times: [Nanos; STAGES],
     heard: Option<Heard>,
     start_up: bool,
 }
 
 impl PacketLeg {
-    /// Of a leg of a flow; `None` if more than packets is known of it.
+    /// The packets of a leg of a flow; `None` if more than packets is known of it.
     fn of(leg: &Leg, ends: &FlowEnds, range: FlowRange) -> Option<PacketLeg> {
         let Circumstances { heard, start_up, .. } = leg.circumstances;
         let is_bare = leg.from.is_none()
@@ -57,7 +57,7 @@ impl PacketLeg {
         Some(PacketLeg::new(&leg.times, heard, start_up))
     }
 
-    /// Of a leg that packets alone tell of, and that begins and ends with them.
+    /// A leg that packets alone tell of, and that begins and ends with them.
     pub fn alone(seen: PacketTimes, start_up: bool) -> PacketLeg {
         let mut times = StageTimes::default();
         for (stage, at) in [(Stage::Xmit, seen.xmit), (Stage::Rx, seen.rx)] {
@@ -98,7 +98,7 @@ impl PacketLeg {
 }
 
 impl KeptLeg {
-    /// What is to be kept of a leg with these bytes of a flow, and the room that it does not need.
+    /// The data to keep of a leg with these bytes of a flow, and the box that it does not need.
     pub fn of(leg: Box<Leg>, ends: &FlowEnds, range: FlowRange) -> (KeptLeg, Option<Box<Leg>>) {
         match PacketLeg::of(&leg, ends, range) {
             Some(packets) => (KeptLeg::Packets(packets), Some(leg)),
@@ -106,7 +106,7 @@ impl KeptLeg {
         }
     }
 
-    /// Whether nothing more is expected.
+    /// True if nothing more is expected.
     pub fn is_known(&self) -> bool {
         !matches!(self, KeptLeg::Open)
     }
@@ -122,12 +122,12 @@ impl KeptLeg {
         true
     }
 
-    /// Whether it is known when it was read.
+    /// True if it is known when the leg was read.
     pub fn was_read(&self) -> bool {
         matches!(self, KeptLeg::HandedOut { .. }) || self.read_at().is_some()
     }
 
-    /// When it was read; `None` where that is not known, or not kept.
+    /// Time at which the leg was read; `None` where that is not known, or not kept.
     pub fn read_at(&self) -> Option<Nanos> {
         match self {
             KeptLeg::Open | KeptLeg::HandedOut { .. } => None,
@@ -137,7 +137,8 @@ impl KeptLeg {
         }
     }
 
-    /// Who sent it, and when, as far as that is known; `None` while more is expected.
+    /// The thread that sent the leg, and when, as far as that is known; `None` while more is
+    /// expected.
     pub fn sent(&self) -> Option<(Option<TaskId>, Option<Nanos>)> {
         match self {
             KeptLeg::Open => None,
@@ -148,7 +149,7 @@ impl KeptLeg {
         }
     }
 
-    /// Whether only its reader was seen here, and its packets coming in.
+    /// True if only the leg's reader was seen here, and its packets coming in.
     pub fn has_only_reader(&self) -> bool {
         let KeptLeg::Whole(leg) = self else { return false };
         let has = |stage| leg.times.get(stage).is_some();
@@ -173,7 +174,7 @@ impl KeptLeg {
         std::mem::replace(self, KeptLeg::Compact(compact)).into_room()
     }
 
-    /// It was handed out. Returns its room, if it has any.
+    /// Marks the leg as handed out. Returns its box, if it has one.
     pub fn hand_out(&mut self) -> Option<Box<Leg>> {
         let KeptLeg::Whole(leg) = self else { return None };
         let handed_out =
@@ -202,7 +203,7 @@ mod tests {
         FlowRange { flow: FlowId(3), range: ByteRange::new(Offset(5), 7) }
     }
 
-    /// What comes out in the place of another leg.
+    /// The leg that is put into the place of another one.
     fn out(kept: &KeptLeg) -> Option<Leg> {
         let mut place = packets();
         place.chain = vec![Hop::default(); 2];

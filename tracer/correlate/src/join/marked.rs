@@ -1,4 +1,4 @@
-//! Which places of a table are marked: one bit for each, so that the few that are can be found without looking at all.
+//! Marks of places in a table: one bit for each, so that the few that are marked can be found without looking at all.
 
 /// Places that are marked.
 #[derive(Debug, Default)]

@@ -66,7 +66,7 @@ pub struct Messages {
     /// Room for legs, used again and again.
     #[expect(clippy::vec_box, reason = "what is kept is the heap's room, not the legs")]
     spare: Vec<Box<Leg>>,
-    /// What is known of servers that hand messages on by other names.
+    /// Servers that hand messages on by other names, as far as they are known.
     translations: Translations,
     /// Room to compare messages of equal content, used again and again.
     turn: Turn,
@@ -86,18 +86,19 @@ impl Messages {
         self.is_short_of(0)
     }
 
-    /// Whether there is no room for so many messages.
+    /// True if there is no room for so many messages.
     fn is_short_of(&self, messages: usize) -> bool {
         let room = self.limit.saturating_sub(messages);
         self.open.len() >= room || self.legs.len() >= room.saturating_mul(2)
     }
 
-    /// Whether most of the room is taken by what is waited for. What is only remembered makes room.
+    /// True if most of the room is taken by what is waited for. Messages that are only remembered
+    /// do not count: they make room.
     pub fn is_pressed(&self) -> bool {
         self.waiting >= (self.limit / 4).saturating_mul(3)
     }
 
-    /// Whether there is too little room for the messages of one more event, which can carry thousands.
+    /// True if there is too little room for the messages of one more event, which can carry thousands.
     pub fn is_nearly_full(&self) -> bool {
         self.is_short_of(self.limit / 16)
     }
@@ -135,7 +136,7 @@ impl Messages {
         its.map(|(index, _)| index).collect()
     }
 
-    /// Which of its topic's messages the message of a leg is.
+    /// Sets the number of a leg's message among those of its topic.
     pub fn set_number(&mut self, key: LegKey, number: Option<u64>) {
         let message = self.leg(key).map(|leg| leg.message);
         if let Some(message) = message.and_then(|message| self.open.get_mut(message)) {
@@ -196,7 +197,8 @@ impl Messages {
         MessageId(self.ids)
     }
 
-    /// Of a leg that continues another after its first sibling: that sibling, its own place and how many there are.
+    /// Returns, for a leg that continues another after its first sibling, that sibling, the leg's own place and how
+    /// many there are.
     pub fn siblings(&self, leg: &LegState) -> Option<(&LegState, u32, u32)> {
         if leg.position <= 1 {
             return None;
@@ -206,12 +208,12 @@ impl Messages {
         Some((first, leg.position, parent.children))
     }
 
-    /// How many legs lead here.
+    /// Number of legs from the sender of the message to here, this one included.
     pub fn depth(&self, leg: usize) -> usize {
         self.path(leg).count()
     }
 
-    /// How many legs lead to where this one does.
+    /// Number of legs from the sender of the message to where this one leads.
     pub fn depth_of(&self, leg: &LegState) -> usize {
         leg.parent().map_or(0, |parent| self.depth(parent)).saturating_add(1)
     }
@@ -235,7 +237,7 @@ impl Messages {
         self.forwarders.got_unknown(receiver, at);
     }
 
-    /// Whether a message is one that some process passes on, as far as is known.
+    /// True if the message of a new leg is one that some process passes on, as far as is known.
     pub fn is_passed_on(&self, new: &NewLeg) -> bool {
         match new.topology {
             Topology::PeerToPeer => false,
@@ -246,7 +248,7 @@ impl Messages {
         }
     }
 
-    /// Whether a process only hands on to a server what its clients say, and back.
+    /// True if a process only hands on to a server what its clients say, and back.
     pub fn is_relay(&self, pid: Pid) -> bool {
         self.forwarders.is_relay(pid)
     }

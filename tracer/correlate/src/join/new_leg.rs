@@ -7,19 +7,19 @@ use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos, Stamp, TopicId, Transport};
 use wirelap_protocols::{LogPlace, Topology};
 
-/// Which part the receiver of a leg has in a conversation whose messages go through servers.
+/// The part of the receiver of a leg in a conversation whose messages go through servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Toward {
-    /// It is a client, or the conversation has no server.
+    /// The receiver is a client, or the conversation has no server.
     Client,
-    /// It is the server.
+    /// The receiver is the server.
     Server,
     /// Both ends are servers, each of which hands on what it gets.
     Peer,
 }
 
 impl Toward {
-    /// Whether the receiver is a server.
+    /// True if the receiver is a server.
     pub fn is_server(self) -> bool {
         self != Toward::Client
     }
@@ -28,13 +28,13 @@ impl Toward {
 /// Since when the receiver of a message is there, or its subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Presence {
-    /// When it came: a message that its sender had before could not be sent to it then.
+    /// Time at which it came: a message that its sender had before could not be sent to it then.
     pub since: Nanos,
-    /// When it had said who it is and what it wants.
+    /// Time at which it had said who it is and what it wants.
     pub ready: Nanos,
-    /// It came back to a server that had been gone, whose end had closed its connection.
+    /// True if it came back to a server that had been gone, whose end had closed its connection.
     pub has_returned: bool,
-    /// It took the place of another member of its group.
+    /// True if it took the place of another member of its group.
     pub is_handed_over: bool,
 }
 
@@ -42,7 +42,7 @@ pub struct Presence {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TakesAll {
     No,
-    /// It got few, or none, and each of them.
+    /// The reader got few messages, or none, and each of them.
     Perhaps,
     Yes,
 }
@@ -51,7 +51,8 @@ pub enum TakesAll {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NamedClient {
     pub name: TopicId,
-    /// When its connection had been opened and it had said who it is, if the opening was seen.
+    /// Time at which its connection had been opened and it had said who it is, if the opening was
+    /// seen.
     pub since: Option<Nanos>,
 }
 
@@ -62,41 +63,44 @@ pub struct NewLeg {
     pub direction: Direction,
     /// From its first byte to the last that its reader must have to use it.
     pub extent: ByteRange,
-    /// Its own bytes.
+    /// The message's own bytes.
     pub own: ByteRange,
-    /// When it was found.
+    /// Time at which it was found.
     pub at: Nanos,
-    /// When its sender wrote its first byte, if that is known; otherwise `at`, which is much later on a slow link.
+    /// Time at which its sender wrote its first byte, if that is known; otherwise `at`, which is much later on a
+    /// slow link.
     pub written: Nanos,
-    /// Which of its topic's messages it is likely to be: its receiver gets all of them, and is behind.
+    /// The number that it is likely to have among its topic's messages: its receiver gets all of them,
+    /// and is behind.
     pub next_number: Option<u64>,
     pub transport: Transport,
-    /// When its receiver had asked for messages last, where they are asked for.
+    /// Time at which its receiver had asked for messages last, where they are asked for.
     pub asked: Option<Nanos>,
-    /// When its receiver had let its sender send more the last time, where only so many may be unacknowledged.
+    /// Time at which its receiver had let its sender send more the last time, where only so many may be
+    /// unacknowledged.
     pub room: Option<(u64, Nanos)>,
-    /// When its receiver had no room shortly before it was written.
+    /// Times from and until which its receiver had no room, shortly before it was written.
     pub shut: Option<(Nanos, Nanos)>,
     /// Since when its receiver is there, if that was seen.
     pub present: Option<Presence>,
     pub ends: Arc<FlowEnds>,
     pub toward: Toward,
     pub topology: Topology,
-    /// Its sender may send copies of it to others.
+    /// True if its sender may send copies of it to others.
     pub may_copy: bool,
     pub identity: Identity,
     pub content: Option<Content>,
     pub stamp: Option<Stamp>,
     pub payload_len: u64,
     pub row: GroupId,
-    /// Its publisher says that it repeats it.
+    /// True if its publisher says that it repeats it.
     pub repeats: bool,
     /// The message itself tells that its sender has it from somebody else.
     pub passed_on: bool,
     pub topic: Option<TopicId>,
     /// The group in which its receiver reads it.
     pub group: ReaderGroup,
-    /// Which of its receiver's subscriptions it is for.
+    /// The number of its receiver's subscription that it is for.
     pub subscription: u32,
     /// The client that it leads to, if that has a name which no other client of its server has.
     pub client: Option<NamedClient>,
@@ -106,19 +110,19 @@ pub struct NewLeg {
     pub start_up: bool,
     /// A number for its topic.
     pub subject: u64,
-    /// What its payload takes on the wire.
+    /// Bytes of its payload on the wire.
     pub wire_payload: u64,
-    /// Its server keeps it in a log, for whoever comes later.
+    /// True if its server keeps it in a log, for whoever comes later.
     pub is_logged: bool,
-    /// Its place in its server's log, if its sender said it.
+    /// The place in its server's log, if its sender said it.
     pub place: Option<LogPlace>,
     /// Nothing but its place tells which message it is.
     pub is_by_place: bool,
 }
 
 impl NewLeg {
-    /// Whether its sender has it from somebody else, where messages go through servers. What another host's server hands on
-    /// begins here.
+    /// True if its sender has it from somebody else, where messages go through servers. A message that another host's
+    /// server hands on begins here.
     pub fn is_handed_on(&self) -> bool {
         match self.toward {
             Toward::Client => true,
@@ -137,7 +141,7 @@ impl NewLeg {
     }
 }
 
-/// What a leg that was found turned out to be.
+/// The part that a leg that was found has in its message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Joined {
     /// The first leg of a message.

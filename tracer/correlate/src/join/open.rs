@@ -39,22 +39,23 @@ impl From<Option<usize>> for Link {
     }
 }
 
-/// When a leg's sender was allowed to send it, and why not earlier. Only some legs have this.
+/// Times at which a leg's sender was allowed to send it, and why not earlier. Only some legs have
+/// this.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
-    /// When its receiver had asked for messages last, where they are asked for.
+    /// Time at which its receiver had asked for messages last, where they are asked for.
     pub asked: Option<Nanos>,
-    /// When its receiver had let its sender send more the last time.
+    /// Time at which its receiver had let its sender send more the last time.
     pub room: Option<(u64, Nanos)>,
-    /// When its receiver had no room shortly before it was written.
+    /// Times from and until which its receiver had no room, shortly before it was written.
     pub shut: Option<(Nanos, Nanos)>,
     /// Since when its sender was allowed to pass the message on, if it had to wait for that.
     pub release: Option<Release>,
     /// Since when its receiver was there, if it connected or subscribed only after its sender had the message.
     pub ready: Option<Nanos>,
-    /// It did so because its sender, a server, had been gone.
+    /// True if its receiver came then because its sender, a server, had been gone.
     pub sender_was_gone: bool,
-    /// It took the place of another member of its group then.
+    /// True if its receiver took the place of another member of its group then.
     pub is_handed_over: bool,
 }
 
@@ -73,15 +74,15 @@ pub struct LegState {
     pub extent: ByteRange,
     /// The end of its own bytes.
     own_end: Offset,
-    /// When it was found.
+    /// Time at which it was found.
     pub at: Nanos,
-    /// When its sender wrote its first byte, or else when it was found.
+    /// Time at which its sender wrote its first byte, or else when it was found.
     pub(super) written: Nanos,
     permissions: Option<Box<Permissions>>,
     pub transport: Transport,
     pub ends: Arc<FlowEnds>,
     pub toward: Toward,
-    /// Which of its receiver's subscriptions it is for.
+    /// The number of its receiver's subscription that it is for.
     subscription: u32,
     /// The name of the client that it leads to, if no other client of its server has it.
     pub(super) client: Option<TopicId>,
@@ -92,7 +93,7 @@ pub struct LegState {
     pub(super) children: u32,
     /// The first of them, and its serial number.
     pub(super) first_child: (Link, u64),
-    /// Its own place among those that continue the leg before it: 1 for the first.
+    /// The leg's own place among those that continue the leg before it: 1 for the first.
     pub(super) position: u32,
     pub start_up: bool,
     /// A number for the first bytes of its connection, from which its offsets count; 0 if they were not seen.
@@ -103,7 +104,7 @@ pub struct LegState {
     pub leg: KeptLeg,
     /// Every stage that this kernel shows at its two ends was seen.
     pub whole: bool,
-    /// Its reader is on another host.
+    /// True if its reader is on another host.
     pub is_remote: bool,
     pub emitted: bool,
 }
@@ -121,15 +122,16 @@ pub struct Message {
     pub topic: Option<TopicId>,
     /// A number for its topic.
     pub subject: u64,
-    /// Its place in its server's log, once that is known.
+    /// The place in its server's log, once that is known.
     pub(super) place: Option<LogPlace>,
-    /// Its server has said that it is there, not only a reader's message.
+    /// True if its server has said that it is there, not only a reader's message.
     pub(super) is_place_given: bool,
-    /// Its place among the messages of its topic, 1 for the first; `None` if they are not counted.
+    /// The number among the messages of its topic, 1 for the first; `None` if they are not counted.
     pub number: Option<u64>,
     pub row: GroupId,
     pub(super) topology: Topology,
-    /// When it was found first, or when it had come to whoever passes it on, if that was earlier.
+    /// Time at which it was found first, or at which it had come to whoever passes it on, if that
+    /// was earlier.
     pub at: Nanos,
     pub(super) first: usize,
     pub(super) last: usize,
@@ -138,12 +140,12 @@ pub struct Message {
     pub(super) is_orphan: bool,
     /// The index keeps its directions.
     pub(super) keeps_directions: bool,
-    /// It counts as a duplicate.
+    /// True if it counts as a duplicate.
     pub(super) repeats: bool,
     pub(super) overdue: bool,
-    /// It is kept for a subscriber that is behind.
+    /// True if it is kept for a subscriber that is behind.
     pub(super) is_kept: bool,
-    /// Its server keeps it in a log.
+    /// True if its server keeps it in a log.
     pub(super) is_logged: bool,
     /// Its time has come, and it is kept for who reads the log later.
     pub is_retained: bool,
@@ -152,13 +154,13 @@ pub struct Message {
 }
 
 impl Message {
-    /// Whether it is of a workload's warm-up.
+    /// True if the message is of a workload's warm-up.
     pub fn is_warmup(&self) -> bool {
         self.stamp.is_some_and(|stamp| stamp.warmup)
     }
 }
 
-/// What becomes of a message that is given up.
+/// Counts of messages that are given up, by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Leftover {
     /// Read by a subscriber, but not joined.
@@ -167,7 +169,7 @@ pub struct Leftover {
     pub from_elsewhere: u64,
     /// Never seen to be read.
     pub unread: u64,
-    /// Of these, datagrams: what a stream carries is late, not lost.
+    /// Datagrams that were never seen to be read: what a stream carries is late, not lost.
     pub lost: u64,
     /// Read by a broker, and passed on to nobody.
     pub swallowed: u64,
@@ -179,7 +181,7 @@ pub struct GivenUp {
     pub row: GroupId,
     /// A number for its topic.
     pub subject: u64,
-    /// When it was found first.
+    /// Time at which it was found first.
     pub at: Nanos,
     pub payload_len: u64,
     /// Some of its legs were not complete.
@@ -228,17 +230,17 @@ impl LegState {
         }
     }
 
-    /// Who sends it.
+    /// The end that sends it.
     pub fn sender(&self) -> &Node {
         &self.ends.sender
     }
 
-    /// Who gets it.
+    /// The end that gets it.
     pub fn receiver(&self) -> &Node {
         &self.ends.receiver
     }
 
-    /// Its own bytes.
+    /// The message's own bytes.
     pub fn own(&self) -> ByteRange {
         ByteRange { start: self.extent.start, end: self.own_end }
     }
@@ -248,7 +250,7 @@ impl LegState {
         self.parent.get()
     }
 
-    /// Whether its sender needed a permission to send it.
+    /// True if its sender needed a permission to send it.
     pub fn has_permissions(&self) -> bool {
         self.permissions.is_some()
     }
@@ -258,12 +260,12 @@ impl LegState {
         self.ends.flow
     }
 
-    /// Whether these are the addresses that its ends were looked up by.
+    /// True if these are the addresses that its ends were looked up by.
     pub fn is_between(&self, flow: &FlowKey) -> bool {
         self.ends.flow == *flow
     }
 
-    /// What allowed its sender to send it.
+    /// The permissions that its sender needed to send it; empty for most legs.
     pub fn permissions(&self) -> Permissions {
         self.permissions.as_deref().copied().unwrap_or_default()
     }
@@ -273,7 +275,7 @@ impl LegState {
         self.permissions.get_or_insert_default().release = Some(release);
     }
 
-    /// Its receiver connected or subscribed only after its sender had the message.
+    /// Notes that its receiver connected or subscribed only after its sender had the message.
     pub(super) fn awaited(&mut self, present: Presence) {
         let permissions = self.permissions.get_or_insert_default();
         permissions.ready = Some(present.ready);
@@ -281,7 +283,8 @@ impl LegState {
         permissions.is_handed_over = present.is_handed_over;
     }
 
-    /// It continues another leg than was thought, which came to its sender then: what is known of the first one's way does not hold.
+    /// Sets the leg that this one continues in place of another one: that came to its sender at `came`, and what is known of the
+    /// first one's way does not hold.
     pub(super) fn continues(&mut self, parent: usize, position: u32, came: Nanos) {
         (self.parent, self.position) = (parent.into(), position);
         if let Some(permissions) = &mut self.permissions {
@@ -321,8 +324,8 @@ impl LegState {
         self.sender().pid.is_some() && self.sender().pid == self.receiver().pid
     }
 
-    /// Whether what this leg brings is at hand for `node`: the same process, and where that is the sender's too, the same
-    /// socket's address.
+    /// True if the message of this leg is at hand for `node`: the same process, and where that is the sender's too, the
+    /// same socket's address.
     pub fn reaches(&self, node: &Node) -> bool {
         if self.stays_inside() {
             self.receiver().addr == node.addr && self.receiver().scope == node.scope
@@ -331,12 +334,12 @@ impl LegState {
         }
     }
 
-    /// Whether it repeats another leg.
+    /// True if it repeats another leg.
     pub fn is_repeated(&self) -> bool {
         self.again != Link::NONE
     }
 
-    /// Its bytes.
+    /// The flow and the range of the message's own bytes.
     pub fn flow_range(&self) -> FlowRange {
         FlowRange { flow: self.direction.id(), range: self.own() }
     }
@@ -352,7 +355,8 @@ impl LegState {
         self.put(&mut leg).then_some(leg)
     }
 
-    /// Its flow's addresses, its bytes and what packets tell of it, once nothing more is expected and if nothing else is known.
+    /// The flow's addresses, the leg's bytes and what packets tell of it, once nothing more is expected and if nothing else is
+    /// known.
     pub fn packets(&self) -> Option<(FlowKey, FlowRange, PacketLeg)> {
         let KeptLeg::Packets(leg) = self.leg else { return None };
         Some((self.ends.flow, self.flow_range(), leg))
@@ -374,12 +378,13 @@ impl LegState {
         if is_over { self.leg.hand_out() } else { self.leg.compact(&self.ends) }
     }
 
-    /// Whether it is known when it was read.
+    /// True if it is known when the leg was read.
     pub fn was_read(&self) -> bool {
         self.leg.was_read()
     }
 
-    /// Whether no delivery was handed out with it, and none will be with another leg that goes on from it, as far as is known.
+    /// True if no delivery was handed out with the leg, and none will be with another leg that goes on from it, as far as is
+    /// known.
     pub(super) fn is_left(&self) -> bool {
         !(self.emitted || self.is_repeated() || self.has_child || self.is_remote)
     }

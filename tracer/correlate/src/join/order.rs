@@ -25,14 +25,14 @@ pub struct DeliveryOrder {
     pub reader: Option<[u8; 12]>,
     /// Events lost until something was taken last.
     pub lost: u64,
-    /// What is made of when messages say that the sender's library was given them.
+    /// History of the times at which messages say that the sender's library was given them.
     pub claims: ClaimHistory,
-    /// When messages were lost and not yet there, from when to when, the last time.
+    /// Times from and until which messages were lost and not yet there, the last time.
     missing: Option<(Nanos, Nanos)>,
     takers: Vec<Seen>,
     /// Those that not every reader has, by number.
     lacking: VecDeque<(u64, AssemblyId)>,
-    /// What a reader has and gets only with something that was sent before it.
+    /// Messages that a reader has and gets only with something that was sent before them.
     held: Vec<(u64, AssemblyId, SocketId)>,
 }
 
@@ -62,7 +62,7 @@ impl DeliveryOrder {
         }
     }
 
-    /// Nothing before this number is waited for any more. Whether something was.
+    /// Gives up the messages before this number; true if any of them was waited for.
     pub fn skip(&mut self, first: u64) -> bool {
         let gone = self.lacking.partition_point(|(number, _)| *number < first);
         self.lacking.drain(..gone);
@@ -90,12 +90,12 @@ impl DeliveryOrder {
         }
     }
 
-    /// Whether this socket was seen to take something that went in this direction.
+    /// True if this socket was seen to take something that went in this direction.
     pub fn is_taken_by(&self, socket: SocketId) -> bool {
         self.takers.iter().any(|seen| seen.socket == socket)
     }
 
-    /// Whether everybody who reads here has this message.
+    /// True if everybody who reads here has this message.
     pub fn have_all(&self, message: &Assembly) -> bool {
         let lacks = |seen: &Seen| {
             seen.first <= message.began
@@ -105,7 +105,7 @@ impl DeliveryOrder {
         message.lacking() == 0 && !self.takers.iter().any(lacks)
     }
 
-    /// How many readers have taken something later, and nothing of this message.
+    /// Number of readers that have taken something later, and nothing of this message.
     pub fn passed(&self, message: &Assembly) -> usize {
         let passed = |seen: &&Seen| {
             seen.first <= message.began
@@ -115,7 +115,7 @@ impl DeliveryOrder {
         self.takers.iter().filter(passed).count()
     }
 
-    /// Whether `socket` lacks something that was sent before this number.
+    /// True if `socket` lacks something that was sent before this number.
     pub fn holds(&self, open: &Slab<Assembly>, number: u64, socket: SocketId) -> bool {
         let seen = self.takers.iter().find(|seen| seen.socket == socket);
         let before = self.lacking.iter().take_while(|(other, _)| *other < number);
@@ -134,7 +134,7 @@ impl DeliveryOrder {
         self.held.push((number, id, socket));
     }
 
-    /// What is held for nothing that is missing.
+    /// Takes a message, with its reader's socket, that is held for nothing that is missing.
     pub fn next_free(&mut self, open: &Slab<Assembly>) -> Option<(AssemblyId, SocketId)> {
         let is_free =
             |(number, _, socket): &(u64, AssemblyId, SocketId)| !self.holds(open, *number, *socket);

@@ -1,5 +1,5 @@
-//! Which messages of a sender were seen to be sent, in whatever direction: who joins late is sent old ones again, when they
-//! themselves are long forgotten.
+//! Numbers of a sender's messages that were seen to be sent, in whatever direction: who joins late is sent old ones again,
+//! when they themselves are long forgotten.
 
 use rustc_hash::FxHashMap;
 use std::ops::RangeInclusive;
@@ -16,7 +16,7 @@ const MAX_RUNS: usize = 64;
 pub struct Sent(FxHashMap<[u8; 16], Vec<RangeInclusive<u64>>>);
 
 impl Sent {
-    /// A message is sent. Whether it was before.
+    /// Adds a message that is sent; true if it was sent before.
     pub fn again(&mut self, message: GlobalKey) -> bool {
         if self.0.len() >= MAX_SENDERS && !self.0.contains_key(&message.origin) {
             self.0.clear();
@@ -25,7 +25,7 @@ impl Sent {
     }
 }
 
-/// Adds a number to runs in ascending order. Whether it was there.
+/// Adds a number to runs in ascending order; true if it was there.
 fn add(runs: &mut Vec<RangeInclusive<u64>>, number: u64) -> bool {
     // The run that ends next to the number, or behind it.
     let place = runs.partition_point(|run| run.end().saturating_add(1) < number);

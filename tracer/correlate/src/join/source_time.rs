@@ -1,4 +1,5 @@
-//! When a sender's library was given a message: what the message itself claims, and what is made of it.
+//! The time at which a sender's library was given a message: what the message itself claims, and how
+//! that is checked.
 //!
 //! ```text
 //!   write()           ┌ sleeps: no room ┐            send
@@ -13,7 +14,7 @@
 use crate::threads::Threads;
 use wirelap_events::{Nanos, Tid};
 
-/// What the claims of one sender are worth, by the threads that send what it claims.
+/// The credibility of one sender's claims, by the threads that send what it claims.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClaimHistory {
     /// The thread that was seen to claim and send in one run, the last one.
@@ -22,14 +23,14 @@ pub struct ClaimHistory {
     refuted: Option<Tid>,
 }
 
-/// What the sending thread shows of one claim.
+/// The result of comparing one claim with the sending thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClaimCheck {
-    /// It was sent at once: nothing slept in between.
+    /// The message was sent at once: nothing slept in between.
     SentAtOnce,
     /// The thread slept in between, and was awake at the claimed moment.
     KeptWaiting,
-    /// It cannot be.
+    /// The claim cannot be true.
     Impossible,
     /// The thread was not followed.
     Nothing,

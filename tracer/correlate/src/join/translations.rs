@@ -41,7 +41,7 @@ impl Pair {
     }
 }
 
-/// What is known of servers that have several addresses or names for a topic.
+/// Servers that have several addresses or names for a topic, as far as they are known.
 #[derive(Debug, Default)]
 pub struct Translations {
     pairs: Vec<Pair>,

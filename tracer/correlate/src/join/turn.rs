@@ -1,16 +1,16 @@
-//! What decides which of several messages of equal content a server has sent.
+//! Facts that decide which of several messages of equal content a server has sent.
 
 use wirelap_events::Nanos;
 
 /// A server is as quick as usual if it takes no longer than twice the usual time and this: as much as a thread may wait for a CPU.
 const USUAL_SLACK: Nanos = Nanos::from_micros(500);
 
-/// How a server handed on the messages of a topic to one of its readers so far.
+/// The way in which a server handed on the messages of a topic to one of its readers so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Habit {
-    /// When the reader got the first of them.
+    /// Time at which the reader got the first of them.
     pub since: Nanos,
-    /// How long a message takes at most of which no other one with its content waits.
+    /// The longest time that a message takes of which no other one with its content waits.
     pub dwell: Option<Nanos>,
 }
 

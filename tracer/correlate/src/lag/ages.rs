@@ -1,4 +1,4 @@
-//! When a topic had so many messages.
+//! Times at which a topic had a given number of messages.
 
 use wirelap_events::Nanos;
 
@@ -8,7 +8,7 @@ const ENTRIES: usize = 24;
 /// Between two entries.
 const APART: Nanos = Nanos::from_millis(200);
 
-/// How many messages there were at some moments: the more of them, the nearer to now.
+/// Number of messages of a topic at some moments: the more of them, the nearer to now.
 #[derive(Clone, Debug, Default)]
 pub struct Ages(Vec<(u64, Nanos)>);
 

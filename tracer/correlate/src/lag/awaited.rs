@@ -1,4 +1,4 @@
-//! Which messages some subscriber may still get, so that they are to be kept.
+//! Messages that some subscriber may still get, so that they are to be kept.
 //!
 //! ```text
 //! published            1 2 3 4 5 6 7 8 9
@@ -12,7 +12,7 @@ use super::table::{IDLE, LagTable, MANY, Pair, TOPICS, Topic, TopicKey};
 use wirelap_events::Nanos;
 
 impl LagTable {
-    /// Whether some subscriber may still get message `number` of a topic, as of the last sweep.
+    /// True if some subscriber may still get message `number` of a topic, as of the last sweep.
     pub fn is_awaited(&self, topic: TopicKey, number: u64) -> bool {
         let from = self.topics.get(&topic).and_then(|topic| topic.awaited_from);
         from.is_some_and(|from| number >= from)

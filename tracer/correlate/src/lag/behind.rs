@@ -14,7 +14,7 @@ pub struct Behind {
     pub members: Option<TopicId>,
     pub pid: Option<Pid>,
     pub address: SocketAddr,
-    /// What is sent to it.
+    /// The direction on which the subscriber gets its messages.
     pub direction: Direction,
     pub topic: Option<TopicId>,
     pub now: Option<Lag>,

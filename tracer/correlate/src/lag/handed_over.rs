@@ -49,7 +49,8 @@ mod tests {
         Way { direction: Direction { index: 0, serial, side: Side::B }, subscription: 0 }
     }
 
-    /// Who of three subscribers is still followed after messages of which the first gets thirty, and then the second gets the rest.
+    /// Those of three subscribers that are still followed after messages of which the first gets thirty, and then the second gets
+    /// the rest.
     fn left(groups: [Option<u32>; 3]) -> Vec<u64> {
         let mut table = LagTable::default();
         for n in 1..=60 {

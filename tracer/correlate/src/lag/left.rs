@@ -19,16 +19,17 @@ pub struct LeftBehind {
     /// By how much it was behind.
     pub lag: Lag,
     pub closed: ClosedConnection,
-    /// Where its messages came.
+    /// The direction on which the subscriber got its messages.
     pub direction: Direction,
     /// The group in which it read.
     members: Option<TopicId>,
     topic: TopicKey,
     /// The number of the last message that was sent to it.
     sent: u64,
-    /// When it was last seen to be behind.
+    /// Time at which the subscriber was last seen to be behind.
     at: Nanos,
-    /// It has connected again, and goes on where it was, or another member of its group does.
+    /// True if the subscriber has connected again and goes on where it was, or another member of
+    /// its group does.
     has_resumed: bool,
 }
 

@@ -21,7 +21,7 @@ const SETTLED: Nanos = Nanos::from_millis(1_000);
 /// One in so many messages may be missing of a subscriber that gets all.
 const FEW: u64 = 100;
 
-/// What one subscriber got of a topic since it got all, and what it did not.
+/// Messages that one subscriber got of a topic since it got all of them, and those that it missed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Missed {
     /// Messages up to this number were published before it was there.
@@ -35,12 +35,12 @@ pub struct Missed {
     before: u64,
     recent: u64,
     mark: Nanos,
-    /// When the first was found to be missing.
+    /// Time at which the first message was found to be missing.
     since: Option<Nanos>,
 }
 
 impl Missed {
-    /// Of who gets messages after this number.
+    /// Counts for a subscriber that gets the messages after this number.
     pub fn after(from: u64) -> Missed {
         Missed { from, ..Missed::default() }
     }
@@ -87,7 +87,8 @@ impl Missed {
         }
     }
 
-    /// It unsubscribed meanwhile: what it did not get up to this message was not for it.
+    /// Starts again after message `number`: the subscriber had unsubscribed, so what it did not get
+    /// until then was not for it.
     pub fn begin_again(&mut self, number: u64) {
         self.from = number;
         self.run = 0;
@@ -100,27 +101,29 @@ impl Missed {
         self.settled.saturating_add(before).saturating_add(recent)
     }
 
-    /// Whether it got all, but for a few.
+    /// True if the subscriber got all messages, but for a few.
     pub fn gets_all(&self, now: Nanos) -> bool {
         self.run >= WHOLE && self.count(now).saturating_mul(FEW) <= self.got
     }
 
-    /// Whether it is known to be of a group.
+    /// True if the subscriber is known to be in a group.
     pub fn is_in_group(&self) -> bool {
         matches!(self.group, ReaderGroup::Named(_))
     }
 
-    /// Whether it got so many messages in a row once that it is there for all, and has missed some since.
+    /// True if the subscriber once got so many messages in a row that it is there for all, and has missed
+    /// some since.
     pub fn has_missed(&self, now: Nanos) -> bool {
         self.run >= WHOLE && self.count(now) > 0
     }
 
-    /// How many messages it got since it got all, and when the first was found to be missing.
+    /// Number of messages that the subscriber got since it got all, and the time at which the first
+    /// was found to be missing.
     pub fn so_far(&self) -> (u64, Option<Nanos>) {
         (self.got, self.since)
     }
 
-    /// Whether it may be one of a group, each member of which gets a share.
+    /// True if the subscriber may be one of a group, each member of which gets a share.
     pub fn may_share(&self, now: Nanos) -> bool {
         !self.is_in_group() && !self.gets_all(now)
     }
@@ -131,12 +134,12 @@ impl Missed {
 pub struct Missing {
     pub group: GroupId,
     pub topic: Option<TopicId>,
-    /// Its process.
+    /// The subscriber's process; `None` if it is not known.
     pub pid: Option<Pid>,
-    /// How many, of how many.
+    /// Number of messages that the subscriber has missed, of `whole`.
     pub messages: u64,
     pub whole: u64,
-    /// When the first was found to be missing.
+    /// Time at which the first was found to be missing.
     pub since: Nanos,
     /// Another subscriber got them.
     pub others_got: bool,

@@ -1,4 +1,5 @@
-//! Which subscribers have missed messages that they should have got: compared with those that get the same topic.
+//! Subscribers that have missed messages that they should have got: they are compared with those that get the
+//! same topic.
 
 use super::missed::Missing;
 use super::table::{LagTable, Pair, PairKey, TopicKey};
@@ -43,13 +44,14 @@ impl LagTable {
         }
     }
 
-    /// Who has missed messages so far.
+    /// The subscribers that have missed messages so far.
     pub fn missing(&self) -> impl Iterator<Item = &Missing> {
         self.missing.values()
     }
 }
 
-/// What a subscriber has missed of a topic that these others get, too.
+/// Returns the messages that a subscriber has missed of a topic that the `others` get, too; `None`
+/// if it is in a group, or if the comparison proves nothing.
 fn missing<'p>(pair: &Pair, others: impl Iterator<Item = &'p Pair>, now: Nanos) -> Option<Missing> {
     let (got, since) = pair.missed.so_far();
     if pair.missed.is_in_group() {
@@ -88,7 +90,8 @@ mod tests {
 
     const TOPIC: TopicKey = (GroupId(0), 7);
 
-    /// What subscribers have missed, each of which gets of five hundred messages those that `gets` says, and in which group.
+    /// The misses found for subscribers of which each gets those of five hundred messages that `gets` says, in the group
+    /// given.
     fn missed(groups: &[ReaderGroup], gets: impl Fn(usize, u64) -> bool) -> Vec<(u64, u64, bool)> {
         let mut table = LagTable::default();
         for n in 1..=500 {
@@ -110,7 +113,7 @@ mod tests {
         found.map(|one| (one.messages, one.whole, one.others_got)).collect()
     }
 
-    /// Who leaves after three hundred messages.
+    /// The subscriber that leaves after three hundred messages.
     const LEAVES: u64 = 5;
 
     const UNKNOWN: ReaderGroup = ReaderGroup::Unknown;

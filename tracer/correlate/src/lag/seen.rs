@@ -1,4 +1,4 @@
-//! Who has been behind so far, and by how much at most.
+//! Subscribers that have been behind so far, and by how much at most.
 
 use super::behind::Behind;
 use super::left::{AllLeftBehind, LeftBehind};
@@ -11,20 +11,20 @@ use wirelap_events::{FlowId, Nanos, TopicId};
 /// Subscribers that are remembered. With one more, the quarter with the fewest messages makes room.
 const KEPT: usize = 4_096;
 
-/// Who has been behind so far.
+/// Subscribers that have been behind so far.
 #[derive(Debug, Default)]
 pub struct SeenBehind {
     all: FxHashMap<PairKey, Behind>,
-    /// When it was looked last.
+    /// Time of the last look at who is behind.
     at: Nanos,
-    /// How many had to make room.
+    /// Number of subscribers that had to make room.
     evicted: u64,
     /// Those that were behind when their connections were closed.
     left: AllLeftBehind,
 }
 
 impl SeenBehind {
-    /// Whether a subscriber was behind at the last look, by what is sent to it.
+    /// True if the subscriber that gets this flow was behind at the last look.
     pub fn is_behind(&self, flow: FlowId) -> bool {
         self.all.iter().any(|(((of, _), _), behind)| *of == flow && behind.now.is_some())
     }
@@ -62,7 +62,7 @@ impl SeenBehind {
         self.left.look_for_returned(table, name_of);
     }
 
-    /// Who was behind when its connection was closed, and has not come back.
+    /// Subscribers that were behind when their connections were closed, and have not come back.
     pub fn left(&self) -> impl Iterator<Item = &LeftBehind> {
         self.left.iter()
     }
@@ -110,7 +110,7 @@ impl SeenBehind {
         all.into_iter().map(|(_, one)| one).collect()
     }
 
-    /// How many had to make room.
+    /// Number of subscribers that had to make room for others.
     pub fn evicted(&self) -> u64 {
         self.evicted
     }

@@ -1,4 +1,4 @@
-//! How many messages each topic has had, and which of them was sent to each subscriber last.
+//! The number of messages of each topic, and the last one that was sent to each subscriber.
 
 use super::ages::Ages;
 use super::missed::{Missed, Missing};
@@ -57,7 +57,7 @@ pub(super) struct Topic {
     pub(super) had_share: bool,
 }
 
-/// How far a subscriber is on a topic.
+/// The progress of a subscriber on a topic.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
     /// From the broker to the subscriber.
@@ -66,23 +66,24 @@ pub struct Pair {
     pub topic: Option<TopicId>,
     /// The number of the first message that was sent to it; 0 if that was an earlier one than are known.
     pub first: u64,
-    /// When that was.
+    /// Time at which the first message was sent to the subscriber.
     pub began: Nanos,
     /// The number of the newest message that was sent to it, and when it was. As long as it has no place, it has got no later one.
     pub sent: u64,
     pub at: Nanos,
-    /// It got a message whose number is known. Before that it gets what was published before observation began, or was forgotten, and
-    /// all that is known may still come.
+    /// True once the subscriber got a message whose number is known. Before that it gets what was published before observation began,
+    /// or was forgotten, and all that is known may still come.
     pub has_place: bool,
     /// The longest time lately from when a message came to its server to when it was sent, of which no other one with its content
     /// waited.
     pub dwell: Option<Nanos>,
-    /// When it had last taken over what messages of the topic are in from another member of its group; 0 if it never has.
+    /// Time at which the subscriber had last taken over the topic's messages from another member of its group; 0 if it
+    /// never has.
     pub taken_over: Nanos,
     /// Messages that it got, and those between that it did not.
     got: u16,
     skipped: u16,
-    /// What it did not get since it got all.
+    /// Messages that the subscriber missed since it got all.
     pub missed: Missed,
 }
 
@@ -93,7 +94,7 @@ pub struct LagTable {
     pub(super) pairs: FxHashMap<PairKey, Pair>,
     /// Topics of which some subscriber may still get messages, at the last sweep.
     pub(super) awaited: Vec<TopicKey>,
-    /// Who has missed messages.
+    /// Subscribers that have missed messages.
     pub(super) missing: FxHashMap<PairKey, Missing>,
 }
 
@@ -110,7 +111,7 @@ impl LagTable {
         Some(topic.published)
     }
 
-    /// Message `number` of a topic is sent to a subscriber. How far that is now; `None` if there are too many.
+    /// Notes that message `number` of a topic is sent to a subscriber. Returns its progress; `None` if there are too many.
     pub fn sent(
         &mut self,
         way: Way,
@@ -164,7 +165,7 @@ impl LagTable {
         Some(pair)
     }
 
-    /// Whether somebody is gone who may have got a share of a topic's messages.
+    /// True if somebody is gone who may have got a share of a topic's messages.
     pub(super) fn had_share(&self, topic: TopicKey) -> bool {
         self.topics.get(&topic).is_some_and(|topic| topic.had_share)
     }
@@ -241,12 +242,12 @@ impl LagTable {
         Some(pair.sent.saturating_add(1))
     }
 
-    /// Who gets messages of which topic, and how far each is.
+    /// All subscribers with their topics, and how far each is.
     pub fn pairs(&self) -> impl Iterator<Item = (PairKey, &Pair)> {
         self.pairs.iter().map(|(&key, pair)| (key, pair))
     }
 
-    /// How far a subscriber is on a topic.
+    /// The progress of a subscriber on a topic; `None` if it got nothing of it.
     pub fn pair(&self, key: PairKey) -> Option<&Pair> {
         self.pairs.get(&key)
     }
@@ -308,7 +309,7 @@ impl Pair {
         }
     }
 
-    /// It gets this message.
+    /// Counts message `number`, which the subscriber gets at `at`.
     fn count(&mut self, number: u64, at: Nanos) {
         self.missed.got(self.sent, number, at);
         self.at = self.at.max(at);
@@ -343,7 +344,7 @@ impl Pair {
         }
     }
 
-    /// Whether the subscriber gets all messages of the topic, as far as is known.
+    /// True if the subscriber gets all messages of the topic, as far as is known.
     pub(super) fn gets_all(&self) -> bool {
         let (percent, least) = ALL;
         let all = u32::from(self.got.saturating_add(self.skipped));

@@ -1,9 +1,9 @@
-//! What a snapshot has of subscribers that are behind.
+//! Subscribers that are behind, as a snapshot has them.
 
 use std::net::SocketAddr;
 use wirelap_events::{GroupId, Nanos};
 
-/// What holds up the messages that a subscriber has not read.
+/// The part of the way that holds up the messages that a subscriber has not read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LagHolder {
     /// The broker: it has not sent them, and nothing hinders it.
@@ -34,9 +34,9 @@ pub struct Lag {
     pub in_network: u64,
     /// Messages that are in its socket, unread.
     pub unread: u64,
-    /// How long ago the oldest of them was published, or longer.
+    /// Time since the oldest of them was published, or a longer one.
     pub oldest: Nanos,
-    /// What holds them up.
+    /// The holder of these messages: broker, network or subscriber.
     pub holder: LagHolder,
 }
 
@@ -54,9 +54,9 @@ pub struct SlowSubscriber {
     pub group: GroupId,
     /// The name that the subscriber gave itself; `None` if it is not known.
     pub client: Option<String>,
-    /// Its process, by name and number; `None` if it is on another host or not known.
+    /// The subscriber's process, by name and number; `None` if it is on another host or not known.
     pub process: Option<String>,
-    /// Its address.
+    /// The subscriber's address.
     pub address: SocketAddr,
     /// The topic; `None` if it is not known.
     pub topic: Option<String>,
@@ -64,7 +64,7 @@ pub struct SlowSubscriber {
     pub now: Option<Lag>,
     /// By how much it was behind when it was behind most.
     pub most: Lag,
-    /// When that was.
+    /// Time at which the subscriber was behind most.
     pub most_at: Nanos,
 }
 
@@ -73,8 +73,8 @@ pub struct SlowSubscriber {
 pub struct SlowSubscribers {
     /// Those that are behind first, and of these those by most messages.
     pub listed: Vec<SlowSubscriber>,
-    /// How many more there are, as far as they are kept.
+    /// Number of further subscribers, as far as they are kept.
     pub more: u64,
-    /// How many of all are behind now.
+    /// Number of all subscribers that are behind now.
     pub behind: u64,
 }

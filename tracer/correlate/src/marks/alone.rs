@@ -1,12 +1,12 @@
-//! What packets alone tell of a message: nothing else is seen in captures of other programs.
+//! Messages of which only packets are seen, as in captures of other programs.
 
 use wirelap_events::{Heard, Nanos, Stage, StageTimes};
 
-/// When the packets of a message passed the packet hooks, for a message of which nothing else was seen, in a flow without losses.
-/// `xmit` and `rx` are of the packet with the last byte.
+/// Times at which the packets of a message passed the packet hooks, for a message of which nothing else was seen, in a flow
+/// without losses. `xmit` and `rx` are of the packet with the last byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PacketTimes {
-    /// When the packet with the message's first byte was first seen.
+    /// Time at which the packet with the message's first byte was first seen.
     pub began: Option<Nanos>,
     pub xmit: Option<Nanos>,
     pub rx: Option<Nanos>,

@@ -36,7 +36,7 @@ impl Marks {
         }
     }
 
-    /// When a datagram came in, or left, if nobody saw that.
+    /// Time at which a datagram came in, or left, if nobody saw that.
     pub fn came_at(&self, number: u64) -> Option<Nanos> {
         match self {
             Marks::Tcp(_) => None,
@@ -44,7 +44,7 @@ impl Marks {
         }
     }
 
-    /// When the last byte of `extent` left, or else came in.
+    /// Time at which the last byte of `extent` left, or else came in.
     pub fn left_at(&self, extent: ByteRange) -> Option<Nanos> {
         match self {
             Marks::Tcp(marks) => marks.left_at(extent),
@@ -52,7 +52,7 @@ impl Marks {
         }
     }
 
-    /// When the call was made that wrote the first byte of `extent`.
+    /// Time of the call that wrote the first byte of `extent`.
     pub fn written_at(&self, extent: ByteRange) -> Option<Nanos> {
         match self {
             Marks::Tcp(marks) => marks.written_at(extent),
@@ -60,7 +60,7 @@ impl Marks {
         }
     }
 
-    /// Whether the sender wrote more, or tried to, after `extent`.
+    /// True if the sender wrote more, or tried to, after `extent`.
     pub fn has_more(&self, extent: ByteRange) -> bool {
         match self {
             Marks::Tcp(marks) => marks.has_more(extent.end),
@@ -75,7 +75,7 @@ impl Marks {
         }
     }
 
-    /// Whether the receiving socket has `extent`, and all before it: bytes behind a hole are there for nobody.
+    /// True if the receiving socket has `extent`, and all before it: bytes behind a hole are there for nobody.
     pub fn has_arrived(&self, extent: ByteRange) -> bool {
         match self {
             Marks::Tcp(marks) if marks.is_followed() => marks.is_there(extent),
@@ -84,7 +84,7 @@ impl Marks {
         }
     }
 
-    /// Whether reads are seen of its receiver.
+    /// True if reads are seen of the flow's receiver.
     pub fn has_reads(&self) -> bool {
         match self {
             Marks::Tcp(marks) => marks.has_reads(),
@@ -92,7 +92,8 @@ impl Marks {
         }
     }
 
-    /// When its receiver last read something new; 0 if it never did, and of datagrams.
+    /// Time at which the flow's receiver last read something new; 0 if it never did, and of
+    /// datagrams.
     pub fn last_read(&self) -> Nanos {
         match self {
             Marks::Tcp(marks) => marks.last_read(),
@@ -114,7 +115,8 @@ impl Marks {
         }
     }
 
-    /// What packets tell of `extent`, if nothing else was seen of it; then [`Marks::path`] tells the same, in more time.
+    /// Times of the packets of `extent`, if nothing else was seen of it; then [`Marks::path`] tells the same, in more
+    /// time.
     pub fn packets_alone(&self, extent: ByteRange) -> Option<PacketTimes> {
         match self {
             Marks::Tcp(marks) => marks.packets_alone(extent),
@@ -122,7 +124,7 @@ impl Marks {
         }
     }
 
-    /// When a packet with the first byte of `extent` was first seen.
+    /// Time at which a packet with the first byte of `extent` was first seen.
     pub fn began_at(&self, extent: ByteRange) -> Option<Nanos> {
         match self {
             Marks::Tcp(marks) => marks.began_at(extent),
@@ -130,7 +132,7 @@ impl Marks {
         }
     }
 
-    /// How many were given up since it was last asked.
+    /// Takes the number of marks that were given up since the last call.
     pub fn take_evicted(&mut self) -> u64 {
         match self {
             Marks::Tcp(marks) => marks.take_evicted(),

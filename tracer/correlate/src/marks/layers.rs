@@ -39,7 +39,7 @@ impl<M: Spanned> Layers<M> {
         }
     }
 
-    /// Whether there never was a mark.
+    /// True if there never was a mark.
     pub fn is_unused(&self) -> bool {
         self.used == 0
     }
@@ -112,7 +112,8 @@ impl<M: Spanned> Layers<M> {
         }
     }
 
-    /// Of the marks below the floor, keeps only so many that there are `count` in a layer.
+    /// Drops the oldest of the marks below the floor until there are at most `count` marks in a
+    /// layer.
     pub fn trim(&mut self, count: usize) {
         let floor = self.floor;
         for layer in &mut self.stacked[..self.used] {

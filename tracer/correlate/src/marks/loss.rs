@@ -13,15 +13,15 @@ use wirelap_events::{ByteRange, DropCause, Nanos, Offset, Recovery};
 /// Losses that are remembered of one direction of a flow.
 const LOSSES: usize = 1024;
 
-/// What tells of a loss.
+/// The sign that tells of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sign {
     /// TCP sends the bytes again.
     Resent(Option<Recovery>),
     /// The host threw a packet with them away. `outward`: before it had left its socket's host.
     Dropped { cause: DropCause, outward: bool },
-    /// It threw away an acknowledgement of everything before the range's end: the bytes are there, and their sender does
-    /// not know.
+    /// The host threw away an acknowledgement of everything before the range's end: the bytes are there, and their
+    /// sender does not know.
     Unheard(DropCause),
 }
 
@@ -30,17 +30,18 @@ pub enum Sign {
 pub struct Loss {
     pub range: ByteRange,
     pub sign: Sign,
-    /// When the sign was seen.
+    /// Time at which the sign was seen.
     pub at: Nanos,
-    /// When the bytes left for the first time.
+    /// Time at which the bytes left for the first time.
     pub from: Nanos,
-    /// When the copy at hand left, or else came in: the one that is thrown away, or is sent again.
+    /// Time at which the copy at hand left, or else came in: the one that is thrown away, or is
+    /// sent again.
     pub since: Nanos,
-    /// When the bytes were there.
+    /// Time at which the bytes were there.
     pub there: Option<Nanos>,
-    /// When their sender heard that they had arrived.
+    /// Time at which their sender heard that they had arrived.
     pub until: Option<Nanos>,
-    /// Its bytes had arrived by another copy: nobody waited for this one.
+    /// True if its bytes had arrived by another copy: nobody waited for this one.
     pub in_vain: bool,
 }
 
@@ -49,37 +50,37 @@ pub struct Loss {
 pub struct Missing {
     pub from: Nanos,
     pub there: Nanos,
-    /// What made TCP send them again.
+    /// The event that made TCP send them again.
     pub recovery: Option<Recovery>,
 }
 
 impl Missing {
-    /// How much of it lies behind a moment; of the same, the last is more.
+    /// The part of it that lies behind a moment, and its end: of equal parts, the later is more.
     pub fn overlap(&self, since: Nanos) -> (Nanos, Nanos) {
         (self.there - self.from.max(since), self.there)
     }
 }
 
 impl Loss {
-    /// Whether it kept bytes from their receiver.
+    /// True if it kept bytes from their receiver.
     fn is_of_bytes(&self) -> bool {
         !self.in_vain && !matches!(self.sign, Sign::Unheard(_))
     }
 
-    /// Whether it kept its sender from sending more. Bytes that were sent again in vain because no acknowledgement had come in
-    /// time did: that was lost.
+    /// True if it kept its sender from sending more. Bytes that were sent again in vain after a timeout did: their
+    /// acknowledgement was lost.
     fn holds_sender(&self) -> bool {
         !self.in_vain || self.sign == Sign::Resent(Some(Recovery::Timeout))
     }
 
-    /// Whether the copy of the byte at `place` that a hook saw at `seen` went no further.
+    /// True if the copy of the byte at `place` that a hook saw at `seen` went no further.
     fn ends_copy(&self, place: Offset, seen: Nanos) -> bool {
         let is_inward = matches!(self.sign, Sign::Dropped { outward: false, .. });
         is_inward && self.range.contains(place) && self.since <= seen && seen <= self.at
     }
 }
 
-/// What losses did to a message.
+/// The effects of losses on a message.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Harm {
     /// Bytes of it were lost.
@@ -92,7 +93,7 @@ pub struct Harm {
     pub dropped: Option<DropCause>,
 }
 
-/// What is asked about: a message's bytes and some of its times.
+/// The message that is asked about: its bytes and some of its times.
 #[derive(Clone, Copy, Debug)]
 pub struct Question {
     pub extent: ByteRange,
@@ -100,9 +101,9 @@ pub struct Question {
     pub send: Option<Nanos>,
     pub sent: Option<Nanos>,
     pub left: Option<Nanos>,
-    /// When the copy of its last byte that arrived came in.
+    /// Time at which the copy of its last byte that arrived came in.
     pub came: Option<Nanos>,
-    /// When its last byte arrived at the receiver's socket.
+    /// Time at which its last byte arrived at the receiver's socket.
     pub arrived: Option<Nanos>,
     /// The bytes that became ready at once with its last one: those from the hole on that kept it waiting.
     pub ready_with: Option<ByteRange>,
@@ -132,26 +133,26 @@ impl Losses {
         self.all.push_back(loss);
     }
 
-    /// Whether a loss has made the congestion window smaller than it was; `now` is what it is at a send.
+    /// True if a loss has made the congestion window smaller than it was; `now` is its size at a send.
     pub fn is_shrunk(&mut self, now: u32) -> bool {
         let before = self.window.filter(|&before| now < before);
         self.window = before;
         before.is_some()
     }
 
-    /// Whether the copy of a byte that a hook saw at `seen` went no further.
+    /// True if the copy of a byte that a hook saw at `seen` went no further.
     pub fn ends_copy(&self, place: Offset, seen: Nanos) -> bool {
         self.all.iter().any(|loss| loss.ends_copy(place, seen))
     }
 
-    /// When a copy of the byte was thrown away first before it had left its host.
+    /// Time of the first copy of the byte that was thrown away before it had left its host.
     pub fn first_outward(&self, place: Offset) -> Option<Nanos> {
         let outward = |loss: &&Loss| matches!(loss.sign, Sign::Dropped { outward: true, .. });
         let all = self.all.iter().filter(|loss| loss.range.contains(place)).filter(outward);
         all.map(|loss| loss.since).min()
     }
 
-    /// Whether a copy of the byte was thrown away between these times before it had left its host.
+    /// True if a copy of the byte was thrown away between these times before it had left its host.
     pub fn was_kept_in(&self, place: Offset, from: Nanos, to: Nanos) -> bool {
         let outward = |loss: &&Loss| matches!(loss.sign, Sign::Dropped { outward: true, .. });
         let mut all = self.all.iter().filter(|loss| loss.range.contains(place)).filter(outward);
@@ -165,7 +166,7 @@ impl Losses {
         }
     }
 
-    /// What it heard at `at` it did not hear.
+    /// Takes back the news that came at `at`: the sender did not hear it.
     pub fn unheard(&mut self, at: Nanos) {
         for loss in self.all.iter_mut().filter(|loss| loss.until == Some(at)) {
             loss.until = None;
@@ -178,7 +179,7 @@ impl Losses {
         self.all.iter_mut().filter(|loss| loss.is_of_bytes()).filter(is_in)
     }
 
-    /// What they did to a message.
+    /// The effects of the losses on a message.
     pub fn harm(&self, question: &Question) -> Harm {
         let mut harm = Harm::default();
         if self.all.is_empty() {
@@ -202,7 +203,8 @@ impl Losses {
         harm
     }
 
-    /// How long, between the two times, bytes before the message's end were missing, or the news that they had arrived.
+    /// Time, between the two times, in which bytes before the message's end were missing, or the news that they had
+    /// arrived.
     pub fn missing(&self, extent: ByteRange, from: Option<Nanos>, to: Option<Nanos>) -> Nanos {
         let (Some(from), Some(to)) = (from, to) else { return Nanos(0) };
         let is_it = |loss: &&Loss| loss.holds_sender() && loss.range.start < extent.end;
@@ -263,7 +265,7 @@ impl Loss {
 }
 
 impl Question {
-    /// Whether bytes of the message itself were lost before it arrived.
+    /// True if bytes of the message itself were lost before it arrived.
     fn is_own(&self, loss: &Loss) -> bool {
         let in_time = self.arrived.is_none_or(|arrived| loss.since <= arrived);
         let had_come = loss.range.contains(self.extent.last())
@@ -271,7 +273,7 @@ impl Question {
         in_time && !had_come && loss.range.overlaps(self.extent)
     }
 
-    /// Whether what was lost kept the message waiting in its receiver's socket.
+    /// True if the lost bytes kept the message waiting in its receiver's socket.
     fn is_before(&self, loss: &Loss) -> bool {
         if loss.range.end > self.extent.start {
             return false;

@@ -1,4 +1,4 @@
-//! What the hooks saw of a flow's bytes, searchable by byte.
+//! Marks: observations of a flow's bytes by the hooks, searchable by byte.
 
 mod alone;
 mod either;

@@ -1,4 +1,4 @@
-//! What happened to the bytes of one direction of a TCP connection.
+//! Marks of the bytes of one direction of a TCP connection.
 
 mod heard;
 mod kinds;
@@ -56,7 +56,7 @@ pub struct TcpMarks {
     acked_to: Offset,
     /// Up to where, and when, the sender heard of something new that had arrived, the last times.
     acks: VecDeque<(Offset, Nanos)>,
-    /// What a receiver that is not seen acknowledged. Most are seen.
+    /// Acknowledgements of a receiver that is not seen; `None` for most, which are seen.
     heard: Option<Box<HeardAcks>>,
     losses: Losses,
     /// Bytes that TCP sends again and again.
@@ -152,12 +152,12 @@ impl TcpMarks {
         }
     }
 
-    /// Whether exactly these bytes were sent by one call.
+    /// True if exactly these bytes were sent by one call.
     pub fn is_one_send(&self, range: ByteRange) -> bool {
         self.sends.covering(range.start).any(|mark| mark.range == range)
     }
 
-    /// How the sender of `range` came to send.
+    /// Adds the wakeups that led the sender of `range` to send.
     pub fn led(&mut self, range: ByteRange, led: Chain) {
         if !led.is_empty() {
             self.leds.push(ChainMark { range, led });
@@ -243,47 +243,47 @@ impl TcpMarks {
         self.rxs.covering(place).map(|mark| mark.at).filter(|&came| came <= at).max()
     }
 
-    /// When the last byte of `extent` was reported ready.
+    /// Time at which the last byte of `extent` was reported ready.
     pub fn ready_at(&self, extent: ByteRange) -> Option<Nanos> {
         self.readies.covering(extent.last()).map(|mark| mark.at).min()
     }
 
-    /// When the last byte of `extent` was read.
+    /// Time at which the last byte of `extent` was read.
     pub fn read_at(&self, extent: ByteRange) -> Option<Nanos> {
         self.reads.covering(extent.last()).map(|mark| mark.at).min()
     }
 
-    /// When it was seen that the reader is past `extent`.
+    /// Time at which it was seen that the reader is past `extent`.
     pub fn passed_at(&self, extent: ByteRange) -> Option<Nanos> {
         (self.read_to.0 >= extent.end).then_some(self.read_to.1)
     }
 
-    /// Whether the receiver was seen to read.
+    /// True if the receiver was seen to read.
     pub fn has_reads(&self) -> bool {
         self.read_to.1 > Nanos(0)
     }
 
-    /// When its receiver last read something new; 0 if it never did.
+    /// Time at which the receiver last read something new; 0 if it never did.
     pub fn last_read(&self) -> Nanos {
         self.read_to.1
     }
 
-    /// Whether the receiving socket has all of `extent`.
+    /// True if the receiving socket has all of `extent`.
     pub fn is_there(&self, extent: ByteRange) -> bool {
         self.ready_to.max(self.acked_to) >= extent.end
     }
 
-    /// Whether it is known up to where the receiving socket has all bytes.
+    /// True if it is known up to where the receiving socket has all bytes.
     pub fn is_followed(&self) -> bool {
         self.ready_to.max(self.acked_to) > Offset::START
     }
 
-    /// Whether the receiving socket is known not to have the byte at `at`.
+    /// True if the receiving socket is known not to have the byte at `at`.
     pub fn lacks(&self, at: Offset) -> bool {
         self.is_followed() && self.ready_to.max(self.acked_to).max(self.read_to.0) <= at
     }
 
-    /// When the call was made that wrote the first byte of `extent`.
+    /// Time of the call that wrote the first byte of `extent`.
     pub fn written_at(&self, extent: ByteRange) -> Option<Nanos> {
         self.send_of(extent.start).map(|mark| mark.at)
     }
@@ -295,18 +295,18 @@ impl TcpMarks {
         last.or_else(|| self.sends.covering(byte).max_by_key(|mark| mark.range.start))
     }
 
-    /// Whether the sender wrote more, or tried to, after the byte before `end`.
+    /// True if the sender wrote more, or tried to, after the byte before `end`.
     pub fn has_more(&self, end: Offset) -> bool {
         self.sends.last().is_some_and(|mark| mark.range.end > end)
     }
 
-    /// Whether bytes that the sender wrote, or tried to, are not in the receiving socket.
+    /// True if bytes that the sender wrote, or tried to, are not in the receiving socket.
     pub fn is_backed_up(&self) -> bool {
         let arrived = self.ready_to.max(self.acked_to);
         self.sends.last().is_some_and(|mark| mark.range.end > arrived)
     }
 
-    /// Whether the receiver had no room for what was sent last.
+    /// True if the receiver had no room for what was sent last.
     pub fn fills_window(&self) -> bool {
         // A reader that has read all that came is not the one that has no room.
         if self.has_reads() && self.read_to.0 >= self.ready_to {
@@ -316,13 +316,13 @@ impl TcpMarks {
         last.zip(last.and_then(|mark| mark.state)).is_some_and(|(mark, tx)| is_full(tx, mark.range))
     }
 
-    /// When the last byte of `extent` left, or else came in.
+    /// Time at which the last byte of `extent` left, or else came in.
     pub fn left_at(&self, extent: ByteRange) -> Option<Nanos> {
         let first = self.xmits.covering(extent.last()).map(|mark| mark.at).min();
         first.or_else(|| self.rxs.covering(extent.last()).map(|mark| mark.at).min())
     }
 
-    /// Whether a copy of `range` was seen to leave.
+    /// True if a copy of `range` was seen to leave.
     pub fn has_left(&self, range: ByteRange) -> bool {
         self.xmits.covering(range.start).next().is_some()
     }
@@ -336,7 +336,8 @@ impl TcpMarks {
         self.losses.missing_between(since, to)
     }
 
-    /// How long, between two moments, bytes before the end of `extent` were missing, or the news that they had arrived.
+    /// Time, between two moments, in which bytes before the end of `extent` were missing, or the news that they had
+    /// arrived.
     pub fn missing_before(&self, extent: ByteRange, since: Nanos, to: Nanos) -> Nanos {
         self.losses.missing(extent, Some(since), Some(to))
     }
@@ -387,7 +388,7 @@ impl TcpMarks {
     }
 }
 
-/// Whether the receiver had no room for what was sent when `range` was.
+/// True if the receiver had no room for the bytes of `range` when they were sent.
 fn is_full(tx: TxState, range: ByteRange) -> bool {
     let waiting = u64::from(tx.unsent).saturating_add(range.len());
     u64::from(tx.in_flight).saturating_add(waiting.min(u64::from(tx.mss))) > u64::from(tx.window)

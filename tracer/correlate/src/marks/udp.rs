@@ -1,4 +1,4 @@
-//! What happened to the datagrams of one flow.
+//! Marks of the datagrams of one flow.
 
 mod queue;
 mod way;
@@ -11,18 +11,18 @@ use wirelap_events::{
     SocketId, TaskId,
 };
 
-/// Where and on which side of the stack a packet was seen.
+/// The hook, namespace and device at which a packet was seen.
 type HookPoint = (PacketHook, NetNs, IfIndex);
 
 /// The call that sent a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sending {
-    /// Its entry, where a hook for that was found.
+    /// Entry of the call, where a hook for that was found.
     pub entered: Option<Nanos>,
     pub task: TaskId,
 }
 
-/// What a datagram's memory was used for at some time.
+/// The use of a datagram's memory at some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryUse {
     /// For this datagram, which was first seen then.
@@ -36,7 +36,7 @@ pub enum MemoryUse {
 pub struct Datagram {
     pub id: PacketId,
     pub range: ByteRange,
-    /// When it was seen for the first time.
+    /// Time at which it was seen for the first time.
     since: Nanos,
     /// The datagram that had its memory before it.
     before: Option<(Direction, u64)>,
@@ -69,7 +69,7 @@ struct Carries {
     count: u32,
 }
 
-/// How a datagram came in at one socket.
+/// The arrival of a datagram at one socket.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival<'m> {
     pub rx: Option<Nanos>,
@@ -79,7 +79,7 @@ pub struct Arrival<'m> {
     pub led: &'m [Hop],
 }
 
-/// How the thread that sent a datagram came to send.
+/// The wakeups that led the thread that sent a datagram to send.
 #[derive(Clone, Debug)]
 struct Led {
     number: u64,
@@ -92,7 +92,7 @@ pub struct UdpMarks {
     datagrams: VecDeque<Datagram>,
     /// The number of the first of `datagrams`.
     first: u64,
-    /// Where the next one starts.
+    /// Start of the next datagram.
     next: Offset,
     /// Sorted by number.
     receipts: VecDeque<Receipt>,
@@ -173,9 +173,9 @@ impl UdpMarks {
         (self.first.saturating_add(self.datagrams.len() as u64).saturating_sub(1), range)
     }
 
-    /// Whether `packet`, in the same memory as datagram `number`, is that datagram at a later hook.
-    /// The first transmission and the last reception are kept. A datagram to a group goes on when a reader of this host has taken it,
-    /// to whom the kernel hands a copy before the device gets it.
+    /// True if `packet`, in the same memory as datagram `number`, is that datagram at a later hook. The first transmission and the
+    /// last reception are kept. A datagram to a group is followed further after a reader of this host has taken it: the kernel hands
+    /// that reader a copy before the device gets it.
     pub fn again(&mut self, number: u64, packet: &Packet<'_>, at: Nanos) -> bool {
         let place = (packet.hook, packet.netns, packet.device);
         let is_done = self.was_read(number) && !packet.flow.dst.ip().is_multicast();
@@ -341,7 +341,7 @@ impl UdpMarks {
         }
     }
 
-    /// Where the next datagram will start.
+    /// Start of the next datagram.
     pub fn next(&self) -> Offset {
         self.next
     }

@@ -1,4 +1,4 @@
-//! What was discovered so far.
+//! The nodes and endpoints of ROS 2 that were discovered so far.
 
 use super::view::{Ros, RosEndpoint, RosNode, RosRole};
 use rustc_hash::FxHashMap;
@@ -15,7 +15,7 @@ const ENDPOINTS: usize = 65_536;
 /// A node's name, protocol and domain.
 type NodeKey = (String, &'static str, Option<u32>);
 
-/// What a node does.
+/// The endpoints of a node.
 #[derive(Debug, Default)]
 struct Node {
     /// DDS: its readers and writers.
@@ -24,7 +24,7 @@ struct Node {
     endpoints: BTreeMap<(RosRole, String), Option<String>>,
 }
 
-/// What was discovered so far.
+/// The nodes and endpoints that were discovered so far.
 #[derive(Debug, Default)]
 pub struct RosGraph {
     nodes: BTreeMap<NodeKey, Node>,
@@ -33,12 +33,13 @@ pub struct RosGraph {
     /// Endpoints of all nodes.
     count: usize,
     left_out: u64,
-    /// What is read now is the text of an encrypted connection, which nothing may tell.
+    /// True while the text of an encrypted connection is read, of which nothing may be told.
     is_paused: bool,
 }
 
 impl RosGraph {
-    /// Whether what comes now is left out, because it is the text of an encrypted connection.
+    /// Sets whether discovery is left out from now on, because it is the text of an encrypted
+    /// connection.
     pub fn pause(&mut self, is_paused: bool) {
         self.is_paused = is_paused;
     }

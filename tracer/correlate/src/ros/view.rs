@@ -7,7 +7,7 @@ use wirelap_protocols::ros2::{RosKind, RosName};
 pub struct Ros {
     /// The nodes, by name.
     pub nodes: Vec<RosNode>,
-    /// What discovery said that there was no room for.
+    /// Number of discovered endpoints that there was no room for.
     pub left_out: u64,
 }
 
@@ -20,14 +20,14 @@ pub struct RosNode {
     pub protocol: &'static str,
     /// The domain, if the protocol's names have it.
     pub domain: Option<u32>,
-    /// What it does, in the order of [`RosRole`].
+    /// The node's endpoints, in the order of [`RosRole`].
     pub endpoints: Vec<RosEndpoint>,
 }
 
 /// Something that a node does.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RosEndpoint {
-    /// What.
+    /// The role of the node at this endpoint.
     pub role: RosRole,
     /// The name of the topic, service or action.
     pub name: String,
@@ -35,20 +35,20 @@ pub struct RosEndpoint {
     pub type_name: Option<String>,
 }
 
-/// What a node does.
+/// The role of a node at an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RosRole {
-    /// It publishes a topic.
+    /// The node publishes a topic.
     Publishes,
-    /// It subscribes to a topic.
+    /// The node subscribes to a topic.
     Subscribes,
-    /// It serves a service.
+    /// The node serves a service.
     Serves,
-    /// It calls a service.
+    /// The node calls a service.
     Calls,
-    /// It executes an action.
+    /// The node executes an action.
     Executes,
-    /// It requests an action.
+    /// The node requests an action.
     Requests,
 }
 

@@ -6,7 +6,7 @@ use wirelap_events::{
     Delivery, FlowKey, FlowRange, GroupId, Leg, MAX_LEGS, MessageId, Nanos, Stamp, TopicId,
 };
 
-/// What was handed out since the last batch was taken.
+/// Deliveries that were handed out since the last batch was taken.
 #[derive(Debug, Default)]
 pub struct DeferredFigures {
     pub(super) all: Vec<DeferredFigure>,
@@ -48,12 +48,12 @@ pub(super) enum DeferredLeg {
 }
 
 impl DeferredFigures {
-    /// How much there is.
+    /// Number of deliveries.
     pub fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// Whether there is nothing.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }

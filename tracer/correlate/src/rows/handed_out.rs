@@ -1,4 +1,4 @@
-//! What a delivery adds to its row.
+//! The figures that a delivery adds to its row.
 
 use super::row::Row;
 use crate::stats::{Pauses, read_at};

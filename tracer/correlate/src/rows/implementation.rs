@@ -1,6 +1,6 @@
-//! Which implementation of its protocol a row's programs use.
+//! The implementation of its protocol that a row's programs use.
 
-/// Which implementation of its protocol a row's programs use, as far as they say it.
+/// The implementation of its protocol that a row's programs use, as far as they say it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Implementation {
     #[default]
@@ -25,7 +25,7 @@ impl Implementation {
         };
     }
 
-    /// Its name; empty if that is not known, or there are several.
+    /// The implementation's name; empty if it is not known, or there are several.
     pub fn name(self) -> &'static str {
         if let Implementation::One(name) = self { name } else { "" }
     }

@@ -7,12 +7,12 @@ use crate::stats::Pauses;
 use wirelap_events::{GroupId, Nanos};
 
 impl Rows {
-    /// Whether any row is muted.
+    /// True if any row is muted.
     pub fn has_muted(&self) -> bool {
         self.muted > 0
     }
 
-    /// Whether a row is muted.
+    /// True if this row is muted.
     pub fn is_muted(&self, id: GroupId) -> bool {
         self.has_muted() && self.get(id).is_some_and(Row::is_muted)
     }
@@ -40,7 +40,7 @@ impl Rows {
 }
 
 impl Row {
-    /// Whether the user has muted it.
+    /// True if the user has muted the row.
     pub fn is_muted(&self) -> bool {
         self.own_pauses.as_ref().is_some_and(|own| own.muted.is_some())
     }
@@ -50,7 +50,7 @@ impl Row {
         self.own_pauses.as_ref().and_then(|own| own.muted).unwrap_or(now)
     }
 
-    /// Its pauses. `all`: those of the observation.
+    /// The row's own pauses if it is or was muted, else `all`, those of the observation.
     pub fn pauses<'a>(&'a self, all: &'a Pauses) -> &'a Pauses {
         self.own_pauses.as_ref().map_or(all, |own| &own.pauses)
     }

@@ -1,4 +1,4 @@
-//! What the conversations of one row add up to.
+//! Sums of the conversations of one row.
 
 use super::counts::Counts;
 use super::implementation::Implementation;
@@ -16,7 +16,7 @@ use wirelap_protocols::UnseenParties;
 /// Processes that are listed in a row.
 pub const PROCESSES: usize = 256;
 
-/// What a process did in a row's messages.
+/// The role of a process in a row's messages.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Role {
     pub publishes: bool,
@@ -56,7 +56,7 @@ pub struct Row {
     pub stats: RowStats,
     /// Bytes of conversations that are no longer kept.
     pub past: Overhead,
-    /// What of those is not known.
+    /// The parts of those bytes that are not known.
     pub past_holes: Holes,
     pub roles: FxHashMap<Pid, Role>,
     /// Deliveries whose first seen stage is later than the send.
@@ -83,14 +83,14 @@ pub struct Row {
     pub unknown_reads: u64,
     /// Messages on the way to the server, and from it, that are there by a batch's own account and cannot be read.
     pub unread: [u64; 2],
-    /// Whom messages reach.
+    /// Readers that messages of each topic reach.
     pub readers: TopicReaders,
     /// Legs of which no packet was seen.
     pub framed: u64,
     /// Messages that were read from a log, and that were not seen, or are not remembered, on their way there.
     pub read_from_log: u64,
     pub domain: Option<u32>,
-    /// When there were keep-alives and discovery, the last times.
+    /// Times of the latest keep-alives and discovery.
     upkeep: Ring<Nanos, 32>,
     upkeep_latest: Nanos,
     /// The numbers of our own workloads' messages.
@@ -190,7 +190,7 @@ impl Row {
         }
     }
 
-    /// What is added up of messages that this host shows in part.
+    /// Returns the sums of messages that this host shows in part, which are made if there are none.
     pub fn partial_mut(&mut self) -> &mut Partial {
         self.partial.get_or_insert_with(|| Box::new(Partial::new()))
     }
@@ -250,7 +250,8 @@ impl Row {
         }
     }
 
-    /// Whether there was a keep-alive or discovery while a message was on a leg, and in as long a time before.
+    /// Tells whether there was a keep-alive or discovery while a message was on a leg, and in as long a time
+    /// before.
     pub fn had_upkeep(&self, leg: &Leg) -> Upkeep {
         let mut stages = leg.times.seen();
         let Some((_, from)) = stages.next() else { return Upkeep::default() };

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use wirelap_events::{FlowKey, GroupId, Nanos, NetNs, Pid, Saturate, TopicId, Transport};
 use wirelap_protocols::{Protocol, Topology};
 
-/// What makes conversations one row.
+/// The key that makes conversations one row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum RowKey {
     /// The first label of a name.
@@ -27,7 +27,7 @@ enum RowKey {
     Other,
 }
 
-/// Who takes part in a domain.
+/// A participant of a domain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Member {
     Process(Pid),
@@ -35,7 +35,7 @@ enum Member {
     Participant(TopicId),
 }
 
-/// Who is at the ends of a conversation, as far as is known.
+/// The processes and addresses at the ends of a conversation, as far as they are known.
 #[derive(Clone, Copy, Debug)]
 pub struct RowEnds<'a> {
     pub pids: &'a [Pid],
@@ -49,7 +49,7 @@ impl RowEnds<'_> {
     }
 }
 
-/// Who serves in a conversation, as far as is known.
+/// The server in a conversation, as far as it is known.
 #[derive(Clone, Copy, Debug)]
 pub struct Server {
     pub addr: SocketAddr,
@@ -76,11 +76,11 @@ pub struct Rows {
     joined: FxHashMap<GroupId, GroupId>,
     /// The domain that a process or participant takes part in, by protocol; `None` for one in several.
     members: FxHashMap<(&'static str, Member), Option<u32>>,
-    /// How often that became known, or turned out to be otherwise.
+    /// Number of times that the domain of a member became known, or turned out to be another one.
     enrolled: u64,
-    /// How many are muted.
+    /// Number of muted rows.
     pub(super) muted: usize,
-    /// What is to be added to the figures of rows elsewhere, where that is wanted.
+    /// Deliveries to be added to the figures of rows elsewhere, where that is wanted.
     deferred: Option<Box<DeferredFigures>>,
 }
 
@@ -98,7 +98,7 @@ impl Rows {
         self.deferred = is_deferred.then(Box::default);
     }
 
-    /// What is to be added to the figures of rows elsewhere; `None` where it is added here.
+    /// Deliveries to be added to the figures of rows elsewhere; `None` where they are added here.
     pub fn deferred(&mut self) -> Option<&mut DeferredFigures> {
         self.deferred.as_deref_mut()
     }
@@ -366,7 +366,7 @@ impl Rows {
         id
     }
 
-    /// Whether the row of an address may be this process's: no other one is known to serve there.
+    /// True if the row of an address may be this process's: no other one is known to serve there.
     fn is_nobodys(&self, row: GroupId, pid: Option<Pid>) -> bool {
         self.get(row).is_some_and(|row| row.server.is_none_or(|server| Some(server) == pid))
     }

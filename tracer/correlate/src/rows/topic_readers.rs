@@ -1,4 +1,5 @@
-//! Whom the messages of a topic reach: what must be known before any of them is said to be lost.
+//! Readers that the messages of a topic reach: this must be known before any of them is said to be
+//! lost.
 //!
 //! A message that a broker read and that was not seen to leave it again may have been lost; or nobody subscribes to it, or
 //! who does cannot be seen or be read, or not in the same words. It was lost if somebody got a message of the same topic
@@ -25,16 +26,16 @@ struct Reader {
     last: Nanos,
 }
 
-/// Who got the last messages of a topic before some time.
+/// A reader that got the last messages of a topic before some time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LastReader {
     pub direction: Direction,
     pub pid: Option<Pid>,
-    /// When the last of them was sent.
+    /// Time at which the last of them was sent.
     pub last: Nanos,
 }
 
-/// Whom the messages of a row reach, by topic.
+/// Readers that the messages of a row reach, by topic.
 #[derive(Debug, Default)]
 pub struct TopicReaders(FxHashMap<u64, ArrayVec<Reader, WAYS>>);
 
@@ -80,7 +81,7 @@ impl TopicReaders {
         Some(LastReader { direction: last.direction, pid: last.pid, last: last.last })
     }
 
-    /// Whether somebody got what was sent before and what was sent after `at`.
+    /// True if somebody got messages that were sent before, and messages that were sent after `at`.
     pub fn covers(&self, subject: u64, at: Nanos) -> bool {
         let readers = self.0.get(&subject);
         readers.into_iter().flatten().any(|reader| reader.first < at && at < reader.last)

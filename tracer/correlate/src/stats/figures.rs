@@ -1,4 +1,4 @@
-//! What is shown of distributions, rates and the last seconds.
+//! Figures as they are shown: of distributions, rates and the last seconds.
 
 use wirelap_events::{Nanos, Segment};
 
@@ -12,8 +12,8 @@ pub struct Rate {
     pub msg_per_s: f64,
     /// Payload bits a second.
     pub payload_bit_per_s: f64,
-    /// How far both may be off, because only a part of the time was observed: half of their 95 % interval, as a share of them. 0 if
-    /// all was observed, infinite if they are not known at all.
+    /// Half of the 95 % interval of both, as a share of them, because only a part of the time was observed. 0 if all was observed,
+    /// infinite if they are not known at all.
     pub error: f64,
 }
 
@@ -27,12 +27,12 @@ impl Rate {
     /// A rate that is off by more than this is only rough.
     pub const ROUGH_ERROR: f64 = 0.1;
 
-    /// Whether it is known, at least roughly.
+    /// True if the rate is known, at least roughly.
     pub fn is_known(&self) -> bool {
         self.error <= Rate::MOST_ERROR
     }
 
-    /// Whether it is known only roughly.
+    /// True if the rate is known only roughly.
     pub fn is_rough(&self) -> bool {
         self.is_known() && self.error > Rate::ROUGH_ERROR
     }
@@ -68,7 +68,7 @@ pub struct SegmentStat {
     pub p50: Nanos,
     /// 99th percentile of the messages that had it.
     pub p99: Nanos,
-    /// Its part of the summed one-way latency, 0..=1. All rows of a group add up to 1.
+    /// The segment's part of the summed one-way latency, 0..=1. All rows of a group add up to 1.
     pub share: f64,
     /// Messages that had it.
     pub count: u64,

@@ -145,7 +145,7 @@ impl History {
     }
 }
 
-/// Where a tenth of a second has its slot.
+/// The index of the slot of a tenth of a second.
 fn slot_of(tenth: u64) -> usize {
     usize::try_from(tenth.checked_rem(SLOTS as u64).unwrap_or(0)).unwrap_or(0)
 }

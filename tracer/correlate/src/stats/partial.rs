@@ -33,7 +33,7 @@ impl PartialView {
     }
 }
 
-/// What is added up of the messages of a row that this host shows in part.
+/// Sums of the messages of a row that this host shows in part.
 #[derive(Debug)]
 pub struct Partial {
     /// Deliveries by view.
@@ -50,7 +50,7 @@ pub struct Partial {
     pub here: RowStats,
 }
 
-/// What is shown of the messages of a row that this host shows in part.
+/// Figures that are shown of the messages of a row that this host shows in part.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PartialFigures {
     /// Seen from the broker: a message to a hundred subscribers counts a hundred times.

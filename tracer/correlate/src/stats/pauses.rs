@@ -22,7 +22,7 @@ pub struct Pauses {
     /// Messages found before were interrupted by a pause.
     cut: Nanos,
     closed_since: Option<Nanos>,
-    /// When the last pause ended.
+    /// The end of the last pause.
     opened: Option<Nanos>,
     closed_for: Nanos,
     /// The latest pauses that are over, the oldest first.
@@ -57,7 +57,7 @@ impl Pauses {
         &self.windows
     }
 
-    /// A pause ends. Whether there was one.
+    /// Ends a pause; false if there is none.
     pub fn open(&mut self, at: Nanos) -> bool {
         let Some(closed) = self.closed_since.take() else {
             return false;
@@ -73,12 +73,12 @@ impl Pauses {
         true
     }
 
-    /// Whether there is a pause now.
+    /// True during a pause.
     pub fn is_closed(&self) -> bool {
         self.closed_since.is_some()
     }
 
-    /// How long the pauses that are over lasted.
+    /// Total length of the pauses that are over.
     pub fn closed_for(&self) -> Nanos {
         self.closed_for
     }
@@ -88,17 +88,17 @@ impl Pauses {
         self.cut
     }
 
-    /// Whether a pause came, or has begun, after something was found at `found`: what has become of it since is not known.
+    /// True if a pause came, or has begun, after something was found at `found`: what has become of it since is not known.
     pub fn has_cut(&self, found: Nanos) -> bool {
         found < self.cut
     }
 
-    /// How long all pauses lasted until `now`.
+    /// Total length of all pauses until `now`.
     pub fn paused(&self, now: Nanos) -> Nanos {
         self.closed_for + self.closed_since.map_or(Nanos(0), |closed| now - closed)
     }
 
-    /// How long there was no pause between two times, of which the first is at most [`HISTORY_SECONDS`] ago.
+    /// Time without a pause between two times, of which the first is at most [`HISTORY_SECONDS`] ago.
     pub fn traced(&self, from: Nanos, to: Nanos) -> Nanos {
         let open = self.closed_since.map(|closed| (closed, to.max(closed)));
         let pauses = self.latest.iter().copied().chain(open).rev();
@@ -108,18 +108,18 @@ impl Pauses {
         (to - from) - Nanos(overlap.total())
     }
 
-    /// How long there was no pause in each of the last whole seconds.
+    /// Time without a pause in each of the last whole seconds.
     pub fn traced_seconds(&self, now: Nanos) -> TracedSeconds {
         let open = self.closed_since.map(|closed| (closed, now.max(closed)));
         TracedSeconds::new(now, self.latest.iter().copied().chain(open))
     }
 
-    /// Whether a message that was read at `read` may have begun in a pause: the last one had ended shortly before, or after that.
+    /// True if a message that was read at `read` may have begun in a pause: the last one had ended shortly before, or after that.
     pub fn may_be_cut(&self, read: Nanos) -> bool {
         self.opened.is_some_and(|opened| read < opened + ON_ITS_WAY)
     }
 
-    /// Whether there ever was a pause.
+    /// True if there ever was a pause.
     pub fn has_paused(&self) -> bool {
         self.closed_for > Nanos(0) || self.closed_since.is_some()
     }

@@ -4,7 +4,7 @@ use super::distribution::Distribution;
 use super::figures::Summary;
 use wirelap_events::{Nanos, Saturate};
 
-/// What is added up of requests.
+/// Sums of the requests of a row.
 #[derive(Debug)]
 pub struct Requests {
     round_trip: Distribution,
@@ -18,7 +18,8 @@ pub struct Requests {
 pub struct RequestFigures {
     /// From the send of a request to the read of its reply.
     pub round_trip: Summary,
-    /// Of that, the time on this host: until the request was handed to the device, and from the reception of the reply on.
+    /// The part of the round trip on this host: until the request was handed to the device, and from the reception of the
+    /// reply on.
     pub here: Summary,
     /// The rest: both ways, and what the other host did.
     pub away: Summary,
@@ -74,7 +75,7 @@ impl Requests {
 }
 
 impl RequestFigures {
-    /// Whether there were any.
+    /// True if there were no requests.
     pub fn is_empty(&self) -> bool {
         self.round_trip.count == 0 && self.unanswered == 0
     }

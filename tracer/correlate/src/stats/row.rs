@@ -176,7 +176,7 @@ impl RowStats {
         second.or_else(latest).unwrap_or_else(|| self.rate(now, pauses))
     }
 
-    /// What the windows have shown so far, if there was a pause.
+    /// Sums of what the windows have shown so far; empty if there was no pause.
     pub fn sums(&self, now: Nanos, pauses: &Pauses) -> RateSums {
         let first = self.first_read.filter(|_| pauses.has_paused());
         first.map_or_else(RateSums::default, |first| self.sampled.sums(pauses, now, first)[0])
@@ -219,7 +219,7 @@ impl RowStats {
     }
 }
 
-/// When a delivery was read, or else passed the last stage that was seen.
+/// Time at which a delivery was read, or else passed the last stage that was seen.
 pub fn ended_at(delivery: &Delivery) -> Nanos {
     let last = delivery.legs.last().and_then(|leg| leg.times.seen().next_back());
     read_at(delivery).or(last.map(|(_, at)| at)).unwrap_or_default()
@@ -233,7 +233,7 @@ pub fn sampled_at(delivery: &Delivery) -> Nanos {
     times.get(Stage::Xmit).or_else(first).unwrap_or_default()
 }
 
-/// When a delivery was read.
+/// Time at which a delivery was read; `None` if nobody was seen to read it.
 pub fn read_at(delivery: &Delivery) -> Option<Nanos> {
     delivery.legs.last()?.times.get(Stage::Read)
 }

@@ -1,4 +1,4 @@
-//! How much of each second was traced.
+//! The traced part of each second.
 
 use super::figures::HISTORY_SECONDS;
 use wirelap_events::Nanos;
@@ -6,7 +6,7 @@ use wirelap_events::Nanos;
 /// A second in nanoseconds.
 pub(super) const SECOND: u64 = 1_000_000_000;
 
-/// How much of each of the last [`HISTORY_SECONDS`] whole seconds was traced. It is the same for all rows.
+/// The traced part of each of the last [`HISTORY_SECONDS`] whole seconds, which is the same for all rows.
 #[derive(Debug)]
 pub struct TracedSeconds {
     /// The first of them, in seconds of the clock.
@@ -31,7 +31,7 @@ impl TracedSeconds {
         TracedSeconds { first, traced }
     }
 
-    /// How much of a second was traced; all of it where that is not known.
+    /// Traced time of a second; all of the second where that is not known.
     pub fn of(&self, second: u64) -> Nanos {
         let index = second.checked_sub(self.first).and_then(|index| usize::try_from(index).ok());
         index.and_then(|index| self.traced.get(index)).copied().unwrap_or(Nanos(SECOND))

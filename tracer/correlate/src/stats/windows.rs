@@ -18,9 +18,9 @@ const MOST: usize = 4_096;
 pub struct TracedWindow {
     /// The end of the window before. What was not observed since then is like what was.
     pub since: Nanos,
-    /// When it began, which tells it from all others.
+    /// The start, which tells the window from all others.
     pub start: Nanos,
-    /// When it ended, or began to wait for its messages.
+    /// Time at which the window ended, or began to wait for its messages.
     pub end: Nanos,
 }
 

@@ -1,4 +1,5 @@
-//! What a thread did with its time, as far back as it matters, in a bounded memory.
+//! The history of a thread's time on and off the CPU, as far back as it matters, in a bounded
+//! memory.
 //!
 //! Each time that a thread is given a CPU, the sums of its rests until then are kept. When there is no room
 //! left, neighbours among the older ones are put together: the further back, the coarser, and what lies
@@ -21,7 +22,7 @@ const PASSED_ON: Nanos = Nanos::from_millis(1_000);
 /// A thread that wakes up by a timer and sleeps again on the same lock runs no longer than this between.
 const LOOKED: Nanos = Nanos::from_micros(200);
 
-/// How long a thread did not run, and why.
+/// Sums of the time in which a thread did not run, by reason.
 #[derive(Clone, Copy, Debug, Default)]
 struct OffCpuSums {
     asleep: Nanos,
@@ -72,15 +73,16 @@ impl OffCpuSums {
 /// From one time that a thread was given a CPU until the next.
 #[derive(Clone, Copy, Debug)]
 struct OffCpuSpan {
-    /// Its end: when the thread was given the CPU again.
+    /// The end of the span: when the thread was given the CPU again.
     running: Nanos,
-    /// When it had left the CPU before, and could have run again; `None` where stretches were put together.
+    /// Time at which the thread had left the CPU before, and at which it could have run again; `None` where
+    /// stretches were put together.
     rest: Option<(Nanos, Nanos)>,
     /// Sums until its end.
     sums: OffCpuSums,
-    /// Its own, with who had the CPU, whose quota it was and who let go.
+    /// The sums of this span alone, with who had the CPU, whose quota it was and who let go.
     own: OffCpu,
-    /// It slept on a lock until a time limit, and no thread had let go.
+    /// True if the thread slept on a lock until a time limit, and no thread had let go.
     timed_out: bool,
 }
 
@@ -89,7 +91,7 @@ struct OffCpuSpan {
 pub struct History {
     /// The oldest first.
     stretches: Vec<OffCpuSpan>,
-    /// When each of them ends: what is looked for in a few bytes each.
+    /// The end of each stretch: few bytes each, so that a search is fast.
     ends: Vec<Nanos>,
     /// The thread that let go last of a lock that this one had asked for by the clock, and when.
     passer: Option<(Nanos, Holder)>,
@@ -148,7 +150,7 @@ impl History {
         self.push(at, Some((left, woken)), &own, timed_out);
     }
 
-    /// Who has the lock that this thread asks for by the clock, as far as that is known.
+    /// The thread that had the lock for which this thread asks by the clock, as far as it is known.
     fn passer_at(&self, at: Nanos) -> Option<Holder> {
         self.passer.filter(|(when, _)| at - *when <= PASSED_ON).map(|(_, by)| by)
     }
@@ -166,8 +168,8 @@ impl History {
         self.ends.push(running);
     }
 
-    /// A thread let go of a lock: sleeps just before that ended by a time limit were for the same one. Whether there were
-    /// any.
+    /// Notes that `waker` let go of a lock: sleeps just before that ended by a time limit were for the same one. True if
+    /// there were any.
     fn let_go(&mut self, waker: Holder) -> bool {
         let mut first = self.stretches.len();
         let mut next_left = None;
@@ -217,7 +219,8 @@ impl History {
         self.ends.partition_point(|&end| end <= at)
     }
 
-    /// How it rested between two moments; `None` if it was not followed at the first of them.
+    /// Times off the CPU between two moments; `None` if the thread was not followed at the first of
+    /// them.
     pub fn between(&self, from: Nanos, to: Nanos) -> Option<OffCpu> {
         if self.stretches.first()?.running > from {
             return None;
@@ -250,7 +253,8 @@ impl History {
         Some((left.max(from), woken.min(to)))
     }
 
-    /// Whether it was awake at that moment; `None` if it was not followed then, or only coarsely.
+    /// True if the thread was awake at that moment; `None` if it was not followed then, or only
+    /// coarsely.
     pub fn was_awake(&self, at: Nanos) -> Option<bool> {
         if self.stretches.first()?.running > at {
             return None;
@@ -326,7 +330,7 @@ impl History {
     }
 }
 
-/// Whether nothing that came in could have ended its rest.
+/// True if nothing that came in could have ended the thread's rest.
 fn is_deaf(wake: &Wake) -> bool {
     let is_asleep = wake.reason == OffCpuReason::Asleep;
     is_blocked(wake) || is_asleep && wake.sleep == SleepCall::Timer
@@ -343,7 +347,7 @@ fn is_blocked(wake: &Wake) -> bool {
     matches!(wake.reason, OffCpuReason::Stopped | OffCpuReason::Blocked)
 }
 
-/// Whether data on any of the sockets that it watched would have ended its rest.
+/// True if data on any of the sockets that the thread watched would have ended its rest.
 fn is_polling(wake: &Wake) -> bool {
     wake.reason == OffCpuReason::Asleep && wake.sleep == SleepCall::Poll
 }
@@ -363,12 +367,12 @@ fn awaited(wake: &Wake) -> Option<Holder> {
 }
 
 impl OffCpuSpan {
-    /// When its rest began, or the stretch if that is not known.
+    /// Start of the thread's rest, or 0 where it is not known because stretches were put together.
     fn begins(&self) -> Nanos {
         self.rest.map_or(Nanos(0), |(left, _)| left)
     }
 
-    /// Which part of the time in which others had the CPU lies between two moments.
+    /// The part of the time in which others had the CPU that lies between two moments.
     fn held_within(&self, begins: Nanos, from: Nanos, to: Nanos) -> Part {
         let since = self.rest.map_or(begins, |(_, woken)| woken + self.own.throttled);
         let of = self.running - since;
@@ -376,7 +380,7 @@ impl OffCpuSpan {
     }
 }
 
-/// How far into a stretch a moment lies.
+/// A part of a time, and the whole of it.
 struct Part {
     into: Nanos,
     of: Nanos,

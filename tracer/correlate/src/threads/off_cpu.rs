@@ -1,4 +1,4 @@
-//! How the threads of a delivery rested while they had it.
+//! Times off the CPU of a delivery's threads, while they had its message.
 
 use super::scheduling::Processes;
 use super::wakeups::Threads;
@@ -9,7 +9,7 @@ use wirelap_events::{
 /// Shorter waits of a sender are not looked into.
 const NOTICED: Nanos = Nanos::from_micros(50);
 
-/// What threads did, and when their processes had no CPU quota.
+/// The threads' histories, and the times in which their processes had no CPU quota.
 #[derive(Clone, Copy)]
 pub struct Schedules<'a> {
     pub threads: &'a Threads,
@@ -55,8 +55,8 @@ impl Schedules<'_> {
         rests.handoff = self.between(&leg.chain, since, read);
     }
 
-    /// How the first thread of a chain rested. One of a pool that waited until a later one of the chain had something for it
-    /// was not what kept that one waiting: then it is how the later one rested.
+    /// Times off the CPU of the first thread of a chain. If it waited for a later thread of the chain, as in a pool, it did
+    /// not keep that one waiting: then they are those of the later one.
     fn before_wakeup(self, first: TaskId, chain: &[Hop], from: Nanos, to: Nanos) -> Option<OffCpu> {
         let rested = self.followed(first, from, to)?;
         let waker = rested.waker.task;
@@ -66,7 +66,8 @@ impl Schedules<'_> {
         if is_circular { self.followed(waker, from, to) } else { Some(rested) }
     }
 
-    /// What those did for whom bytes had to wait in their sender's socket, or to be written.
+    /// Sets the times off the CPU of the threads because of which bytes had to wait in their
+    /// sender's socket, or to be written.
     fn too_slow(self, leg: &Leg, rests: &mut LegOffCpu) {
         let Some(sent) = leg.times.get(Stage::Sent) else { return };
         let did = |task: Option<TaskId>, from: Nanos, to: Nanos| {
@@ -86,7 +87,7 @@ impl Schedules<'_> {
         }
     }
 
-    /// How threads waited for a CPU after their wakeups, within two moments.
+    /// Sum of the times for which threads waited for a CPU after their wakeups, within two moments.
     fn waits(self, hops: &[Hop], from: Nanos, to: Nanos) -> OffCpu {
         let of = |hop: &Hop| {
             let (from, to) = (hop.woken.max(from), hop.running.min(to));
@@ -96,7 +97,8 @@ impl Schedules<'_> {
         hops.iter().map(of).fold(OffCpu::NONE, |sum, one| sum + one)
     }
 
-    /// How each of several threads rested from when it ran until it woke the next, within two moments.
+    /// Sum of the times off the CPU of each of several threads, from when it ran until it woke the
+    /// next, within two moments.
     fn between(self, hops: &[Hop], from: Nanos, to: Nanos) -> OffCpu {
         let of = |pair: &[Hop]| {
             let (from, to) = (pair[0].running.max(from), pair[1].woken.min(to));
@@ -132,7 +134,9 @@ impl Schedules<'_> {
         }
     }
 
-    /// How a thread rested. What it slept while its process had no quota, it waited for quota.
+    /// Times off the CPU of a thread; `None` if it was not followed. Its sleep counts as a wait
+    /// while its process had no quota, or while other threads of the process were blocked or waited
+    /// for a CPU.
     fn followed(self, task: TaskId, from: Nanos, to: Nanos) -> Option<OffCpu> {
         let rested = self.threads.rested(task.tid, from, to)?;
         // While none of its process's threads may run, nobody brings what it sleeps for, unless that is a time or a disk.
@@ -141,8 +145,8 @@ impl Schedules<'_> {
         Some(self.without_cpu(task, (from, to), &rested))
     }
 
-    /// What a thread slept for something else than a time, a disk or a lock, while threads of its process that hand their work to others
-    /// were blocked in the kernel, it waited for them.
+    /// Counts sleep as blocked where threads of the process that hand their work to others were blocked in the kernel, unless it was for
+    /// a time, a disk or a lock: it waited for them.
     fn without_disk(self, task: TaskId, (from, to): (Nanos, Nanos), rested: &OffCpu) -> OffCpu {
         let idle = idle(rested);
         if idle < NOTICED {
@@ -162,8 +166,8 @@ impl Schedules<'_> {
         }
     }
 
-    /// What a thread slept for something else than a time, a disk or a lock, while other threads of its process waited for a CPU, it waited
-    /// for a CPU: they have what it sleeps for.
+    /// Counts sleep as a wait for a CPU where other threads of the process waited for one, unless it was for a time, a disk or a lock: they
+    /// have what the thread sleeps for.
     fn without_cpu(self, task: TaskId, (from, to): (Nanos, Nanos), rested: &OffCpu) -> OffCpu {
         let idle = idle(rested);
         if idle < NOTICED {
@@ -192,7 +196,8 @@ impl Schedules<'_> {
         }
     }
 
-    /// Of `asleep`, a part of a thread's sleep, what its process had no quota for is a wait for quota.
+    /// Counts as a wait for quota that part of `asleep`, which is a part of a thread's sleep, in which
+    /// its process had no quota.
     fn without_quota(
         self,
         task: TaskId,
@@ -222,19 +227,19 @@ impl Schedules<'_> {
     }
 }
 
-/// What a thread slept for something that others may bring.
+/// Time that a thread slept for something that others may bring.
 fn idle(rested: &OffCpu) -> Nanos {
     rested.asleep - rested.locked - rested.deaf - rested.blocked
 }
 
-/// When the forwarder had read the message, and which of its threads.
+/// The forwarder's read of the message: when, and by which of its threads.
 #[derive(Clone, Copy)]
 struct ForwarderRead {
     read: Nanos,
     by: Option<TaskId>,
 }
 
-/// Whether this is the forwarder's thread that had read the message, and slept on a lock after that: it was held up,
+/// True if this is the forwarder's thread that had read the message, and slept on a lock after that: it was held up,
 /// rather than handed something.
 pub fn has_slept(hop: &Hop, read: Nanos, by: Option<TaskId>) -> bool {
     hop.sleep == SleepCall::Lock
@@ -272,7 +277,8 @@ mod tests {
         Wake { reason: OffCpuReason::Blocked, ..wake }
     }
 
-    /// How the first of these threads rested before its wakeup, of a message that was in the socket from 100 to 900 ms.
+    /// Times off the CPU of the first of these threads before its wakeup, for a message that was in the socket from 100
+    /// to 900 ms.
     fn before_wakeup(wakes: &[Wake], chain: &[u32]) -> OffCpu {
         let (mut threads, mut processes) = (Threads::new(16), Processes::default());
         for wake in wakes {

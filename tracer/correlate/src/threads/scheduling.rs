@@ -1,4 +1,4 @@
-//! How the threads of each process were scheduled.
+//! Scheduling of the threads of each process.
 
 use super::spells::Spells;
 use crate::stats::{Distribution, Summary};
@@ -17,10 +17,10 @@ const LONG_WAIT: Nanos = Nanos::from_millis(1);
 /// Threads of a process that are remembered for handing work to others.
 const HANDING: usize = 32;
 
-/// How a process's threads were scheduled, as far as they were traced.
+/// Scheduling of a process's threads, as far as they were traced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Scheduling {
-    /// How long they waited for a CPU, each time: woken → running, and after being preempted.
+    /// Each wait of a thread for a CPU: woken → running, and after being preempted.
     pub run_queue: Summary,
     /// Times that they went to sleep and were woken again: voluntary context switches.
     pub sleeps: u64,
@@ -42,16 +42,17 @@ struct Counts {
     /// The last of these threads, and whose quota it was.
     last: (TaskId, CgroupId),
     spells: Spells<CgroupId>,
-    /// When threads waited for a CPU, and who had it.
+    /// Times in which threads waited for a CPU, and who had it.
     queued: Spells<Holder>,
-    /// When threads that hand work to others were blocked in the kernel.
+    /// Times in which threads that hand work to others were blocked in the kernel.
     blocked: Spells<Holder>,
     /// Threads that woke others of the process from waiting for data or a call.
     handing: ArrayVec<(Tid, Comm), HANDING>,
 }
 
 impl Counts {
-    /// What threads that hand work to others do is what those wait for: when one of them was blocked in the kernel.
+    /// Remembers the threads that hand work to others, and the times in which one of them was blocked in the
+    /// kernel: the others wait for that.
     fn hand_over(&mut self, at: Nanos, wake: &Wake) {
         let is_own = wake.waker.pid == wake.task.pid && wake.waker.tid != wake.task.tid;
         let is_idle = wake.reason == OffCpuReason::Asleep
@@ -77,7 +78,7 @@ impl Counts {
     }
 }
 
-/// How long it was in all, and the one that was there the longest.
+/// Sum of the times, and the holder that was there the longest.
 fn longest<'a>(parts: impl Iterator<Item = (Nanos, &'a Holder)>) -> (Nanos, Holder) {
     parts.fold((Nanos(0), Holder::NOBODY), |(sum, longest), (time, holder)| {
         let holder = Holder { held: holder.held.min(time), ..*holder };
@@ -130,13 +131,14 @@ impl Processes {
         }
     }
 
-    /// How long a process waited for CPU quota: one of its threads, the cgroup, and the time. `None` if it did not.
+    /// Time that a process waited for CPU quota, with one of its threads and the cgroup. `None` if it did not.
     pub fn throttled(&self, pid: Pid) -> Option<(TaskId, CgroupId, Nanos)> {
         let counts = self.0.get(&pid).filter(|counts| counts.throttled > Nanos(0))?;
         Some((counts.last.0, counts.last.1, counts.throttled))
     }
 
-    /// How long between two moments threads of a process waited for CPU quota, and whose; as far back as is remembered.
+    /// Time between two moments in which threads of a process waited for CPU quota, and whose it was; as far back as is
+    /// remembered.
     pub fn throttled_within(&self, pid: Pid, from: Nanos, to: Nanos) -> (Nanos, CgroupId) {
         let Some(counts) = self.0.get(&pid).filter(|counts| counts.throttled_until > from) else {
             return (Nanos(0), CgroupId(0));
@@ -147,14 +149,15 @@ impl Processes {
         })
     }
 
-    /// How long between two moments threads of a process waited for a CPU, and who had it the longest; as far back as is remembered.
+    /// Time between two moments in which threads of a process waited for a CPU, and who had it the longest; as far back as is
+    /// remembered.
     pub fn queued_within(&self, pid: Pid, from: Nanos, to: Nanos) -> (Nanos, Holder) {
         let Some(counts) = self.0.get(&pid) else { return (Nanos(0), Holder::NOBODY) };
         longest(counts.queued.within(from, to))
     }
 
-    /// How long between two moments threads of a process that hand work to others were blocked in the kernel, and which of them the
-    /// longest; as far back as is remembered.
+    /// Time between two moments in which threads of a process that hand work to others were blocked in the kernel, and which of
+    /// them the longest; as far back as is remembered.
     pub fn blocked_within(&self, pid: Pid, from: Nanos, to: Nanos) -> (Nanos, Holder) {
         let Some(counts) = self.0.get(&pid) else { return (Nanos(0), Holder::NOBODY) };
         longest(counts.blocked.within(from, to))

@@ -10,9 +10,9 @@ const KEPT: usize = 64;
 struct Spell<T> {
     from: Nanos,
     to: Nanos,
-    /// How much of the stretch; all of it, unless several were put together.
+    /// Time within the stretch in which it held; all of it, unless several were put together.
     time: Nanos,
-    /// Whose it was.
+    /// The holder, cgroup or other thing that the spell is of.
     of: T,
 }
 
@@ -21,7 +21,7 @@ impl<T> Spell<T> {
         self.time == self.to - self.from
     }
 
-    /// How much of it lies within two moments: of several that were put together, their share.
+    /// Time of the spell within two moments: of several that were put together, their share.
     fn within(&self, from: Nanos, to: Nanos) -> Nanos {
         let part = self.to.min(to) - self.from.max(from).min(to);
         if self.is_whole() {
@@ -47,7 +47,8 @@ impl<T> Default for Spells<T> {
 }
 
 impl<T: Copy> Spells<T> {
-    /// It held from `from` until `to`. Of those that meet, the one that `is_more` says of (the known, the new) is named.
+    /// Adds a spell from `from` until `to`. Spells that meet become one, which is named after the one that
+    /// `is_more(known, new)` prefers.
     pub fn add(&mut self, from: Nanos, to: Nanos, of: T, is_more: impl Fn(&T, &T) -> bool) {
         let mut new = Spell { from, to, time: Nanos(0), of };
         while let Some(last) = self.0.last()
@@ -91,7 +92,7 @@ impl<T: Copy> Spells<T> {
         self.0.drain(to..last);
     }
 
-    /// How much of the time between two moments it held, and each with how long it did.
+    /// Spells between two moments, the newest first, each with its time between them.
     pub fn within(&self, from: Nanos, to: Nanos) -> impl Iterator<Item = (Nanos, &T)> {
         let newer = self.0.iter().rev().skip_while(move |spell| spell.from >= to);
         let all = newer.take_while(move |spell| spell.to > from);

@@ -1,4 +1,4 @@
-//! What processes were doing when they were looked at last.
+//! The activity of processes when they were looked at last.
 
 use rustc_hash::FxHashMap;
 use wirelap_events::{Nanos, Pid, ThreadActivity, ThreadState};
@@ -9,7 +9,7 @@ const FRESH: Nanos = Nanos::from_millis(2_000);
 /// Processes whose states are remembered.
 const PROCESSES: usize = 1024;
 
-/// What processes were doing when they were looked at last.
+/// The activity of processes when they were looked at last.
 #[derive(Debug, Default)]
 pub struct ProcessStates(FxHashMap<Pid, (Nanos, ThreadActivity)>);
 
@@ -27,7 +27,7 @@ impl ProcessStates {
         self.0.get(&pid).filter(|(at, _)| *at + FRESH >= now).map(|(_, activity)| *activity)
     }
 
-    /// Whether it was just seen not to run.
+    /// True if the process was just seen stopped or blocked.
     pub fn is_off(&self, pid: Option<Pid>, now: Nanos) -> bool {
         let activity = pid.and_then(|pid| self.of(pid, now));
         matches!(activity, Some(ThreadActivity::Stopped | ThreadActivity::Blocked))

@@ -1,4 +1,4 @@
-//! When threads were woken, and by whom; how long they rested, and who had the CPU meanwhile.
+//! Wakeups of threads, and by whom; the times for which they rested, and who had the CPU meanwhile.
 
 use super::history::History;
 use crate::stats::Ring;
@@ -25,12 +25,12 @@ struct Woken {
     by: Option<TaskId>,
 }
 
-/// How long a thread was on a CPU.
+/// Time of a thread on a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuTime {
-    /// Which part of the time since it was first seen, 0..=1.
+    /// The part of the time since the thread was first seen, 0..=1.
     pub share: f64,
-    /// How long in all, if it has not left since it was last switched to.
+    /// The time in all, if the thread has not left since it was last switched to.
     pub at_most: Nanos,
 }
 
@@ -39,11 +39,11 @@ pub struct CpuTime {
 struct Thread {
     wakeups: Ring<Woken, REMEMBERED>,
     history: History,
-    /// When it was given a CPU last.
+    /// Time at which the thread was given a CPU last.
     running: Nanos,
     /// Time on a CPU until `running`, as far as it was seen.
     busy: Nanos,
-    /// When it was first given one.
+    /// Time at which the thread was first given a CPU.
     since: Option<Nanos>,
 }
 
@@ -106,8 +106,8 @@ impl Threads {
         }
     }
 
-    /// How the thread rested between two moments, and how long the one that it waited for had a CPU; `None` if that
-    /// was not followed.
+    /// Times off the CPU of the thread between two moments, and how long the one that it waited for had a CPU;
+    /// `None` if that was not followed.
     pub fn rested(&self, tid: Tid, from: Nanos, to: Nanos) -> Option<OffCpu> {
         self.rested_behind(tid, (from, to), AWAITED)
     }
@@ -132,18 +132,18 @@ impl Threads {
         Some(rested)
     }
 
-    /// Whether the thread was on a CPU at that moment, or wanted one; `None` if that was not followed closely enough.
+    /// True if the thread was on a CPU at that moment, or wanted one; `None` if that was not followed closely enough.
     pub fn was_awake(&self, tid: Tid, at: Nanos) -> Option<bool> {
         self.all.get(&tid)?.history.was_awake(at)
     }
 
-    /// Whether the thread was ever seen to be switched to.
+    /// True if the thread was ever seen to be switched to.
     pub fn is_followed(&self, tid: Tid) -> bool {
         self.all.contains_key(&tid)
     }
 
-    /// How `task`, which runs at `at`, came to run: its last wakeup, and before it the wakeups of
-    /// the threads of its own process that led to it.
+    /// The wakeups that led to `task` running at `at`: its own last one, and before it those of the
+    /// threads of its own process, the first of them first.
     pub fn chain(&self, task: TaskId, at: Nanos) -> Chain {
         let mut chain = Chain::new();
         let mut next = Some((task, at));
@@ -160,7 +160,7 @@ impl Threads {
         chain
     }
 
-    /// How long the thread was on a CPU since it was first seen; `None` if it was never seen to be switched to.
+    /// Time of the thread on a CPU since it was first seen; `None` if it was never seen to be switched to.
     pub fn busy(&self, tid: Tid, now: Nanos) -> Option<CpuTime> {
         let thread = self.all.get(&tid)?;
         let whole = now.since(thread.since?).filter(|&whole| whole > Nanos(0))?;
@@ -228,8 +228,8 @@ pub fn set_off(chain: &[Hop], since: Nanos) -> Option<(Nanos, &[Hop])> {
     Some((chain[first].woken.max(since), &chain[first..]))
 }
 
-/// Whether its sleep was ended by a timer that no data ends: then it did something else, and let go of what the next thread
-/// waited for.
+/// True if the thread's sleep was ended by a timer that no data ends: then it did something else, and let go of what the
+/// next thread waited for.
 fn woke_by_clock(hop: &Hop) -> bool {
     hop.sleep == SleepCall::Timer || hop.from_irq && hop.sleep == SleepCall::Lock
 }

@@ -1,9 +1,9 @@
-//! What the user should know beside the figures, as codes with their numbers. `wirelap-report` has the words.
+//! Notes for the user beside the figures, as codes with their numbers. `wirelap-report` has the words.
 
 use crate::tls_keys::TlsCounts;
 use wirelap_events::{Nanos, TraceDetail};
 
-/// What the user should know beside the figures of a snapshot.
+/// A note for the user beside the figures of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SnapshotNote {
     /// Less than everything was observed.
@@ -20,12 +20,12 @@ pub enum SnapshotNote {
         /// Those events.
         events: u64,
     },
-    /// It is not known which datagrams some reads of UDP sockets took.
+    /// Some reads of UDP sockets took datagrams of which it is not known which they were.
     UnknownDatagrams {
         /// Those reads.
         reads: u64,
     },
-    /// What came of the keys of TLS connections that the caller has.
+    /// Counts of what became of the keys of TLS connections that the caller has.
     TlsKeys(TlsCounts),
     /// `WebSockets` whose compressed messages refer to earlier ones that were not seen.
     UnreadWebSockets {
@@ -39,7 +39,7 @@ pub enum SnapshotNote {
     },
 }
 
-/// What the user should know beside the figures of a row.
+/// A note for the user beside the figures of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroupNote {
     /// The send call was not seen: latencies begin at the first stage that was.
@@ -86,7 +86,7 @@ pub enum GroupNote {
     },
     /// The DDS domain, as far as the port numbers tell.
     Domain {
-        /// Its number.
+        /// The domain's number.
         domain: u32,
     },
     /// Conversations of the row are encrypted: their messages are in no figure.
@@ -103,7 +103,8 @@ pub enum GroupNote {
 /// Times in which a row was muted by the user: nothing was observed of it, and nothing of that time is in its figures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Muted {
-    /// Whether it is muted now. Its figures are those of the moment at which it was.
+    /// True if the row is muted now. The figures of a muted row are those of the moment at which it
+    /// was muted.
     pub now: bool,
     /// For how long it was muted so far, without the time in which the observation of everything was paused.
     pub time: Nanos,

@@ -26,7 +26,7 @@ use wirelap_events::{GroupId, Losses, Nanos, Pid, Probe, Total, TraceDetail};
 pub struct Snapshot {
     /// The moment.
     pub at: Nanos,
-    /// When observation began.
+    /// Time at which observation began.
     pub since: Nanos,
     /// One row a middleware and broker, in a stable order.
     pub groups: Vec<Group>,
@@ -40,7 +40,7 @@ pub struct Snapshot {
     pub unix_servers: Vec<UnixServer>,
     /// How far the figures can be trusted.
     pub trust: Trust,
-    /// What the user should know beside the figures.
+    /// Notes for the user beside the figures.
     pub notes: Vec<SnapshotNote>,
     /// Traffic that is not decoded.
     pub unknown: Unknown,
@@ -51,7 +51,7 @@ pub struct Snapshot {
 /// One row of the comparison.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Group {
-    /// Its identity; stable between snapshots.
+    /// The row's identity; stable between snapshots.
     pub id: GroupId,
     /// The protocol, or the scenario's middleware name: `mqtt`, `zenoh-p2p`, `dds`, `tcp`.
     pub middleware: String,
@@ -67,7 +67,8 @@ pub struct Group {
     pub rate_active: Rate,
     /// Rate over the last second. If not all of it was traced, that of the latest windows, or else `rate_active`.
     pub rate_now: Rate,
-    /// What the windows have shown so far, from which the rate of a part of the time is made. Empty if observation was never paused.
+    /// Sums of what the windows have shown so far, from which the rate of a part of the time is made. Empty if observation was never
+    /// paused.
     pub rate_sums: RateSums,
     /// Payload bytes of a message: median.
     pub payload_bytes: u64,
@@ -75,9 +76,9 @@ pub struct Group {
     pub one_way: Summary,
     /// The scheduling gap (wakeup + run queue, all legs).
     pub sched_gap: Summary,
-    /// Where the time went, in the order of a message's life.
+    /// Segments of the one-way latency, in the order of a message's life.
     pub segments: Vec<SegmentStat>,
-    /// Where the bytes went.
+    /// Bytes on the device by what they were for.
     pub overhead: Overhead,
     /// Why it took so long.
     pub why: Why,
@@ -87,7 +88,7 @@ pub struct Group {
     pub history: Vec<HistoryPoint>,
     /// Share of delivered messages that were matched, 0..=1.
     pub coverage: f64,
-    /// What of its traffic is not known.
+    /// The parts of the row's traffic that are not known.
     pub holes: Holes,
     /// Deliveries whose send call was not seen: their latency begins later.
     pub without_send: u64,
@@ -112,19 +113,19 @@ pub struct Group {
     pub guessed: u64,
     /// Messages that this host shows in part: whoever sent or read them is elsewhere. `None` if there are none.
     pub partial: Option<Box<PartialFigures>>,
-    /// What the user should know about this row.
+    /// Notes for the user about this row.
     pub notes: Vec<GroupNote>,
     /// That the user has muted it, if that ever was so.
     pub muted: Option<Muted>,
 }
 
 impl Group {
-    /// Whether the user has muted it: its figures are those of an earlier moment.
+    /// True if the user has muted the row: its figures are those of an earlier moment.
     pub fn is_muted(&self) -> bool {
         self.muted.is_some_and(|muted| muted.now)
     }
 
-    /// Whether it is meant by a name: that of its middleware or its broker, or both as in `mqtt/rumqttd`.
+    /// True if a name means this row: that of its middleware or its broker, or both as in `mqtt/rumqttd`.
     pub fn is_called(&self, name: &str) -> bool {
         let broker = self.broker.as_deref();
         let both = || name.split_once('/') == Some((&self.middleware, broker.unwrap_or_default()));
@@ -152,19 +153,19 @@ pub const SERVER_ROLE: &str = "broker";
 pub struct Process {
     /// `publisher`, `broker`, `subscriber`, `peer` …, as far as its traffic tells.
     pub role: String,
-    /// Its id.
+    /// The process's id.
     pub pid: Pid,
-    /// Its name.
+    /// The process's name.
     pub comm: String,
     /// CPU time over wall time since the first snapshot, 1.0 = one core, as long as it was there; `None` if it was never measured.
     pub cpu_share: Option<f64>,
     /// The most resident memory; `None` if it was never measured.
     pub rss_bytes: Option<u64>,
-    /// Whether it was there and is gone.
+    /// True if the process was there and is gone.
     pub ended: bool,
-    /// What its threads' scheduling was like.
+    /// Scheduling of the process's threads.
     pub scheduling: Scheduling,
-    /// Its container, pod or unit.
+    /// The process's container, pod or unit.
     pub place: Place,
     /// The network namespace of its sockets, if that is known.
     pub namespace: Option<NetworkNamespace>,
@@ -209,7 +210,7 @@ pub struct Trust {
     pub fragmented_datagrams: u64,
     /// Events taken in.
     pub events: u64,
-    /// What each probe has reported, of those that have reported anything.
+    /// Number of events of each probe that has reported anything.
     pub reported: Vec<ProbeEvents>,
     /// Payload bytes that were on the wire but not captured (snap length).
     pub uncaptured_bytes: u64,
@@ -223,19 +224,19 @@ pub struct Trust {
     pub unseen_received: Unseen,
     /// Flows and messages given up to keep memory bounded.
     pub evicted: u64,
-    /// How long observation was paused: more than 0 when sampling.
+    /// Total time in which observation was paused: more than 0 when sampling.
     pub paused: Nanos,
     /// Share of the time during which events were reported: below 1 when sampling.
     pub window_share: f64,
-    /// What the tracer itself used.
+    /// Resources that the tracer itself used.
     pub tracer: TracerCost,
-    /// How much of a message's way was observed.
+    /// The detail in which messages were observed.
     pub detail: TraceDetail,
-    /// What tracing may cost, where it is traced for a part of the time if that costs too much.
+    /// The budget of tracing, where it is traced for a part of the time if that costs too much.
     pub budget: Option<TracingBudget>,
 }
 
-/// What tracing may cost, and what it costs now.
+/// The cost that tracing may have, and that which it has now.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TracingBudget {
     /// The share of a core and of the traced programs' CPU time that may be spent; `None` if only what wirelap keeps up with is
@@ -267,16 +268,16 @@ impl Trust {
 /// A probe's loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeLoss {
-    /// Which probe.
+    /// The probe that lost events.
     pub probe: Probe,
     /// Events lost.
     pub count: u64,
 }
 
-/// What a probe has reported.
+/// Number of events that a probe has reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeEvents {
-    /// Which probe.
+    /// The probe that reported.
     pub probe: Probe,
     /// Events taken in.
     pub events: u64,
@@ -284,7 +285,7 @@ pub struct ProbeEvents {
     pub filtered: Option<u64>,
 }
 
-/// What the tracer itself used.
+/// CPU time and memory that the tracer itself used.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TracerCost {
     /// CPU time over wall time of wirelap's own process, 1.0 = one core.

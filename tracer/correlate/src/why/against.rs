@@ -29,7 +29,8 @@ impl Why {
     }
 }
 
-/// Whether it says that the typical message waited for more of somebody's work than there was in a second.
+/// True if the verdict says that the typical message waited for more of somebody's work than there was in
+/// a second.
 fn claims_work(verdict: &Verdict, share: f64) -> bool {
     matches!(verdict.kind, VerdictKind::ReaderBusy | VerdictKind::BrokerCpuBound)
         && verdict.median_share >= MOST_OF_THE_TIME

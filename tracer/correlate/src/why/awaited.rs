@@ -1,6 +1,7 @@
-//! What a broker waits for that has a message and does not pass it on.
+//! The thing that a broker waits for when it has a message and does not pass it on.
 
-/// What a broker waits for, and where that was, as far as the kind of cause does not say it: what is lost is the network's.
+/// The thing that a broker waits for, and where that was, as far as the kind of cause does not say it: lost packets are the
+/// network's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Awaited {
     /// Nothing of the kind.

@@ -1,4 +1,5 @@
-//! What each part of a message's time was spent on, as far as its own circumstances tell.
+//! Blame: finds the cause of each part of a message's time, as far as the message's own
+//! circumstances tell.
 //!
 //! ```text
 //! segment      told apart by
@@ -47,15 +48,16 @@ const SHORT_SLEEP: Nanos = Nanos::from_micros(200);
 pub struct BlamedPart<'a> {
     /// The leg's number, 0 for the first.
     pub leg: usize,
-    /// Where in the leg the time was spent.
+    /// The segment of the leg in which the time was spent.
     pub segment: Segment,
-    /// What it was spent on.
+    /// The cause of the time.
     pub cause: Cause,
-    /// How long it is.
+    /// The length of this part of the time.
     pub time: Nanos,
-    /// Who had the CPU while the leg waited for one, or whom it waited for until it let go. That of a stall was itself blocked.
+    /// The thread that had the CPU while the leg waited for one, or the one that had to let go of what the leg waited for. The
+    /// holder of a stall was itself blocked.
     pub holder: Option<&'a Holder>,
-    /// What a broker waited for.
+    /// The thing that a broker waited for.
     pub awaited: Awaited,
     /// The holder slept meanwhile until a timer ended that.
     pub holder_slept: bool,
@@ -90,13 +92,15 @@ struct LegParts<'a> {
     leg: &'a Leg,
     rests: &'a LegOffCpu,
     index: usize,
-    /// Its reader is a client, not a broker.
+    /// True if the leg's reader is a client, not a broker.
     is_last: bool,
-    /// How the forwarder's threads rested before they woke the next, as far as no time was put down to it.
+    /// Times off the CPU of the forwarder's threads before they woke the next, less what was already
+    /// charged to them.
     handing: OffCpu,
     /// For how long a broker said that it does not read, as far as no time was put down to it.
     throttled: Nanos,
-    /// What kept its reader from sending, as far as no time was put down to it.
+    /// The state that kept the leg's reader from sending, less the time that was already charged to
+    /// it.
     ahead: Option<Ahead>,
     out: &'a mut dyn BlameSink,
 }
@@ -123,7 +127,8 @@ impl LegParts<'_> {
         self.put(segment, Cause::Of(kind), time);
     }
 
-    /// What of the time a broker said that it does not read its client, after `others` that have it first. Returns the rest.
+    /// Charges the part of `time` in which a broker said that it does not read its client, after `others` that have it
+    /// first. Returns the time that is left.
     fn not_throttled(&mut self, segment: Segment, time: Nanos, others: Nanos) -> Nanos {
         let spare = self.throttled - self.throttled.min(others);
         let throttled = spare.min(time);
@@ -135,7 +140,7 @@ impl LegParts<'_> {
         time - throttled
     }
 
-    /// What of the time a message waited before a forwarder whose own socket was full: it is put down to the next leg. Returns the rest.
+    /// Charges the wait to the next leg, because the forwarder's own socket was full. Returns the time that is left.
     fn not_ahead(&mut self, time: Nanos) -> Nanos {
         let Some(ahead) = &mut self.ahead else { return time };
         let held = ahead.left.min(time);
@@ -205,7 +210,8 @@ impl LegParts<'_> {
         }
     }
 
-    /// What of the time passed while earlier bytes of the connection were missing. Returns the rest.
+    /// Charges the part of `time` that passed while earlier bytes of the connection were missing.
+    /// Returns the time that is left.
     fn lost_part(&mut self, segment: Segment, time: Nanos, lost: Nanos) -> Nanos {
         let lost = lost.min(time);
         if lost < NOTICED {
@@ -215,8 +221,9 @@ impl LegParts<'_> {
         time - lost
     }
 
-    /// What waits in a socket because the reader of what is before it does not get to read would wait at the reader
-    /// otherwise: that has the same cause. The same holds for a sender that does not get to write.
+    /// Charges time in the sender's socket. A message that waits there because the reader does not get to read
+    /// would wait at the reader otherwise, so that has the same cause. The same holds for a sender that does not
+    /// get to write.
     fn behind(&mut self, segment: Segment, cause: Cause, time: Nanos, reader: &OffCpu) {
         let Cause::Of(kind) = cause else { return self.put(segment, cause, time) };
         let time = self.not_on_link_in(segment, cause, time);

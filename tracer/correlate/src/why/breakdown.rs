@@ -1,4 +1,4 @@
-//! Where the time went, by how long the messages took.
+//! Sums of the time by leg, segment and cause, in classes of messages by latency.
 //!
 //! Messages are sorted into classes by latency (sixteen an octave, so 4.4 % wide at most), and each class
 //! keeps its sum by leg, segment and cause. From that, what messages near the median or in the tail
@@ -23,7 +23,7 @@ const SEGMENTS: usize = Segment::ALL.len();
 /// Cells that there can be.
 const CELLS: usize = MAX_LEGS * SEGMENTS * CAUSES;
 
-/// What a part of a message's time is.
+/// The key of a part of a message's time: its leg, segment and cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cell {
     /// 0 for the first leg.
@@ -48,7 +48,7 @@ impl Cell {
     }
 }
 
-/// Where the time went, by how long the messages took.
+/// Sums of the time by leg, segment and cause, in classes of messages by latency.
 #[derive(Clone, Debug, Default)]
 pub struct Breakdown {
     classes: Vec<Option<Box<LatencyClass>>>,
@@ -104,7 +104,8 @@ impl Breakdown {
         class.least = if class.least == Nanos(0) { latency } else { class.least.min(latency) };
     }
 
-    /// What was beside a message that took `latency` until `read`.
+    /// Counts a message that took `latency` until `read` and had keep-alives or discovery beside
+    /// it.
     pub fn beside(&mut self, latency: Nanos, read: Nanos, upkeep: Upkeep) {
         if upkeep == Upkeep::default() {
             return;
@@ -140,8 +141,9 @@ impl Breakdown {
         hits.latency.grow(latency.0);
     }
 
-    /// What messages lost to the cause of `cell` beyond the `typical` time that one spends on it, as far as [`Self::hit`] was
-    /// told of them. Only messages that lost `least` or more count; `median` is what a typical message takes in all.
+    /// Time that messages lost to the cause of `cell` beyond the `typical` time that one spends on it, as far as
+    /// [`Self::hit`] was told of them. Only messages that lost `least` or more count; `median` is what a typical message
+    /// takes in all.
     pub fn excess(&self, cell: Cell, typical: f64, median: f64, least: f64) -> Excess {
         let mut excess = Excess::default();
         let slot = self.slots.get(cell.index()).map_or(0, |&slot| usize::from(slot));
@@ -161,7 +163,7 @@ impl Breakdown {
         excess
     }
 
-    /// What all messages slower than three quarters of them took longer than one that takes `median` nanoseconds.
+    /// Time by which all messages slower than three quarters of them exceed one that takes `median` nanoseconds.
     pub fn slow(&self, median: f64) -> Excess {
         let slow = self.slowest(self.messages / 4);
         let latency = (slow.mean_latency() - median).max(0.0) * slow.messages;

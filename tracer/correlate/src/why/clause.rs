@@ -1,4 +1,5 @@
-//! What a verdict stands on, and what helps against it: codes and numbers. The report has the words.
+//! Clauses: the grounds of a verdict, and the remedies against it, as codes and numbers. The report
+//! has the words.
 
 use super::awaited::Awaited;
 use super::gone::ServerGone;
@@ -20,9 +21,9 @@ pub type Named = (Pid, Comm);
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs, reason = "a variant's documentation speaks of its fields")]
 pub enum Clause {
-    /// Of all `messages`, so many lost much: so much each in the mean, and at most.
+    /// A part of all `messages` lost much: so much each in the mean, and at most.
     Hits { hits: u64, messages: u64, each: Nanos, most: Nanos },
-    /// Of all `messages`, so many lost something: so much each in the median, and at most.
+    /// A part of all `messages` lost something: so much each in the median, and at most.
     Often { some: u64, messages: u64, median: Nanos, most: Nanos },
     /// One thread sends to so many subscribers; the one at this position waited.
     InTurn { readers: u32, position: u32, waited: Nanos },
@@ -34,7 +35,7 @@ pub enum Clause {
     ReceiveWindow(TxState),
     /// The congestion window was full when so many bytes were to be sent.
     CongestionWindow { tx: TxState, bytes: u32 },
-    /// What a round trip took when the congestion window was full, if that was seen.
+    /// The round trip when the congestion window was full, if one was seen.
     RoundTrip(Option<RoundTrip>),
     /// A round trip took so long at most, and so long at least; so many payload bytes a second came through.
     QueueOnPath { longest: Nanos, least: Nanos, rate: u64 },
@@ -44,7 +45,7 @@ pub enum Clause {
     Paced { tx: TxState, bytes: u32 },
     /// The send buffer was full when so many bytes were to be sent.
     SendBuffer { tx: TxState, bytes: u32 },
-    /// When the sender came with the rest, nothing was under way.
+    /// Nothing was under way any more when the sender came with the rest.
     LateWrite,
     /// TCP sent again what the broker waited for, or what was needed before it.
     AwaitedLost(Awaited),
@@ -56,7 +57,7 @@ pub enum Clause {
     Stuck(Box<StuckConnection>),
     /// What made TCP send again, and how often.
     Recovered([u64; Recovery::ALL.len()]),
-    /// What this host threw packets away for, and how many.
+    /// Packets that this host threw away, by cause.
     DroppedHere([u64; DropCause::ALL.len()]),
     /// This host threw none of them away.
     NotDroppedHere,
@@ -64,9 +65,9 @@ pub enum Clause {
     RepairedByProtocol,
     /// Datagrams of the row that this host threw away, by cause.
     DatagramsDropped([(DropCause, u64); 3]),
-    /// Of all connections of the row.
+    /// Losses on all connections of the row.
     OnAllConnections { resent: u64, twice: u64, dropped: u64 },
-    /// Who had the CPU for which part of the waits, the first ones, and how many more.
+    /// Holders of the CPU for parts of the waits: the first ones, and how many more.
     CpuHeld { by: CpuHolders, named: Vec<(Named, f64)>, more: Option<(usize, f64)> },
     /// Threads that are not named, each of which had it for a short time, had the CPU for this part of the waits.
     CpuHeldBySeveral(f64),
@@ -116,18 +117,18 @@ pub enum Clause {
     HandedOver,
     /// The broker said that it reads nothing from the publisher, or from the consumer, for some time.
     Throttled {
-        /// Of the publisher.
+        /// True if the throttled client is the publisher.
         is_publisher: bool,
     },
     /// The broker's thread waited for data of others, and did not watch this connection.
     LeftUnread,
     /// The publisher had not released the message.
     NotReleased,
-    /// It had not been released, and how long that took the publisher itself is not known.
+    /// The message had not been released, and how long that took the publisher itself is not known.
     ReleaseUnseen,
     /// The confirmation that the publisher has to have before was held back in the broker's socket.
     ReceiptInSocket { waited: Nanos, by: Option<VerdictKind> },
-    /// It was so long on its way.
+    /// The confirmation was so long on its way.
     ReceiptUnderWay(Nanos),
     /// The publisher's threads waited so long for a CPU before that.
     ReleaseWaitedForCpu(Nanos),
@@ -135,9 +136,9 @@ pub enum Clause {
     ReleaseInSocket { waited: Nanos, nagle: bool },
     /// The publisher's release was so long on its way.
     ReleaseUnderWay(Nanos),
-    /// How a thread was off the CPU.
+    /// The way in which a thread was off the CPU.
     OffCpu(OffCpuReason, SleepCall),
-    /// It is the same at so many processes.
+    /// The same holds for so many processes.
     AlikeAt(usize),
     /// So much time, and nothing that was seen says why, or who had the CPU.
     Unexplained { time: Nanos, segment: Segment, leg: usize, is_cpu: bool },
@@ -147,11 +148,11 @@ pub enum Clause {
     BufferFull(u64),
     /// Packets that found a device's queue full.
     QueueFull(u64),
-    /// Of so many messages, so many never reached a socket.
+    /// Messages of a publisher that never reached a socket, of so many.
     NeverLeft { missing: u64, whole: u64 },
-    /// Of so many deliveries that are due by the workloads' own count, so many did not take place.
+    /// Deliveries that are due by the workloads' own count and did not take place.
     NotDelivered { missing: u64, due: u64 },
-    /// How often a message was sent to a reader and never read, at least, and how many messages were sent.
+    /// Times that a message was sent to a reader and never read, at least, and messages that were sent.
     NeverRead { unread: u64, sent: u64 },
     /// Datagrams that a packet filter threw away.
     Filtered(u64),
@@ -161,10 +162,11 @@ pub enum Clause {
     ReaderLeft { reader: Option<(Pid, Option<Comm>)>, departure: Departure, is_abrupt: bool },
     /// Messages that the broker read after that, which it may keep for who reads next.
     AfterReaderLeft { messages: u64, sent: u64, is_kept: bool },
-    /// What a subscriber had not got when its connection was closed; its name; and how many messages `others` had not, at how many
-    /// times.
+    /// Messages that a subscriber had not got when its connection was closed; its name; and how many messages `others` had not, at
+    /// how many times.
     LeftBehind { most: MostLeft, name: Option<Comm>, others: (u64, u64) },
-    /// What one subscriber did not get; its name; and how many messages `others` did not, at how many times.
+    /// Messages that one subscriber did not get; its name; and how many messages `others` did not, at how
+    /// many times.
     Missed { most: MissedBy, name: Option<Comm>, others: (u64, u64) },
     /// Messages that the broker read and nobody was seen to get.
     NobodyGot { messages: u64, sent: u64 },
@@ -176,7 +178,7 @@ pub enum Clause {
     Aborted(u64),
     /// Messages that their sender gave up when it had sent a part of them.
     CutShort(u64),
-    /// How often a message was sent or delivered again, and how many messages were sent.
+    /// Times that a message was sent or delivered again, and messages that were sent.
     Repeated { repeats: u64, sent: u64 },
     /// Messages whose payload is in shared memory.
     InSharedMemory(u64),
@@ -186,11 +188,12 @@ pub enum Clause {
     WaitedForQuota { share: f64, only_reads: bool },
     /// Messages that ought to have arrived by now.
     Overdue(Overdue),
-    /// What the process that has them was doing.
+    /// The activity of the process that has them.
     Activity(ThreadActivity),
     /// The first messages of connections, what they and later ones took in the mean.
     FirstMessages { messages: f64, mean: Nanos, later: Nanos },
-    /// Where the first messages spent most of it, what for, and what later ones spend there.
+    /// The leg, segment and cause on which the first messages spent most of it, and what later ones
+    /// spend there.
     FirstMessagesMost {
         time: Nanos,
         segment: Segment,
@@ -202,7 +205,7 @@ pub enum Clause {
     NotAtWork(f64),
 }
 
-/// Who had a CPU that a thread of a row waited for.
+/// The holders of a CPU that a thread of a row waited for, as seen from the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CpuHolders {
     /// Programs that have nothing to do with the row.
@@ -213,13 +216,13 @@ pub enum CpuHolders {
     Own,
 }
 
-/// What usually helps.
+/// The remedy that usually helps.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Remedy {
     /// Nothing is known to.
     #[default]
     None,
-    /// What helps against the verdict's kind, under these circumstances.
+    /// The usual remedy against the verdict's kind, under these circumstances.
     Usual(Circumstance),
     /// To raise the CPU limit: that of this quota, where it is known.
     CpuLimit(Option<Box<Quota>>),
@@ -229,16 +232,16 @@ pub enum Remedy {
     OutsideReceive,
 }
 
-/// What a remedy depends on beside the kind of cause.
+/// The circumstances on which a remedy depends beside the kind of cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Circumstance {
-    /// Where most of its time is.
+    /// The segment in which most of the verdict's time is.
     pub segment: Segment,
-    /// It is the broker's doing or loss, not a client's.
+    /// True if it is the broker's doing or loss, not a client's.
     pub at_broker: bool,
-    /// How the thread rested, where one did.
+    /// The reason for which the thread was off the CPU, where one was.
     pub rest: Option<OffCpuReason>,
-    /// What the host threw packets away for, where it did.
+    /// The cause for which the host threw packets away, where it did.
     pub dropped: Option<DropCause>,
 }
 

@@ -1,4 +1,5 @@
-//! Whom messages waited for, by verdict: who had the CPU, or who had to let go.
+//! Culprits by verdict: the threads that had the CPU, or had to let go of something, while messages
+//! waited.
 
 use super::clause::{Clause, CpuHolders};
 use super::explanation::Culprit;
@@ -65,7 +66,8 @@ impl Culprits {
         self.several.saturating_add(self.unknown)
     }
 
-    /// Which part these processes are the culprits of; what is not known is nobody's.
+    /// The part of the time of which these processes are the culprits; time of unknown culprits is
+    /// nobody's.
     pub fn share_of(&self, members: &FxHashSet<Pid>) -> f64 {
         let theirs = self.all.values().filter(|known| members.contains(&known.0.pid));
         theirs.map(|known| known.2).total::<u64>() as f64 / self.whole().max(1) as f64
@@ -86,8 +88,9 @@ impl Culprits {
         if self.whole() == 0 { Vec::new() } else { all.into_iter().map(culprit).collect() }
     }
 
-    /// Who had the CPU while `waiting` waited for it, of a row of which these processes are `members`: programs that
-    /// have nothing to do with the row first, where they had most of it; and of which part that is not known, where it is most.
+    /// The holders of the CPU while `waiting` waited for it, of a row of which these processes are `members`: programs that
+    /// have nothing to do with the row first, where they had most of it; and the part of which no holder is known, where it is
+    /// most.
     pub fn of_the_cpu(&self, waiting: Option<TaskId>, members: &FxHashSet<Pid>) -> Vec<Clause> {
         let own = waiting.map(|task| task.pid);
         let is_own = |pid: Pid| Some(pid) == own;
@@ -129,7 +132,7 @@ impl Culprits {
         (!named.is_empty()).then_some((time, Clause::CpuHeld { by, named, more }))
     }
 
-    /// Whether a time is enough of the whole to be told.
+    /// True if a time is enough of the whole to be told.
     fn is_some(&self, time: u64) -> bool {
         self.share(time) > SOME
     }

@@ -1,4 +1,4 @@
-//! What is gathered about a row while its messages are handed out.
+//! Evidence about a row, gathered while its messages are handed out.
 
 use super::blame;
 use super::explanation::{ENOUGH, HolderShare, TimeSpent, WorstMessage};
@@ -25,13 +25,13 @@ const WORST: usize = 10;
 /// A start-up of more than so many times the other messages is weighed with them.
 const STEADY: u64 = 4;
 
-/// What is known about why a row's messages took as long as they did. Of several repetitions, it can be
+/// The evidence for why a row's messages took as long as they did. That of several repetitions can be
 /// added up.
 #[derive(Clone, Debug, Default)]
 pub struct Evidence {
-    /// Of all messages but those of the start-up.
+    /// Sums of all messages but those of the start-up.
     pub(super) steady: Gathered,
-    /// Of the first messages of their connections.
+    /// Sums of the first messages of their connections.
     pub(super) start_up: Gathered,
     holders: Holders,
     /// The slowest first.
@@ -39,7 +39,7 @@ pub struct Evidence {
     typical: Typical,
     /// Messages that something became of.
     pub losses: Losses,
-    /// What one subscriber did not get, and others did.
+    /// Messages that one subscriber did not get, and others did.
     pub missed: MissedMessages,
     /// Servers that went while clients were connected to them, the last ones.
     pub gone: Vec<ServerGone>,
@@ -47,7 +47,7 @@ pub struct Evidence {
     pub stuck: Vec<StuckConnection>,
     /// What surrounds it.
     pub setting: Setting,
-    /// What only the workloads know: publish → send, and read → callback.
+    /// Times that only the workloads know: publish → send, and read → callback.
     pub(super) outside: Option<[Distribution; 2]>,
 }
 
@@ -138,8 +138,8 @@ impl Evidence {
         }
     }
 
-    /// What the workloads say of a message: how long before its send it was published, and how long after
-    /// its read it was handed to the application.
+    /// Adds the times that the workloads tell of a message: from its publication to its send, and from
+    /// its read until it was handed to the application.
     pub fn outside(&mut self, before: Nanos, after: Nanos) {
         let [tx, rx] =
             self.outside.get_or_insert_with(|| [Distribution::new(2), Distribution::new(2)]);
@@ -186,12 +186,12 @@ impl Evidence {
         self.worst.iter().map(|message| (**message).clone()).collect()
     }
 
-    /// Who had a CPU while its threads waited for one, the longest first.
+    /// The threads that had a CPU while the row's threads waited for one, the longest first.
     pub(super) fn holders(&self) -> Vec<HolderShare> {
         self.holders.longest()
     }
 
-    /// What all messages spent their time on, those of the start-up included.
+    /// The time of all messages by leg, segment and cause, those of the start-up included.
     pub fn time_spent(&self) -> TimeSpent {
         let mut all = self.steady.breakdown.clone();
         all.merge(&self.start_up.breakdown);

@@ -6,7 +6,7 @@ use super::{rules, start_up, tails};
 use wirelap_events::TraceDetail;
 
 impl Evidence {
-    /// What is to be said of it.
+    /// Makes the explanation of a row from its evidence: verdicts, tails, worst messages.
     pub fn explain(&self) -> Why {
         let weighed = self.weighed();
         let mut verdicts = rules::verdicts(self, &weighed);

@@ -1,4 +1,4 @@
-//! What is said about a row: verdicts, the tail, the worst messages.
+//! The explanation of a row: verdicts, the tail, the worst messages.
 
 use super::clause::{Clause, Remedy};
 use super::kind::VerdictKind;
@@ -15,49 +15,50 @@ pub struct Why {
     pub implementation: &'static str,
     /// The broker's name, if they pass one.
     pub broker: Option<String>,
-    /// How much of a message's way was observed: without everything, most causes cannot be found.
+    /// The detail in which messages were observed: without everything, most causes cannot be found.
     pub detail: TraceDetail,
     /// Messages that were examined: all that were matched.
     pub messages: u64,
-    /// What was found, the gravest first. Without a [`Severity::Problem`] among them, and with enough messages: nothing
-    /// wrong.
+    /// Verdicts, the gravest first. If there are enough messages and no [`Severity::Problem`] among the verdicts,
+    /// nothing is wrong.
     pub verdicts: Vec<Verdict>,
-    /// Where the mean message near the median spent its time, in the order of a message's life; what
-    /// [`Verdict::median_share`] and [`Tail::excess`] are measured against. Empty without messages.
+    /// The time of the mean message near the median by leg and segment, in the order of a message's
+    /// life; [`Verdict::median_share`] and [`Tail::excess`] are measured against it. Empty without
+    /// messages.
     pub typical: Vec<TypicalRow>,
-    /// Of the slowest 1 % and 0.1 %, where they lost more time than the median message did. Absent where
-    /// there are too few messages: less than 10 in it.
+    /// The slowest 1 % and 0.1 %: where they lost more time than the median message did. A tail of less
+    /// than 10 messages is left out.
     pub tails: Vec<Tail>,
     /// Messages that ought to have arrived by now, by place.
     pub open: Vec<Overdue>,
     /// The slowest messages, the slowest first; at most ten.
     pub worst: Vec<WorstMessage>,
-    /// Who had the CPUs while threads of this row waited for one, most time first; at most ten. The idle
-    /// task is not among them.
+    /// The threads that had the CPUs while threads of this row waited for one, most time first; at most
+    /// ten. The idle task is not among them.
     pub holders: Vec<HolderShare>,
 }
 
 impl Why {
-    /// Whether enough was examined and nothing was found that ought to be changed.
+    /// True if enough was examined and nothing was found that ought to be changed.
     pub fn is_healthy(&self) -> bool {
         self.detail == TraceDetail::Full && !self.is_too_little() && !self.has_problem()
     }
 
-    /// Whether too few messages were examined for a verdict about their time.
+    /// True if too few messages were examined for a verdict about their time.
     pub fn is_too_little(&self) -> bool {
         self.messages < ENOUGH
     }
 
-    /// Whether anything was found that ought to be changed.
+    /// True if anything was found that ought to be changed.
     pub fn has_problem(&self) -> bool {
         self.verdicts.iter().any(|verdict| verdict.severity == Severity::Problem)
     }
 }
 
-/// Of fewer messages than this nothing is claimed: they tell nothing about a median.
+/// The least number of messages for a claim about their time: fewer tell nothing about a median.
 pub const ENOUGH: u64 = 20;
 
-/// How grave a verdict is.
+/// The gravity of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
     /// Worth knowing, and nothing wrong.
@@ -66,18 +67,18 @@ pub enum Severity {
     Problem,
 }
 
-/// What was found, and the numbers that it stands on.
+/// A verdict, and the numbers that it stands on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// What.
+    /// The kind of cause.
     pub kind: VerdictKind,
-    /// How grave.
+    /// The gravity.
     pub severity: Severity,
     /// On which leg, 1 for the first; `None` where it concerns no single one.
     pub leg: Option<u8>,
     /// In which segment its time is; `None` for what costs messages rather than time.
     pub segment: Option<Segment>,
-    /// Whose doing or whose loss it is: process id and name, as far as one can be named.
+    /// The process whose doing or whose loss it is: id and name, as far as one can be named.
     pub process: Option<(TaskId, Comm)>,
     /// Mean time that it takes of a message near the median.
     pub median: Nanos,
@@ -85,25 +86,27 @@ pub struct Verdict {
     pub median_share: f64,
     /// Mean time that it adds to a message of the slowest 1 %, over what it takes of a median one.
     pub tail: Nanos,
-    /// Its part of the excess of the slowest 1 % over the median, 0..=1.
+    /// The verdict's part of the excess of the slowest 1 % over the median, 0..=1.
     pub tail_share: f64,
     /// Messages that it made slow.
     pub slow_messages: u64,
     /// Mean time that it takes of each of these, over what it takes of a median one.
     pub slow: Nanos,
-    /// Its part of what all messages slower than three quarters of them take longer than the median one, 0..=1.
+    /// The verdict's part of the time by which all messages slower than three quarters of them exceed the
+    /// median one, 0..=1.
     pub slow_share: f64,
-    /// When it took time, after the beginning of the observation; `None` where that is not known.
+    /// The period in which it took time, after the beginning of the observation; `None` where that
+    /// is not known.
     pub period: Option<Period>,
     /// Messages that it holds up now; `None` where it holds up none.
     pub open: Option<Overdue>,
-    /// Who had the CPU, or had to let go, in the time that it is about: the longest first, at most ten. Together they
-    /// have the whole of it; what nobody was seen to have is the thread 0 of process 0, without a name. Empty where
-    /// nobody else is concerned.
+    /// The threads that had the CPU, or had to let go, in the time that it is about: the longest first, at most ten.
+    /// Together they have the whole of it; time in which no thread was seen to have it is that of thread 0 of process
+    /// 0, without a name. Empty where nobody else is concerned.
     pub culprits: Vec<Culprit>,
     /// The numbers that it stands on.
     pub evidence: Vec<Clause>,
-    /// What usually helps.
+    /// The remedy that usually helps.
     pub remedy: Remedy,
 }
 
@@ -131,13 +134,13 @@ impl Verdict {
         }
     }
 
-    /// Whether it holds at the end of what was observed.
+    /// True if the verdict holds at the end of what was observed.
     pub fn is_still_so(&self) -> bool {
         self.open.is_some() || self.period.is_some_and(|period| period.ended.is_none())
     }
 }
 
-/// What a part of a segment was spent on, as far as its own circumstances tell.
+/// The cause of a part of a segment, as far as its own circumstances tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// A verdict's cause.
@@ -186,15 +189,15 @@ pub struct TypicalRow {
 /// The slowest messages, and where they lost more time than the median message.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tail {
-    /// Which part of all messages: 0.01 or 0.001.
+    /// The part of all messages that the tail is: 0.01 or 0.001.
     pub share: f64,
-    /// How many messages that is.
+    /// Number of messages in the tail.
     pub messages: u64,
     /// All of them took at least this long.
     pub least: Nanos,
     /// Mean of what they took longer than the mean message near the median.
     pub excess: Nanos,
-    /// Where: the shares add up to 1. The largest first.
+    /// The excess by leg, segment and cause, the largest first: the shares add up to 1.
     pub rows: Vec<TailRow>,
 }
 
@@ -205,15 +208,16 @@ pub struct TailRow {
     pub leg: u8,
     /// The segment.
     pub segment: Segment,
-    /// What for.
+    /// The cause.
     pub cause: Cause,
     /// Mean excess over the median's in nanoseconds; below zero where slow messages spend less.
     pub excess_ns: i64,
-    /// Its part of [`Tail::excess`]; below zero where slow messages spend less.
+    /// The row's part of [`Tail::excess`]; below zero where slow messages spend less.
     pub share: f64,
 }
 
-/// What messages spent their time on: all of them, those near the median, and the slowest 1 %.
+/// The time of messages by leg, segment and cause: of all, of those near the median, and of the
+/// slowest 1 %.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeSpent {
     /// All messages.
@@ -231,7 +235,7 @@ pub struct TimeSpentRow {
     pub leg: u8,
     /// The segment.
     pub segment: Segment,
-    /// What for.
+    /// The cause.
     pub cause: Cause,
     /// Mean over all messages, in nanoseconds.
     pub mean_ns: f64,
@@ -244,7 +248,7 @@ pub struct TimeSpentRow {
 /// One of the slowest messages.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WorstMessage {
-    /// Its whole life.
+    /// The message with all its legs and stages.
     pub delivery: Delivery,
     /// Send → read.
     pub one_way: Nanos,
@@ -255,9 +259,9 @@ pub struct WorstMessage {
 pub struct Culprit {
     /// The thread.
     pub task: TaskId,
-    /// Its name.
+    /// The thread's name.
     pub comm: Comm,
-    /// Its part of the time, 0..=1.
+    /// The thread's part of the time, 0..=1.
     pub share: f64,
 }
 
@@ -266,11 +270,11 @@ pub struct Culprit {
 pub struct HolderShare {
     /// The thread.
     pub task: TaskId,
-    /// Its name.
+    /// The thread's name.
     pub comm: Comm,
     /// Time that it had a CPU while at least one of them waited, each moment counted once: never more than was
     /// watched.
     pub held: Nanos,
-    /// How many waits.
+    /// Number of waits.
     pub waits: u64,
 }

@@ -90,7 +90,7 @@ fn how_often(messages: u64, finding: &Finding, cost: Cost) -> Clause {
     Clause::Often { some: finding.messages, messages, median, most: finding.most }
 }
 
-/// What kept bytes in their sender's socket, by what TCP knew at the send.
+/// The clause for what kept bytes in their sender's socket, by the state of TCP at the send.
 fn in_socket(kind: VerdictKind, finding: &Finding) -> Option<Clause> {
     // The message itself came into the socket later than those that it had to wait for.
     let behind = finding.circumstances.behind.filter(|_| finding.segment() == Segment::BrokerDwell);
@@ -112,26 +112,27 @@ fn in_socket(kind: VerdictKind, finding: &Finding) -> Option<Clause> {
     })
 }
 
-/// How fast the path was, and how long its queue.
+/// The clause for the rate of the path and the length of its queue.
 fn on_path(finding: &Finding) -> Option<Clause> {
     let LinkQueue { longest, least, rate, .. } = finding.circumstances.path_queue?;
     Some(Clause::QueueOnPath { longest, least, rate })
 }
 
-/// How fast packets left the qdisc.
+/// The clause for the rate at which packets left the qdisc.
 fn in_qdisc(finding: &Finding) -> Option<Clause> {
     let LinkQueue { longest, rate, .. } = finding.circumstances.qdisc_queue?;
     Some(Clause::QueueInQdisc { longest, rate })
 }
 
-/// What each of several subscribers waits for those before it.
+/// The clause for subscribers that are served in turn, each of which waits for those before it.
 fn in_turn(finding: &Finding) -> Option<Clause> {
     let fan_out = finding.circumstances.fan_out?;
     let (readers, position) = (fan_out.readers, fan_out.position);
     Some(Clause::InTurn { readers, position, waited: finding.longest })
 }
 
-/// Whose bytes were lost, how they came again, and where they were lost, as far as that was seen.
+/// The clauses for losses: whose bytes were lost, how they came again, and where they were lost, as
+/// far as that was seen.
 fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
     let lost = finding.lost;
     // Its own connection's bytes, or a request.
@@ -204,7 +205,7 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
     .collect()
 }
 
-/// Of all connections of the row.
+/// The clause for losses on all connections of the row; `None` if there were none.
 fn in_all(evidence: &Evidence) -> Option<Clause> {
     let dropped: u64 = evidence.losses.segments_dropped.iter().total();
     let (resent, twice) = (evidence.losses.resent, evidence.losses.twice);
@@ -236,7 +237,7 @@ fn asked_late(finding: &Finding) -> Option<Clause> {
     is_late.then_some(late)
 }
 
-/// What kept the broker was how many messages may be unacknowledged, and not a request.
+/// True if the broker was kept by how many messages may be unacknowledged, and not by a request.
 fn is_window(finding: &Finding) -> bool {
     finding.circumstances.awaited_credit().is_some()
 }

@@ -1,4 +1,4 @@
-//! What was found of one kind of cause on one leg, at one process.
+//! A finding: the sums of one kind of cause on one leg, at one process.
 
 use super::awaited::Awaited;
 use super::culprits::Culprits;
@@ -20,17 +20,17 @@ pub struct Finding {
     pub messages: u64,
     /// Messages that it is much of.
     pub hits: u64,
-    /// What it takes of these, together.
+    /// Time that it takes of these, together.
     pub hit_time: Nanos,
-    /// What it takes of each message that it is noticed in, all its parts together.
+    /// Time that it takes of each message that it is noticed in, all its parts together.
     pub time: Distribution,
     /// The most of these.
     pub most: Nanos,
-    /// When it took time.
+    /// The times at which it took effect.
     pub when: Timeline,
     /// By segment.
     pub segments: [u64; Segment::ALL.len()],
-    /// Of the part that took longest: how long, whose, and what else was seen.
+    /// The part that took longest: its length, its process and its circumstances.
     pub longest: Nanos,
     /// For how long a thread is said to have worked, each moment once, and until when.
     pub worked: Nanos,
@@ -41,24 +41,24 @@ pub struct Finding {
     /// Waits to be asked that began before the request came.
     pub late_requests: u64,
     pub holder: Option<Holder>,
-    /// What it lost to the network, by message.
+    /// Losses on the network that the messages waited for.
     pub lost: LossWaits,
-    /// What brokers waited for, and how long.
+    /// Time by the thing that brokers waited for, in nanoseconds.
     pub awaited: [u64; Awaited::ALL.len()],
     /// By what made TCP send again what they waited for.
     pub awaited_recoveries: [u64; Recovery::ALL.len()],
     /// The thread that it was for.
     pub reader: Option<TaskId>,
-    /// How its thread rested, and what it slept on.
+    /// The reason for which its thread rested, and the call in which it slept.
     pub rest: Option<(OffCpuReason, SleepCall)>,
-    /// Whose CPU quota was used up.
+    /// The cgroup whose CPU quota was used up.
     pub cgroup: CgroupId,
     pub circumstances: Circumstances,
-    /// Whom all of it waited for.
+    /// The threads that all of it waited for.
     pub culprits: Culprits,
 }
 
-/// What a finding is of: leg, 0 for the first, kind of cause, and the process, 0 where none can be named.
+/// The key of a finding: leg, 0 for the first, kind of cause, and the process, 0 where none can be named.
 pub type FindingKey = (usize, VerdictKind, Pid);
 
 /// Messages that waited for what was lost on the way.
@@ -92,8 +92,8 @@ impl LossWaits {
         self.drops.iter_mut().zip(other.drops).for_each(|(sum, more)| sum.grow(more));
     }
 
-    /// Whether nothing was lost of what these messages waited for: nearly all that TCP sent again had arrived, or arrived all the same,
-    /// and of these messages' packets this host threw none away. Packets overtook each other then, or acknowledgements were late. If fewer
+    /// True if nothing was lost of what these messages waited for: nearly all that TCP sent again had arrived, or arrived all the same,
+    /// and of these messages' packets this host threw none away. Then packets overtook each other, or acknowledgements were late. If fewer
     /// arrived twice, it is not known which of them held up a message: where acknowledgements are lost as often as data, it is half.
     pub fn were_only_late(&self, losses: &Losses) -> bool {
         let is_thrown_away = DropCause::ALL
@@ -103,7 +103,7 @@ impl LossWaits {
         !is_thrown_away && losses.twice > 0 && nearly_all
     }
 
-    /// What most of the packets were thrown away for, where the host did that.
+    /// The cause for which most of the packets were thrown away, where the host did that.
     pub fn mostly(&self) -> Option<DropCause> {
         let all = DropCause::ALL.into_iter().filter(|&cause| self.drops[cause as usize] > 0);
         all.max_by_key(|&cause| self.drops[cause as usize])
@@ -185,7 +185,7 @@ impl Finding {
         }
     }
 
-    /// What brokers waited for most.
+    /// The thing that brokers waited for most.
     pub fn mostly_awaited(&self) -> Awaited {
         let all = Awaited::ALL.into_iter().filter(|&awaited| self.awaited[awaited as usize] > 0);
         all.max_by_key(|&awaited| self.awaited[awaited as usize]).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! Which of the first messages of a connection are slow because of its start.
+//! First messages of a connection: those that are slow because of its start.
 
 use super::blame::{BlameSink, BlamedPart, blame};
 use super::explanation::Cause;
@@ -42,7 +42,7 @@ impl BlameSink for Times {
     }
 }
 
-/// Whether a start-up may be why one of the first messages took so long: at least half of its time may be that of one.
+/// True if a start-up may be why one of the first messages took so long: at least half of its time may be that of one.
 pub fn is_of_start_up(delivery: &Delivery, one_way: Nanos) -> bool {
     let mut times = Times::default();
     blame(delivery, &mut times);

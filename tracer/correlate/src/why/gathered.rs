@@ -1,4 +1,4 @@
-//! What messages spent their time on: sums by latency, and findings by place.
+//! Sums of the time of messages by latency, and findings by place.
 
 use super::breakdown::Breakdown;
 use super::finding::{Finding, FindingKey};
@@ -11,7 +11,7 @@ use wirelap_events::Pid;
 /// Findings that are told apart by process; beyond, those of a kind on a leg are one.
 const FINDINGS: usize = 512;
 
-/// Of some messages of a row.
+/// Sums and findings of some messages of a row.
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
     pub breakdown: Breakdown,

@@ -1,4 +1,4 @@
-//! Who had a CPU while threads of a row waited for one.
+//! Holders of a CPU while threads of a row waited for one.
 
 use super::explanation::HolderShare;
 
@@ -11,7 +11,8 @@ const HOLDERS: usize = 1024;
 /// Those of them that are told.
 const HOLDERS_TOLD: usize = 10;
 
-/// Who had a CPU while threads of a row waited for it, and until when that has been counted.
+/// The threads that had a CPU while threads of a row waited for it, and until when that has been
+/// counted.
 #[derive(Clone, Debug, Default)]
 pub struct Holders(FxHashMap<Tid, (HolderShare, Nanos)>);
 

@@ -1,4 +1,4 @@
-//! What held up one message, beside a typical one of its row.
+//! The cause that held up one message, beside a typical one of its row.
 
 use super::blame::NOTICED;
 use super::breakdown::Breakdown;
@@ -12,7 +12,8 @@ const LEAST: u64 = 20;
 
 const KINDS: usize = VerdictKind::ALL.len();
 
-/// What a message lost more time to than to anything else, beyond what a typical message of its row loses to it.
+/// The cause to which a message lost more time than to any other, beyond what a typical message of its row loses
+/// to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DelayCause {
     /// The cause.
@@ -21,11 +22,11 @@ pub struct DelayCause {
     pub leg: usize,
     /// In which segment most of that time is.
     pub segment: Segment,
-    /// How much more than a typical message; [`NOTICED`] at least.
+    /// Time beyond that of a typical message; [`NOTICED`] at least.
     pub time: Nanos,
 }
 
-/// What a message spent on one cause.
+/// Time that a message spent on one cause.
 #[derive(Clone, Copy, Debug)]
 struct Spent {
     leg: usize,
@@ -62,7 +63,8 @@ impl Spending {
     }
 }
 
-/// What a typical message of a row spends, by leg and kind of cause: the mean of those near the median.
+/// Time that a typical message of a row spends, by leg and kind of cause: the mean of those near the
+/// median.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Typical {
     /// In nanoseconds; empty while too few messages are known.
@@ -72,7 +74,8 @@ pub(super) struct Typical {
 }
 
 impl Typical {
-    /// What held a message up that spent its time so. `None` for a typical message, and while none is known.
+    /// The cause that held a message up that spent its time so. `None` for a typical message, and while none
+    /// is known.
     pub fn held_up(&self, spending: &Spending) -> Option<DelayCause> {
         let most = spending.0.iter().filter_map(|spent| {
             let typical = *self

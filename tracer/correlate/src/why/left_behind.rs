@@ -4,36 +4,36 @@ use crate::flow::{ClosedBy, ClosedConnection};
 use crate::lag::{Lag, LagHolder};
 use wirelap_events::{Nanos, Pid, Saturate};
 
-/// What subscribers had not got when their connections were closed.
+/// Messages that subscribers had not got when their connections were closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftMessages {
     /// On how many topics of subscribers.
     pub times: u64,
-    /// How many messages that were in all.
+    /// Number of messages in all.
     pub messages: u64,
-    /// Where that were most.
+    /// The subscriber and topic with the most of them.
     pub most: Option<MostLeft>,
 }
 
-/// What one subscriber had not got of a topic when its connection was closed.
+/// Messages that one subscriber had not got of a topic when its connection was closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MostLeft {
     /// The process that read from the connection.
     pub pid: Option<Pid>,
-    /// How many messages.
+    /// Number of messages.
     pub messages: u64,
-    /// How long ago the oldest of them had been published.
+    /// Time since the oldest of them had been published.
     pub oldest: Nanos,
-    /// What held them up.
+    /// The holder of these messages: broker, network or subscriber.
     pub holder: LagHolder,
     /// The protocol's farewell had not been said.
     pub is_abrupt: bool,
-    /// Who closed the connection.
+    /// The end that closed the connection.
     pub by: ClosedBy,
 }
 
 impl MostLeft {
-    /// Whether it closed the connection itself, with its protocol's farewell.
+    /// True if the subscriber closed the connection itself, with its protocol's farewell.
     pub fn meant_to_go(&self) -> bool {
         self.by == ClosedBy::Reader && !self.is_abrupt
     }

@@ -6,9 +6,9 @@ use wirelap_events::Nanos;
 /// Time, and part of the whole, from which on a cause matters.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Of the typical message.
+    /// Limits for the typical message: time, and part of the whole.
     pub median: (Nanos, f64),
-    /// Of a slow message: what it takes beyond what it takes of the typical one.
+    /// Limits for a slow message: time beyond that of the typical one, and part of the whole.
     pub slow: (Nanos, f64),
 }
 
@@ -64,7 +64,8 @@ pub const fn rule(kind: VerdictKind) -> Option<Rule> {
     Some(Rule { median, slow })
 }
 
-/// What a kind of cause may take of a message before it is much. `None` for kinds that are not about time.
+/// The time that a kind of cause may take of a message before it is much. `None` for kinds that are not
+/// about time.
 pub fn much(kind: VerdictKind) -> Option<Nanos> {
     rule(kind).map(|rule| rule.slow.0)
 }

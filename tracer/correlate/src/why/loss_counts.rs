@@ -9,9 +9,9 @@ use wirelap_events::{DropCause, Pid, Saturate};
 /// last counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Departure {
-    /// Its connection was closed.
+    /// The subscriber's connection was closed.
     Closed(ClosedBy),
-    /// It had unsubscribed.
+    /// The subscriber had unsubscribed.
     Unsubscribed,
 }
 
@@ -46,9 +46,9 @@ pub struct Losses {
     pub unmatched: u64,
     /// Read by a broker when the subscriber had left that their topic's messages had come to, and passed on to nobody.
     pub abandoned: u64,
-    /// Which subscriber that was, the last time.
+    /// The subscriber that had left, the last time.
     pub left_by: Option<Pid>,
-    /// How it had left, the last time.
+    /// The way in which it had left, the last time.
     pub departure: Departure,
     /// One of these subscribers' connections was closed without the farewell that its protocol has.
     pub is_abrupt: bool,
@@ -110,7 +110,7 @@ impl FullSockets {
     }
 }
 
-/// What the workloads say of their messages.
+/// Counts that the workloads keep of their messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkloadCounts {
     /// Messages published.

@@ -41,7 +41,7 @@ impl Losses {
             .then_some((missing, whole))
     }
 
-    /// Of messages whose delivery was not seen, those that were not just hidden from us.
+    /// Number of messages whose delivery was not seen and that were not just hidden from us.
     fn surely(&self, unseen: u64) -> u64 {
         let all_came = self.told.is_some_and(|told| told.delivered >= told.due);
         // What is in shared memory on one side of a router has no bytes there that the other side's are joined by.
@@ -185,7 +185,8 @@ fn came_too_late(evidence: &Evidence, messages: u64) -> [Clause; 2] {
     ]
 }
 
-/// What one subscriber did not get. What others did not get either is told of it only where it is known to be lost.
+/// The clause for messages that one subscriber did not get. Messages that others did not get either are told only
+/// where it is known that they are lost.
 fn missed(evidence: &Evidence, is_lost: bool) -> Option<Clause> {
     let missed = &evidence.missed;
     let most = missed.most.clone().filter(|most| most.others_got || is_lost)?;
@@ -198,7 +199,7 @@ fn missed(evidence: &Evidence, is_lost: bool) -> Option<Clause> {
     Some(Clause::Missed { most, name, others })
 }
 
-/// What subscribers had not got when their connections were closed.
+/// The clause for messages that subscribers had not got when their connections were closed.
 fn left_behind(evidence: &Evidence) -> Option<Clause> {
     let left = &evidence.losses.left_behind;
     let most = left.most?;
@@ -211,13 +212,13 @@ fn left_behind(evidence: &Evidence) -> Option<Clause> {
     Some(Clause::LeftBehind { most, name, others })
 }
 
-/// Whether those who were behind when their connections were closed meant to go, or get the rest when they come back.
+/// True if those who were behind when their connections were closed meant to go, or get the rest when they come back.
 fn is_only_noted(evidence: &Evidence) -> bool {
     let left = evidence.losses.left_behind.most;
     left.is_none_or(|most| most.meant_to_go()) || keeps_messages(evidence)
 }
 
-/// Whether the broker keeps what nobody reads at the moment.
+/// True if the broker keeps what nobody reads at the moment.
 fn keeps_messages(evidence: &Evidence) -> bool {
     by_name(evidence.setting.protocol).is_some_and(Protocol::keeps_messages)
 }
@@ -264,7 +265,8 @@ fn batching(evidence: &Evidence, gathered: &Gathered, median: f64) -> Option<Ver
     })
 }
 
-/// What a typical message waits between its send call and the device, on its first leg, in nanoseconds.
+/// Time that a typical message waits between its send call and the device, on its first leg, in
+/// nanoseconds.
 fn pushed_back(gathered: &Gathered) -> f64 {
     const WAITS: [Segment; 3] = [Segment::Write, Segment::SocketTx, Segment::Qdisc];
     let middle = gathered.breakdown.middle();

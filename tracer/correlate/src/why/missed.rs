@@ -1,30 +1,30 @@
-//! What a broker did not pass on to one subscriber, while others got it.
+//! Messages that a broker did not pass on to one subscriber, while others got them.
 
 use wirelap_events::{Nanos, Pid};
 
-/// What subscribers have missed.
+/// Messages that subscribers have missed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MissedMessages {
-    /// Who missed most.
+    /// The subscriber that missed most.
     pub most: Option<MissedBy>,
     /// On how many topics of subscribers.
     pub times: u64,
-    /// How many messages that were in all.
+    /// Number of messages in all.
     pub messages: u64,
 }
 
-/// What one subscriber has missed of a topic.
+/// Messages that one subscriber has missed of a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissedBy {
-    /// Its process.
+    /// The subscriber's process.
     pub pid: Option<Pid>,
     /// The topic, if it is known.
     pub topic: Option<String>,
-    /// How many messages, of those since it got all.
+    /// Number of messages that it missed, of those since it got all.
     pub messages: u64,
-    /// How many these were.
+    /// Number of messages since it got all.
     pub whole: u64,
-    /// How long after the observation's beginning the first was found to be missing.
+    /// Time after the observation's beginning at which the first was found to be missing.
     pub from: Nanos,
     /// Another subscriber got them.
     pub others_got: bool,

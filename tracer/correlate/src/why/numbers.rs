@@ -1,4 +1,4 @@
-//! Which of the numbers that a publisher gives its messages are seen on the way.
+//! Numbers that a publisher gives its messages: those that are seen on the way.
 
 use wirelap_events::Saturate;
 
@@ -14,9 +14,9 @@ pub struct Numbers {
 /// Numbers between others that were seen, and were not seen themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Missing {
-    /// How many.
+    /// Number of numbers that were not seen.
     pub missing: u64,
-    /// Of so many.
+    /// Number of numbers in all.
     pub whole: u64,
 }
 
@@ -41,7 +41,7 @@ impl Numbers {
         *self = Numbers { before: self.missing(), ..Numbers::default() };
     }
 
-    /// What was missing so far.
+    /// Numbers missing so far.
     pub fn missing(&self) -> Missing {
         let Some((least, most)) = self.span else { return self.before };
         let whole = u64::from(most.saturating_sub(least)) + 1;

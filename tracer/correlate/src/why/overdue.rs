@@ -98,8 +98,8 @@ fn verdict(open: &Overdue, setting: &Setting, now: Nanos) -> Option<Verdict> {
     })
 }
 
-/// Whose doing it is, as far as what the process does tells. `None` where that is not known: a broker that sleeps may have
-/// done with what it read.
+/// The verdict for overdue messages, as far as the activity of the process that has them tells. `None` where it does not:
+/// a broker that sleeps may be done with what it read.
 fn kind(open: &Overdue) -> Option<(VerdictKind, Segment)> {
     let runs = open.activity == Some(ThreadActivity::Running);
     let is_off = matches!(open.activity, Some(ThreadActivity::Stopped | ThreadActivity::Blocked));
@@ -129,7 +129,8 @@ mod tests {
     use super::*;
     use wirelap_events::{CgroupId, Comm, Pid, TaskId, Tid};
 
-    /// What is said of a process that ran a moment ago, and had waited so long for quota in ten seconds.
+    /// The verdict about a process that ran a moment ago, and had waited so long for quota in ten
+    /// seconds.
     fn said(place: Whereabouts, waited_ms: u64) -> Option<VerdictKind> {
         let task = TaskId { pid: Pid(7), tid: Tid(7) };
         let open = Overdue {

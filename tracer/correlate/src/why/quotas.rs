@@ -35,7 +35,7 @@ pub fn unseen(setting: &Setting, found: &[Verdict]) -> Vec<Verdict> {
     .collect()
 }
 
-/// Whether a process waits for quota much of the time.
+/// True if a process waits for quota much of the time.
 pub fn is_often(one: &Throttled) -> bool {
     one.time >= MUCH && one.time.as_secs_f64() >= OFTEN * one.watched.as_secs_f64()
 }
@@ -46,7 +46,7 @@ fn evidence(setting: &Setting, one: &Throttled) -> Vec<Clause> {
     std::iter::once(waited).chain(used_up(setting, one.cgroup)).collect()
 }
 
-/// What the quota is, and how often it was used up.
+/// The clause for a quota, and how often it was used up.
 pub fn used_up(setting: &Setting, cgroup: CgroupId) -> Option<Clause> {
     let QuotaSeen { first, last } = setting.quotas.get(&cgroup)?;
     let periods = last.periods.wrapping_sub(first.periods).wrapping_add(1);
@@ -56,7 +56,7 @@ pub fn used_up(setting: &Setting, cgroup: CgroupId) -> Option<Clause> {
     Some(Clause::QuotaUsed { quota: Box::new(*last), used })
 }
 
-/// What helps.
+/// The remedy against a quota that was used up.
 pub fn remedy(setting: &Setting, cgroup: CgroupId) -> Remedy {
     Remedy::CpuLimit(setting.quotas.get(&cgroup).map(|seen| Box::new(seen.last)))
 }

@@ -133,7 +133,7 @@ impl Recorder<'_> {
     }
 }
 
-/// Whether the request for a message came after the broker had read it.
+/// True if the request for a message came after the broker had read it.
 fn was_asked_late(delivery: &Delivery, leg: usize) -> bool {
     let before = leg.checked_sub(1).and_then(|before| delivery.legs.get(before));
     let read = before.and_then(|before| before.times.get(Stage::Read));
@@ -175,12 +175,12 @@ const TIMED: (OffCpuReason, SleepCall) = (OffCpuReason::Asleep, SleepCall::Timer
 /// How a thread rests that waits for a disk.
 const BLOCKED: (OffCpuReason, SleepCall) = (OffCpuReason::Blocked, SleepCall::Unknown);
 
-/// Whether a thread slept while there was something to do.
+/// True for a thread that slept while there was something to do.
 fn is_stall(kind: VerdictKind) -> bool {
     matches!(kind, VerdictKind::BrokerStalled | VerdictKind::ClientStalled)
 }
 
-/// Whether somebody else is to blame for it who can be named.
+/// True if somebody else is to blame for it who can be named.
 fn has_culprits(kind: VerdictKind) -> bool {
     matches!(
         kind,
@@ -207,7 +207,7 @@ fn is_in_socket(segment: Segment) -> bool {
     matches!(segment, Segment::Write | Segment::SocketTx)
 }
 
-/// Whether it is the sender of the leg whose doing or loss it is.
+/// True if it is the doing or loss of the leg's sender.
 fn is_senders(kind: VerdictKind, segment: Segment, seen: &Circumstances) -> bool {
     // Who waits for lost bytes is not who knows what became of them.
     if kind == VerdictKind::Retransmission {
@@ -234,7 +234,7 @@ fn is_senders(kind: VerdictKind, segment: Segment, seen: &Circumstances) -> bool
     }
 }
 
-/// Whether it is what a thread did, or could not do.
+/// True for causes that lie in what a thread did, or could not do.
 fn is_of_thread(kind: VerdictKind) -> bool {
     matches!(
         kind,

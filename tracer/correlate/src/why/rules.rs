@@ -42,7 +42,8 @@ const LONG: Nanos = Nanos::from_millis(1);
 /// A thread that has a CPU gives it up after so long if others want it.
 const TURN: Nanos = Nanos::from_millis(5);
 
-/// Who had a CPU for less than this part of a wait for it did not work in most of it.
+/// The divisor of a wait: a thread that had a CPU for less than this part of it did not work in
+/// most of it.
 const AT_WORK: u64 = 4;
 
 /// Of the time for which a thread is said to have worked, not all is known to the moment: it may be so many times what it had a CPU.
@@ -57,7 +58,7 @@ const MINOR: f64 = 0.2;
 /// Keep-alives that were in the way fewer times than this may have been there by chance.
 const AGAIN: usize = 3;
 
-/// What the verdicts about time are made from.
+/// The input of the verdicts about time.
 struct TimeVerdicts<'a> {
     evidence: &'a Evidence,
     gathered: &'a Gathered,
@@ -93,7 +94,7 @@ impl TimeVerdicts<'_> {
             .collect()
     }
 
-    /// What packets of a finding were thrown away for, if they were.
+    /// The cause for which packets of a finding were thrown away, if they were.
     fn thrown_away(&self, finding: &Finding) -> Option<DropCause> {
         let losses = &self.evidence.losses;
         if finding.lost.were_only_late(losses) {
@@ -137,7 +138,8 @@ impl TimeVerdicts<'_> {
         verdict
     }
 
-    /// When it took time. Less than a quarter of what it takes on average is not what is meant.
+    /// The period in which the cause took time; messages of which it took less than a quarter of
+    /// the average do not count.
     fn period(&self, kind: VerdictKind, finding: &Finding, cost: Cost) -> Option<Period> {
         let is_typical = rule(kind).is_some_and(|rule| cost.is_typical(&rule));
         let mean = if is_typical || cost.hit.messages <= 0.0 { cost.median } else { cost.each() };

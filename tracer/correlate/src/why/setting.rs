@@ -1,10 +1,10 @@
-//! What surrounds a row.
+//! The surroundings of a row.
 
 use crate::threads::{CpuTime, QuotaSeen};
 use rustc_hash::{FxHashMap, FxHashSet};
 use wirelap_events::{CgroupId, Comm, Nanos, Pid, TaskId, Tid};
 
-/// What surrounds a row.
+/// The surroundings of a row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Setting {
     /// The middleware.
@@ -22,15 +22,15 @@ pub struct Setting {
     pub sampled: bool,
     /// Names of processes.
     pub names: FxHashMap<Pid, Comm>,
-    /// How long threads were on a CPU.
+    /// Time on a CPU of threads.
     pub busy: FxHashMap<Tid, CpuTime>,
     /// The processes that send, forward or read its messages.
     pub members: FxHashSet<Pid>,
     /// CPU quotas that were used up.
     pub quotas: FxHashMap<CgroupId, QuotaSeen>,
-    /// Its processes that waited for one.
+    /// Processes of the row that waited for quota.
     pub throttled: Vec<Throttled>,
-    /// When the observation began; `None` for several observations together.
+    /// Time at which the observation began; `None` for several observations together.
     pub since: Option<Nanos>,
 }
 
@@ -57,19 +57,19 @@ impl Setting {
     }
 }
 
-/// How much of the time a process of a row could have run and had no quota.
+/// A process of a row that could have run and had no quota for a part of the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Throttled {
     /// One of its threads.
     pub task: TaskId,
-    /// Whose quota it was.
+    /// The cgroup whose quota it was.
     pub cgroup: CgroupId,
     /// Time in which at least one of its threads waited for quota.
     pub time: Nanos,
-    /// Of so much that was watched.
+    /// Time that was watched.
     pub watched: Nanos,
     /// The leg that it sends on, or reads from if it sends none; 0 for the first.
     pub leg: usize,
-    /// It does not send.
+    /// True if the process does not send.
     pub only_reads: bool,
 }

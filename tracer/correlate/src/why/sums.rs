@@ -7,13 +7,13 @@ use wirelap_events::{Nanos, Total};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Hits {
     pub messages: u64,
-    /// What they spent on it.
+    /// Time that these messages spent on it, in nanoseconds.
     pub time: u64,
-    /// What they took in all.
+    /// Sum of their whole latencies, in nanoseconds.
     pub latency: u64,
 }
 
-/// What messages lost to one cause beyond what a typical one spends on it.
+/// Time that messages lost to one cause beyond what a typical one spends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Excess {
     /// Messages that it is much of.
@@ -24,7 +24,7 @@ pub struct Excess {
     pub latency: f64,
 }
 
-/// Whether there were keep-alives or discovery beside a message.
+/// Presence of keep-alives or discovery beside a message.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Upkeep {
     /// While it was under way, or just before.
@@ -59,11 +59,11 @@ impl Episodes {
 #[derive(Clone, Debug, Default)]
 pub struct LatencyClass {
     pub messages: u64,
-    /// Of these, with a keep-alive or discovery beside them.
+    /// Messages with a keep-alive or discovery beside them.
     pub beside_upkeep: u64,
-    /// Of the messages, those with a keep-alive or discovery in as long a time some while before.
+    /// Messages with a keep-alive or discovery in as long a time some while before.
     pub upkeep_before: u64,
-    /// When those with one beside them were under way.
+    /// Times in which messages with one beside them were under way.
     pub episodes: Episodes,
     pub least: Nanos,
     /// By slot.
@@ -100,8 +100,7 @@ impl Sums {
         }
     }
 
-    /// How many times there were in which messages with a keep-alive beside them were under way, as far as they are told
-    /// apart.
+    /// Number of times in which messages with a keep-alive beside them were under way, as far as they are told apart.
     pub fn upkeeps(&self) -> usize {
         self.episodes.0.len()
     }

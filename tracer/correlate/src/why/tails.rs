@@ -1,4 +1,4 @@
-//! What the typical message was made of, and where the slowest lost more time.
+//! The parts of the typical message, and those in which the slowest lost more time.
 
 use super::breakdown::{Breakdown, LEAST_IN_TAIL};
 use super::explanation::{Tail, TailRow, TypicalRow};
@@ -7,7 +7,7 @@ use super::sums::Sums;
 use std::collections::BTreeMap;
 use wirelap_events::{Nanos, Segment};
 
-/// What the message near the median was made of.
+/// The time of the mean message near the median by leg and segment; empty without messages.
 pub fn typical(breakdown: &Breakdown) -> Vec<TypicalRow> {
     if breakdown.messages() == 0 {
         return Vec::new();

@@ -1,10 +1,10 @@
-//! What messages spent their time on, whatever the verdicts are.
+//! The time that messages spent by leg, segment and cause, whatever the verdicts are.
 
 use super::breakdown::{Breakdown, LEAST_IN_TAIL};
 use super::explanation::{TimeSpent, TimeSpentRow};
 use wirelap_events::Segment;
 
-/// What all messages, those near the median and the slowest 1 % spent their time on.
+/// The time of all messages, those near the median and the slowest 1 %, by leg, segment and cause.
 pub fn time_spent(breakdown: &Breakdown) -> TimeSpent {
     let messages = breakdown.messages();
     let tail_messages =

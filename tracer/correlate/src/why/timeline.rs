@@ -1,4 +1,4 @@
-//! When a cause took time: sums by window, as fine as a bounded memory allows.
+//! Times at which a cause took effect: sums by window, as fine as a bounded memory allows.
 //!
 //! Windows are a second long at first. When there are too many of them, every two become one of twice the length.
 
@@ -11,14 +11,14 @@ const WINDOWS: usize = 64;
 /// The shortest window.
 const SHORTEST: Nanos = Nanos::from_millis(1_000);
 
-/// What fell into a window.
+/// Sums of one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Window {
     /// Times that the cause took effect.
     hits: u64,
-    /// What it took.
+    /// Time that the cause took, in nanoseconds.
     time: u64,
-    /// When the first of them began, and when the last ended.
+    /// The beginning of the first of them, and the end of the last.
     from: Nanos,
     to: Nanos,
 }
@@ -50,19 +50,19 @@ impl Default for Timeline {
     }
 }
 
-/// When something was so.
+/// A period in which something was so.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Period {
-    /// When it was so first.
+    /// Time at which it was so first.
     pub began: Nanos,
-    /// When it was so last; `None` if it still is.
+    /// Time at which it was so last; `None` if it still is.
     pub ended: Option<Nanos>,
     /// In how many stretches of time, between which it was not.
     pub times: u32,
 }
 
 impl Timeline {
-    /// It took `time` of a message, until `to`.
+    /// Adds `time` that the cause took of a message, until `to`.
     pub fn add(&mut self, to: Nanos, time: Nanos) {
         let window = Window { hits: 1, time: time.0, from: to - time, to };
         self.put(to, window);
@@ -109,8 +109,8 @@ impl Timeline {
         }
     }
 
-    /// When it took at least `least` of each message that it took time of, beside `all`, the messages that there were.
-    /// `None` if it never did.
+    /// The period in which the cause took at least `least` of each message that it took time of, beside `all`, the
+    /// messages that there were. `None` if it never did.
     pub fn period(&self, least: Nanos, all: &Timeline) -> Option<Period> {
         let is_on = |window: &&Window| {
             window.hits > 0 && window.time.checked_div(window.hits).unwrap_or(0) >= least.0
@@ -132,12 +132,12 @@ impl Timeline {
         Some(period)
     }
 
-    /// When there was something last.
+    /// The latest time at which there was something; 0 if there never was.
     pub fn last(&self) -> Nanos {
         self.windows.back().map_or(Nanos(0), |window| window.to)
     }
 
-    /// Whether a whole window that had something lies between two moments.
+    /// True if a whole window that had something lies between two moments.
     fn has_between(&self, from: Nanos, to: Nanos) -> bool {
         let inside = |window: &&Window| window.hits > 0 && window.from > from && window.to < to;
         self.windows.iter().any(|window| inside(&window))

@@ -1,4 +1,4 @@
-//! What each cause costs: the typical message, and each of the slow ones.
+//! The cost of each cause: to the typical message, and to each of the slow ones.
 //!
 //! A slow message is weighed against the typical one, cause by cause, and each cause against the messages that it hits:
 //! three messages of three seconds hide nothing of what every tenth loses to something else.
@@ -20,12 +20,13 @@ const VERY: f64 = 50.0;
 pub struct Measured<'a> {
     breakdown: &'a Breakdown,
     pub middle: Sums,
-    /// What a typical message takes in all, in nanoseconds.
+    /// Latency of a typical message in all, in nanoseconds.
     pub median: f64,
     pub tail: Option<Sums>,
     /// Mean of what the slowest 1 % took longer.
     pub excess: f64,
-    /// What all messages slower than three quarters of them took longer, together.
+    /// Time by which all messages slower than three quarters of them exceed the typical one,
+    /// together.
     slow: f64,
     /// As many messages must lose much on average for a cause to matter.
     least: f64,
@@ -41,13 +42,14 @@ pub struct Cost {
     /// The messages that it hits, and what it takes of them beyond the typical.
     pub hit: Excess,
     pub slow_share: f64,
-    /// What a typical message takes in all.
+    /// Latency of a typical message in all.
     whole: f64,
     /// As many messages must lose much on average for a cause to matter.
     least: f64,
 }
 
-/// Where the hits of a cause are kept: those of a kind by leg, those of time without a cause by segment, too.
+/// The cell in which the hits of a cause are kept: those of a kind by leg, those of time without a cause by
+/// segment, too.
 pub fn hit_cell(leg: usize, segment: Segment, cause: Cause) -> Cell {
     let segment = if cause == Cause::Ordinary { segment } else { Segment::Wire };
     Cell { leg, segment, cause }
@@ -70,7 +72,7 @@ impl<'a> Measured<'a> {
         self.breakdown.messages()
     }
 
-    /// What a kind of cause on a leg costs.
+    /// The cost of a kind of cause on a leg.
     pub fn kind(&self, leg: usize, kind: VerdictKind) -> Cost {
         let cause = Cause::Of(kind);
         let mut cost = self.share(|cell| cell.leg == leg && cell.cause == cause);
@@ -78,7 +80,7 @@ impl<'a> Measured<'a> {
         cost
     }
 
-    /// What time without a cause costs.
+    /// The cost of time without a cause.
     pub fn unexplained(&self, leg: usize, segment: Segment) -> Cost {
         let cell = Cell { leg, segment, cause: Cause::Ordinary };
         let mut cost = self.share(|other| *other == cell);
@@ -119,18 +121,18 @@ impl Cost {
         ratio(self.hit.time, self.hit.messages)
     }
 
-    /// Whether it matters by this rule.
+    /// True if the cost matters by this rule.
     pub fn passes(&self, rule: &Rule) -> bool {
         self.is_typical(rule) || self.is_slow(rule)
     }
 
-    /// Whether it takes much of the typical message.
+    /// True if it takes much of the typical message.
     pub fn is_typical(&self, rule: &Rule) -> bool {
         let (time, share) = rule.median;
         self.median >= time.0 as f64 && self.median_share >= share
     }
 
-    /// Whether it takes much of messages that would be typical without it.
+    /// True if it takes much of messages that would be typical without it.
     fn is_slow(&self, rule: &Rule) -> bool {
         let (time, share) = rule.slow;
         let time = time.0 as f64;

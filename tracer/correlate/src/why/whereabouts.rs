@@ -1,8 +1,8 @@
-//! Where messages are that ought to have arrived by now.
+//! The places of messages that ought to have arrived by now.
 
 use wirelap_events::{Comm, Nanos, TaskId, ThreadActivity};
 
-/// Where messages are that have not arrived.
+/// The place of messages that have not arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Whereabouts {
     /// On the way to the receiver's socket.
@@ -50,16 +50,16 @@ impl Whereabouts {
 /// Messages that ought to have arrived by now, in one place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overdue {
-    /// How many.
+    /// Number of messages.
     pub messages: u64,
-    /// How long ago the oldest of them was sent.
+    /// Time since the oldest of them was sent.
     pub oldest: Nanos,
-    /// Where they are.
+    /// The place where they are.
     pub place: Whereabouts,
     /// On which leg, 1 for the first.
     pub leg: u8,
     /// The process that has them, or that sent them where they are on the network; `None` if it is not known.
     pub process: Option<(TaskId, Comm)>,
-    /// What that process was doing a moment ago; `None` if nobody looked.
+    /// The activity of that process a moment ago; `None` if nobody looked.
     pub activity: Option<ThreadActivity>,
 }

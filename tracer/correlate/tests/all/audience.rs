@@ -29,9 +29,9 @@ pub fn join(world: &mut World, pid: u32, name: &str) -> Connection {
     connect(world, (pid, name), "mosquitto", [CONNECT, CONNACK])
 }
 
-/// How clients of another server talk to it.
+/// The way in which clients of another server talk to it.
 pub struct Dialect {
-    /// What a client says first, and what the server answers.
+    /// The first words of a client, and the server's answer.
     pub hello: [&'static [u8]; 2],
     /// Publishes message `n` to the topic `t`.
     pub published: fn(u32) -> Vec<u8>,
@@ -63,14 +63,14 @@ pub const NATS: Dialect = Dialect {
     delivered: |n| nats::message("MSG t 1", &payload(stamp(n), 64)),
 };
 
-/// What becomes of a message that the broker sends, or does not.
+/// The fate of a message that the broker sends, or does not.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Fate {
-    /// Its subscriber reads it.
+    /// The subscriber reads it.
     Read,
-    /// It lies in the subscriber's socket.
+    /// The message lies in the subscriber's socket.
     Unread,
-    /// It has left the broker's socket, and has not arrived.
+    /// The message has left the broker's socket, and has not arrived.
     OnTheWay,
     /// The broker has written it, and nothing of it has left the socket.
     Written,

@@ -17,12 +17,12 @@ const BEFORE: usize = 80;
 /// Messages that are published.
 const PUBLISHED: usize = 240;
 
-/// How a protocol's messages look.
+/// The messages of a protocol.
 struct Brokered {
     name: &'static str,
     at: &'static str,
     published: fn(usize) -> Vec<u8>,
-    /// What the consumer asks with.
+    /// The consumer's request for a message.
     asked: Option<fn(usize) -> Vec<u8>>,
     delivered: fn(usize) -> Vec<u8>,
 }
@@ -146,7 +146,8 @@ fn what_comes_behind_a_backlog_is_followed() {
     }
 }
 
-/// What a broker passes on may be changed, or come from publishers that are not seen: then it cannot be found, and nobody is behind.
+/// Messages that a broker passes on may be changed, or come from publishers that are not seen: then they cannot be found, and nobody
+/// is behind.
 #[test]
 fn who_gets_only_what_cannot_be_found_is_not_behind_and_keeps_little() {
     let config = || Config { max_messages: 160, ..Config::default() };

@@ -1,4 +1,4 @@
-//! When a message begins of which only packets are seen, as in captures of other programs.
+//! Beginnings of messages of which only packets are seen, as in captures of other programs.
 
 use crate::brokered::house;
 use crate::played::{Played, seen};
@@ -10,14 +10,15 @@ use wirelap_test_support::world::{Way, World};
 
 const LATER: u64 = 200_000_000;
 
-/// What a packet at each end of a connection tells of some bytes.
+/// Tells of some bytes by a packet at each end of a connection.
 fn carry(world: &mut World, way: &mut Way, bytes: &[u8]) {
     let (start, len) = way.advance(bytes.len());
     world.xmit(way, start, bytes);
     world.rx(way, start, len);
 }
 
-/// What packets alone tell: at both ends, or at one place at which it is not known which way they went.
+/// Deliveries from packets alone: at both ends, or at one place at which it is not known which way they
+/// went.
 fn packets(mut world: World, at_both_ends: bool) -> Vec<Delivery> {
     world.events.retain(|told| match told.event.body {
         Body::Packet(packet) => at_both_ends || packet.hook == PacketHook::Xmit,

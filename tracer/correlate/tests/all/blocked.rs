@@ -106,7 +106,7 @@ fn arrives(world: &mut World, way: &Way, start: wirelap_events::Seq, bytes: &[u8
     world.read(way, start.plus(len), len);
 }
 
-/// What is named, on which leg, at which process.
+/// Problems that are named: kind, leg and process.
 fn named(played: &Played) -> Vec<(VerdictKind, Option<u8>, Option<u32>)> {
     let verdicts = played.group().why.verdicts.iter();
     let problems = verdicts.filter(|one| one.severity == Severity::Problem);

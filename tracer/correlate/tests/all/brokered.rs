@@ -132,7 +132,7 @@ fn a_subscriber_that_comes_later_was_away() {
     assert!(!played.deliveries[1].legs[1].circumstances.start_up);
 }
 
-/// Of as many messages as ever were under way one is acknowledged: the broker may have waited for that.
+/// One of as many messages as ever were under way is acknowledged: the broker may have waited for that.
 #[test]
 fn an_acknowledgement_makes_room_for_the_next_message() {
     let mut world = World::new();

@@ -1,4 +1,4 @@
-//! What keeps a broker from passing messages on, as packets alone show it.
+//! Waits of a broker before it passes messages on, as packets alone show them.
 
 use crate::brokered::house;
 use crate::played::Played;

@@ -1,4 +1,5 @@
-//! What the ends of MQTT wait for before they go on: PUBREC, PUBREL and PUBCOMP, and a subscriber's acknowledgements.
+//! Waits of the ends of MQTT before they go on: for PUBREC, PUBREL and PUBCOMP, and for a subscriber's
+//! acknowledgements.
 
 use crate::brokered::house;
 use crate::lost_packets::{TIMEOUT, acknowledge, arrive, sent_again};

@@ -1,4 +1,4 @@
-//! What discovery tells on one conversation, known on another.
+//! Discovery: topics that one conversation tells, known on another.
 
 use crate::played::Played;
 use wirelap_correlate::{Config, GroupNote};

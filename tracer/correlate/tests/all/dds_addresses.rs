@@ -180,7 +180,7 @@ fn a_multicast_on_a_device_has_a_delivery_for_each_reader_and_none_for_its_sende
     assert!(played.deliveries.iter().all(|one| one.legs[0].from == Some(from.id)));
 }
 
-/// What packets show of a multicast to readers that discovery has told of.
+/// Packets show a multicast to readers that discovery has told of.
 #[test]
 fn a_multicast_in_a_capture_has_a_delivery_for_each_participant_that_reads_its_topic() {
     let subscription = |participant: [u8; 12], topic: &str| {

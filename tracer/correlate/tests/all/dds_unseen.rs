@@ -51,7 +51,7 @@ fn from(prefix: [u8; 12], mut message: Message) -> Message {
     message
 }
 
-/// What packets of these messages tell, each to this port.
+/// Plays packets of these messages, each to this port.
 fn played(messages: &[(u16, Message)]) -> Played {
     let mut world = World::new();
     let a = end(&mut world, process(1, "talker"), "10.0.0.1:40001");

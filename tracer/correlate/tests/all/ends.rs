@@ -14,7 +14,8 @@ use wirelap_test_support::world::{World, process};
 /// A message is sent and forwarded.
 const MESSAGES: u32 = 30;
 
-/// What is left of events when the probes at the ends alone are attached: the bytes of packets come with their sends.
+/// The events that are left when the probes at the ends alone are attached: the bytes of packets come with their
+/// sends.
 fn at_the_ends(events: &[OwnedEvent]) -> Vec<OwnedEvent> {
     let kept = events.iter().filter_map(|event| {
         let mut kept = event.clone();

@@ -14,11 +14,11 @@ struct Site {
     world: World,
     publishers: Vec<Connection>,
     subscribers: Vec<Connection>,
-    /// What is still to be told, by time.
+    /// Acts that are still to be told, by time.
     plan: Vec<(u64, Act)>,
 }
 
-/// What happens: one of the publishers sends a message, the broker reads what it has of one, or sends a message to a subscriber.
+/// An act: one of the publishers sends a message, the broker reads what it has of one, or sends a message to a subscriber.
 #[derive(Clone, Copy, Debug)]
 enum Act {
     Publish(usize),

@@ -33,7 +33,7 @@ fn runs_that_the_kernel_skipped_are_among_the_lost_events() {
     assert_eq!((trust.lost(), trust.skipped_runs), (9, 5));
 }
 
-/// When an event happens instead, by its number and its time.
+/// The time of an event instead of its own, by its number and its time.
 type Way<'a> = &'a dyn Fn(usize, u64) -> u64;
 
 /// Messages that take a quarter of all time each, at the end of time, or from its one end to the other.

@@ -10,7 +10,7 @@ use wirelap_test_support::world::{Connection, Way, World, process};
 
 const ACK: u8 = tcp_flags::ACK;
 
-/// Where a forger is.
+/// The place of a forger.
 #[derive(Clone, Copy, Debug)]
 enum Forger {
     /// On a device of another network namespace that leads nowhere.
@@ -19,7 +19,7 @@ enum Forger {
     OnTheWire,
 }
 
-/// Which sockets are on this host.
+/// The sockets that are on this host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Here {
     Both,

@@ -14,7 +14,7 @@ use wirelap_test_support::world::{IP, LINK, UDP, World, process};
 const FIRST: usize = 1472;
 const LATER: usize = 1480;
 
-/// What a datagram's packet becomes where the MTU is 1500.
+/// The fragments of a datagram's packet where the MTU is 1500.
 fn cut(told: &OwnedEvent) -> Vec<OwnedEvent> {
     let Body::Packet(whole) = told.event.body else { return vec![told.clone()] };
     let of = whole.payload_len;

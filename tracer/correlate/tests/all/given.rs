@@ -51,7 +51,7 @@ impl Publisher {
         Nanos(self.world.now)
     }
 
-    /// Its thread sleeps for so many milliseconds.
+    /// Lets the publisher's thread sleep for so many milliseconds.
     fn sleeps(&mut self, millis: u64) {
         let left = Nanos(self.world.now);
         let woken = self.runs(millis * 1_000);
@@ -71,7 +71,7 @@ impl Publisher {
         datagram(&mut self.world, way, self.number.into(), self.from, &[self.to], &bytes, ALL);
     }
 
-    /// It is given a message and sends it at once.
+    /// Gives the publisher a message, which it sends at once.
     fn publishes(&mut self) {
         self.sleeps(10);
         let given = self.runs(20);
@@ -84,7 +84,7 @@ impl Publisher {
     }
 }
 
-/// How long the library is said to have kept each message, in whole milliseconds.
+/// The times for which the library is said to have kept each message, in whole milliseconds.
 fn kept(played: &Played) -> Vec<Option<u64>> {
     let kept = |delivery: &Delivery| {
         let times = delivery.legs[0].times;

@@ -1,4 +1,4 @@
-//! What is told of messages that were not seen to be delivered.
+//! Reports of messages that were not seen to be delivered.
 
 use crate::brokered::house;
 use wirelap_correlate::{Config, Correlator, DeliverySink};
@@ -34,7 +34,7 @@ impl DeliverySink for Heard {
     }
 }
 
-/// What is told of these events, and of time that passes after them.
+/// Collects what is told of these events, and of time that passes after them.
 fn hear<'a>(told: impl Iterator<Item = &'a OwnedEvent>, packets_only: bool, rest: Nanos) -> Heard {
     let mut correlator = Correlator::new(Config { packets_only, ..Config::default() });
     let mut heard = Heard { takes: true, ..Heard::default() };

@@ -10,12 +10,12 @@ use wirelap_test_support::world::{Connection, World, process};
 /// A message of this number, in its protocol's bytes.
 type Numbered<'a> = &'a dyn Fn(u32) -> Vec<u8>;
 
-/// How the tracer comes to see a connection.
+/// The start at which the tracer comes to see a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Start {
     /// From its first byte.
     First,
-    /// It was open and idle.
+    /// The connection was open and idle.
     Idle,
     /// As `Idle`, of a capture: nothing but packets.
     Packets,
@@ -29,7 +29,7 @@ type Encode = fn(n: u32, len: usize) -> Vec<u8>;
 struct Case {
     name: &'static str,
     port: u16,
-    /// What the client sends first.
+    /// The first bytes of the client.
     opening: &'static [u8],
     encode: Encode,
 }
@@ -138,7 +138,7 @@ fn send(world: &mut World, pair: &mut Connection, bytes: &[u8], packet: usize) {
     world.now += 50_000_000;
 }
 
-/// How many messages came out, of how many that began while it was watched.
+/// Number of messages that came out, and of those that began while the connection was watched.
 fn run(case: &Case, size: usize, start: Start, port: u16, packet: usize) -> (u64, u64) {
     let mut world = World::new();
     let (client, server) = (process(10, "client"), process(20, "server"));
@@ -211,7 +211,8 @@ fn every_message_is_counted_whatever_its_size_and_however_it_is_met() {
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// What is not decoded, as the first bytes of a connection or in its middle, is no row and has its name.
+/// Bytes that are not decoded, as the first ones of a connection or in its middle, are no row and have a
+/// name.
 #[test]
 fn what_is_not_decoded_is_no_row_and_has_a_name() {
     let record = |n: u32| [&[23, 3, 3, 4, 0][..], &payload(n, 1024)].concat();

@@ -224,7 +224,7 @@ impl Member {
         Member { connection, asked: 0 }
     }
 
-    /// It joins a group, which has committed this offset of `topic-0`.
+    /// Lets the member join a group, which has committed this offset of `topic-0`.
     fn joins(&mut self, world: &mut World, group: &str, topic: &str, offset: Option<usize>) {
         self.asked += 1;
         world.message(&mut self.connection.up, &offset_fetch(self.asked, group));
@@ -232,7 +232,8 @@ impl Member {
         world.message(&mut self.connection.down, &answer);
     }
 
-    /// It asks for records from an offset on. Returns when its request leaves.
+    /// Lets the member ask for records from an offset on. Returns the time at which its request
+    /// leaves.
     fn asks(&mut self, world: &mut World, topic: &str, offset: usize) -> Nanos {
         self.asked += 1;
         let (sent, _) =
@@ -299,13 +300,13 @@ fn handed_over(group: &str, committed: usize) -> (Played, Nanos) {
     (Played::of(&world), taken)
 }
 
-/// When those messages were taken over that waited for it.
+/// Times at which those messages were taken over that waited for it.
 fn taken_over(played: &Played) -> Vec<Option<Nanos>> {
     let seen = played.deliveries.iter().map(|delivery: &Delivery| &delivery.legs[1].circumstances);
     seen.filter(|seen| seen.handed_over).map(|seen| seen.ready).collect()
 }
 
-/// What the first had got and had not committed is sent again, and had a reader.
+/// Messages that the first had got and had not committed are sent again, and had a reader.
 #[test]
 fn what_was_read_before_did_not_wait_for_a_rebalance() {
     let (played, taken) = handed_over("g", 20);

@@ -1,11 +1,11 @@
-//! What holds up the messages that a broker keeps: its subscribers' doing, or its own.
+//! Holders of messages that a broker keeps: its subscribers, or the broker itself.
 
 use crate::audience::{AMQP, Dialect, Fate, Watch, only, pass};
 use wirelap_correlate::LagHolder;
 use wirelap_test_support::compose::amqp;
 use wirelap_test_support::world::World;
 
-/// What holds up a message for a consumer that has acknowledged all others, if the broker has said that it lacks memory and if it has
+/// The holder of a message for a consumer that has acknowledged all others, if the broker has said that it lacks memory and if it has
 /// not. The consumer may have had two messages without acknowledging them, and the last time it had one.
 fn kept_by_the_broker(lacks_memory: bool) -> LagHolder {
     let mut world = World::new();

@@ -78,7 +78,7 @@ fn what_is_recognised_late_is_not_the_origin_of_what_follows() {
     }
 }
 
-/// Of the four connections that a message takes through a proxy, some are recognised before others. What is recognised
+/// Some of the four connections that a message takes through a proxy are recognised before others. What is recognised
 /// when all is over may count as not covered; nothing is sent twice.
 #[test]
 fn a_proxy_that_is_found_open_is_no_broker() {
@@ -119,8 +119,8 @@ fn a_proxy_that_is_found_open_is_no_broker() {
     }
 }
 
-/// What goes to its server, in which no message is found, is missing in the row's counts: at whichever of the addresses that
-/// the server has, and whether or not its beginning was seen.
+/// Bytes to its server in which no message is found are missing in the row's counts: at whichever of the addresses that the
+/// server has, and whether or not their beginning was seen.
 #[test]
 fn a_row_whose_server_has_an_unrecognised_connection_is_not_to_be_trusted() {
     let port = BROKER.rsplit_once(':').unwrap().1;

@@ -12,7 +12,7 @@ use wirelap_test_support::world::{World, process};
 /// MQTT's farewell.
 const DISCONNECT: &[u8] = b"\xe0\0";
 
-/// What is said of messages that were never delivered; `None` if nothing is.
+/// The verdict on messages that were never delivered; `None` if there is none.
 fn never(watch: &mut Watch) -> Option<(Severity, String)> {
     let snapshot = watch.correlator.snapshot(Nanos(watch.world.now));
     let [group] = &snapshot.groups[..] else { panic!("{:?}", snapshot.groups) };
@@ -131,19 +131,19 @@ const SUBSCRIBE_IN_GROUP: &[u8] = b"\x82\x0f\0\x01\0\x0a$share/g/t\0";
 /// Why a subscriber gets only every third of messages 40 to 160.
 #[derive(Clone, Copy, PartialEq)]
 enum Thinned {
-    /// Its broker drops the others.
+    /// The subscriber's broker drops the others.
     Dropped,
-    /// Its broker drops the others, and there is no other subscriber.
+    /// The subscriber's broker drops the others, and there is no other subscriber.
     Only,
-    /// It unsubscribes before each of the others.
+    /// The subscriber unsubscribes before each of the others.
     Unsubscribed,
-    /// It publishes messages itself.
+    /// The subscriber publishes messages itself.
     Publishes,
     /// Another member of its group gets the others.
     Shared,
 }
 
-/// What is said of two hundred messages, of which a subscriber does not get eighty.
+/// The verdict on two hundred messages, of which a subscriber does not get eighty.
 fn thinned(what: Thinned) -> Option<(Severity, String)> {
     let mut world = World::new();
     let mut publisher = join(&mut world, 20, "pub");

@@ -1,4 +1,4 @@
-//! What is called lost, and what is only not known.
+//! Messages that are called lost, and messages of which that is not known.
 
 use crate::brokered::house;
 use crate::played::Played;
@@ -7,7 +7,7 @@ use wirelap_correlate::{Severity, VerdictKind};
 use wirelap_test_support::compose::mqtt::publish;
 use wirelap_test_support::world::{Connection, World};
 
-/// What is said of messages that were never delivered.
+/// The verdict on messages that were never delivered.
 fn never(played: &Played) -> Option<(Severity, String)> {
     let verdicts = &played.group().why.verdicts;
     let found = verdicts.iter().find(|verdict| verdict.kind == VerdictKind::NeverDelivered)?;

@@ -53,7 +53,7 @@ impl Routed {
     }
 }
 
-/// What the client of a session sends before its first message.
+/// Number of packets that the client of a session sends before its first message.
 const HANDSHAKE: u32 = 2;
 
 /// Leaves out those of a kind of events that are of what was sent with these numbers, from 0. There are two such events of each.
@@ -109,7 +109,7 @@ fn what_was_passed_on_after_unseen_bytes_does_not_begin_there() {
     assert_eq!(played.counts(), [28, 30, 28, 2]);
 }
 
-/// Of ZMTP, because its messages lie against each other.
+/// ZMTP is used because its messages lie against each other.
 #[test]
 fn a_first_leg_that_is_found_after_the_second_comes_before_it() {
     let mut world = World::new();

@@ -1,4 +1,4 @@
-//! Which sockets need not be observed any more: those of conversations whose bytes are only counted.
+//! Sockets that need not be observed any more: those of conversations whose bytes are only counted.
 
 use wirelap_correlate::{Config, Correlator};
 use wirelap_events::{Body, Delivery, Nanos, SocketId};

@@ -54,7 +54,7 @@ fn a_key_expression_that_is_named_by_a_number_is_found_by_its_content() {
     assert_eq!(Played::of(&world).counts(), [30, 30, 30, 0]);
 }
 
-/// Of what says too little to be found by, it is told that it may count twice.
+/// A message that says too little to be found by may count twice, and that is told.
 #[test]
 fn a_number_and_next_to_no_payload_are_told() {
     for tells in [true, false] {

@@ -29,8 +29,8 @@ fn acknowledge(world: &mut World, way: &Way, back: &Way, after: u64) -> Nanos {
     at
 }
 
-/// What the probes of the host with these sockets would have told: the packets of their connections alone, of which one that
-/// comes in brings its bytes.
+/// The events that the probes of the host with these sockets would have told: the packets of their connections alone, of
+/// which one that comes in brings its bytes.
 pub fn host(events: &[OwnedEvent], is_here: impl Fn(SocketId) -> bool) -> Vec<OwnedEvent> {
     let mut flows = Vec::new();
     for told in events {

@@ -170,7 +170,8 @@ fn a_reader_that_hangs_is_named_and_the_broker_is_not() {
     assert_eq!(named, [(VerdictKind::ClientStalled, Some(31))]);
 }
 
-/// What a broker has and nobody subscribes to is not open business, and neither is what a socket had that is closed.
+/// Messages that a broker has and nobody subscribes to are not open business, and neither are those that a socket
+/// had that is closed.
 #[test]
 fn what_nobody_waits_for_is_not_open() {
     let mut world = World::new();
@@ -234,7 +235,8 @@ fn what_the_last_subscriber_left_behind_is_not_open() {
     assert_eq!(watch.group(&world).why.open, []);
 }
 
-/// Whose last reader's connection is closed, by which end, with or without the protocol's farewell.
+/// Verdicts after the last reader's connection was closed, by which end, with or without the
+/// protocol's farewell.
 fn after_leaving(says_goodbye: bool, by_broker: bool) -> Vec<Verdict> {
     let mut world = World::new();
     let (mut publisher, mut subscribers) = house(&mut world, 1);

@@ -11,7 +11,7 @@ use wirelap_test_support::random::Random;
 use wirelap_test_support::world::udp::{ALL, datagram, end, flow};
 use wirelap_test_support::world::{Way, World, process};
 
-/// How the tracer comes to see a conversation.
+/// The view of a conversation that the tracer gets.
 #[derive(Clone, Copy, Debug)]
 struct View {
     /// From its first byte. If not: from this message on, of which some bytes are missed.
@@ -22,18 +22,18 @@ struct View {
     only: Option<bool>,
 }
 
-/// How messages lie in packets.
+/// The cut of messages into packets.
 #[derive(Clone, Copy, Debug)]
 enum Cut {
     /// Each in its own.
     Message,
     /// Packets of this many bytes of all that one side says at once.
     Stream(usize),
-    /// Of random lengths.
+    /// Packets of random lengths.
     Random,
 }
 
-/// What one side says at once, in packets.
+/// The packets of what each side says at once.
 fn packets(said: &[(bool, Vec<u8>)], cut: Cut, random: &mut Random) -> Vec<(bool, Vec<u8>)> {
     let mut out = Vec::new();
     for turn in said.chunk_by(|a, b| a.0 == b.0) {
@@ -108,7 +108,7 @@ fn row(talk: &Talk, port: u16, view: View, cut: Cut) -> Option<(String, String)>
 const CUTS: [Cut; 5] =
     [Cut::Message, Cut::Stream(1_448), Cut::Stream(7), Cut::Stream(536), Cut::Random];
 
-/// Where our protocols are at home.
+/// Ports at which our protocols are at home.
 const OURS: [u16; 12] = [1883, 4222, 9092, 7447, 7446, 4840, 2018, 2019, 8888, 7400, 7410, 7411];
 
 /// No conversation in another protocol makes a row, on its own port, on any, and on each where one of ours is at home.

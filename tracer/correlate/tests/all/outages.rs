@@ -42,7 +42,7 @@ fn refused_at(world: &mut World, (pid, name): (u32, &str), server: &str, port: u
     }
 }
 
-/// How a consumer lost its connection.
+/// The way in which a consumer lost its connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ended {
     /// The broker was killed, and attempts to connect are refused until another process serves.
@@ -244,8 +244,8 @@ fn a_further_process_at_the_address_replaces_nobody() {
     assert_eq!(group(&all.watch).broker.as_deref(), Some("mosquitto"));
 }
 
-/// Where the broker was killed, what a subscriber had not got is said to be lost with the broker; where the broker goes on, that it closed
-/// the connection.
+/// Messages that a subscriber had not got are said to be lost with the broker where that was killed; where the broker goes on, that it
+/// closed the connection is said.
 #[test]
 fn what_nobody_got_when_the_broker_ended_is_the_brokers() {
     for is_gone in [true, false] {

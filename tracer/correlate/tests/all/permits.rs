@@ -1,4 +1,5 @@
-//! What lets a broker send: requests and acknowledgements, of several consumers on one connection.
+//! Permissions for a broker to send: requests and acknowledgements, of several consumers on one
+//! connection.
 
 use crate::played::Played;
 use wirelap_events::{Circumstances, Nanos};
@@ -48,7 +49,7 @@ impl House {
     }
 }
 
-/// Whether a permission was the one that was said then.
+/// True if a permission was the one that was said then.
 fn is_of(at: Option<Nanos>, (said, had): (Nanos, Nanos)) -> bool {
     at.is_some_and(|at| said <= at && at <= had)
 }

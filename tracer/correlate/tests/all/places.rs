@@ -159,7 +159,7 @@ fn the_same_addresses_on_two_islands_are_two_brokers() {
     }
 }
 
-/// What a router between both makes of the client's packets: forwarded with other addresses, whose bytes were captured before.
+/// The client's packets behind a router: forwarded with other addresses, whose bytes were captured before.
 fn translated(told: &[OwnedEvent], isn: Seq, socket_knows: bool) -> Vec<OwnedEvent> {
     let [public, inside, gate]: [std::net::SocketAddr; 3] =
         ["10.0.9.9:9999", "172.29.0.2:1883", "172.29.0.1:61000"].map(|addr| addr.parse().unwrap());

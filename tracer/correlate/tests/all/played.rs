@@ -1,11 +1,11 @@
-//! What comes out when events are played to a correlator, and what holds of it whatever they are.
+//! Plays events to a correlator, and checks what holds of the results whatever they are.
 
 use wirelap_correlate::{Config, Correlator, Group, Overhead, Part, Snapshot, Summary};
 use wirelap_events::{Body, Delivery, Nanos, PacketHook, Stage};
 use wirelap_test_support::event::OwnedEvent;
 use wirelap_test_support::world::World;
 
-/// What came out.
+/// The results of events that were played.
 pub struct Played {
     pub deliveries: Vec<Delivery>,
     pub snapshot: Snapshot,
@@ -14,7 +14,7 @@ pub struct Played {
 }
 
 impl Played {
-    /// Of everything that happened in a world.
+    /// Plays everything that happened in a world.
     pub fn of(world: &World) -> Played {
         Played::new(Config::default(), &world.events)
     }
@@ -45,7 +45,7 @@ impl Played {
         played
     }
 
-    /// What holds whatever happened.
+    /// Checks what holds whatever happened.
     fn check(&self) {
         for delivery in &self.deliveries {
             let sum = delivery.segments().fold(Nanos(0), |sum, (_, s)| sum + s.sum());

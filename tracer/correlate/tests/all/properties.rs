@@ -1,4 +1,4 @@
-//! What holds whatever happens to the events.
+//! Properties that hold whatever happens to the events.
 //!
 //! [`Played::new`] checks after every run that all segments telescope, that no time runs backwards, and
 //! that counts and shares add up.
@@ -42,7 +42,7 @@ pub fn traffic(messages: u32) -> World {
     world
 }
 
-/// What is done to an event.
+/// The change that is made to an event.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
     Kept,
@@ -50,7 +50,7 @@ enum Fate {
     Doubled,
     /// Told this many events later.
     Late(usize),
-    /// Its clock is off by so many nanoseconds.
+    /// The event's clock is off by so many nanoseconds.
     Skewed(i64),
     /// Only so many bytes of it are captured.
     Cut(usize),

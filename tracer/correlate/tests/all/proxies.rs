@@ -16,7 +16,7 @@ const STATE: &[u8] = b"running, running";
 /// The connections between a client and the broker, from the client's on.
 struct Chain(Vec<Connection>);
 
-/// How the connections of a chain came about.
+/// The way in which the connections of a chain came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Plain,
@@ -38,7 +38,8 @@ enum Ports {
 }
 
 impl Chain {
-    /// Of a client, behind so many proxies. Its number is told apart from those of other clients.
+    /// Connects a client behind so many proxies. Its number is told apart from those of other
+    /// clients.
     fn new(world: &mut World, client: Process, number: u32, proxies: u32, kind: Kind) -> Chain {
         let mut chain = Chain::open(world, client, number, proxies, (kind, Ports::Opened));
         chain.up(world, CONNECT);
@@ -308,7 +309,7 @@ fn a_proxy_that_keeps_each_message_for_a_time_passes_them_on_in_turn() {
     }
 }
 
-/// What comes while a proxy sleeps is passed on when it has slept once more.
+/// Messages that come while a proxy sleeps are passed on when it has slept once more.
 #[test]
 fn a_proxy_that_sleeps_between_reads_passes_on_what_came_meanwhile() {
     for first in [0x30, 0x32] {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use wirelap_correlate::{Limits, Piece, Reassembly};
 use wirelap_events::{Nanos, Offset};
 
-/// What came out, and that it came end to end.
+/// The bytes that came out, with a check that they came end to end.
 #[derive(Default)]
 pub struct Output {
     pub bytes: Vec<Option<u8>>,

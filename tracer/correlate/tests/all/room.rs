@@ -1,4 +1,4 @@
-//! Whether there is room for more messages, by which sampling windows end.
+//! Room for more messages: sampling windows end when there is none.
 
 use crate::brokered::house;
 use crate::played::Played;
@@ -66,7 +66,7 @@ fn there_is_none_before_a_message_has_to_be_given_up_that_was_not_read() {
     assert!((ROOM * 9 / 10..ROOM).contains(&messages), "{messages}");
 }
 
-/// Its first leg is complete, and nothing more is expected of it: that alone is no reason to give it up.
+/// A first leg is complete, and nothing more is expected of it: that alone is no reason to give it up.
 #[test]
 fn there_is_none_before_a_message_has_to_be_given_up_that_its_broker_keeps() {
     let mut world = World::new();

@@ -64,7 +64,7 @@ fn a_publisher_alone_shows_how_long_acknowledgements_take() {
     }
 }
 
-/// What the hooks saw of the request is forgotten by then.
+/// The marks of the request are forgotten by then.
 #[test]
 fn a_reply_may_take_seconds() {
     let mut world = World::new();
@@ -154,7 +154,8 @@ fn kafka_answers_each_produce_request_by_its_number() {
     assert_all(requests.round_trip, Nanos(20 * STEP));
 }
 
-/// What a client publishes with an inbox is answered there; a request that the server keeps waiting is left out.
+/// Requests that a client publishes with an inbox are answered there; one that the server keeps waiting is left
+/// out.
 #[test]
 fn nats_answers_at_the_inbox_of_the_request() {
     let mut world = World::new();

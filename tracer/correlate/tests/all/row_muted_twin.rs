@@ -16,7 +16,7 @@ struct House {
     clients: [Connection; 2],
 }
 
-/// What happens in a namespace.
+/// Lets something happen in a namespace.
 fn within<T>(live: &mut Live, netns: NetNs, happens: impl FnOnce(&mut Live) -> T) -> T {
     let before = live.world.events.len();
     let result = happens(live);

@@ -15,7 +15,7 @@ struct Sampled {
     sent: u32,
 }
 
-/// Where the last message before a pause is.
+/// The place of the last message before a pause.
 #[derive(Clone, Copy, Debug)]
 enum Cut {
     /// In the broker's socket.
@@ -76,7 +76,7 @@ impl Sampled {
         }
     }
 
-    /// What happens in a pause is told to nobody.
+    /// Sends messages in a pause, of which nobody is told.
     fn pause(&mut self, messages: u32) {
         for _ in 0..messages {
             let told = self.watch.world.events.len();

@@ -1,4 +1,5 @@
-//! What a broker sends to a client that comes back: what it had sent before, or what came in between.
+//! Messages that a broker sends to a client that comes back: those that it had sent before, or those
+//! that came in between.
 
 use crate::brokered::BROKER;
 use crate::played::Played;
@@ -203,7 +204,7 @@ fn an_equal_message_that_came_later_is_no_repetition() {
     assert_eq!(site.counts(), ([2, 2, 2, 0], 0));
 }
 
-/// Who has no name may be the same client.
+/// A client that has no name may be the same one.
 #[test]
 fn what_a_client_without_a_name_had_may_be_a_repetition() {
     let mut site = Site::new();

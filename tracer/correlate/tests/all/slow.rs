@@ -111,7 +111,8 @@ fn what_leaves_long_after_it_was_written_is_joined() {
     }
 }
 
-/// Where there is no room for messages that all but one have had, those that come to the one are counted in their order.
+/// Messages that come to the only subscriber that lacks them are counted in their order, where there is no room for
+/// those that all others have had.
 #[test]
 fn messages_kept_for_those_who_are_behind_are_bounded() {
     let config = Config { max_messages: 160, ..Config::default() };
@@ -124,7 +125,8 @@ fn messages_kept_for_those_who_are_behind_are_bounded() {
     assert_eq!((counts.sent, snapshot.trust.evicted), (600, 0));
 }
 
-/// What came in behind a lost packet is in nobody's receive queue, and comes when the packet was sent again, however late that is.
+/// Bytes that came in behind a lost packet are in nobody's receive queue, and come when the packet was sent again, however late
+/// that is.
 #[test]
 fn what_is_behind_a_lost_packet_is_in_the_network() {
     let mut all = Audience::new();

@@ -20,7 +20,7 @@ const WAITING: u64 = 3;
 /// The acknowledgement of a message comes so long after it has left.
 const ROUND_TRIP: u64 = 100 * MS;
 
-/// What happens to a message.
+/// A step on the way of a message.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     Acknowledged,
@@ -86,7 +86,7 @@ fn sent_over(alone: u64) -> Played {
     Played::of(&world)
 }
 
-/// What TCP says when message `n` is written: as many are under way as may be, if they are.
+/// The state of TCP when message `n` is written: as many are under way as may be, if they are.
 fn state(n: u32, len: u32) -> TxState {
     let is_full = n > UNDER_WAY;
     let segments = if is_full { UNDER_WAY } else { n.saturating_sub(1).min(UNDER_WAY - 1) };

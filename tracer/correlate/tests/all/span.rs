@@ -39,7 +39,8 @@ fn sockets_that_come_into_view_while_attaching_begin_no_time() {
     assert_eq!(correlator.snapshot(now).since, at);
 }
 
-/// What is traced whole and what is traced for a twentieth of its time count by how long they lasted.
+/// Traffic that is traced whole and traffic that is traced for a twentieth of its time count by how
+/// long they lasted.
 #[test]
 fn rates_are_those_of_the_whole_time_where_its_parts_are_traced_differently() {
     const MILLISECOND: u64 = 1_000_000;

@@ -1,4 +1,4 @@
-//! What ends a subscription: whoever no longer subscribes to a topic is not behind on it.
+//! Ends of subscriptions: whoever no longer subscribes to a topic is not behind on it.
 
 use crate::audience::{AMQP, Audience, Dialect, Fate, NATS, Watch, watched};
 use wirelap_correlate::SlowSubscribers;
@@ -24,12 +24,12 @@ fn who_unsubscribes_is_not_behind() {
     }
 }
 
-/// What ends, after thirty messages, a subscription without the client's saying so then.
+/// The end, after thirty messages, of a subscription without the client's saying so then.
 struct Ending {
     dialect: Dialect,
-    /// What the client says when it subscribes.
+    /// The client's bytes when it subscribes.
     subscription: &'static [u8],
-    /// What the server says when thirty messages have been delivered.
+    /// The server's bytes when thirty messages have been delivered.
     end: &'static [u8],
 }
 

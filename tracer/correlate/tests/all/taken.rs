@@ -1,4 +1,4 @@
-//! Which datagram a read took, where that can be told, and nothing where it cannot.
+//! The datagram that a read took, where that can be told, and none where it cannot.
 
 use crate::played::Played;
 use wirelap_correlate::SnapshotNote;
@@ -213,7 +213,7 @@ fn what_sockets_at_one_port_read_is_not_told_by_what_is_left() {
     assert!(read_times(&played).iter().all(|&(n, read)| n == 0 || read.is_none()));
 }
 
-/// What was sent while nobody looked may have had the memory of what was sent before.
+/// Datagrams that were sent while nobody looked may have had the memory of what was sent before.
 #[test]
 fn what_left_before_a_pause_is_not_what_was_read_after_it() {
     let mut world = World::new();

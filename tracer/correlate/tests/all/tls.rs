@@ -8,7 +8,7 @@ use wirelap_test_support::compose::{payload, stamp};
 use wirelap_test_support::random::Random;
 use wirelap_test_support::world::{Way, World, process};
 
-/// Whose text is told.
+/// The end whose text is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Told {
     Sender,

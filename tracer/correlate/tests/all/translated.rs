@@ -9,7 +9,7 @@ use wirelap_test_support::world::{Connection, World, process};
 
 const MESSAGES: u64 = 30;
 
-/// What a protocol's client and server say first, and how they carry a message.
+/// The first words of a protocol's client and server, and how they carry a message.
 #[derive(Clone, Copy)]
 struct Dialect {
     name: &'static str,
@@ -38,7 +38,7 @@ const AMQP: Dialect = Dialect {
     delivered: |topic, payload| amqp::deliver("amq.topic", topic, 1, payload),
 };
 
-/// What a queue with a dead letter exchange hands on there.
+/// AMQP where a queue with a dead letter exchange hands messages on.
 const DEAD: Dialect =
     Dialect { delivered: |topic, payload| amqp::deliver("dead", topic, 1, payload), ..AMQP };
 

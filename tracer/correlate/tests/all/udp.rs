@@ -144,8 +144,8 @@ fn the_first_message_is_in_the_row_that_its_sockets_turn_out_to_be_in() {
     assert_eq!(played.counts(), [2, 2, 2, 0]);
 }
 
-/// What a datagram's leg knows of the threads before it. One of two wakes the other, which sends; the call
-/// may be reported before the datagram leaves its qdisc, and its thread may sleep within it.
+/// Checks what a datagram's leg knows of the threads before it. One of two wakes the other, which sends;
+/// the call may be reported before the datagram leaves its qdisc, and its thread may sleep within it.
 fn sent_by_another_thread(is_held: bool, sleeps: bool) {
     let mut world = World::new();
     let agent = process(10, "agent");

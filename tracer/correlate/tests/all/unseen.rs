@@ -169,7 +169,8 @@ fn an_acknowledgement_that_no_packet_brought_is_a_packet() {
     assert_eq!(run(10), (unseen(1, 0), unseen(1, 0)));
 }
 
-/// Its neighbours have numbers 9 and 11, its bytes were sent by one call, and the reader went past them.
+/// The message's neighbours have numbers 9 and 11, its bytes were sent by one call, and the reader went
+/// past them.
 #[test]
 fn a_message_that_no_probe_saw_is_framed_by_its_neighbours() {
     let world = stream(opened);

@@ -1,8 +1,8 @@
-//! What is said of a verdict, in the report's words.
+//! Verdicts in the report's words.
 
 use wirelap_correlate::Verdict;
 
-/// What it stands on, one clause a number.
+/// The clauses that the verdict stands on, one a number.
 pub fn clauses(verdict: &Verdict) -> Vec<String> {
     verdict.evidence.iter().map(wirelap_report::words::clause).collect()
 }

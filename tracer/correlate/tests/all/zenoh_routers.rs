@@ -8,7 +8,7 @@ use wirelap_test_support::world::{Connection, Process, Way, World, process};
 
 const MESSAGES: u32 = 20;
 
-/// Who an end of a session says that it is: its role, and its ID.
+/// The role and the ID that an end of a session gives itself.
 type Who = (u8, u8);
 
 const ROUTER: u8 = 0;

@@ -1,5 +1,5 @@
-//! What connections that do nothing cost. Each test measures the memory of its process, and so needs one of its own, as nextest starts it:
-//! memory that one test gave back would hide what another takes.
+//! The memory that connections cost which do nothing. Each test measures the memory of its process, and so needs one of its own, as
+//! nextest starts it: memory that one test gave back would hide what another takes.
 
 use wirelap_correlate::{Config, Correlator};
 use wirelap_events::{Body, Delivery, Nanos, PacketHook, tcp_flags};

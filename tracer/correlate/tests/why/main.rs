@@ -13,9 +13,9 @@ use wirelap_test_support::committed::repository;
 
 struct Scenario {
     name: String,
-    /// What must be named, and where: `kind`, `kind@leg`, `note:kind`.
+    /// Verdicts that must be named, and where: `kind`, `kind@leg`, `note:kind`.
     named: Vec<String>,
-    /// What must not be.
+    /// Verdicts that must not be named.
     silent: Vec<String>,
 }
 

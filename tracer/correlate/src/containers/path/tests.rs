@@ -7,7 +7,7 @@ const ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcd
 const POD: &str = "1b4e28ba-2fa1-11d2-883f-0016d3cca427";
 const POD_SLICE: &str = "1b4e28ba_2fa1_11d2_883f_0016d3cca427";
 
-/// What a path with `ID`, `POD` and `UID` (as in a slice's name) in it says.
+/// The label of a path with `ID`, `POD` and `UID` (as in a slice's name) in it.
 fn says(path: &str) -> String {
     let path = path.replace("ID", ID).replace("POD", POD).replace("SLICED", POD_SLICE);
     let found = container_of(&format!("0::{path}\n"));

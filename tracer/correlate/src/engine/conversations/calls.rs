@@ -50,7 +50,7 @@ impl Conversations {
         }
     }
 
-    /// Whether `socket` can be the sender in `direction`: no other socket is.
+    /// True if `socket` can be the sender in `direction`: no other socket is.
     fn takes(&self, direction: Direction, socket: SocketId) -> bool {
         self.flows
             .flow(direction)
@@ -164,7 +164,8 @@ impl Conversations {
         }
     }
 
-    /// What TCP knew at a send tells which bytes had been acknowledged: all before `snd_una`.
+    /// Notes the bytes that had been acknowledged by a send, as the state of TCP tells: all before
+    /// `snd_una`.
     fn heard(&mut self, direction: Direction, write_seq: Offset, state: TxState) {
         let waiting = u64::from(state.in_flight).saturating_add(u64::from(state.unsent));
         let acked = Offset(write_seq.0.saturating_sub(waiting));
@@ -264,7 +265,7 @@ impl Conversations {
         Some(direction)
     }
 
-    /// Whether bytes were read that no packet event brought. Takes note of it.
+    /// True if bytes were read that no packet event brought, which it then notes as missed.
     fn is_read_unseen(&mut self, direction: Direction, end: Offset) -> bool {
         let Some(conversation) = self.flows.get(direction) else {
             return false;

@@ -8,7 +8,8 @@ use wirelap_events::{Nanos, Pid};
 use wirelap_protocols::Protocol;
 
 impl Conversations {
-    /// How the connection that a process read from was closed; `None` if it was not, or too long ago.
+    /// The way in which the connection that a process read from was closed; `None` if it was not, or
+    /// too long ago.
     pub fn closing_of(&self, reader: (Direction, Option<Pid>)) -> Option<ClosedConnection> {
         let mut closed = self.closed.of(reader)?;
         if closed.by == ClosedBy::Server && self.outages.has_ended(reader.0.serial) {
@@ -17,8 +18,8 @@ impl Conversations {
         Some(closed)
     }
 
-    /// How a reader left: its connection was closed, or it unsubscribed after its last message. `None` if it is still there, or that is
-    /// too long ago. Where a broker keeps nothing, who unsubscribes misses nothing.
+    /// The way in which a reader left: its connection was closed, or it unsubscribed after its last message. `None` if it is still
+    /// there, if it left too long ago, or if it unsubscribed from a broker that keeps nothing: then it misses nothing.
     pub fn departure(&self, reader: LastReader) -> Option<ClosedConnection> {
         let since = |said: Option<Nanos>| said.filter(|&said| said >= reader.last);
         if let Some(closed) = self.closing_of((reader.direction, reader.pid)) {

@@ -1,4 +1,4 @@
-//! Who is at the ends of a conversation, and which row it belongs to.
+//! The processes at the ends of a conversation, and the row that it belongs to.
 
 use super::Conversations;
 use crate::flow::{Conversation, EndsState, KnownEnds, ServerEnd, State};
@@ -67,7 +67,7 @@ impl Conversations {
         Some(found)
     }
 
-    /// Who sends in a direction.
+    /// The end that sends in a direction.
     pub fn node(&self, direction: Direction) -> Option<Node> {
         let conversation = self.flows.get(direction)?;
         let key = conversation.flow(direction.side).key;
@@ -91,8 +91,7 @@ impl Conversations {
         self.flows.note_processes(direction, processes);
     }
 
-    /// Whether what is sent in this direction goes to a server that reads nothing more of the connection until it has answered what it
-    /// read last.
+    /// True if this direction leads to a server that reads nothing more of the connection until it has answered what it read last.
     pub fn answers_in_turn(&self, direction: Direction) -> bool {
         let protocol = self.flows.get(direction).and_then(Conversation::protocol);
         protocol.is_some_and(Protocol::answers_in_turn)

@@ -52,7 +52,7 @@ pub struct Conversations {
     stuck: VecDeque<Direction>,
     /// When what is closed was looked at last.
     swept: Nanos,
-    /// What decoders found in the last event's bytes. Reused from event to event.
+    /// Results of decoders in the last event's bytes. Reused from event to event.
     found: DecoderOutput,
     /// The bytes in the last event's packet.
     carried: Option<FlowRange>,
@@ -106,17 +106,17 @@ impl Conversations {
         &mut self.sockets
     }
 
-    /// What decoders found in the last event's bytes, and nobody has taken in yet.
+    /// Results of decoders in the last event's bytes, which nobody has taken in yet.
     pub fn found_mut(&mut self) -> &mut DecoderOutput {
         &mut self.found
     }
 
-    /// What came of the keys of TLS connections, if there are any.
+    /// Counts of what became of the keys of TLS connections, if there are any.
     pub fn tls_counts(&self) -> Option<TlsCounts> {
         self.config.tls_keys.counts()
     }
 
-    /// Whether no connection was closed.
+    /// True if no connection was closed.
     pub fn has_closed_none(&self) -> bool {
         self.closed.is_empty()
     }

@@ -12,7 +12,7 @@ use wirelap_protocols::Side;
 pub const MUTED: Nanos = Nanos(u64::MAX);
 
 impl Conversations {
-    /// Whether an event is of a conversation that is muted, or was when it happened.
+    /// True if an event is of a conversation that is muted, or was when it happened.
     pub fn is_muted(&self, at: Nanos, body: &Body<'_>) -> bool {
         if at >= self.muted_until {
             return false;
@@ -103,7 +103,7 @@ fn sockets_of(conversation: &Conversation) -> impl Iterator<Item = SocketId> + '
     conversation.flows.iter().flat_map(|flow| [flow.sender, flow.receiver]).flatten()
 }
 
-/// Whether a conversation belongs to a muted row other than `except`.
+/// True if a conversation belongs to a muted row other than `except`.
 fn is_of_muted(conversation: &Conversation, rows: &Rows, except: Option<GroupId>) -> bool {
     conversation.row.is_some_and(|(row, _)| {
         rows.is_muted(row) && except.is_none_or(|except| rows.root(except) != rows.root(row))

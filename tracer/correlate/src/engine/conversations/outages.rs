@@ -18,7 +18,7 @@ impl Conversations {
         Some((server, Direction { side, ..direction }))
     }
 
-    /// Who is at the other end of a server's conversation. `serves`: the direction in which the server sends.
+    /// The client at the other end of a server's conversation; the server sends in direction `serves`.
     fn client_of(&self, serves: Direction) -> Option<ClientOf> {
         if let Some(pid) = self.receiver_of(serves) {
             return Some(ClientOf::Process(pid));
@@ -77,7 +77,8 @@ impl Conversations {
         }
     }
 
-    /// It became known who serves in a conversation.
+    /// Notes that the server of a conversation became known: its address is served again since the
+    /// conversation was opened.
     pub(super) fn note_served(&mut self, direction: Direction) {
         let Some((server, serves)) = self.server_of(direction) else { return };
         let opened = self.flows.get(direction).and_then(|conversation| conversation.opened);
@@ -86,7 +87,7 @@ impl Conversations {
         self.outages.accept(at, server, pid, |pid| !sockets.has_open(pid));
     }
 
-    /// Whether the client of a conversation, which was opened at `opened`, came back with it to a server that had been gone.
+    /// True if the client of a conversation, which was opened at `opened`, came back with it to a server that had been gone.
     pub fn has_returned(&self, direction: Direction, opened: Nanos) -> bool {
         if self.outages.is_empty() {
             return false;

@@ -1,4 +1,4 @@
-//! Which datagram a read took, and a socket was told of.
+//! The datagram that a read took, or that a socket was told of.
 //!
 //! The probes name a datagram by its packet's memory and a time at which that was its. Where they cannot tell, what is left
 //! is taken: if every datagram that came for a socket is known, and all but one were read by others or came later, it was
@@ -29,10 +29,11 @@ const UNRESOLVED: usize = 256;
 /// Within this time of its coming in a datagram is in its socket's queue.
 const EN_ROUTE: Nanos = Nanos::from_millis(1);
 
-/// What came this long before a datagram was in its socket's queue before it, or never will be.
+/// Distance of two arrivals from which on the earlier datagram was in its socket's queue before the
+/// later one came, or never will be.
 const IN_QUEUE: Nanos = Nanos::from_millis(1_000);
 
-/// What a read bears on beside its conversation.
+/// The parts beside its conversation that a read bears on.
 pub struct ReadOutput<'a> {
     pub assemblies: &'a mut Assemblies,
     pub accounts: &'a mut Accounts,
@@ -204,7 +205,7 @@ impl Conversations {
         }
     }
 
-    /// It is not known what a read took; what others take may tell.
+    /// Leaves it open what a read took; what others take may tell.
     fn leave_unresolved(
         &mut self,
         socket: SocketId,
@@ -365,8 +366,8 @@ impl Conversations {
         Some((found, DatagramRead { at, task, led }))
     }
 
-    /// Which datagram a read took, as the first recordings tell it: the named packet among those ready at its socket, else
-    /// the first of the named flow.
+    /// The datagram that a read took, as the first recordings tell it: the named packet among those ready at its socket,
+    /// else the first of the named flow.
     ///
     /// A call lets go of a packet before it ends: its memory may be another's by then, sent already, and ready. Only where
     /// reads or what came before them were not reported is a packet in the same memory the one that was read.

@@ -6,7 +6,7 @@ use crate::flow::Conversation;
 use crate::ids::Direction;
 use wirelap_events::{Nanos, Saturate, SocketId};
 
-/// How often what is closed is looked at.
+/// Time between two looks at what is closed.
 const SWEEP: Nanos = Nanos::from_millis(1_000);
 
 impl Conversations {
@@ -41,7 +41,7 @@ impl Conversations {
     }
 
     /// Gives up the holes of a flow behind which packets have waited since before `limit`, or `longest` if their bytes are known not
-    /// to have arrived; all, without a limit. Whether anything waited: then messages may have been found.
+    /// to have arrived; all, without a limit. True if anything waited: then messages may have been found.
     pub fn give_up_holes(
         &mut self,
         direction: Direction,
@@ -89,7 +89,7 @@ impl Conversations {
         self.flows.shrink_some(now - self.config.patience);
     }
 
-    /// Whether nothing more is expected of a conversation that ends: soon after both of its sockets
+    /// True if nothing more is expected of a conversation that ends: soon after both of its sockets
     /// are gone; the other end of one alone may still have to read.
     fn is_over(&self, conversation: &Conversation, now: Nanos) -> bool {
         let flow = &conversation.flows[0];

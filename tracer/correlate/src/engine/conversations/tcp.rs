@@ -13,7 +13,7 @@ use wirelap_events::{
 };
 use wirelap_protocols::Side;
 
-/// What a conversation that was given up sends after this long is looked at again.
+/// Time after which the bytes of a conversation that was given up are looked at again.
 const PAUSE: Nanos = Nanos::from_millis(1_000);
 
 impl Conversations {
@@ -147,7 +147,7 @@ impl Conversations {
         Some(direction)
     }
 
-    /// Whether a packet can be of a conversation.
+    /// True if a packet can be of a conversation.
     fn accepts(&mut self, direction: Direction, packet: &Packet<'_>, tcp: &TcpFields) -> bool {
         let conversation = self.flows.get_mut(direction);
         conversation.is_some_and(|one| one.accepts(direction.side, packet, tcp))
@@ -245,7 +245,8 @@ impl Conversations {
         direction
     }
 
-    /// What the receiver has acknowledged and no packet was seen of will not be seen.
+    /// Notes what the receiver acknowledges: bytes before that of which no packet was seen will not
+    /// be seen.
     fn acknowledged(
         &mut self,
         at: Nanos,
@@ -284,7 +285,7 @@ impl Conversations {
         }
     }
 
-    /// Where no reads are seen, a receiver has what came in, in order.
+    /// Takes bytes that came in, in order, as read, where no reads are seen.
     fn came_in(&mut self, at: Nanos, direction: Direction) {
         if let Some(flow) = self.flows.flow_mut(direction)
             && let Some(next) = flow.bytes.next()

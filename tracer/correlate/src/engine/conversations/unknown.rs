@@ -1,4 +1,4 @@
-//! Which traffic is not decoded, where it goes and how much it is.
+//! Traffic that is not decoded: where it goes and how much it is.
 
 use super::Conversations;
 use crate::bytes::{UnknownKey, UnknownTraffic};

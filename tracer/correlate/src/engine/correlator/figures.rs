@@ -15,7 +15,7 @@ impl Correlator {
         can_wait
     }
 
-    /// How much was noted.
+    /// Number of deliveries noted.
     pub fn deferred(&mut self) -> usize {
         self.accounts.rows.deferred().map_or(0, |deferred| deferred.len())
     }

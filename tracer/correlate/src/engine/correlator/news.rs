@@ -1,4 +1,4 @@
-//! What the caller says beside events: which rows it wants and how they are called, and where processes run.
+//! News from the caller beside events: which rows it wants and how they are called, and where processes run.
 
 use super::Correlator;
 use crate::breakdown::{BreakdownQuery, Dimension};
@@ -22,7 +22,7 @@ impl Correlator {
         self.host.places_mut().take_newcomers(most)
     }
 
-    /// What came of reading a process's cgroup, and the names that files give its container and network namespace. Returns whether that
+    /// Takes the result of reading a process's cgroup, and the names that files give its container and network namespace. True if that
     /// tells something new.
     pub fn locate(&mut self, pid: Pid, read: &CgroupRead, names: &ContainerNames) -> bool {
         self.host.places_mut().put(pid, read, names)
@@ -50,7 +50,7 @@ impl Correlator {
         self.accounts.rows.add_label(label);
     }
 
-    /// What a process is called, for one of which [`Correlator::process_name`] knows no name.
+    /// Takes the name of a process, for one of which [`Correlator::process_name`] knows no name.
     pub fn call(&mut self, pid: Pid, comm: Comm) {
         self.conversations.sockets_mut().call(pid, comm);
     }

@@ -1,4 +1,4 @@
-//! What the caller asks: the picture of the moment, names, and what waits.
+//! Questions of the caller: the picture of the moment, names, and what waits.
 
 use super::super::deliveries::Observed;
 use super::super::picture::{Picture, broker_of};
@@ -31,7 +31,8 @@ impl Correlator {
         self.conversations.only_counted(least)
     }
 
-    /// How many messages that were found between two times are still on their way, unless these are few.
+    /// Number of messages that were found between two times and are still on their way, unless these are
+    /// few.
     pub fn waited_for(&self, from: Nanos, to: Nanos) -> u64 {
         self.deliveries.waited_for(from, to)
     }
@@ -52,7 +53,7 @@ impl Correlator {
         self.conversations.carried()
     }
 
-    /// What a row's messages travel with: the middleware and the broker, as they are called in a snapshot.
+    /// The middleware and the broker of a row's messages, as they are called in a snapshot.
     pub fn row_name(&self, group: GroupId) -> Option<(&str, Option<String>)> {
         let row = self.accounts.rows.get(group)?;
         Some((&row.middleware, broker_of(row, self.conversations.sockets())))
@@ -68,7 +69,7 @@ impl Correlator {
         self.conversations.sockets().pid(Some(socket))
     }
 
-    /// What deliveries are made from, to be looked at.
+    /// The parts that deliveries are made from, to be looked at.
     pub(super) fn observed(&self) -> Observed<'_> {
         Observed {
             conversations: &self.conversations,

@@ -56,7 +56,7 @@ impl Deliveries {
         }
     }
 
-    /// Whether a message that was found is one in fragments, whose leg is complete when they were taken.
+    /// True if a message that was found is one in fragments, whose leg is complete when they were taken.
     pub fn is_assembled(
         &mut self,
         at: Nanos,
@@ -73,7 +73,7 @@ impl Deliveries {
         true
     }
 
-    /// Whether a message is one that was sent before; and if so, whether somebody may lack it.
+    /// For a message that was sent before, whether somebody may lack it; `None` for any other.
     pub fn repairs(&self, direction: Direction, found: &Found) -> Option<bool> {
         let message = found.assembly?;
         let known = self.assemblies.find(direction, message).and_then(|id| self.assemblies.get(id));
@@ -236,9 +236,9 @@ impl Deliveries {
         legs
     }
 
-    /// What was seen of a message on its way to a reader. Its first byte left with its first datagram. From when the fragment
-    /// that came last was first sent to when the copy left that came is loss.
-    /// It was got with its own last fragment, or later, with that of another that the reader lacked.
+    /// The path of a message in fragments to a reader, as far as it was seen. Its first byte left with its first datagram.
+    /// Loss is the time from the first send of the fragment that came last to the departure of the copy that came. The
+    /// message was got with its own last fragment, or later, with that of another message that the reader lacked.
     fn path_of<'f>(
         &self,
         assembly: &Assembly,
@@ -336,7 +336,7 @@ impl Deliveries {
         ranges.reduce(|a, b| ByteRange { start: a.start.min(b.start), end: a.end.max(b.end) })
     }
 
-    /// Its leg is complete as it is.
+    /// Completes the leg of a message in fragments as it is.
     fn end_assembled(&mut self, id: AssemblyId, out: &mut dyn DeliverySink, c: &mut Context<'_>) {
         if let Some(key) = self.assemblies.get(id).and_then(|assembly| assembly.leg) {
             let others = self.legs_to_group(id, key, c);

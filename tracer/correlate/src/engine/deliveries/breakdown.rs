@@ -1,4 +1,4 @@
-//! What messages add to the rows that the user asked for.
+//! Figures that messages add to the rows that the user asked for.
 
 use super::super::conversations::Conversations;
 use super::Context;

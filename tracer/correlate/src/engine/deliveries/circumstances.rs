@@ -1,4 +1,4 @@
-//! What is known of a leg beside its times: what its sender waited for, what lay before it, and what its ends did meanwhile.
+//! Circumstances of a leg beside its times: what its sender waited for, what lay before it, and what its ends did meanwhile.
 
 use super::Deliveries;
 use crate::flow::{Conversation, Flow, FlowTable};
@@ -78,7 +78,7 @@ impl Deliveries {
     }
 }
 
-/// What is known of a leg's request, which its receiver made at `asked` in this flow.
+/// Sets the circumstances of a leg's request, which its receiver made at `asked` in this flow.
 fn requested(flow: &Flow, asked: Nanos, seen: &mut Circumstances) {
     let request = flow.request_at(asked);
     seen.requested = Some(asked);
@@ -92,15 +92,15 @@ fn requested(flow: &Flow, asked: Nanos, seen: &mut Circumstances) {
     seen.filled = request.and_then(|request| request.filled);
 }
 
-/// What the sender of a leg had in its socket before it, since it `had` the message, where the leg's receiver had no room between two times
-/// and only packets are seen: then nothing else shows what the socket holds.
+/// The bytes that the sender of a leg had in its socket before it, since it `had` the message, where the leg's receiver had no room between
+/// two times and only packets are seen: then nothing else shows what the socket holds.
 fn no_room((from, until): (Nanos, Nanos), had: Nanos, leg: &Leg) -> Option<EarlierBytes> {
     let tx = TxState::default();
     let is_seen = leg.sender.is_none() && from <= had && had < until;
     is_seen.then(|| EarlierBytes { since: had, time: until - had, tx, send_len: 0, no_room: true })
 }
 
-/// When the sender of a leg had read its message, on the leg `before`.
+/// Time at which the sender of a leg had read its message, on the leg `before`.
 pub(super) fn had_since(before: &LegState, flows: &FlowTable) -> Option<Nanos> {
     // Of a message that the sender has had for long, the marks are gone.
     before.leg.read_at().or_else(|| flows.flow(before.direction)?.marks.read_at(before.extent))
@@ -114,7 +114,8 @@ fn held_before(flow: &Flow, before: &LegState, had: Nanos) -> Option<EarlierByte
     marks.behind(sent, had)
 }
 
-/// What the sender of a leg of this flow had in its socket while it wrote the message in several calls.
+/// The bytes that the sender of a leg of this flow had in its socket while it wrote the message in
+/// several calls.
 fn held_in_write(flow: &Flow, leg: &Leg) -> Option<EarlierBytes> {
     let (send, sent) = (leg.times.get(Stage::Send)?, leg.times.get(Stage::Sent)?);
     let Marks::Tcp(marks) = &flow.marks else { return None };
@@ -151,14 +152,15 @@ fn unread(flow: &Flow, had: Nanos, leg: &Leg) -> Option<(Nanos, Nanos)> {
     flow.throttles.as_ref()?.last_within(had, leg.times.get(Stage::Send)?)
 }
 
-/// What the sender of a leg of this flow had written on the connection before, and had in its socket after it `had` the message.
+/// The bytes that the sender of a leg of this flow had written on the connection before, and had in its socket after it `had`
+/// the message.
 fn behind(flow: &Flow, had: Nanos, leg: &Leg) -> Option<EarlierBytes> {
     let Marks::Tcp(marks) = &flow.marks else { return None };
     marks.behind(had, leg.times.get(Stage::Send)?)
 }
 
-/// When bytes of a leg's connection were missing before its send, and whose: the longest time since some moment, or the last. The leg is
-/// in `flow`, and `back` is what its receiver sends.
+/// The time in which bytes of a leg's connection were missing before its send, and whose they were: the longest since some moment, or
+/// the last. The leg is in `flow`, and `back` is what its receiver sends.
 fn missing_before(
     [flow, back]: [&Flow; 2],
     since: Option<Nanos>,

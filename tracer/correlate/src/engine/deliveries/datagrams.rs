@@ -1,4 +1,4 @@
-//! What was seen of the datagrams that carry fragments.
+//! Marks of the datagrams that carry fragments.
 
 use crate::flow::FlowTable;
 use crate::ids::Direction;
@@ -6,7 +6,7 @@ use crate::join::{Carrier, Last};
 use crate::marks::{Arrival, Datagram, Marks, UdpMarks};
 use wirelap_events::Hop;
 
-/// What was seen of the datagrams of a flow; `None` if it is none of datagrams.
+/// The marks of a flow's datagrams; `None` if it is none of datagrams.
 pub fn udp_marks(flows: &FlowTable, direction: Direction) -> Option<&UdpMarks> {
     match &flows.flow(direction)?.marks {
         Marks::Udp(marks) => Some(marks),
@@ -19,7 +19,7 @@ pub fn datagram(flows: &FlowTable, carrier: Carrier) -> Option<&Datagram> {
     udp_marks(flows, carrier.direction)?.get(carrier.number)
 }
 
-/// How the datagram with a last fragment came in.
+/// The arrival of the datagram with a last fragment.
 pub fn arrival(flows: &FlowTable, last: Last) -> Option<Arrival<'_>> {
     udp_marks(flows, last.direction)?.arrival(last.number, last.socket)
 }

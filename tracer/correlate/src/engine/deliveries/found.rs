@@ -275,7 +275,7 @@ impl Deliveries {
         ledger.message(side, leg);
     }
 
-    /// What a message counts as that is not followed.
+    /// The counter of a message that is not followed; `None` for one that is.
     ///
     /// A broker marks what it had stored as retained, and a publisher what it wants stored: that is a
     /// message as any other. What a publisher repeats is followed too, as it cannot be told whether the

@@ -11,7 +11,7 @@ use crate::stats::{PartialView, read_at, sampled_at};
 use arrayvec::ArrayVec;
 use wirelap_events::{Delivery, Leg, MAX_LEGS, Nanos, Pid, Saturate, Stage, Stamp, TaskId};
 
-/// What a process is seen to do.
+/// Sets a role of a process.
 type NoteRole = fn(&mut Role);
 
 impl Deliveries {
@@ -121,8 +121,8 @@ impl Deliveries {
         places.into_iter().filter_map(|place| all.get(place).copied()).collect()
     }
 
-    /// Makes `delivery`, which is large, the one that ends with this leg, without how its threads rested. Whether every end of every leg
-    /// was seen.
+    /// Makes `delivery`, which is large, the one that ends with this leg, without how its threads rested. Returns whether every end of
+    /// every leg was seen.
     pub(super) fn delivery(
         &self,
         end: usize,
@@ -283,7 +283,7 @@ pub fn note_roles(delivery: &Delivery, rows: &mut Rows, sockets: &Sockets) {
     }
 }
 
-/// Whether a delivery begins at a sender of which this host shows nothing: no call, and no packet that leaves.
+/// True if a delivery begins at a sender of which this host shows nothing: no call, and no packet that leaves.
 fn begins_elsewhere(delivery: &Delivery) -> bool {
     delivery.legs.first().is_some_and(|leg| {
         let begins = leg.times.seen().next();

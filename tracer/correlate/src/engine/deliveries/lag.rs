@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use wirelap_events::{GroupId, Nanos, Saturate, TopicId};
 use wirelap_protocols::Topology;
 
-/// Who has messages for a shorter time is not the one who holds them up.
+/// The shortest time for which messages are somewhere before that place holds them up.
 const HELD: Nanos = Nanos::from_millis(200);
 
 /// Between two looks.
@@ -51,7 +51,8 @@ struct Elsewhere {
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
     messages: u64,
-    /// When the oldest of them was published, and when the first of them was sent there.
+    /// Time at which the oldest of them was published, and at which the first of them was sent
+    /// there.
     published: Option<Nanos>,
     sent: Option<Nanos>,
 }
@@ -63,7 +64,7 @@ impl Place {
         self.sent = Some(self.sent.map_or(sent, |known| known.min(sent)));
     }
 
-    /// Whether they have been there for a time.
+    /// True if they have been there for [`HELD`].
     fn is_held(&self, now: Nanos) -> bool {
         self.sent.is_some_and(|sent| sent + HELD <= now)
     }
@@ -232,7 +233,7 @@ impl Deliveries {
         all
     }
 
-    /// Whether a message that is not read has arrived at its reader's socket; `None` if it may have been read.
+    /// True if a message that is not read has arrived at its reader's socket; `None` if it may have been read.
     fn has_arrived(&self, flow: &Flow, leg: &LegState, seen: Observed<'_>) -> Option<bool> {
         if self.lies_unread(flow, leg, seen) {
             return Some(flow.marks.has_arrived(leg.extent));
@@ -246,7 +247,8 @@ impl Deliveries {
     }
 }
 
-/// Which subscribers are behind, and by how much. What is nearest to a subscriber holds up the rest.
+/// The subscribers that are behind, and by how much. The holder nearest to a subscriber counts: it
+/// holds up the rest, too.
 fn behind(
     sent: &FxHashMap<PairKey, Sent>,
     not_at_broker: &FxHashMap<TopicKey, Elsewhere>,
@@ -315,13 +317,14 @@ fn behind(
     found
 }
 
-/// What holds up what is on its way: a network carries nothing to a socket that has no room.
+/// The holder of messages on the way: a network carries nothing to a socket that has no room.
 fn on_the_way(flow: &Flow) -> LagHolder {
     let is_full = matches!(&flow.marks, Marks::Tcp(marks) if marks.fills_window());
     if flow.closed_window || is_full { LagHolder::Subscriber } else { LagHolder::Network }
 }
 
-/// What holds up what the broker has not sent: it cannot send what has no room on the way, or what was not asked for.
+/// The holder of messages that the broker has not sent: it cannot send what has no room on the way, or what was not
+/// asked for.
 fn unsent_holder(
     (flow, back): (&Flow, &Flow),
     (pair, topic): (Option<&Pair>, u64),
@@ -345,8 +348,8 @@ fn unsent_holder(
     }
 }
 
-/// Whether a subscriber that acknowledges let the broker send more for most of some time. Since the `last` message it is taken to
-/// have let it send nothing, unless it has made room since then.
+/// True if a subscriber that acknowledges let the broker send more for most of some time. From the `last` message on it counts as
+/// letting it send nothing, unless it has made room since then.
 fn has_room(back: &Flow, last: Option<Nanos>, (since, now): (Nanos, Nanos)) -> bool {
     let Some(rooms) = back.rooms.as_ref().filter(|_| back.request().is_none()) else {
         return false;
@@ -357,13 +360,13 @@ fn has_room(back: &Flow, last: Option<Nanos>, (since, now): (Nanos, Nanos)) -> b
     Nanos(full.0.saturating_mul(2)) < now - since
 }
 
-/// Whether bytes that the broker wrote have not arrived, so that it cannot send more.
+/// True if bytes that the broker wrote have not arrived, so that it cannot send more.
 fn is_hindered(flow: &Flow) -> bool {
     matches!(&flow.marks, Marks::Tcp(marks) if marks.is_backed_up())
 }
 
-/// When the subscriber let the broker send the last time, where it has to: it asked for messages, or else acknowledged some. Who
-/// asks gets no more for an acknowledgement.
+/// Time at which the subscriber let the broker send the last time, where it has to: it asked for messages, or else acknowledged
+/// some. A subscriber that asks gets no more for an acknowledgement.
 fn allowed(back: &Flow) -> Option<Nanos> {
     back.request().map(|request| request.at).or(back.rooms.as_ref()?.last())
 }

@@ -43,11 +43,11 @@ pub struct Deliveries {
     ends: Vec<usize>,
     /// Room for a delivery, which is large. Reused from delivery to delivery.
     room: Option<Box<Delivery>>,
-    /// When it was looked last who is behind.
+    /// Time of the last look at who is behind.
     looked: Nanos,
 }
 
-/// What deliveries are made from, and what they add to.
+/// The parts that deliveries are made from, and those that they add to.
 pub struct Context<'a> {
     pub conversations: &'a mut Conversations,
     pub accounts: &'a mut Accounts,
@@ -55,7 +55,7 @@ pub struct Context<'a> {
     pub coverage: &'a Coverage,
 }
 
-/// What deliveries are made from, to be looked at.
+/// The parts that deliveries are made from, to be looked at.
 #[derive(Clone, Copy)]
 pub struct Observed<'a> {
     pub conversations: &'a Conversations,
@@ -65,7 +65,7 @@ pub struct Observed<'a> {
 }
 
 impl Context<'_> {
-    /// What deliveries are made from, to be looked at.
+    /// The parts that deliveries are made from, to be looked at.
     fn observed(&self) -> Observed<'_> {
         Observed {
             conversations: self.conversations,
@@ -75,7 +75,7 @@ impl Context<'_> {
         }
     }
 
-    /// Whether a conversation is of a row that is muted, though it may have come into view since.
+    /// True if a conversation is of a row that is muted, though it may have come into view since.
     fn is_muted(&mut self, direction: Direction) -> bool {
         self.accounts.rows.has_muted()
             && self.row_of(direction).is_some_and(|row| self.accounts.rows.is_muted(row))
@@ -118,7 +118,7 @@ impl Deliveries {
         }
     }
 
-    /// Whether most of the room for messages is taken by what is waited for.
+    /// True if most of the room for messages is taken by what is waited for.
     pub fn is_pressed(&self) -> bool {
         self.messages.is_pressed()
     }
@@ -145,17 +145,18 @@ impl Deliveries {
         accounts.totals.evicted.grow(u64::from(gone.was_open));
     }
 
-    /// How many messages that were found between two times are still on their way, unless these are few.
+    /// Number of messages that were found between two times and are still on their way, unless these are
+    /// few.
     pub fn waited_for(&self, from: Nanos, to: Nanos) -> u64 {
         self.messages.waited_for(from, to)
     }
 
-    /// Whether a process only hands on to a server what its clients say, and back.
+    /// True if a process only hands on to a server what its clients say, and back.
     pub fn is_relay(&self, pid: Pid) -> bool {
         self.messages.is_relay(pid)
     }
 
-    /// Whether the events are packets alone.
+    /// True if the events are packets alone.
     pub fn packets_only(&self) -> bool {
         self.config.packets_only
     }

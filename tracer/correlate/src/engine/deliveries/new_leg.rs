@@ -1,4 +1,4 @@
-//! What is known of a leg when its message was found on a flow.
+//! A leg as far as it is known when its message was found on a flow.
 
 use super::Context;
 use crate::flow::{Conversation, Found, FoundPlace};
@@ -155,7 +155,7 @@ fn toward(direction: Direction, topology: Topology, c: &Context<'_>) -> Option<T
     })
 }
 
-/// Whether a message found at `at` is one of the first of its connection.
+/// True if a message found at `at` is one of the first of its connection.
 fn is_start_up(at: Nanos, direction: Direction, c: &Context<'_>) -> bool {
     let Some(conversation) = c.conversations.flows().get(direction) else {
         return false;

@@ -13,7 +13,7 @@ use wirelap_events::{GroupId, Nanos, Pid, Saturate, TaskId, Tid};
 /// A younger message is on its way.
 pub const LATE: Nanos = Nanos::from_millis(1_000);
 
-/// Who has read something within this time goes on reading.
+/// Time for which a process that has read something is taken to go on reading.
 const READS: Nanos = Nanos::from_millis(500);
 
 /// A message that is not so many times as old as a typical one gets is on its way, too.
@@ -29,7 +29,7 @@ const HANDING_OVER: Nanos = Nanos::from_millis(60_000);
 /// A row's overdue messages at one process, in one place on one leg.
 type Key = (GroupId, Whereabouts, usize, Pid);
 
-/// Whether the bytes of a leg lie unread in a socket.
+/// Tells whether the bytes of a leg lie unread in a socket.
 type Lies = fn(&Deliveries, &Flow, &LegState, Observed<'_>) -> bool;
 
 impl Deliveries {
@@ -120,8 +120,8 @@ impl Deliveries {
         }
     }
 
-    /// Where a leg's message is that has not arrived, and the process that has it, or is to send it on. `None` where it is
-    /// not known to be anywhere.
+    /// The place of a leg's message that has not arrived, and the process that has it, or is to send it on. `None` where
+    /// it is not known to be anywhere.
     fn whereabouts(
         &self,
         message: &Message,
@@ -152,14 +152,14 @@ impl Deliveries {
     }
 }
 
-/// How old a message of a row may get before it is overdue.
+/// The age from which a message of a row is overdue.
 fn late_after(row: GroupId, rows: &Rows) -> Nanos {
     let typical = rows.get(row).map_or(0, |row| row.stats.one_way.quantile(0.5));
     LATE.max(Nanos(typical.saturating_mul(TIMES_TYPICAL)))
 }
 
-/// Where messages are that a broker has since some moment, if its readers ask for messages and none has since: with
-/// the reader that asked last; with none, if another one that asked is gone, whose messages they may be.
+/// The place of messages that a broker has since some moment, if its readers ask for messages and none has since:
+/// with the reader that asked last; with none, if another one that asked is gone, whose messages they may be.
 fn unasked(
     row: GroupId,
     since: Nanos,
@@ -182,7 +182,8 @@ fn unasked(
     Some((Whereabouts::Unasked, conversations.sockets().pid(sender).unwrap_or_default()))
 }
 
-/// Which of these processes, each of which leaves something unread, have just read something else.
+/// Those of these processes, each of which leaves something unread, that have just read something
+/// else.
 fn reading(mut pids: FxHashSet<Pid>, now: Nanos, conversations: &Conversations) -> FxHashSet<Pid> {
     let mut found = FxHashSet::default();
     let mut flows = conversations.flows().iter().flat_map(|(_, conversation)| &conversation.flows);
@@ -199,8 +200,8 @@ fn reading(mut pids: FxHashSet<Pid>, now: Nanos, conversations: &Conversations) 
     found
 }
 
-/// Whether a publisher's message goes on: those before it did, to a subscriber that is still there, and none after it
-/// has yet. A broker that passes on a later one has done with it.
+/// True if a publisher's message goes on: those before it did, to a subscriber that is still there, and none after it
+/// has yet. A broker that has passed on a later one is done with this one.
 fn is_expected(flow: &Flow, leg: &LegState, flows: &FlowTable) -> bool {
     let (least, percent) = FORWARDED;
     let before = flow.messages.saturating_sub(1);

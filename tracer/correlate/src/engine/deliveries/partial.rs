@@ -113,7 +113,7 @@ impl Deliveries {
         }
     }
 
-    /// Whether a leg to a reader that is not seen waits for the acknowledgement of its last byte.
+    /// True if a leg to a reader that is not seen waits for the acknowledgement of its last byte.
     pub(super) fn awaits_acknowledgement(&self, flow: &Flow, leg: &LegState, now: Nanos) -> bool {
         let Marks::Tcp(marks) = &flow.marks else { return false };
         !self.config.packets_only

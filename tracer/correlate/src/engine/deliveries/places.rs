@@ -24,7 +24,7 @@ impl Deliveries {
         }
     }
 
-    /// Where the first message of a direction begins that was put off.
+    /// Start of the first message of a direction that was put off.
     pub(super) fn first_unplaced(&self, direction: Direction) -> Option<Offset> {
         let first = self.unplaced.iter().find(|one| one.direction == direction);
         first.map(|one| one.found.extent.start)

@@ -39,7 +39,8 @@ impl Deliveries {
     }
 }
 
-/// Where the oldest message in fragments begins in a direction that is open. Forgets the others before it.
+/// Start of the oldest message in fragments that is open in a direction; forgets those before it that are
+/// not.
 fn begins(
     assemblies: &Assemblies,
     assembling: &mut VecDeque<AssemblyId>,

@@ -78,7 +78,7 @@ impl Deliveries {
     }
 }
 
-/// Whether somebody on this host sends in this direction, to a receiver that is not seen.
+/// True if somebody on this host sends in this direction, to a receiver that is not seen.
 fn ends_unseen(flow: &Flow) -> bool {
     matches!(flow.marks, Marks::Tcp(_)) && flow.sender.is_some() && flow.receiver.is_none()
 }

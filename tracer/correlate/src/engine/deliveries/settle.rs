@@ -95,13 +95,14 @@ impl Deliveries {
         self.prune(direction, now, c.conversations.flows_mut());
     }
 
-    /// How long slower layers get to report: less when the room for messages runs out, as a message
-    /// that is given up tells nothing at all. Events are late by microseconds, not milliseconds.
+    /// Time that slower layers get to report: less when the room for messages runs out, as a
+    /// message that is given up tells nothing at all. Events are late by microseconds, not
+    /// milliseconds.
     pub(super) fn hold(&self) -> Nanos {
         if self.messages.is_pressed() { Nanos(self.config.hold.0 / 10) } else { self.config.hold }
     }
 
-    /// Whether nothing more is expected of a leg.
+    /// True if nothing more is expected of a leg.
     fn is_settled(&self, leg: &LegState, seen: Observed<'_>) -> bool {
         let (hold, cut) = (self.hold(), seen.coverage.pauses().cut());
         let held = |since: Nanos| since + hold <= seen.coverage.now();
@@ -148,7 +149,7 @@ impl Deliveries {
                 || seen.host.states().is_off(leg.receiver().pid, seen.coverage.now()))
     }
 
-    /// Whether a leg's bytes may lie unread, whether its reader was ever seen to read or not. Where events of reads were
+    /// True if a leg's bytes may lie unread, whether its reader was ever seen to read or not. Where events of reads were
     /// lost, nothing is known.
     pub(super) fn may_lie_unread(&self, flow: &Flow, leg: &LegState, seen: Observed<'_>) -> bool {
         let is_open =

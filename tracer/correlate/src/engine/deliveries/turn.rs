@@ -50,7 +50,7 @@ impl Deliveries {
         }
     }
 
-    /// Which of its topic's messages a leg brings.
+    /// The number of a leg's message among those of its topic.
     fn number_of(&self, key: LegKey) -> Option<u64> {
         self.messages.message(self.messages.leg(key)?.message)?.number
     }

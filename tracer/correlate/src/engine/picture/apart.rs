@@ -1,10 +1,11 @@
-//! What is added to the names of brokers that would otherwise be called the same.
+//! Marks that are added to the names of brokers that would otherwise be called the same.
 
 use super::Picture;
 use crate::rows::Row;
 use crate::view::Group;
 
-/// What tells brokers of one name apart, the most telling first. Each is tried only for names that are still the same.
+/// The mark that tells brokers of one name apart, the most telling first. Each is tried only for names that are still
+/// the same.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mark {
     /// The container that it runs in.
@@ -61,7 +62,8 @@ impl Picture<'_> {
         }
     }
 
-    /// What would be added to the name of a row's broker; `None` if that is not known, or the caller has named the row.
+    /// The mark that would be added to the name of a row's broker; `None` if it is not known, or the caller has named
+    /// the row.
     fn mark_of(&self, group: &Group, mark: Mark) -> Option<String> {
         let row = self.accounts.rows.get(group.id).filter(|row| !row.has_told_name())?;
         match mark {

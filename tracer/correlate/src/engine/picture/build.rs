@@ -11,10 +11,10 @@ use crate::view::{Group, Muted, ProbeEvents, ProbeLoss, Process, Snapshot, Trace
 use crate::why::{Overdue, Why};
 use wirelap_events::{GroupId, Nanos, Probe, Segment, Total, TraceDetail};
 
-/// What all rows have in common.
+/// Figures that all rows have in common.
 struct Moment {
     now: Nanos,
-    /// What has not arrived, by row.
+    /// Messages that have not arrived, by row.
     open: Vec<(GroupId, Overdue)>,
     traced: TracedSeconds,
 }
@@ -84,7 +84,7 @@ impl Picture<'_> {
         all
     }
 
-    /// What of each row's traffic is not known.
+    /// The parts of each row's traffic that are not known.
     pub(super) fn holes(&self) -> Vec<Holes> {
         let mut all: Vec<Holes> =
             self.accounts.rows.iter().map(|(_, row)| row.past_holes).collect();
@@ -180,7 +180,7 @@ impl Picture<'_> {
         }
     }
 
-    /// Where the time of a row's messages went. Without calls, `busy` is only the time up to the last packet, and nothing is known of the
+    /// The time of a row's messages by segment. Without calls, `busy` is only the time up to the last packet, and nothing is known of the
     /// time in the socket: both are left out.
     fn segments(&self, row: &Row) -> Vec<SegmentStat> {
         let mut segments = row.stats.segments();
@@ -211,7 +211,7 @@ impl Picture<'_> {
         all
     }
 
-    /// What each probe has reported.
+    /// Number of events of each probe that has reported any.
     fn reported(&self) -> Vec<ProbeEvents> {
         let counts = Probe::ALL.into_iter().zip(self.accounts.totals.by_probe);
         let counts = counts.filter(|&(_, events)| events > 0);
@@ -263,7 +263,7 @@ impl Picture<'_> {
     }
 }
 
-/// Whether a conversation is in no figure: it has come into view since its row was muted, and that it is of the row was just found.
+/// True if a conversation is in no figure: it has come into view since its row was muted, and that it is of the row was just found.
 fn is_uncounted(conversation: &Conversation, row: GroupId, rows: &Rows) -> bool {
     conversation.muted_until == Nanos(0) && rows.is_muted(row)
 }

@@ -1,4 +1,4 @@
-//! What is known about why the messages of each row took as long as they did.
+//! Evidence for why the messages of each row took as long as they did.
 
 use super::Picture;
 use super::build::broker_of;

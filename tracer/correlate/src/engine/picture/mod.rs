@@ -20,8 +20,8 @@ pub struct Picture<'a> {
     pub deliveries: &'a Deliveries,
     pub accounts: &'a Accounts,
     pub seen: Observed<'a>,
-    /// What had not arrived when the observation ended; `None` before.
+    /// Messages that had not arrived when the observation ended; `None` before.
     pub overdue_at_end: Option<&'a [(GroupId, Overdue)]>,
-    /// How much is observed.
+    /// The detail in which messages are observed.
     pub detail: TraceDetail,
 }

@@ -1,4 +1,4 @@
-//! What the user should know beside the figures.
+//! Notes for the user beside the figures.
 
 use super::super::totals::Totals;
 use crate::rows::Row;
@@ -6,7 +6,7 @@ use crate::tls_keys::TlsCounts;
 use crate::view::{GroupNote, Muted, SnapshotNote};
 use wirelap_events::TraceDetail;
 
-/// What the counters over everything say beside the figures of a snapshot.
+/// The notes of a snapshot, from the counters over everything.
 pub fn notes_of_all(
     totals: &Totals,
     keys: Option<TlsCounts>,
@@ -24,7 +24,7 @@ pub fn notes_of_all(
     less.into_iter().chain(keys.map(SnapshotNote::TlsKeys)).chain(counted).collect()
 }
 
-/// What a row's counters say beside its figures.
+/// The notes of a row, from its counters.
 pub fn notes_of(row: &Row, muted: Option<Muted>) -> Vec<GroupNote> {
     let [to_broker, from_broker] = row.unread;
     let all = [

@@ -1,4 +1,4 @@
-//! Which traffic is not decoded, where it goes and how much it is.
+//! Traffic that is not decoded: where it goes and how much it is.
 
 use super::Picture;
 use crate::bytes::Unknown;
@@ -17,7 +17,7 @@ impl Picture<'_> {
         self.accounts.unknown(open, now)
     }
 
-    /// How many `WebSockets` have compressed messages that refer to what was not seen.
+    /// Number of `WebSockets` that have compressed messages which refer to what was not seen.
     pub fn unread_websockets(&self) -> u64 {
         let flows = self.seen.conversations.flows();
         flows.iter().filter(|(_, conversation)| conversation.lacks_context()).count() as u64

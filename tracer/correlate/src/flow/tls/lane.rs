@@ -14,13 +14,15 @@ const WAITING_BYTES: usize = 1 << 20;
 /// Records that may wait, and whose places are remembered, in one direction.
 const RECORDS: usize = 1024;
 
-/// What encryption adds to a text: a tag at least, and at most padding, a counter and a code besides.
+/// Bytes that encryption adds to a text: a tag at least, and at most padding, a counter and a code
+/// besides.
 const OVERHEAD: std::ops::RangeInclusive<u64> = 16..=80;
 
-/// What TLS 1.3 adds.
+/// Bytes that TLS 1.3 adds to a text.
 const USUAL_OVERHEAD: u64 = 17;
 
-/// Whose library the text of a direction is from: the first one that told some. Both may be seen, and the text counts once.
+/// The end whose library the text of a direction is from: the first one that told some, as the text counts once even if
+/// both are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TextSource {
     Sender,
@@ -33,18 +35,18 @@ pub struct Lane {
     source: Option<TextSource>,
     waiting: VecDeque<WaitingRecord>,
     waiting_bytes: usize,
-    /// Where the next text starts, once there was one: in the text, and in the program's count modulo 2³².
+    /// Start of the next text, once there was one: in the text, and in the program's count modulo 2³².
     next: Option<(Offset, u32)>,
     places: VecDeque<RecordPlace>,
     /// One past the last record that was added.
     end: Offset,
     /// The records that have passed, unless the text is the sender's.
     records: Records,
-    /// What encryption added to the record before.
+    /// Bytes that encryption added to the record before.
     overhead: Option<u64>,
 }
 
-/// What a reader's call had read from its socket: `TextPlace::Read`.
+/// The bytes that a reader's call had read from its socket: `TextPlace::Read`.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadPlace {
     pub end: Offset,
@@ -59,7 +61,7 @@ pub struct WaitingRecord {
     pub text: Vec<u8>,
 }
 
-/// Where the text of a record lies.
+/// The places of a record in the flow and in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordPlace {
     pub text: ByteRange,
@@ -157,7 +159,7 @@ impl Lane {
         }
     }
 
-    /// Where a record may lie whose header did not pass, or was not captured.
+    /// Guesses the place of a record whose header did not pass, or was not captured.
     fn guess(&self, read: &ReadPlace, text: ByteRange) -> ByteRange {
         let overhead = self.overhead.unwrap_or(USUAL_OVERHEAD);
         let least = text.len().saturating_add(HEADER).saturating_add(overhead);
@@ -167,7 +169,7 @@ impl Lane {
         ByteRange { start, end: read.end.max(start) }
     }
 
-    /// Where a text lies among those that were seen.
+    /// The range of a text among those that were seen.
     fn text_range(&mut self, plain: &PlainText<'_>) -> ByteRange {
         let first = self.next.map_or(Offset::START, |(at, count)| {
             at.plus(u64::from(plain.text_start.wrapping_sub(count)))
@@ -208,20 +210,20 @@ impl Lane {
         self.places.get(behind.saturating_sub(1))
     }
 
-    /// Where in the flow something begins that begins there in the text.
+    /// Converts a start in the text to a place in the flow.
     pub fn start(&self, at: Offset) -> Offset {
         let Some(place) = self.place(at) else { return at };
         if at <= place.text.start { place.record.start } else { place.inside(at) }
     }
 
-    /// Where in the flow something ends that ends there in the text.
+    /// Converts an end in the text to a place in the flow.
     pub fn end(&self, at: Offset) -> Offset {
         let last = Offset(at.0.saturating_sub(1));
         let Some(place) = self.place(last) else { return at };
         if at >= place.text.end { place.record.end } else { place.inside(at) }
     }
 
-    /// Where in the flow something lies that lies there in the text.
+    /// Converts a range in the text to one in the flow.
     pub fn range(&self, range: ByteRange) -> ByteRange {
         let start = self.start(range.start);
         // What is compressed has no bytes of its own.

@@ -30,7 +30,7 @@ use lane::{Lane, WaitingRecord};
 use wirelap_events::{ByteRange, Offset, PlainText};
 use wirelap_protocols::Side;
 
-/// How much decoders had found before a text.
+/// Numbers of results that decoders had before a text.
 struct FoundBefore {
     all: usize,
     fragments: usize,

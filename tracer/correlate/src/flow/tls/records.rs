@@ -1,4 +1,4 @@
-//! Where the records of one direction end, by their headers (RFC 8446 §5.1): a reader's text comes with the end of its record.
+//! Ends of the records of one direction, by their headers (RFC 8446 §5.1): a reader's text comes with the end of its record.
 
 use crate::flow::Piece;
 use arrayvec::ArrayVec;
@@ -20,7 +20,7 @@ const REMEMBERED: usize = 512;
 #[derive(Debug, Default)]
 #[allow(clippy::cast_possible_truncation)] // HEADER is 5.
 pub struct Records {
-    /// Where the next header begins; `None` while that is not known.
+    /// Start of the next header; `None` while that is not known.
     next: Option<Offset>,
     /// The bytes of it that have passed.
     header: ArrayVec<u8, { HEADER as usize }>,

@@ -88,7 +88,7 @@ impl Messages {
         self.note_finished(place);
     }
 
-    /// Whether a leg leads from a broker to a client.
+    /// True if a leg leads from a broker to a client.
     pub fn comes_from_server(&self, leg: usize) -> bool {
         self.legs.get(leg).is_some_and(|leg| {
             let topology = self.open.get(leg.message).map(|message| message.topology);

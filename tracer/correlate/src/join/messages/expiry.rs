@@ -48,8 +48,8 @@ impl Messages {
         None
     }
 
-    /// Whether a message that all others have may be kept for a subscriber that is behind: these take a quarter of the room at
-    /// most.
+    /// True if there is room to keep a message that all others have for a subscriber that is behind: these take a quarter of
+    /// the room at most.
     fn has_room_to_keep(&self) -> bool {
         self.kept < self.limit / 4 && self.legs.len() < self.limit
     }
@@ -79,7 +79,7 @@ impl Messages {
         first(&mut self.late, &self.open)
     }
 
-    /// Whether every leg was delivered, or cannot be.
+    /// True if every leg was delivered, or cannot be.
     fn is_done(&self, index: usize) -> bool {
         let message = &self.open[index];
         message.open == 0
@@ -95,16 +95,16 @@ impl Messages {
         legs.filter(|&leg| self.legs[leg].is_left())
     }
 
-    /// Whether a message is on its way, as far as is known. One of which only later legs were seen is complete without
-    /// being delivered.
+    /// True if a message is on its way, as far as is known. A message of which only later legs were seen is complete
+    /// without being delivered.
     pub fn is_waited_for(&self, index: usize) -> bool {
         let Some(message) = self.open.get(index) else { return false };
         let is_left = || !message.is_orphan && self.left_of(index).next().is_some();
         message.open > 0 || !message.is_retained && is_left()
     }
 
-    /// How many messages that were found between two times are still waited for; none if that is not more than one in twenty of them.
-    /// Messages that are forgotten by now count as neither.
+    /// Number of messages that were found between two times and are still waited for; 0 if that is not more than one in twenty of
+    /// them. Messages that are forgotten by now count as neither.
     pub fn waited_for(&self, from: Nanos, to: Nanos) -> u64 {
         let (mut found, mut waiting) = (0_u64, 0_u64);
         for (index, message) in &self.open {
@@ -116,14 +116,14 @@ impl Messages {
         if waiting.saturating_mul(20) > found { waiting } else { 0 }
     }
 
-    /// Whether a leg brought its message to whom it was for, as far as is known.
+    /// True if a leg brought its message to whom it was for, as far as is known.
     pub fn was_delivered(&self, leg: usize) -> bool {
         let Some(leg) = self.legs.get(leg) else { return false };
         let message = self.open.get(leg.message);
         leg.was_read() && message.is_some_and(|message| !self.goes_on(message, leg))
     }
 
-    /// Whether a leg that was read begins at a sender of which this host shows nothing.
+    /// True if a leg that was read begins at a sender of which this host shows nothing.
     pub fn comes_from_elsewhere(leg: &LegState) -> bool {
         leg.parent().is_none() && leg.sender().pid.is_none() && leg.leg.has_only_reader()
     }

@@ -60,7 +60,8 @@ impl Messages {
         next.is_some_and(|next| next.at <= leg.written)
     }
 
-    /// How long a message took at the sender of a leg, if no other one of its content was there.
+    /// Time that a message took at the sender of a leg; `None` if another one of its content was
+    /// there.
     pub fn dwell_alone(&self, key: LegKey) -> Option<Nanos> {
         let leg = self.leg(key)?;
         let parent = self.legs.get(leg.parent()?)?;
@@ -145,7 +146,8 @@ impl Messages {
         Some((left_out, self.pass_over(left_out, turn)?))
     }
 
-    /// What came with the content of a leg's message since that came, and what was sent of it, as far as `most` legs.
+    /// Fills `turn` with the messages that came with the content of a leg's message since that came, and with what
+    /// was sent of them, `most` legs at most.
     fn compare(&self, key: LegKey, most: usize, turn: &mut Turn) {
         turn.came.clear();
         turn.sent.clear();
@@ -166,7 +168,7 @@ impl Messages {
         turn.sent.extend(legs.take(most));
     }
 
-    /// How many messages were dropped before the first of some legs; `None` if none was.
+    /// Number of messages that were dropped before the first of some legs; `None` if none was.
     fn left_out(&self, habit: Option<Habit>, turn: &Turn) -> Option<usize> {
         let &(first, _) = turn.sent.first()?;
         let written = |leg: usize| self.legs[leg].written;

@@ -126,8 +126,8 @@ impl Messages {
         self.legs[last].next = first.into();
     }
 
-    /// What a leg brings back from a server to a process that had handed it there is what that process hands on to its
-    /// clients. Legs to these that were found before it are put behind it.
+    /// Puts legs to clients that were found early behind the leg on which a server brought the message back: a process
+    /// that had handed it there hands on to its clients what comes back.
     pub(super) fn take_over(&mut self, message: usize, back: usize) {
         let node = *self.legs[back].receiver();
         // The leg on which the process had it before, and the one on which it handed it on.

@@ -1,4 +1,4 @@
-//! Which open message one that was found belongs to.
+//! Matching: finds the open message that a found one belongs to.
 
 use super::super::index::{Known, Listed};
 use super::super::new_leg::{Joined, NewLeg, TakesAll};
@@ -155,9 +155,9 @@ impl Messages {
         first.sender().is(&new.ends.receiver) && (message.is_orphan || goes_on())
     }
 
-    /// Whether a message that begins here had come to its forwarder so long before it was found (the connection was joined in
-    /// its middle, and what is spoken on it had to be recognised first) that whatever was sent of it is no longer waiting for it.
-    /// A later message with the same content must not be taken for it.
+    /// True if a message that begins here had come to its forwarder so long before it was found (the connection was joined in its
+    /// middle, and what is spoken on it had to be recognised first) that whatever was sent of it is no longer waiting for it. A
+    /// later message with the same content must not be taken for it.
     pub fn is_past(&self, new: &NewLeg, read: Option<Nanos>) -> bool {
         let goes_on = || match new.topology {
             Topology::PeerToPeer => false,

@@ -62,7 +62,8 @@ impl Messages {
         self.late.push_back((now + self.patience + self.hold, index, message.serial));
     }
 
-    /// How many messages that had counted as passed on to nobody went on since the last call.
+    /// Takes the number of messages that had counted as passed on to nobody and went on since the
+    /// last call.
     pub fn take_read_late(&mut self) -> u64 {
         std::mem::take(&mut self.read_late)
     }

@@ -1,4 +1,5 @@
-//! Whether a server sends a client what it had sent to it on an earlier connection.
+//! Messages that a server sends a client again, because it had sent them to it on an earlier
+//! connection.
 //!
 //! A session outlives its connections: what was not acknowledged on one is sent again on the next, and what came in between is sent
 //! there for the first time (MQTT 3.1.1 §4.4, MQTT 5.0 §4.4). The DUP flag should tell them apart (MQTT 5.0 §3.3.1.1), but some servers

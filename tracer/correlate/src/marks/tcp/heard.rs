@@ -1,4 +1,4 @@
-//! What the other end acknowledged, where it is not seen itself.
+//! Acknowledgements of the other end, where it is not seen itself.
 
 use super::super::layers::Layers;
 use super::TcpMarks;
@@ -29,7 +29,7 @@ impl TcpMarks {
         heard.marks.push(AckMark { range, at, is_bare });
     }
 
-    /// Whether acknowledgements of a receiver that is not seen come in.
+    /// True if acknowledgements of a receiver that is not seen come in.
     pub fn hears(&self) -> bool {
         self.heard.as_ref().is_some_and(|heard| heard.soonest.is_some())
     }
@@ -44,7 +44,7 @@ impl TcpMarks {
         Some(Heard { at: mark.at, delayed })
     }
 
-    /// Whether the acknowledgement of the byte at `last` has come.
+    /// True if the acknowledgement of the byte at `last` has come.
     pub fn was_heard(&self, last: Offset) -> bool {
         self.acked_to > last
     }

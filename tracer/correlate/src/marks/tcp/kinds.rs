@@ -1,4 +1,4 @@
-//! What is kept of each observation of a flow's bytes.
+//! Kinds of marks: the data kept of each observation of a flow's bytes.
 
 use super::super::layers::{Layers, Spanned};
 use crate::threads::Chain;
@@ -12,7 +12,7 @@ pub struct SendMark {
     pub state: Option<TxState>,
     /// A loss had made the congestion window smaller.
     pub shrunk: bool,
-    /// What the last round trip took.
+    /// The last round trip before the send.
     pub trip: Option<RoundTrip>,
     /// Since when its bytes had been tried to be written, if the socket had taken nothing of them before.
     pub refused: Option<Nanos>,
@@ -32,7 +32,7 @@ pub struct Pass {
     pub came: Option<Nanos>,
 }
 
-/// How a thread came to send.
+/// The wakeups that led a thread to send.
 #[derive(Clone, Debug)]
 pub struct ChainMark {
     pub range: ByteRange,
@@ -44,7 +44,7 @@ pub struct XmitMark {
     pub range: ByteRange,
     pub queued: Option<Nanos>,
     pub at: Nanos,
-    /// When the last acknowledgement of something new had come before.
+    /// Time at which the last acknowledgement of something new had come before.
     pub acked: Option<Nanos>,
 }
 
@@ -67,14 +67,14 @@ pub struct Mark {
 pub struct AckMark {
     pub range: ByteRange,
     pub at: Nanos,
-    /// It carried no data.
+    /// True if it carried no data.
     pub is_bare: bool,
 }
 
 /// The acknowledgements of one direction.
 #[derive(Debug)]
 pub struct HeardAcks {
-    /// What was acknowledged, and when.
+    /// Acknowledgements, and when they came.
     pub marks: Layers<AckMark>,
     /// The least time from a packet's departure to its acknowledgement.
     pub soonest: Option<Nanos>,

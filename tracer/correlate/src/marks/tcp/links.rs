@@ -1,4 +1,4 @@
-//! What the times at which bytes leave and are acknowledged tell of the link that takes them.
+//! Links: the rate and queue of a link, by the times at which bytes leave and are acknowledged.
 //!
 //! ```text
 //!  sent, k bytes in flight             acknowledgements come back one after the other: nothing waits for the
@@ -110,7 +110,7 @@ impl TcpMarks {
         (count >= STEADY).then_some((bytes, at - first.1))
     }
 
-    /// Whether bytes were seen to wait in a queue.
+    /// True if bytes were seen to wait in a queue.
     pub fn has_queues(&self) -> bool {
         self.queues.is_some()
     }
@@ -139,8 +139,8 @@ mod tests {
         ByteRange::new(Offset(number * SEGMENT), SEGMENT)
     }
 
-    /// What is asked of a path: the round trip of a packet alone, the number of packets that leave at once at 100 ms, and when the
-    /// acknowledgement of each comes in. All in microseconds.
+    /// A path for tests, in microseconds: the round trip of a packet alone, the number of packets that leave at once at 100 ms,
+    /// and when the acknowledgement of each comes in.
     fn path(alone: u64, burst: u64, acked: impl Fn(u64) -> u64) -> TcpMarks {
         let mut marks = TcpMarks::new(1_000);
         let send = |marks: &mut TcpMarks, number, at| {

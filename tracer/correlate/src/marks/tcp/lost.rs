@@ -67,7 +67,7 @@ impl TcpMarks {
         }
     }
 
-    /// When the last copy of `range` before `at` left.
+    /// Time at which the last copy of `range` before `at` left.
     pub(super) fn left_last(&self, range: ByteRange, at: Nanos) -> Option<Nanos> {
         let xmits = self.xmits.covering(range.start).map(|mark| mark.at);
         xmits.filter(|&left| left <= at).max()
@@ -87,7 +87,7 @@ impl TcpMarks {
         !in_vain
     }
 
-    /// Whether `range` had arrived before `since`, or its sender knows that it has arrived.
+    /// True if `range` had arrived before `since`, or its sender knows that it has arrived.
     fn was_there(&self, range: ByteRange, since: Nanos) -> bool {
         if self.ready_to.max(self.read_to.0) >= range.end {
             let ready = self.readies.covering(range.last()).map(|mark| mark.at).min();
@@ -96,7 +96,8 @@ impl TcpMarks {
         self.acked_to >= range.end
     }
 
-    /// Of bytes that are ready now, which losses had kept nobody waiting: another copy had come in before.
+    /// Marks the losses, of bytes that are ready now, that had kept nobody waiting: another copy had come
+    /// in before.
     pub(super) fn decide(&mut self, from: Offset, end: Offset, at: Nanos) {
         let mut losses = std::mem::take(&mut self.losses);
         // Looked up first: what ended a copy is among the losses themselves.

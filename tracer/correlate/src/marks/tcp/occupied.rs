@@ -1,4 +1,4 @@
-//! When a sender's socket had bytes that had not left it.
+//! Times in which a sender's socket had bytes that had not left it.
 
 use std::collections::VecDeque;
 use wirelap_events::{EarlierBytes, Nanos, TxState};
@@ -25,7 +25,7 @@ struct Span {
 #[derive(Debug, Default)]
 pub struct Occupied {
     spans: VecDeque<Span>,
-    /// When the receiver was seen to have no room; without an end, it has none yet.
+    /// Times in which the receiver was seen to have no room; without an end, it has none yet.
     closed: VecDeque<(Nanos, Option<Nanos>)>,
 }
 
@@ -81,7 +81,7 @@ impl Occupied {
         self.closed.push_back(closed);
     }
 
-    /// Whether the receiver was seen to have no room at some time between two moments.
+    /// True if the receiver was seen to have no room at some time between two moments.
     pub fn was_closed(&self, from: Nanos, to: Nanos) -> bool {
         let mut closed = self.closed.iter().rev();
         closed.any(|&(since, until)| since < to && until.is_none_or(|until| until >= from))

@@ -75,7 +75,7 @@ impl Spans {
     }
 }
 
-/// What so many bytes in `whole` make in `time`.
+/// The part of so many bytes in `whole` that falls to `time`.
 fn part(bytes: u64, time: Nanos, whole: Nanos) -> u64 {
     let product = u128::from(bytes).saturating_mul(u128::from(time.0));
     let part = product.checked_div(u128::from(whole.0)).unwrap_or(0);

@@ -184,7 +184,7 @@ fn the_distance_is_what_every_packet_needs() {
     assert_eq!(distance(&queued), Nanos(3_000));
 }
 
-/// Who answers a request that was lost may do so long after it was read.
+/// A request that was lost may be answered long after it was read.
 #[test]
 fn the_last_loss_is_remembered_when_its_bytes_are_not() {
     let mut marks = marks();
@@ -236,7 +236,8 @@ fn lost_observations_do_not_borrow_their_neighbours() {
     assert_eq!(marks.path(range(5, 10)).ready, Some(Nanos(1)));
 }
 
-/// What packets alone tell is what the whole path has, and this has nothing else.
+/// Asserts that the times of packets alone are those of the whole path, and that this has nothing
+/// else.
 fn assert_alone(marks: &TcpMarks, extent: ByteRange) {
     let alone = marks.packets_alone(extent).expect("only packets were seen");
     let path = marks.path(extent);

@@ -1,4 +1,4 @@
-//! What was seen of a message's bytes on their way.
+//! The path of a message's bytes, as far as it was seen.
 
 use super::super::alone::PacketTimes;
 use super::super::loss::Question;
@@ -8,8 +8,8 @@ use super::{KEPT, PASSES, TcpMarks};
 use wirelap_events::{ByteRange, Circumstances, Nanos, Offset};
 
 impl TcpMarks {
-    /// What was seen of `extent` on its way. Found backwards: of several copies of the last packet,
-    /// the one that made it counts.
+    /// The path of `extent`, as far as it was seen. It is found backwards: of several copies of the
+    /// last packet, the one that arrived counts.
     pub fn path(&self, extent: ByteRange) -> Path<'_> {
         let last = extent.last();
         let read = self.reads.covering(last).min_by_key(|mark| mark.at);
@@ -77,7 +77,7 @@ impl TcpMarks {
         }
     }
 
-    /// Whether the receiver was seen to have no room at some time between two moments.
+    /// True if the receiver was seen to have no room at some time between two moments.
     fn had_no_room(&self, from: Option<Nanos>, to: Option<Nanos>) -> bool {
         let Some(((from, to), occupied)) = from.zip(to).zip(self.occupied.as_ref()) else {
             return false;
@@ -85,7 +85,8 @@ impl TcpMarks {
         occupied.was_closed(from, to)
     }
 
-    /// What packets tell of `extent`, if nothing else was seen of the flow and its last byte was not sent twice.
+    /// Times of the packets of `extent`, if nothing else was seen of the flow and its last byte was not sent
+    /// twice.
     pub fn packets_alone(&self, extent: ByteRange) -> Option<PacketTimes> {
         let has_calls = !(self.sends.is_unused() && self.reads.is_unused());
         let is_woken = !(self.readies.is_unused() && self.leds.is_unused());
@@ -109,14 +110,15 @@ impl TcpMarks {
         Some(PacketTimes { began, xmit, rx, heard: self.heard_of(last, xmit) })
     }
 
-    /// When a packet with the first byte of `extent` was first seen, whatever became of it.
+    /// Time at which a packet with the first byte of `extent` was first seen, whatever became of
+    /// it.
     pub fn began_at(&self, extent: ByteRange) -> Option<Nanos> {
         let xmits = self.xmits.covering(extent.start).map(|mark| mark.queued.unwrap_or(mark.at));
         xmits.chain(self.rxs.covering(extent.start).map(|mark| mark.at)).min()
     }
 
-    /// Where the copy of the byte at `last` that arrived came in, and where it left: of those that were not thrown away,
-    /// the last one before it was there.
+    /// The marks of the copy of the byte at `last` that arrived, where it came in and where it left: of those that were
+    /// not thrown away, the last one before it was there.
     fn copy(&self, last: Offset, arrived: Option<Nanos>) -> (Option<&RxMark>, Option<&XmitMark>) {
         let in_time = |at: Nanos, limit: Option<Nanos>| limit.is_none_or(|limit| at <= limit);
         let goes_on = |at: Nanos| self.losses.is_empty() || !self.losses.ends_copy(last, at);
@@ -128,21 +130,22 @@ impl TcpMarks {
         (rx, xmits.filter(|mark| goes_on(mark.at)).max_by_key(|mark| mark.at))
     }
 
-    /// When the byte at `last` left its socket for the first time, whatever became of it.
+    /// Time at which the byte at `last` left its socket for the first time, whatever became of it.
     fn first_left(&self, last: Offset) -> Option<Nanos> {
         let xmits = self.xmits.covering(last).map(|mark| mark.queued.unwrap_or(mark.at)).min();
         let kept_in = self.losses.first_outward(last);
         xmits.into_iter().chain(kept_in).min()
     }
 
-    /// When the sender heard that `place` had arrived.
+    /// Time at which the sender heard that `place` had arrived.
     pub(super) fn heard_at(&self, place: Offset) -> Option<Nanos> {
         // Each acknowledges more than the one before it.
         let index = self.acks.partition_point(|&(upto, _)| upto <= place);
         self.acks.get(index).map(|&(_, at)| at)
     }
 
-    /// When everything before `place` had been read, or had come in where no reads are seen; `None` if that was not seen, or is too long ago.
+    /// Time at which everything before `place` had been read, or had come in where no reads are seen; `None` if that was not seen, or is
+    /// too long ago.
     pub fn had_read(&self, place: Offset) -> Option<Nanos> {
         self.passed(place).map(|pass| pass.at)
     }

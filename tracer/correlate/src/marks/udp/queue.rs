@@ -1,11 +1,11 @@
-//! Where a datagram was at some time: in its memory, and in its socket's queue.
+//! The place of a datagram at some time: in its memory, and in its socket's queue.
 
 use super::{Datagram, MemoryUse, Receipt, UdpMarks};
 use wirelap_events::{Nanos, Packet, PacketHook, SocketId};
 
 impl UdpMarks {
-    /// Whether `packet`, in the same memory as datagram `number`, is that datagram on its way on through this host: what
-    /// came in last in this namespace goes out again, and no socket sends it.
+    /// True if `packet`, in the same memory as datagram `number`, is that datagram on its way on through this host: the
+    /// one that came in last in this namespace goes out again, and no socket sends it.
     pub fn goes_on(&self, number: u64, packet: &Packet<'_>) -> bool {
         let came_in = |datagram: &Datagram| {
             datagram.last.0 == PacketHook::Rx && datagram.last.1 == packet.netns
@@ -15,7 +15,7 @@ impl UdpMarks {
             && self.get(number).is_some_and(came_in)
     }
 
-    /// What datagram `number`'s memory was used for at `seen`; `None` if it is not known any more.
+    /// The use of datagram `number`'s memory at `seen`; `None` if it is not known any more.
     pub fn use_at(&self, number: u64, seen: Nanos) -> Option<MemoryUse> {
         let datagram = self.get(number)?;
         Some(if datagram.since <= seen {
@@ -25,7 +25,7 @@ impl UdpMarks {
         })
     }
 
-    /// Whether a read of `len` bytes at `socket` can have taken datagram `number`: it was not read there yet, and is not
+    /// True if a read of `len` bytes at `socket` can have taken datagram `number`: it was not read there yet, and is not
     /// shorter.
     pub fn can_be_read(&self, number: u64, socket: SocketId, len: u32) -> bool {
         let is_read = |receipt: &Receipt| receipt.socket == socket && receipt.read.is_some();
@@ -34,13 +34,13 @@ impl UdpMarks {
             && !self.receipts_of(number).any(is_read)
     }
 
-    /// When datagram `number` came in, or left, if nobody saw that.
+    /// Time at which datagram `number` came in, or left, if nobody saw that.
     pub fn came_at(&self, number: u64) -> Option<Nanos> {
         let datagram = self.get(number)?;
         datagram.rx.or(datagram.xmit)
     }
 
-    /// Whether datagram `number` was in the queue of `socket` at `then`, or before: it was announced, or came in `apart`
+    /// True if datagram `number` was in the queue of `socket` at `then`, or before: it was announced, or came in `apart`
     /// before that.
     pub fn was_in_queue(&self, number: u64, socket: SocketId, then: Nanos, apart: Nanos) -> bool {
         let mut its = self.receipts_of(number).filter(|receipt| receipt.socket == socket);
@@ -48,8 +48,9 @@ impl UdpMarks {
             || self.came_at(number).is_some_and(|came| came + apart < then)
     }
 
-    /// Whether `socket` will not read datagram `number` any more: it has, or it has read one that came in at `came` and was
-    /// behind it in the queue. What came `apart` before that is in the queue before it, or was thrown away.
+    /// True if `socket` will not read datagram `number` any more: it has, or it has read one that came in at `came` and was
+    /// behind it in the queue. A datagram that came `apart` or more before that was in the queue before it, or was thrown
+    /// away.
     pub fn is_over(
         &self,
         number: u64,

@@ -1,4 +1,4 @@
-//! What was seen of a message's bytes on their way.
+//! The path of a message's bytes, as far as it was seen.
 
 use super::super::alone::PacketTimes;
 use super::super::path::{Path, ReadBy};
@@ -6,7 +6,7 @@ use super::{Arrival, Datagram, UdpMarks};
 use wirelap_events::{ByteRange, Circumstances, Hop, Nanos, SocketId};
 
 impl UdpMarks {
-    /// How datagram `number` came in at `socket`.
+    /// The arrival of datagram `number` at `socket`.
     pub fn arrival(&self, number: u64, socket: SocketId) -> Option<Arrival<'_>> {
         let datagram = self.get(number)?;
         let receipt = self.receipts_of(number).find(|receipt| receipt.socket == socket);
@@ -19,21 +19,22 @@ impl UdpMarks {
         })
     }
 
-    /// How the thread that sent datagram `number` came to send.
+    /// Wakeups that led the thread that sent datagram `number` to send.
     pub fn led(&self, number: u64) -> &[Hop] {
         let index = self.leds.partition_point(|led| led.number < number);
         let led = self.leds.get(index).filter(|led| led.number == number);
         led.map_or(&[], |led| &led.led)
     }
 
-    /// When the last of the sockets that got `extent`'s last byte has read it.
+    /// Time at which the last of the sockets that got `extent`'s last byte has read it.
     pub fn read_at(&self, extent: ByteRange) -> Option<Nanos> {
         let number = self.number_of(extent.last())?;
         let reads = self.receipts_of(number).map(|receipt| receipt.read.map(|(at, _)| at));
         reads.reduce(|a, b| Some(a?.max(b?))).flatten()
     }
 
-    /// When it was seen that the reader is past `extent`, which no socket got: it was thrown away.
+    /// Time at which it was seen that the reader is past `extent`, which no socket got: it was
+    /// thrown away.
     pub fn passed_at(&self, extent: ByteRange) -> Option<Nanos> {
         let Some(number) = self.number_of(extent.last()) else { return Some(Nanos(0)) };
         let unread = !self.was_read(number);
@@ -45,7 +46,7 @@ impl UdpMarks {
         datagram.is_some_and(|datagram| datagram.rx.is_some())
     }
 
-    /// What was seen of `extent` on its way to its `index`-th reader.
+    /// The path of `extent` to its `index`-th reader, as far as it was seen.
     pub fn path(&self, extent: ByteRange, index: usize) -> Path<'_> {
         let begins = self.number_of(extent.start);
         let first = begins.and_then(|number| self.get(number));
@@ -78,7 +79,7 @@ impl UdpMarks {
         }
     }
 
-    /// What packets tell of `extent`, if nothing else was seen of the flow.
+    /// Times of the packets of `extent`, if nothing else was seen of the flow.
     pub fn packets_alone(&self, extent: ByteRange) -> Option<PacketTimes> {
         if !(self.receipts.is_empty() && self.leds.is_empty()) {
             return None;
@@ -95,12 +96,12 @@ impl UdpMarks {
         Some(PacketTimes { began, xmit: last.xmit, rx: last.rx, heard: None })
     }
 
-    /// When the datagram with the first byte of `extent` was first seen.
+    /// Time at which the datagram with the first byte of `extent` was first seen.
     pub fn began_at(&self, extent: ByteRange) -> Option<Nanos> {
         first_seen(self.get(self.number_of(extent.start)?)?)
     }
 
-    /// How many sockets got `extent`'s last byte.
+    /// Number of sockets that got `extent`'s last byte.
     pub fn readers(&self, extent: ByteRange) -> usize {
         self.number_of(extent.last()).map_or(0, |number| self.receipts_of(number).count())
     }

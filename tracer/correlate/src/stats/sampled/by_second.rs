@@ -8,7 +8,7 @@ use wirelap_events::{Nanos, Saturate};
 /// One more than are shown: the present one is not over.
 const KEPT: u64 = HISTORY_SECONDS as u64 + 1;
 
-/// What is known of a second: how many messages, in how much of it.
+/// The messages that are known of a second, and how much of it was observed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Known {
     messages: f64,

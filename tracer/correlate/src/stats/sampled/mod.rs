@@ -1,4 +1,4 @@
-//! What the windows of a sampled observation show of a row's rate.
+//! The rate of a row that is observed in windows.
 
 mod by_second;
 mod sums;
@@ -37,10 +37,10 @@ const ROUGH: f64 = 0.3;
 /// So many reads are not missed by chance.
 const NO_CHANCE: f64 = 7.0;
 
-/// What was read in windows, and the sums of those that are complete.
+/// Reads that were counted in windows, and the sums of the windows that are complete.
 #[derive(Debug, Default)]
 pub struct SampledRate {
-    /// Of windows that are not in the sums yet, by their starts.
+    /// Counts of windows that are not in the sums yet, by their starts.
     counts: VecDeque<(Nanos, WindowCount)>,
     /// The last read, and how many messages it brought.
     last: (Nanos, u64),

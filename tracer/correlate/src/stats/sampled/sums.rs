@@ -37,11 +37,12 @@ pub struct RateSums {
     /// beyond those that were delivered and not seen to be sent.
     sampled: f64,
     missing: f64,
-    /// Of the times between windows: their squares, alone, with the rate and with its square.
+    /// Sums over the times between windows: their squares, alone, with the rate and with its
+    /// square.
     gaps: [f64; 3],
 }
 
-/// What was read in one window.
+/// Messages that were read in one window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WindowCount {
     pub messages: u64,
@@ -52,7 +53,8 @@ pub struct WindowCount {
 }
 
 impl RateSums {
-    /// What a window shows of a row whose first delivery was read at `first`: the time before is none of its own.
+    /// Returns the sums of one window for a row whose first delivery was read at `first`: the time before is none
+    /// of its own.
     pub fn of(window: &TracedWindow, count: WindowCount, first: Nanos) -> RateSums {
         let start = window.start.max(first);
         let traced = (window.end - start).as_secs_f64();
@@ -101,7 +103,7 @@ impl RateSums {
         if self.seconds > 0.0 { self.messages / self.seconds } else { 0.0 }
     }
 
-    /// How far the messages of the times between windows are from those of the mean rate, squared.
+    /// Squared deviation of the messages of the times between windows from those of the mean rate.
     fn spread(&self) -> f64 {
         let (mean, [squares, with_rate, with_square]) = (self.mean(), self.gaps);
         (with_square - 2.0 * mean * with_rate + mean * mean * squares).max(0.0)
@@ -117,12 +119,12 @@ impl RateSums {
         rates.add(end - Nanos((self.seconds * 1e9) as u64), end, self.mean());
     }
 
-    /// Whether something of the time was not observed.
+    /// True if a part of the time was not observed.
     pub fn is_sampled(&self) -> bool {
         self.windows > 0.0
     }
 
-    /// Whether nothing was delivered.
+    /// True if nothing was delivered.
     pub fn is_empty(&self) -> bool {
         self.messages <= 0.0
     }
@@ -132,7 +134,7 @@ impl RateSums {
         self.seconds
     }
 
-    /// How many reads there should have been in the windows of another time, at the rate of this one.
+    /// Number of reads to expect in the windows of another time, at the rate of this one.
     pub fn expected_reads(&self, of: &RateSums) -> f64 {
         if self.traced > 0.0 { self.reads / self.traced * of.traced } else { 0.0 }
     }

@@ -11,7 +11,7 @@ struct Traffic<'a> {
     gap: &'a mut dyn FnMut() -> u64,
 }
 
-/// How windows are opened and how long they stay open.
+/// Distance of the windows and the time for which each stays open.
 struct Sampling {
     open: u64,
     every: u64,
@@ -19,7 +19,7 @@ struct Sampling {
     waits: bool,
 }
 
-/// What is said of traffic that was observed in windows for so many seconds: the present rate and that of all the time.
+/// The present rate and that of all the time, as computed for traffic that was observed in windows for so many seconds.
 fn observed(mut traffic: Traffic<'_>, sampling: &Sampling, seconds: u64) -> (Option<Rate>, Rate) {
     let (mut pauses, mut rate) = (Pauses::default(), SampledRate::default());
     let mut random = Random::new(5);
@@ -61,7 +61,7 @@ fn observed(mut traffic: Traffic<'_>, sampling: &Sampling, seconds: u64) -> (Opt
 
 const SHORT: Sampling = Sampling { open: 12_000_000, every: 250_000_000, waits: false };
 
-/// Whether a rate is within a tenth of the truth, or as far off as is said.
+/// True if a rate is within a tenth of the truth, or as far off as it says.
 fn is_right(rate: Rate, truth: f64) -> bool {
     let share = rate.msg_per_s / truth - 1.0;
     let bytes = rate.payload_bit_per_s / (truth * 50.0 * 8.0) - 1.0;

@@ -73,12 +73,12 @@ pub struct TrustFacts {
     pub split_subflows: u64,
     /// The unit of a file's times, if it is longer than a microsecond, and the median latency, in nanoseconds.
     pub time_unit_ns: Option<(u64, u64)>,
-    /// How far the offset of two hosts' clocks can be wrong, and the median latency, in nanoseconds.
+    /// Possible error of the offset of two hosts' clocks, and the median latency, in nanoseconds.
     pub clocks_ns: Option<(u64, u64)>,
 }
 
 impl TrustFacts {
-    /// Of a row of a snapshot.
+    /// The counts of a row of a snapshot.
     pub fn of(group: &Group, trust: &Trust) -> TrustFacts {
         let messages = group.messages;
         let from_elsewhere = group.partial.as_ref().map_or(0, |partial| partial.by_receiver);

@@ -18,12 +18,14 @@ pub const EVENTS_LOST: Limits = Limits { reduced: 0.000_1, unusable: 0.02 };
 /// A file does not say which packets are missing in it.
 pub const LOSSES_STATED: Limits = Limits { reduced: 0.0, unusable: 0.02 };
 
-/// What is left of a sample is a smaller one; the counts are the programs' own.
+/// Limits for events lost while sampling: what is left of a sample is a smaller one; the counts are
+/// the programs' own.
 pub const EVENTS_LOST_SAMPLED: Limits = Limits { reduced: 0.000_1, unusable: 0.5 };
 
 pub const NOT_FOLLOWED: Limits = Limits { reduced: 0.01, unusable: 0.5 };
 
-/// Of what windows cut off, some is always missing.
+/// Limits for messages not followed while sampling: of those that windows cut off, some are always
+/// missing.
 pub const NOT_FOLLOWED_SAMPLED: Limits = Limits { reduced: 0.25, unusable: 0.75 };
 
 pub const UNSEEN: Limits = Limits { reduced: 0.001, unusable: 0.1 };
@@ -46,7 +48,8 @@ pub const CUT_SHORT: Limits = Limits { reduced: 0.0, unusable: NEVER };
 
 pub const ENCRYPTED: Limits = Limits { reduced: 0.0, unusable: 0.5 };
 
-/// How many messages are not seen is not known; what is seen is right.
+/// Limits for messages in shared memory: the number of those that are not seen is not known; those
+/// that are seen are right.
 pub const SHARED_MEMORY: Limits = Limits { reduced: 0.0, unusable: NEVER };
 
 /// How many messages they get and send is not known; what is seen is right.
@@ -68,7 +71,7 @@ pub const CLOCKS: Limits = Limits { reduced: 0.1, unusable: 1.0 };
 /// A message whose packets are not in order may be in no count, or in two.
 pub const UNSORTED: Limits = Limits { reduced: 0.0, unusable: 0.1 };
 
-/// True if messages are missing for it is not known.
+/// Limits for split subflows: nobody knows whether messages are missing because of them.
 pub const SPLIT_SUBFLOWS: Limits = Limits { reduced: 0.0, unusable: NEVER };
 
 /// A time is wrong by up to a unit of its file's times.

@@ -1,4 +1,5 @@
-//! How far a row's figures can be trusted: from counts, by fixed limits, to a verdict with its reasons.
+//! The verdict on how far a row's figures can be trusted: from counts, by fixed limits, with its
+//! reasons.
 //!
 //! The limits and why they are what they are: `docs/decisions/0021-when-a-row-is-not-to-be-trusted.md`.
 

@@ -1,8 +1,8 @@
-//! How far a row's figures can be trusted, and why not further.
+//! The degree to which a row's figures can be trusted, and the reasons why not further.
 
 use wirelap_events::{Losses, Nanos};
 
-/// Whether a row's figures can be used.
+/// The degree to which a row's figures can be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Reliability {
     /// As they stand.
@@ -24,7 +24,7 @@ impl Reliability {
         }
     }
 
-    /// What stands before the row's name in a table.
+    /// The mark before the row's name in a table; empty for a good one.
     pub const fn mark(self) -> &'static str {
         match self {
             Reliability::Good => "",
@@ -182,7 +182,7 @@ pub enum DoubtReason {
         /// Those packets.
         packets: u64,
     },
-    /// It is not known where in their connections the bytes of subflows of Multipath TCP belong.
+    /// Subflows of Multipath TCP carry bytes whose place in their connections is not known.
     SplitSubflows {
         /// Directions of subflows.
         directions: u64,
@@ -244,7 +244,7 @@ impl DoubtReason {
 pub struct Doubt {
     /// Why.
     pub reason: DoubtReason,
-    /// What it makes of the row.
+    /// The reliability that this doubt alone leaves the row.
     pub reliability: Reliability,
 }
 

@@ -1,4 +1,4 @@
-//! What a forwarder waits for that does not read because it cannot send.
+//! The reason for which a forwarder does not read because it cannot send.
 
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
@@ -8,15 +8,15 @@ use wirelap_events::{Leg, Nanos};
 /// Bytes of the next leg were in their sender's socket while a message was on its way to that sender.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ahead {
-    /// What kept them there.
+    /// The cause that kept the bytes in the socket.
     pub cause: Cause,
-    /// How long, as far as no time was put down to it.
+    /// Time of that, less what was already charged to it.
     pub left: Nanos,
 }
 
 impl Ahead {
-    /// What kept the forwarder from sending on the leg `next`, by what was seen of its socket while the message was on its way: at the
-    /// send of the message itself, there may be room again.
+    /// Finds what kept the forwarder from sending on the leg `next`, by its socket while the message was on its way: at the send of
+    /// the message itself, there may be room again.
     pub fn of(next: &Leg) -> Option<Ahead> {
         let earlier = next.circumstances.held_before?;
         let cause = kept_by(next, &earlier).filter(|&cause| is_full(cause))?;

@@ -240,7 +240,8 @@ impl LegParts<'_> {
         }
     }
 
-    /// What is left of `time` from `from` on without that in which bytes of the connection were missing, or kept the message back.
+    /// Returns `time` from `from` on less the parts that are charged because bytes of the connection were missing, or kept the
+    /// message back.
     fn not_hindered(&mut self, from: Nanos, time: Nanos) -> Nanos {
         let rest = time - self.lost_within(from, time, time);
         rest - self.behind_within(from, rest, rest)
@@ -266,7 +267,7 @@ impl LegParts<'_> {
         lost
     }
 
-    /// Of how the forwarder's threads rested before they woke others, what fits into `time`, which is taken away from it.
+    /// Takes as much of the rests of the forwarder's threads before they woke others as fits into `time`, and returns it.
     fn handing_for(&mut self, time: Nanos) -> OffCpu {
         let all = self.handing;
         let asleep = all.asleep.min(time);
@@ -327,7 +328,7 @@ fn shorten((first, last): (Nanos, Nanos), time: Nanos, of_last: bool) -> (Nanos,
     }
 }
 
-/// What a thread did beside the sleep of so much time, which is accounted for.
+/// The thread's times off the CPU less so much sleep, which is accounted for.
 fn awake(rested: Option<&OffCpu>, slept: Nanos) -> Option<OffCpu> {
     rested.map(|rested| OffCpu { asleep: rested.asleep - rested.asleep.min(slept), ..*rested })
 }

@@ -1,4 +1,4 @@
-//! What keeps bytes in their sender's socket.
+//! Causes that keep bytes in their sender's socket.
 
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
@@ -13,7 +13,8 @@ const BACKED_UP: Nanos = Nanos::from_millis(1);
 /// A cork holds bytes for 200 ms at most (tcp(7), `TCP_CORK`); the timer may be late.
 const CORKED: Nanos = Nanos::from_millis(250);
 
-/// What kept TCP from sending at once: the rules of `tcp_write_xmit` (`net/ipv4/tcp_output.c`), in its order.
+/// The cause that kept TCP from sending at once: the rules of `tcp_write_xmit` (`net/ipv4/tcp_output.c`), in
+/// its order.
 pub(super) fn held_back(tx: TxState, seen: &Circumstances, time: Nanos) -> Cause {
     let (len, freed_by_ack) = (seen.send_len, seen.acked.is_some());
     let mss = tx.mss.max(1);
@@ -50,7 +51,7 @@ pub(super) fn held_back(tx: TxState, seen: &Circumstances, time: Nanos) -> Cause
     Cause::when(has_rested, VerdictKind::CongestionWindow)
 }
 
-/// Which of the two windows so many bytes do not fit into; of both, the one with less room.
+/// The window of the two into which so many bytes do not fit; of both, the one with less room.
 fn full_window(tx: TxState, waiting: u32, segments: u32) -> Option<VerdictKind> {
     let room = tx.window.saturating_sub(tx.in_flight);
     let room_of_segments = tx.cwnd.saturating_sub(tx.segments_out);
@@ -63,7 +64,7 @@ fn full_window(tx: TxState, waiting: u32, segments: u32) -> Option<VerdictKind> 
         .or(is_congested.then_some(VerdictKind::CongestionWindow))
 }
 
-/// Whether most of the time is what the pacing rate makes of so many bytes.
+/// True if most of the time is as long as the pacing rate takes for so many bytes.
 fn is_paced(tx: TxState, waiting: u32, time: Nanos) -> bool {
     let spread = u128::from(waiting)
         .saturating_mul(1_000_000_000)
@@ -72,7 +73,8 @@ fn is_paced(tx: TxState, waiting: u32, time: Nanos) -> bool {
     tx.pacing > 0 && spread >= u128::from(time.0) / 2
 }
 
-/// Whether it is only what keeps bytes in a socket until others were acknowledged or read: these may be in a queue meanwhile.
+/// True for a cause that only keeps bytes in a socket until others were acknowledged or read: these may be in a queue
+/// meanwhile.
 pub(super) fn is_full(cause: Cause) -> bool {
     matches!(
         cause,
@@ -82,7 +84,8 @@ pub(super) fn is_full(cause: Cause) -> bool {
     )
 }
 
-/// What kept earlier bytes in the socket that the message of `leg` had to leave by; `None` if a later write could have set them free.
+/// The cause that kept earlier bytes in the socket that the message of `leg` had to leave by; `None` if a later write could have set
+/// them free.
 pub(super) fn kept_by(leg: &Leg, earlier: &EarlierBytes) -> Option<Cause> {
     if is_queued_behind(leg, earlier.tx) {
         return Some(Cause::Of(VerdictKind::QdiscQueueing));
@@ -112,7 +115,7 @@ pub(super) fn congestion(leg: &Leg, tx: TxState) -> Cause {
     Cause::Of(if is_by_loss { VerdictKind::Retransmission } else { VerdictKind::CongestionWindow })
 }
 
-/// Whether the qdisc is so full that the socket may not add to it: TCP small queues
+/// True if the qdisc is so full that the socket may not add to it: TCP small queues
 /// (`tcp_small_queue_check` in `net/ipv4/tcp_output.c`).
 pub(super) fn is_queued_behind(leg: &Leg, tx: TxState) -> bool {
     let times = &leg.times;

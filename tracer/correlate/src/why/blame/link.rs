@@ -1,4 +1,4 @@
-//! What waits because a link is slower than its sender.
+//! Waits because a link is slower than its sender.
 
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
@@ -19,7 +19,8 @@ impl LegParts<'_> {
         ]
     }
 
-    /// Of `time` between two moments that has this cause, what the bytes before were in a queue for is put down to that. Returns the rest.
+    /// Charges to the link the part of `time` between two moments for which the bytes before were in a queue, if `cause` is a full window
+    /// or buffer. Returns the time that is left.
     pub(super) fn not_on_link(
         &mut self,
         segment: Segment,

@@ -1,4 +1,5 @@
-//! What lets a broker pass a message on: the publisher's release, and the subscriber's acknowledgement of messages before.
+//! Permits that a broker needs to pass a message on: the publisher's release, and the subscriber's acknowledgement of
+//! messages before.
 
 use super::super::awaited::Awaited;
 use super::super::explanation::Cause;
@@ -98,7 +99,7 @@ impl LegParts<'_> {
     }
 }
 
-/// How a thread rests in `time` that rests so in `followed`.
+/// Scales a thread's times off the CPU from `followed` to `time`.
 fn scaled(rested: &OffCpu, time: Nanos, followed: Nanos) -> OffCpu {
     let part = |some: Nanos| {
         let all = u128::from(some.0).saturating_mul(u128::from(time.0));

@@ -11,7 +11,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// How much of it lies before `until`.
+    /// Time of the span before `until`.
     pub(super) fn left_until(&self, until: Nanos) -> Nanos {
         until.min(self.to) - self.from
     }

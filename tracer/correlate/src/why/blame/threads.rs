@@ -1,4 +1,4 @@
-//! What threads did on their way to a message: asleep, at work, or without a CPU.
+//! Times of threads on their way to a message: asleep, at work, or without a CPU.
 
 use super::super::awaited::Awaited;
 use super::super::explanation::Cause;
@@ -78,7 +78,8 @@ impl LegParts<'_> {
         self.put(segment, work, time - waited - hidden);
     }
 
-    /// How much of its sleep a thread waited for another to let go.
+    /// Charges the part of a thread's sleep in which it waited for another to let go, and returns
+    /// it.
     pub(super) fn locked(&mut self, segment: Segment, rested: &OffCpu, asleep: Nanos) -> Nanos {
         let locked = rested.locked.min(asleep);
         let blocked = rested.blocked.min(asleep - locked);
@@ -105,12 +106,12 @@ impl LegParts<'_> {
         put
     }
 
-    /// What it is called when the reader is at work on something else.
+    /// The verdict for a reader that is at work on something else.
     pub(super) fn work(&self) -> VerdictKind {
         if self.is_last { VerdictKind::ReaderBusy } else { VerdictKind::BrokerCpuBound }
     }
 
-    /// What it is called when the reader is off the CPU though there is something to read.
+    /// The verdict for a reader that is off the CPU though there is something to read.
     pub(super) fn stalled(&self) -> VerdictKind {
         if self.is_last { VerdictKind::ClientStalled } else { VerdictKind::BrokerStalled }
     }

@@ -21,7 +21,7 @@ struct Made {
     waited_us: u64,
     holder: u32,
     reader: u32,
-    /// What it slept on, where it is known.
+    /// The call that the thread slept in, where it is known.
     slept_on: Option<SleepCall>,
     circumstances: Circumstances,
     upkeep: Upkeep,

@@ -1,4 +1,4 @@
-//! What a consumer awaits, and when it asks.
+//! Requests of a consumer: what they await, and when they are made.
 
 use super::{connected_before, house};
 use crate::played::Played;
@@ -38,7 +38,8 @@ fn a_consumer_that_asks_late_is_seen_to_have_been_free() {
     }
 }
 
-/// What the broker had before `wirelap` came is in the answers that the consumer awaits first.
+/// Messages that the broker had before `wirelap` came are in the answers that the consumer awaits
+/// first.
 #[test]
 fn answers_with_what_came_before_are_awaited_too() {
     let mut world = World::new();

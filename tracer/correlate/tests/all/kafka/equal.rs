@@ -19,7 +19,7 @@ fn two(world: &mut World) -> ([Connection; 2], Connection) {
     ([first, second], consumer)
 }
 
-/// When the messages of deliveries were sent, after the start.
+/// Times at which the messages of deliveries were sent, after the start.
 fn sent(deliveries: &[Delivery]) -> Vec<Nanos> {
     deliveries.iter().map(|delivery| delivery.legs[0].times.get(Stage::Send).unwrap()).collect()
 }

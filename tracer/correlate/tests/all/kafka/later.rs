@@ -63,7 +63,7 @@ fn a_second_group_that_comes_later_is_followed() {
     assert_eq!(played.group().notes, []);
 }
 
-/// What there is no room for is not followed, and the reason is told.
+/// Messages that there is no room for are not followed, and the reason is told.
 #[test]
 fn the_newest_are_remembered_as_far_as_there_is_room() {
     let mut world = World::new();

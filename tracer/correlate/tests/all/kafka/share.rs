@@ -96,7 +96,7 @@ fn records_that_are_given_again_are_duplicates() {
     assert_eq!(played.group().messages.duplicates, 2);
 }
 
-/// What the member is assigned is at the end of a response, however long that is.
+/// The assignment of the member is at the end of a response, however long that is.
 #[test]
 fn a_long_response_is_awaited() {
     let mut world = World::new();

@@ -1,4 +1,4 @@
-//! What holds up a consumer that is behind.
+//! Holders of messages for a Kafka consumer that is behind.
 
 use super::house;
 use crate::audience::Watch;
@@ -19,7 +19,7 @@ enum Last {
     OfAnotherTopic,
 }
 
-/// Who holds up the messages that come in the three seconds after the last request.
+/// The holder of the messages that come in the three seconds after the last request.
 fn holder(last: Last) -> LagHolder {
     let mut world = World::new();
     let (mut producer, mut consumer) = house(&mut world);

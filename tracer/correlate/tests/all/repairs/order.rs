@@ -89,8 +89,8 @@ fn what_waited_for_something_that_never_came_was_delivered_nobody_knows_when() {
     assert_eq!((counts.sent, counts.delivered, counts.matched), (3, 2, 1));
 }
 
-/// What the second read took is found out when the later reads are known: the later messages did not wait for it, whether its writer says
-/// that it keeps all of its samples, or none but the last two.
+/// The datagram of the second read is found out when the later reads are known: the later messages did not wait for it, whether its
+/// writer says that it keeps all of its samples, or none but the last two.
 #[test]
 fn a_read_that_is_identified_late_holds_up_nothing() {
     identified_late(|_| 1);

@@ -1,4 +1,4 @@
-//! Where texts lie.
+//! Places of texts in the flow.
 
 use super::*;
 use wirelap_events::{Seq, SocketId, TaskId, TextPlace};
@@ -30,7 +30,7 @@ fn lane() -> Lane {
     lane
 }
 
-/// Where in the flow bytes of the text lie.
+/// The start and end in the flow of bytes of the text.
 fn place(lane: &Lane, start: u64, len: u64) -> (u64, u64) {
     let range = lane.range(ByteRange::new(at(start), len));
     (range.start.0 - at(0).0, range.end.0 - at(0).0)

@@ -1,4 +1,4 @@
-//! What a broker did between reading and sending.
+//! Causes between a broker's read and its send.
 
 use super::super::{Cause, VerdictKind};
 use super::{QUIET, RESTED, blamed, blamed_with, held_up, hop, leg, of};
@@ -105,7 +105,8 @@ fn a_broker_that_is_not_asked_waits() {
     assert_eq!(pending[0], (of(VerdictKind::FetchWait), 950));
 }
 
-/// It was stopped, perhaps. A publisher that does so writes late, by its own choice.
+/// A late second write of a broker means that it is stalled, perhaps stopped. A publisher's late
+/// write is its own choice.
 #[test]
 fn a_broker_that_sleeps_between_two_writes_is_stalled() {
     let mut late = leg(&[(Stage::Send, 1_000), (Stage::Sent, 90_000), (Stage::Queue, 90_002)]);
@@ -225,7 +226,7 @@ fn a_broker_that_does_not_read_its_consumer_is_not_stalled() {
     assert_eq!(of_time(VerdictKind::BrokerStalled), 0, "{throttled:?}");
 }
 
-/// It lacks memory, and said so just after it had read the message.
+/// A broker that lacks memory says so just after it had read the message.
 #[test]
 fn a_broker_that_does_not_read_its_publisher_may_keep_what_it_had_read() {
     let kept = |edit: fn(&mut Leg)| {

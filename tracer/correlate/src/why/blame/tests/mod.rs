@@ -12,7 +12,7 @@ use wirelap_events::{
 };
 use wirelap_test_support::delivered;
 
-/// What was blamed, in the order of a message's life.
+/// Parts that were blamed, in the order of a message's life.
 #[derive(Default)]
 struct Found(Vec<(usize, Segment, Cause, u64)>);
 

@@ -1,4 +1,4 @@
-//! What lets a broker pass a message on.
+//! Tests of the permits that a broker needs to pass a message on.
 
 use super::super::super::awaited::Awaited;
 use super::{BlameSink, BlamedPart, Cause, VerdictKind, blame, hop, leg, of};
@@ -8,7 +8,7 @@ use wirelap_events::{
 };
 use wirelap_test_support::delivered;
 
-/// What a broker waited for, in microseconds.
+/// Waits of a broker by kind and thing, in microseconds.
 #[derive(Default)]
 struct Waits(Vec<(VerdictKind, Awaited, u64)>);
 
@@ -40,7 +40,7 @@ fn us(us: u64) -> Nanos {
     Nanos(us * 1_000)
 }
 
-/// What a broker waited for that read at 100 µs and sent at 1,100 µs.
+/// Waits of a broker that read at 100 µs and sent at 1,100 µs.
 fn waits(
     requester: Option<&OffCpu>,
     edit: impl FnOnce(&mut Circumstances),
@@ -136,7 +136,7 @@ fn a_subscriber_that_has_what_it_does_not_acknowledge_is_late_by_itself() {
     assert_eq!(late(None), [of(VerdictKind::FetchWait, 600), way]);
 }
 
-/// Of 800 µs, the broker might send for 700 µs.
+/// The broker might send for 700 of 800 µs.
 #[test]
 fn a_broker_that_may_send_waits_for_no_acknowledgement() {
     let all = waits(None, |seen| {

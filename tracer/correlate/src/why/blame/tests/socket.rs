@@ -1,4 +1,4 @@
-//! What a socket, a qdisc and the network kept.
+//! Times in a socket, a qdisc and the network.
 
 use super::super::{Cause, VerdictKind};
 use super::{QUIET, RESTED, blamed, blamed_with, hop, leg, of, throttled};
@@ -285,7 +285,7 @@ fn before_a_forwarder(held_before: Option<EarlierBytes>) -> [u64; 3] {
 
 const SENT_AT_ONCE: TxState = TxState { nagle: Nagle::Off, ..RESTED };
 
-/// What was seen of the socket while the message waited counts, not what there was when the forwarder could send at last.
+/// The socket's state while the message waited counts, not the one when the forwarder could send at last.
 #[test]
 fn a_forwarder_whose_client_has_no_room_is_not_slow_itself() {
     let full = TxState { window: 0, ..SENT_AT_ONCE };
@@ -377,7 +377,7 @@ fn queue(from: u64, to: u64) -> Option<LinkQueue> {
     Some(LinkQueue { from, to, longest, least, rate: 125_000 })
 }
 
-/// Of 90 ms in a socket whose windows are full, 60 ms passed while the bytes before were in a queue.
+/// For 60 of 90 ms in a socket whose windows are full, the bytes before were in a queue.
 #[test]
 fn what_waits_for_a_slow_link_is_neither_the_windows_nor_the_readers() {
     let congested = TxState { segments_out: 10, ..QUIET };

@@ -1,4 +1,4 @@
-//! What threads waited for on their way to a message.
+//! Waits of threads on their way to a message.
 
 use super::super::{Cause, VerdictKind};
 use super::{blamed, blamed_with, held_up, hop, leg, of, throttled};

@@ -26,7 +26,7 @@ pub struct Talk {
     /// The protocol's own port.
     pub port: u16,
     pub is_udp: bool,
-    /// Whether the client says it, and what.
+    /// Messages, and whether the client says them.
     pub said: Vec<(bool, Vec<u8>)>,
 }
 

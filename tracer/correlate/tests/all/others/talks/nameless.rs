@@ -1,9 +1,9 @@
-//! What has no name: frames behind lengths, counters, one byte again and again, random bytes.
+//! Traffic without a name: frames behind lengths, counters, one byte again and again, random bytes.
 
 use super::{Talk, be32, join, le32, sized, sized_le, talk, udp};
 use wirelap_test_support::random::Random;
 
-/// What has no name: frames behind lengths, counters, one byte again and again, random bytes.
+/// Traffic without a name: frames behind lengths, counters, one byte again and again, random bytes.
 pub fn nameless() -> Vec<Talk> {
     let mut all = vec![
         talk("frames behind u32", 7001, Vec::new(), &mut |n, random| {
