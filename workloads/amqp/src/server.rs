@@ -24,7 +24,7 @@ const VERSIONS: &str = "/usr/lib/rabbitmq/lib";
 const REMEDY: &str = "apt-get install rabbitmq-server (its own service is not needed)";
 const START_LIMIT: Duration = Duration::from_mins(1);
 
-/// Tells whether RabbitMQ is installed.
+/// Tells whether `RabbitMQ` is installed.
 pub fn availability() -> Availability {
     if !Path::new(SCRIPT).is_file() || installed::find("epmd").is_none() {
         return Availability::Missing { remedy: REMEDY.into() };

@@ -194,7 +194,9 @@ fn l2tp(from: &mut Bytes<'_>) -> Option<Header> {
     }
     let length = if flags & 0x40 != 0 { 2 } else { 0 };
     let numbers = if flags & 0x08 != 0 { 4 } else { 0 };
-    from.take(length + 4 + numbers)?;
+    for field in [length, 4, numbers] {
+        from.take(field)?;
+    }
     if flags & 0x02 != 0 {
         let padding = u16::from_be_bytes(from.array()?);
         from.take(padding.into())?;
