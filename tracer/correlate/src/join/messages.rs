@@ -26,7 +26,6 @@ use super::stored::StoredMessages;
 use super::translations::Translations;
 use super::turn::Turn;
 use crate::ids::{Direction, FlowEnds, LegKey, Node};
-use rustc_hash::FxHashMap;
 use slab::Slab;
 use std::collections::VecDeque;
 use std::sync::Arc;

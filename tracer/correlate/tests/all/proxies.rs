@@ -5,7 +5,7 @@ use wirelap_correlate::VerdictKind;
 use wirelap_events::{Delivery, Pid};
 use wirelap_test_support::compose::mqtt::{CONNACK, CONNECT, publish, publish_with};
 use wirelap_test_support::compose::{payload, stamp};
-use wirelap_test_support::world::{Connection, Process, Way, World, process};
+use wirelap_test_support::world::{Connection, Process, World, process};
 
 const MS: u64 = 1_000_000;
 

@@ -35,7 +35,7 @@ mod tests {
         let ended = |status| ProcessEnd { status, ..ProcessEnd::default() };
         assert_eq!((ended(9).signal(), ended(9).code()), (Some(9), None));
         // It dumped its memory.
-        assert_eq!(ended(0x80 | 11).signal(), Some(11));
+        assert_eq!(ended(0x80 | 0x0B).signal(), Some(11));
         assert_eq!((ended(3 << 8).signal(), ended(3 << 8).code()), (None, Some(3)));
         assert_eq!(ended(0).code(), Some(0));
     }
