@@ -74,13 +74,13 @@ impl TcpMarks {
         let Arrivals { at: before, queued } = self.arrivals;
         let distance = self.round_trips.distance(self.distance.unwrap_or_default());
         let (way, apart) = (at - left, at - before);
-        let is_late = way - distance >= BACKED_UP.max(Nanos(distance.0 / PART));
+        let least = self.round_trips.last().map_or(distance, |trip| trip.least);
+        let is_late = way - least >= BACKED_UP.max(Nanos(least.0 / PART));
         let is_in_order = first.is_some_and(|first| first <= at);
         let is_queued = is_late && left < before && is_in_order && !self.sends.is_unused();
         let queued = if is_queued { queued.saturating_add(usize::from(apart >= APART)) } else { 0 };
         self.arrivals = Arrivals { at, queued };
         if queued >= STEADY {
-            let least = self.round_trips.last().map_or(distance, |trip| trip.least);
             let (bytes, time) = (range.len(), apart);
             let span = Span { from: left, to: at, longest: way, least, bytes, time };
             self.queues.get_or_insert_default().path.add(span);
