@@ -32,6 +32,8 @@ pub struct ServerGone {
     pub connections: u64,
     /// The clients of the first of these, each once.
     pub clients: Vec<Named>,
+    /// Others depend on it: it is a broker, or passes messages on.
+    pub is_broker: bool,
     /// A client lives on.
     pub is_outlived: bool,
     /// Attempts to connect since that were refused.
@@ -50,10 +52,15 @@ impl ServerGone {
         })
     }
 
-    /// Whoever ends its clients with it wants that, and so does whoever starts it again.
+    /// Whoever ends its clients with it wants that, and so does whoever starts it again. One of several peers may be done and go, as far as
+    /// is known.
     fn severity(&self) -> Severity {
         let is_missed = self.refused > 0 && self.again.is_none();
-        let is_problem = if self.meant_to_end() { is_missed } else { self.is_outlived };
+        let is_problem = if self.meant_to_end() {
+            self.is_broker && is_missed
+        } else {
+            (self.is_broker || self.end.is_some()) && self.is_outlived
+        };
         if is_problem { Severity::Problem } else { Severity::Note }
     }
 }
@@ -96,9 +103,22 @@ mod tests {
             after: Nanos::from_millis(3_000),
             connections: 2,
             clients: Vec::new(),
+            is_broker: true,
             is_outlived: true,
             refused: 0,
             again: None,
+        }
+    }
+
+    #[test]
+    fn a_peer_may_go_when_it_is_done() {
+        let unknown = ServerGone { end: None, refused: 1, ..gone(0, false) };
+        for (one, is_problem) in [(unknown, false), (gone(0, false), false), (gone(9, false), true)]
+        {
+            let peer = ServerGone { is_broker: false, refused: 1, ..one.clone() };
+            assert_eq!(peer.severity() == Severity::Problem, is_problem, "{peer:?}");
+            let broker = ServerGone { refused: 1, ..one };
+            assert_eq!(broker.severity(), Severity::Problem);
         }
     }
 

@@ -9,6 +9,7 @@ use crate::why::{
     DropPlace, Evidence, Losses, MissedBy, ServerGone, Setting, StuckConnection, Throttled,
 };
 use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, Tid, Total};
+use wirelap_protocols::Topology;
 
 /// Bytes that were sent again and again for less may still arrive: a timeout or two.
 const LATE: Nanos = Nanos::from_millis(1_000);
@@ -79,7 +80,7 @@ impl Picture<'_> {
                 others_got: one.others_got,
             });
         });
-        self.lose_servers(id, &mut evidence, now);
+        self.lose_servers((id, row), &mut evidence, now);
         evidence.stuck = self.stuck(id, now);
         let threads: Vec<Tid> = evidence.tasks().map(|task| task.tid).collect();
         let losses = &evidence.losses;
@@ -149,10 +150,13 @@ impl Picture<'_> {
     }
 
     /// Servers of the row that went while clients were connected to them.
-    fn lose_servers(&self, id: GroupId, evidence: &mut Evidence, now: Nanos) {
+    fn lose_servers(&self, (id, row): (GroupId, &Row), evidence: &mut Evidence, now: Nanos) {
         let conversations = self.seen.conversations;
         let since = self.seen.coverage.since();
         let named = |pid: Pid| (pid, conversations.sockets().comm(pid).unwrap_or_default());
+        let is_brokered = wirelap_protocols::by_name(row.protocol)
+            .is_some_and(|protocol| protocol.topology() == Topology::Brokered);
+        let forwards = |pid: Pid| row.roles.get(&pid).is_some_and(|role| role.forwards);
         let is_its =
             |gone: &&GoneServer| gone.row.is_some_and(|row| self.accounts.rows.root(row) == id);
         for gone in conversations.gone_servers().filter(is_its) {
@@ -168,6 +172,7 @@ impl Picture<'_> {
                 after: gone.at - since.unwrap_or(gone.at),
                 connections: gone.connections,
                 clients: clients.collect(),
+                is_broker: is_brokered || gone.pid.is_some_and(forwards),
                 is_outlived: gone.refused > 0
                     || gone.again.is_some()
                     || gone.clients.iter().any(outlives),

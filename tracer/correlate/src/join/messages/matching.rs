@@ -93,7 +93,8 @@ impl Messages {
             if let Some((_, message)) = carried.filter(|_| new.identity.exact) {
                 return (self.add_again(message, new), Joined::Again);
             }
-            found = self.candidate(new, carried, takes_all);
+            // What proxies pass on keeps its topic.
+            found = self.candidate_after(Passage::Unknown, new, carried, takes_all);
         }
         match found.or_else(|| self.read_from_replica(new)) {
             Some((message, Relation::Child(parent))) => {
@@ -202,11 +203,21 @@ impl Messages {
         carried: Option<Listed>,
         takes_all: &dyn Fn() -> TakesAll,
     ) -> Option<(usize, Relation)> {
+        self.candidate_after(self.passage(new, carried), new, carried, takes_all)
+    }
+
+    /// The same, where it is known what a proxy sends with the leg.
+    fn candidate_after(
+        &self,
+        passage: Passage,
+        new: &NewLeg,
+        carried: Option<Listed>,
+        takes_all: &dyn Fn() -> TakesAll,
+    ) -> Option<(usize, Relation)> {
         let at = |index: usize| self.open.get(index).map_or(Nanos(0), |message| message.at);
         let is_stale = |index: usize| at(index) + self.hold < new.written;
         let relation = |index: usize| self.related(index, new);
         let is_child = |found: &(usize, Relation)| matches!(found.1, Relation::Child(_));
-        let passage = self.passage(new, carried);
         if let Passage::Of(message, leg) = passage {
             return Some((message, Relation::Child(leg)));
         }
