@@ -43,6 +43,11 @@ pub struct ServerGone {
 }
 
 impl ServerGone {
+    /// Nothing is to be said of a peer that is done.
+    fn is_worth_a_word(&self) -> bool {
+        self.is_broker || self.severity() == Severity::Problem
+    }
+
     /// It ended as whoever is asked to, or of its own accord.
     fn meant_to_end(&self) -> bool {
         self.end.is_some_and(|end| {
@@ -67,7 +72,7 @@ impl ServerGone {
 
 /// Adds what is said of them. A verdict about messages that waited meanwhile is about the same.
 pub fn tell(evidence: &Evidence, found: &mut Vec<Verdict>) {
-    for gone in &evidence.gone {
+    for gone in evidence.gone.iter().filter(|gone| gone.is_worth_a_word()) {
         let clause = Clause::ServerGone(Box::new(gone.clone()));
         let severity = gone.severity();
         if let Some(known) = found.iter_mut().find(|one| one.kind == VerdictKind::BrokerAway) {
