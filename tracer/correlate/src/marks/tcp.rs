@@ -12,12 +12,11 @@ mod way;
 use super::layers::Layers;
 use super::loss::{Losses, Missing};
 use crate::threads::Chain;
-use kinds::{ChainMark, HeardAcks, Mark, Pass, ReadMark, RxMark, SendMark, XmitMark};
+pub use kinds::Stuck;
+use kinds::{ChainMark, HeardAcks, Mark, Pass, ReadMark, RxMark, SendMark, StuckMark, XmitMark};
 use occupied::{KEPT, Occupied};
 use queues::{Arrivals, Queues, RoundTrips};
 use std::collections::VecDeque;
-pub use stuck::Stuck;
-use stuck::StuckMark;
 use wirelap_events::{ByteRange, EarlierBytes, Nanos, Offset, TaskId, TxState};
 
 /// Sends are kept for messages of this many bytes, as far as [`SENDS`] reach.

@@ -17,6 +17,7 @@
 //! | `data` | `DATA` and `DATA_FRAG` |
 //! | [`payload`] | encapsulation: where the application's bytes start |
 //! | `parameters` | parameter lists: inline `QoS`, names in discovery |
+//! | `shared_host` | addresses in shared memory |
 //! | `shared_memory` | participants between which no packet shows samples |
 //! | `tcp` | RTPS messages in a TCP connection, as Fast DDS sends them |
 //! | `participants` | which participant is at each end of a conversation |
@@ -36,6 +37,7 @@ mod parameters;
 mod participants;
 pub mod payload;
 mod remedies;
+mod shared_host;
 mod shared_memory;
 mod submessage;
 mod submessage_kind;

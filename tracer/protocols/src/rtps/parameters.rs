@@ -2,7 +2,7 @@
 
 use super::byte_order::ByteOrder;
 use super::entity::{Guid, GuidPrefix};
-use super::shared_memory::{self, SharedHost};
+use super::shared_host::{self, SharedHost};
 use crate::Reader;
 
 const SENTINEL: u16 = 0x0001;
@@ -90,7 +90,7 @@ pub(super) fn announcement(serialized: &[u8]) -> Option<Announcement> {
             PARTICIPANT_GUID | ENDPOINT_GUID => guid = value.array(),
             DOMAIN_ID => domain = order.u32(&mut value),
             UNICAST_LOCATOR | DEFAULT_UNICAST_LOCATOR => {
-                let is_shared = order.u32(&mut value).is_some_and(shared_memory::is_shared);
+                let is_shared = order.u32(&mut value).is_some_and(shared_host::is_shared);
                 let _port = order.u32(&mut value);
                 address = value.array().filter(|_| is_shared).or(address);
             }

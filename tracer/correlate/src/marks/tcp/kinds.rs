@@ -2,7 +2,7 @@
 
 use super::super::layers::{Layers, Spanned};
 use crate::threads::Chain;
-use wirelap_events::{ByteRange, Nanos, Offset, RoundTrip, TaskId, TxState};
+use wirelap_events::{ByteRange, DroppedPacket, Nanos, Offset, RoundTrip, TaskId, TxState};
 
 #[derive(Clone, Copy, Debug)]
 pub struct SendMark {
@@ -108,3 +108,31 @@ macro_rules! spanned {
     };
 }
 spanned!(SendMark, ChainMark, XmitMark, RxMark, Mark, ReadMark, AckMark);
+
+/// Bytes that are stuck, as far as they are known to be.
+#[derive(Clone, Copy, Debug)]
+pub struct StuckMark {
+    /// The first byte that was sent again and not acknowledged.
+    pub start: Offset,
+    /// When it had left first.
+    pub from: Nanos,
+    /// How often it was sent again.
+    pub resent: u32,
+    /// A packet with it that this host threw away, the last one, and how many.
+    pub dropped: Option<DroppedPacket>,
+    pub drops: u32,
+}
+
+/// Bytes that do not arrive.
+#[derive(Clone, Copy, Debug)]
+pub struct Stuck {
+    /// When the first of them had left first.
+    pub from: Nanos,
+    /// How often TCP sent it again.
+    pub resent: u32,
+    /// How many bytes were written from there on.
+    pub bytes: u64,
+    /// How many packets with it this host threw away, and the last one.
+    pub drops: u32,
+    pub dropped: Option<DroppedPacket>,
+}

@@ -1,38 +1,11 @@
 //! Bytes that do not arrive, though TCP sends them again and again.
 
 use super::TcpMarks;
+use super::kinds::{Stuck, StuckMark};
 use wirelap_events::{ByteRange, DroppedPacket, Nanos, Offset};
 
 /// Bytes that were sent again so often without an acknowledgement are stuck: a lost copy or two are made good within this.
 const MIN_RESENDS: u32 = 2;
-
-/// Bytes that are stuck, as far as they are known to be.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct StuckMark {
-    /// The first byte that was sent again and not acknowledged.
-    start: Offset,
-    /// When it had left first.
-    from: Nanos,
-    /// How often it was sent again.
-    resent: u32,
-    /// A packet with it that this host threw away, the last one, and how many.
-    dropped: Option<DroppedPacket>,
-    drops: u32,
-}
-
-/// Bytes that do not arrive.
-#[derive(Clone, Copy, Debug)]
-pub struct Stuck {
-    /// When the first of them had left first.
-    pub from: Nanos,
-    /// How often TCP sent it again.
-    pub resent: u32,
-    /// How many bytes were written from there on.
-    pub bytes: u64,
-    /// How many packets with it this host threw away, and the last one.
-    pub drops: u32,
-    pub dropped: Option<DroppedPacket>,
-}
 
 impl TcpMarks {
     /// TCP sends `range` again. The first hole is what all that follows waits for.
