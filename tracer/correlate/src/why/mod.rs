@@ -7,6 +7,7 @@
 //! counts of losses ─────────▶ evidence ──rules──▶ verdicts, tails, the worst messages
 //! ```
 
+mod absences;
 mod against;
 mod awaited;
 mod blame;

@@ -12,7 +12,7 @@ use super::kind::VerdictKind;
 use super::limits::{Rule, note, rule};
 use super::timeline::Period;
 use super::weigh::{Cost, Measured, ratio};
-use super::{against, facts, gone, losses, quotas, stuck};
+use super::{absences, against, facts, losses, quotas};
 use crate::threads::CpuTime;
 use wirelap_events::{
     Comm, DropCause, MAX_LEGS, Nanos, OffCpuReason, Pid, Segment, SleepCall, TaskId, Total,
@@ -350,8 +350,8 @@ pub fn verdicts(evidence: &Evidence, gathered: &Gathered) -> Vec<Verdict> {
     found.extend(time.upkeep());
     found.extend(losses::verdicts(evidence, gathered, time.measured.median));
     found.extend(quotas::unseen(&evidence.setting, &found));
-    gone::tell(evidence, &mut found);
-    stuck::tell(evidence, &mut found);
+    absences::of_servers(evidence, &mut found);
+    absences::of_bytes(evidence, &mut found);
     sort(&mut found, gathered.breakdown.messages());
     found
 }
