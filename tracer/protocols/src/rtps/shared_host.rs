@@ -27,3 +27,16 @@ impl SharedHost {
         SharedHost(host)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn others_have_the_host_in_the_address() {
+        let cyclone = [1, 0x10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1];
+        assert_eq!(SharedHost::new(cyclone, [4; 16]), SharedHost([4; 16]));
+        assert!([16, 18, 19, 0x0100_0000].into_iter().all(is_shared));
+        assert!(![1, 2, 4, 8, u32::MAX].into_iter().any(is_shared));
+    }
+}
