@@ -83,7 +83,7 @@ fn a_full_disk_in_a_later_trial_leaves_what_was_measured_before() {
         "run latency --on tcp --messages 500 --warmup 0 --payload 4K --repeat 5 --pcapng {}",
         recording.display()
     );
-    let ended = bench.wirelap_in_tmpfs(&words, &folder, "14m").json().end(LONG);
+    let ended = bench.wirelap_in_tmpfs(&words, &folder, "12m").json().end(LONG);
     assert_eq!(ended.status, Some(1), "{}", ended.stderr);
     assert!(ended.stderr.contains("No space left"), "{}", ended.stderr);
     assert!(ended.stderr.contains("make room"), "{}", ended.stderr);
