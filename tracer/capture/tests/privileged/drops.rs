@@ -3,15 +3,13 @@
 use crate::crowd::{CROWD, CROWDED};
 use crate::raw::{self, real_time};
 use crate::support::{Seen, V4, connect, everything, in_own_netns, ip, pin, port, sent, warm_up};
-use std::collections::BTreeSet;
-use std::fs;
 use std::io::Write;
 use std::net::{Ipv4Addr, UdpSocket};
 use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 use wirelap_capture::Capture;
-use wirelap_events::{DropCause, DroppedPacket, PacketHook};
+use wirelap_events::{DropCause, DroppedPacket, Nanos, PacketHook};
 
 /// `SO_MEMINFO` (`include/uapi/linux/sock_diag.h`): the ninth number counts packets thrown away.
 fn dropped_by(socket: &UdpSocket) -> usize {
@@ -173,16 +171,6 @@ fn what_a_filter_drops_on_its_way_in_is_told_with_its_bytes() {
     a_packet_filter("input", false);
 }
 
-/// The kernel's threads for deferred interrupts: proc(5), and they have no command line.
-fn ksoftirqds() -> BTreeSet<u32> {
-    let is_one = |pid: &u32| {
-        let file = |name| fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
-        file("comm").starts_with("ksoftirqd/") && file("cmdline").is_empty()
-    };
-    let entries = fs::read_dir("/proc").unwrap().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(is_one).collect()
-}
-
 #[test]
 fn packets_are_deferred_while_ksoftirqd_has_work() {
     let _crowd = CROWD.lock();
@@ -217,10 +205,10 @@ fn packets_are_deferred_while_ksoftirqd_has_work() {
             };
             seen.collect(&mut capture, "the packets", they_came);
         }
-        let ksoftirqds = ksoftirqds();
-        for (packet, _) in seen.packets(PacketHook::Rx) {
-            let by_ksoftirqd = ksoftirqds.contains(&packet.task.tid.0);
-            assert!(packet.deferred || !by_ksoftirqd, "{packet:?}");
+        // Each of them says since when ksoftirqd had waited. One of a later round of its work waited for something else.
+        for (at, packet, _) in seen.packets_at(PacketHook::Rx) {
+            let since = packet.deferred_since();
+            assert!(since.is_none_or(|since| since > Nanos(0) && since < at), "{at}: {packet:?}");
         }
         // When it has slept again, interrupts receive what they always do.
         while seen.packets(PacketHook::Rx).all(|(packet, _)| packet.deferred) {
