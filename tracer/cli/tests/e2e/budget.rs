@@ -76,9 +76,9 @@ fn a_budget_is_kept_and_rates_are_those_of_the_programs() {
     assert_row(&report, rate);
     let budget = &report["results"][0]["trust"]["budget"];
     assert_eq!(budget["share"], 0.01);
-    // The kernel's own measure: within some windows, it is near what was asked for.
+    // The kernel's own measure: within some windows, it is near what was asked for. On a busy machine a window's end comes late.
     let probes = budget["probes_share"].as_f64().unwrap();
-    assert!(probes > 0.0 && probes < 0.03, "{budget}");
+    assert!(probes > 0.0 && probes < 0.05, "{budget}");
     let analyzed = Bench::new();
     let file = bench.file("budget.pcapng");
     let analyze = analyzed.wirelap(&format!("analyze {}", file.to_str().unwrap())).json().end(LONG);
