@@ -52,7 +52,7 @@ pub(crate) fn pid_namespace() -> u32 {
     if number == INITIAL_PID_NAMESPACE { 0 } else { u32::try_from(number).unwrap_or(0) }
 }
 
-/// Whether `/proc` has the processes of this process's PID namespace, under their numbers there.
+/// True if `/proc` has the processes of this process's PID namespace, under their numbers there.
 pub(crate) fn proc_is_own() -> bool {
     match fs::read_link("/proc/self") {
         Ok(own) => own.to_str() == Some(&std::process::id().to_string()),

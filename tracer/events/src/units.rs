@@ -106,11 +106,11 @@ pub struct Pid(pub u32);
 )]
 pub struct Tid(pub u32);
 
-/// What is added to the ids of processes outside of wirelap's pid namespace (`WL_OUTSIDE` in `ebpf/include/common.h`): more than any id.
+/// Number that is added to the ids of processes outside of wirelap's pid namespace (`WL_OUTSIDE` in `ebpf/include/common.h`): more than any id.
 const OUTSIDE: u32 = 5_000_000;
 
 impl Pid {
-    /// Whether the process is outside of wirelap's pid namespace, so that `/proc` tells nothing of it.
+    /// True if the process is outside of wirelap's pid namespace, so that `/proc` tells nothing of it.
     pub fn is_outside(self) -> bool {
         self.number() > OUTSIDE
     }

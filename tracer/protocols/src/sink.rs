@@ -207,7 +207,7 @@ pub enum FrameNote<'a> {
     /// The sender of the next frame begins to read a log behind the last record that a reader before it was sent: nobody was sent those
     /// between.
     PassedOver {
-        /// How many.
+        /// Number of records.
         records: u64,
         /// The one before is known to be of its group; otherwise, nobody that was seen has read them.
         is_same_group: bool,

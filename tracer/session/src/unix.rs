@@ -1,4 +1,4 @@
-//! Which processes serve clients over Unix sockets, where no probe follows messages.
+//! Processes that serve clients over Unix sockets, where no probe follows messages.
 
 use crate::places::comm;
 use std::collections::{BTreeMap, HashMap, HashSet};

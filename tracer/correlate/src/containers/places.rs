@@ -97,7 +97,7 @@ pub struct Places {
     /// The name that the namespace of each process had when it was first seen: the number may be
     /// another namespace's later.
     netns_names: FxHashMap<Pid, String>,
-    /// What namespaces were called when a process came into view last.
+    /// Names of namespaces at the time when a process came into view last.
     named: FxHashMap<NetNs, String>,
     /// The namespace of wirelap, on each host.
     own: Vec<NetNs>,
@@ -195,7 +195,7 @@ impl Places {
         Some(if is_it { label } else { format!("{label} {}", path()) })
     }
 
-    /// What a network namespace is called, if a name is known.
+    /// Name of a network namespace, if it is known.
     pub fn namespace(&self, id: NetNs) -> Option<String> {
         let named = self.named.get(&id);
         let own = || {

@@ -293,7 +293,7 @@ impl Conversation {
         self.namespaces.add_all(&other.namespaces);
     }
 
-    /// Whether it is a connection that was open before it came into view.
+    /// True for a connection that was open before it came into view.
     pub fn was_open_before(&self) -> bool {
         let [one, other] = &self.flows;
         let is_stream = one.key.transport == Transport::Tcp;

@@ -48,15 +48,15 @@ pub struct ClosedByServer {
 /// A server that went while clients were connected to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GoneServer {
-    /// When its process ended, or when it had closed the last connection.
+    /// Time at which its process ended, or at which it had closed the last connection.
     pub at: Nanos,
-    /// Its address.
+    /// Address of the server.
     pub server: ServerAt,
     /// The row that its connections were of.
     pub row: Option<GroupId>,
-    /// Its process, if it is known.
+    /// Process of the server, if it is known.
     pub pid: Option<Pid>,
-    /// How that ended, if that was seen.
+    /// End of that process, if it was seen.
     pub end: Option<ProcessEnd>,
     /// The connections that ended with it.
     pub connections: u64,
@@ -64,7 +64,7 @@ pub struct GoneServer {
     pub clients: ArrayVec<ClientOf, NAMED_CLIENTS>,
     /// Attempts to connect since that were refused.
     pub refused: u64,
-    /// When another process accepted a connection there, and which.
+    /// Time at which another process accepted a connection there, and that process.
     pub again: Option<(Nanos, Pid)>,
 }
 
@@ -149,7 +149,7 @@ impl Outages {
         }
     }
 
-    /// Whether a process has ended by then.
+    /// True if a process has ended by then.
     pub fn has_ended_by(&self, pid: Pid, at: Nanos) -> bool {
         self.ended.iter().any(|(ended, end)| end.task.pid == pid && *ended <= at)
     }

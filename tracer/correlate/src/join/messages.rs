@@ -54,9 +54,9 @@ pub struct Messages {
     /// Messages that had counted as passed on to nobody, and were read since the last look.
     read_late: u64,
     forwarders: Forwarders,
-    /// Which connections of proxies belong together.
+    /// Connections of proxies that belong together.
     proxied: ProxiedDirections,
-    /// Where messages were counted as sent that have turned out to be others since the last look.
+    /// Rows in which messages were counted as sent that have turned out to be others since the last look.
     merged: Option<(GroupId, Option<Stamp>)>,
     /// Messages that are kept for subscribers that are behind.
     kept: usize,

@@ -98,7 +98,7 @@ pub struct LegState {
     pub start_up: bool,
     /// A number for the first bytes of its connection, from which its offsets count; 0 if they were not seen.
     pub(super) opening: u32,
-    /// Which connection of a proxy it continues is not known.
+    /// True if it is not known which connection of a proxy the leg continues.
     pub is_guessed: bool,
     /// Its stages, once nothing more is expected.
     pub leg: KeptLeg,

@@ -11,7 +11,7 @@ const MAX_DIRECTIONS: usize = 16_384;
 /// of several clients that begin with the same bytes.
 const MAX_MISSING: u8 = 2;
 
-/// How sure it is that two connections belong together.
+/// Certainty that two connections belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Belief {
     /// Several messages of equal content waited.
@@ -22,11 +22,11 @@ pub enum Belief {
     Same,
 }
 
-/// Where what a proxy sends in a direction comes from.
+/// The origin of what a proxy sends in a direction.
 #[derive(Clone, Copy, Debug)]
 pub struct Source {
     pub came: Direction,
-    /// How far a place in the direction is from the same place where it came, modulo 2^64.
+    /// Distance of a place in the direction from the same place where it came, modulo 2^64.
     shift: u64,
     pub belief: Belief,
     /// Messages in a row that were not seen when they came.
@@ -34,17 +34,17 @@ pub struct Source {
 }
 
 impl Source {
-    /// Where what is at a place in the direction was when it came.
+    /// The place at which bytes came that are at a place in the direction.
     pub fn place_of(self, place: Offset) -> Offset {
         Offset(place.0.wrapping_sub(self.shift))
     }
 }
 
-/// What is known of the connections of proxies.
+/// Knowledge of the connections of proxies.
 #[derive(Debug, Default)]
 pub struct ProxiedDirections {
     sources: FxHashMap<Direction, Source>,
-    /// Where what comes to a proxy from a client goes on.
+    /// Directions in which bytes go on that come to a proxy from a client.
     targets: FxHashMap<Direction, Direction>,
 }
 
@@ -57,7 +57,7 @@ impl ProxiedDirections {
         self.sources.get(&on).copied()
     }
 
-    /// How sure it is that what comes in a direction goes on in another one than `on`; `None` if it may go on there.
+    /// Certainty that what comes in a direction goes on in another one than `on`; `None` if it may go on there.
     pub fn goes_elsewhere(&self, came: Direction, on: Direction) -> Option<Belief> {
         let target = self.targets.get(&came).filter(|&&target| target != on)?;
         self.sources.get(target).map(|source| source.belief)
@@ -76,7 +76,7 @@ impl ProxiedDirections {
         }
     }
 
-    /// What was at a place in the direction `came` is at a place in the direction `on`. What comes from a client goes on in one
+    /// Learns that what was at a place in the direction `came` is at a place in the direction `on`. What comes from a client goes on in one
     /// direction alone (`is_to_server`), what comes from the server may be for several.
     pub fn learn(
         &mut self,

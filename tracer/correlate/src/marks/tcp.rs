@@ -136,7 +136,7 @@ impl TcpMarks {
         });
     }
 
-    /// How long there was no room in the socket for bytes that it had refused, until they were written at `at`: what it had then takes room
+    /// Time for which there was no room in the socket for bytes that it had refused, until they were written at `at`: what it had then takes room
     /// until it is acknowledged. Room that came with an acknowledgement before the last one is not told apart.
     fn awaited_room(&self, refused: Nanos, at: Nanos) -> Nanos {
         self.acks.back().map_or(Nanos(0), |&(_, acked)| acked.min(at) - refused)
@@ -237,7 +237,7 @@ impl TcpMarks {
         self.passes.push_back(pass);
     }
 
-    /// When the last copy of a byte came in before `at`.
+    /// Time at which the last copy of a byte came in before `at`.
     pub(super) fn came_in_at(&self, place: Offset, at: Nanos) -> Option<Nanos> {
         self.rxs.covering(place).map(|mark| mark.at).filter(|&came| came <= at).max()
     }

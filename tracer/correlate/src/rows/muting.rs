@@ -55,7 +55,7 @@ impl Row {
         self.own_pauses.as_ref().map_or(all, |own| &own.pauses)
     }
 
-    /// Whether a message that was read at `read` may have been sent in a pause, or before observation began.
+    /// True if a message that was read at `read` may have been sent in a pause, or before observation began.
     pub fn may_be_cut(&self, all: &Pauses, read: Nanos) -> bool {
         self.pauses(all).may_be_cut(read) || read < self.joined_until
     }

@@ -336,7 +336,7 @@ fn is_deaf(wake: &Wake) -> bool {
     is_blocked(wake) || is_asleep && wake.sleep == SleepCall::Timer
 }
 
-/// Whether a timer ended its sleep: a sleep of its own choice, or a wait with a time limit.
+/// True if a timer ended its sleep: a sleep of its own choice, or a wait with a time limit.
 fn is_timed(wake: &Wake) -> bool {
     let by_timer = wake.sleep == SleepCall::Lock && wake.from_irq;
     wake.reason == OffCpuReason::Asleep && (by_timer || wake.sleep == SleepCall::Timer)

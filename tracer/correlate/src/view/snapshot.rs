@@ -185,11 +185,11 @@ pub struct UnixClients {
 /// A process that is in no row as a server, and serves clients through a Unix socket.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct UnixServer {
-    /// Its id.
+    /// The id of the process.
     pub pid: Pid,
-    /// Its name.
+    /// The name of the process.
     pub comm: String,
-    /// Its clients.
+    /// Clients of the process.
     pub clients: UnixClients,
 }
 

@@ -61,7 +61,7 @@ impl Culprits {
         (self.all.values().map(|known| known.2).total::<u64>()).saturating_add(self.unnamed())
     }
 
-    /// What nobody is named for.
+    /// Time for which nobody is named.
     fn unnamed(&self) -> u64 {
         self.several.saturating_add(self.unknown)
     }

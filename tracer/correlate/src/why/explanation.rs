@@ -152,7 +152,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Its name in JSON; `None` for what the segment takes anyway.
+    /// Name of the cause in JSON; `None` for what the segment takes anyway.
     pub fn name(self) -> Option<&'static str> {
         match self {
             Cause::Of(kind) => Some(kind.name()),

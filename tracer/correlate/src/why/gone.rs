@@ -15,13 +15,13 @@ pub(super) const TOLD: usize = 4;
 /// A server that went while clients were connected to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerGone {
-    /// Its address.
+    /// Address of the server.
     pub address: SocketAddr,
-    /// Its process and its name, as far as they are known.
+    /// Process of the server and its name, as far as they are known.
     pub process: Option<(Pid, Option<Comm>)>,
-    /// How that ended; `None` if that was not seen.
+    /// End of that process; `None` if that was not seen.
     pub end: Option<ProcessEnd>,
-    /// How long after the observation's beginning.
+    /// Time from the observation's beginning until it went.
     pub after: Nanos,
     /// The connections that ended with it.
     pub connections: u64,
@@ -33,12 +33,12 @@ pub struct ServerGone {
     pub is_outlived: bool,
     /// Attempts to connect since that were refused.
     pub refused: u64,
-    /// How long after it another process accepted a connection there, and which.
+    /// Time from then until another process accepted a connection there, and which.
     pub again: Option<(Nanos, (Pid, Comm))>,
 }
 
 impl ServerGone {
-    /// It ended as whoever is asked to, or of its own accord.
+    /// True if it ended as a process does that is asked to, or of its own accord.
     pub(super) fn meant_to_end(&self) -> bool {
         self.end.is_some_and(|end| {
             let asked = |signal: u32| ASKED.contains(&signal);

@@ -65,7 +65,7 @@ pub struct Losses {
     pub cut_short: u64,
     /// Records that no reader was sent: behind those of a reader that was seen before, and behind those of its own group.
     pub passed_over: [u64; 2],
-    /// Who began to read behind them.
+    /// The process that began to read behind them.
     pub passed_over_by: Option<Pid>,
     /// What the workloads themselves say, if they keep count.
     pub told: Option<WorkloadCounts>,

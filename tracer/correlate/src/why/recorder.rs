@@ -141,7 +141,7 @@ fn was_asked_late(delivery: &Delivery, leg: usize) -> bool {
     asked.zip(read).is_some_and(|(asked, read)| asked > read)
 }
 
-/// How the thread rested that the leg waited for: the longest rest, where there were several. What threads did before a forwarder had the
+/// Rest of the thread that the leg waited for: the longest rest, where there were several. What threads did before a forwarder had the
 /// message, or while one before them had it, is not about it.
 fn rest_of(delivery: &Delivery, leg: usize, segment: Segment) -> Option<(OffCpuReason, SleepCall)> {
     if is_in_socket(segment) {
@@ -163,13 +163,13 @@ fn rest_of(delivery: &Delivery, leg: usize, segment: Segment) -> Option<(OffCpuR
     longest.map(|(_, rest)| rest)
 }
 
-/// How the reader rested before it asked or acknowledged, if it slept for a time of its own.
+/// Rest of the reader before it asked or acknowledged, if it slept for a time of its own.
 fn asked_later(delivery: &Delivery, leg: usize) -> Option<(OffCpuReason, SleepCall)> {
     let rested = delivery.off_cpu_of(leg).requester?;
     (rested.timed > Nanos(rested.asleep.0 / 2)).then_some(TIMED)
 }
 
-/// How a thread rests that sleeps for a time of its own.
+/// The rest of a thread that sleeps for a time of its own.
 const TIMED: (OffCpuReason, SleepCall) = (OffCpuReason::Asleep, SleepCall::Timer);
 
 /// How a thread rests that waits for a disk.

@@ -3,12 +3,12 @@
 use std::net::SocketAddr;
 use wirelap_events::{Comm, DropCause, Nanos, NetNs, Pid};
 
-/// Where this host threw packets away.
+/// The place at which this host threw packets away.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DropPlace {
-    /// What for.
+    /// The reason.
     pub cause: DropCause,
-    /// How many packets.
+    /// Number of packets.
     pub packets: u32,
     /// The network namespace, with its name if it has one; `None` if it is not known.
     pub netns: Option<(NetNs, Option<String>)>,
@@ -19,18 +19,18 @@ pub struct DropPlace {
 /// A connection whose bytes do not arrive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StuckConnection {
-    /// Who sends, as far as that is known.
+    /// The sending process, if it is known.
     pub sender: Option<(Pid, Comm)>,
     /// The sender's and the receiver's address.
     pub ends: (SocketAddr, SocketAddr),
-    /// When the first of the bytes had left first, after the observation began.
+    /// Time from the observation's beginning until the first of the bytes had left first.
     pub after: Nanos,
     /// For how long it has been under way.
     pub age: Nanos,
-    /// How often TCP sent it again.
+    /// Number of times that TCP sent it again.
     pub resent: u32,
-    /// How many bytes were written from there on.
+    /// Bytes that were written from there on.
     pub bytes: u64,
-    /// Where this host threw it away, if it did.
+    /// The place at which this host threw it away, if it did.
     pub dropped: Option<DropPlace>,
 }

@@ -9,7 +9,7 @@ use wirelap_test_support::world::{Connection, Process, World, process};
 
 const MS: u64 = 1_000_000;
 
-/// What all publishers say, again and again.
+/// The payload of all publishers, again and again.
 const TOPIC: &str = "plant/line4/state";
 const STATE: &[u8] = b"running, running";
 
@@ -24,7 +24,7 @@ enum Kind {
     Forking,
 }
 
-/// Where proxies and broker listen, and whether the connections are seen to be opened.
+/// Addresses at which proxies and broker listen, and whether the connections are seen to be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ports {
     /// The broker at its usual port, each proxy one further. The connections are opened.

@@ -91,7 +91,7 @@ pub struct Circumstances {
     /// For how long, while it was being written in several calls, the socket had refused bytes of the message, and the acknowledgements
     /// had not come that made room for them.
     pub awaited_room: Nanos,
-    /// Whether the socket had refused the last bytes of the message before, and no acknowledgement was seen.
+    /// True if the socket had refused the last bytes of the message before, and no acknowledgement was seen.
     pub is_room_unseen: bool,
     /// Whether the receiver was seen to have no room while the last byte waited in its sender's socket.
     pub no_room: bool,
@@ -118,7 +118,7 @@ pub struct Circumstances {
 }
 
 impl Circumstances {
-    /// Whether all earlier bytes had left the socket and were acknowledged when the sender wrote the rest of the message. How long before
+    /// True if all earlier bytes had left the socket and were acknowledged when the sender wrote the rest of the message. How long before
     /// there was room must be known.
     pub fn is_late_write(&self) -> bool {
         !self.is_room_unseen && self.tx.is_some_and(|tx| tx.in_flight == 0 && tx.unsent == 0)

@@ -16,7 +16,7 @@ pub struct OffCpu {
     pub holder: Holder,
     /// The other threads that had the CPU, the longest first.
     pub others: [Holder; OTHERS],
-    /// How long still others had the CPU, together. Who had it for what then remains of `waited`, without `throttled`, is not known.
+    /// Time for which still others had the CPU, together. Who had it for what then remains of `waited`, without `throttled`, is not known.
     pub rest: Nanos,
     /// The part of `asleep` that a timer ended, while the thread slept in a call by which it also waits for others: a sleep (as Java's
     /// `Thread.sleep`), or a wait with a time limit.

@@ -7,7 +7,7 @@ use crate::TaskId;
 pub struct ProcessEnd {
     /// The process, and its last thread.
     pub task: TaskId,
-    /// How it ended, as `wait(2)` tells it: a signal in the lowest seven bits, or else an exit code in the next eight.
+    /// End of the process, as `wait(2)` tells it: a signal in the lowest seven bits, or else an exit code in the next eight.
     pub status: u32,
     /// The kernel chose it to be killed, because memory had run out in its cgroup or on the machine.
     pub out_of_memory: bool,

@@ -87,7 +87,7 @@ pub struct Wake {
     pub holder: Holder,
     /// The other threads that had the CPU, the longest first; unused places are [`Holder::NOBODY`].
     pub others: [Holder; OTHERS],
-    /// How long still others had the CPU, together. Who had it for what then remains of the wait is not known.
+    /// Time for which still others had the CPU, together. Who had it for what then remains of the wait is not known.
     pub rest: Nanos,
     /// How long, from the beginning of the wait on, the thread's cgroup had no CPU quota left.
     pub throttled: Nanos,

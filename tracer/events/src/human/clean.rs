@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// What stands for a character that is not shown.
+/// The character that stands for one that is not shown.
 const HIDDEN: char = '·';
 
-/// Whether a character could steer a terminal, or the order of the text around it: the controls C0, DEL and C1 (ECMA-48), the
+/// True if a character could steer a terminal, or the order of the text around it: the controls C0, DEL and C1 (ECMA-48), the
 /// separators of lines and paragraphs, and the marks of direction (Unicode Annex 9, "Directional Formatting Characters").
 pub const fn is_unsafe(c: char) -> bool {
     matches!(c,

@@ -43,7 +43,7 @@ pub fn of_file(error: &io::Error) -> String {
     }
 }
 
-/// Whether the folder that this path begins at was deleted while this process is in it (`getcwd(2)`).
+/// True if the folder that this path begins at was deleted while this process is in it (`getcwd(2)`).
 pub fn begins_nowhere(path: &Path) -> bool {
     let gone = |error: io::Error| error.kind() == ErrorKind::NotFound;
     path.is_relative() && std::env::current_dir().is_err_and(gone)

@@ -25,7 +25,7 @@ pub(super) struct AmqpConnection {
     permits: Permits,
     /// Messages that the client has published in transactions and not committed.
     transactions: Transactions,
-    /// What the server confirms.
+    /// Publisher confirms of the server.
     confirms: Confirms,
     /// Whether the server has said that it does not read what the client publishes.
     blocked: Blocked,

@@ -35,10 +35,10 @@ pub(super) struct Tunnel {
     control: Option<([u8; 8], u32)>,
 }
 
-/// What a packet of the control channel says.
+/// Content of a packet of the control channel.
 struct Control {
     session: [u8; 8],
-    /// Its own number; an acknowledgement has none.
+    /// Number of the packet; an acknowledgement has none.
     number: Option<u32>,
 }
 
@@ -73,7 +73,7 @@ impl Tunnel {
         }
     }
 
-    /// Whether a packet of the control channel is of the same session as the last one, and its number, if it has one, is one more.
+    /// True if a packet of the control channel is of the same session as the last one, and its number, if it has one, is one more.
     fn goes_on(&mut self, this: &Control) -> bool {
         let Some(number) = this.number else {
             return self.control.is_some_and(|(session, _)| session == this.session);

@@ -52,7 +52,7 @@ pub(super) struct TakeOver {
     /// The records behind that one, and before the offset at which it begins: its group had committed no offset, so that it begins where
     /// its settings say (`auto.offset.reset`).
     pub passed_over: u64,
-    /// Whether the other one is known to be of its group. Otherwise, they are records that no consumer that was seen has read.
+    /// True if the other one is known to be of its group. Otherwise, they are records that no consumer that was seen has read.
     pub is_same_group: bool,
 }
 

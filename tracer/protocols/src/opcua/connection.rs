@@ -32,7 +32,7 @@ struct SideState {
     assembly: ChunkAssembly,
     /// Progress in decoding the message; `None` if it cannot be decoded.
     progress: Option<DecodeProgress>,
-    /// Where its first chunk begins.
+    /// Offset at which its first chunk begins.
     start: Offset,
 }
 

@@ -1,4 +1,4 @@
-//! Which notifications a server has published, so that those that it publishes again are known (OPC 10000-4 §5.14.1.1, §5.14.6).
+//! Notifications that a server has published, so that those that it publishes again are known (OPC 10000-4 §5.14.1.1, §5.14.6).
 //!
 //! Each notification message of a subscription has the next sequence number. A client that misses one asks for it by its number, on
 //! whichever connection; some ask for what they have, too.

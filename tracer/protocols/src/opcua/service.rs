@@ -43,13 +43,13 @@ impl Service {
         self.id
     }
 
-    /// Whether it is a request that the server answers as soon as it can. A `PublishRequest` waits for something to notify of (OPC 10000-4
+    /// True for a request that the server answers as soon as it can. A `PublishRequest` waits for something to notify of (OPC 10000-4
     /// §5.14.5).
     pub fn is_prompt_request(&self) -> bool {
         self.name.ends_with("Request") && self.id != PUBLISH_REQUEST
     }
 
-    /// Whether it answers a request.
+    /// True if it answers a request.
     pub fn is_response(&self) -> bool {
         self.name.ends_with("Response") || self.name == "ServiceFault"
     }

@@ -21,7 +21,7 @@ struct Peer {
     host: Option<SharedHost>,
     domain: Option<u32>,
     has_endpoints: bool,
-    /// It has said which addresses it has.
+    /// True if it has announced its addresses.
     is_announced: bool,
 }
 

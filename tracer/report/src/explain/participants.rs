@@ -16,7 +16,7 @@ pub struct Participants<'a> {
     sender: String,
     receiver: String,
     forwarder: String,
-    /// Who has a message after each leg but the last: the broker, or a proxy or bridge before or behind it.
+    /// The process that has a message after each leg but the last: the broker, or a proxy or bridge before or behind it.
     between: Vec<String>,
     legs: u8,
 }

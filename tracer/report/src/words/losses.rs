@@ -244,7 +244,7 @@ fn stuck_bytes(stuck: &StuckConnection) -> String {
     )
 }
 
-/// How a server went, and who noticed.
+/// Sentence on how a server went, and who noticed.
 fn server_gone(gone: &ServerGone) -> String {
     let name = |(pid, comm): &Named| format!("{} (pid {})", comm.as_str(), pid.0);
     let who = match gone.process {
@@ -275,7 +275,7 @@ fn server_gone(gone: &ServerGone) -> String {
     )
 }
 
-/// How a process ended.
+/// Words for the end of a process.
 fn ended(end: Option<&ProcessEnd>) -> String {
     let Some(end) = end else { return "was gone (how its process ended was not seen)".into() };
     match end.signal() {

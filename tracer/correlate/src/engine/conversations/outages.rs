@@ -53,7 +53,7 @@ impl Conversations {
         self.outages.gone()
     }
 
-    /// Whether a client is seen to live on after a server went at `at`. That is not known of one on another host.
+    /// True if a client is seen to live on after a server went at `at`. That is not known of one on another host.
     pub fn has_outlived(&self, client: ClientOf, at: Nanos, now: Nanos) -> bool {
         let (soon, is_known) = (at + ENDS_TOO, now >= at + ENDS_TOO);
         match client {

@@ -81,7 +81,7 @@ impl Context<'_> {
             && self.row_of(direction).is_some_and(|row| self.accounts.rows.is_muted(row))
     }
 
-    /// Whether what was read of a row at `read` may have begun in a pause, or before observation.
+    /// True if what was read of a row at `read` may have begun in a pause, or before observation.
     fn may_be_cut(&self, row: GroupId, read: Nanos) -> bool {
         let all = self.coverage.pauses();
         self.accounts.rows.get(row).is_some_and(|row| row.may_be_cut(all, read))

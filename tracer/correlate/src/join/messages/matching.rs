@@ -27,14 +27,14 @@ pub(super) enum Relation {
     Parent,
 }
 
-/// What a proxy sends with a leg.
+/// The message that a proxy sends with a leg.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Passage {
     /// This message, which a leg brought.
     Of(usize, usize),
     /// A message that was not seen when it came.
     Missing,
-    /// Its sender is no proxy, as far as is known, or nothing waits there.
+    /// The leg's sender is no proxy, as far as is known, or nothing waits there.
     Unknown,
 }
 

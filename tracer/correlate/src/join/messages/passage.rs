@@ -1,4 +1,4 @@
-//! Which message a proxy passes on, of several with one content.
+//! The message that a proxy passes on, of several with one content.
 //!
 //! A proxy forwards the bytes of a connection as they are and in their order, so what is at a place of the one connection was at the
 //! same place of the other, however long it was kept:
@@ -20,7 +20,7 @@ use super::Messages;
 use super::matching::{LONGEST_WAY, Passage, SEARCHED};
 use wirelap_protocols::Topology;
 
-/// How likely a connection is the one on which came what a proxy sends, the likeliest first.
+/// Likelihood that a connection is the one on which came what a proxy sends, the likeliest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Likeness {
     /// They began with the same bytes, and the message is at the same place of both.
@@ -112,7 +112,7 @@ impl Messages {
         !all.take(SEARCHED).any(|index| self.leg_through(index, new, is_other).is_some())
     }
 
-    /// How likely it is that a new leg's connection continues that of a leg; `None` if another one does.
+    /// Likelihood that a new leg's connection continues that of a leg; `None` if another one does.
     fn likeness(&self, leg: &LegState, new: &NewLeg) -> Option<Likeness> {
         let elsewhere = self.proxied.goes_elsewhere(leg.direction, new.direction);
         let are_opened = new.opening != 0 && leg.opening != 0;

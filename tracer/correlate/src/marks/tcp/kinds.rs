@@ -16,7 +16,7 @@ pub struct SendMark {
     pub trip: Option<RoundTrip>,
     /// Since when its bytes had been tried to be written, if the socket had taken nothing of them before.
     pub refused: Option<Nanos>,
-    /// How long bytes that had been refused waited for room in the socket, of this send and all before it.
+    /// Time for which bytes that had been refused waited for room in the socket, of this send and all before it.
     pub awaited: Nanos,
     /// The receiver had no room for them, because it had not read what had come in.
     pub is_unread: bool,
@@ -28,7 +28,7 @@ pub struct Pass {
     /// Everything before was read.
     pub upto: Offset,
     pub at: Nanos,
-    /// When the first byte that it read then was in its socket, as far as that was seen.
+    /// Time at which the first byte that it read then was in its socket, as far as that was seen.
     pub came: Option<Nanos>,
 }
 
@@ -114,9 +114,9 @@ spanned!(SendMark, ChainMark, XmitMark, RxMark, Mark, ReadMark, AckMark);
 pub struct StuckMark {
     /// The first byte that was sent again and not acknowledged.
     pub start: Offset,
-    /// When it had left first.
+    /// Time at which that byte had left first.
     pub from: Nanos,
-    /// How often it was sent again.
+    /// Number of times that it was sent again.
     pub resent: u32,
     /// A packet with it that this host threw away, the last one, and how many.
     pub dropped: Option<DroppedPacket>,
@@ -126,13 +126,13 @@ pub struct StuckMark {
 /// Bytes that do not arrive.
 #[derive(Clone, Copy, Debug)]
 pub struct Stuck {
-    /// When the first of them had left first.
+    /// Time at which the first of them had left first.
     pub from: Nanos,
-    /// How often TCP sent it again.
+    /// Number of times that TCP sent it again.
     pub resent: u32,
-    /// How many bytes were written from there on.
+    /// Bytes that were written from there on.
     pub bytes: u64,
-    /// How many packets with it this host threw away, and the last one.
+    /// Packets with it that this host threw away: their number, and the last one.
     pub drops: u32,
     pub dropped: Option<DroppedPacket>,
 }

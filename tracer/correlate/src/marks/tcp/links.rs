@@ -186,7 +186,7 @@ mod tests {
         assert_eq!(on_path(&path(100, 20, |number| if number < 10 { 100 } else { 40_000 })), None);
     }
 
-    /// Of 20 packets that leave at once, each comes in at the time that `came` gives it, in microseconds.
+    /// 20 packets leave at once, and each comes in at the time that `came` gives it, in microseconds.
     fn one_way(came: impl Fn(u64) -> u64) -> Option<LinkQueue> {
         let mut marks = TcpMarks::new(1_000);
         let leave = |marks: &mut TcpMarks, number, at| {

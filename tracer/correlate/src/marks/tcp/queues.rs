@@ -92,9 +92,9 @@ pub struct Queues {
 /// The packets of one direction that the receiver's socket got last.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Arrivals {
-    /// When the last one came in.
+    /// Time at which the last packet came in.
     pub at: Nanos,
-    /// How many have come from a queue, one after the other.
+    /// Number of packets that have come from a queue, one after the other.
     pub queued: usize,
 }
 
@@ -119,7 +119,7 @@ impl RoundTrips {
         self.measured = Some(self.measured.map_or(time, |known| known.min(time)));
     }
 
-    /// How far away the other end is, where bytes took `way` to it at the shortest.
+    /// Distance of the other end in time, where bytes took `way` to it at the shortest.
     pub fn distance(self, way: Nanos) -> Nanos {
         self.measured.map_or(way, |measured| measured.min(way))
     }

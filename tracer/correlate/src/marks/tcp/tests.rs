@@ -28,7 +28,7 @@ fn a_write_that_took_nothing_does_not_count() {
     assert_eq!(marks.path(range(0, 50)).send, Some(Nanos(9)));
 }
 
-/// How long a message of 100 bytes that was written in three parts waited for room, and whether it is known when there was some.
+/// Time for which a message of 100 bytes that was written in three parts waited for room, and whether it is known when there was some.
 fn room(tell: impl Fn(&mut TcpMarks)) -> (Nanos, bool) {
     let mut marks = marks();
     marks.send(range(0, 100), Nanos(1_000), TaskId::default(), None);

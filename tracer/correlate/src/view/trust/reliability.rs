@@ -103,7 +103,7 @@ pub enum DoubtReason {
         /// Those messages.
         messages: u64,
     },
-    /// Which of several equal messages was delivered is not known.
+    /// Deliveries of which it is not known which of several equal messages they brought.
     Guessed {
         /// Deliveries of which it is not.
         deliveries: u64,
