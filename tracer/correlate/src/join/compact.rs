@@ -298,6 +298,7 @@ mod tests {
                 reader_unobserved: true,
                 resent: true,
                 behind_loss: true,
+                overtook: true,
                 loss_in_write: ever,
                 loss_in_socket: ever,
                 missing: Some((ever, ever)),

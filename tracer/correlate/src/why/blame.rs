@@ -11,7 +11,7 @@
 //! loss         –
 //! qdisc        –
 //! wire         left to ksoftirqd, until that had the CPU; in a queue on the path; the distance
-//! stack_rx     earlier bytes lost
+//! stack_rx     earlier bytes lost, or overtaken on the way
 //! wakeup       the broker said that it does not read, or did not watch the connection; the reader waited for a lock, slept elsewhere, was stopped, or was at work
 //! runqueue     each thread's wait: no quota, another had the CPU, or the CPU was idle
 //! handoff      the same of a thread that has to wake the next
@@ -184,7 +184,8 @@ impl LegParts<'_> {
                 Segment::Wire => self.wire(time),
                 Segment::StackRx => {
                     let seen = &self.leg.circumstances;
-                    let lost = time >= NOTICED && (seen.resent || seen.behind_loss);
+                    let is_behind = seen.resent || seen.behind_loss || seen.overtook;
+                    let lost = time >= NOTICED && is_behind;
                     self.put(segment, Cause::when(lost, VerdictKind::Retransmission), time);
                 }
                 Segment::Wakeup => self.wakeup(time),

@@ -159,7 +159,8 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
     let ends = name(finding.task).zip(name(finding.reader));
     let (own, behind) = (lost.own, lost.messages.saturating_sub(lost.own));
     // Which datagram was lost, its protocol alone can say.
-    let is_tcp = finding.circumstances.tx.is_some() || evidence.losses.resent > 0;
+    let is_tcp =
+        finding.circumstances.tx.is_some() || lost.overtook > 0 || evidence.losses.resent > 0;
     let has_recoveries = lost.recoveries != [0; Recovery::ALL.len()];
     let datagrams = !is_tcp && !has_recoveries;
     let whose = Clause::Lost { datagrams, own, behind, ends };
@@ -184,10 +185,9 @@ fn lost(evidence: &Evidence, finding: &Finding) -> Vec<Clause> {
     let losses = &evidence.losses;
     if lost.were_only_late(losses) {
         let (resent, twice) = (losses.resent, losses.twice);
-        return vec![
-            Clause::Overtaken { own, behind, resent, twice },
-            Clause::Recovered(lost.recoveries),
-        ];
+        let recovered = has_recoveries.then_some(Clause::Recovered(lost.recoveries));
+        let overtaken = Clause::Overtaken { own, behind, resent, twice };
+        return std::iter::once(overtaken).chain(recovered).collect();
     }
     let here = if lost.drops.iter().any(|&count| count > 0) {
         Clause::DroppedHere(lost.drops)

@@ -67,6 +67,8 @@ pub struct LossWaits {
     pub messages: u64,
     /// Bytes of their own were lost; the others waited for what was sent before them.
     pub own: u64,
+    /// Nothing was lost: they waited for what they had overtaken.
+    pub overtook: u64,
     /// By what made TCP send again, where that was seen.
     pub recoveries: [u64; Recovery::ALL.len()],
     /// By what the host threw the packet away for, where it did.
@@ -77,6 +79,7 @@ impl LossWaits {
     pub fn message(&mut self, seen: &Circumstances) {
         self.messages.grow(1);
         self.own.grow(u64::from(seen.resent));
+        self.overtook.grow(u64::from(seen.overtook));
         if let Some(recovery) = seen.recovery {
             self.recoveries[recovery as usize].grow(1);
         }
@@ -88,6 +91,7 @@ impl LossWaits {
     fn merge(&mut self, other: &LossWaits) {
         self.messages.grow(other.messages);
         self.own.grow(other.own);
+        self.overtook.grow(other.overtook);
         self.recoveries.iter_mut().zip(other.recoveries).for_each(|(sum, more)| sum.grow(more));
         self.drops.iter_mut().zip(other.drops).for_each(|(sum, more)| sum.grow(more));
     }
@@ -99,8 +103,10 @@ impl LossWaits {
         let is_thrown_away = DropCause::ALL
             .into_iter()
             .any(|cause| cause != DropCause::Duplicate && self.drops[cause as usize] > 0);
-        let nearly_all = losses.twice.saturating_mul(10) >= losses.resent.saturating_mul(9);
-        !is_thrown_away && losses.twice > 0 && nearly_all
+        let nearly_all =
+            |part: u64, whole: u64| part > 0 && part.saturating_mul(10) >= whole.saturating_mul(9);
+        let is_overtaken = nearly_all(self.overtook, self.messages);
+        !is_thrown_away && (is_overtaken || nearly_all(losses.twice, losses.resent))
     }
 
     /// The cause for which most of the packets were thrown away, where the host did that.
@@ -241,5 +247,8 @@ mod tests {
         assert!(only_late(176, 177, &waits));
         waits.drops[DropCause::Queue as usize] = 1;
         assert!(!only_late(176, 177, &waits));
+        let overtook = |messages| LossWaits { messages, overtook: 10, ..LossWaits::default() };
+        assert!(only_late(0, 0, &overtook(11)));
+        assert!(!only_late(0, 0, &overtook(12)));
     }
 }

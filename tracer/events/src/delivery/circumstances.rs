@@ -26,6 +26,8 @@ pub struct Circumstances {
     pub resent: bool,
     /// True if earlier bytes of the connection were lost, so that the message had to wait for them.
     pub behind_loss: bool,
+    /// True if the message overtook earlier bytes of the connection on the way, though nothing was lost, and had to wait for them.
+    pub overtook: bool,
     /// Time for which earlier bytes or their acknowledgements were missing while the message was being written.
     pub loss_in_write: Nanos,
     /// Time for which earlier bytes or their acknowledgements were missing while the last byte waited in the sender's socket.

@@ -197,6 +197,12 @@ fn lost(datagrams: bool, (own, behind): (u64, u64), ends: Option<&(Named, Named)
 
 /// Late packets of `own` messages, for which so many `behind` them waited; segments that were sent again, and that came twice.
 fn overtaken(own: u64, behind: u64, (resent, twice): (u64, u64)) -> String {
+    if resent == 0 {
+        return format!(
+            "{} waited for packets that they had overtaken on the way: none was lost, and TCP sent nothing again",
+            messages(own.saturating_add(behind))
+        );
+    }
     format!(
         "packets of {} came late, and {behind} more waited for them; {twice} segments arrived twice, of {resent} that TCP sent again: the first copy had been overtaken by later packets, or its acknowledgement was late, and was not lost",
         messages(own)

@@ -81,6 +81,26 @@ fn the_copy_that_made_it_counts() {
     assert_eq!((path.rx, path.ready), (Some(Nanos(60)), Some(Nanos(61))));
 }
 
+#[test]
+fn what_overtakes_earlier_bytes_waits_for_them() {
+    let path = |left_again: Option<u64>| {
+        let mut marks = marks();
+        for (start, at) in [(0, 1), (10, 2)] {
+            marks.xmit(range(start, start + 10), None, Nanos(at));
+        }
+        marks.rx(range(10, 20), Nanos(5), None);
+        if let Some(at) = left_again {
+            marks.xmit(range(0, 10), None, Nanos(at));
+        }
+        marks.rx(range(0, 10), Nanos(90), None);
+        marks.ready(Offset(20), Nanos(91), true);
+        [range(0, 10), range(10, 20)].map(|extent| marks.path(extent).circumstances.overtook)
+    };
+    assert_eq!(path(None), [false, true]);
+    // The first copy was lost, perhaps.
+    assert_eq!(path(Some(60)), [false, false]);
+}
+
 /// Bytes that have arrived, and of whose arrival their sender hears at 202 only; the next wait for that.
 fn unheard(tell: impl Fn(&mut TcpMarks)) -> Circumstances {
     let mut marks = marks();

@@ -3,7 +3,7 @@
 use super::super::alone::PacketTimes;
 use super::super::loss::Question;
 use super::super::path::{Path, ReadBy};
-use super::kinds::{Pass, RxMark, SendMark, XmitMark};
+use super::kinds::{Mark, Pass, RxMark, SendMark, XmitMark};
 use super::{KEPT, PASSES, TcpMarks};
 use wirelap_events::{ByteRange, Circumstances, Nanos, Offset};
 
@@ -62,6 +62,7 @@ impl TcpMarks {
                     && sent.is_some_and(|mark| mark.refused.is_some()),
                 resent: harm.own || lost.is_some(),
                 behind_loss: harm.before,
+                overtook: !harm.own && !harm.before && self.overtook(extent, rx, ready),
                 loss_in_write: harm.in_write,
                 loss_in_socket: harm.in_socket,
                 no_room: waited && self.had_no_room(sent_at, queue),
@@ -83,6 +84,18 @@ impl TcpMarks {
             return false;
         };
         occupied.was_closed(from, to)
+    }
+
+    /// True if bytes before `extent` that had left earlier came in later than its last byte, which was ready with them only.
+    fn overtook(&self, extent: ByteRange, came: Option<&RxMark>, ready: Option<&Mark>) -> bool {
+        let (Some(came), Some(ready)) = (came, ready) else { return false };
+        let hole = ready.range.start;
+        if hole >= extent.start {
+            return false;
+        }
+        let (rx, xmit) = self.copy(hole, Some(ready.at));
+        let left = xmit.is_some_and(|xmit| xmit.at <= came.at);
+        left && rx.is_some_and(|rx| rx.at > came.at)
     }
 
     /// Times of the packets of `extent`, if nothing else was seen of the flow and its last byte was not sent
