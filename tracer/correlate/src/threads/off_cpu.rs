@@ -75,15 +75,20 @@ impl Schedules<'_> {
             let rested = self.rested(task, from, to)?;
             Some(self.without_quota(task, (from, to), &rested, rested.asleep))
         };
-        let is_own_pace = leg.circumstances.is_late_write() || leg.flow.transport == Transport::Udp;
+        let seen = &leg.circumstances;
+        let is_own_pace = seen.is_late_write()
+            || seen.writes_at_own_pace()
+            || leg.flow.transport == Transport::Udp;
         if let Some(send) = leg.times.get(Stage::Send) {
             let task = if is_own_pace { leg.sender } else { leg.reader };
             rests.writing = did(task, send, sent).unwrap_or(OffCpu::NONE);
         }
         if let Some((from, until)) = leg.circumstances.unread {
             let left = leg.times.seen().find(|&(stage, _)| stage > Stage::Sent);
-            let until = left.map_or(sent, |(_, left)| left.min(until));
-            rests.unread = did(leg.reader, sent.max(from), until).unwrap_or(OffCpu::NONE);
+            let (from, until) = (sent.max(from), left.map_or(sent, |(_, left)| left.min(until)));
+            // What a reader did that was not followed is not known.
+            let unknown = || OffCpu { hidden: until - from, ..OffCpu::NONE };
+            rests.unread = did(leg.reader, from, until).unwrap_or_else(unknown);
         }
     }
 

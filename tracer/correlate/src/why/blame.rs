@@ -172,7 +172,12 @@ impl LegParts<'_> {
                         self.worked(segment, &self.rests.writing, rest, Cause::Ordinary);
                     } else {
                         let rest = self.held_in_write(rest);
-                        self.behind(segment, self.write(rest), rest, &self.rests.writing);
+                        let (cause, writing) = (self.write(rest), &self.rests.writing);
+                        if cause == Cause::Ordinary && self.leg.circumstances.writes_at_own_pace() {
+                            self.worked(segment, writing, rest, cause);
+                        } else {
+                            self.behind(segment, cause, rest, writing);
+                        }
                     }
                 }
                 Segment::SocketTx => {
@@ -262,7 +267,25 @@ impl LegParts<'_> {
             }
             left -= asleep;
         }
+        if is_idle_wait && segment == Segment::SocketTx {
+            let rested = reader.asleep + reader.waited + reader.hidden;
+            let worked = (self.unread_in_socket() - rested).min(left);
+            let worked = if worked < SHORT_SLEEP { Nanos(0) } else { worked };
+            self.put_of(segment, self.work(), worked);
+            left -= worked;
+        }
         self.put(segment, cause, left);
+    }
+
+    /// Time for which the reader had bytes to read that had left before, while the message was in its sender's socket.
+    fn unread_in_socket(&self) -> Nanos {
+        let seen = &self.leg.circumstances;
+        let times = &self.leg.times;
+        let held = times.get(Stage::Sent).zip(seen.unread.filter(|_| !seen.reader_unobserved));
+        held.map_or(Nanos(0), |(sent, (from, until))| {
+            let left = times.seen().find(|&(stage, _)| stage > Stage::Sent);
+            left.map_or(sent, |(_, left)| left.min(until)) - from.max(sent)
+        })
     }
 
     /// Of the time between the first and the last of several writes, what bytes before the last one were in the socket for want of room, or

@@ -216,7 +216,8 @@ fn is_senders(kind: VerdictKind, segment: Segment, seen: &Circumstances) -> bool
     match segment {
         Segment::ClientTx | Segment::Write | Segment::SocketTx | Segment::Qdisc => {
             // What a thread does that the socket waits for, the reader does.
-            let is_own_pace = seen.is_late_write() || seen.tx.is_none();
+            let is_own_pace =
+                seen.is_late_write() || seen.writes_at_own_pace() || seen.tx.is_none();
             let is_readers = segment != Segment::Write || !is_own_pace;
             let is_of_reader =
                 matches!(kind, VerdictKind::ReceiveWindow | VerdictKind::ClientThrottled);
@@ -245,6 +246,8 @@ fn is_of_thread(kind: VerdictKind) -> bool {
             | VerdictKind::LockWait
             | VerdictKind::BrokerStalled
             | VerdictKind::ClientStalled
+            | VerdictKind::BrokerCpuBound
+            | VerdictKind::ReaderBusy
             | VerdictKind::Backpressure
     )
 }

@@ -125,6 +125,14 @@ impl Circumstances {
     pub fn is_late_write(&self) -> bool {
         !self.is_room_unseen && self.tx.is_some_and(|tx| tx.in_flight == 0 && tx.unsent == 0)
     }
+
+    /// True if all earlier bytes had left the socket when the sender wrote the rest of the message, and the receiver had room for it: nothing
+    /// but the sender itself kept it from writing that before.
+    pub fn writes_at_own_pace(&self) -> bool {
+        let has_room =
+            |tx: TxState| tx.unsent == 0 && tx.in_flight.saturating_add(tx.mss) <= tx.window;
+        !self.is_room_unseen && self.awaited_room == Nanos(0) && self.tx.is_some_and(has_room)
+    }
 }
 
 /// Earlier bytes of a connection that were in their sender's socket while the sender had a message for the same connection: whenever

@@ -189,6 +189,19 @@ fn a_write_in_parts_is_told_by_what_the_socket_held() {
 }
 
 #[test]
+fn a_sender_without_a_cpu_between_its_writes_waits_for_one() {
+    let mut leg = leg(&[(Stage::Send, 0), (Stage::Sent, 90_000), (Stage::Queue, 90_000)]);
+    leg.circumstances.tx = Some(QUIET);
+    let rests = LegOffCpu { writing: throttled(), ..LegOffCpu::NONE };
+    let expected = [
+        (0, Segment::Write, of(VerdictKind::CpuThrottled), 70_000_000),
+        (0, Segment::Write, of(VerdictKind::RunQueueContention), 10_000_000),
+        (0, Segment::Write, Cause::Ordinary, 10_000_000),
+    ];
+    assert_eq!(blamed_with(vec![leg], vec![rests]), expected);
+}
+
+#[test]
 fn a_sender_is_late_from_when_there_is_room_on() {
     let write = |awaited_room: Nanos, is_room_unseen: bool| {
         let mut leg = leg(&[(Stage::Send, 0), (Stage::Sent, 90_000), (Stage::Queue, 90_002)]);
@@ -236,13 +249,16 @@ fn what_waits_for_a_reader_without_quota_waits_for_quota() {
         let parts = blamed_with(vec![held_in_socket(tx)], vec![rests]);
         let stalled = (0, Segment::SocketTx, of(VerdictKind::ClientStalled), 60_000_000);
         assert_eq!(parts[0], stalled, "{parts:?}");
+        // One that works on something else would not have read the message either.
+        let busy = (0, Segment::SocketTx, of(VerdictKind::ReaderBusy), 20_000_000);
+        assert_eq!(parts[1..], [busy, (0, Segment::SocketTx, of(kind), 10_000_000)]);
     }
 }
 
 #[test]
 fn a_message_that_leaves_without_an_acknowledgement_was_held_back_all_the_same() {
     let mut leg = held_in_socket(TxState { unsent: 60_000, ..QUIET });
-    leg.circumstances.acked = None;
+    (leg.circumstances.acked, leg.circumstances.unread) = (None, None);
     assert_eq!(blamed(vec![leg.clone()])[0].2, Cause::Ordinary);
     leg.circumstances.whole_segment = true;
     assert_eq!(blamed(vec![leg])[0].2, of(VerdictKind::NagleDelayedAck));
