@@ -20,6 +20,9 @@ pub struct Finding {
     pub messages: u64,
     /// Messages that it is much of.
     pub hits: u64,
+    /// Times at which these were delivered: one for all that come at once, as in a batch.
+    pub hit_times: u64,
+    pub last_hit: Nanos,
     /// Time that it takes of these, together.
     pub hit_time: Nanos,
     /// Time that it takes of each message that it is noticed in, all its parts together.
@@ -122,6 +125,8 @@ impl Default for Finding {
             parts: 0,
             messages: 0,
             hits: 0,
+            hit_times: 0,
+            last_hit: Nanos(0),
             hit_time: Nanos(0),
             time: Distribution::new(2),
             most: Nanos(0),
@@ -151,6 +156,14 @@ impl Finding {
     pub fn segment(&self) -> Segment {
         let times = Segment::ALL.into_iter().zip(self.segments);
         times.max_by_key(|(_, time)| *time).map_or(Segment::Wire, |(segment, _)| segment)
+    }
+
+    /// It takes much of a message that is delivered at `at`.
+    pub fn hit(&mut self, at: Nanos, time: Nanos) {
+        self.hits.grow(1);
+        self.hit_time += time;
+        self.hit_times.grow(u64::from(at != self.last_hit));
+        self.last_hit = at;
     }
 
     /// A thread is said to have worked for `time` until a moment. Several messages may have waited for the same work.
@@ -207,6 +220,7 @@ impl Finding {
         self.parts.grow(other.parts);
         self.messages.grow(other.messages);
         self.hits.grow(other.hits);
+        self.hit_times.grow(other.hit_times);
         self.hit_time += other.hit_time;
         self.most = self.most.max(other.most);
         self.worked += other.worked;
@@ -232,6 +246,15 @@ impl Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_at_once_is_one_time() {
+        let mut finding = Finding::default();
+        for at in [5, 5, 5, 9] {
+            finding.hit(Nanos(at), Nanos(2));
+        }
+        assert_eq!((finding.hits, finding.hit_times, finding.hit_time), (4, 2, Nanos(8)));
+    }
 
     #[test]
     fn only_where_nearly_all_arrived_twice_nothing_was_lost() {

@@ -38,7 +38,15 @@ impl BlameSink for Recorder<'_> {
         let on = &self.delivery.legs[leg];
         // Who asked too late is the reader, whatever it did meanwhile; what passes after that is not its time.
         let is_its_time = !matches!(awaited, Awaited::Nothing | Awaited::Answer);
-        let is_readers_wait = kind == VerdictKind::FetchWait && is_late && is_its_time;
+        let is_wait = matches!(
+            kind,
+            VerdictKind::FetchWait
+                | VerdictKind::RunQueueContention
+                | VerdictKind::CpuThrottled
+                | VerdictKind::IdleWakeup
+                | VerdictKind::TracerInfluence
+        );
+        let is_readers_wait = is_wait && is_late && is_its_time;
         let sends = is_senders(kind, segment, &on.circumstances) && !is_readers_wait;
         let task = match (awaited, leg.checked_sub(1)) {
             // Whom the broker waits for is the sender of the leg before.
@@ -124,8 +132,7 @@ impl Recorder<'_> {
             }
             finding.when.add(read, time);
             if is_much {
-                finding.hits.grow(1);
-                finding.hit_time += time;
+                finding.hit(read, time);
                 let cell = hit_cell(leg, Segment::Wire, Cause::Of(kind));
                 self.gathered.breakdown.hit(self.one_way, cell, time);
             }
@@ -191,12 +198,15 @@ fn has_culprits(kind: VerdictKind) -> bool {
 /// The cgroup whose quota was used up in a segment, or at its threads.
 fn cgroup_of(delivery: &Delivery, leg: usize, segment: Segment) -> CgroupId {
     let rests = delivery.off_cpu_of(leg);
-    let all: [Option<OffCpu>; 4] = match segment {
-        Segment::Write | Segment::SocketTx => [Some(rests.writing), Some(rests.unread), None, None],
-        Segment::BrokerDwell => {
-            [rests.dwell, rests.sender, Some(rests.before), Some(rests.handoff_before)]
+    let all: [Option<OffCpu>; 5] = match segment {
+        Segment::Write | Segment::SocketTx => {
+            [Some(rests.writing), Some(rests.unread), None, None, None]
         }
-        _ => [rests.before_wakeup, Some(rests.chain), rests.reader, Some(rests.handoff)],
+        Segment::BrokerDwell => {
+            let handing = Some(rests.handoff_before);
+            [rests.dwell, rests.sender, Some(rests.before), handing, rests.requester]
+        }
+        _ => [rests.before_wakeup, Some(rests.chain), rests.reader, Some(rests.handoff), None],
     };
     let longest = all.iter().flatten().max_by_key(|rested| rested.throttled);
     longest.map_or(CgroupId(0), |rested| rested.cgroup)

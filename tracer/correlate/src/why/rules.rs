@@ -3,6 +3,7 @@
 //! A kind of cause becomes a verdict when it takes both enough time and enough of the whole: of the typical message, or
 //! of the messages that it makes slow. The limits are in [`super::limits`]; each has a test with a scenario on either side.
 
+use super::awaited::Awaited;
 use super::clause::{Circumstance, Clause, Remedy};
 use super::evidence::Evidence;
 use super::explanation::{ENOUGH, Severity, Verdict};
@@ -21,7 +22,7 @@ use wirelap_events::{
 /// A thread that is on a CPU so much of the time has no room left.
 const SATURATED: f64 = 0.8;
 
-/// Long work on fewer messages than this part of all is an exception, as when code is compiled while it runs.
+/// Long work at fewer times than this part of all messages is an exception, as when code is compiled while it runs. A batch is one time.
 const RECURRING: f64 = 0.05;
 
 /// A thread that is on a CPU so little of the time is short of nothing.
@@ -54,6 +55,9 @@ const CROWD: usize = 6;
 
 /// A process that has less of a cause than this part of what the first has is not told.
 const MINOR: f64 = 0.2;
+
+/// Time without a cause that takes less than this part of all that slow messages lose is not told.
+const MINOR_UNEXPLAINED: f64 = 0.05;
 
 /// Keep-alives that were in the way fewer times than this may have been there by chance.
 const AGAIN: usize = 3;
@@ -222,12 +226,25 @@ impl TimeVerdicts<'_> {
         own >= HANDED_OVER && !is_most && cost.each() < TURN.0 as f64
     }
 
-    /// A thread waits for others of its own process, which are seen to be short of a CPU themselves: that is what has to
-    /// be mended, as long as they wait for one as long.
+    /// A thread waits for others of its own process, or a message for an earlier answer, and these are seen to be short of a CPU
+    /// themselves; or for something unknown that was no work, and is short of a CPU: that is what has to be mended, as long as they
+    /// wait for one as long.
     fn is_starved(&self, kind: VerdictKind, finding: &Finding) -> bool {
+        let is_as_long = |contention: &Finding| {
+            contention.whole() >= finding.whole() && contention.most.0 >= finding.most.0 / 2
+        };
+        if kind == VerdictKind::FetchWait && finding.mostly_awaited() == Awaited::Answer {
+            return (0..MAX_LEGS).any(|leg| {
+                let all = self.gathered.findings(leg, VerdictKind::RunQueueContention);
+                all.into_iter().any(|(_, contention)| is_as_long(contention))
+            });
+        }
         let is_for_others = match kind {
             VerdictKind::LockWait => {
                 finding.holder.is_some_and(|holder| holder.held.0 <= finding.longest.0 / AT_WORK)
+            }
+            VerdictKind::BrokerCpuBound | VerdictKind::ReaderBusy => {
+                self.cannot_have_worked(kind, finding)
             }
             VerdictKind::BrokerStalled | VerdictKind::ClientStalled | VerdictKind::Backpressure => {
                 finding.rest.is_some_and(|(rest, sleep)| {
@@ -239,9 +256,7 @@ impl TimeVerdicts<'_> {
         let Some(task) = finding.task.filter(|_| is_for_others) else { return false };
         (0..MAX_LEGS).any(|leg| {
             let place = (leg, VerdictKind::RunQueueContention, task.pid);
-            self.gathered.finding(place).is_some_and(|contention| {
-                contention.whole() >= finding.whole() && contention.most.0 >= finding.most.0 / 2
-            })
+            self.gathered.finding(place).is_some_and(is_as_long)
         })
     }
 
@@ -262,7 +277,7 @@ impl TimeVerdicts<'_> {
     /// A broker that works on a message is short of CPU if it works all the time, or long and often, or very long.
     fn is_bound(&self, finding: &Finding, cost: Cost) -> bool {
         let busy = self.cpu_time(finding).unwrap_or_default().share;
-        let recurs = cost.hit.messages >= self.measured.messages() as f64 * RECURRING;
+        let recurs = finding.hit_times as f64 >= self.measured.messages() as f64 * RECURRING;
         busy >= SATURATED
             || busy >= OFTEN && cost.median >= Nanos::from_millis(2).0 as f64
             || cost.median >= Nanos::from_millis(5).0 as f64
@@ -272,7 +287,9 @@ impl TimeVerdicts<'_> {
     /// Time that no rule has a word for.
     fn unexplained(&self, leg: usize, segment: Segment, rule: &Rule) -> Option<Verdict> {
         let cost = self.measured.unexplained(leg, segment);
-        let passes = cost.passes(rule) && self.measured.messages() >= ENOUGH;
+        // What is a small part of all that slow messages lose, others have to be mended before.
+        let is_minor = !cost.is_typical(rule) && cost.slow_share < MINOR_UNEXPLAINED;
+        let passes = cost.passes(rule) && !is_minor && self.measured.messages() >= ENOUGH;
         let finding = self.gathered.finding((leg, VerdictKind::Unexplained, Pid(0)));
         // A thread that could run and did not waited for a CPU, whoever had it.
         let kind = match segment {

@@ -4,8 +4,9 @@
 use super::super::awaited::Awaited;
 use super::super::explanation::Cause;
 use super::super::kind::VerdictKind;
+use super::super::waits;
 use super::span::Span;
-use super::{LegParts, NOTICED, SHORT_SLEEP};
+use super::{BlamedPart, LegParts, NOTICED, SHORT_SLEEP};
 use wirelap_events::{Credit, Nanos, OffCpu, Receipt, Segment};
 
 impl LegParts<'_> {
@@ -86,8 +87,17 @@ impl LegParts<'_> {
         let waited = rested.waited.min(time - asleep);
         let hidden = rested.hidden.min(time - asleep - waited);
         self.await_of(VerdictKind::ClientStalled, awaited, asleep);
-        // Others had the CPU that it needed to ask, or what it did is not known.
-        self.await_of(VerdictKind::FetchWait, awaited, waited + hidden);
+        // Others had the CPU that it needed to ask.
+        let (leg, segment) = (self.index, Segment::BrokerDwell);
+        waits::parts(rested, waited, |cause, time, holder| {
+            let cause =
+                if cause == Cause::Ordinary { Cause::Of(VerdictKind::FetchWait) } else { cause };
+            let holder_slept = false;
+            let part = BlamedPart { leg, segment, cause, time, holder, awaited, holder_slept };
+            self.out.part(part);
+        });
+        // What it did is not known.
+        self.await_of(VerdictKind::FetchWait, awaited, hidden);
         self.await_of(VerdictKind::ReaderBusy, awaited, time - asleep - waited - hidden);
     }
 

@@ -1,3 +1,5 @@
+mod minor;
+
 use super::super::explanation::Why;
 use super::super::sums::Upkeep;
 use super::*;
