@@ -154,6 +154,11 @@ pub struct Message {
 }
 
 impl Message {
+    /// True if the message is kept for who reads its server's log later, and nobody has got it.
+    pub fn is_kept_for_nobody(&self) -> bool {
+        self.is_retained && self.is_unmatched
+    }
+
     /// True if the message is of a workload's warm-up.
     pub fn is_warmup(&self) -> bool {
         self.stamp.is_some_and(|stamp| stamp.warmup)

@@ -22,6 +22,8 @@ struct Reader {
     direction: Direction,
     /// The process that reads from it.
     pid: Option<Pid>,
+    /// True if it asks for messages by their place: it gets them in order, and none is lost that way.
+    asks: bool,
     first: Nanos,
     last: Nanos,
 }
@@ -31,6 +33,8 @@ struct Reader {
 pub struct LastReader {
     pub direction: Direction,
     pub pid: Option<Pid>,
+    /// True if it asked for them by their place.
+    pub asks: bool,
     /// Time at which the last of them was sent.
     pub last: Nanos,
 }
@@ -50,8 +54,14 @@ impl TopicReaders {
         }
     }
 
-    /// A message of a topic that was sent at `at` came to its end in `direction`.
-    pub fn note(&mut self, subject: u64, (direction, pid): (Direction, Option<Pid>), at: Nanos) {
+    /// A message of a topic that was sent at `at` came to its end in `direction`, because its reader `asks` for messages or not.
+    pub fn note(
+        &mut self,
+        subject: u64,
+        (direction, pid): (Direction, Option<Pid>),
+        at: Nanos,
+        asks: bool,
+    ) {
         if self.0.len() >= TOPICS && !self.0.contains_key(&subject) {
             return;
         }
@@ -69,7 +79,7 @@ impl TopicReaders {
                 readers.swap_remove(index);
             }
         }
-        readers.push(Reader { direction, pid, first: at, last: at });
+        readers.push(Reader { direction, pid, asks, first: at, last: at });
     }
 
     /// The connection that a message that was sent at `at` would have come to: of those that got earlier ones, and none
@@ -78,13 +88,15 @@ impl TopicReaders {
         let readers = self.0.get(&subject).into_iter().flatten();
         let before = readers.filter(|reader| reader.last < at);
         let last = before.max_by_key(|reader| reader.last)?;
-        Some(LastReader { direction: last.direction, pid: last.pid, last: last.last })
+        let Reader { direction, pid, asks, last, .. } = *last;
+        Some(LastReader { direction, pid, asks, last })
     }
 
     /// True if somebody got messages that were sent before, and messages that were sent after `at`.
     pub fn covers(&self, subject: u64, at: Nanos) -> bool {
         let readers = self.0.get(&subject);
-        readers.into_iter().flatten().any(|reader| reader.first < at && at < reader.last)
+        let mut pushed = readers.into_iter().flatten().filter(|reader| !reader.asks);
+        pushed.any(|reader| reader.first < at && at < reader.last)
     }
 }
 
@@ -105,12 +117,16 @@ mod tests {
     fn only_what_lies_between_two_that_came_is_lost() {
         let mut readers = TopicReaders::default();
         assert!(!readers.covers(1, Nanos(5)));
-        readers.note(1, by(1), Nanos(3));
+        readers.note(1, by(1), Nanos(3), false);
         assert!(!readers.covers(1, Nanos(5)), "nothing came since");
-        readers.note(1, by(2), Nanos(9));
+        readers.note(1, by(2), Nanos(9), false);
         assert!(!readers.covers(1, Nanos(5)), "another one came, who was not there before");
-        readers.note(1, by(1), Nanos(7));
+        readers.note(1, by(1), Nanos(7), false);
         assert!(readers.covers(1, Nanos(5)));
+        for at in [3, 7] {
+            readers.note(3, by(3), Nanos(at), true);
+        }
+        assert!(!readers.covers(3, Nanos(5)), "it asks");
         assert!(!readers.covers(2, Nanos(5)), "another topic");
         assert!(!readers.covers(1, Nanos(8)));
         let before = |subject, at| {
@@ -125,8 +141,8 @@ mod tests {
     fn memory_is_bounded() {
         let mut readers = TopicReaders::default();
         for n in 0..10_000 {
-            readers.note(n, by(1), Nanos(1));
-            readers.note(0, by(n), Nanos(n));
+            readers.note(n, by(1), Nanos(1), false);
+            readers.note(0, by(n), Nanos(n), false);
         }
         assert_eq!((readers.0.len(), readers.0[&0].len()), (TOPICS, WAYS));
         assert_eq!(readers.0[&0].iter().map(|reader| reader.last.0).max(), Some(9_999));

@@ -33,7 +33,10 @@ impl Deliveries {
                 self.tell_given_up(index, all, out, &c.accounts.rows);
             }
             self.note_from_elsewhere(index, c);
-            let gone = self.give_up(index, c.coverage.pauses(), c.accounts);
+            let message = self.messages.message(index);
+            let is_for_nobody = all && message.is_some_and(Message::is_kept_for_nobody);
+            let mut gone = self.give_up(index, c.coverage.pauses(), c.accounts);
+            gone.left.swallowed.grow(u64::from(is_for_nobody));
             if gone.left.swallowed > 0 || gone.left.lost > 0 {
                 count_lost(&gone, all, c);
             }
@@ -129,6 +132,8 @@ fn count_lost(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) -> bool {
         return false;
     }
     let reader = row.readers.before(gone.subject, gone.at);
+    // What its server keeps in a log for who asks next is counted for as long as nobody does.
+    let reader = reader.filter(|reader| at_end || !reader.asks);
     // What is still under way at the end is not lost, unless nobody is there any more.
     let is_lost = !at_end || gone.at + LATE <= c.coverage.now();
     match reader.filter(|_| is_lost).and_then(|reader| c.conversations.departure(reader)) {

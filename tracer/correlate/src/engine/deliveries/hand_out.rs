@@ -80,8 +80,7 @@ impl Deliveries {
         Some(())
     }
 
-    /// Notes that messages of this topic come through, and to whom. One who asks for messages by their place gets them in
-    /// order, and none is lost that way.
+    /// Notes that messages of this topic come through, and to whom.
     fn note_reader(&self, end: usize, rows: &mut Rows) {
         let mut path = self.messages.path(end);
         if path.clone().any(|leg| leg.is_guessed)
@@ -91,18 +90,15 @@ impl Deliveries {
         {
             row.guessed.grow(1);
         }
-        let Some(last) =
-            path.next().filter(|leg| leg.permissions().asked.is_none() && leg.parent().is_some())
-        else {
-            return;
-        };
+        let Some(last) = path.next().filter(|leg| leg.parent().is_some()) else { return };
+        let asks = last.permissions().asked.is_some();
         let (reader, message) = ((last.direction, last.receiver().pid), last.message);
         let Some(message) = self.messages.message(message) else {
             return;
         };
         let (subject, at) = (message.subject, message.at);
         if let Some(row) = rows.get_mut(message.row) {
-            row.readers.note(subject, reader, at);
+            row.readers.note(subject, reader, at, asks);
         }
     }
 

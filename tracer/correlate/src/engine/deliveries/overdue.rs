@@ -106,7 +106,8 @@ impl Deliveries {
         if seen.conversations.has_closed_none() {
             return;
         }
-        for (message, leg) in self.messages.unfinished(now - LATE) {
+        let waiting = self.messages.unfinished(now - LATE).chain(self.messages.kept_for_nobody());
+        for (message, leg) in waiting {
             let is_here = seen.rows.root(message.row) == id && leg.was_read();
             let is_cut = seen.coverage.pauses().has_cut(message.at);
             if !is_here || is_cut || !self.messages.goes_on(message, leg) {

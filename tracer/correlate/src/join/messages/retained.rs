@@ -2,7 +2,7 @@
 //!
 //! A message is known again by its name or by its place in the log. Its legs are kept in little room.
 
-use super::super::open::LegState;
+use super::super::open::{LegState, Message};
 use super::Messages;
 use wirelap_events::{Nanos, Saturate};
 
@@ -36,6 +36,15 @@ impl Messages {
         self.kept.shrink(usize::from(std::mem::take(&mut message.is_kept)));
         self.retained.push_back((index, message.serial));
         self.unfinished.set(index, false);
+    }
+
+    /// Retained messages that nobody has got, each with its only leg.
+    pub fn kept_for_nobody(&self) -> impl Iterator<Item = (&Message, &LegState)> {
+        let all = self.retained.iter().filter_map(|&(index, serial)| {
+            let message = self.open.get(index)?;
+            (message.serial == serial && message.is_kept_for_nobody()).then_some(message)
+        });
+        all.filter_map(|message| Some((message, self.legs.get(message.first)?)))
     }
 
     /// A retained message for which there is no room any more, for [`Messages::give_up`].
