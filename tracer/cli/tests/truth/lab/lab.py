@@ -268,10 +268,10 @@ class Lab:
 
     # Brokers.
 
-    def mosquitto(self, port=PORT, address="127.0.0.1", lines=""):
+    def mosquitto(self, port=PORT, address="127.0.0.1", lines="", nodelay="true"):
         conf = self.work / f"mosquitto-{port}.conf"
         conf.write_text(
-            f"listener {port} {address}\nallow_anonymous true\nset_tcp_nodelay true\npersistence false\n"
+            f"listener {port} {address}\nallow_anonymous true\nset_tcp_nodelay {nodelay}\npersistence false\n"
             f"max_queued_messages 0\nmax_inflight_messages 0\n{lines}\n"
         )
         broker = self.start(which("mosquitto"), "-c", conf)
@@ -301,14 +301,14 @@ class Lab:
             path.chmod(0o755)
         return key, cert
 
-    def kafka(self, port=PORT, topics=("truth",), partitions=1, config=None):
+    def kafka(self, port=PORT, topics=("truth",), partitions=1, config=None, address="127.0.0.1"):
         """Apache Kafka in KRaft mode, from the folder that `wirelap-workload fetch kafka` filled."""
         conf = self.work / "kafka.properties"
         conf.write_text(
             "process.roles=broker,controller\nnode.id=1\n"
             f"controller.quorum.voters=1@127.0.0.1:{port + 1}\ncontroller.listener.names=CONTROLLER\n"
-            f"listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{port + 1}\n"
-            f"advertised.listeners=PLAINTEXT://127.0.0.1:{port}\n"
+            f"listeners=PLAINTEXT://{address}:{port},CONTROLLER://127.0.0.1:{port + 1}\n"
+            f"advertised.listeners=PLAINTEXT://{address}:{port}\n"
             "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT\n"
             f"log.dirs={self.work}/kafka\noffsets.topic.replication.factor=1\n"
             "transaction.state.log.replication.factor=1\ntransaction.state.log.min.isr=1\n"
@@ -320,7 +320,7 @@ class Lab:
         until("Kafka's start", lambda: listens(port))
         from confluent_kafka.admin import AdminClient, NewTopic
 
-        admin = AdminClient({"bootstrap.servers": f"127.0.0.1:{port}"})
+        admin = AdminClient({"bootstrap.servers": f"{address}:{port}"})
         wanted = [NewTopic(topic, partitions, 1, config=config or {}) for topic in topics]
         for made in admin.create_topics(wanted).values():
             made.result(30)
@@ -417,9 +417,10 @@ class Lab:
         self.call("ip", "-n", space, "link", "set", far, "up")
         self.call("ip", "-n", space, "route", "add", "default", "via", here)
 
-    def tunnel(self, near, here, far, there, delay=0):
-        """A program joins two namespaces, which have these addresses there, and keeps each packet for so many milliseconds."""
-        tunnel = self.start(sys.executable, HERE / "tunnel.py", near, here, far, there, delay, stdout=subprocess.PIPE)
+    def tunnel(self, near, here, far, there, delay=0, late=1):
+        """A program joins two namespaces, which have these addresses there, and keeps each packet for so many milliseconds; with
+        `late`, each so-many-th with data."""
+        tunnel = self.start(sys.executable, HERE / "tunnel.py", near, here, far, there, delay, late, stdout=subprocess.PIPE)
         tunnel.stdout.readline()
 
 

@@ -1,4 +1,5 @@
-"""A tunnel in user space: `tunnel.py SPACE ADDRESS SPACE ADDRESS DELAY` joins two network namespaces and passes packets on after so many ms.
+"""A tunnel in user space: `tunnel.py SPACE ADDRESS SPACE ADDRESS DELAY LATE` joins two network namespaces and passes packets on after so many ms.
+Where LATE is more than 1, only each so-many-th packet with data is kept, and later ones overtake it.
 
 Prints `up` once it does.
 """
@@ -16,6 +17,9 @@ import time
 
 # include/uapi/linux/if_tun.h, include/uapi/linux/sched.h
 TUNSETIFF, IFF_TUN, IFF_NO_PI, CLONE_NEWNET = 0x400454CA, 0x0001, 0x1000, 0x40000000
+
+# A longer packet carries more than headers and options.
+BARE = 80
 
 
 def device(space, own, other):
@@ -47,16 +51,18 @@ def packets(tun):
 
 
 def main():
-    near, here, far, there, delay = sys.argv[1:]
+    near, here, far, there, delay, late = sys.argv[1:]
     ends = device(near, here, there), device(far, there, here)
     other = dict(zip(ends, reversed(ends)))
-    delay, kept, numbers = float(delay) / 1e3, [], itertools.count()
+    delay, late, kept, numbers, large = float(delay) / 1e3, int(late), [], itertools.count(), itertools.count()
     print("up", flush=True)
     while True:
         pause = max(0, kept[0][0] - time.monotonic()) if kept else None
         for tun in select.select(ends, [], [], pause)[0]:
-            due = time.monotonic() + delay
+            now = time.monotonic()
             for packet in packets(tun):
+                is_kept = late == 1 or len(packet) > BARE and next(large) % late == 0
+                due = now + delay if is_kept else now
                 heapq.heappush(kept, (due, next(numbers), other[tun], packet))
         while kept and kept[0][0] <= time.monotonic():
             _, _, tun, packet = heapq.heappop(kept)
