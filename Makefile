@@ -30,10 +30,10 @@ ALARM_RUN ?= latency --on tcp,mqtt --messages 1000 --warmup 200 --repeat 6 --mea
 # Kernels that the probes are tried on: names of lines in this table. The file that gets the matrix, if any.
 KERNELS ?= $(shell sed -n 's/^\([^ \#]\+\) .*/\1/p' .ci/kernels/table)
 KERNELS_TABLE ?=
-# Rows of the table of implementations: names of implementations or protocols, all if there are none. Where the table, its JSON and the captures of
-# rows that are not right are written, and the wirelap that is tried.
+# Rows of the table of implementations: names of implementations or protocols, all if there are none. Where its JSON and the captures of rows that
+# are not right are written, and the wirelap that is tried.
 IMPLEMENTATIONS ?=
-IMPLEMENTATIONS_TABLE ?= docs/results/0035-implementations-table.md
+IMPLEMENTATIONS_TABLE ?= docs/results/implementations.json
 IMPLEMENTATIONS_KEEP ?= $(CARGO_TARGET_DIR)/implementations
 WIRELAP ?= $(CARGO_TARGET_DIR)/debug/wirelap
 # Debian's suites whose Wireshark the dissectors are tried on, beside this machine's.
@@ -134,7 +134,7 @@ implementations: ## run brokers and clients of others beside wirelap, and compar
 	@.ci/setup wirelap implementations
 	$(if $(filter file,$(origin WIRELAP)),cargo build --package wirelap)
 	$(SUDO) .ci/implementations/run --wirelap "$(WIRELAP)" $(IMPLEMENTATIONS) --keep "$(IMPLEMENTATIONS_KEEP)" \
-		$(if $(IMPLEMENTATIONS),--update) --table "$(IMPLEMENTATIONS_TABLE)" --json "$(IMPLEMENTATIONS_TABLE:.md=.json)"
+		$(if $(IMPLEMENTATIONS),--update) --json "$(IMPLEMENTATIONS_TABLE)"
 
 faults: setup build ## what is killed, stopped, full, gone: in every phase
 	$(SUDO) "$(CARGO_TARGET_DIR)/debug/wirelap-workload" fetch kafka
