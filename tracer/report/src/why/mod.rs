@@ -63,7 +63,7 @@ pub enum Severity {
 /// A cause of delay or loss, with its evidence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// The kind of verdict: `nagle_delayed_ack`, `run_queue_contention` … The guide lists all of them.
+    /// The kind of verdict: `nagle_delayed_ack`, `run_queue_contention` … docs/verdicts.md lists all of them.
     pub kind: String,
     /// The kind in words.
     pub title: String,
