@@ -169,11 +169,12 @@ fmt: ## format Rust and C
 	cargo fmt --all
 	clang-format -i $(PROBES)
 
-lint: setup-build ## formats, circles of files, clippy
+lint: setup-build ## formats, circles of files, links of documents, clippy
 	@.ci/setup lint
 	cargo fmt --all --check
 	clang-format --dry-run -Werror $(PROBES)
 	.ci/circles $(UNCIRCULAR)
+	.ci/links .
 	cargo clippy $(WORKSPACE) --all-targets -- -D warnings
 
 # Not `advisories`: their database is a git repository, and a check must not need one to be reachable.

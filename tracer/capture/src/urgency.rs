@@ -3,7 +3,7 @@
 //! Linux shares a CPU among sessions before it shares it among threads (`kernel/sched/autogroup.c`), so beside programs that
 //! take all CPUs this thread may wait for long although it needs little. Events are lost then, because the ring buffer is full.
 //! A thread that waits for a CPU cannot raise its own priority, so a second thread watches over it, which has real-time priority
-//! always and does nothing but look at a time. docs/decisions/0062 has the measurements.
+//! always and does nothing but look at a time. docs/results/cost.md has the measurements.
 
 use crate::clock;
 use rustix::thread::{Pid, gettid};

@@ -19,7 +19,7 @@ const SPARE: f64 = 0.25;
 /// would be missed.
 const FEW: f64 = 5_000.0;
 
-/// About the CPU time that the probes take for an event, in seconds, where it is not measured (results 0001).
+/// About the CPU time that the probes take for an event, in seconds, where it is not measured (docs/results/cost.md).
 const PROBES: f64 = 0.3e-6;
 
 /// Limits of the costs of tracing.

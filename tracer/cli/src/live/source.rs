@@ -111,7 +111,7 @@ impl<'a, 'scope, 'bench> LiveSource<'a, 'scope, 'bench> {
     }
 }
 
-/// Returns the limits of the newest events that the screen keeps; `None` if nothing. docs/results/0027 has what that takes.
+/// Returns the limits of the newest events that the screen keeps; `None` if nothing. docs/results/cost.md has what that takes.
 pub fn keep_limits(args: &LiveArgs) -> Option<KeepLimits> {
     let time = Nanos(u64::try_from(args.keep.as_nanos()).unwrap_or(u64::MAX));
     let is_wanted = args.shows_screen()

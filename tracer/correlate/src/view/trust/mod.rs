@@ -1,7 +1,7 @@
 //! The verdict on how far a row's figures can be trusted: from counts, by fixed limits, with its
 //! reasons.
 //!
-//! The limits and why they are what they are: `docs/decisions/0021-when-a-row-is-not-to-be-trusted.md`.
+//! The limits and why they are what they are: `docs/decisions/joining.md`, "When a row is not to be trusted".
 
 mod doubts;
 mod facts;
