@@ -89,4 +89,4 @@ pub use why::{
     Why, WorkloadCounts, WorstMessage, blame,
 };
 pub use wirelap_protocols::foreign::ForeignName;
-pub use wirelap_tls::Added as AddedTlsKeys;
+pub use wirelap_tls::AddedSecrets as AddedTlsKeys;

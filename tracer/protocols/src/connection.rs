@@ -23,7 +23,7 @@ pub enum Recognition {
 
 /// The way of a protocol's messages from a publisher to a subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Topology {
+pub enum MessageRouting {
     /// Directly to the subscriber, in one leg.
     PeerToPeer,
     /// Always through the server of the conversation, in two legs.
@@ -84,8 +84,8 @@ pub trait Protocol: Sync {
     }
 
     /// Returns the way that the protocol's messages take from a publisher to a subscriber.
-    fn topology(&self) -> Topology {
-        Topology::Either
+    fn topology(&self) -> MessageRouting {
+        MessageRouting::Either
     }
 
     /// True if its decoder reports every unsubscription: a client that gets nothing for a time and did not unsubscribe was to get messages.

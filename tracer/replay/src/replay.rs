@@ -4,7 +4,7 @@ use crate::copy::AnnotatedCopy;
 use crate::figures::FiguresThread;
 use crate::follower::{Follower, NoFollower};
 use crate::hosts;
-use crate::observed::Observed;
+use crate::observed::FileObservations;
 use crate::open::{open, shown, unread};
 use crate::piece::SocketsOfPiece;
 use crate::report::{left_out, out_of_order, packets_only, report, without_beginning};
@@ -48,7 +48,7 @@ pub struct Replay<F> {
     pub(crate) breakdown: BreakdownQuery,
     /// Keys that TLS connections are read with.
     pub(crate) tls_keys: TlsKeys,
-    pub(crate) observed: Observed,
+    pub(crate) observed: FileObservations,
     /// Nobody takes more than the report.
     for_report: bool,
     /// Adds up figures meanwhile.
@@ -112,7 +112,7 @@ impl<F: Follower> Replay<F> {
             copy: None,
             breakdown: BreakdownQuery::default(),
             tls_keys: TlsKeys::default(),
-            observed: Observed::default(),
+            observed: FileObservations::default(),
             for_report: false,
             figures: None,
             files: 0,

@@ -1,17 +1,18 @@
 //! Conversions from the correlator's overhead ledger.
 
 use crate::{
-    EthernetBytes, LayersBytes, LegBytes, OperationBytes, Overhead, PartsBytes, PerMessageBytes,
+    EthernetBytes, LayersBytes, LegBytes, OperationBytes, PartsBytes, PerMessageBytes,
+    ReportedOverhead,
 };
 use wirelap_correlate::{Cost, Detail, Framed, Operation, Overhead as Ledger, Part, Parts};
 
-impl From<&Ledger> for Overhead {
-    fn from(ledger: &Ledger) -> Overhead {
+impl From<&Ledger> for ReportedOverhead {
+    fn from(ledger: &Ledger) -> ReportedOverhead {
         let each = |bytes: u64| match ledger.deliveries {
             0 => 0.0,
             deliveries => bytes as f64 / deliveries as f64,
         };
-        Overhead {
+        ReportedOverhead {
             per_message_bytes: PerMessageBytes {
                 payload: each(ledger.payload),
                 protocol: each(ledger.protocol),
@@ -46,8 +47,8 @@ impl From<&Ledger> for Overhead {
 }
 
 /// The ledger that a report was made of, so that those of several repetitions can be added.
-impl From<&Overhead> for Ledger {
-    fn from(overhead: &Overhead) -> Ledger {
+impl From<&ReportedOverhead> for Ledger {
+    fn from(overhead: &ReportedOverhead) -> Ledger {
         let layers = &overhead.layers_bytes;
         let mut ledger = Ledger {
             payload: layers.payload,
@@ -162,7 +163,7 @@ mod tests {
                 parts[part] = 1 << (place + leg);
             }
         }
-        let overhead = Overhead::from(&ledger);
+        let overhead = ReportedOverhead::from(&ledger);
         let each = (1 << Part::COUNT) - 1;
         assert_eq!(overhead.parts_bytes.total(), each * 7);
         let legs: Vec<_> = overhead.legs.iter().map(|leg| (leg.leg, leg.total_bytes)).collect();
@@ -194,10 +195,10 @@ mod tests {
         }
         ledger.detail.framed = Framed { frames: 3, bytes: 900 };
         ledger.detail.retransmissions = 2;
-        let report = Overhead::from(&ledger);
+        let report = ReportedOverhead::from(&ledger);
         assert_eq!(Ledger::from(&report), ledger);
         let text = serde_json::to_string(&report).unwrap();
-        assert_eq!(serde_json::from_str::<Overhead>(&text).unwrap(), report);
+        assert_eq!(serde_json::from_str::<ReportedOverhead>(&text).unwrap(), report);
     }
 
     #[test]
@@ -205,7 +206,7 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.detail.operations[Operation::Publish as usize] =
             wirelap_correlate::Cost { count: 4, bytes: 26 };
-        let [publish] = Overhead::from(&ledger).operations.try_into().unwrap();
+        let [publish] = ReportedOverhead::from(&ledger).operations.try_into().unwrap();
         assert_eq!((publish.operation.as_str(), publish.count), ("publish", 4));
         assert!((publish.mean_bytes - 6.5).abs() < 1e-12);
     }

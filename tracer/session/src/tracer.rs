@@ -20,7 +20,7 @@ use wirelap_capture::{ChosenHook, Urgency, packets};
 use wirelap_correlate::{Correlator, DeliverySink, Host, Snapshot};
 use wirelap_events::Nanos;
 use wirelap_process::{Failure, remedy, rights};
-use wirelap_recording::Recorder;
+use wirelap_recording::FileRecorder;
 use wirelap_report::Hook;
 
 /// A running session. Dropping it ends the thread and detaches the probes.
@@ -40,14 +40,14 @@ impl<S: DeliverySink + Send + 'static> Tracer<S> {
     pub fn start(
         settings: &SessionSettings,
         sink: S,
-        recorder: Option<Recorder>,
+        recorder: Option<FileRecorder>,
     ) -> Result<Tracer<S>, Failure> {
         let mut recorder = recorder;
         rights::resume();
         let started = Observer::start(&settings.capture, &settings.view);
         let (capture, instead) = started.inspect_err(|_| {
             // An empty recording is removed: otherwise the next attempt could not use its name.
-            recorder.take().into_iter().for_each(Recorder::discard);
+            recorder.take().into_iter().for_each(FileRecorder::discard);
         })?;
         let packets_only = capture.is_packets();
         let kept = settings.keep.map(|keep| notes::kept(keep, &settings.decode, packets_only));

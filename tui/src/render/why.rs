@@ -47,7 +47,7 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, app: &App, theme: Theme) {
 }
 
 fn lines(why: &Why, width: usize, theme: Theme) -> Vec<Line<'static>> {
-    let mut page = Page { lines: Vec::new(), width, theme };
+    let mut page = WhyPage { lines: Vec::new(), width, theme };
     if !verdicts::is_known(why) {
         page.say(" ", "no message followed end to end yet", Style::new());
         return page.lines;
@@ -77,13 +77,13 @@ fn lines(why: &Why, width: usize, theme: Theme) -> Vec<Line<'static>> {
 }
 
 /// The panel's lines so far, and the width into which they are wrapped.
-struct Page {
+struct WhyPage {
     lines: Vec<Line<'static>>,
     width: usize,
     theme: Theme,
 }
 
-impl Page {
+impl WhyPage {
     /// Adds a text after a lead; its further lines are indented as far as its first.
     fn say(&mut self, lead: &str, what: &str, style: Style) {
         let at = text::width(lead);

@@ -4,7 +4,7 @@ use super::view::{Ros, RosEndpoint, RosNode, RosRole};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use wirelap_events::Saturate;
-use wirelap_protocols::ros2::{Guid, RosFact};
+use wirelap_protocols::ros2::{EndpointGuid, RosFact};
 
 /// Nodes that are kept.
 const NODES: usize = 4096;
@@ -19,7 +19,7 @@ type NodeKey = (String, &'static str, Option<u32>);
 #[derive(Debug, Default)]
 struct Node {
     /// DDS: its readers and writers.
-    guids: Vec<Guid>,
+    guids: Vec<EndpointGuid>,
     /// Zenoh: its endpoints, with their types.
     endpoints: BTreeMap<(RosRole, String), Option<String>>,
 }
@@ -29,7 +29,7 @@ struct Node {
 pub struct RosGraph {
     nodes: BTreeMap<NodeKey, Node>,
     /// DDS: readers and writers.
-    endpoints: FxHashMap<Guid, RosEndpoint>,
+    endpoints: FxHashMap<EndpointGuid, RosEndpoint>,
     /// Endpoints of all nodes.
     count: usize,
     left_out: u64,

@@ -19,7 +19,7 @@ pub use crate::why::{
     Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use std::net::SocketAddr;
-use wirelap_events::{GroupId, Losses, Nanos, Pid, Probe, Total, TraceDetail};
+use wirelap_events::{EventLosses, GroupId, Nanos, Pid, Probe, Total, TraceDetail};
 
 /// Everything known at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -255,8 +255,8 @@ impl Trust {
     }
 
     /// The same, with their cause.
-    pub fn losses(&self) -> Losses {
-        Losses {
+    pub fn losses(&self) -> EventLosses {
+        EventLosses {
             events: self.lost(),
             skipped: self.skipped_runs,
             stated: self.stated_losses,

@@ -42,7 +42,7 @@ pub struct Circumstances {
     /// way.
     pub path_queue: Option<LinkQueue>,
     /// Round trip of the connection when the last byte was sent; `None` if none was seen.
-    pub round_trip: Option<RoundTrip>,
+    pub round_trip: Option<AckRoundTrip>,
     /// True if a loss shortly before had reduced the congestion window, which had not recovered yet.
     pub shrunk_by_loss: bool,
     /// Why TCP retransmitted lost bytes; `None` if it did not, or that was not seen.
@@ -159,7 +159,7 @@ pub struct LinkQueue {
 
 /// Time of TCP's acknowledgements, from when bytes leave their host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RoundTrip {
+pub struct AckRoundTrip {
     /// The last one.
     pub time: Nanos,
     /// The shortest one of the connection.
@@ -168,7 +168,7 @@ pub struct RoundTrip {
     pub is_without_queue: bool,
 }
 
-impl RoundTrip {
+impl AckRoundTrip {
     /// True if `time` is no longer than the shortest round trip, apart from the usual variation: a quarter, and at least 200 µs.
     pub fn is_about(time: Nanos, least: Nanos) -> bool {
         time <= least + Nanos(least.0 / 4).max(Nanos::from_micros(200))
@@ -176,7 +176,7 @@ impl RoundTrip {
 
     /// True if the last round trip is about as short as one without a queue on the path.
     pub fn is_short(self) -> bool {
-        self.is_without_queue && RoundTrip::is_about(self.time, self.least)
+        self.is_without_queue && AckRoundTrip::is_about(self.time, self.least)
     }
 }
 

@@ -9,7 +9,7 @@ use crate::why::{
     DropPlace, Evidence, Losses, MissedBy, ServerGone, Setting, StuckConnection, Throttled,
 };
 use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, Tid, Total};
-use wirelap_protocols::Topology;
+use wirelap_protocols::MessageRouting;
 
 /// Bytes that were sent again and again for less may still arrive: a timeout or two.
 const LATE: Nanos = Nanos::from_millis(1_000);
@@ -155,7 +155,7 @@ impl Picture<'_> {
         let since = self.seen.coverage.since();
         let named = |pid: Pid| (pid, conversations.sockets().comm(pid).unwrap_or_default());
         let is_brokered = wirelap_protocols::by_name(row.protocol)
-            .is_some_and(|protocol| protocol.topology() == Topology::Brokered);
+            .is_some_and(|protocol| protocol.topology() == MessageRouting::Brokered);
         let forwards = |pid: Pid| row.roles.get(&pid).is_some_and(|role| role.forwards);
         let is_its =
             |gone: &&GoneServer| gone.row.is_some_and(|row| self.accounts.rows.root(row) == id);

@@ -9,7 +9,7 @@
 use super::TcpMarks;
 use super::kinds::XmitMark;
 use super::queues::{Arrivals, BACKED_UP, Span};
-use wirelap_events::{ByteRange, LinkQueue, Nanos, Offset, RoundTrip};
+use wirelap_events::{AckRoundTrip, ByteRange, LinkQueue, Nanos, Offset};
 
 /// A round trip that takes longer than the shortest one by less than this part of it may do so without a queue.
 const PART: u64 = 2;
@@ -44,7 +44,7 @@ impl TcpMarks {
         };
         let Some(time) = at.since(left) else { return };
         let before = self.acks.back().is_none_or(|&(_, acked)| acked <= left);
-        let RoundTrip { least, .. } =
+        let AckRoundTrip { least, .. } =
             self.round_trips.add(time, before && self.acked_to >= range.start);
         let more = time - least;
         if more < BACKED_UP.max(Nanos(least.0 / PART)) {

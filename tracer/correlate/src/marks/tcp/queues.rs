@@ -1,7 +1,7 @@
 //! Queues that bytes wait in after they have left their socket: before a device of this host, and on the path.
 
 use std::collections::VecDeque;
-use wirelap_events::{LinkQueue, Nanos, RoundTrip};
+use wirelap_events::{AckRoundTrip, LinkQueue, Nanos};
 
 /// A packet that is in the qdisc for so long has a queue before it, and so has one whose acknowledgement comes so much later than the
 /// shortest one.
@@ -101,7 +101,7 @@ pub struct Arrivals {
 /// How long the acknowledgements of one direction take.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundTrips {
-    last: Option<RoundTrip>,
+    last: Option<AckRoundTrip>,
     /// The shortest one of bytes that left when no others were under way.
     alone: Option<Nanos>,
     /// The shortest one that TCP itself has measured, which may have been before anything was seen.
@@ -110,7 +110,7 @@ pub struct RoundTrips {
 
 impl RoundTrips {
     /// The last one.
-    pub fn last(self) -> Option<RoundTrip> {
+    pub fn last(self) -> Option<AckRoundTrip> {
         self.last
     }
 
@@ -125,14 +125,14 @@ impl RoundTrips {
     }
 
     /// Another one, of bytes that left when others were under way or not.
-    pub fn add(&mut self, time: Nanos, is_alone: bool) -> RoundTrip {
+    pub fn add(&mut self, time: Nanos, is_alone: bool) -> AckRoundTrip {
         if is_alone {
             self.alone = Some(self.alone.map_or(time, |known| known.min(time)));
         }
         let least = self.last.map_or(time, |known| known.least.min(time));
         let least = self.measured.map_or(least, |measured| measured.min(least));
-        let is_without_queue = self.alone.is_some_and(|alone| RoundTrip::is_about(alone, least));
-        *self.last.insert(RoundTrip { time, least, is_without_queue })
+        let is_without_queue = self.alone.is_some_and(|alone| AckRoundTrip::is_about(alone, least));
+        *self.last.insert(AckRoundTrip { time, least, is_without_queue })
     }
 }
 

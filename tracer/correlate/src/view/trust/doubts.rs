@@ -184,7 +184,7 @@ mod tests {
     use super::super::reliability::reliability;
     use super::*;
     use crate::bytes::Unseen;
-    use wirelap_events::Losses;
+    use wirelap_events::EventLosses;
 
     /// A healthy run of 1,000 round trips.
     fn healthy() -> TrustFacts {
@@ -239,7 +239,8 @@ mod tests {
     fn a_loss_that_the_file_states_reduces_however_small_it_is() {
         let stated = |count| {
             verdict(|facts| {
-                facts.events_lost = Losses { events: count, stated: count, ..Losses::default() }
+                facts.events_lost =
+                    EventLosses { events: count, stated: count, ..EventLosses::default() }
             })
         };
         assert_eq!(stated(1), (Reduced, vec!["events_lost"]));
