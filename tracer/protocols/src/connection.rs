@@ -104,7 +104,7 @@ pub trait Protocol: Sync {
         false
     }
 
-    /// Whether messages may refer to their topic by a number that an earlier frame assigned. If the conversation was joined
+    /// True if messages may refer to their topic by a number that an earlier frame assigned. If the conversation was joined
     /// late, the topic is not known, and the decoder leaves it empty.
     fn numbers_topics(&self) -> bool {
         false

@@ -103,7 +103,7 @@ pub struct Row {
     pub partial_evidence: Evidence,
     /// Until when a message that is read may have been sent before observation began: of a row whose connections were open before.
     pub joined_until: Nanos,
-    /// Of one that is or was muted.
+    /// The pauses of a row that is or was muted.
     pub(super) own_pauses: Option<Box<OwnPauses>>,
 }
 

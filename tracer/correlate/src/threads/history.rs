@@ -342,7 +342,7 @@ fn is_timed(wake: &Wake) -> bool {
     wake.reason == OffCpuReason::Asleep && (by_timer || wake.sleep == SleepCall::Timer)
 }
 
-/// Whether it was stopped, or blocked in the kernel.
+/// True if the thread was stopped, or blocked in the kernel.
 fn is_blocked(wake: &Wake) -> bool {
     matches!(wake.reason, OffCpuReason::Stopped | OffCpuReason::Blocked)
 }

@@ -38,7 +38,7 @@ pub struct Snapshot {
     pub slow: SlowSubscribers,
     /// Servers in no row whose clients come through Unix sockets, where no bytes are seen; a few.
     pub unix_servers: Vec<UnixServer>,
-    /// How far the figures can be trusted.
+    /// The degree to which the figures can be trusted.
     pub trust: Trust,
     /// Notes for the user beside the figures.
     pub notes: Vec<SnapshotNote>,
@@ -193,7 +193,7 @@ pub struct UnixServer {
     pub clients: UnixClients,
 }
 
-/// How far the figures can be trusted.
+/// The degree to which the figures can be trusted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trust {
     /// Matched over delivered, all groups, 0..=1; 1 when nothing was delivered.

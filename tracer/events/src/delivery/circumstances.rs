@@ -20,7 +20,7 @@ pub struct Circumstances {
     /// From when until when the reader had bytes in its socket that had left the sender's before `sent`, and had not read them; to the end of
     /// time while it had no room for more. Bytes that wait in the sender's socket meanwhile would otherwise wait in the reader's socket.
     pub unread: Option<(Nanos, Nanos)>,
-    /// Whether it is not observed when the reader sleeps and runs.
+    /// True if it is not observed when the reader sleeps and runs.
     pub reader_unobserved: bool,
     /// True if some of the bytes were lost and sent again: by TCP or, in datagrams, by the protocol.
     pub resent: bool,
@@ -55,7 +55,7 @@ pub struct Circumstances {
     pub deferred_since: Nanos,
     /// The shortest time in which bytes of the leg's flow came from one end to the other until then; 0 if that was not seen.
     pub distance: Nanos,
-    /// When the receiver made the last request for messages on this connection (Kafka `Fetch`, a NATS pull) that the sender had read
+    /// Time at which the receiver made the last request for messages on this connection (Kafka `Fetch`, a NATS pull) that the sender had read
     /// before `send`; `None` if messages are pushed.
     pub requested: Option<Nanos>,
     /// Time at which the sender had read that request; `None` if that was not seen.
@@ -93,7 +93,7 @@ pub struct Circumstances {
     pub awaited_room: Nanos,
     /// True if the socket had refused the last bytes of the message before, and no acknowledgement was seen.
     pub is_room_unseen: bool,
-    /// Whether the receiver was seen to have no room while the last byte waited in its sender's socket.
+    /// True if the receiver was seen to have no room while the last byte waited in its sender's socket.
     pub no_room: bool,
     /// For how long the receiver, a server, did not read the sender, by its own word, while the message was on its way.
     pub throttled: Nanos,

@@ -27,7 +27,7 @@ pub(super) struct AmqpConnection {
     transactions: Transactions,
     /// Publisher confirms of the server.
     confirms: Confirms,
-    /// Whether the server has said that it does not read what the client publishes.
+    /// The server's last word on whether it reads what the client publishes.
     blocked: Blocked,
 }
 

@@ -84,7 +84,7 @@ impl Tunnel {
         })
     }
 
-    /// Whether a data packet's number is one more than the last one's.
+    /// True if a data packet's number is one more than the last one's.
     fn counts(&mut self, packet: &[u8], opcode: u8) -> bool {
         let mut reader = Reader::new(packet);
         let Some(first) = reader.u8() else { return false };

@@ -40,12 +40,12 @@ const KNOWN: [u16; 13] = [
     COOKED_2,
 ];
 
-/// Whether packets behind this link header can be read.
+/// True if packets behind this link header can be read.
 pub fn is_known(kind: u16) -> bool {
     RAW.contains(&kind) || KNOWN.contains(&kind)
 }
 
-/// How long the link header is, and which way the packet went, if the header says that.
+/// The length of the link header, and the way that the packet went, if the header says that.
 ///
 /// # Errors
 /// The header is not followed by IP, or was not captured as a whole.

@@ -64,7 +64,7 @@ pub fn parse_innermost(
     Err(UnreadablePacket::Protocol)
 }
 
-/// How many bytes of a packet that is neither TCP nor UDP are before the packet in it.
+/// The number of bytes before the packet that a packet of neither TCP nor UDP carries.
 fn in_ip(bytes: &[u8]) -> Result<usize, UnreadablePacket> {
     let mut from = Bytes(bytes);
     let next = match parse::protocol(&mut from)? {
@@ -76,7 +76,7 @@ fn in_ip(bytes: &[u8]) -> Result<usize, UnreadablePacket> {
     Ok(bytes.len().saturating_sub(from.0.len()))
 }
 
-/// How many bytes of a datagram are before the packet in it; `None` if it is no tunnel's.
+/// The number of bytes before the packet that a datagram carries; `None` if it is no tunnel's.
 fn in_udp(headers: &Headers<'_>) -> Option<Result<usize, UnreadablePacket>> {
     if headers.transport != Transport::Udp {
         return None;

@@ -131,7 +131,7 @@ fn cut(result: &RunResult) -> Option<String> {
     (cut > 0).then(|| format!("{} {by}", exact(cut)))
 }
 
-/// What tracing may cost, and what it cost in the last period; `None` if nobody asked for a budget.
+/// The limit of what tracing may cost, and its cost in the last period; `None` if nobody asked for a budget.
 fn budget(budget: &ReportedTracingBudget) -> Option<String> {
     let probes = match budget.probes_share {
         Some(share) => format!("{} of the programs' time", cpu(share)),

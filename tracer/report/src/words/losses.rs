@@ -308,7 +308,7 @@ fn signal_name(signal: u32) -> String {
     format!("{signal} ({name})")
 }
 
-/// How a subscriber left that had got the messages before.
+/// The way in which a subscriber left that had got the messages before.
 fn reader_left(
     reader: Option<(Pid, Option<Comm>)>,
     departure: Departure,

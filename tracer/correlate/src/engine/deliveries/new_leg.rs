@@ -83,7 +83,7 @@ pub fn new_leg(
     })
 }
 
-/// When the receiver of a message had asked for it, if that was before the observation began: a server that passes on what it gets by its
+/// Time of the receiver's request for a message, if that was before the observation began: a server that passes on what it gets by its
 /// subscribers' intervals only answers their requests.
 fn asked_before(
     conversation: &Conversation,

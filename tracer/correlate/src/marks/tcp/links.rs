@@ -87,8 +87,8 @@ impl TcpMarks {
         }
     }
 
-    /// How many bytes were acknowledged in the time between two moments, as far as is remembered, and in what time, if acknowledgements
-    /// came all the time. A receiver that delays an acknowledgement sends no other meanwhile (RFC 9293 §3.8.6.3).
+    /// The number of bytes that were acknowledged between two moments, as far as is remembered, and the time that this took, if
+    /// acknowledgements came all the time. A receiver that delays an acknowledgement sends no other meanwhile (RFC 9293 §3.8.6.3).
     fn delivered_steadily(&self, upto: Offset, (left, at): (Nanos, Nanos)) -> Option<(u64, Nanos)> {
         let longest = Nanos((at - left).0 / 2);
         let (mut first, mut count) = ((upto, at), 0_usize);

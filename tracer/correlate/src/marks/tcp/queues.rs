@@ -98,7 +98,7 @@ pub struct Arrivals {
     pub queued: usize,
 }
 
-/// How long the acknowledgements of one direction take.
+/// The round-trip times of the acknowledgements of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RoundTrips {
     last: Option<AckRoundTrip>,
