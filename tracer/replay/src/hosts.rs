@@ -2,7 +2,7 @@
 
 use crate::open::shown;
 use std::path::{Path, PathBuf};
-use wirelap_correlate::Host;
+use wirelap_correlate::UnobservedHost;
 use wirelap_events::{Body, NetNs};
 use wirelap_process::Failure;
 use wirelap_recording::Recording;
@@ -24,7 +24,7 @@ pub struct Hosts {
     /// The host of each file, 1 for the first.
     pub numbers: Vec<u8>,
     /// The addresses of each host, as far as they are known.
-    pub addresses: Vec<Host>,
+    pub addresses: Vec<UnobservedHost>,
     /// True for each file that is the first of its host. Later files of a host repeat facts of its first one.
     pub begins: Vec<bool>,
     /// The differences of the clocks of all other hosts from the clock of the first host.
@@ -80,11 +80,11 @@ pub fn first_packets(path: &Path) -> FirstPackets {
 }
 
 /// The hosts that a capture was made on, as far as its first packets tell: those that contain the direction.
-pub fn hosts_of(first: FirstPackets) -> Vec<Host> {
+pub fn hosts_of(first: FirstPackets) -> Vec<UnobservedHost> {
     let own = first.own_addresses;
     // If a file has packets of several hosts, the host of a loopback address is not known.
     let netns = if own.len() == 1 { NetNs(0) } else { NetNs(u32::MAX) };
-    own.into_iter().map(|addresses| Host { netns, addresses }).collect()
+    own.into_iter().map(|addresses| UnobservedHost { netns, addresses }).collect()
 }
 
 /// Surveys the packets of one of the captures, and whether it is a recording of wirelap. `None` if the file is not a capture or
@@ -215,11 +215,11 @@ impl Pairs {
     }
 
     /// The addresses of each host.
-    fn addresses(&self, numbers: &[u8]) -> Vec<Host> {
+    fn addresses(&self, numbers: &[u8]) -> Vec<UnobservedHost> {
         let hosts = 1..=numbers.iter().copied().max().unwrap_or(0);
         let host = |number| {
             let own = self.places.of(&files_of(numbers, number));
-            Host { netns: netns_on(number), addresses: own.into_iter().collect() }
+            UnobservedHost { netns: netns_on(number), addresses: own.into_iter().collect() }
         };
         hosts.map(host).collect()
     }

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use wirelap_correlate::{BreakdownQuery, Correlator, Host, Snapshot, TlsKeys};
+use wirelap_correlate::{BreakdownQuery, Correlator, Snapshot, TlsKeys, UnobservedHost};
 use wirelap_events::{Delivery, Nanos, Saturate};
 use wirelap_process::{Failure, Outputs};
 use wirelap_recording::hosts::DuplicateCapture;
@@ -58,7 +58,7 @@ pub struct Replay<F> {
     /// The difference from the clock of the events to the wall clock in nanoseconds.
     pub(crate) wall: Option<i64>,
     /// The hosts whose addresses are known.
-    pub(crate) addresses: Vec<Host>,
+    pub(crate) addresses: Vec<UnobservedHost>,
     /// Longest time that a packet is on its way to another host's capture; `None` for one host.
     pub(crate) hold: Option<Nanos>,
     /// The differences of the clocks of other hosts from the clock of the first host.

@@ -4,7 +4,9 @@ use crate::{
     EthernetBytes, LayersBytes, LegBytes, OperationBytes, PartsBytes, PerMessageBytes,
     ReportedOverhead,
 };
-use wirelap_correlate::{Cost, Detail, Framed, Operation, Overhead as Ledger, Part, Parts};
+use wirelap_correlate::{
+    Detail, Framed, Operation, OperationCost, Overhead as Ledger, Part, Parts,
+};
 
 impl From<&Ledger> for ReportedOverhead {
     fn from(ledger: &Ledger) -> ReportedOverhead {
@@ -72,7 +74,7 @@ impl From<&ReportedOverhead> for Ledger {
         for (operation, cost) in Operation::ALL.into_iter().zip(&mut detail.operations) {
             let named = |one: &&OperationBytes| one.operation == operation.name();
             if let Some(one) = overhead.operations.iter().find(named) {
-                *cost = Cost { count: one.count, bytes: one.total_bytes };
+                *cost = OperationCost { count: one.count, bytes: one.total_bytes };
             }
         }
         let EthernetBytes { frames, frame_bytes, .. } = overhead.ethernet;
@@ -191,7 +193,7 @@ mod tests {
             }
         }
         for (cost, bytes) in ledger.detail.operations.iter_mut().zip(10..) {
-            *cost = Cost { count: bytes / 2, bytes };
+            *cost = OperationCost { count: bytes / 2, bytes };
         }
         ledger.detail.framed = Framed { frames: 3, bytes: 900 };
         ledger.detail.retransmissions = 2;
@@ -205,7 +207,7 @@ mod tests {
     fn an_operation_that_did_not_occur_is_left_out() {
         let mut ledger = Ledger::default();
         ledger.detail.operations[Operation::Publish as usize] =
-            wirelap_correlate::Cost { count: 4, bytes: 26 };
+            wirelap_correlate::OperationCost { count: 4, bytes: 26 };
         let [publish] = ReportedOverhead::from(&ledger).operations.try_into().unwrap();
         assert_eq!((publish.operation.as_str(), publish.count), ("publish", 4));
         assert!((publish.mean_bytes - 6.5).abs() < 1e-12);

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use wirelap_capture::{ChosenHook, Urgency, packets};
-use wirelap_correlate::{Correlator, DeliverySink, Host, Snapshot};
+use wirelap_correlate::{Correlator, DeliverySink, Snapshot, UnobservedHost};
 use wirelap_events::Nanos;
 use wirelap_process::{Failure, remedy, rights};
 use wirelap_recording::FileRecorder;
@@ -170,8 +170,8 @@ impl<S> Drop for Tracer<S> {
 }
 
 /// This host's addresses, where its sockets are not known: a server is the same at each of them.
-fn own_host(packets_only: bool) -> Vec<Host> {
+fn own_host(packets_only: bool) -> Vec<UnobservedHost> {
     let addresses = if packets_only { packets::own_addresses() } else { Vec::new() };
-    let host = Host { netns: packets::own_namespace(), addresses };
+    let host = UnobservedHost { netns: packets::own_namespace(), addresses };
     (!host.addresses.is_empty()).then_some(host).into_iter().collect()
 }

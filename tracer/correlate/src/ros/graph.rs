@@ -17,7 +17,7 @@ type NodeKey = (String, &'static str, Option<u32>);
 
 /// The endpoints of a node.
 #[derive(Debug, Default)]
-struct Node {
+struct NodeEndpoints {
     /// DDS: its readers and writers.
     guids: Vec<EndpointGuid>,
     /// Zenoh: its endpoints, with their types.
@@ -27,7 +27,7 @@ struct Node {
 /// The nodes and endpoints that were discovered so far.
 #[derive(Debug, Default)]
 pub struct RosGraph {
-    nodes: BTreeMap<NodeKey, Node>,
+    nodes: BTreeMap<NodeKey, NodeEndpoints>,
     /// DDS: readers and writers.
     endpoints: FxHashMap<EndpointGuid, RosEndpoint>,
     /// Endpoints of all nodes.
@@ -81,7 +81,7 @@ impl RosGraph {
     }
 
     /// The node, if there is room for it and its endpoints.
-    fn node(&mut self, key: NodeKey) -> Option<&mut Node> {
+    fn node(&mut self, key: NodeKey) -> Option<&mut NodeEndpoints> {
         let is_full = self.nodes.len() >= NODES && !self.nodes.contains_key(&key);
         if is_full || self.count >= ENDPOINTS {
             self.left_out.grow(1);

@@ -3,7 +3,8 @@
 pub use super::notes::{GroupNote, Muted, SnapshotNote};
 pub use crate::breakdown::{Breakdown, BreakdownRow, Dimension, MutedExtent, RowFigure};
 pub use crate::bytes::{
-    Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
+    Detail, Framed, Holes, Operation, OperationCost, Overhead, Part, Parts, Unknown,
+    UnknownTraffic, Unseen,
 };
 pub use crate::containers::{Container, ContainerKind, NetworkNamespace, Place, Pod};
 pub use crate::lag::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};

@@ -4,7 +4,7 @@ use super::Picture;
 use super::build::broker_of;
 use crate::bytes::{Holes, Overhead};
 use crate::flow::{ClientOf, GoneServer};
-use crate::rows::{Role, Row};
+use crate::rows::{ProcessRole, Row};
 use crate::why::{
     DropPlace, Evidence, Losses, MissedBy, ServerGone, Setting, StuckConnection, Throttled,
 };
@@ -185,7 +185,7 @@ impl Picture<'_> {
     /// The row's processes that waited for CPU quota.
     fn throttled(&self, row: &Row, now: Nanos) -> Vec<Throttled> {
         let watched = now - self.seen.coverage.since().unwrap_or(now);
-        let of = |(&pid, role): (&Pid, &Role)| {
+        let of = |(&pid, role): (&Pid, &ProcessRole)| {
             let (task, cgroup, time) = self.seen.host.processes().throttled(pid)?;
             let (leg, only_reads) = match (role.publishes, role.forwards) {
                 (true, _) => (0, false),

@@ -8,7 +8,7 @@
 
 use super::TcpMarks;
 use super::kinds::XmitMark;
-use super::queues::{Arrivals, BACKED_UP, Span};
+use super::queues::{Arrivals, BACKED_UP, QueueSpan};
 use wirelap_events::{AckRoundTrip, ByteRange, LinkQueue, Nanos, Offset};
 
 /// A round trip that takes longer than the shortest one by less than this part of it may do so without a queue.
@@ -26,7 +26,7 @@ impl TcpMarks {
         let time = at - queued;
         if time >= BACKED_UP {
             let (bytes, least) = (range.len(), Nanos(0));
-            let span = Span { from: queued, to: at, longest: time, least, bytes, time };
+            let span = QueueSpan { from: queued, to: at, longest: time, least, bytes, time };
             self.queues.get_or_insert_default().device.add_packet(span);
         }
     }
@@ -51,7 +51,7 @@ impl TcpMarks {
             return;
         }
         if let Some((bytes, over)) = self.delivered_steadily(upto, (left, at)) {
-            let span = Span { from: left, to: at, longest: time, least, bytes, time: over };
+            let span = QueueSpan { from: left, to: at, longest: time, least, bytes, time: over };
             self.queues.get_or_insert_default().path.add(span);
         }
     }
@@ -82,7 +82,7 @@ impl TcpMarks {
         self.arrivals = Arrivals { at, queued };
         if queued >= STEADY {
             let (bytes, time) = (range.len(), apart);
-            let span = Span { from: left, to: at, longest: way, least, bytes, time };
+            let span = QueueSpan { from: left, to: at, longest: way, least, bytes, time };
             self.queues.get_or_insert_default().path.add(span);
         }
     }

@@ -12,7 +12,7 @@ const SPANS: usize = 64;
 
 /// A time in which there was a queue.
 #[derive(Clone, Copy, Debug)]
-pub struct Span {
+pub struct QueueSpan {
     pub from: Nanos,
     pub to: Nanos,
     /// The longest time that bytes took, and the shortest one of a round trip.
@@ -25,11 +25,11 @@ pub struct Span {
 
 /// The last times in which there was a queue in one place, in order.
 #[derive(Debug, Default)]
-pub struct Spans(VecDeque<Span>);
+pub struct QueueSpans(VecDeque<QueueSpan>);
 
-impl Spans {
+impl QueueSpans {
     /// Adds what was seen of a queue: one that began before the last one ended is the same.
-    pub fn add(&mut self, seen: Span) {
+    pub fn add(&mut self, seen: QueueSpan) {
         match self.0.back_mut() {
             Some(last) if seen.from <= last.to => {
                 // What came through before the last one ended is counted there.
@@ -51,7 +51,7 @@ impl Spans {
     }
 
     /// Adds a packet that has left a device's queue: all of it came through since the one before it left.
-    pub fn add_packet(&mut self, mut packet: Span) {
+    pub fn add_packet(&mut self, mut packet: QueueSpan) {
         if let Some(last) = self.0.back_mut().filter(|last| packet.from <= last.to) {
             packet.time = packet.to - last.to;
             if packet.time == Nanos(0) {
@@ -85,8 +85,8 @@ fn part(bytes: u64, time: Nanos, whole: Nanos) -> u64 {
 /// The queues of one direction.
 #[derive(Debug, Default)]
 pub struct Queues {
-    pub device: Spans,
-    pub path: Spans,
+    pub device: QueueSpans,
+    pub path: QueueSpans,
 }
 
 /// The packets of one direction that the receiver's socket got last.
@@ -100,7 +100,7 @@ pub struct Arrivals {
 
 /// The round-trip times of the acknowledgements of one direction.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RoundTrips {
+pub struct AckRoundTrips {
     last: Option<AckRoundTrip>,
     /// The shortest one of bytes that left when no others were under way.
     alone: Option<Nanos>,
@@ -108,7 +108,7 @@ pub struct RoundTrips {
     measured: Option<Nanos>,
 }
 
-impl RoundTrips {
+impl AckRoundTrips {
     /// The last one.
     pub fn last(self) -> Option<AckRoundTrip> {
         self.last
@@ -142,10 +142,10 @@ mod tests {
 
     #[test]
     fn its_memory_is_bounded() {
-        let mut spans = Spans::default();
+        let mut spans = QueueSpans::default();
         for number in 0..1_000 {
             let (from, to) = (Nanos::from_micros(number * 10), Nanos::from_micros(number * 10 + 5));
-            let span = Span {
+            let span = QueueSpan {
                 from,
                 to,
                 longest: Nanos::from_micros(5),

@@ -13,7 +13,7 @@ use wirelap_events::Nanos;
 
 /// Every reason to doubt, the gravest first.
 pub fn doubts(facts: &TrustFacts) -> Vec<Doubt> {
-    let mut found = Found(Vec::new());
+    let mut found = FoundDoubts(Vec::new());
     found.events(facts);
     found.followed(facts);
     found.packets(facts);
@@ -32,9 +32,9 @@ impl Group {
     }
 }
 
-struct Found(Vec<Doubt>);
+struct FoundDoubts(Vec<Doubt>);
 
-impl Found {
+impl FoundDoubts {
     /// Adds a reason if `count` of `whole` passes a limit.
     fn add(&mut self, reason: DoubtReason, limits: Limits, count: u64, whole: u64) {
         if count > 0 {
