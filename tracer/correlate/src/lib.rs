@@ -58,9 +58,10 @@ pub use breakdown::{
     Breakdown, BreakdownQuery, BreakdownRow, Dimension, MAX_NESTED, MutedExtent, RowFigure,
 };
 pub use bytes::{
-    Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
+    Detail, Framed, Holes, Operation, OperationCost, Overhead, Part, Parts, Unknown,
+    UnknownTraffic, Unseen,
 };
-pub use config::{Config, Host, Label, Limits};
+pub use config::{Config, Label, ParkingLimits, UnobservedHost};
 pub use containers::{
     CgroupRead, Container, ContainerKind, ContainerNames, NetworkNamespace, Place, Pod,
     container_of,
@@ -89,4 +90,4 @@ pub use why::{
     Why, WorkloadCounts, WorstMessage, blame,
 };
 pub use wirelap_protocols::foreign::ForeignName;
-pub use wirelap_tls::Added as AddedTlsKeys;
+pub use wirelap_tls::AddedSecrets as AddedTlsKeys;

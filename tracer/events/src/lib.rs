@@ -32,13 +32,13 @@ pub mod stamp;
 pub mod units;
 
 pub use delivery::{
-    Circumstances, Credit, Delivery, EarlierBytes, FanOut, GroupId, Heard, Hop, Leg, LegOffCpu,
-    LinkQueue, MAX_HOPS, MAX_LEGS, MessageId, MissingBytes, OffCpu, RoundTrip, SampleStatus,
+    AckRoundTrip, Circumstances, Credit, Delivery, EarlierBytes, FanOut, GroupId, Heard, Hop, Leg,
+    LegOffCpu, LinkQueue, MAX_HOPS, MAX_LEGS, MessageId, MissingBytes, OffCpu, SampleStatus,
     SegmentSpan, TopicId,
 };
 pub use detail::TraceDetail;
 pub use event::{
-    Body, CGROUP_NAME, Comm, DropCause, DroppedPacket, Event, Holder, LossCause, Losses,
+    Body, CGROUP_NAME, Comm, DropCause, DroppedPacket, Event, EventLosses, Holder, LossCause,
     LostEvents, Nagle, OTHERS, OffCpuReason, Packet, PacketHook, PacketId, PacketKind, PlainText,
     Probe, ProcessEnd, Quota, ReadCall, ReadKind, Ready, ReadyKind, Recovery, Retransmit, SendCall,
     SendKind, SleepCall, Socket, SocketOrigin, TaskId, TcpFields, TextPlace, ThreadActivity,

@@ -4,7 +4,7 @@
 mod blocks;
 mod sink;
 
-pub use blocks::Blocks;
+pub use blocks::LatencyBlocks;
 
 use crate::kept_times::KeptTimes;
 use crate::samples::SharedSamples;
@@ -98,7 +98,7 @@ pub struct Tally {
     /// The one-way latency of all messages.
     pub one_way: Samples,
     /// The same in blocks of successive messages.
-    pub blocks: Blocks,
+    pub blocks: LatencyBlocks,
     /// The one-way latency of stamped messages that are no replies.
     pub requests: Samples,
     /// The one-way latency of replies.
@@ -142,7 +142,7 @@ impl Tally {
             most_copies: 1,
             copies: vec![Vec::new(); LANES],
             one_way: Samples::new(),
-            blocks: Blocks::default(),
+            blocks: LatencyBlocks::default(),
             requests: Samples::new(),
             replies: Samples::new(),
             gap: Samples::new(),

@@ -23,4 +23,4 @@ mod file;
 mod sampler;
 
 pub use columns::{ColumnDescription, columns};
-pub use sampler::{Sampler, Written};
+pub use sampler::{Sampler, WrittenTable};

@@ -4,7 +4,7 @@ use crate::copy::AnnotatedCopy;
 use crate::figures::FiguresThread;
 use crate::follower::{Follower, NoFollower};
 use crate::hosts;
-use crate::observed::Observed;
+use crate::observed::FileObservations;
 use crate::open::{open, shown, unread};
 use crate::piece::SocketsOfPiece;
 use crate::report::{left_out, out_of_order, packets_only, report, without_beginning};
@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use wirelap_correlate::{BreakdownQuery, Correlator, Host, Snapshot, TlsKeys};
+use wirelap_correlate::{BreakdownQuery, Correlator, Snapshot, TlsKeys, UnobservedHost};
 use wirelap_events::{Delivery, Nanos, Saturate};
 use wirelap_process::{Failure, Outputs};
 use wirelap_recording::hosts::DuplicateCapture;
@@ -48,7 +48,7 @@ pub struct Replay<F> {
     pub(crate) breakdown: BreakdownQuery,
     /// Keys that TLS connections are read with.
     pub(crate) tls_keys: TlsKeys,
-    pub(crate) observed: Observed,
+    pub(crate) observed: FileObservations,
     /// Nobody takes more than the report.
     for_report: bool,
     /// Adds up figures meanwhile.
@@ -58,7 +58,7 @@ pub struct Replay<F> {
     /// The difference from the clock of the events to the wall clock in nanoseconds.
     pub(crate) wall: Option<i64>,
     /// The hosts whose addresses are known.
-    pub(crate) addresses: Vec<Host>,
+    pub(crate) addresses: Vec<UnobservedHost>,
     /// Longest time that a packet is on its way to another host's capture; `None` for one host.
     pub(crate) hold: Option<Nanos>,
     /// The differences of the clocks of other hosts from the clock of the first host.
@@ -112,7 +112,7 @@ impl<F: Follower> Replay<F> {
             copy: None,
             breakdown: BreakdownQuery::default(),
             tls_keys: TlsKeys::default(),
-            observed: Observed::default(),
+            observed: FileObservations::default(),
             for_report: false,
             figures: None,
             files: 0,

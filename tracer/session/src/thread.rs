@@ -28,7 +28,7 @@ use wirelap_correlate::{
     Correlator, DeliverySink, Evidence, Group, ProbeEvents, ProbeLoss, Snapshot, TracerCost,
 };
 use wirelap_events::{Body, Cpu, Event, Nanos, Pid, Total};
-use wirelap_recording::{KeptEvents, Recorder};
+use wirelap_recording::{FileRecorder, KeptEvents};
 
 /// The longest wait for events before commands are handled.
 const WAIT: Duration = Duration::from_millis(10);
@@ -62,7 +62,7 @@ pub struct Findings<S> {
     /// The phases in which the probes were attached and detached, if they alternated.
     pub phases: Vec<TracingPhase>,
     /// The recorder that got all events, if there is one.
-    pub recorder: Option<Recorder>,
+    pub recorder: Option<FileRecorder>,
 }
 
 /// The state of the thread.
@@ -71,7 +71,7 @@ pub struct SessionThread<S> {
     pub urgency: Option<Urgency>,
     pub correlator: Correlator,
     pub sink: S,
-    pub recorder: Option<Recorder>,
+    pub recorder: Option<FileRecorder>,
     pub kept: Option<KeptEvents>,
     pub annotator: Annotator,
     pub commands: Receiver<SessionCommand>,
@@ -99,7 +99,7 @@ impl<S: DeliverySink> SessionThread<S> {
     /// Traces until the command `End`, an error, or a recording that cannot be written.
     pub fn run(mut self) -> Findings<S> {
         let error = self.trace().err().map(|error| error.to_string());
-        let failed = self.recorder.as_ref().and_then(Recorder::failed);
+        let failed = self.recorder.as_ref().and_then(FileRecorder::failed);
         let unwritten = failed.map(notes::unwritten_text);
         self.complete(None);
         let snapshot = self.snapshot();

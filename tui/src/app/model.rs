@@ -2,7 +2,7 @@
 
 use super::by_name::ByName;
 use super::compare::Comparing;
-use super::distribution::Distribution;
+use super::distribution::SpreadState;
 use super::experiments::ExperimentsPanel;
 use super::messages::MessagesView;
 use super::overlay::Overlay;
@@ -11,14 +11,14 @@ use super::request::ReplayState;
 use super::silence::{LastDeliveries, Silence};
 use super::threads::ThreadsState;
 use super::view::View;
-use crate::bars::Scale;
+use crate::bars::BarScale;
 use crate::columns::{self, Column, ColumnChoice, Sort};
 use crate::theme::Theme;
 use std::sync::Arc;
 use wirelap_correlate::Reliability;
 use wirelap_correlate::snapshot::{Group, Snapshot, Trust};
 use wirelap_events::{GroupId, Nanos};
-use wirelap_history::{History, Slice, Update, Window};
+use wirelap_history::{FigureWindow, SessionHistory, Slice, Update};
 
 /// The largest scroll position, in lines; no panel has more lines. Drawing stops at the panel's end in any case, but
 /// without this limit the key for scrolling up would first have to undo each press past the end.
@@ -30,7 +30,7 @@ const MAX_HELD: usize = 2_400;
 /// The screen's state.
 #[derive(Debug)]
 pub struct App {
-    pub(super) history: History,
+    pub(super) history: SessionHistory,
     /// The newest snapshot, with the figures of the chosen window.
     pub(super) shown: Arc<Snapshot>,
     /// Indices of the shown snapshot's groups in the sorted order, without those that the filter hides.
@@ -40,10 +40,10 @@ pub struct App {
     pub(super) selected: Option<GroupId>,
     pub(super) marked: Vec<GroupId>,
     pub(super) view: View,
-    pub(super) window: Window,
+    pub(super) window: FigureWindow,
     pub(super) sort: Sort,
     pub(super) columns: ColumnChoice,
-    pub(super) scale: Scale,
+    pub(super) scale: BarScale,
     pub(super) last_deliveries: LastDeliveries,
     pub(super) filter: String,
     pub(super) messages: MessagesView,
@@ -52,7 +52,7 @@ pub struct App {
     pub(super) paused: bool,
     pub(super) held: Vec<Update>,
     pub(super) overlay: Option<Overlay>,
-    pub(super) distribution: Distribution,
+    pub(super) distribution: SpreadState,
     pub(super) comparing: Comparing,
     pub(super) status: Option<String>,
     pub(super) replay: Option<ReplayState>,
@@ -79,18 +79,18 @@ impl App {
     /// The state before the first snapshot.
     pub fn new() -> App {
         App {
-            history: History::default(),
+            history: SessionHistory::default(),
             shown: Arc::default(),
             order: Vec::new(),
             unfiltered: 0,
             selected: None,
             marked: Vec::new(),
             view: View::default(),
-            window: Window::default(),
+            window: FigureWindow::default(),
             sort: Sort::default(),
             columns: ColumnChoice::default(),
             last_deliveries: LastDeliveries::default(),
-            scale: Scale::default(),
+            scale: BarScale::default(),
             filter: String::new(),
             messages: MessagesView::default(),
             wall: None,
@@ -98,7 +98,7 @@ impl App {
             paused: false,
             held: Vec::new(),
             overlay: None,
-            distribution: Distribution::default(),
+            distribution: SpreadState::default(),
             comparing: Comparing::default(),
             status: None,
             replay: None,
@@ -131,7 +131,7 @@ impl App {
 
     /// Forgets all updates, because a replay was moved back.
     pub fn restart(&mut self) {
-        self.history = History::default();
+        self.history = SessionHistory::default();
         self.last_deliveries = LastDeliveries::default();
         self.comparing = Comparing::default();
         self.distribution.clear_span();
@@ -173,12 +173,12 @@ impl App {
     }
 
     /// Everything that has been seen so far.
-    pub fn history(&self) -> &History {
+    pub fn history(&self) -> &SessionHistory {
         &self.history
     }
 
     /// The window that the figures are of.
-    pub fn window(&self) -> Window {
+    pub fn window(&self) -> FigureWindow {
         self.window
     }
 
@@ -209,7 +209,7 @@ impl App {
     }
 
     /// The state of the view "spread".
-    pub fn distribution(&self) -> Distribution {
+    pub fn distribution(&self) -> SpreadState {
         self.distribution
     }
 
@@ -295,7 +295,7 @@ impl App {
     }
 
     /// The quantity that the lengths of the bars show.
-    pub(crate) fn scale(&self) -> Scale {
+    pub(crate) fn scale(&self) -> BarScale {
         self.scale
     }
 

@@ -1,9 +1,10 @@
 //! The effects of each command.
 
 use super::{
-    Action, App, Command, Input, MAX_SCROLL, Motion, Overlay, ReplayControl, Request, View,
+    Action, App, MAX_SCROLL, Motion, Overlay, ReplayControl, ScreenCommand, ScreenRequest,
+    TextInput, View,
 };
-use crate::bars::Scale;
+use crate::bars::BarScale;
 use crate::columns::{self, Column, Sort};
 
 /// Lines that a page has when the selection moves by one.
@@ -13,7 +14,7 @@ const OLDEST: u16 = 9;
 
 impl App {
     /// Carries out a command.
-    pub fn perform(&mut self, command: Command) -> Action {
+    pub fn perform(&mut self, command: ScreenCommand) -> Action {
         if let Some(action) = self.perform_on_messages(command) {
             return action;
         }
@@ -21,50 +22,52 @@ impl App {
             return action;
         }
         match command {
-            Command::Quit => return Action::Quit,
-            Command::Back => return self.back(),
-            Command::Help => self.toggle_help(),
-            Command::Palette => self.overlay = Some(Overlay::Palette(Input::default())),
-            Command::Filter => self.begin_filter(),
-            Command::Show(View::ByName) if self.view != View::ByName => self.show_by_name(),
-            Command::Show(view) => self.toggle(view),
-            Command::NextView => self.show(self.view.next()),
-            Command::PreviousView => self.show(self.view.previous()),
-            Command::Move(motion) => self.go(motion),
-            Command::Open => self.open(),
-            Command::Pause => self.pause(),
-            Command::NextWindow => self.set_window(self.window.next()),
-            Command::PreviousWindow => self.set_window(self.window.previous()),
-            Command::SetMark => self.set_mark(),
-            Command::NextPlot if self.view == View::Compare => self.comparing.next(),
-            Command::NextPlot => self.distribution.next(),
-            Command::MarkRow => self.mark_row(),
-            Command::NextSort => self.sort_by(self.sort.next(&self.columns.shown())),
-            Command::PreviousSort => self.sort_by(self.sort.previous(&self.columns.shown())),
-            Command::ReverseSort => self.sort_by(Sort { reverse: !self.sort.reverse, ..self.sort }),
-            Command::BarScale => self.scale = self.scale.next(),
-            Command::NextTheme => {
+            ScreenCommand::Quit => return Action::Quit,
+            ScreenCommand::Back => return self.back(),
+            ScreenCommand::Help => self.toggle_help(),
+            ScreenCommand::Palette => self.overlay = Some(Overlay::Palette(TextInput::default())),
+            ScreenCommand::Filter => self.begin_filter(),
+            ScreenCommand::Show(View::ByName) if self.view != View::ByName => self.show_by_name(),
+            ScreenCommand::Show(view) => self.toggle(view),
+            ScreenCommand::NextView => self.show(self.view.next()),
+            ScreenCommand::PreviousView => self.show(self.view.previous()),
+            ScreenCommand::Move(motion) => self.go(motion),
+            ScreenCommand::Open => self.open(),
+            ScreenCommand::Pause => self.pause(),
+            ScreenCommand::NextWindow => self.set_window(self.window.next()),
+            ScreenCommand::PreviousWindow => self.set_window(self.window.previous()),
+            ScreenCommand::SetMark => self.set_mark(),
+            ScreenCommand::NextPlot if self.view == View::Compare => self.comparing.next(),
+            ScreenCommand::NextPlot => self.distribution.next(),
+            ScreenCommand::MarkRow => self.mark_row(),
+            ScreenCommand::NextSort => self.sort_by(self.sort.next(&self.columns.shown())),
+            ScreenCommand::PreviousSort => self.sort_by(self.sort.previous(&self.columns.shown())),
+            ScreenCommand::ReverseSort => {
+                self.sort_by(Sort { reverse: !self.sort.reverse, ..self.sort })
+            }
+            ScreenCommand::BarScale => self.scale = self.scale.next(),
+            ScreenCommand::NextTheme => {
                 self.theme = self.theme.next();
                 self.chosen_theme = Some(self.theme);
                 self.say(format!("theme: {}", self.theme.name()));
             }
-            Command::Screenshot => return Action::Screenshot,
-            Command::Replay(control) => {
+            ScreenCommand::Screenshot => return Action::Screenshot,
+            ScreenCommand::Replay(control) => {
                 if control == ReplayControl::Worst {
                     self.show(View::Messages);
                     self.messages.seeks_slowest = true;
                 }
-                return Action::Request(Request::Replay(control));
+                return Action::Request(ScreenRequest::Replay(control));
             }
-            Command::MuteRow => return self.mute_row(),
-            Command::Grouping => self.choose_grouping(),
-            Command::Columns => self.overlay = Some(Overlay::Columns(0)),
-            Command::NextList
-            | Command::EarlierMessage
-            | Command::LaterMessage
-            | Command::Export
-            | Command::CopyFilter => return Action::Ignore,
-            Command::Experiments => self.overlay = Some(Overlay::Experiments),
+            ScreenCommand::MuteRow => return self.mute_row(),
+            ScreenCommand::Grouping => self.choose_grouping(),
+            ScreenCommand::Columns => self.overlay = Some(Overlay::Columns(0)),
+            ScreenCommand::NextList
+            | ScreenCommand::EarlierMessage
+            | ScreenCommand::LaterMessage
+            | ScreenCommand::Export
+            | ScreenCommand::CopyFilter => return Action::Ignore,
+            ScreenCommand::Experiments => self.overlay = Some(Overlay::Experiments),
         }
         self.compare();
         Action::Redraw
@@ -97,7 +100,7 @@ impl App {
 
     fn begin_filter(&mut self) {
         let text = self.filter().to_owned();
-        self.overlay = Some(Overlay::Filter(Input { text: text.clone(), selected: 0 }, text));
+        self.overlay = Some(Overlay::Filter(TextInput { text: text.clone(), selected: 0 }, text));
     }
 
     /// Shows a view, or the overview if that view is already shown.
@@ -127,7 +130,7 @@ impl App {
         }
     }
 
-    fn set_window(&mut self, window: wirelap_history::Window) {
+    fn set_window(&mut self, window: wirelap_history::FigureWindow) {
         self.window = window;
         self.distribution.clear_span();
         self.refresh();
@@ -154,7 +157,7 @@ impl App {
     fn mute_row(&self) -> Action {
         let Some(group) = self.selected() else { return Action::Ignore };
         let (name, mute) = (columns::name(group), !group.is_muted());
-        Action::Request(Request::Mute { group: group.id, name, mute })
+        Action::Request(ScreenRequest::Mute { group: group.id, name, mute })
     }
 
     /// Sorts by a column, or reverses the order if it is the one that the rows are sorted by.
@@ -221,9 +224,9 @@ impl App {
     }
 }
 
-impl Scale {
+impl BarScale {
     /// The other scale.
-    fn next(self) -> Scale {
-        if self == Scale::Share { Scale::Time } else { Scale::Share }
+    fn next(self) -> BarScale {
+        if self == BarScale::Share { BarScale::Time } else { BarScale::Share }
     }
 }

@@ -1,6 +1,6 @@
 //! The columns: what each one shows, how wide it is, and which ones a narrow screen leaves out.
 
-use wirelap_history::Window;
+use wirelap_history::FigureWindow;
 
 /// A column of the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,10 +165,10 @@ impl Column {
         }
     }
 
-    /// The time that the column's figures are of, if it is not the chosen one. [`wirelap_history::History::snapshot`] says which
+    /// The time that the column's figures are of, if it is not the chosen one. [`wirelap_history::SessionHistory::snapshot`] says which
     /// figures it has of a window.
-    pub fn other_time(self, window: Window) -> Option<&'static str> {
-        let is_window = window != Window::SinceStart;
+    pub fn other_time(self, window: FigureWindow) -> Option<&'static str> {
+        let is_window = window != FigureWindow::SinceStart;
         match self {
             Column::Rate if !is_window => Some("last second"),
             Column::Overhead

@@ -2,9 +2,9 @@
 
 use proptest::prelude::*;
 use wirelap_correlate::snapshot::{
-    Breakdown, BreakdownRow, Cause, Cost, Counts, Detail, Framed, Group, GroupNote, HistoryPoint,
-    HolderShare, Holes, Lag, LagHolder, Muted, MutedExtent, Overdue, Overhead, Part, Period,
-    ProbeLoss, Process, Rate, RateSums, Scheduling, SegmentStat, Severity, SlowSubscriber,
+    Breakdown, BreakdownRow, Cause, Counts, Detail, Framed, Group, GroupNote, HistoryPoint,
+    HolderShare, Holes, Lag, LagHolder, Muted, MutedExtent, OperationCost, Overdue, Overhead, Part,
+    Period, ProbeLoss, Process, Rate, RateSums, Scheduling, SegmentStat, Severity, SlowSubscriber,
     SlowSubscribers, Snapshot, SnapshotNote, Summary, Tail, TailRow, Trust, UnixClients, Unknown,
     UnknownTraffic, Unseen, Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
@@ -73,7 +73,7 @@ prop_compose! {
             detail.legs[2][part] = payload;
         }
         for (cost, bytes) in detail.operations.iter_mut().zip(bytes) {
-            *cost = Cost { count: deliveries, bytes };
+            *cost = OperationCost { count: deliveries, bytes };
         }
         detail.framed = Framed { frames: packets, bytes: payload };
         detail.retransmissions = retransmitted;

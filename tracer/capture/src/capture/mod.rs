@@ -18,11 +18,11 @@ pub use run_time::RunTimeCount;
 
 use crate::attach::{self, Attached};
 use crate::hooks::{self, AttachTime, ChosenHook, ObservationHook};
-use crate::links::Links;
-use crate::ring::{Ring, RingKind};
+use crate::links::ProgramLinks;
+use crate::ring::{RingConsumer, RingKind};
 use crate::stash::PayloadStash;
 use crate::tls::{TlsAccess, TlsWatch};
-use crate::{AttachError, CaptureError, Config, allocator, clock, kernel};
+use crate::{AttachError, CaptureConfig, CaptureError, allocator, clock, kernel};
 use aya::Ebpf;
 use maps::{array, map_error};
 use muted_sockets::MutedSockets;
@@ -35,10 +35,10 @@ use wirelap_events::{Body, Cpu, Event, Pid, Probe, TraceDetail};
 
 /// Attached probes. Dropping this value detaches them, and so does the end of the process, even if it is killed.
 pub struct Capture {
-    ring: Ring,
+    ring: RingConsumer,
     ring_bytes: u32,
     ebpf: Ebpf,
-    links: Links,
+    links: ProgramLinks,
     /// Programs that [`Capture::detach`] has detached.
     detached: Vec<&'static str>,
     hooks: Vec<ChosenHook>,
@@ -75,10 +75,10 @@ impl Capture {
     ///
     /// # Errors
     /// [`AttachError`], a sentence that tells what is missing and the remedy.
-    pub fn attach(config: &Config) -> Result<Capture, AttachError> {
+    pub fn attach(config: &CaptureConfig) -> Result<Capture, AttachError> {
         let Attached { mut ebpf, links, hooks, later, joins_payload, tls } =
             attach::attach(config)?;
-        let ring = Ring::of(&mut ebpf, RingKind::choose(config))?;
+        let ring = RingConsumer::of(&mut ebpf, RingKind::choose(config))?;
         let skipped = SkippedRuns::since_now(&ebpf);
         let mut capture = Capture {
             ring,
@@ -175,7 +175,7 @@ impl Capture {
     }
 
     /// The same, of those probes that [`Capture::detach`] has detached, for those that this detail needs; the others stay detached.
-    /// What is reported with less detail than [`Config::detail`] cannot be joined to messages: this is for measuring what each
+    /// What is reported with less detail than [`CaptureConfig::detail`] cannot be joined to messages: this is for measuring what each
     /// part costs.
     ///
     /// # Errors

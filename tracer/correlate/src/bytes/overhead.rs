@@ -57,7 +57,7 @@ impl Operation {
 
 /// Frames and bytes that an operation cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Cost {
+pub struct OperationCost {
     /// Occurrences: see [`Operation`].
     pub count: u64,
     /// The protocol's bytes for them: without payload, and without the headers of the layers below.
@@ -73,7 +73,7 @@ pub struct Detail {
     /// Together they are [`Overhead::total`].
     pub legs: [Parts; MAX_LEGS + 1],
     /// By operation, in the order of [`Operation::ALL`].
-    pub operations: [Cost; Operation::ALL.len()],
+    pub operations: [OperationCost; Operation::ALL.len()],
     /// The same as Ethernet frames.
     pub framed: Framed,
     /// Times that TCP sent something again, each of one segment or several. The first copy may have
@@ -92,7 +92,7 @@ impl Detail {
     }
 
     /// The cost of an operation.
-    pub fn cost(&self, operation: Operation) -> Cost {
+    pub fn cost(&self, operation: Operation) -> OperationCost {
         self.operations[operation as usize]
     }
 }

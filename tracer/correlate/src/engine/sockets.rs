@@ -67,7 +67,7 @@ impl Call {
 
 /// A socket.
 #[derive(Debug)]
-pub struct Entry {
+pub struct SocketEntry {
     /// The socket's owner; 0 until a thread of it is seen.
     pub pid: Pid,
     pub netns: NetNs,
@@ -83,7 +83,7 @@ pub struct Entry {
     pub muted_until: Nanos,
 }
 
-impl Entry {
+impl SocketEntry {
     /// The datagrams that were sent and came in, for UDP, if there were any.
     pub fn udp(&self) -> Option<&Datagrams> {
         self.udp.as_deref()
@@ -146,7 +146,7 @@ impl Datagrams {
 /// Every socket that came into view.
 #[derive(Debug, Default)]
 pub struct Sockets {
-    entries: FxHashMap<SocketId, Entry>,
+    entries: FxHashMap<SocketId, SocketEntry>,
     /// Those that were closed, and when.
     gone: VecDeque<(Nanos, SocketId)>,
     /// Number of sockets that each process has open.
@@ -179,7 +179,7 @@ impl Sockets {
         let pid = socket.task.pid;
         let udp = (socket.transport == Transport::Udp)
             .then(|| Box::new(Datagrams { port: socket.local.port(), ..Datagrams::default() }));
-        let entry = Entry {
+        let entry = SocketEntry {
             pid,
             netns: socket.netns,
             handed: 0,
@@ -247,11 +247,11 @@ impl Sockets {
         self.learned.saturating_add(self.forgotten)
     }
 
-    pub fn get(&self, id: SocketId) -> Option<&Entry> {
+    pub fn get(&self, id: SocketId) -> Option<&SocketEntry> {
         self.entries.get(&id)
     }
 
-    pub fn get_mut(&mut self, id: SocketId) -> Option<&mut Entry> {
+    pub fn get_mut(&mut self, id: SocketId) -> Option<&mut SocketEntry> {
         self.entries.get_mut(&id)
     }
 

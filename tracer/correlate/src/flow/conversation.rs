@@ -22,9 +22,9 @@ use wirelap_events::{
     FlowKey, GroupId, Nanos, NetNs, Packet, PacketHook, Saturate, Seq, SocketId, TopicId, Total,
     TraceDetail, Transport,
 };
-use wirelap_protocols::foreign::{ForeignName, Observer};
+use wirelap_protocols::foreign::{ForeignName, ForeignObserver};
 use wirelap_protocols::stream::Stream;
-use wirelap_protocols::websocket::Trial;
+use wirelap_protocols::websocket::WebSocketTrial;
 use wirelap_protocols::{Connection, Encryption, Memories, Party, Protocol, Side};
 
 /// The state of a conversation's protocol: searched for, read or given up.
@@ -120,9 +120,9 @@ pub struct Conversation {
     /// Bytes that were kept while its protocol is not known.
     pub(super) pending: Option<Box<Pending>>,
     /// The trial reading as a WebSocket, while its protocol is not known.
-    pub(super) websocket: Option<Box<Trial>>,
+    pub(super) websocket: Option<Box<WebSocketTrial>>,
     /// Watches for protocols that are not decoded.
-    pub(super) observer: Option<Box<Observer>>,
+    pub(super) observer: Option<Box<ForeignObserver>>,
     /// The name of the one that it speaks, once nothing more is looked at.
     pub(super) name: Option<Box<ForeignName>>,
     /// True if it is never looked at again.

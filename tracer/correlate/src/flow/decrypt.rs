@@ -11,7 +11,7 @@ use crate::tls_keys::TlsEvent;
 use wirelap_events::Offset;
 use wirelap_protocols::Side;
 use wirelap_protocols::foreign::ForeignName;
-use wirelap_tls::{Content, Opened, client_random};
+use wirelap_tls::{OpenedContent, OpenedRecords, client_random};
 
 impl Conversation {
     /// True if the conversation is read with keys: from now on, if a client's hello is here whose keys are known.
@@ -49,7 +49,7 @@ impl Conversation {
         let keys = self.keys.clone();
         let log = keys.log();
         let mut scratch = std::mem::take(&mut found.scratch);
-        let mut take = |opened: Opened<'_>| self.opened(side, opened, has_text, found);
+        let mut take = |opened: OpenedRecords<'_>| self.opened(side, opened, has_text, found);
         session.feed(role, at, bytes, (&*log, &mut scratch), &mut take);
         if missing > 0 {
             let behind = at.plus(bytes.len() as u64);
@@ -67,17 +67,17 @@ impl Conversation {
     fn opened(
         &mut self,
         side: Side,
-        opened: Opened<'_>,
+        opened: OpenedRecords<'_>,
         has_text: &mut bool,
         found: &mut DecoderOutput,
     ) {
         let (text, len) = match opened.content {
-            Content::Text(text) => (text, text.len() as u64),
-            Content::Unread { at_most } => (&[][..], at_most),
+            OpenedContent::Text(text) => (text, text.len() as u64),
+            OpenedContent::Unread { at_most } => (&[][..], at_most),
             // So much text cannot be in it: what follows is not taken for the rest of a message that had begun.
-            Content::Lost => (&[][..], opened.range.len()),
+            OpenedContent::Lost => (&[][..], opened.range.len()),
         };
-        let is_text = matches!(opened.content, Content::Text(_));
+        let is_text = matches!(opened.content, OpenedContent::Text(_));
         if is_text && !std::mem::replace(has_text, true) {
             self.keys.count(TlsEvent::Opened);
             self.begin_text();

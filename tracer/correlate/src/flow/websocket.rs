@@ -10,7 +10,7 @@ use super::output::DecoderOutput;
 use super::pending::{Seen, decided};
 use super::recognition::behind_proxy;
 use wirelap_events::{Offset, Transport};
-use wirelap_protocols::websocket::Trial;
+use wirelap_protocols::websocket::WebSocketTrial;
 use wirelap_protocols::{Protocol, Side};
 
 impl Conversation {
@@ -26,7 +26,7 @@ impl Conversation {
         let behind = begins.then(|| behind_proxy(bytes)).flatten().unwrap_or(bytes);
         let at = at.plus(bytes.len().saturating_sub(behind.len()) as u64);
         let is_joined = self.flow(side).isn.is_none();
-        if self.websocket.is_none() && !is_joined && !(begins && Trial::may_open(behind)) {
+        if self.websocket.is_none() && !is_joined && !(begins && WebSocketTrial::may_open(behind)) {
             return false;
         }
         let trial = self.websocket.get_or_insert_default();

@@ -177,9 +177,9 @@ mod tests {
     use super::*;
     use crate::ids::Node;
     use wirelap_events::{
-        ByteRange, Comm, Cpu, Credit, DropCause, EarlierBytes, FanOut, FlowId, FlowKey, Heard,
-        Holder, Hop, LinkQueue, MAX_HOPS, MissingBytes, NetNs, OffCpuReason, Offset, Pid, Receipt,
-        Recovery, Release, RequestLimits, RoundTrip, SleepCall, Tid, Transport, TxState,
+        AckRoundTrip, ByteRange, Comm, Cpu, Credit, DropCause, EarlierBytes, FanOut, FlowId,
+        FlowKey, Heard, Holder, Hop, LinkQueue, MAX_HOPS, MissingBytes, NetNs, OffCpuReason,
+        Offset, Pid, Receipt, Recovery, Release, RequestLimits, SleepCall, Tid, Transport, TxState,
     };
 
     fn ends(port: u16) -> FlowEnds {
@@ -304,7 +304,7 @@ mod tests {
                 missing_by: Some(MissingBytes { by_receiver: true, recovery }),
                 qdisc_queue: Some(queue),
                 path_queue: Some(queue),
-                round_trip: Some(RoundTrip { time: ever, least: ever, is_without_queue: true }),
+                round_trip: Some(AckRoundTrip { time: ever, least: ever, is_without_queue: true }),
                 shrunk_by_loss: true,
                 recovery,
                 dropped: Some(DropCause::Other),

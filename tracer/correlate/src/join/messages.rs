@@ -30,7 +30,7 @@ use slab::Slab;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use wirelap_events::{GroupId, Leg, MessageId, Nanos, Pid, Release, Saturate, Stamp};
-use wirelap_protocols::Topology;
+use wirelap_protocols::MessageRouting;
 
 /// The most legs' room that is kept for others.
 const SPARE: usize = 1024;
@@ -239,9 +239,9 @@ impl Messages {
     /// True if the message of a new leg is one that some process passes on, as far as is known.
     pub fn is_passed_on(&self, new: &NewLeg) -> bool {
         match new.topology {
-            Topology::PeerToPeer => false,
-            Topology::Brokered => true,
-            Topology::Either => [&new.ends.sender, &new.ends.receiver]
+            MessageRouting::PeerToPeer => false,
+            MessageRouting::Brokered => true,
+            MessageRouting::Either => [&new.ends.sender, &new.ends.receiver]
                 .into_iter()
                 .any(|end| self.forwarders.forwards(end)),
         }
@@ -293,12 +293,12 @@ impl Messages {
     pub fn goes_on(&self, message: &Message, leg: &LegState) -> bool {
         leg.has_child
             || match message.topology {
-                Topology::PeerToPeer => false,
-                Topology::Brokered => {
+                MessageRouting::PeerToPeer => false,
+                MessageRouting::Brokered => {
                     leg.toward.is_server()
                         || leg.receiver().pid.is_some_and(|pid| self.is_relay(pid))
                 }
-                Topology::Either => self.forwarders.forwards(leg.receiver()),
+                MessageRouting::Either => self.forwarders.forwards(leg.receiver()),
             }
     }
 }

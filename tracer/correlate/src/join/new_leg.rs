@@ -5,7 +5,7 @@ use crate::flow::{Content, Identity};
 use crate::ids::{Direction, FlowEnds, Way};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos, Stamp, TopicId, Transport};
-use wirelap_protocols::{LogPlace, Topology};
+use wirelap_protocols::{LogPlace, MessageRouting};
 
 /// The part of the receiver of a leg in a conversation whose messages go through servers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub struct NewLeg {
     pub present: Option<Presence>,
     pub ends: Arc<FlowEnds>,
     pub toward: Toward,
-    pub topology: Topology,
+    pub topology: MessageRouting,
     /// True if its sender may send copies of it to others.
     pub may_copy: bool,
     pub identity: Identity,
@@ -133,7 +133,7 @@ impl NewLeg {
 
     /// True if a server sends it to one of its clients.
     pub fn is_from_server(&self) -> bool {
-        self.topology == Topology::Brokered && self.toward == Toward::Client
+        self.topology == MessageRouting::Brokered && self.toward == Toward::Client
     }
 
     pub fn way(&self) -> Way {

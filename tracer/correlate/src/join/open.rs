@@ -11,7 +11,7 @@ use wirelap_events::{
     ByteRange, FlowKey, FlowRange, GroupId, Leg, MessageId, Nanos, Offset, Release, Saturate,
     Stamp, TopicId, Transport,
 };
-use wirelap_protocols::{LogPlace, Topology};
+use wirelap_protocols::{LogPlace, MessageRouting};
 
 /// A place in the table of legs, or none. It takes four bytes: there are many legs, and each refers to several others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +129,7 @@ pub struct Message {
     /// The number among the messages of its topic, 1 for the first; `None` if they are not counted.
     pub number: Option<u64>,
     pub row: GroupId,
-    pub(super) topology: Topology,
+    pub(super) topology: MessageRouting,
     /// Time at which it was found first, or at which it had come to whoever passes it on, if that
     /// was earlier.
     pub at: Nanos,

@@ -10,12 +10,12 @@ mod stuck;
 mod way;
 
 use super::layers::Layers;
-use super::loss::{Losses, Missing};
+use super::loss::{DirectionLosses, LossGap};
 use crate::threads::Chain;
 pub use kinds::Stuck;
 use kinds::{ChainMark, HeardAcks, Mark, Pass, ReadMark, RxMark, SendMark, StuckMark, XmitMark};
 use occupied::{KEPT, Occupied};
-use queues::{Arrivals, Queues, RoundTrips};
+use queues::{AckRoundTrips, Arrivals, Queues};
 use std::collections::VecDeque;
 use wirelap_events::{ByteRange, EarlierBytes, Nanos, Offset, TaskId, TxState};
 
@@ -57,12 +57,12 @@ pub struct TcpMarks {
     acks: VecDeque<(Offset, Nanos)>,
     /// Acknowledgements of a receiver that is not seen; `None` for most, which are seen.
     heard: Option<Box<HeardAcks>>,
-    losses: Losses,
+    losses: DirectionLosses,
     /// Bytes that TCP sends again and again.
     stuck: Option<StuckMark>,
     /// Most sockets are empty at once.
     occupied: Option<Box<Occupied>>,
-    round_trips: RoundTrips,
+    round_trips: AckRoundTrips,
     /// The shortest time that bytes took from their driver to where they came in.
     distance: Option<Nanos>,
     /// The packets that the receiver's socket got last.
@@ -86,10 +86,10 @@ impl TcpMarks {
             acked_to: Offset(0),
             acks: VecDeque::new(),
             heard: None,
-            losses: Losses::default(),
+            losses: DirectionLosses::default(),
             stuck: None,
             occupied: None,
-            round_trips: RoundTrips::default(),
+            round_trips: AckRoundTrips::default(),
             distance: None,
             arrivals: Arrivals::default(),
             queues: None,
@@ -331,7 +331,7 @@ impl TcpMarks {
     }
 
     /// The longest time between two moments in which bytes were lost and not there.
-    pub fn missing_between(&self, since: Nanos, to: Nanos) -> Option<Missing> {
+    pub fn missing_between(&self, since: Nanos, to: Nanos) -> Option<LossGap> {
         self.losses.missing_between(since, to)
     }
 

@@ -52,7 +52,7 @@ pub struct Datagram {
 
 /// A socket that got a datagram.
 #[derive(Clone, Debug)]
-struct Receipt {
+struct DatagramReceipt {
     number: u64,
     socket: SocketId,
     ready: Option<Nanos>,
@@ -95,7 +95,7 @@ pub struct UdpMarks {
     /// Start of the next datagram.
     next: Offset,
     /// Sorted by number.
-    receipts: VecDeque<Receipt>,
+    receipts: VecDeque<DatagramReceipt>,
     /// Sorted by number.
     leds: VecDeque<Led>,
     /// Sorted by number.
@@ -275,18 +275,19 @@ impl UdpMarks {
         }
     }
 
-    fn receipt(&mut self, number: u64, socket: SocketId) -> &mut Receipt {
+    fn receipt(&mut self, number: u64, socket: SocketId) -> &mut DatagramReceipt {
         let from = self.receipts.partition_point(|receipt| receipt.number < number);
         let to = self.receipts.partition_point(|receipt| receipt.number <= number);
         let index = (from..to).find(|&i| self.receipts[i].socket == socket).unwrap_or_else(|| {
-            let new = Receipt { number, socket, ready: None, read: None, led: Chain::default() };
+            let new =
+                DatagramReceipt { number, socket, ready: None, read: None, led: Chain::default() };
             self.receipts.insert(to, new);
             to
         });
         &mut self.receipts[index]
     }
 
-    fn receipts_of(&self, number: u64) -> impl Iterator<Item = &Receipt> {
+    fn receipts_of(&self, number: u64) -> impl Iterator<Item = &DatagramReceipt> {
         let from = self.receipts.partition_point(|receipt| receipt.number < number);
         self.receipts.range(from..).take_while(move |receipt| receipt.number == number)
     }

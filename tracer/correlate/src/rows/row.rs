@@ -18,13 +18,13 @@ pub const PROCESSES: usize = 256;
 
 /// The role of a process in a row's messages.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Role {
+pub struct ProcessRole {
     pub publishes: bool,
     pub forwards: bool,
     pub subscribes: bool,
 }
 
-impl Role {
+impl ProcessRole {
     pub fn name(self) -> &'static str {
         match (self.publishes, self.forwards, self.subscribes) {
             (_, true, _) => "broker",
@@ -58,7 +58,7 @@ pub struct Row {
     pub past: Overhead,
     /// The parts of those bytes that are not known.
     pub past_holes: Holes,
-    pub roles: FxHashMap<Pid, Role>,
+    pub roles: FxHashMap<Pid, ProcessRole>,
     /// Deliveries whose first seen stage is later than the send.
     pub without_send: u64,
     /// Legs that ended at another host.
@@ -103,7 +103,7 @@ pub struct Row {
     pub partial_evidence: Evidence,
     /// Until when a message that is read may have been sent before observation began: of a row whose connections were open before.
     pub joined_until: Nanos,
-    /// Of one that is or was muted.
+    /// The pauses of a row that is or was muted.
     pub(super) own_pauses: Option<Box<OwnPauses>>,
 }
 

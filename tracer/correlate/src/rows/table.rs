@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use std::collections::hash_map::Entry;
 use std::net::SocketAddr;
 use wirelap_events::{FlowKey, GroupId, Nanos, NetNs, Pid, Saturate, TopicId, Transport};
-use wirelap_protocols::{Protocol, Topology};
+use wirelap_protocols::{MessageRouting, Protocol};
 
 /// The key that makes conversations one row.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -326,7 +326,7 @@ impl Rows {
     /// which there may be several processes. The same address in two namespaces is two servers.
     fn served_by(&mut self, protocol: &'static dyn Protocol, server: Server) -> GroupId {
         let (name, addr) = (protocol.name(), normal(server.addr));
-        let is_broker = protocol.topology() == Topology::Brokered;
+        let is_broker = protocol.topology() == MessageRouting::Brokered;
         let port = if is_broker { 0 } else { addr.port() };
         let process = server.pid.map(|pid| RowKey::Process(name, pid, port));
         let by_process = process.as_ref().and_then(|process| self.known(process));
@@ -387,7 +387,7 @@ impl Rows {
         row.broker = label.and_then(|label| label.broker.clone());
         row.endpoint = (domain.is_none() && *key != RowKey::Other).then_some(server);
         row.is_label = label.is_some();
-        row.is_brokered = protocol.topology() == Topology::Brokered;
+        row.is_brokered = protocol.topology() == MessageRouting::Brokered;
         row.domain = domain;
         row
     }

@@ -88,7 +88,7 @@ struct OffCpuSpan {
 
 /// The last stretches of one thread.
 #[derive(Clone, Debug, Default)]
-pub struct History {
+pub struct ThreadHistory {
     /// The oldest first.
     stretches: Vec<OffCpuSpan>,
     /// The end of each stretch: few bytes each, so that a search is fast.
@@ -97,7 +97,7 @@ pub struct History {
     passer: Option<(Nanos, Holder)>,
 }
 
-impl History {
+impl ThreadHistory {
     /// The thread was given a CPU at `at`.
     pub fn runs(&mut self, at: Nanos, wake: &Wake) {
         let left = wake.left.unwrap_or(wake.woken).min(wake.woken);
@@ -312,7 +312,7 @@ impl History {
             }
         } else {
             let begins = index.map_or(Nanos(0), |index| self.stretches[index].running);
-            let part = Part { into: at - begins, of: stretch.running - begins };
+            let part = TimeShare { into: at - begins, of: stretch.running - begins };
             OffCpuSums {
                 asleep: part.share(own.asleep),
                 waited: part.share(own.waited),
@@ -342,7 +342,7 @@ fn is_timed(wake: &Wake) -> bool {
     wake.reason == OffCpuReason::Asleep && (by_timer || wake.sleep == SleepCall::Timer)
 }
 
-/// Whether it was stopped, or blocked in the kernel.
+/// True if the thread was stopped, or blocked in the kernel.
 fn is_blocked(wake: &Wake) -> bool {
     matches!(wake.reason, OffCpuReason::Stopped | OffCpuReason::Blocked)
 }
@@ -373,20 +373,20 @@ impl OffCpuSpan {
     }
 
     /// The part of the time in which others had the CPU that lies between two moments.
-    fn held_within(&self, begins: Nanos, from: Nanos, to: Nanos) -> Part {
+    fn held_within(&self, begins: Nanos, from: Nanos, to: Nanos) -> TimeShare {
         let since = self.rest.map_or(begins, |(_, woken)| woken + self.own.throttled);
         let of = self.running - since;
-        Part { into: self.running.min(to) - since.max(from), of }
+        TimeShare { into: self.running.min(to) - since.max(from), of }
     }
 }
 
 /// A part of a time, and the whole of it.
-struct Part {
+struct TimeShare {
     into: Nanos,
     of: Nanos,
 }
 
-impl Part {
+impl TimeShare {
     fn share(&self, time: Nanos) -> Nanos {
         let share = u128::from(time.0)
             .saturating_mul(u128::from(self.into.0))

@@ -31,7 +31,7 @@ pub struct Scheduling {
 }
 
 #[derive(Debug)]
-struct Counts {
+struct SchedulingCounts {
     run_queue: Distribution,
     sleeps: u64,
     preemptions: u64,
@@ -50,7 +50,7 @@ struct Counts {
     handing: ArrayVec<(Tid, Comm), HANDING>,
 }
 
-impl Counts {
+impl SchedulingCounts {
     /// Remembers the threads that hand work to others, and the times in which one of them was blocked in the
     /// kernel: the others wait for that.
     fn hand_over(&mut self, at: Nanos, wake: &Wake) {
@@ -88,7 +88,7 @@ fn longest<'a>(parts: impl Iterator<Item = (Nanos, &'a Holder)>) -> (Nanos, Hold
 
 /// The processes that touch traced sockets.
 #[derive(Debug, Default)]
-pub struct Processes(FxHashMap<Pid, Counts>);
+pub struct Processes(FxHashMap<Pid, SchedulingCounts>);
 
 impl Processes {
     /// A thread was switched to at `at`.
@@ -96,7 +96,7 @@ impl Processes {
         if self.0.len() >= LIMIT && !self.0.contains_key(&wake.task.pid) {
             return;
         }
-        let counts = self.0.entry(wake.task.pid).or_insert_with(|| Counts {
+        let counts = self.0.entry(wake.task.pid).or_insert_with(|| SchedulingCounts {
             run_queue: Distribution::new(2),
             sleeps: 0,
             preemptions: 0,

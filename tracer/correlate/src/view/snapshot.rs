@@ -3,7 +3,8 @@
 pub use super::notes::{GroupNote, Muted, SnapshotNote};
 pub use crate::breakdown::{Breakdown, BreakdownRow, Dimension, MutedExtent, RowFigure};
 pub use crate::bytes::{
-    Cost, Detail, Framed, Holes, Operation, Overhead, Part, Parts, Unknown, UnknownTraffic, Unseen,
+    Detail, Framed, Holes, Operation, OperationCost, Overhead, Part, Parts, Unknown,
+    UnknownTraffic, Unseen,
 };
 pub use crate::containers::{Container, ContainerKind, NetworkNamespace, Place, Pod};
 pub use crate::lag::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
@@ -19,7 +20,7 @@ pub use crate::why::{
     Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use std::net::SocketAddr;
-use wirelap_events::{GroupId, Losses, Nanos, Pid, Probe, Total, TraceDetail};
+use wirelap_events::{EventLosses, GroupId, Nanos, Pid, Probe, Total, TraceDetail};
 
 /// Everything known at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,7 +39,7 @@ pub struct Snapshot {
     pub slow: SlowSubscribers,
     /// Servers in no row whose clients come through Unix sockets, where no bytes are seen; a few.
     pub unix_servers: Vec<UnixServer>,
-    /// How far the figures can be trusted.
+    /// The degree to which the figures can be trusted.
     pub trust: Trust,
     /// Notes for the user beside the figures.
     pub notes: Vec<SnapshotNote>,
@@ -193,7 +194,7 @@ pub struct UnixServer {
     pub clients: UnixClients,
 }
 
-/// How far the figures can be trusted.
+/// The degree to which the figures can be trusted.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trust {
     /// Matched over delivered, all groups, 0..=1; 1 when nothing was delivered.
@@ -255,8 +256,8 @@ impl Trust {
     }
 
     /// The same, with their cause.
-    pub fn losses(&self) -> Losses {
-        Losses {
+    pub fn losses(&self) -> EventLosses {
+        EventLosses {
             events: self.lost(),
             skipped: self.skipped_runs,
             stated: self.stated_losses,

@@ -27,7 +27,7 @@ pub enum LossCause {
 
 /// Numbers of lost events of all probes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Losses {
+pub struct EventLosses {
     /// All of them.
     pub events: u64,
     /// Those of [`LossCause::RunSkipped`].
@@ -38,7 +38,7 @@ pub struct Losses {
     pub fragmented: u64,
 }
 
-impl Losses {
+impl EventLosses {
     /// True if none of the lost events met a full ring buffer, so that a larger one would not help.
     pub fn are_all_skipped(self) -> bool {
         self.skipped > 0 && self.skipped >= self.events
@@ -56,8 +56,8 @@ impl Losses {
 
     /// The losses since an earlier count.
     #[must_use]
-    pub fn since(self, before: Losses) -> Losses {
-        Losses {
+    pub fn since(self, before: EventLosses) -> EventLosses {
+        EventLosses {
             events: self.events.saturating_sub(before.events),
             skipped: self.skipped.saturating_sub(before.skipped),
             stated: self.stated.saturating_sub(before.stated),
@@ -67,8 +67,8 @@ impl Losses {
 
     /// The sum.
     #[must_use]
-    pub fn plus(self, more: Losses) -> Losses {
-        Losses {
+    pub fn plus(self, more: EventLosses) -> EventLosses {
+        EventLosses {
             events: self.events.saturating_add(more.events),
             skipped: self.skipped.saturating_add(more.skipped),
             stated: self.stated.saturating_add(more.stated),

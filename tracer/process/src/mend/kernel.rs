@@ -7,41 +7,47 @@
 //! | Raspberry Pi OS | none has BTF | <https://github.com/raspberrypi/linux/issues/6622> |
 //! | Yocto (linux-yocto) | `KERNEL_DEBUG` adds BTF | `meta/recipes-kernel/linux/linux-yocto.inc` |
 
-use super::distribution::{Distribution, Family};
+use super::distribution::{DistributionFamily, LinuxDistribution};
 use super::lack::Lack;
 
 /// The command for a lack of the kernel.
-pub fn command(lack: Lack, distribution: &Distribution) -> String {
+pub fn command(lack: Lack, distribution: &LinuxDistribution) -> String {
     let newer = lack == Lack::NewerKernel;
     let install = match distribution.family {
-        Family::Debian => debian(newer, &distribution.release),
-        Family::Ubuntu => ubuntu(newer, &distribution.release),
-        Family::Fedora if newer => "sudo dnf upgrade kernel".into(),
-        Family::Fedora => "sudo dnf install kernel".into(),
-        Family::Arch if newer => "sudo pacman -Syu linux".into(),
-        Family::Arch => "sudo pacman -S linux".into(),
-        Family::RaspberryPiOs if newer => "sudo apt update && sudo apt full-upgrade".into(),
-        Family::RaspberryPiOs => return raspberry(lack).into(),
-        Family::Yocto => return yocto(lack).into(),
-        Family::Other => return format!("boot a kernel with {}", wanted(lack)),
+        DistributionFamily::Debian => debian(newer, &distribution.release),
+        DistributionFamily::Ubuntu => ubuntu(newer, &distribution.release),
+        DistributionFamily::Fedora if newer => "sudo dnf upgrade kernel".into(),
+        DistributionFamily::Fedora => "sudo dnf install kernel".into(),
+        DistributionFamily::Arch if newer => "sudo pacman -Syu linux".into(),
+        DistributionFamily::Arch => "sudo pacman -S linux".into(),
+        DistributionFamily::RaspberryPiOs if newer => {
+            "sudo apt update && sudo apt full-upgrade".into()
+        }
+        DistributionFamily::RaspberryPiOs => return raspberry(lack).into(),
+        DistributionFamily::Yocto => return yocto(lack).into(),
+        DistributionFamily::Other => return format!("boot a kernel with {}", wanted(lack)),
     };
     format!("{install} && sudo reboot")
 }
 
 /// Takes the parameter away that the kernel is started with.
-pub fn without_lockdown(distribution: &Distribution) -> String {
+pub fn without_lockdown(distribution: &LinuxDistribution) -> String {
     const PARAMETER: &str = "lockdown=confidentiality";
     let in_file = |file: &str| format!("sudo sed -i 's/ *{PARAMETER}//' {file}");
     let grub = in_file("/etc/default/grub");
     let change = match distribution.family {
-        Family::Debian | Family::Ubuntu => format!("{grub} && sudo update-grub"),
-        Family::Fedora => format!("sudo grubby --update-kernel=ALL --remove-args={PARAMETER}"),
-        Family::Arch => format!("{grub} && sudo grub-mkconfig -o /boot/grub/grub.cfg"),
-        Family::RaspberryPiOs => in_file("/boot/firmware/cmdline.txt"),
-        Family::Yocto => {
+        DistributionFamily::Debian | DistributionFamily::Ubuntu => {
+            format!("{grub} && sudo update-grub")
+        }
+        DistributionFamily::Fedora => {
+            format!("sudo grubby --update-kernel=ALL --remove-args={PARAMETER}")
+        }
+        DistributionFamily::Arch => format!("{grub} && sudo grub-mkconfig -o /boot/grub/grub.cfg"),
+        DistributionFamily::RaspberryPiOs => in_file("/boot/firmware/cmdline.txt"),
+        DistributionFamily::Yocto => {
             return format!("echo 'APPEND:remove = \"{PARAMETER}\"' >> conf/local.conf");
         }
-        Family::Other => return format!("boot without {PARAMETER}"),
+        DistributionFamily::Other => return format!("boot without {PARAMETER}"),
     };
     format!("{change} && sudo reboot")
 }

@@ -7,13 +7,13 @@ mod lack;
 mod rights;
 
 pub use asker::Asker;
-pub use distribution::{Distribution, Family, Traces};
+pub use distribution::{DistributionFamily, LinuxDistribution, Traces};
 pub use lack::{Lack, LackKind};
 pub use rights::FILE_CAPABILITIES;
 
 impl Lack {
     /// The one command that mends it on a distribution. Of Yocto, it is run where the image is built.
-    pub fn command(self, distribution: &Distribution, asker: &Asker) -> String {
+    pub fn command(self, distribution: &LinuxDistribution, asker: &Asker) -> String {
         match self {
             Lack::Capability => rights::attach(asker),
             Lack::InitialNamespace => {
@@ -38,7 +38,7 @@ impl Lack {
 }
 
 /// The command that lets a group of users trace without sudo.
-pub fn set_capabilities(distribution: &Distribution, asker: &Asker) -> String {
+pub fn set_capabilities(distribution: &LinuxDistribution, asker: &Asker) -> String {
     rights::set(FILE_CAPABILITIES, distribution, asker)
 }
 

@@ -1,7 +1,7 @@
 //! The commands that give a process what it lacks.
 
 use super::asker::Asker;
-use super::distribution::{Distribution, Family};
+use super::distribution::{DistributionFamily, LinuxDistribution};
 
 /// The capabilities that tracing needs, as setcap(8) takes them.
 pub const FILE_CAPABILITIES: &str = "cap_bpf,cap_perfmon,cap_net_admin=ep";
@@ -16,7 +16,7 @@ pub fn attach(asker: &Asker) -> String {
 }
 
 /// The command that lets this process raise a thread's priority.
-pub fn real_time(distribution: &Distribution, asker: &Asker) -> String {
+pub fn real_time(distribution: &LinuxDistribution, asker: &Asker) -> String {
     if asker.is_root {
         return "docker run --ulimit=rtprio=1 … (podman: the same option; systemd: LimitRTPRIO=1)"
             .into();
@@ -26,15 +26,17 @@ pub fn real_time(distribution: &Distribution, asker: &Asker) -> String {
 }
 
 /// Gives the program capabilities, and installs what does that where it is missing.
-pub fn set(capabilities: &str, distribution: &Distribution, asker: &Asker) -> String {
+pub fn set(capabilities: &str, distribution: &LinuxDistribution, asker: &Asker) -> String {
     let setcap = format!("sudo setcap {capabilities} {}", asker.program);
     let install = match distribution.family {
         _ if asker.has_setcap => return setcap,
-        Family::Debian | Family::Ubuntu | Family::RaspberryPiOs => "sudo apt install libcap2-bin",
-        Family::Fedora => "sudo dnf install libcap",
-        Family::Arch => "sudo pacman -S libcap",
-        Family::Yocto => return yocto_capabilities(capabilities),
-        Family::Other => return setcap,
+        DistributionFamily::Debian
+        | DistributionFamily::Ubuntu
+        | DistributionFamily::RaspberryPiOs => "sudo apt install libcap2-bin",
+        DistributionFamily::Fedora => "sudo dnf install libcap",
+        DistributionFamily::Arch => "sudo pacman -S libcap",
+        DistributionFamily::Yocto => return yocto_capabilities(capabilities),
+        DistributionFamily::Other => return setcap,
     };
     format!("{install} && {setcap}")
 }

@@ -1,24 +1,24 @@
 use super::*;
 
-const FAMILIES: [Family; 7] = [
-    Family::Debian,
-    Family::Ubuntu,
-    Family::Fedora,
-    Family::Arch,
-    Family::RaspberryPiOs,
-    Family::Yocto,
-    Family::Other,
+const FAMILIES: [DistributionFamily; 7] = [
+    DistributionFamily::Debian,
+    DistributionFamily::Ubuntu,
+    DistributionFamily::Fedora,
+    DistributionFamily::Arch,
+    DistributionFamily::RaspberryPiOs,
+    DistributionFamily::Yocto,
+    DistributionFamily::Other,
 ];
 
-fn of(family: Family, release: &str) -> Distribution {
-    Distribution { family, name: String::new(), release: release.into() }
+fn of(family: DistributionFamily, release: &str) -> LinuxDistribution {
+    LinuxDistribution { family, name: String::new(), release: release.into() }
 }
 
 fn user(has_setcap: bool) -> Asker {
     Asker { is_root: false, has_setcap, program: "/usr/bin/wirelap".into() }
 }
 
-fn said(lack: Lack, family: Family, release: &str) -> String {
+fn said(lack: Lack, family: DistributionFamily, release: &str) -> String {
     lack.command(&of(family, release), &user(true))
 }
 
@@ -109,16 +109,16 @@ fn each_distribution_has_a_command_for_each_lack() {
 #[test]
 fn a_newer_kernel_is_that_of_the_release() {
     let newer = |family, release| said(Lack::NewerKernel, family, release);
-    assert!(newer(Family::Ubuntu, "noble").contains("linux-generic-hwe-24.04"));
-    assert!(newer(Family::Ubuntu, "jammy").contains("linux-generic-hwe-22.04"));
-    assert!(newer(Family::Ubuntu, "focal").contains("linux-generic-hwe-20.04"));
-    assert!(newer(Family::Debian, "trixie").contains("trixie-backports"));
-    assert!(newer(Family::Debian, "bullseye").contains("linux-image-6.1-"));
+    assert!(newer(DistributionFamily::Ubuntu, "noble").contains("linux-generic-hwe-24.04"));
+    assert!(newer(DistributionFamily::Ubuntu, "jammy").contains("linux-generic-hwe-22.04"));
+    assert!(newer(DistributionFamily::Ubuntu, "focal").contains("linux-generic-hwe-20.04"));
+    assert!(newer(DistributionFamily::Debian, "trixie").contains("trixie-backports"));
+    assert!(newer(DistributionFamily::Debian, "bullseye").contains("linux-image-6.1-"));
     // It has backports only once it is released.
-    assert!(!newer(Family::Debian, "forky").contains("backports"));
+    assert!(!newer(DistributionFamily::Debian, "forky").contains("backports"));
     // A release that is not known gets no name that may not exist.
-    assert!(!newer(Family::Debian, "kali-rolling").contains("backports"));
-    assert!(!newer(Family::Debian, "").contains("backports"));
+    assert!(!newer(DistributionFamily::Debian, "kali-rolling").contains("backports"));
+    assert!(!newer(DistributionFamily::Debian, "").contains("backports"));
 }
 
 #[test]
@@ -127,16 +127,19 @@ fn what_sets_capabilities_is_installed_where_it_is_missing() {
     for family in FAMILIES {
         assert_eq!(set(family, true), format!("sudo setcap {FILE_CAPABILITIES} /usr/bin/wirelap"));
     }
-    assert!(set(Family::Debian, false).starts_with("sudo apt install libcap2-bin && sudo setcap "));
-    assert!(set(Family::Fedora, false).starts_with("sudo dnf install libcap && "));
-    assert!(set(Family::Arch, false).starts_with("sudo pacman -S libcap && "));
-    assert!(set(Family::Yocto, false).contains("libcap-bin"));
+    assert!(
+        set(DistributionFamily::Debian, false)
+            .starts_with("sudo apt install libcap2-bin && sudo setcap ")
+    );
+    assert!(set(DistributionFamily::Fedora, false).starts_with("sudo dnf install libcap && "));
+    assert!(set(DistributionFamily::Arch, false).starts_with("sudo pacman -S libcap && "));
+    assert!(set(DistributionFamily::Yocto, false).contains("libcap-bin"));
 }
 
 #[test]
 fn root_without_capabilities_is_in_a_container() {
     let root = Asker { is_root: true, ..user(true) };
-    let said = |lack: Lack| lack.command(&of(Family::Debian, ""), &root);
+    let said = |lack: Lack| lack.command(&of(DistributionFamily::Debian, ""), &root);
     assert!(said(Lack::Capability).contains("--cap-add=PERFMON"));
     assert!(said(Lack::RealTime).contains("LimitRTPRIO=1"));
 }

@@ -4,7 +4,7 @@ use super::causes::{activity, busy, off_cpu, quota, request, who_had_the_cpu};
 use super::losses;
 use super::titles::{place, title};
 use wirelap_correlate::{Clause, Overdue};
-use wirelap_events::{Holder, Nagle, Nanos, RoundTrip, TxState, human};
+use wirelap_events::{AckRoundTrip, Holder, Nagle, Nanos, TxState, human};
 
 /// A clause in words.
 pub fn clause(clause: &Clause) -> String {
@@ -151,12 +151,12 @@ fn congestion(tx: &TxState, bytes: u32) -> String {
 }
 
 /// The possible reason for a full congestion window, by what a round trip took.
-fn round_trip(trip: Option<RoundTrip>) -> String {
+fn round_trip(trip: Option<AckRoundTrip>) -> String {
     match trip {
-        Some(trip @ RoundTrip { time, least, .. }) if trip.is_short() => format!(
+        Some(trip @ AckRoundTrip { time, least, .. }) if trip.is_short() => format!(
             "a round trip took {time} then, and {least} at the shortest: no queue on the path was in the way"
         ),
-        Some(RoundTrip { time, least, .. }) => format!(
+        Some(AckRoundTrip { time, least, .. }) => format!(
             "a round trip took {time} then, and {least} at the shortest that was seen: a slow link on the path may be why the window is full"
         ),
         None => "what a round trip took was not seen: a slow link on the path may be why the window is full".into(),

@@ -4,11 +4,11 @@ use wirelap_correlate::{
     Awaited, Clause, ClosedBy, Departure, MissedBy, MostLeft, Named, ServerGone, StuckConnection,
 };
 use wirelap_events::human::{self, exact};
-use wirelap_events::{Comm, DropCause, Losses, Pid, ProcessEnd, Recovery};
+use wirelap_events::{Comm, DropCause, EventLosses, Pid, ProcessEnd, Recovery};
 
 /// Why events were lost, as a clause.
-pub fn lost_because(losses: Losses) -> String {
-    let Losses { events, skipped, stated, fragmented } = losses;
+pub fn lost_because(losses: EventLosses) -> String {
+    let EventLosses { events, skipped, stated, fragmented } = losses;
     let known = skipped.saturating_add(stated).saturating_add(fragmented);
     let causes = [
         (events.saturating_sub(known), "the ring buffer was full"),
@@ -308,7 +308,7 @@ fn signal_name(signal: u32) -> String {
     format!("{signal} ({name})")
 }
 
-/// How a subscriber left that had got the messages before.
+/// The way in which a subscriber left that had got the messages before.
 fn reader_left(
     reader: Option<(Pid, Option<Comm>)>,
     departure: Departure,

@@ -8,12 +8,12 @@ mod figure;
 mod side;
 
 pub use comparing::{Compared, Comparing};
-pub use figure::{MARGIN, Row, What};
-pub use side::Side;
+pub use figure::{ComparedFigure, FigureRow, MARGIN};
+pub use side::SidePeriod;
 
 use super::{App, View};
 use crate::columns;
-use comparing::{Key, LONGEST};
+use comparing::{ComparisonInputs, LONGEST};
 use side::ByteSum;
 use wirelap_correlate::snapshot::Group;
 use wirelap_events::GroupId;
@@ -32,7 +32,7 @@ impl App {
         let marked: Vec<GroupId> = self.marked().map(|group| group.id).collect();
         let selected = self.selected().map(|group| group.id);
         let rows = if marked.len() < 2 { selected.into_iter().collect() } else { marked };
-        let key = Key {
+        let key = ComparisonInputs {
             time: self.time_to_compare(),
             rows,
             window: self.window,
@@ -73,7 +73,7 @@ impl App {
         let period = (from.max(to - LONGEST), to);
         let grows =
             self.window.length().is_none_or(|length| to - from < length) && to - period.0 < LONGEST;
-        let side = |group: &Group| Side {
+        let side = |group: &Group| SidePeriod {
             name: columns::name(group),
             what: String::new(),
             period,

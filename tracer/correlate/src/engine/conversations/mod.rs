@@ -50,7 +50,7 @@ pub struct Conversations {
     outages: Outages,
     /// Directions on which bytes may be stuck, the last ones.
     stuck: VecDeque<Direction>,
-    /// When what is closed was looked at last.
+    /// Time of the last look for closed conversations.
     swept: Nanos,
     /// Results of decoders in the last event's bytes. Reused from event to event.
     found: DecoderOutput,

@@ -3,7 +3,7 @@
 use super::Deliveries;
 use crate::flow::{Conversation, Flow, FlowTable};
 use crate::join::LegState;
-use crate::marks::{Marks, Missing};
+use crate::marks::{LossGap, Marks};
 use wirelap_events::{
     Circumstances, EarlierBytes, FanOut, Leg, LinkQueue, MissingBytes, Nanos, Stage, TaskId,
     TxState,
@@ -165,7 +165,7 @@ fn missing_before(
     [flow, back]: [&Flow; 2],
     since: Option<Nanos>,
     leg: &Leg,
-) -> Option<(Missing, MissingBytes)> {
+) -> Option<(LossGap, MissingBytes)> {
     let send = leg.times.get(Stage::Send)?;
     let since = since.map_or(send, |since| since.min(send));
     let whose = |flow: &Flow, by_receiver| {

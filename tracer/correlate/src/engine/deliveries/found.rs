@@ -11,7 +11,7 @@ use crate::join::{Joined, NewLeg, Receiver, TakesAll};
 use crate::lag::{Pair, PairKey};
 use crate::rows::{Counts, Row};
 use wirelap_events::{Nanos, Saturate};
-use wirelap_protocols::{Side, Topology};
+use wirelap_protocols::{MessageRouting, Side};
 
 impl Deliveries {
     /// Takes in the messages that the decoder of a conversation has just found.
@@ -137,7 +137,7 @@ impl Deliveries {
         };
         let way: PairKey = (new.way().id(), new.subject);
         note_answer_end(&new, c.conversations.flows_mut());
-        if found.framed && found.stamp.is_none() && new.topology != Topology::PeerToPeer {
+        if found.framed && found.stamp.is_none() && new.topology != MessageRouting::PeerToPeer {
             count_unknown(&new, c.may_be_cut(row, at), c);
             return;
         }
@@ -150,11 +150,11 @@ impl Deliveries {
         }
         let flows = c.conversations.flows();
         // Between two alone, nobody passes it on.
-        let may_go_on = new.topology != Topology::PeerToPeer;
+        let may_go_on = new.topology != MessageRouting::PeerToPeer;
         let read = || flows.flow(direction)?.marks.read_at(found.extent);
         let read = if may_go_on { read() } else { None };
         if self.messages.is_past(&new, read) {
-            if new.topology == Topology::Brokered && new.is_handed_on() {
+            if new.topology == MessageRouting::Brokered && new.is_handed_on() {
                 return;
             }
             if !is_warmup {
@@ -289,7 +289,7 @@ impl Deliveries {
         flows: &FlowTable,
     ) -> Option<fn(&mut Counts) -> &mut u64> {
         // Where a server may be in between, only it says so.
-        let is_stored = is_from_broker(new) || new.topology == Topology::Either;
+        let is_stored = is_from_broker(new) || new.topology == MessageRouting::Either;
         if found.retained && is_stored {
             return Some(|counts| &mut counts.retained);
         }
@@ -438,7 +438,7 @@ fn is_unknown(found: &Found, new: &NewLeg) -> bool {
 }
 
 fn is_from_broker(new: &NewLeg) -> bool {
-    new.topology == Topology::Brokered && !new.toward.is_server()
+    new.topology == MessageRouting::Brokered && !new.toward.is_server()
 }
 
 /// Notes where the answer to a request ends. What came to its sender before observation began, or between two windows, is one as well.

@@ -6,13 +6,13 @@ use super::{Context, Deliveries};
 use crate::breakdown::ReaderGroup;
 use crate::ids::LegKey;
 use crate::join::{LONGEST_WAY, LegState, leg};
-use crate::rows::{DeferredDelivery, DeferredFigures, PROCESSES, Role, Rows, nothing};
+use crate::rows::{DeferredDelivery, DeferredFigures, PROCESSES, ProcessRole, Rows, nothing};
 use crate::stats::{PartialView, read_at, sampled_at};
 use arrayvec::ArrayVec;
 use wirelap_events::{Delivery, Leg, MAX_LEGS, Nanos, Pid, Saturate, Stage, Stamp, TaskId};
 
 /// Sets a role of a process.
-type NoteRole = fn(&mut Role);
+type NoteRole = fn(&mut ProcessRole);
 
 impl Deliveries {
     /// Hands out the deliveries that end with these legs.

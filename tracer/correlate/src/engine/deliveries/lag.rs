@@ -9,7 +9,7 @@ use crate::lag::{Behind, Lag, LagHolder, LagTable, Pair, PairKey, TopicKey};
 use crate::marks::Marks;
 use rustc_hash::FxHashMap;
 use wirelap_events::{GroupId, Nanos, Saturate, TopicId};
-use wirelap_protocols::Topology;
+use wirelap_protocols::MessageRouting;
 
 /// The shortest time for which messages are somewhere before that place holds them up.
 const HELD: Nanos = Nanos::from_millis(200);
@@ -79,7 +79,7 @@ impl Deliveries {
         joined: Joined,
         c: &mut Context<'_>,
     ) {
-        if new.topology != Topology::Brokered || new.subject == 0 {
+        if new.topology != MessageRouting::Brokered || new.subject == 0 {
             return;
         }
         if joined == Joined::New && new.toward.is_server() {

@@ -6,7 +6,7 @@ use crate::ids::{Direction, FlowEnds, Way};
 use crate::join::{NamedClient, NewLeg, Presence, Toward};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos};
-use wirelap_protocols::Topology;
+use wirelap_protocols::MessageRouting;
 
 /// A connection that said nothing for so long after wirelap came was at rest.
 const SILENT: Nanos = Nanos::from_millis(200);
@@ -83,7 +83,7 @@ pub fn new_leg(
     })
 }
 
-/// When the receiver of a message had asked for it, if that was before the observation began: a server that passes on what it gets by its
+/// Time of the receiver's request for a message, if that was before the observation began: a server that passes on what it gets by its
 /// subscribers' intervals only answers their requests.
 fn asked_before(
     conversation: &Conversation,
@@ -142,9 +142,9 @@ fn client(
 }
 
 /// The part that the receiver of a direction has.
-fn toward(direction: Direction, topology: Topology, c: &Context<'_>) -> Option<Toward> {
+fn toward(direction: Direction, topology: MessageRouting, c: &Context<'_>) -> Option<Toward> {
     let flows = c.conversations.flows();
-    Some(if topology != Topology::Brokered {
+    Some(if topology != MessageRouting::Brokered {
         Toward::Client
     } else if flows.get(direction)?.joins_servers() {
         Toward::Peer

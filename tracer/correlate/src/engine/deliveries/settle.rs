@@ -142,7 +142,7 @@ impl Deliveries {
             && self.messages.is_undecided(leg.receiver())
     }
 
-    /// Whether a leg's bytes are known not to have been read yet: the socket of a reader that is seen to read is open.
+    /// True if a leg's bytes are known not to have been read yet: the socket of a reader that is seen to read is open.
     pub(super) fn lies_unread(&self, flow: &Flow, leg: &LegState, seen: Observed<'_>) -> bool {
         self.may_lie_unread(flow, leg, seen)
             && (flow.marks.has_reads()

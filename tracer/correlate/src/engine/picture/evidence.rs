@@ -4,12 +4,12 @@ use super::Picture;
 use super::build::broker_of;
 use crate::bytes::{Holes, Overhead};
 use crate::flow::{ClientOf, GoneServer};
-use crate::rows::{Role, Row};
+use crate::rows::{ProcessRole, Row};
 use crate::why::{
     DropPlace, Evidence, Losses, MissedBy, ServerGone, Setting, StuckConnection, Throttled,
 };
 use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, Tid, Total};
-use wirelap_protocols::Topology;
+use wirelap_protocols::MessageRouting;
 
 /// Bytes that were sent again and again for less may still arrive: a timeout or two.
 const LATE: Nanos = Nanos::from_millis(1_000);
@@ -155,7 +155,7 @@ impl Picture<'_> {
         let since = self.seen.coverage.since();
         let named = |pid: Pid| (pid, conversations.sockets().comm(pid).unwrap_or_default());
         let is_brokered = wirelap_protocols::by_name(row.protocol)
-            .is_some_and(|protocol| protocol.topology() == Topology::Brokered);
+            .is_some_and(|protocol| protocol.topology() == MessageRouting::Brokered);
         let forwards = |pid: Pid| row.roles.get(&pid).is_some_and(|role| role.forwards);
         let is_its =
             |gone: &&GoneServer| gone.row.is_some_and(|row| self.accounts.rows.root(row) == id);
@@ -185,7 +185,7 @@ impl Picture<'_> {
     /// The row's processes that waited for CPU quota.
     fn throttled(&self, row: &Row, now: Nanos) -> Vec<Throttled> {
         let watched = now - self.seen.coverage.since().unwrap_or(now);
-        let of = |(&pid, role): (&Pid, &Role)| {
+        let of = |(&pid, role): (&Pid, &ProcessRole)| {
             let (task, cgroup, time) = self.seen.host.processes().throttled(pid)?;
             let (leg, only_reads) = match (role.publishes, role.forwards) {
                 (true, _) => (0, false),

@@ -8,7 +8,7 @@ use super::Messages;
 use crate::ids::{LegKey, Node};
 use rustc_hash::FxHashSet;
 use wirelap_events::{GroupId, Nanos, Saturate, Stamp};
-use wirelap_protocols::Topology;
+use wirelap_protocols::MessageRouting;
 
 /// The most legs of a message, alone with its content, that are looked at for a direction.
 const FEW_LEGS: u32 = 4;
@@ -20,13 +20,13 @@ impl Messages {
     /// Adds a message that begins with a leg. Its forwarder had it when it was found, or at `read`.
     pub(super) fn add_message(&mut self, new: &NewLeg, read: Option<Nanos>) -> (LegKey, Joined) {
         let is_orphan = match new.topology {
-            Topology::PeerToPeer => false,
-            Topology::Brokered if new.is_handed_on() => true,
-            Topology::Brokered | Topology::Either => {
+            MessageRouting::PeerToPeer => false,
+            MessageRouting::Brokered if new.is_handed_on() => true,
+            MessageRouting::Brokered | MessageRouting::Either => {
                 new.passed_on || self.may_have_missed(&new.ends.sender, &new.ends.receiver, new.at)
             }
         };
-        if new.topology == Topology::Brokered
+        if new.topology == MessageRouting::Brokered
             && new.toward.is_server()
             && let Some(pid) = new.ends.receiver.pid
         {
@@ -108,7 +108,7 @@ impl Messages {
     pub fn lose_origin(&mut self, key: LegKey) -> Option<(GroupId, Option<Stamp>)> {
         let leg = self.leg(key).filter(|leg| leg.parent().is_none() && !leg.is_repeated())?;
         let (index, message) = (leg.message, self.open.get(leg.message)?);
-        let is_first = !message.is_orphan && message.topology != Topology::PeerToPeer;
+        let is_first = !message.is_orphan && message.topology != MessageRouting::PeerToPeer;
         let was_delivered = || self.legs_of(message).any(|leg| self.legs[leg].emitted);
         if !is_first
             || !self.may_have_missed(leg.sender(), leg.receiver(), leg.at)

@@ -5,7 +5,7 @@ use super::super::open::Message;
 use super::Messages;
 use crate::ids::LegKey;
 use wirelap_events::{Leg, Saturate, Stage, Transport};
-use wirelap_protocols::Topology;
+use wirelap_protocols::MessageRouting;
 
 impl Messages {
     /// Everything that will be known of a leg is known, and is kept in as little room as it needs.
@@ -92,7 +92,7 @@ impl Messages {
     pub fn comes_from_server(&self, leg: usize) -> bool {
         self.legs.get(leg).is_some_and(|leg| {
             let topology = self.open.get(leg.message).map(|message| message.topology);
-            !leg.toward.is_server() && topology == Some(Topology::Brokered)
+            !leg.toward.is_server() && topology == Some(MessageRouting::Brokered)
         })
     }
 

@@ -21,7 +21,7 @@ use super::matching::SEARCHED;
 use crate::breakdown::ReaderGroup;
 use crate::ids::{LegKey, Node, Way};
 use wirelap_events::{Nanos, Saturate};
-use wirelap_protocols::Topology;
+use wirelap_protocols::MessageRouting;
 
 /// The most messages that are compared at once.
 const MOST_COMPARED: usize = 1024;
@@ -41,7 +41,7 @@ impl Messages {
         self.leg(key).is_some_and(|leg| {
             let message = self.open.get(leg.message);
             message.is_some_and(|message| {
-                message.topology == Topology::Brokered
+                message.topology == MessageRouting::Brokered
                     && !leg.toward.is_server()
                     && !leg.is_repeated()
                     && leg.parent().is_some_and(|parent| self.legs[parent].toward.is_server())

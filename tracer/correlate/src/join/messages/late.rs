@@ -7,7 +7,7 @@ use super::Messages;
 use super::matching::SEARCHED;
 use crate::ids::LegKey;
 use wirelap_events::{GroupId, Nanos, Saturate, Stamp};
-use wirelap_protocols::Topology;
+use wirelap_protocols::MessageRouting;
 
 impl Messages {
     /// The leg before the first of a message was found after it.
@@ -27,7 +27,7 @@ impl Messages {
         }
         entry.row = new.row;
         // What comes from a server came to it before.
-        entry.is_orphan = new.topology == Topology::Brokered && new.is_handed_on();
+        entry.is_orphan = new.topology == MessageRouting::Brokered && new.is_handed_on();
         (key, if entry.is_orphan { Joined::Orphan } else { Joined::New })
     }
 
@@ -40,7 +40,7 @@ impl Messages {
         left: impl FnOnce() -> Option<Nanos>,
     ) {
         let (all, _) = self.index.after(new.identity, None, |_| true);
-        if new.topology == Topology::PeerToPeer || all.clone().nth(1).is_none() {
+        if new.topology == MessageRouting::PeerToPeer || all.clone().nth(1).is_none() {
             return;
         }
         let Some(left) = left().filter(|&left| left < new.at) else { return };
@@ -106,10 +106,10 @@ impl Messages {
         (later.parent, later.position) = (before.0.into(), position);
         let toward = later.toward;
         let topology = self.open[self.legs[before.0].message].topology;
-        if topology == Topology::Brokered {
+        if topology == MessageRouting::Brokered {
             self.forwarders.learn_role(&self.legs[before.0], toward);
         }
-        if topology == Topology::Either || !toward.is_server() {
+        if topology == MessageRouting::Either || !toward.is_server() {
             self.forwarders.learn(&self.legs[before.0]);
         }
     }

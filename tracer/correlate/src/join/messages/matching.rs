@@ -8,7 +8,7 @@ use super::Messages;
 use crate::flow::Identity;
 use crate::ids::{LegKey, Way};
 use wirelap_events::Nanos;
-use wirelap_protocols::Topology;
+use wirelap_protocols::MessageRouting;
 
 /// Messages of one content that are looked at for one that a flow could continue.
 pub(super) const SEARCHED: usize = 256;
@@ -98,10 +98,10 @@ impl Messages {
         }
         match found.or_else(|| self.read_from_replica(new)) {
             Some((message, Relation::Child(parent))) => {
-                if new.topology == Topology::Either || !new.toward.is_server() {
+                if new.topology == MessageRouting::Either || !new.toward.is_server() {
                     self.forwarders.learn(&self.legs[parent]);
                 }
-                if new.topology == Topology::Brokered {
+                if new.topology == MessageRouting::Brokered {
                     self.forwarders.learn_role(&self.legs[parent], new.toward);
                 }
                 let belief = self.learn_passage(new, parent, carried);
@@ -109,7 +109,7 @@ impl Messages {
                 let joined = if is_copy { Joined::Copy } else { Joined::Leg };
                 let key = self.add_leg(message, new, Some(parent));
                 self.legs[key.0].is_guessed = belief == Some(Belief::Guessed);
-                if new.topology == Topology::Brokered && !new.toward.is_server() {
+                if new.topology == MessageRouting::Brokered && !new.toward.is_server() {
                     self.take_over(message, key.0);
                 }
                 self.append_later(new, key, left);
@@ -147,9 +147,9 @@ impl Messages {
         let first = &self.legs[message.first];
         let goes_on = || {
             let passes_on = match new.topology {
-                Topology::PeerToPeer => false,
-                Topology::Brokered => new.toward.is_server() && first.toward.is_server(),
-                Topology::Either => first.direction.serial != new.direction.serial,
+                MessageRouting::PeerToPeer => false,
+                MessageRouting::Brokered => new.toward.is_server() && first.toward.is_server(),
+                MessageRouting::Either => first.direction.serial != new.direction.serial,
             };
             passes_on && new.written < first.written && !new.repeats && !message.repeats
         };
@@ -161,9 +161,9 @@ impl Messages {
     /// later message with the same content must not be taken for it.
     pub fn is_past(&self, new: &NewLeg, read: Option<Nanos>) -> bool {
         let goes_on = || match new.topology {
-            Topology::PeerToPeer => false,
-            Topology::Brokered => new.toward.is_server(),
-            Topology::Either => self.forwarders.forwards(&new.ends.receiver),
+            MessageRouting::PeerToPeer => false,
+            MessageRouting::Brokered => new.toward.is_server(),
+            MessageRouting::Either => self.forwarders.forwards(&new.ends.receiver),
         };
         read.is_some_and(|read| read + self.patience < new.at)
             && !new.identity.exact
@@ -249,7 +249,7 @@ impl Messages {
         };
         let mut all =
             old.clone().take(SEARCHED).filter_map(relation).filter(is_child).filter(is_new);
-        if new.topology == Topology::Brokered
+        if new.topology == MessageRouting::Brokered
             && let Some((message, Relation::Child(parent))) = all.next()
         {
             let is_next = match takes_all() {
@@ -311,7 +311,7 @@ impl Messages {
 
     /// True if a proxy or a bridge has passed a leg on to where a new one leads: it does that once.
     pub(super) fn was_passed_on(&self, message: &Message, parent: usize, new: &NewLeg) -> bool {
-        new.topology == Topology::Brokered
+        new.topology == MessageRouting::Brokered
             && new.toward.is_server()
             && self.legs[parent].has_child
             && self.legs_of(message).take(SEARCHED_LEGS).any(|leg| {
@@ -327,7 +327,7 @@ impl Messages {
         if message.topology != new.topology || !may_be_at(message, new) {
             return None;
         }
-        if new.topology != Topology::PeerToPeer {
+        if new.topology != MessageRouting::PeerToPeer {
             let mut parent = None;
             for (place, index) in self.legs_of(message).enumerate().take(SEARCHED) {
                 if place == SEARCHED_LEGS && !self.hands_through(message, new) {
@@ -335,7 +335,7 @@ impl Messages {
                 }
                 let leg = &self.legs[index];
                 let is_echo = leg.direction.serial == new.direction.serial
-                    && new.topology == Topology::Either;
+                    && new.topology == MessageRouting::Either;
                 if self.leads_to_node(leg, &new.ends.sender)
                     && !leg.is_repeated()
                     && !is_echo
@@ -348,7 +348,7 @@ impl Messages {
                     if is_from_server || parent.is_none() {
                         parent = Some(index);
                     }
-                    if new.topology != Topology::Brokered
+                    if new.topology != MessageRouting::Brokered
                         || new.toward.is_server()
                         || is_from_server
                     {
@@ -365,7 +365,7 @@ impl Messages {
         }
         let first = &self.legs[message.first];
         let elsewhere = first.direction.serial != new.direction.serial;
-        let is_straight = new.topology != Topology::Brokered || message.is_orphan;
+        let is_straight = new.topology != MessageRouting::Brokered || message.is_orphan;
         let may_copy = new.may_copy && is_straight;
         (may_copy && elsewhere && first.sender().is(&new.ends.sender)).then_some(Relation::Copy)
     }
@@ -373,7 +373,7 @@ impl Messages {
     /// Whether the reader of a leg passes messages on to where the new leg leads. One that subscribes
     /// at a broker and publishes there does not, even the same content: it says something of its own.
     pub(super) fn may_forward(&self, leg: usize, new: &NewLeg) -> bool {
-        if new.topology != Topology::Brokered || !new.toward.is_server() {
+        if new.topology != MessageRouting::Brokered || !new.toward.is_server() {
             return true;
         }
         let forwards =

@@ -18,7 +18,7 @@ use super::super::open::LegState;
 use super::super::proxied::Belief;
 use super::Messages;
 use super::matching::{LONGEST_WAY, Passage, SEARCHED};
-use wirelap_protocols::Topology;
+use wirelap_protocols::MessageRouting;
 
 /// Likelihood that a connection is the one on which came what a proxy sends, the likeliest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +33,7 @@ enum Likeness {
 impl Messages {
     /// The message that a proxy passes on with a leg. `carried` is the newest of its content that the leg's direction has carried.
     pub(super) fn passage(&self, new: &NewLeg, carried: Option<Listed>) -> Passage {
-        if new.topology != Topology::Brokered || new.identity.exact {
+        if new.topology != MessageRouting::Brokered || new.identity.exact {
             return Passage::Unknown;
         }
         let known = self.index.known(new.identity);
@@ -168,7 +168,10 @@ impl Messages {
         carried: Option<Listed>,
     ) -> Option<Belief> {
         let leg = &self.legs[parent];
-        if new.topology != Topology::Brokered || new.identity.exact || leg.toward != new.toward {
+        if new.topology != MessageRouting::Brokered
+            || new.identity.exact
+            || leg.toward != new.toward
+        {
             return None;
         }
         let (came, before, opening) = (leg.direction, leg.extent.start, leg.opening);

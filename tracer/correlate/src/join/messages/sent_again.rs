@@ -11,7 +11,7 @@ use super::Messages;
 use super::matching::SEARCHED;
 use crate::ids::Direction;
 use wirelap_events::Nanos;
-use wirelap_protocols::Topology;
+use wirelap_protocols::MessageRouting;
 
 impl Messages {
     /// True if the client that a leg leads to had got its message from the same server on a connection that was over before. `None`
@@ -52,7 +52,7 @@ impl Messages {
         client: NamedClient,
         since: Nanos,
     ) -> bool {
-        let is_here = message.topology == Topology::Brokered
+        let is_here = message.topology == MessageRouting::Brokered
             && message.at <= new.written
             && self.legs_of(message).any(|leg| {
                 self.legs.get(leg).is_some_and(|leg| {

@@ -14,7 +14,7 @@ use super::matching::SEARCHED;
 use crate::flow::{Content, Identity};
 use crate::ids::{Direction, Node};
 use wirelap_events::Saturate;
-use wirelap_protocols::Topology;
+use wirelap_protocols::MessageRouting;
 
 impl Messages {
     /// True if a leg leads to a node, or to another address of the same server.
@@ -79,7 +79,7 @@ impl Messages {
 
     /// True if the sender of a leg to a server is a server itself.
     pub(super) fn is_bridge(&self, new: &NewLeg) -> bool {
-        new.topology == Topology::Brokered
+        new.topology == MessageRouting::Brokered
             && new.ends.sender.pid.is_some_and(|pid| self.forwarders.is_server(pid))
     }
 
@@ -117,7 +117,7 @@ impl Messages {
     /// The direction in which a message of an identity came to another port of the sender of a new leg, and that port.
     fn at_another_address(&self, new: &NewLeg, identity: Identity) -> Option<(Direction, Node)> {
         let sender = &new.ends.sender;
-        if sender.pid.is_some() || new.topology != Topology::Brokered {
+        if sender.pid.is_some() || new.topology != MessageRouting::Brokered {
             return None;
         }
         self.of_identity(identity).rev().take(SEARCHED).find_map(|message| {

@@ -8,8 +8,8 @@
 
 use super::TcpMarks;
 use super::kinds::XmitMark;
-use super::queues::{Arrivals, BACKED_UP, Span};
-use wirelap_events::{ByteRange, LinkQueue, Nanos, Offset, RoundTrip};
+use super::queues::{Arrivals, BACKED_UP, QueueSpan};
+use wirelap_events::{AckRoundTrip, ByteRange, LinkQueue, Nanos, Offset};
 
 /// A round trip that takes longer than the shortest one by less than this part of it may do so without a queue.
 const PART: u64 = 2;
@@ -26,7 +26,7 @@ impl TcpMarks {
         let time = at - queued;
         if time >= BACKED_UP {
             let (bytes, least) = (range.len(), Nanos(0));
-            let span = Span { from: queued, to: at, longest: time, least, bytes, time };
+            let span = QueueSpan { from: queued, to: at, longest: time, least, bytes, time };
             self.queues.get_or_insert_default().device.add_packet(span);
         }
     }
@@ -44,14 +44,14 @@ impl TcpMarks {
         };
         let Some(time) = at.since(left) else { return };
         let before = self.acks.back().is_none_or(|&(_, acked)| acked <= left);
-        let RoundTrip { least, .. } =
+        let AckRoundTrip { least, .. } =
             self.round_trips.add(time, before && self.acked_to >= range.start);
         let more = time - least;
         if more < BACKED_UP.max(Nanos(least.0 / PART)) {
             return;
         }
         if let Some((bytes, over)) = self.delivered_steadily(upto, (left, at)) {
-            let span = Span { from: left, to: at, longest: time, least, bytes, time: over };
+            let span = QueueSpan { from: left, to: at, longest: time, least, bytes, time: over };
             self.queues.get_or_insert_default().path.add(span);
         }
     }
@@ -82,13 +82,13 @@ impl TcpMarks {
         self.arrivals = Arrivals { at, queued };
         if queued >= STEADY {
             let (bytes, time) = (range.len(), apart);
-            let span = Span { from: left, to: at, longest: way, least, bytes, time };
+            let span = QueueSpan { from: left, to: at, longest: way, least, bytes, time };
             self.queues.get_or_insert_default().path.add(span);
         }
     }
 
-    /// How many bytes were acknowledged in the time between two moments, as far as is remembered, and in what time, if acknowledgements
-    /// came all the time. A receiver that delays an acknowledgement sends no other meanwhile (RFC 9293 §3.8.6.3).
+    /// The number of bytes that were acknowledged between two moments, as far as is remembered, and the time that this took, if
+    /// acknowledgements came all the time. A receiver that delays an acknowledgement sends no other meanwhile (RFC 9293 §3.8.6.3).
     fn delivered_steadily(&self, upto: Offset, (left, at): (Nanos, Nanos)) -> Option<(u64, Nanos)> {
         let longest = Nanos((at - left).0 / 2);
         let (mut first, mut count) = ((upto, at), 0_usize);

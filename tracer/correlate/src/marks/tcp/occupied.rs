@@ -14,7 +14,7 @@ const AGAIN: Nanos = Nanos::from_millis(1);
 
 /// A span of time in which the socket always had bytes that had not left it.
 #[derive(Clone, Copy, Debug)]
-struct Span {
+struct OccupiedSpan {
     from: Nanos,
     to: Nanos,
     /// The longest time that a send's first byte took to leave, TCP's state at that send, and its length.
@@ -24,7 +24,7 @@ struct Span {
 /// The last spans, in order.
 #[derive(Debug, Default)]
 pub struct Occupied {
-    spans: VecDeque<Span>,
+    spans: VecDeque<OccupiedSpan>,
     /// Times in which the receiver was seen to have no room; without an end, it has none yet.
     closed: VecDeque<(Nanos, Option<Nanos>)>,
 }
@@ -46,7 +46,7 @@ impl Occupied {
                 if self.spans.len() >= SPANS {
                     self.spans.pop_front();
                 }
-                self.spans.push_back(Span { from: written, to: left, longest: this });
+                self.spans.push_back(OccupiedSpan { from: written, to: left, longest: this });
             }
         }
     }

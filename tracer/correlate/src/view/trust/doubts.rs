@@ -13,7 +13,7 @@ use wirelap_events::Nanos;
 
 /// Every reason to doubt, the gravest first.
 pub fn doubts(facts: &TrustFacts) -> Vec<Doubt> {
-    let mut found = Found(Vec::new());
+    let mut found = FoundDoubts(Vec::new());
     found.events(facts);
     found.followed(facts);
     found.packets(facts);
@@ -32,9 +32,9 @@ impl Group {
     }
 }
 
-struct Found(Vec<Doubt>);
+struct FoundDoubts(Vec<Doubt>);
 
-impl Found {
+impl FoundDoubts {
     /// Adds a reason if `count` of `whole` passes a limit.
     fn add(&mut self, reason: DoubtReason, limits: Limits, count: u64, whole: u64) {
         if count > 0 {
@@ -184,7 +184,7 @@ mod tests {
     use super::super::reliability::reliability;
     use super::*;
     use crate::bytes::Unseen;
-    use wirelap_events::Losses;
+    use wirelap_events::EventLosses;
 
     /// A healthy run of 1,000 round trips.
     fn healthy() -> TrustFacts {
@@ -239,7 +239,8 @@ mod tests {
     fn a_loss_that_the_file_states_reduces_however_small_it_is() {
         let stated = |count| {
             verdict(|facts| {
-                facts.events_lost = Losses { events: count, stated: count, ..Losses::default() }
+                facts.events_lost =
+                    EventLosses { events: count, stated: count, ..EventLosses::default() }
             })
         };
         assert_eq!(stated(1), (Reduced, vec!["events_lost"]));

@@ -2,7 +2,7 @@
 
 use super::super::snapshot::{Group, Trust};
 use crate::bytes::Unseen;
-use wirelap_events::Losses;
+use wirelap_events::EventLosses;
 
 /// The counts that decide.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -24,7 +24,7 @@ pub struct TrustFacts {
     /// Events taken in.
     pub events: u64,
     /// Events lost.
-    pub events_lost: Losses,
+    pub events_lost: EventLosses,
     /// Packets seen.
     pub packets: u64,
     /// Payload bytes in them.

@@ -52,7 +52,7 @@ pub const ENCRYPTED: Limits = Limits { reduced: 0.0, unusable: 0.5 };
 /// that are seen are right.
 pub const SHARED_MEMORY: Limits = Limits { reduced: 0.0, unusable: NEVER };
 
-/// How many messages they get and send is not known; what is seen is right.
+/// The messages of such clients are not counted; the others are right.
 pub const UNIX_CLIENTS: Limits = Limits { reduced: 0.0, unusable: NEVER };
 
 pub const NAMELESS: Limits = Limits { reduced: 0.0, unusable: 0.5 };

@@ -1,6 +1,6 @@
 //! The degree to which a row's figures can be trusted, and the reasons why not further.
 
-use wirelap_events::{Losses, Nanos};
+use wirelap_events::{EventLosses, Nanos};
 
 /// The degree to which a row's figures can be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +40,7 @@ pub enum DoubtReason {
     /// Probes have lost events.
     EventsLost {
         /// Events lost.
-        lost: Losses,
+        lost: EventLosses,
         /// All events.
         events: u64,
         /// Counts are of the trace, and so too low; otherwise they are the programs' own.
