@@ -1,43 +1,30 @@
 //! First messages of a connection: those that are slow because of its start.
 
-use super::blame::{BlameSink, BlamedPart, blame};
-use super::explanation::Cause;
-use super::kind::VerdictKind;
+use crate::limits::causes::{LONGEST_START_UP_WAIT, LONGEST_TUNING};
+use crate::why::blame::{BlameSink, BlamedPart, blame};
+use crate::why::definition::InStartUp;
+use crate::why::explanation::Cause;
 use wirelap_events::{Delivery, Nanos};
-
-/// No start-up keeps a thread asleep, or anything else waiting, for so long.
-const ASLEEP: Nanos = Nanos::from_millis(1_000);
-
-/// Windows and buffers begin small, and have their size after so long.
-const TUNED: Nanos = Nanos::from_millis(200);
 
 /// The time of a message by what a start-up may take, or takes only so long.
 #[derive(Debug, Default)]
 struct Times {
-    /// Lost packets, a queue before the device or on the path, no quota.
+    /// Time that no start-up takes.
     never: Nanos,
-    /// A full window or buffer.
+    /// Time that a start-up takes while windows and buffers are small.
     full: Nanos,
-    /// A thread that slept, a lock, a broker that was not asked, and whatever else.
+    /// Time of which a start-up takes only a little.
     other: Nanos,
 }
 
 impl BlameSink for Times {
     fn part(&mut self, part: BlamedPart<'_>) {
         let Cause::Of(kind) = part.cause else { return };
-        match kind {
-            VerdictKind::QdiscQueueing
-            | VerdictKind::BottleneckLink
-            | VerdictKind::Retransmission
-            | VerdictKind::CpuThrottled => self.never += part.time,
-            VerdictKind::ReceiveWindow | VerdictKind::SendBuffer => self.full += part.time,
-            // Code is loaded and compiled, and windows grow.
-            VerdictKind::BrokerCpuBound
-            | VerdictKind::ReaderBusy
-            | VerdictKind::RunQueueContention
-            | VerdictKind::IdleWakeup
-            | VerdictKind::CongestionWindow => {}
-            _ => self.other += part.time,
+        match kind.definition().in_start_up {
+            InStartUp::Never => self.never += part.time,
+            InStartUp::WhileTuning => self.full += part.time,
+            InStartUp::Briefly => self.other += part.time,
+            InStartUp::Usually => {}
         }
     }
 }
@@ -47,6 +34,8 @@ pub fn is_of_start_up(delivery: &Delivery, one_way: Nanos) -> bool {
     let mut times = Times::default();
     blame(delivery, &mut times);
     let longer = |time: Nanos, than: Nanos| if time >= than { time } else { Nanos(0) };
-    let others = times.never + longer(times.full, TUNED) + longer(times.other, ASLEEP);
+    let others = times.never
+        + longer(times.full, LONGEST_TUNING)
+        + longer(times.other, LONGEST_START_UP_WAIT);
     others <= Nanos(one_way.0 / 2)
 }
