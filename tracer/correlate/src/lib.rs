@@ -29,6 +29,7 @@
 //!  stats      distributions, rates, the last seconds
 //!  ros        the nodes of ROS 2 that discovery tells of
 //!  ids        what names a direction, an end, a leg
+//!  limits     every time and share that decides what is said
 //!  config.rs  what the caller can set
 //!  tls_keys.rs  keys of TLS connections, and what came of them
 //! ```
@@ -45,6 +46,7 @@ mod flow;
 mod ids;
 mod join;
 mod lag;
+mod limits;
 mod marks;
 mod ros;
 mod rows;
@@ -69,6 +71,7 @@ pub use containers::{
 pub use engine::{Correlator, DeliverySink};
 pub use flow::{ClosedBy, Piece, Reassembly};
 pub use lag::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
+pub use limits::rules::MIN_MESSAGES_FOR_VERDICT;
 pub use ros::{Ros, RosEndpoint, RosNode, RosRole};
 pub use rows::{Accountant, Counts, DeferredFigures};
 pub use stats::Distribution as Histogram;
@@ -84,7 +87,7 @@ pub use view::{
 };
 pub use why::{
     Awaited, BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause,
-    Departure, DropPlace, ENOUGH, Evidence, HolderShare, Losses, MissedBy, MissedMessages, Missing,
+    Departure, DropPlace, Evidence, HolderShare, Losses, MissedBy, MissedMessages, Missing,
     MostLeft, Named, Overdue, Period, Remedy, ServerGone, Setting, Severity, StuckConnection, Tail,
     TailRow, Throttled, TimeSpent, TimeSpentRow, TypicalRow, Verdict, VerdictKind, Whereabouts,
     Why, WorkloadCounts, WorstMessage, blame,

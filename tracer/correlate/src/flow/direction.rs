@@ -22,6 +22,7 @@ use super::window::Window;
 use crate::bytes::Unseen;
 use crate::config::Config;
 use crate::ids::{AssemblyId, Direction};
+use crate::limits::network::WINDOW_REOPENED;
 use crate::marks::Marks;
 use crate::stats::Ring;
 use arrayvec::ArrayVec;
@@ -122,9 +123,6 @@ pub struct Flow {
 
 /// Writes whose beginnings are remembered until their packet comes.
 pub const WRITES: usize = 8;
-
-/// A receiver that has room for a moment only, and then none again, is as slow as before.
-const REOPENED: Nanos = Nanos::from_millis(200);
 
 /// The last byte before `end`.
 pub(super) fn last_before(end: Offset) -> ByteRange {
@@ -250,7 +248,7 @@ impl Flow {
         self.closed_window = !has_room;
         let shut = match self.shut.as_deref().copied() {
             Some((from, None)) if has_room => (from, Some(at)),
-            Some((from, Some(until))) if at < until + REOPENED => (from, None),
+            Some((from, Some(until))) if at < until + WINDOW_REOPENED => (from, None),
             _ => (at, None),
         };
         self.shut = Some(Box::new(shut));
@@ -260,7 +258,7 @@ impl Flow {
     pub fn shut_before(&self, limit: Nanos) -> Option<(Nanos, Nanos)> {
         let (from, until) = *self.shut.as_deref()?;
         let until = until.unwrap_or(limit).min(limit);
-        (limit < until + REOPENED).then_some((from, until))
+        (limit < until + WINDOW_REOPENED).then_some((from, until))
     }
 
     /// Adds a release, by which this flow lets its receiver pass a message on.

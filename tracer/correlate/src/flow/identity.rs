@@ -3,6 +3,7 @@
 use super::found::{Content, Found, Identity, TopicHash};
 use super::places::FoundPlace;
 use crate::breakdown::ReaderGroup;
+use crate::limits::deliveries::MIN_TELLING_BYTES;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{DecodedMessage, GlobalKey, Stamp};
@@ -10,9 +11,6 @@ use wirelap_protocols::{Side, topic_number};
 
 /// Bytes of a payload that tell it from others.
 const DIGESTED: usize = 64;
-
-/// Less content than this is too often the same by chance.
-const TELLING: u64 = 4;
 
 /// The identity of a message that its protocol names.
 pub fn identity_of(key: GlobalKey) -> Identity {
@@ -83,7 +81,7 @@ pub fn content(
         None => (len, payload.get(..DIGESTED).unwrap_or(payload)).hash(&mut hasher),
     }
     let subject = (!topic.is_empty()).then(|| folded(topic));
-    let is_telling = len >= TELLING;
+    let is_telling = len >= MIN_TELLING_BYTES;
     Some(Content { hash: hasher.finish(), subject, is_telling, is_unsure })
 }
 

@@ -10,6 +10,7 @@
 //! The sender waits from the message on with which as many as ever are not acknowledged, until an acknowledgement arrives. At other
 //! times it may send.
 
+use crate::limits::causes::NOTICEABLE_TIME;
 use std::collections::VecDeque;
 use wirelap_events::{Credit, Nanos, Offset};
 
@@ -21,9 +22,6 @@ const SPANS: usize = 64;
 
 /// Acknowledgements that are remembered until they arrive, of each.
 const ON_THE_WAY: usize = 64;
-
-/// Spans that are so close to each other are one.
-const CLOSE: Nanos = Nanos::from_micros(50);
 
 /// The times that an acknowledgement tells of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -215,7 +213,7 @@ impl Spans {
             return;
         }
         let mut span = Span { from, to, held: to - from };
-        while let Some(last) = self.0.back().filter(|last| span.from <= last.to + CLOSE) {
+        while let Some(last) = self.0.back().filter(|last| span.from <= last.to + NOTICEABLE_TIME) {
             let (begin, end) = (last.from.min(span.from), last.to.max(span.to));
             let between = last.held + (end - begin) - (last.to - last.from);
             span = Span { from: begin, to: end, held: between.min(end - begin) };

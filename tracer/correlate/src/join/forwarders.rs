@@ -3,22 +3,15 @@
 use super::new_leg::Toward;
 use super::open::LegState;
 use crate::ids::Node;
+use crate::limits::deliveries::{
+    MAX_PROXY_MISTAKES, MIN_RELAYED_BY_PROXY, RELAYED_FOR_EACH_MISTAKE,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::net::SocketAddr;
 use wirelap_events::{Nanos, NetNs, Pid, Saturate};
 
 /// Processes that are known to forward.
 const FORWARDERS: usize = 65_536;
-
-/// Messages that a process has handed on to another server before it is a proxy: a bridge shows that it is a broker by then.
-const RELAYED: u32 = 2;
-
-/// So few messages may seem to be handed on to clients by a proxy: where connections are joined late, what it had from
-/// its server may be found too late, or not at all.
-const BY_MISTAKE: u32 = 3;
-
-/// For each of these, a proxy has handed on so many at least as proxies do.
-const FOR_EACH: u32 = 32;
 
 /// Numbers of messages that a process has handed on, by whom they went to.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,10 +26,10 @@ struct Handed {
 
 impl Handed {
     fn is_relay(self) -> bool {
-        self.through >= RELAYED
+        self.through >= MIN_RELAYED_BY_PROXY
             && self.as_peer == 0
-            && self.to_clients <= BY_MISTAKE
-            && self.through >= self.to_clients.saturating_mul(FOR_EACH)
+            && self.to_clients <= MAX_PROXY_MISTAKES
+            && self.through >= self.to_clients.saturating_mul(RELAYED_FOR_EACH_MISTAKE)
     }
 }
 

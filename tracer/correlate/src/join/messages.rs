@@ -12,7 +12,6 @@ mod sent_again;
 mod stored;
 mod translated;
 
-pub use expiry::LONGEST;
 pub use matching::LONGEST_WAY;
 
 use super::contents::Contents;

@@ -1,15 +1,12 @@
 //! Connections of proxies that belong together: what comes on one of them goes on in the other, byte for byte and in the same order.
 
 use crate::ids::Direction;
+use crate::limits::deliveries::MAX_UNSEEN_BY_PROXY;
 use rustc_hash::FxHashMap;
 use wirelap_events::Offset;
 
 /// Directions in which proxies send that are told apart; beyond, all are forgotten and found out again.
 const MAX_DIRECTIONS: usize = 16_384;
-
-/// After so many messages in a row that were not seen when they came, connections are not taken to belong together any more: they may be
-/// of several clients that begin with the same bytes.
-const MAX_MISSING: u8 = 2;
 
 /// Certainty that two connections belong together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,7 +64,7 @@ impl ProxiedDirections {
     pub fn came_unseen(&mut self, on: Direction) {
         let Some(source) = self.sources.get_mut(&on) else { return };
         source.missing = source.missing.saturating_add(1);
-        if source.missing > MAX_MISSING {
+        if source.missing > MAX_UNSEEN_BY_PROXY {
             let came = source.came;
             self.sources.remove(&on);
             if self.targets.get(&came) == Some(&on) {

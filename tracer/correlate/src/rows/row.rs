@@ -6,6 +6,7 @@ use super::own_pauses::OwnPauses;
 use super::topic_readers::TopicReaders;
 use crate::bytes::{Holes, Overhead};
 use crate::flow::Unheard;
+use crate::limits::deliveries::{UPKEEP_COMPARISON, UPKEEP_MEMORY};
 use crate::stats::{Partial, Pauses, Ring, RowStats};
 use crate::why::{Evidence, Numbers, Upkeep};
 use rustc_hash::FxHashMap;
@@ -106,12 +107,6 @@ pub struct Row {
     /// The pauses of a row that is or was muted.
     pub(super) own_pauses: Option<Box<OwnPauses>>,
 }
-
-/// A keep-alive this long before a message is sent may still be in its way.
-const BESIDE: Nanos = Nanos::from_millis(1);
-
-/// So many times as long as a message took before it, nothing has to do with it any more.
-const EARLIER: u64 = 4;
 
 impl Row {
     pub(super) fn empty() -> Row {
@@ -256,8 +251,8 @@ impl Row {
         let mut stages = leg.times.seen();
         let Some((_, from)) = stages.next() else { return Upkeep::default() };
         let to = stages.next_back().map_or(from, |(_, at)| at);
-        let from = from - BESIDE;
-        let earlier = Nanos((to - from).0.saturating_mul(EARLIER));
+        let from = from - UPKEEP_MEMORY;
+        let earlier = Nanos((to - from).0.saturating_mul(UPKEEP_COMPARISON));
         // Most rows have none for a long time.
         if self.upkeep_latest < from - earlier {
             return Upkeep::default();

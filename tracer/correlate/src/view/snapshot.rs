@@ -16,8 +16,8 @@ pub use crate::stats::{
 };
 pub use crate::threads::Scheduling;
 pub use crate::why::{
-    Cause, Culprit, ENOUGH, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow,
-    Verdict, VerdictKind, Whereabouts, Why, WorstMessage,
+    Cause, Culprit, HolderShare, Overdue, Period, Severity, Tail, TailRow, TypicalRow, Verdict,
+    VerdictKind, Whereabouts, Why, WorstMessage,
 };
 use std::net::SocketAddr;
 use wirelap_events::{EventLosses, GroupId, Nanos, Pid, Probe, Total, TraceDetail};

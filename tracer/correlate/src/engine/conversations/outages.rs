@@ -3,10 +3,8 @@
 use super::Conversations;
 use crate::flow::{ClientOf, ClosedByServer, GoneServer, ServerAt};
 use crate::ids::Direction;
+use crate::limits::network::ENDED_TOGETHER;
 use wirelap_events::{Nanos, ProcessEnd};
-
-/// Whoever stops a server with all its clients has ended them within this time.
-const ENDS_TOO: Nanos = Nanos::from_millis(1_500);
 
 impl Conversations {
     /// The server of a conversation, and the direction in which it sends.
@@ -55,7 +53,7 @@ impl Conversations {
 
     /// True if a client is seen to live on after a server went at `at`. That is not known of one on another host.
     pub fn has_outlived(&self, client: ClientOf, at: Nanos, now: Nanos) -> bool {
-        let (soon, is_known) = (at + ENDS_TOO, now >= at + ENDS_TOO);
+        let (soon, is_known) = (at + ENDED_TOGETHER, now >= at + ENDED_TOGETHER);
         match client {
             ClientOf::Process(pid) => is_known && !self.outages.has_ended_by(pid, soon),
             ClientOf::Host(_) => false,

@@ -4,13 +4,11 @@ use super::Conversations;
 use crate::bytes::{UnknownKey, UnknownTraffic};
 use crate::flow::{Conversation, State};
 use crate::ids::{Direction, normal};
+use crate::limits::network::MIN_UNRECOGNISED_BYTES;
 use crate::marks::{Marks, Stuck};
 use crate::rows::{Rows, Server};
 use wirelap_events::{GroupId, SocketId, Transport};
 use wirelap_protocols::Side;
-
-/// Fewer bytes may be a connection's keep-alives, which alone do not tell a protocol.
-const LEAST_UNRECOGNISED: u64 = 1024;
 
 impl Conversations {
     /// The open sockets of the TCP conversations whose bytes are only counted, and that have carried at least so many.
@@ -51,7 +49,7 @@ impl Conversations {
     pub fn unrecognised_of(&self, direction: Direction, rows: &Rows) -> Option<(GroupId, u64)> {
         let conversation = self.flows.get(direction)?;
         let bytes = conversation.unread.total();
-        if bytes < LEAST_UNRECOGNISED
+        if bytes < MIN_UNRECOGNISED_BYTES
             || conversation.row.is_some()
             || matches!(conversation.state, State::Decoding(..))
             || conversation.foreign_name().is_some()

@@ -2,9 +2,9 @@
 
 use super::super::accounts::Accounts;
 use super::super::sink::DeliverySink;
-use super::overdue::LATE;
 use super::{Context, Deliveries};
 use crate::join::{GivenUp, Leftover, Message, Messages};
+use crate::limits::deliveries::LONGEST_USUAL_WAY;
 use crate::rows::{Rows, nothing};
 use crate::stats::Pauses;
 use wirelap_events::{MAX_LEGS, Saturate};
@@ -130,7 +130,7 @@ fn count_lost(gone: &GivenUp, at_end: bool, c: &mut Context<'_>) -> bool {
     }
     let reader = row.readers.before(gone.subject, gone.at);
     // What is still under way at the end is not lost, unless nobody is there any more.
-    let is_lost = !at_end || gone.at + LATE <= c.coverage.now();
+    let is_lost = !at_end || gone.at + LONGEST_USUAL_WAY <= c.coverage.now();
     match reader.filter(|_| is_lost).and_then(|reader| c.conversations.departure(reader)) {
         Some(departure) => losses.abandon(gone.left.swallowed, departure),
         None => losses.unmatched.grow(if at_end { 0 } else { gone.left.swallowed }),

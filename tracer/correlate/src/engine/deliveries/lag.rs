@@ -1,11 +1,11 @@
 //! Subscribers that are behind: what is counted of each message, and the look from time to time.
 
-use super::overdue::LATE;
 use super::{Context, Deliveries, Observed};
 use crate::flow::Flow;
 use crate::ids::{Direction, LegKey};
 use crate::join::{Joined, LegState, NewLeg};
 use crate::lag::{Behind, Lag, LagHolder, LagTable, Pair, PairKey, TopicKey};
+use crate::limits::deliveries::LONGEST_USUAL_WAY;
 use crate::marks::Marks;
 use rustc_hash::FxHashMap;
 use wirelap_events::{GroupId, Nanos, Saturate, TopicId};
@@ -102,7 +102,7 @@ impl Deliveries {
                 let unsubscribed = back.and_then(|back| back.unsubscribed);
                 if let Some(said) = unsubscribed {
                     let pair = (new.way().id(), topic.1);
-                    c.accounts.lag.unsubscribed(pair, number, said + LATE, new.at);
+                    c.accounts.lag.unsubscribed(pair, number, said + LONGEST_USUAL_WAY, new.at);
                 }
                 if let Some(pair) = c.accounts.lag.sent(new.way(), topic, numbered, new.at) {
                     pair.missed.read_in(new.group);
@@ -163,7 +163,7 @@ impl Deliveries {
             let said = flows.flow(pair.direction.back()).and_then(|back| back.unsubscribed);
             let has_unsubscribed = unsent_since.is_some_and(|since| {
                 // What was published about when it unsubscribed, or later, may be of what it gets no more.
-                if said.is_some_and(|said| pair.at <= said && said <= since + LATE) {
+                if said.is_some_and(|said| pair.at <= said && said <= since + LONGEST_USUAL_WAY) {
                     return true;
                 }
                 // Whoever still gets messages has not unsubscribed, however old these are.
@@ -283,7 +283,7 @@ fn behind(
         let unsent_since = unsent.map(|(_, since)| since);
         let published = [unsent_since, in_network.published, unread.published];
         let Some(oldest) = published.into_iter().flatten().min() else { continue };
-        if oldest + LATE > now {
+        if oldest + LONGEST_USUAL_WAY > now {
             continue;
         }
         let flow = conversation.flow(direction.side);
@@ -292,7 +292,7 @@ fn behind(
             LagHolder::Subscriber
         } else if in_network.is_held(now) {
             on_the_way(flow)
-        } else if unsent_since.is_some_and(|since| since + LATE <= now) {
+        } else if unsent_since.is_some_and(|since| since + LONGEST_USUAL_WAY <= now) {
             let broker_waits = elsewhere.is_throttled && !is_hindered(flow);
             // A broker that lacks memory keeps what it has just read, whatever the subscriber lets it send.
             if broker_waits {

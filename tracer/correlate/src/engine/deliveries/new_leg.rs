@@ -4,21 +4,12 @@ use super::Context;
 use crate::flow::{Conversation, Found, FoundPlace};
 use crate::ids::{Direction, FlowEnds, Way};
 use crate::join::{NamedClient, NewLeg, Presence, Toward};
+use crate::limits::deliveries::{
+    LONGEST_START_UP, MAX_START_UP_MESSAGES, MIN_START_UP_MESSAGES, SILENCE_BEFORE_START_UP,
+};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos};
 use wirelap_protocols::MessageRouting;
-
-/// A connection that said nothing for so long after wirelap came was at rest.
-const SILENT: Nanos = Nanos::from_millis(200);
-
-/// After its opening a connection is starting up: slow start, the first delayed acknowledgement, code that is compiled.
-const START_UP: Nanos = Nanos::from_millis(1_000);
-
-/// The first messages of a connection are those of its start-up, however late they come.
-const FIRST_MESSAGES: u64 = 3;
-
-/// After so many messages it is over, however soon they come: what is slow then has another reason.
-const LAST_MESSAGES: u64 = 50;
 
 /// The leg of a message that was found in a direction between these ends; `None` if its conversation is not known.
 pub fn new_leg(
@@ -163,8 +154,8 @@ fn is_start_up(at: Nanos, direction: Direction, c: &Context<'_>) -> bool {
     let flow = conversation.flow(direction.side);
     // What carried no message since the observation began starts anew, whenever it was opened; datagrams have no opening.
     let first = flow.first_message.unwrap_or(at);
-    let is_new = first > c.coverage.since().unwrap_or_default() + SILENT;
+    let is_new = first > c.coverage.since().unwrap_or_default() + SILENCE_BEFORE_START_UP;
     let began = conversation.opened.or(is_new.then_some(first));
-    let is_early = |began| at < began + START_UP && flow.messages < LAST_MESSAGES;
-    began.is_some_and(|began| is_early(began) || flow.messages < FIRST_MESSAGES)
+    let is_early = |began| at < began + LONGEST_START_UP && flow.messages < MAX_START_UP_MESSAGES;
+    began.is_some_and(|began| is_early(began) || flow.messages < MIN_START_UP_MESSAGES)
 }

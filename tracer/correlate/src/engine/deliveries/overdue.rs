@@ -4,27 +4,14 @@ use super::super::conversations::Conversations;
 use super::{Deliveries, Observed};
 use crate::flow::{Flow, FlowTable};
 use crate::join::{LegState, Message};
+use crate::limits::deliveries::{
+    GOES_ON, LONGEST_REBALANCE, LONGEST_USUAL_WAY, OVERDUE_FACTOR, READER_MEMORY,
+};
 use crate::rows::{Row, Rows};
 use crate::why::{Losses, Overdue, Whereabouts};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use wirelap_events::{GroupId, Nanos, Pid, Saturate, TaskId, Tid};
-
-/// A younger message is on its way.
-pub const LATE: Nanos = Nanos::from_millis(1_000);
-
-/// Time for which a process that has read something is taken to go on reading.
-const READS: Nanos = Nanos::from_millis(500);
-
-/// A message that is not so many times as old as a typical one gets is on its way, too.
-const TIMES_TYPICAL: u64 = 10;
-
-/// A publisher's messages go on if so many of them have, and so many of a hundred do.
-const FORWARDED: (u64, u64) = (10, 90);
-
-/// A group gives what a member read to another member within this time: Kafka waits for a member for 45 s (`session.timeout.ms`), and then
-/// for all to join again.
-const HANDING_OVER: Nanos = Nanos::from_millis(60_000);
 
 /// A row's overdue messages at one process, in one place on one leg.
 type Key = (GroupId, Whereabouts, usize, Pid);
@@ -52,7 +39,7 @@ impl Deliveries {
     fn late(&self, now: Nanos, lies: Lies, seen: Observed<'_>) -> Vec<(GroupId, Overdue)> {
         let mut found: BTreeMap<Key, (u64, Nanos)> = BTreeMap::new();
         let mut limits: FxHashMap<GroupId, Nanos> = FxHashMap::default();
-        for (message, leg) in self.messages.unfinished(now - LATE) {
+        for (message, leg) in self.messages.unfinished(now - LONGEST_USUAL_WAY) {
             let limit =
                 *limits.entry(message.row).or_insert_with(|| late_after(message.row, seen.rows));
             let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
@@ -106,7 +93,7 @@ impl Deliveries {
         if seen.conversations.has_closed_none() {
             return;
         }
-        for (message, leg) in self.messages.unfinished(now - LATE) {
+        for (message, leg) in self.messages.unfinished(now - LONGEST_USUAL_WAY) {
             let is_here = seen.rows.root(message.row) == id && leg.was_read();
             let is_cut = seen.coverage.pauses().has_cut(message.at);
             if !is_here || is_cut || !self.messages.goes_on(message, leg) {
@@ -155,7 +142,7 @@ impl Deliveries {
 /// The age from which a message of a row is overdue.
 fn late_after(row: GroupId, rows: &Rows) -> Nanos {
     let typical = rows.get(row).map_or(0, |row| row.stats.one_way.quantile(0.5));
-    LATE.max(Nanos(typical.saturating_mul(TIMES_TYPICAL)))
+    LONGEST_USUAL_WAY.max(Nanos(typical.saturating_mul(OVERDUE_FACTOR)))
 }
 
 /// The place of messages that a broker has since some moment, if its readers ask for messages and none has since:
@@ -176,7 +163,7 @@ fn unasked(
         last = last.max(asked);
     }
     let (asked, sender) = last.filter(|&(asked, _)| asked < since)?;
-    if gone.is_some_and(|gone| gone + HANDING_OVER >= asked) {
+    if gone.is_some_and(|gone| gone + LONGEST_REBALANCE >= asked) {
         return Some((Whereabouts::Unasked, Pid(0)));
     }
     Some((Whereabouts::Unasked, conversations.sockets().pid(sender).unwrap_or_default()))
@@ -190,7 +177,7 @@ fn reading(mut pids: FxHashSet<Pid>, now: Nanos, conversations: &Conversations) 
     while !pids.is_empty()
         && let Some(flow) = flows.next()
     {
-        if flow.marks.last_read() + READS > now
+        if flow.marks.last_read() + READER_MEMORY > now
             && let Some(pid) = conversations.sockets().pid(flow.receiver)
             && pids.remove(&pid)
         {
@@ -203,7 +190,7 @@ fn reading(mut pids: FxHashSet<Pid>, now: Nanos, conversations: &Conversations) 
 /// True if a publisher's message goes on: those before it did, to a subscriber that is still there, and none after it
 /// has yet. A broker that has passed on a later one is done with this one.
 fn is_expected(flow: &Flow, leg: &LegState, flows: &FlowTable) -> bool {
-    let (least, percent) = FORWARDED;
+    let (least, percent) = GOES_ON;
     let before = flow.messages.saturating_sub(1);
     let by = flow.forwarded_by.and_then(|by| flows.get(by));
     flow.forwarded >= least

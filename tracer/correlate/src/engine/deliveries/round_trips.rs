@@ -1,14 +1,11 @@
 //! Requests of processes on this host, and the replies from elsewhere that they read.
 
-use super::overdue::LATE;
 use super::{Context, Deliveries};
 use crate::flow::{Departure, Flow, FoundExchange, RoundTrip, UnreadReply};
 use crate::ids::Direction;
+use crate::limits::deliveries::{LONGEST_USUAL_WAY, LONGEST_WAIT_FOR_REPLY};
 use crate::marks::Marks;
 use wirelap_events::{ByteRange, Nanos, Offset};
-
-/// A reply is waited for so long: clients give up after half of it.
-const PATIENCE: Nanos = Nanos::from_millis(60_000);
 
 impl Deliveries {
     /// Takes in the requests and replies that a decoder has just found.
@@ -52,7 +49,8 @@ impl Deliveries {
         if let Some(trips) = &mut flow.round_trips {
             if all || trips.is_due(now) {
                 // What is still under way at the end may be answered yet.
-                let patience = if all || is_closed { LATE } else { PATIENCE };
+                let patience =
+                    if all || is_closed { LONGEST_USUAL_WAY } else { LONGEST_WAIT_FOR_REPLY };
                 trips.give_up(now - patience);
             }
             unanswered = trips.take_unanswered();

@@ -5,17 +5,14 @@ use super::{Context, Deliveries, Observed};
 use crate::flow::{Flow, FlowTable};
 use crate::ids::{Direction, LegKey};
 use crate::join::kept::{KeptLeg, PacketLeg};
-use crate::join::{LONGEST, LegState, Receiver, leg};
+use crate::join::{LegState, Receiver, leg};
+use crate::limits::deliveries::{LONGEST_SUBSCRIPTION_INTERVAL, LONGEST_UNREAD};
 use crate::marks::begin_and_end;
 use crate::rows::Rows;
 use wirelap_events::{
     FlowRange, GroupId, Leg, Nanos, Probe, Saturate, Stage, Stamp, TraceDetail, Transport,
 };
 use wirelap_protocols::Protocol;
-
-/// A server that passes on what it gets by its subscribers' intervals has done so after this time: clients ask for intervals of 0.1 to 1 s
-/// unless they are told otherwise, and a message is not kept much longer.
-const PASSED_ON_WITHIN: Nanos = Nanos::from_millis(4_000);
 
 impl Deliveries {
     /// Completes the legs whose time has come, and hands out the deliveries that end with them.
@@ -68,7 +65,7 @@ impl Deliveries {
     ) {
         let now = c.coverage.now();
         let limit = (!all).then_some(now - self.config.patience);
-        if c.conversations.give_up_holes(direction, limit, now - LONGEST) {
+        if c.conversations.give_up_holes(direction, limit, now - LONGEST_UNREAD) {
             self.take_found(now, direction, c);
         }
         let first =
@@ -84,7 +81,7 @@ impl Deliveries {
                 flow.pending.pop_front();
             }
             if let Some(leg) = self.messages.leg(key)
-                && leg.at + PASSED_ON_WITHIN <= now
+                && leg.at + LONGEST_SUBSCRIPTION_INTERVAL <= now
                 && self.may_be_passed_on_later(leg, c.observed())
             {
                 self.messages.note_sink(key);
@@ -107,7 +104,7 @@ impl Deliveries {
         let (hold, cut) = (self.hold(), seen.coverage.pauses().cut());
         let held = |since: Nanos| since + hold <= seen.coverage.now();
         if leg.at >= cut
-            && leg.at + PASSED_ON_WITHIN > seen.coverage.now()
+            && leg.at + LONGEST_SUBSCRIPTION_INTERVAL > seen.coverage.now()
             && !self.messages.is_pressed()
             && self.may_be_passed_on_later(leg, seen)
         {
@@ -121,7 +118,7 @@ impl Deliveries {
         }
         let is_remote = self.config.packets_only || flow.ends_unseen(leg.extent);
         let patience =
-            if self.lies_unread(flow, leg, seen) { LONGEST } else { self.config.patience };
+            if self.lies_unread(flow, leg, seen) { LONGEST_UNREAD } else { self.config.patience };
         leg.at + patience <= seen.coverage.now()
             || (leg.at < cut && held(cut))
             || flow.marks.passed_at(leg.extent).is_some_and(|at| held(at.max(leg.at)))

@@ -4,15 +4,13 @@ use super::Picture;
 use super::build::broker_of;
 use crate::bytes::{Holes, Overhead};
 use crate::flow::{ClientOf, GoneServer};
+use crate::limits::network::LEAST_STUCK;
 use crate::rows::{ProcessRole, Row};
 use crate::why::{
     DropPlace, Evidence, Losses, MissedBy, ServerGone, Setting, StuckConnection, Throttled,
 };
 use wirelap_events::{DroppedPacket, GroupId, Nanos, NetNs, Pid, Tid, Total};
 use wirelap_protocols::MessageRouting;
-
-/// Bytes that were sent again and again for less may still arrive: a timeout or two.
-const LATE: Nanos = Nanos::from_millis(1_000);
 
 impl Picture<'_> {
     /// Why each row's messages took as long as they did, by the row's name. For adding up repetitions.
@@ -124,7 +122,7 @@ impl Picture<'_> {
         let conversations = self.seen.conversations;
         let since = self.seen.coverage.since();
         let all = conversations.stuck(&self.accounts.rows).into_iter();
-        let late = all.filter(|(row, _, stuck)| *row == id && now >= stuck.from + LATE);
+        let late = all.filter(|(row, _, stuck)| *row == id && now >= stuck.from + LEAST_STUCK);
         late.filter_map(|(_, direction, stuck)| {
             let key = conversations.flows().flow(direction)?.key;
             let sender = conversations.sender_of(direction);

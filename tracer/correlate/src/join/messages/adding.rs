@@ -6,15 +6,13 @@ use super::super::new_leg::{Joined, NewLeg};
 use super::super::open::{LegState, Message};
 use super::Messages;
 use crate::ids::{LegKey, Node};
+use crate::limits::deliveries::HOLDS_REMEMBERED;
 use rustc_hash::FxHashSet;
 use wirelap_events::{GroupId, Nanos, Saturate, Stamp};
 use wirelap_protocols::MessageRouting;
 
 /// The most legs of a message, alone with its content, that are looked at for a direction.
 const FEW_LEGS: u32 = 4;
-
-/// A message whose every leg is delivered is remembered for this many holds, for copies of it.
-const HOLDS_REMEMBERED: u64 = 10;
 
 impl Messages {
     /// Adds a message that begins with a leg. Its forwarder had it when it was found, or at `read`.

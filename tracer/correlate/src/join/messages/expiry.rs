@@ -2,12 +2,10 @@
 
 use super::super::open::{GivenUp, Leftover, LegState, Message};
 use super::Messages;
+use crate::limits::deliveries::LONGEST_UNREAD;
 use slab::Slab;
 use std::collections::VecDeque;
 use wirelap_events::{Nanos, Saturate, Transport};
-
-/// A message that lies unread in a socket is waited for so long.
-pub const LONGEST: Nanos = Nanos::from_millis(300_000);
 
 impl Messages {
     /// The next message whose time has come, for [`Messages::give_up`]. `None` when there is none. One that `is_awaited` by a
@@ -31,7 +29,7 @@ impl Messages {
             let has_room = self.has_room_to_keep();
             let message = &mut self.open[index];
             // A late leg has patience of its own, and one that is known to lie in a socket more.
-            let lies = now < message.at + LONGEST;
+            let lies = now < message.at + LONGEST_UNREAD;
             if message.open > 0 && (!message.overdue || lies) {
                 message.overdue = true;
                 self.late.push_back((now + self.patience, index, message.serial));

@@ -2,13 +2,14 @@
 
 use super::super::snapshot::{Group, Trust};
 use super::facts::TrustFacts;
-use super::limits::{
-    CLOCKS, COARSE_TIMES, CONTRADICTED, CUT_SHORT, ENCRYPTED, EVENTS_LOST, EVENTS_LOST_SAMPLED,
-    GIVEN_UP, GUESSED, LOSSES_STATED, Limits, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED,
-    ONE_IS_TOO_MANY, READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN, SHARED_MEMORY, SPLIT_SUBFLOWS,
-    TOO_MANY, UNDECODED, UNDELIVERED, UNIX_CLIENTS, UNREAD, UNSEEN, UNSEEN_BARE, UNSORTED,
-};
 use super::reliability::{Doubt, DoubtReason, Reliability};
+use crate::limits::trust::{
+    CLOCKS, COARSE_TIMES, CONTRADICTED, CUT_SHORT, ENCRYPTED, EVENTS_LOST, EVENTS_LOST_SAMPLED,
+    GIVEN_UP, GUESSED, LOSSES_STATED, NAMELESS, NOT_FOLLOWED, NOT_FOLLOWED_SAMPLED,
+    ONE_IS_TOO_MANY, READ_TWICE, READER_NOT_SEEN, SEND_NOT_SEEN, SHARED_MEMORY, SPLIT_SUBFLOWS,
+    TOO_MANY, TrustLimits, UNDECODED, UNDELIVERED, UNIX_CLIENTS, UNREAD, UNSEEN, UNSEEN_BARE,
+    UNSORTED,
+};
 use wirelap_events::Nanos;
 
 /// Every reason to doubt, the gravest first.
@@ -36,14 +37,14 @@ struct FoundDoubts(Vec<Doubt>);
 
 impl FoundDoubts {
     /// Adds a reason if `count` of `whole` passes a limit.
-    fn add(&mut self, reason: DoubtReason, limits: Limits, count: u64, whole: u64) {
+    fn add(&mut self, reason: DoubtReason, limits: TrustLimits, count: u64, whole: u64) {
         if count > 0 {
             self.add_share(reason, limits, count as f64 / whole.max(count).max(1) as f64);
         }
     }
 
     /// Adds a reason if `share` passes a limit.
-    fn add_share(&mut self, reason: DoubtReason, limits: Limits, share: f64) {
+    fn add_share(&mut self, reason: DoubtReason, limits: TrustLimits, share: f64) {
         let reliability = if share >= limits.unusable {
             Reliability::Unusable
         } else if share >= limits.reduced {

@@ -2,6 +2,7 @@
 
 use super::super::snapshot::{Group, Trust};
 use crate::bytes::Unseen;
+use crate::limits::trust::WHOLE_TIME;
 use wirelap_events::EventLosses;
 
 /// The counts that decide.
@@ -121,6 +122,3 @@ impl TrustFacts {
         }
     }
 }
-
-/// Observed for less than this share of the time, a row is sampled.
-pub const WHOLE_TIME: f64 = 0.999;

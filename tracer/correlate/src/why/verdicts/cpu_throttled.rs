@@ -1,21 +1,35 @@
-//! Verdicts about CPU quotas that were used up.
+//! A thread could have run, and its cgroup's CPU quota was used up.
+//!
+//! It is found by the scheduler's own count of that time, at any thread that messages waited for; and at processes that wait for quota much
+//! of the time, of whom no latency tells: they do it before they send, or after they have read.
 
-use super::clause::{Clause, Remedy};
-use super::explanation::{Severity, Verdict};
-use super::kind::VerdictKind;
-use super::setting::{Setting, Throttled};
+use crate::limits::kinds::CPU_THROTTLED;
+use crate::limits::rules::{LEAST_THROTTLED, OFTEN_THROTTLED};
 use crate::threads::QuotaSeen;
-use wirelap_events::{CgroupId, Nanos, Segment};
+use crate::why::clause::{Clause, Remedy};
+use crate::why::definition::{Definition, InStartUp, Nature};
+use crate::why::explanation::{Severity, Verdict};
+use crate::why::kind::VerdictKind;
+use crate::why::setting::{Setting, Throttled};
+use crate::why::weigh::ratio;
+use wirelap_events::{CgroupId, Segment};
 
-/// A process that waits for quota so much of the time is late even where no latency shows it.
-const OFTEN: f64 = 0.1;
-
-/// Waits for quota that add up to less are no verdict.
-const MUCH: Nanos = Nanos::from_millis(20);
+pub const DEFINITION: Definition = Definition {
+    limits: Some(CPU_THROTTLED),
+    nature: Nature::ThreadWait,
+    in_start_up: InStartUp::Never,
+    facts: |case| case.often_and(used_up(&case.evidence().setting, case.finding.cgroup)),
+    remedy: |case| Some(remedy(&case.evidence().setting, case.finding.cgroup)),
+    add_of_row: |row, found| {
+        let unseen = unseen(&row.evidence.setting, found);
+        found.extend(unseen);
+    },
+    ..Definition::USUAL
+};
 
 /// Processes that wait for quota much of the time, and of whom no latency tells: they do it before they send, or after
 /// they have read.
-pub fn unseen(setting: &Setting, found: &[Verdict]) -> Vec<Verdict> {
+fn unseen(setting: &Setting, found: &[Verdict]) -> Vec<Verdict> {
     let named = |pid| {
         found.iter().any(|verdict| {
             verdict.kind == VerdictKind::CpuThrottled
@@ -37,11 +51,12 @@ pub fn unseen(setting: &Setting, found: &[Verdict]) -> Vec<Verdict> {
 
 /// True if a process waits for quota much of the time.
 pub fn is_often(one: &Throttled) -> bool {
-    one.time >= MUCH && one.time.as_secs_f64() >= OFTEN * one.watched.as_secs_f64()
+    one.time >= LEAST_THROTTLED
+        && one.time.as_secs_f64() >= OFTEN_THROTTLED * one.watched.as_secs_f64()
 }
 
 fn evidence(setting: &Setting, one: &Throttled) -> Vec<Clause> {
-    let share = one.time.as_secs_f64() / one.watched.as_secs_f64().max(1e-9);
+    let share = ratio(one.time.as_secs_f64(), one.watched.as_secs_f64());
     let waited = Clause::WaitedForQuota { share, only_reads: one.only_reads };
     std::iter::once(waited).chain(used_up(setting, one.cgroup)).collect()
 }
@@ -65,7 +80,7 @@ pub fn remedy(setting: &Setting, cgroup: CgroupId) -> Remedy {
 mod tests {
     use super::*;
     use crate::threads::Quotas;
-    use wirelap_events::{Pid, Quota, TaskId, Tid};
+    use wirelap_events::{Nanos, Pid, Quota, TaskId, Tid};
 
     fn quota(periods: u32, throttled_periods: u32) -> Quota {
         Quota {
