@@ -176,7 +176,7 @@ impl Outages {
     }
 
     /// The last time that a server at this address went.
-    fn last_gone(&mut self, server: ServerAt) -> Option<&mut GoneServer> {
+    fn find_last_gone(&mut self, server: ServerAt) -> Option<&mut GoneServer> {
         self.gone.iter_mut().rev().find(|one| one.server == server)
     }
 
@@ -186,7 +186,7 @@ impl Outages {
             self.begin(server, |_| true);
             self.miss(server);
         }
-        if let Some(gone) = self.last_gone(server).filter(|gone| gone.again.is_none()) {
+        if let Some(gone) = self.find_last_gone(server).filter(|gone| gone.again.is_none()) {
             gone.refused.grow(1);
         }
     }
@@ -194,7 +194,7 @@ impl Outages {
     /// A server that is gone since the last outage began, of whose process no end was seen.
     fn miss(&mut self, server: ServerAt) {
         let Some(from) = self.open_at(server).map(|outage| outage.from) else { return };
-        if self.last_gone(server).is_some_and(|gone| gone.at + TOGETHER >= from) {
+        if self.find_last_gone(server).is_some_and(|gone| gone.at + TOGETHER >= from) {
             return;
         }
         let its: Vec<_> = self
@@ -218,7 +218,7 @@ impl Outages {
         has_ended: impl Fn(Pid) -> bool,
     ) {
         if let Some(pid) = pid
-            && let Some(gone) = self.last_gone(server)
+            && let Some(gone) = self.find_last_gone(server)
             && at > gone.at
             && gone.pid != Some(pid)
         {

@@ -9,5 +9,5 @@ mod limits;
 mod reliability;
 
 pub use doubts::doubts;
-pub use facts::{TrustFacts, WHOLE_TIME};
+pub use facts::{FileFacts, TrustFacts, WHOLE_TIME};
 pub use reliability::{Doubt, DoubtReason, Reliability, reliability};
