@@ -76,11 +76,12 @@ pub use ros::{Ros, RosEndpoint, RosNode, RosRole};
 pub use rows::{Accountant, Counts, DeferredFigures};
 pub use stats::Distribution as Histogram;
 pub use stats::{
-    HistoryPoint, PartialFigures, PartialView, Rate, RateSums, RequestFigures, SegmentStat, Summary,
+    HistoryPoint, PartialFigures, PartialView, Rate, RateSums, RequestFigures, SegmentStat,
+    Summary, UncertainCounts,
 };
 pub use threads::{QuotaSeen, Scheduling};
 pub use tls_keys::{TlsCounts, TlsKeys};
-pub use trust::{Doubt, DoubtReason, Reliability, TrustFacts};
+pub use trust::{Doubt, DoubtReason, FileFacts, Reliability, TrustFacts};
 pub use view::{
     Group, GroupNote, Muted, ProbeEvents, ProbeLoss, Process, Snapshot, SnapshotNote, TracerCost,
     TracingBudget, Trust, UnixClients, UnixServer, snapshot, trust,

@@ -11,11 +11,11 @@ pub struct Coverage {
     since: Option<Nanos>,
     /// Events lost, by probe.
     lost: [u64; Probe::ALL.len()],
-    /// Those of them that are runs of probes that the kernel skipped.
+    /// Lost events that are runs of probes that the kernel skipped.
     skipped: u64,
-    /// Those of them that a file itself counts as missing.
+    /// Lost events that a file itself counts as missing.
     stated: u64,
-    /// Those of them that are datagrams of which a fragment is missing.
+    /// Lost events that are datagrams of which a fragment is missing.
     fragmented: u64,
     pauses: Pauses,
     /// Nothing is known to have been missed since then: the window was opened, or events were lost.

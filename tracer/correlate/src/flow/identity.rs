@@ -1,9 +1,6 @@
 //! The identity of a message, which is the same on every flow.
 
 use super::found::{Content, Found, Identity, TopicHash};
-use super::places::FoundPlace;
-use crate::breakdown::ReaderGroup;
-use crate::limits::deliveries::MIN_TELLING_BYTES;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{DecodedMessage, GlobalKey, Stamp};
@@ -19,8 +16,8 @@ pub fn identity_of(key: GlobalKey) -> Identity {
     Identity { hash: hasher.finish(), exact: true }
 }
 
-/// A message's identity: our workloads' stamp, the protocol's own key, or a digest of its content.
-pub fn identify(side: Side, data: &DecodedMessage<'_>) -> Found {
+/// The message of a frame with its identity: our workloads' stamp, the protocol's own key, or a digest of its content.
+pub fn found_message(side: Side, data: &DecodedMessage<'_>) -> Found {
     let stamp = Stamp::decode(data.payload);
     let topic_hash =
         if stamp.is_some() { TopicHash::new(data.topic) } else { TopicHash::default() };
@@ -35,29 +32,12 @@ pub fn identify(side: Side, data: &DecodedMessage<'_>) -> Found {
         }
     };
     Found {
-        side,
-        extent: data.extent,
-        identity,
-        content: None,
         stamp,
-        payload_len: data.payload_len,
         duplicate: data.duplicate,
         retained: data.retained,
-        passed_on: false,
-        shared: false,
-        line: 0,
-        subscription: 0,
-        taken_over: None,
-        nameless: false,
-        framed: false,
-        topic: None,
-        group: ReaderGroup::Unknown,
         topic_hash,
-        assembly: None,
         subject: topic_number(data.topic),
-        wire_payload: data.payload_len,
-        usable_at: None,
-        place: FoundPlace::Unknown,
+        ..Found::new(side, data.extent, identity, data.payload_len)
     }
 }
 

@@ -170,7 +170,7 @@ impl Outages {
     }
 
     /// The last time that a server at this address went.
-    fn last_gone(&mut self, server: ServerAt) -> Option<&mut GoneServer> {
+    fn find_last_gone(&mut self, server: ServerAt) -> Option<&mut GoneServer> {
         self.gone.iter_mut().rev().find(|one| one.server == server)
     }
 
@@ -180,7 +180,7 @@ impl Outages {
             self.begin(server, |_| true);
             self.miss(server);
         }
-        if let Some(gone) = self.last_gone(server).filter(|gone| gone.again.is_none()) {
+        if let Some(gone) = self.find_last_gone(server).filter(|gone| gone.again.is_none()) {
             gone.refused.grow(1);
         }
     }
@@ -188,7 +188,7 @@ impl Outages {
     /// A server that is gone since the last outage began, of whose process no end was seen.
     fn miss(&mut self, server: ServerAt) {
         let Some(from) = self.open_at(server).map(|outage| outage.from) else { return };
-        if self.last_gone(server).is_some_and(|gone| gone.at + CLOSES_WITH_PROCESS >= from) {
+        if self.find_last_gone(server).is_some_and(|gone| gone.at + TOGETHER >= from) {
             return;
         }
         let its: Vec<_> = self
@@ -212,7 +212,7 @@ impl Outages {
         has_ended: impl Fn(Pid) -> bool,
     ) {
         if let Some(pid) = pid
-            && let Some(gone) = self.last_gone(server)
+            && let Some(gone) = self.find_last_gone(server)
             && at > gone.at
             && gone.pid != Some(pid)
         {

@@ -40,13 +40,13 @@ pub struct Forwarders {
     addrs: FxHashSet<(SocketAddr, NetNs)>,
     /// By what they say that they are.
     parties: FxHashSet<u32>,
-    /// Those that were seen to pass nothing on for as long as that may take.
+    /// Processes that were seen to pass nothing on for as long as that may take.
     sinks: FxHashSet<Receiver>,
-    /// How many messages each process has handed on, and to whom.
+    /// Number of messages that each process has handed on, by receiver.
     roles: FxHashMap<Pid, Handed>,
     /// Processes that servers have sent messages to.
     clients: FxHashSet<Pid>,
-    /// When each receiver was last found to have got bytes in which messages may be that were not found.
+    /// Time at which each receiver was last found to have got bytes in which messages may be that were not found.
     missed: FxHashMap<Receiver, Nanos>,
     /// Time at which each receiver last got bytes of which it is not known yet what they are.
     unknown: FxHashMap<Receiver, Nanos>,
@@ -102,7 +102,7 @@ impl Forwarders {
         self.servers.contains(&pid)
     }
 
-    /// What the process is that a message goes on from.
+    /// Learns the part of the process that a message goes on from.
     pub fn learn_role(&mut self, leg: &LegState, next: Toward) {
         if let Some(count) = self.handed(leg, next) {
             count.grow(1);
@@ -123,7 +123,7 @@ impl Forwarders {
             return None;
         }
         let handed = self.roles.entry(pid).or_default();
-        match (leg.toward, next) {
+        match (leg.reader.toward, next) {
             (Toward::Server, Toward::Client) => Some(&mut handed.to_clients),
             // From a client to a server, or from a server to a client.
             (Toward::Server, Toward::Server) | (Toward::Client, Toward::Client) => {
@@ -157,12 +157,12 @@ impl Forwarders {
     }
 
     /// Somebody has got bytes that no packet event brought, or that could not be decoded.
-    pub fn missed(&mut self, receiver: Receiver, at: Nanos) {
+    pub fn note_missed(&mut self, receiver: Receiver, at: Nanos) {
         note(&mut self.missed, receiver, at);
     }
 
     /// Somebody has got bytes of which it is not known yet what they are.
-    pub fn got_unknown(&mut self, receiver: Receiver, at: Nanos) {
+    pub fn note_unknown(&mut self, receiver: Receiver, at: Nanos) {
         note(&mut self.unknown, receiver, at);
     }
 
@@ -198,7 +198,7 @@ impl Forwarders {
         !self.forwards(node) && !self.sinks.contains(&Receiver::at(node))
     }
 
-    /// Whether this process, or who is at this address or says that it is this, has passed a message on.
+    /// True if this process, or who is at this address or says that it is this, has passed a message on.
     pub fn forwards(&self, node: &Node) -> bool {
         node.pid.is_some_and(|pid| self.pids.contains(&pid))
             || self.addrs.contains(&(node.addr, node.scope))

@@ -28,7 +28,7 @@ pub struct DeliveryOrder {
     /// Times from and until which messages were lost and not yet there, the last time.
     missing: Option<(Nanos, Nanos)>,
     takers: Vec<Seen>,
-    /// Those that not every reader has, by number.
+    /// Messages that not every reader has, by number.
     lacking: VecDeque<(u64, AssemblyId)>,
     /// Messages that a reader has and gets only with something that was sent before them.
     held: Vec<(u64, AssemblyId, SocketId)>,
@@ -72,7 +72,7 @@ impl DeliveryOrder {
     }
 
     /// A message, or a part of it, that was sent first at `lost` came at `there`.
-    pub fn was_missing(&mut self, lost: Nanos, there: Nanos) {
+    pub fn note_missing(&mut self, lost: Nanos, there: Nanos) {
         self.missing = Some(match self.missing {
             Some((from, to)) if lost <= to => (from.min(lost), to.max(there)),
             _ => (lost, there),

@@ -15,7 +15,7 @@ pub enum Belief {
     Guessed,
     /// One message alone waited, or one connection alone that had just begun to bring some.
     Told,
-    /// They began with the same bytes, which no other connection did.
+    /// Both began with the same bytes, which no other connection did.
     Same,
 }
 
@@ -61,7 +61,7 @@ impl ProxiedDirections {
     }
 
     /// A message that a proxy sends in a direction was not seen when it came, if the sender is one.
-    pub fn came_unseen(&mut self, on: Direction) {
+    pub fn note_unseen_arrival(&mut self, on: Direction) {
         let Some(source) = self.sources.get_mut(&on) else { return };
         source.missing = source.missing.saturating_add(1);
         if source.missing > MAX_UNSEEN_BY_PROXY {
@@ -146,7 +146,7 @@ mod tests {
         let mut proxied = ProxiedDirections::default();
         proxied.learn(at(1, 0), at(11, 0), Belief::Same, true);
         for is_known in [true, true, false] {
-            proxied.came_unseen(direction(1));
+            proxied.note_unseen_arrival(direction(1));
             assert_eq!(proxied.source(direction(1)).is_some(), is_known);
         }
         assert_eq!(proxied.goes_elsewhere(direction(11), direction(2)), None);

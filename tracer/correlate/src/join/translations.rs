@@ -60,7 +60,7 @@ impl Translations {
 
     /// A message went in at one address and out at another: whether both are one server's, as is known now for the first time. Messages
     /// go in at the other one, too, if it `gets_some`; this one tells more if it `is_unique`.
-    pub fn crossed(&mut self, [a, b]: [Node; 2], gets_some: bool, is_unique: bool) -> bool {
+    pub fn note_crossing(&mut self, [a, b]: [Node; 2], gets_some: bool, is_unique: bool) -> bool {
         let known = self.pairs.iter().position(|pair| pair.is_of(&a, &b));
         if known.is_none() && self.pairs.len() >= MOST_PAIRS {
             return false;
@@ -85,8 +85,8 @@ impl Translations {
         self.renamed.get(&(server, to)).filter(|one| one.seen >= MIN_RENAMED).map(|one| one.from)
     }
 
-    /// A message of a topic came out of a server with another one, and no other message has its content.
-    pub fn renamed(&mut self, server: Receiver, from: u64, to: u64) {
+    /// Notes that a message of a topic came out of a server with another one, and no other message has its content.
+    pub fn note_renamed(&mut self, server: Receiver, from: u64, to: u64) {
         let known = self.renamed.contains_key(&(server, to));
         if !known && self.renamed.len() >= MOST_RENAMED {
             return;

@@ -19,7 +19,7 @@ impl Habit {
     }
 }
 
-/// Messages of equal content that came to a server, and what it sent of them one way. Its room is used again.
+/// Messages of equal content that came to a server, and what it sent of them one way. Its memory is used again.
 #[derive(Debug, Default)]
 pub struct Turn {
     /// Messages, and when each came.

@@ -10,6 +10,7 @@ mod ring;
 mod row;
 mod sampled;
 mod seconds;
+mod uncertain;
 mod windows;
 
 pub use distribution::Distribution;
@@ -21,3 +22,4 @@ pub use ring::Ring;
 pub use row::{RowStats, ended_at, read_at, sampled_at};
 pub use sampled::RateSums;
 pub use seconds::TracedSeconds;
+pub use uncertain::UncertainCounts;

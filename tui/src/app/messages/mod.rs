@@ -110,10 +110,10 @@ impl App {
         let Some(slowest) = all.max_by_key(|message| message.one_way) else { return true };
         let (group, identity) = (slowest.group(), identity(slowest));
         if self.rows().all(|row| row.id != group) {
-            self.filter.clear();
+            self.rows.filter.clear();
             self.arrange();
         }
-        self.selected = Some(group);
+        self.rows.selected = Some(group);
         self.messages.filter.clear();
         self.messages.list = List::Slowest;
         self.messages.selected = Some(identity);

@@ -65,11 +65,11 @@ impl Conversations {
         let Some(conversation) = self.flows.get(direction) else { return };
         let (own, asked) =
             (conversation.flow(direction.side), conversation.flow(direction.back().side));
-        let is_refused = own.isn.is_none()
-            && asked.isn.is_some()
-            && own.messages == 0
+        let is_refused = own.start.isn.is_none()
+            && asked.start.isn.is_some()
+            && own.messages.count == 0
             && conversation.server == Some(direction.side)
-            && !conversation.closed;
+            && !conversation.life.is_closed;
         if is_refused && let Some((server, _)) = self.server_of(direction) {
             self.outages.refuse(server);
         }
@@ -79,7 +79,7 @@ impl Conversations {
     /// conversation was opened.
     pub(super) fn note_served(&mut self, direction: Direction) {
         let Some((server, serves)) = self.server_of(direction) else { return };
-        let opened = self.flows.get(direction).and_then(|conversation| conversation.opened);
+        let opened = self.flows.get(direction).and_then(|conversation| conversation.life.opened);
         let (pid, sockets) = (self.sender_of(serves), &self.sockets);
         let at = opened.unwrap_or_default();
         self.outages.accept(at, server, pid, |pid| !sockets.has_open(pid));

@@ -62,7 +62,7 @@ impl Conversations {
 
     /// A datagram comes in, or leaves for this host, for the only socket at its port: its coming in may not be seen
     /// (docs/results/correctness.md, "What process 1 hides").
-    pub(super) fn comes_in(&mut self, packet: &Packet<'_>, direction: Direction, number: u64) {
+    pub(super) fn add_to_inbox(&mut self, packet: &Packet<'_>, direction: Direction, number: u64) {
         let port = packet.flow.dst.port();
         if let Some(socket) = self.sockets.only_at(packet.netns, port)
             && let Some(entry) = self.sockets.get_mut(socket)

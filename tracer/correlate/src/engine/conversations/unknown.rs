@@ -75,7 +75,7 @@ impl Conversations {
     /// The directions on which bytes do not arrive, with the rows that they are of.
     pub fn stuck(&self, rows: &Rows) -> Vec<(GroupId, Direction, Stuck)> {
         let stuck = self.stuck.iter().filter_map(|&direction| {
-            let conversation = self.flows.get(direction).filter(|one| !one.closed)?;
+            let conversation = self.flows.get(direction).filter(|one| !one.life.is_closed)?;
             let Marks::Tcp(marks) = &conversation.flow(direction.side).marks else { return None };
             let own = conversation.row.map(|(row, _)| row);
             let row = own.or_else(|| self.row_at_server(direction, rows))?;
@@ -105,7 +105,7 @@ impl Conversations {
             clients: process(down.back()).into_iter().collect(),
             ends: ends.collect(),
             not_read: None,
-            joined_late: conversation.flows.iter().all(|flow| flow.isn.is_none()),
+            joined_late: conversation.flows.iter().all(|flow| flow.start.isn.is_none()),
             connections: 1,
             bytes_to_server: to_server,
             bytes_from_server: from_server,

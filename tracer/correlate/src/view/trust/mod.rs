@@ -9,5 +9,5 @@ mod reliability;
 
 pub use crate::limits::trust::WHOLE_TIME;
 pub use doubts::doubts;
-pub use facts::TrustFacts;
+pub use facts::{FileFacts, TrustFacts, WHOLE_TIME};
 pub use reliability::{Doubt, DoubtReason, Reliability, reliability};

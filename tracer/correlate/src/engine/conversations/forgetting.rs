@@ -22,7 +22,7 @@ impl Conversations {
 
     fn give_up(&mut self, direction: Direction, accounts: &mut Accounts) {
         // Nothing is lost with one that has ended.
-        let is_over = self.flows.get(direction).is_some_and(|c| c.closed && !c.active);
+        let is_over = self.flows.get(direction).is_some_and(|c| c.life.is_closed && !c.active);
         accounts.totals.evicted.grow(u64::from(!is_over));
         self.forget(direction, accounts);
     }
@@ -56,7 +56,7 @@ impl Conversations {
             return false;
         }
         // What is certain not to have arrived will be sent again, however long that takes.
-        let comes_yet = !conversation.closed && !flow.interrupted && flow.lacks_next();
+        let comes_yet = !conversation.life.is_closed && !flow.interrupted && flow.lacks_next();
         let limit = limit.map(|limit| if comes_yet { longest } else { limit });
         conversation.reassemble(direction.side, &mut self.found, |flow, out| match limit {
             Some(limit) => flow.give_up(limit, out),
@@ -97,7 +97,7 @@ impl Conversations {
             |id: SocketId| self.sockets.get(id).is_none_or(|entry| entry.closed.is_some());
         let are_gone = [flow.sender, flow.receiver].into_iter().flatten().all(is_gone);
         let rest = if are_gone { self.config.hold } else { self.config.patience };
-        !conversation.active && conversation.seen + rest < now
+        !conversation.active && conversation.life.seen + rest < now
     }
 
     /// Forgets a conversation; what it added up to stays.

@@ -46,11 +46,11 @@ pub struct Acknowledgement {
 
 /// The consumers or channels of one connection.
 #[derive(Debug, Default)]
-pub struct Rooms(Vec<Room>);
+pub struct Permits(Vec<LinePermits>);
 
 /// The acknowledgements of one consumer or channel.
 #[derive(Debug, Default)]
-struct Room {
+struct LinePermits {
     line: u64,
     /// The last time that its sender might send more again.
     last: Option<Nanos>,
@@ -77,7 +77,7 @@ struct Span {
     held: Nanos,
 }
 
-impl Rooms {
+impl Permits {
     /// The last time that the sender might send more of a consumer or channel.
     pub fn last_of(&self, line: u64) -> Option<Nanos> {
         self.of(line)?.last
@@ -85,38 +85,38 @@ impl Rooms {
 
     /// The last time that it might send more of any.
     pub fn last(&self) -> Option<Nanos> {
-        self.0.iter().filter_map(|room| room.last).max()
+        self.0.iter().filter_map(|one| one.last).max()
     }
 
-    /// An acknowledgement was seen; `makes_room` if the sender may send more from then on. `arrived` says when bytes of its direction
+    /// An acknowledgement was seen; `permits_more` if the sender may send more from then on. `arrived` says when bytes of its direction
     /// arrived at the sender.
     pub fn acknowledged(
         &mut self,
         line: u64,
         seen: &Acknowledgement,
-        makes_room: bool,
+        permits_more: bool,
         arrived: impl Fn(Offset) -> Option<Nanos>,
     ) {
-        let known = self.0.iter().position(|room| room.line == line);
+        let known = self.0.iter().position(|one| one.line == line);
         let index = known.unwrap_or_else(|| {
             if self.0.len() >= LINES {
                 self.0.remove(0);
             }
-            self.0.push(Room { line, ..Room::default() });
+            self.0.push(LinePermits { line, ..LinePermits::default() });
             self.0.len().saturating_sub(1)
         });
-        let Some(room) = self.0.get_mut(index) else { return };
+        let Some(one) = self.0.get_mut(index) else { return };
         match seen.answered {
             // Before, others were not acknowledged, and its sender might send all the same.
-            Answered::Within(had, sent) => room.spans.add(had.max(seen.full.unwrap_or(had)), sent),
-            Answered::By(at) => room.unknown_until = room.unknown_until.max(at),
+            Answered::Within(had, sent) => one.spans.add(had.max(seen.full.unwrap_or(had)), sent),
+            Answered::By(at) => one.unknown_until = one.unknown_until.max(at),
         }
-        if makes_room {
-            let since = seen.full.or(room.last).unwrap_or_default();
-            room.on_the_way.push_back((since, seen.at, seen.end));
-            room.last = Some(seen.at);
+        if permits_more {
+            let since = seen.full.or(one.last).unwrap_or_default();
+            one.on_the_way.push_back((since, seen.at, seen.end));
+            one.last = Some(seen.at);
         }
-        room.settle(arrived);
+        one.settle(arrived);
     }
 
     /// The parts of the time from when the sender `had` a message until the acknowledgement at `at`: the
@@ -127,13 +127,13 @@ impl Rooms {
         (had, at): (Nanos, Nanos),
         arrived: impl Fn(Offset) -> Option<Nanos>,
     ) -> Credit {
-        let Some(room) = self.of(line) else { return Credit { at, ..Credit::default() } };
+        let Some(one) = self.of(line) else { return Credit { at, ..Credit::default() } };
         let had = had.min(at);
-        let until = room.unknown_until.clamp(had, at);
+        let until = one.unknown_until.clamp(had, at);
         let (mut own, mut known) = (Nanos(0), Nanos(0));
         let mut longest: Option<(Nanos, &Span)> = None;
         // Most messages wait for less time than is remembered: the last spans come first.
-        for span in room.spans.0.iter().rev().take_while(|span| span.to > had) {
+        for span in one.spans.0.iter().rev().take_while(|span| span.to > had) {
             let held = span.within(had, at);
             own += held;
             known += span.within(had, until);
@@ -143,7 +143,7 @@ impl Rooms {
         }
         Credit {
             at,
-            full: room.full_within(had, at, arrived),
+            full: one.full_within(had, at, arrived),
             own,
             unknown: until - had - known.min(until - had),
             longest: longest.map(|(_, span)| (span.from.max(had), span.to.min(at))),
@@ -158,16 +158,16 @@ impl Rooms {
         to: Nanos,
         arrived: impl Fn(Offset) -> Option<Nanos>,
     ) -> Nanos {
-        let each = self.0.iter().map(|room| room.full_within(from, to, &arrived));
+        let each = self.0.iter().map(|one| one.full_within(from, to, &arrived));
         each.max().unwrap_or_default()
     }
 
-    fn of(&self, line: u64) -> Option<&Room> {
-        self.0.iter().find(|room| room.line == line)
+    fn of(&self, line: u64) -> Option<&LinePermits> {
+        self.0.iter().find(|one| one.line == line)
     }
 }
 
-impl Room {
+impl LinePermits {
     /// Adds what acknowledgements ended that have arrived, or of which too many have not.
     fn settle(&mut self, arrived: impl Fn(Offset) -> Option<Nanos>) {
         while let Some(&(since, at, end)) = self.on_the_way.front() {
@@ -251,30 +251,30 @@ mod tests {
         Nanos::from_millis(ms)
     }
 
-    /// Acknowledgements that make room, each for a message that it had since the first time, in milliseconds.
-    fn rooms(answered: &[(u64, u64)]) -> Rooms {
-        let mut rooms = Rooms::default();
+    /// Acknowledgements that permit more, each for a message that it had since the first time, in milliseconds.
+    fn permits(answered: &[(u64, u64)]) -> Permits {
+        let mut permits = Permits::default();
         for &(had, sent) in answered {
-            acknowledged(&mut rooms, 1, (None, sent), Answered::Within(ms(had), ms(sent)), true);
+            acknowledged(&mut permits, 1, (None, sent), Answered::Within(ms(had), ms(sent)), true);
         }
-        rooms
+        permits
     }
 
-    /// An acknowledgement at a time, and since when there was no room. It takes no time to arrive.
+    /// An acknowledgement at a time, and since when no more might be sent. It takes no time to arrive.
     fn acknowledged(
-        rooms: &mut Rooms,
+        permits: &mut Permits,
         line: u64,
         (full, at): (Option<u64>, u64),
         answered: Answered,
-        makes_room: bool,
+        permits_more: bool,
     ) {
         let seen = Acknowledgement { at: ms(at), end: Offset(at), full: full.map(ms), answered };
-        rooms.acknowledged(line, &seen, makes_room, |_| Some(ms(at)));
+        permits.acknowledged(line, &seen, permits_more, |_| Some(ms(at)));
     }
 
     /// The receiver's own time, the unknown time, and the longest span, in milliseconds.
-    fn credit(rooms: &Rooms, had: u64, at: u64) -> (u64, u64, Option<(u64, u64)>) {
-        let credit = rooms.credit(1, (ms(had), ms(at)), |_| None);
+    fn credit(permits: &Permits, had: u64, at: u64) -> (u64, u64, Option<(u64, u64)>) {
+        let credit = permits.credit(1, (ms(had), ms(at)), |_| None);
         let in_ms = |time: Nanos| time.0 / 1_000_000;
         (
             in_ms(credit.own),
@@ -286,59 +286,59 @@ mod tests {
     #[test]
     fn a_stop_is_the_receivers_though_it_was_fast_after_that() {
         // It was stopped with five messages, acknowledged them at once, and then one each 20 ms on a slow line.
-        let rooms = rooms(&[(10, 900), (11, 901), (12, 901), (920, 921), (940, 941)]);
-        assert_eq!(rooms.last_of(1), Some(ms(941)));
-        assert_eq!(credit(&rooms, 100, 941), (801 + 2, 0, Some((100, 901))));
-        assert_eq!(credit(&rooms, 905, 941), (2, 0, Some((940, 941))));
-        assert_eq!(credit(&rooms, 902, 919), (0, 0, None));
+        let permits = permits(&[(10, 900), (11, 901), (12, 901), (920, 921), (940, 941)]);
+        assert_eq!(permits.last_of(1), Some(ms(941)));
+        assert_eq!(credit(&permits, 100, 941), (801 + 2, 0, Some((100, 901))));
+        assert_eq!(credit(&permits, 905, 941), (2, 0, Some((940, 941))));
+        assert_eq!(credit(&permits, 902, 919), (0, 0, None));
     }
 
     #[test]
     fn what_was_not_seen_is_not_known() {
-        let mut rooms = rooms(&[(10, 20)]);
-        acknowledged(&mut rooms, 1, (None, 50), Answered::By(ms(50)), true);
-        assert_eq!(credit(&rooms, 0, 100), (10, 40, Some((10, 20))));
-        assert_eq!(rooms.last_of(2), None);
+        let mut permits = permits(&[(10, 20)]);
+        acknowledged(&mut permits, 1, (None, 50), Answered::By(ms(50)), true);
+        assert_eq!(credit(&permits, 0, 100), (10, 40, Some((10, 20))));
+        assert_eq!(permits.last_of(2), None);
     }
 
-    /// The first of two answers to a message makes no room.
+    /// The first of two answers to a message permits no more.
     #[test]
     fn what_makes_no_room_counts_as_time() {
-        let mut rooms = rooms(&[(0, 1)]);
-        acknowledged(&mut rooms, 1, (None, 30), Answered::Within(ms(10), ms(30)), false);
-        assert_eq!((rooms.last_of(1), rooms.last()), (Some(ms(1)), Some(ms(1))));
-        assert_eq!(credit(&rooms, 5, 60), (20, 0, Some((10, 30))));
+        let mut permits = permits(&[(0, 1)]);
+        acknowledged(&mut permits, 1, (None, 30), Answered::Within(ms(10), ms(30)), false);
+        assert_eq!((permits.last_of(1), permits.last()), (Some(ms(1)), Some(ms(1))));
+        assert_eq!(credit(&permits, 5, 60), (20, 0, Some((10, 30))));
     }
 
     /// As many as ever were unacknowledged for 25 of 1,000 ms: twice 10 ms and the 5 ms of an acknowledgement's
     /// way.
     #[test]
     fn a_sender_waits_only_while_as_many_as_ever_are_not_acknowledged() {
-        let mut rooms = Rooms::default();
+        let mut permits = Permits::default();
         let answered = |had, sent| Answered::Within(ms(had), ms(sent));
-        acknowledged(&mut rooms, 1, (Some(100), 110), answered(50, 110), true);
+        acknowledged(&mut permits, 1, (Some(100), 110), answered(50, 110), true);
         let seen = Acknowledgement {
             at: ms(910),
             end: Offset(910),
             full: Some(ms(900)),
             answered: answered(905, 910),
         };
-        rooms.acknowledged(1, &seen, true, |_| None);
-        let credit = rooms.credit(1, (ms(0), ms(1_000)), |_| Some(ms(915)));
+        permits.acknowledged(1, &seen, true, |_| None);
+        let credit = permits.credit(1, (ms(0), ms(1_000)), |_| Some(ms(915)));
         assert_eq!((credit.full, credit.own), (ms(25), ms(15)));
-        assert_eq!(rooms.full_within(ms(105), ms(912), |_| Some(ms(915))), ms(17));
-        assert_eq!(rooms.full_within(ms(200), ms(800), |_| None), ms(0));
+        assert_eq!(permits.full_within(ms(105), ms(912), |_| Some(ms(915))), ms(17));
+        assert_eq!(permits.full_within(ms(200), ms(800), |_| None), ms(0));
     }
 
     #[test]
     fn memory_is_bounded_and_nothing_is_forgotten() {
         let all: Vec<_> = (0..1_000).map(|n| (n * 10, n * 10 + 5)).collect();
-        let rooms = rooms(&all);
-        assert_eq!(rooms.0[0].spans.0.len(), SPANS);
-        assert_eq!(credit(&rooms, 0, 10_000).0, 5_000);
-        let half = credit(&rooms, 0, 5_000).0;
+        let permits = permits(&all);
+        assert_eq!(permits.0[0].spans.0.len(), SPANS);
+        assert_eq!(credit(&permits, 0, 10_000).0, 5_000);
+        let half = credit(&permits, 0, 5_000).0;
         assert!((2_490..=2_510).contains(&half), "{half}");
-        let mut many = Rooms::default();
+        let mut many = Permits::default();
         for line in 0..1_000 {
             acknowledged(&mut many, line, (None, 1), Answered::By(ms(1)), true);
         }
