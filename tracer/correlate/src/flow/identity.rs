@@ -1,6 +1,7 @@
 //! The identity of a message, which is the same on every flow.
 
 use super::found::{Content, Found, Identity, TopicHash};
+use crate::limits::deliveries::MIN_TELLING_BYTES;
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
 use wirelap_events::{DecodedMessage, GlobalKey, Stamp};

@@ -188,7 +188,7 @@ impl Outages {
     /// A server that is gone since the last outage began, of whose process no end was seen.
     fn miss(&mut self, server: ServerAt) {
         let Some(from) = self.open_at(server).map(|outage| outage.from) else { return };
-        if self.find_last_gone(server).is_some_and(|gone| gone.at + TOGETHER >= from) {
+        if self.find_last_gone(server).is_some_and(|gone| gone.at + CLOSES_WITH_PROCESS >= from) {
             return;
         }
         let its: Vec<_> = self

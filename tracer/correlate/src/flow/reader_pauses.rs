@@ -1,10 +1,8 @@
 //! Times in which a flow's receiver did not read it: it had no room, or said so.
 
 use super::throttles::Throttles;
+use crate::limits::network::WINDOW_REOPENED;
 use wirelap_events::Nanos;
-
-/// A receiver that has room for a moment only, and then none again, is as slow as before.
-const REOPENED: Nanos = Nanos::from_millis(200);
 
 /// Times in which a flow's receiver did not read it. Most flows are always read.
 #[derive(Debug, Default)]
@@ -26,7 +24,7 @@ impl ReaderPauses {
         self.closed_window = !has_room;
         let shut = match self.shut.as_deref().copied() {
             Some((from, None)) if has_room => (from, Some(at)),
-            Some((from, Some(until))) if at < until + REOPENED => (from, None),
+            Some((from, Some(until))) if at < until + WINDOW_REOPENED => (from, None),
             _ => (at, None),
         };
         self.shut = Some(Box::new(shut));
@@ -36,6 +34,6 @@ impl ReaderPauses {
     pub fn shut_before(&self, limit: Nanos) -> Option<(Nanos, Nanos)> {
         let (from, until) = *self.shut.as_deref()?;
         let until = until.unwrap_or(limit).min(limit);
-        (limit < until + REOPENED).then_some((from, until))
+        (limit < until + WINDOW_REOPENED).then_some((from, until))
     }
 }

@@ -5,6 +5,7 @@ use super::implementation::Implementation;
 use super::own_pauses::OwnPauses;
 use super::topic_readers::TopicReaders;
 use crate::bytes::{Holes, Overhead};
+use crate::limits::deliveries::{UPKEEP_COMPARISON, UPKEEP_MEMORY};
 use crate::stats::{Partial, Pauses, Ring, RowStats, UncertainCounts};
 use crate::why::{Evidence, Numbers, Upkeep};
 use rustc_hash::FxHashMap;

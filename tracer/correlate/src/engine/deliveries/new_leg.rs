@@ -4,6 +4,9 @@ use super::Context;
 use crate::flow::{Conversation, Found, FoundPlace};
 use crate::ids::{Direction, FlowEnds, Way};
 use crate::join::{LegReader, MessageFacts, NamedClient, NewLeg, Permissions, Presence, Toward};
+use crate::limits::deliveries::{
+    LONGEST_START_UP, MAX_START_UP_MESSAGES, MIN_START_UP_MESSAGES, SILENCE_BEFORE_START_UP,
+};
 use std::sync::Arc;
 use wirelap_events::{ByteRange, GroupId, Nanos};
 use wirelap_protocols::MessageRouting;
@@ -159,8 +162,9 @@ fn is_start_up(at: Nanos, direction: Direction, c: &Context<'_>) -> bool {
     let flow = conversation.flow(direction.side);
     // What carried no message since the observation began starts anew, whenever it was opened; datagrams have no opening.
     let first = flow.messages.first_at.unwrap_or(at);
-    let is_new = first > c.coverage.since().unwrap_or_default() + SILENT;
+    let is_new = first > c.coverage.since().unwrap_or_default() + SILENCE_BEFORE_START_UP;
     let began = conversation.life.opened.or(is_new.then_some(first));
-    let is_early = |began| at < began + START_UP && flow.messages.count < LAST_MESSAGES;
-    began.is_some_and(|began| is_early(began) || flow.messages.count < FIRST_MESSAGES)
+    let is_early =
+        |began| at < began + LONGEST_START_UP && flow.messages.count < MAX_START_UP_MESSAGES;
+    began.is_some_and(|began| is_early(began) || flow.messages.count < MIN_START_UP_MESSAGES)
 }

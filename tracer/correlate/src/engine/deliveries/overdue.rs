@@ -39,7 +39,7 @@ impl Deliveries {
     fn late(&self, now: Nanos, lies: Lies, seen: Observed<'_>) -> Vec<(GroupId, Overdue)> {
         let mut found: BTreeMap<Key, (u64, Nanos)> = BTreeMap::new();
         let mut limits: FxHashMap<GroupId, Nanos> = FxHashMap::default();
-        for (message, leg) in self.messages.unfinished(now - LATE) {
+        for (message, leg) in self.messages.unfinished(now - LONGEST_USUAL_WAY) {
             let limit = *limits
                 .entry(message.facts.row)
                 .or_insert_with(|| late_after(message.facts.row, seen.rows));
@@ -95,7 +95,7 @@ impl Deliveries {
         if seen.conversations.has_closed_none() {
             return;
         }
-        for (message, leg) in self.messages.unfinished(now - LATE) {
+        for (message, leg) in self.messages.unfinished(now - LONGEST_USUAL_WAY) {
             let is_here = seen.rows.root(message.facts.row) == id && leg.was_read();
             let is_cut = seen.coverage.pauses().has_cut(message.at);
             if !is_here || is_cut || !self.messages.goes_on(message, leg) {
@@ -195,7 +195,7 @@ fn reading(mut pids: FxHashSet<Pid>, now: Nanos, conversations: &Conversations) 
 /// True if a publisher's message goes on: those before it did, to a subscriber that is still there, and none after it
 /// has yet. A broker that has passed on a later one is done with this one.
 fn is_expected(flow: &Flow, leg: &LegState, flows: &FlowTable) -> bool {
-    let (least, percent) = FORWARDED;
+    let (least, percent) = GOES_ON;
     let before = flow.messages.count.saturating_sub(1);
     let forwarded = flow.messages.forwarded.as_deref().copied().unwrap_or_default();
     let by = forwarded.by.and_then(|by| flows.get(by));

@@ -5,6 +5,7 @@ use super::super::new_leg::{Joined, NewLeg};
 use super::super::open::{LegState, Message};
 use super::Messages;
 use crate::ids::{LegKey, Node};
+use crate::limits::deliveries::HOLDS_REMEMBERED;
 use wirelap_events::{GroupId, Nanos, Saturate, Stamp};
 use wirelap_protocols::MessageRouting;
 

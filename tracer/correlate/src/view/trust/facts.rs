@@ -2,6 +2,7 @@
 
 use super::super::snapshot::{Group, Trust};
 use crate::bytes::Holes;
+use crate::limits::trust::WHOLE_TIME;
 use crate::stats::UncertainCounts;
 use wirelap_events::EventLosses;
 
