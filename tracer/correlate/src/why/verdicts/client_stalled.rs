@@ -21,7 +21,6 @@ pub const DEFINITION: Definition = Definition {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::why::explanation::Severity;
     use crate::why::kind::VerdictKind;
     use crate::why::rules::tests::{Made, explained};
