@@ -5,6 +5,7 @@ use super::culprits::Culprits;
 use super::kind::VerdictKind;
 use super::loss_counts::Losses;
 use super::timeline::Timeline;
+use crate::limits::rules::NEARLY_ALL;
 use crate::stats::Distribution;
 use wirelap_events::{
     CgroupId, Circumstances, DropCause, Holder, Nanos, OffCpuReason, Pid, Recovery, Saturate,
@@ -106,8 +107,10 @@ impl LossWaits {
         let is_thrown_away = DropCause::ALL
             .into_iter()
             .any(|cause| cause != DropCause::Duplicate && self.drops[cause as usize] > 0);
-        let nearly_all =
-            |part: u64, whole: u64| part > 0 && part.saturating_mul(10) >= whole.saturating_mul(9);
+        let nearly_all = |part: u64, whole: u64| {
+            let (most, of) = NEARLY_ALL;
+            part > 0 && part.saturating_mul(of) >= whole.saturating_mul(most)
+        };
         let is_overtaken = nearly_all(self.overtook, self.messages);
         !is_thrown_away && (is_overtaken || nearly_all(losses.twice, losses.resent))
     }

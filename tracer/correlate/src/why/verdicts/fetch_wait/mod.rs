@@ -1,0 +1,108 @@
+//! The broker has the message and nobody has asked for it, it waits for more, or it may send no more before an acknowledgement.
+//!
+//! It is found by the consumer's requests, what they let the broker wait for, and the subscriber's acknowledgements. What the consumer's
+//! own thread did before it asked is `client_stalled` or `reader_busy`, and for want of a CPU `run_queue_contention`. A wait for an earlier
+//! answer is a note where threads wait for a CPU as long.
+
+mod blame;
+
+use super::run_queue_contention;
+use crate::limits::kinds::FETCH_WAIT;
+use crate::why::awaited::Awaited;
+use crate::why::clause::{Clause, Remedy};
+use crate::why::definition::Definition;
+use crate::why::finding::Finding;
+use wirelap_events::Nanos;
+
+pub const DEFINITION: Definition = Definition {
+    limits: Some(FETCH_WAIT),
+    is_note: |case| {
+        let is_answer = case.finding.mostly_awaited() == Awaited::Answer;
+        is_answer && run_queue_contention::is_anywhere(case)
+    },
+    facts: |case| case.often_and([asked(case.finding)]),
+    remedy: |case| case.finding.circumstances.awaits_commit.then_some(Remedy::Commit),
+    ..Definition::USUAL
+};
+
+fn asked(finding: &Finding) -> Clause {
+    if finding.circumstances.awaits_commit {
+        return Clause::AwaitsCommit;
+    }
+    match finding.mostly_awaited() {
+        Awaited::Answer => return Clause::AnswerAwaited,
+        Awaited::Acknowledgement => return Clause::AcknowledgementUnderWay,
+        Awaited::UnseenAcknowledgement => return Clause::AcknowledgementUnseen,
+        Awaited::LateAcknowledgement => return Clause::SubscriberAcknowledgedLate,
+        Awaited::Request if asked_late(finding).is_some() => return Clause::ConsumerAskedLate,
+        _ => {}
+    }
+    let limits = finding.circumstances.request_limits;
+    Clause::RequestWaits(limits.filter(|limits| limits.longest < Nanos(u64::MAX)))
+}
+
+/// The clause for a reader that had not asked, or not acknowledged, for most of the time.
+pub fn asked_late(finding: &Finding) -> Option<Clause> {
+    let is_late = finding.late_requests.saturating_mul(2) >= finding.parts.max(1)
+        || finding.mostly_awaited() == Awaited::LateAcknowledgement;
+    let is_window = is_window(finding) || finding.mostly_awaited() == Awaited::LateAcknowledgement;
+    let late = if is_window { Clause::AcknowledgedLate } else { Clause::AskedLate };
+    is_late.then_some(late)
+}
+
+/// True if the broker was kept by how many messages may be unacknowledged, and not by a request.
+fn is_window(finding: &Finding) -> bool {
+    finding.circumstances.awaited_credit().is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::why::evidence::Evidence;
+    use crate::why::explanation::Severity;
+    use crate::why::kind::VerdictKind;
+    use crate::why::rules::tests::{MS, task};
+    use crate::why::sums::Upkeep;
+    use wirelap_events::{Holder, Leg, LegOffCpu, OffCpu, Stage};
+    use wirelap_test_support::delivered;
+
+    /// Returns how grave it is that 100 of 1,000 messages wait 20 ms for an earlier answer, if so many wait as long for a CPU at the broker.
+    fn awaiting_answers(contended: u64) -> Option<Severity> {
+        let mut evidence = Evidence::default();
+        for n in 0..1_000 {
+            let (sent, long) = (n * 100 * MS, 20 * MS);
+            let waited = u64::from(n % 10 == 3 && n / 10 < contended) * long;
+            let asked = u64::from(n % 10 == 7) * long;
+            let read = sent + 100_000 + waited;
+            let first = delivered::leg(&[
+                (Stage::Send, sent),
+                (Stage::Ready, sent + 50_000),
+                (Stage::Read, read),
+            ]);
+            let again = read + asked + 50_000;
+            let mut second = delivered::leg(&[(Stage::Send, again), (Stage::Read, again + 50_000)]);
+            second.circumstances.requested = (asked > 0).then_some(Nanos(read + asked));
+            let waited = Nanos(waited);
+            let mut reader = OffCpu { waited, ..OffCpu::NONE };
+            reader.add_holder(&Holder { task: task(9), held: waited, ..Holder::default() });
+            let (first, second) = (
+                Leg { sender: Some(task(1)), reader: Some(task(2)), ..first },
+                Leg { sender: Some(task(2)), reader: Some(task(3)), ..second },
+            );
+            let mut delivery = delivered::delivery([first, second]);
+            delivery.off_cpu = [LegOffCpu { reader: Some(reader), ..LegOffCpu::NONE }, LegOffCpu::NONE]
+                .into_iter()
+                .collect();
+            evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
+        }
+        let why = evidence.explain();
+        why.verdicts.iter().find(|v| v.kind == VerdictKind::FetchWait).map(|v| v.severity)
+    }
+
+    #[test]
+    fn answers_of_a_broker_without_a_cpu_are_late_for_that() {
+        assert_eq!(awaiting_answers(0), Some(Severity::Problem));
+        assert_eq!(awaiting_answers(50), Some(Severity::Problem));
+        assert_eq!(awaiting_answers(100), Some(Severity::Note));
+    }
+}

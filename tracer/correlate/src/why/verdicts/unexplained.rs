@@ -1,0 +1,89 @@
+//! Much time is lost, and no rule says why.
+//!
+//! It is the time of a segment to which no cause was found, without the distance to the other end. A thread that could run and did not
+//! waited for a CPU, whoever had it: of that, the verdict is `run_queue_contention`.
+
+use crate::limits::kinds::{RUN_QUEUE_CONTENTION, UNEXPLAINED};
+use crate::limits::rules::{LONGEST_EVENT, MIN_MESSAGES_FOR_VERDICT, MINOR_UNEXPLAINED};
+use crate::why::case::{RowCase, VerdictCase};
+use crate::why::clause::{Circumstance, Clause, Remedy};
+use crate::why::definition::Definition;
+use crate::why::explanation::{Severity, Verdict, leg_number};
+use crate::why::kind::VerdictKind;
+use wirelap_events::{MAX_LEGS, Nanos, Pid, Segment};
+
+pub const DEFINITION: Definition = Definition {
+    add_of_row: |row, found| {
+        for leg in 0..MAX_LEGS {
+            found.extend(Segment::ALL.into_iter().filter_map(|segment| find(row, leg, segment)));
+        }
+    },
+    ..Definition::USUAL
+};
+
+fn find(row: &RowCase<'_>, leg: usize, segment: Segment) -> Option<Verdict> {
+    let cost = row.measured.unexplained(leg, segment);
+    let is_minor = !cost.is_typical(&UNEXPLAINED) && cost.slow_share < MINOR_UNEXPLAINED;
+    if !cost.passes(&UNEXPLAINED) || is_minor || row.measured.messages() < MIN_MESSAGES_FOR_VERDICT {
+        return None;
+    }
+    let (kind, limits) = match segment {
+        Segment::RunQueue => (VerdictKind::RunQueueContention, RUN_QUEUE_CONTENTION),
+        _ => (VerdictKind::Unexplained, UNEXPLAINED),
+    };
+    let finding = row.gathered.finding((leg, VerdictKind::Unexplained, Pid(0)));
+    let case = finding.map(|finding| VerdictCase { row, finding, cost, limits });
+    if case.is_some_and(|case| case.was_within(LONGEST_EVENT)) {
+        return None;
+    }
+    Some(Verdict {
+        leg: Some(leg_number(leg)),
+        segment: Some(segment),
+        period: case.and_then(|case| case.period()),
+        evidence: vec![Clause::Unexplained {
+            time: Nanos::from_f64(cost.median.max(cost.each())),
+            segment,
+            leg,
+            is_cpu: kind != VerdictKind::Unexplained,
+        }],
+        remedy: Remedy::Usual(Circumstance::in_segment(segment)),
+        ..cost.verdict(kind, Severity::Problem)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::why::evidence::Evidence;
+    use crate::why::rules::tests::{MS, Made};
+    use crate::why::sums::Upkeep;
+    use wirelap_events::Stage;
+
+    /// True if time without a cause is told if each tenth message waits 20 ms for its reader, and each so-many-th loses 20 ms on the
+    /// wire.
+    fn is_unexplained(every: u64) -> bool {
+        let mut evidence = Evidence::default();
+        for n in 0..1_000 {
+            let busy_us = u64::from(n % 10 == 5) * 20_000;
+            let mut delivery = Made { at_ms: n * 100, busy_us, ..Made::default() }.delivery();
+            let late = Nanos(u64::from(n % every == 7) * 20 * MS);
+            let times = &mut delivery.legs[0].times;
+            let ready = times.get(Stage::Ready).unwrap();
+            times.set(Stage::Xmit, ready - Nanos(50_000));
+            times.set(Stage::Rx, ready - Nanos(10_000) + late);
+            for stage in [Stage::Ready, Stage::Read] {
+                let at = times.get(stage).unwrap();
+                times.set(stage, at + late);
+            }
+            evidence.delivery(&delivery, delivery.one_way().unwrap(), Upkeep::default());
+        }
+        let why = evidence.explain();
+        why.verdicts.iter().any(|verdict| verdict.kind == VerdictKind::Unexplained)
+    }
+
+    #[test]
+    fn a_small_part_without_a_cause_is_not_told_beside_a_large_one_with() {
+        assert!(is_unexplained(100));
+        assert!(!is_unexplained(250));
+    }
+}
