@@ -153,7 +153,7 @@ impl Conversation {
     /// Bytes of memory that it holds on to: what waits for more, and what its decoder remembers.
     pub fn held_bytes(&self) -> usize {
         let flows = self.flows.iter().map(|flow| {
-            let stream = flow.stream.as_ref().map_or(0, Stream::held_bytes);
+            let stream = flow.stream.as_ref().map_or(0, |stream| stream.held_bytes().0);
             flow.bytes
                 .held_bytes()
                 .saturating_add(flow.head.bytes.capacity())
@@ -161,12 +161,12 @@ impl Conversation {
                 .saturating_add(flow.round_trips.as_ref().map_or(0, |trips| trips.held_bytes()))
         });
         let decoder = match &self.state {
-            State::Decoding(_, connection) => connection.held_bytes(),
+            State::Decoding(_, connection) => connection.held_bytes().0,
             State::Undecided(_) | State::Ignored => 0,
         };
         let pending = self.pending.as_ref().map_or(0, |pending| pending.held_bytes());
-        let observer = self.observer.as_ref().map_or(0, |observer| observer.held_bytes());
-        let websocket = self.websocket.as_ref().map_or(0, |trial| trial.held_bytes());
+        let observer = self.observer.as_ref().map_or(0, |observer| observer.held_bytes().0);
+        let websocket = self.websocket.as_ref().map_or(0, |trial| trial.held_bytes().0);
         let text = self.tls.as_ref().map_or(0, |text| text.held_bytes());
         let decryption = self.decryption.as_ref().map_or(0, |keys| keys.held_bytes());
         flows.chain([decoder, pending, observer, websocket, text, decryption]).total()

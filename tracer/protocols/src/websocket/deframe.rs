@@ -156,5 +156,5 @@ impl WebSocketDeframer {
 
 /// The bytes of the PDU after `lead` ones.
 pub(super) fn after(range: ByteRange, lead: u64) -> ByteRange {
-    ByteRange { start: Offset(range.start.0.saturating_add(lead).min(range.end.0)), ..range }
+    ByteRange { start: (range.start + lead).min(range.end), ..range }
 }
