@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use wirelap_correlate::{BreakdownQuery, Correlator, Snapshot, TlsKeys, UnobservedHost};
-use wirelap_events::{Delivery, Nanos, Saturate};
+use wirelap_events::{Count, Delivery, Nanos, Size};
 use wirelap_process::{Failure, Outputs};
 use wirelap_recording::hosts::DuplicateCapture;
 use wirelap_recording::{BlockOrEntry, Entry, Recording};
@@ -53,7 +53,7 @@ pub struct Replay<F> {
     for_report: bool,
     /// Adds up figures meanwhile.
     figures: Option<FiguresThread>,
-    pub(crate) files: usize,
+    pub(crate) files: Size,
     pub(crate) packets_only: bool,
     /// The difference from the clock of the events to the wall clock in nanoseconds.
     pub(crate) wall: Option<i64>,
@@ -68,9 +68,9 @@ pub struct Replay<F> {
     pub(crate) notes: Vec<String>,
     pub(crate) is_damaged: bool,
     /// Packets that came too late in their file to be sorted.
-    too_late: u64,
+    too_late: Count,
     /// Directions of Multipath TCP's subflows that could not be put into their connections.
-    split_subflows: u64,
+    split_subflows: Count,
 }
 
 impl Replay<NoFollower> {
@@ -115,7 +115,7 @@ impl<F: Follower> Replay<F> {
             observed: FileObservations::default(),
             for_report: false,
             figures: None,
-            files: 0,
+            files: Size(0),
             packets_only: false,
             wall: None,
             addresses: Vec::new(),
@@ -124,8 +124,8 @@ impl<F: Follower> Replay<F> {
             other_reports: Vec::new(),
             notes: Vec::new(),
             is_damaged: false,
-            too_late: 0,
-            split_subflows: 0,
+            too_late: Count(0),
+            split_subflows: Count(0),
         }
     }
 
@@ -166,7 +166,7 @@ impl<F: Follower> Replay<F> {
     fn file(&mut self, path: &Path) -> Result<(), Failure> {
         let mut recording = open(path, &self.read)?;
         let first = self.files == 0;
-        self.files.grow(1);
+        self.files += 1;
         let first_packets = hosts::first_packets(path);
         let mut ends = first_packets.are_twice.then(DuplicateCapture::default);
         if first {
@@ -243,8 +243,8 @@ impl<F: Follower> Replay<F> {
         }
         self.notes.extend(left_out(shown, recording.counts()));
         let disorder = recording.disorder();
-        self.too_late.grow(disorder.too_late);
-        self.split_subflows.grow(recording.counts().split_subflows);
+        self.too_late += disorder.too_late;
+        self.split_subflows += recording.counts().split_subflows;
         self.notes.extend(out_of_order(shown, disorder));
     }
 
@@ -280,8 +280,8 @@ impl<F: Follower> Replay<F> {
         for result in &mut report.results {
             let trust = &mut result.trust;
             trust.packets_only = self.packets_only;
-            trust.too_late_packets = self.too_late;
-            trust.split_subflows = self.split_subflows;
+            trust.too_late_packets = self.too_late.0;
+            trust.split_subflows = self.split_subflows.0;
             trust.time_unit_ns = self.observed.time_unit().filter(|_| self.packets_only);
             trust.hosts.clone_from(&self.clocks);
             trust.clocks = match self.clocks.as_slice() {
