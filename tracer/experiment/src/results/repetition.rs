@@ -12,7 +12,8 @@ use crate::measure::Outcome;
 use crate::pacing::TrialPacing;
 use crate::workload_processes::RoleProcess;
 use wirelap_contract::Role;
-use wirelap_events::{Nanos, Total};
+use wirelap_correlate::snapshot::Group;
+use wirelap_events::{Count, Nanos};
 use wirelap_report::{
     DistributionSummary, Histograms, IdleUse, MessageCounts, ProcessUse, Repetition,
     ReportedBreakdown, ReportedScheduling, ReportedTimeSpent, ReportedTrust, ReportedUnixClients,
@@ -36,7 +37,7 @@ pub fn of(position: u32, outcome: &Outcome) -> Repetition {
         messages,
         throughput: throughput(outcome, messages.delivered),
         rate: sent_at_rate(outcome),
-        payload_bytes: tally.payload_bytes,
+        payload_bytes: tally.payload_bytes.0,
         view: view(outcome),
         one_way_ns: tally.one_way.distribution(),
         rtt_half_ns: round_trip::rtt_half(outcome),
@@ -132,7 +133,7 @@ fn sent_at_rate(outcome: &Outcome) -> Option<SentAtRate> {
     let rate = rate(trial)?;
     let done = done(outcome, Role::Pub)?;
     let sent = done.sent.filter(|&sent| sent > 0)?;
-    let took = Nanos(done.last_ns.saturating_sub(done.first_ns)).as_secs_f64() + 1.0 / rate;
+    let took = (Nanos(done.last_ns) - Nanos(done.first_ns)).as_secs_f64() + 1.0 / rate;
     // A trial that was ended by its time has lasted that long, even if its last message was sent earlier.
     let by_time = trial.messages.is_none_or(|messages| sent < messages) && !is_partial(outcome);
     let whole = trial.duration.filter(|_| by_time).map_or(0.0, |time| time.as_secs_f64());
@@ -184,17 +185,18 @@ fn over_time(parts: &[UsagePoint]) -> Vec<UsageAt> {
 
 fn trust(outcome: &Outcome, messages: MessageCounts) -> ReportedTrust {
     let mut trust = ReportedTrust::from(&outcome.snapshot.trust);
-    trust.to_unseen_readers = groups(outcome).map(|group| group.to_unseen_readers).total();
-    trust.read_twice = groups(outcome).map(|group| group.read_twice).total();
-    trust.cut_short = groups(outcome).map(|group| group.cut_short).total();
-    trust.unfinished = groups(outcome).map(|group| group.holes.unfinished_messages).total();
-    trust.encrypted = groups(outcome).map(|group| group.encrypted).total();
+    let sum = |count: fn(&Group) -> u64| Count::sum(groups(outcome).map(count)).0;
+    trust.to_unseen_readers = sum(|group| group.to_unseen_readers);
+    trust.read_twice = sum(|group| group.read_twice);
+    trust.cut_short = sum(|group| group.cut_short);
+    trust.unfinished = sum(|group| group.holes.unfinished_messages);
+    trust.encrypted = sum(|group| group.encrypted);
     trust.unseen_pairs = groups(outcome).map(|group| group.unseen_pairs).max().unwrap_or(0);
     trust.unannounced = groups(outcome).map(|group| group.unannounced).max().unwrap_or(0);
-    trust.nameless = groups(outcome).map(|group| group.nameless).total();
-    trust.guessed = groups(outcome).map(|group| group.guessed).total();
-    trust.without_send = groups(outcome).map(|group| group.without_send).total();
-    trust.telescoping_violations = outcome.tally.telescoping_violations;
+    trust.nameless = sum(|group| group.nameless);
+    trust.guessed = sum(|group| group.guessed);
+    trust.without_send = sum(|group| group.without_send);
+    trust.telescoping_violations = outcome.tally.telescoping_violations.0;
     let cost = outcome.cost.as_ref().and_then(|cost| cost.as_ref().ok());
     cost::tell(cost.copied(), &mut trust.tracer);
     let is_sampled = outcome.trial.sampling != Sampling::Off;
@@ -205,7 +207,7 @@ fn trust(outcome: &Outcome, messages: MessageCounts) -> ReportedTrust {
 /// The matched share of the delivered messages or, of a sampled trace, of those that it saw; 1 if there are none.
 pub fn coverage(messages: MessageCounts, is_sampled: bool) -> f64 {
     let whole = if is_sampled {
-        messages.matched.saturating_add(messages.uncovered)
+        (Count(messages.matched) + messages.uncovered).0
     } else {
         messages.delivered
     };
