@@ -5,7 +5,7 @@ use crate::{ClockOffset, HostClock};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-use wirelap_events::{EventLosses, Total, TraceDetail};
+use wirelap_events::{Count, EventLosses, TraceDetail};
 
 /// How far the figures can be trusted.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -185,7 +185,7 @@ impl ReportedTrust {
 
     /// Lost events of all probes.
     pub fn lost(&self) -> u64 {
-        self.events_lost.values().total()
+        Count::sum(self.events_lost.values().copied()).0
     }
 
     /// The same, with their cause.
@@ -312,7 +312,6 @@ pub struct GroundTruth {
 impl GroundTruth {
     /// Compared messages on which the records contradict the trace.
     pub fn contradicted(&self) -> u64 {
-        let of_times = self.violations.saturating_add(self.order_violations);
-        of_times.saturating_add(self.other_senders)
+        Count::sum([self.violations, self.order_violations, self.other_senders]).0
     }
 }
