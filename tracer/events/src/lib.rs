@@ -32,6 +32,7 @@ pub mod saturate;
 pub mod stage;
 pub mod stamp;
 pub mod units;
+mod variants;
 
 pub use count::{Count, Size, SmallCount};
 pub use delivery::{
@@ -54,3 +55,4 @@ pub use saturate::{Saturate, Total};
 pub use stage::{Segment, Segments, Stage, StageTimes};
 pub use stamp::Stamp;
 pub use units::{CgroupId, Cpu, IfIndex, Nanos, Pid, Tid};
+pub use variants::all_variants;

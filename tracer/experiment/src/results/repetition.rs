@@ -12,8 +12,8 @@ use crate::measure::Outcome;
 use crate::pacing::TrialPacing;
 use crate::workload_processes::RoleProcess;
 use wirelap_contract::Role;
-use wirelap_correlate::snapshot::Group;
-use wirelap_events::{Count, Nanos};
+use wirelap_correlate::UncertainCounts;
+use wirelap_events::{Nanos, Total};
 use wirelap_report::{
     DistributionSummary, Histograms, IdleUse, MessageCounts, ProcessUse, Repetition,
     ReportedBreakdown, ReportedScheduling, ReportedTimeSpent, ReportedTrust, ReportedUnixClients,
@@ -184,19 +184,12 @@ fn over_time(parts: &[UsagePoint]) -> Vec<UsageAt> {
 }
 
 fn trust(outcome: &Outcome, messages: MessageCounts) -> ReportedTrust {
-    let mut trust = ReportedTrust::from(&outcome.snapshot.trust);
-    let sum = |count: fn(&Group) -> u64| Count::sum(groups(outcome).map(count)).0;
-    trust.to_unseen_readers = sum(|group| group.to_unseen_readers);
-    trust.read_twice = sum(|group| group.read_twice);
-    trust.cut_short = sum(|group| group.cut_short);
-    trust.unfinished = sum(|group| group.holes.unfinished_messages);
-    trust.encrypted = sum(|group| group.encrypted);
-    trust.unseen_pairs = groups(outcome).map(|group| group.unseen_pairs).max().unwrap_or(0);
-    trust.unannounced = groups(outcome).map(|group| group.unannounced).max().unwrap_or(0);
-    trust.nameless = sum(|group| group.nameless);
-    trust.guessed = sum(|group| group.guessed);
-    trust.without_send = sum(|group| group.without_send);
-    trust.telescoping_violations = outcome.tally.telescoping_violations.0;
+    let trust = ReportedTrust::from(&outcome.snapshot.trust);
+    let mut uncertain = UncertainCounts::default();
+    groups(outcome).for_each(|group| uncertain.add(group.uncertain));
+    let mut trust = trust.with_uncertain(uncertain);
+    trust.unfinished = groups(outcome).map(|group| group.holes.unfinished_messages).total();
+    trust.telescoping_violations = outcome.tally.telescoping_violations;
     let cost = outcome.cost.as_ref().and_then(|cost| cost.as_ref().ok());
     cost::tell(cost.copied(), &mut trust.tracer);
     let is_sampled = outcome.trial.sampling != Sampling::Off;
