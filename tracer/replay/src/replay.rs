@@ -46,9 +46,9 @@ pub struct ReplayedHosts {
 #[derive(Clone, Copy, Debug, Default)]
 struct UnsortedPackets {
     /// Packets that came too late in their file to be sorted.
-    too_late: u64,
+    too_late: Count,
     /// Directions of Multipath TCP's subflows that could not be put into their connections.
-    split_subflows: u64,
+    split_subflows: Count,
 }
 
 /// Reads files through the correlator.
@@ -251,8 +251,8 @@ impl<F: Follower> Replay<F> {
         }
         self.notes.extend(left_out(shown, recording.counts()));
         let disorder = recording.disorder();
-        self.unsorted.too_late.grow(disorder.too_late);
-        self.unsorted.split_subflows.grow(recording.counts().split_subflows);
+        self.unsorted.too_late += disorder.too_late;
+        self.unsorted.split_subflows += recording.counts().split_subflows;
         self.notes.extend(out_of_order(shown, disorder));
     }
 
@@ -288,8 +288,8 @@ impl<F: Follower> Replay<F> {
         for result in &mut report.results {
             let trust = &mut result.trust;
             trust.packets_only = self.packets_only;
-            trust.too_late_packets = self.unsorted.too_late;
-            trust.split_subflows = self.unsorted.split_subflows;
+            trust.too_late_packets = self.unsorted.too_late.0;
+            trust.split_subflows = self.unsorted.split_subflows.0;
             trust.time_unit_ns = self.observed.time_unit().filter(|_| self.packets_only);
             trust.hosts.clone_from(&self.hosts.clocks);
             trust.clocks = match self.hosts.clocks.as_slice() {

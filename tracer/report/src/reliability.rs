@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use wirelap_correlate as correlate;
 use wirelap_correlate::snapshot::SERVER_ROLE;
 use wirelap_correlate::{FileFacts, Holes, TrustFacts, UncertainCounts};
-use wirelap_events::Total;
+use wirelap_events::Count;
 
 /// Whether a result's figures can be used.
 #[derive(
@@ -140,7 +140,7 @@ impl RunResult {
         TrustFacts {
             is_sampled,
             packets_only: trust.packets_only,
-            messages: messages.sent.saturating_add(messages.delivered),
+            messages: (Count(messages.sent) + messages.delivered).0,
             deliveries: if is_sampled {
                 (Count(messages.matched) + messages.uncovered).0
             } else {

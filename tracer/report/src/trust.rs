@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use wirelap_correlate::UncertainCounts;
-use wirelap_events::{EventLosses, Total, TraceDetail};
+use wirelap_events::{Count, EventLosses, TraceDetail};
 
 // A field for each member of the JSON.
 /// How far the figures can be trusted.

@@ -14,7 +14,7 @@ impl App {
 
     /// Reacts to a key while the list of columns is open, with the column at a position selected.
     pub(super) fn on_columns_key(&mut self, at: usize, key: KeyCode) -> Action {
-        let last = self.rows.columns.entries().len().saturating_sub(1);
+        let count = self.rows.columns.entries().len();
         let at = match key {
             KeyCode::Esc | KeyCode::Enter | KeyCode::Char('c' | 'q') => return Action::Redraw,
             KeyCode::Up | KeyCode::Char('k') => step_to(at, -1, count),

@@ -1,6 +1,6 @@
 //! The choices in the view "spread": the plot that is shown where there is no room for all of them, and the selected time.
 
-use super::Motion;
+use super::command::{Motion, step_to};
 use strum::VariantArray;
 use wirelap_events::Nanos;
 use wirelap_events::all_variants;

@@ -214,16 +214,11 @@ impl App {
     /// Scrolls the log, which has no selected row and more lines than other views.
     fn scroll_log(&mut self, motion: Motion) {
         let lines = super::log::lines(self.history.log(), &self.rows.filter).len();
-        let last = crate::layout::count(lines.saturating_sub(1));
-        let at = self.scroll.min(last);
-        self.scroll = match motion {
-            Motion::Down => at.saturating_add(1).min(last),
-            Motion::Up => at.saturating_sub(1),
-            Motion::PageDown => at.saturating_add_signed(PAGE).min(last),
-            Motion::PageUp => at.saturating_add_signed(-PAGE),
-            Motion::First => 0,
-            Motion::Last => last.saturating_sub(OLDEST),
-            Motion::Left | Motion::Right => at,
+        let lines = lines.min(u16::MAX.into());
+        let at = usize::from(self.scroll).min(last_place(lines));
+        let to = match motion {
+            Motion::Last => last_place(lines).saturating_sub(OLDEST.into()),
+            other => other.place(at, lines, PAGE.unsigned_abs().into()),
         };
         self.scroll = crate::layout::count(to);
     }

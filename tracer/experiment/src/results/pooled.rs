@@ -222,15 +222,12 @@ fn trust(all: &[&Repetition], coverage: f64) -> ReportedTrust {
         }
         sum = wirelap_events::fieldwise!(sum + one => ReportedTrust {
             skipped_runs, fragmented_datagrams, events, uncaptured_bytes, undecoded_bytes, unread_messages,
-            to_unseen_readers, read_twice, cut_short, unfinished, encrypted, nameless, guessed, without_send,
-            evicted, telescoping_violations;
+            unfinished, evicted, telescoping_violations;
             ..sum
         });
         sum.unseen_sent = sum.unseen_sent.plus(one.unseen_sent);
         sum.unseen_received = sum.unseen_received.plus(one.unseen_received);
-        sum.unfinished.grow(one.unfinished);
         uncertain.add(one.uncertain());
-        sum.evicted.grow(one.evicted);
         sum.window_share += one.window_share / count;
         sum.tracer.slowdown = sum.tracer.slowdown.or(one.tracer.slowdown);
         sum.tracer.slowdown_unknown = sum.tracer.slowdown_unknown.or(one.tracer.slowdown_unknown);

@@ -13,7 +13,7 @@ use crate::pacing::TrialPacing;
 use crate::workload_processes::RoleProcess;
 use wirelap_contract::Role;
 use wirelap_correlate::UncertainCounts;
-use wirelap_events::{Nanos, Total};
+use wirelap_events::{Count, Nanos};
 use wirelap_report::{
     DistributionSummary, Histograms, IdleUse, MessageCounts, ProcessUse, Repetition,
     ReportedBreakdown, ReportedScheduling, ReportedTimeSpent, ReportedTrust, ReportedUnixClients,
@@ -188,8 +188,8 @@ fn trust(outcome: &Outcome, messages: MessageCounts) -> ReportedTrust {
     let mut uncertain = UncertainCounts::default();
     groups(outcome).for_each(|group| uncertain.add(group.uncertain));
     let mut trust = trust.with_uncertain(uncertain);
-    trust.unfinished = groups(outcome).map(|group| group.holes.unfinished_messages).total();
-    trust.telescoping_violations = outcome.tally.telescoping_violations;
+    trust.unfinished = Count::sum(groups(outcome).map(|group| group.holes.unfinished_messages)).0;
+    trust.telescoping_violations = outcome.tally.telescoping_violations.0;
     let cost = outcome.cost.as_ref().and_then(|cost| cost.as_ref().ok());
     cost::tell(cost.copied(), &mut trust.tracer);
     let is_sampled = outcome.trial.sampling != Sampling::Off;

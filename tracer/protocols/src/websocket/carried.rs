@@ -4,7 +4,7 @@ use super::layer::WebSocket;
 use super::map::{CarriedPlace, Mapped, compressed, undecoded_bytes};
 use crate::connection::frame_without_data;
 use crate::{FrameSink, Side};
-use wirelap_events::{ByteRange, FrameClass, Offset};
+use wirelap_events::{ByteRange, FrameClass};
 
 impl WebSocket {
     /// Reads carried bytes.

@@ -3,7 +3,7 @@
 use super::frame::{WebSocketHeader, unmask};
 use super::handshake;
 use crate::{Pdu, PduLen};
-use wirelap_events::{ByteRange, FrameClass, Offset};
+use wirelap_events::{ByteRange, FrameClass};
 
 /// Size of the parts in which a longer frame is handed on.
 const PART_BYTES: u64 = 64 << 10;

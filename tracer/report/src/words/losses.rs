@@ -1,6 +1,6 @@
 //! Why events were lost, in words.
 
-use wirelap_events::EventLosses;
+use wirelap_events::{Count, EventLosses};
 use wirelap_events::human::exact;
 
 /// Why events were lost, as a clause.
