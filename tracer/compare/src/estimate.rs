@@ -119,8 +119,8 @@ fn counts(
 /// Bytes are those of the protocol and do not vary by chance: they are compared as they are.
 fn bytes(sides: &ComparedRepetitions) -> Option<Estimate> {
     let each = |side: &[&RepetitionFigures]| -> Option<f64> {
-        let bytes = Count::sum(side.iter().map(|one| one.wire_bytes)).as_f64();
-        let deliveries = Count::sum(side.iter().map(|one| one.byte_deliveries)).as_f64();
+        let bytes = Count::sum(side.iter().map(|one| one.wire_bytes)).0 as f64;
+        let deliveries = Count::sum(side.iter().map(|one| one.byte_deliveries)).0 as f64;
         Some((bytes / deliveries).ln()).filter(|log| log.is_finite())
     };
     Some(Estimate {

@@ -197,7 +197,7 @@ impl App {
                 self.threads.go(motion, messages);
             }
             Motion::Up | Motion::Down | Motion::First | Motion::Last => {
-                self.select(motion.place(self.position(), self.order.len(), 0));
+                self.select(motion.place(self.position(), self.rows.order.len(), 0));
             }
             Motion::PageDown => self.scroll_by(PAGE),
             Motion::PageUp => self.scroll_by(-PAGE),

@@ -117,7 +117,7 @@ pub fn throughput(outcome: &Outcome, delivered: u64) -> Throughput {
     let spanned = outcome.tally.span.map(|(first, last)| (first.0, last.0));
     let (first, last) = reported.filter(|(first, _)| *first > 0).or(spanned).unwrap_or_default();
     let seconds = (Nanos(last) - Nanos(first)).as_secs_f64();
-    let msg_per_s = if seconds > 0.0 { (Count(delivered) - 1).as_f64() / seconds } else { 0.0 };
+    let msg_per_s = if seconds > 0.0 { (Count(delivered) - 1).0 as f64 / seconds } else { 0.0 };
     let traced = (outcome.tally.payload_bytes.0, outcome.tally.matched.0);
     let bits = payload_bytes(&outcome.trial, traced) as f64 * 8.0;
     let measured = done(outcome, by).and_then(|done| done.payload_bit_per_s);

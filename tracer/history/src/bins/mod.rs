@@ -168,10 +168,10 @@ impl Bins {
     /// The value that this share of the values does not exceed, 0 without values: the middle of its bin, and thereby at most 1.6 % from the
     /// exact one. The smallest and the largest value are exact.
     pub fn quantile(&self, share: f64) -> Nanos {
-        let wanted = (share.clamp(0.0, 1.0) * self.count.as_f64()).ceil().max(1.0);
+        let wanted = (share.clamp(0.0, 1.0) * self.count.0 as f64).ceil().max(1.0);
         let mut seen = Count(0);
         let (min, max) = self.limits;
-        if wanted >= self.count.as_f64() {
+        if wanted >= self.count.0 as f64 {
             return Nanos(max);
         }
         if wanted <= 1.0 {
@@ -179,7 +179,7 @@ impl Bins {
         }
         for (low, high, count) in self.iter() {
             seen += count;
-            if seen.as_f64() >= wanted {
+            if seen.0 as f64 >= wanted {
                 return Nanos(low.0.midpoint(high.0).clamp(min, max));
             }
         }

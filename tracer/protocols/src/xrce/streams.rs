@@ -4,8 +4,8 @@
 //! number is that of the fragment.
 
 use crate::Side;
-use wirelap_events::{ByteRange, Count, Size};
 use wirelap_events::Saturate;
+use wirelap_events::{ByteRange, Count, Size};
 
 /// The most streams of a conversation that are followed; then the one silent for longest is forgotten.
 const MAX_STREAMS: usize = 16;

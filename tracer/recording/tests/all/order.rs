@@ -1,7 +1,7 @@
 //! Packets that are in a file in another order than that of their times, and what a file says of packets that are missing.
 
 use crate::packets::{block, raw, section};
-use wirelap_events::{Body, LossCause, Nanos};
+use wirelap_events::{Body, Count, LossCause, Nanos};
 use wirelap_recording::{Disorder, Entry, Recording};
 
 const SECOND: u64 = 1_000_000_000;
@@ -88,7 +88,7 @@ fn after_a_clock_was_set_back_times_go_on() {
             });
             assert!(all.iter().copied().eq(expected), "at {at}");
             let longest_step = Nanos(5 * SECOND - millisecond);
-            let only = Disorder { steps: 1, longest_step, ..Disorder::default() };
+            let only = Disorder { steps: Count(1), longest_step, ..Disorder::default() };
             assert_eq!(disorder, only);
         }
     }

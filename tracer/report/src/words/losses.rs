@@ -1,7 +1,7 @@
 //! Why events were lost, in words.
 
-use wirelap_events::{Count, EventLosses};
 use wirelap_events::human::exact;
+use wirelap_events::{Count, EventLosses};
 
 /// Why events were lost, as a clause.
 pub fn lost_because(losses: EventLosses) -> String {
