@@ -4,7 +4,7 @@ use super::blame;
 use super::explanation::{ENOUGH, HolderShare, TimeSpent, WorstMessage};
 use super::first_messages;
 use super::gathered::Gathered;
-use super::gone::{ServerGone, TOLD};
+use super::gone::{MAX_SERVERS_TOLD, ServerGone};
 use super::holders::Holders;
 use super::judge::{DelayCause, Spending, Typical};
 use super::loss_counts::{Losses, WorkloadCounts};
@@ -154,7 +154,7 @@ impl Evidence {
 
     /// A server of it went while clients were connected.
     pub(crate) fn lose_server(&mut self, gone: ServerGone) {
-        if self.gone.len() >= TOLD {
+        if self.gone.len() >= MAX_SERVERS_TOLD {
             self.gone.remove(0);
         }
         self.gone.push(gone);
