@@ -66,8 +66,8 @@ pub use containers::{
     container_of,
 };
 pub use engine::{Correlator, DeliverySink};
-pub use flow::{ClosedBy, Piece, Reassembly};
-pub use lag::{Lag, LagHolder, SlowSubscriber, SlowSubscribers};
+pub use flow::{ClosedBy, ClosedConnection, Piece, Reassembly};
+pub use lag::{GapCount, Lag, LagHolder, SlowSubscriber, SlowSubscribers};
 pub use ros::{Ros, RosEndpoint, RosNode, RosRole};
 pub use rows::{Accountant, Counts, DeferredFigures};
 pub use stats::Distribution as Histogram;
@@ -83,10 +83,10 @@ pub use view::{
 };
 pub use why::{
     Awaited, BlameSink, BlamedPart, Cause, Circumstance, Clause, CpuHolders, Culprit, DelayCause,
-    Departure, DropPlace, ENOUGH, Evidence, HolderShare, Losses, MissedBy, MissedMessages, Missing,
-    MostLeft, Named, Overdue, Period, Remedy, ServerGone, Setting, Severity, StuckConnection, Tail,
-    TailRow, Throttled, TimeSpent, TimeSpentRow, TypicalRow, Verdict, VerdictKind, Whereabouts,
-    Why, WorkloadCounts, WorstMessage, blame,
+    Departure, DropPlace, ENOUGH, Evidence, HolderShare, Losses, MissedBy, Missing, MostLeft,
+    Named, Overdue, Period, Remedy, ServerGone, Setting, Severity, StuckConnection, Tail, TailRow,
+    Throttled, TimeSpent, TimeSpentRow, TypicalRow, Verdict, VerdictKind, Whereabouts, Why,
+    WorkloadCounts, WorstMessage, blame,
 };
 pub use wirelap_protocols::foreign::ForeignName;
 pub use wirelap_tls::Added as AddedTlsKeys;

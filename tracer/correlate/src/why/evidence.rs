@@ -8,7 +8,7 @@ use super::gone::{MAX_SERVERS_TOLD, ServerGone};
 use super::holders::Holders;
 use super::judge::{DelayCause, Spending, Typical};
 use super::loss_counts::{Losses, WorkloadCounts};
-use super::missed::MissedMessages;
+use super::not_got::{MissedBy, NotGot};
 use super::recorder::Recorder;
 use super::setting::Setting;
 use super::stuck::StuckConnection;
@@ -40,7 +40,7 @@ pub struct Evidence {
     /// Messages that something became of.
     pub losses: Losses,
     /// Messages that one subscriber did not get, and others did.
-    pub missed: MissedMessages,
+    pub missed: NotGot<MissedBy>,
     /// Servers that went while clients were connected to them, the last ones.
     pub gone: Vec<ServerGone>,
     /// Connections whose bytes do not arrive now.

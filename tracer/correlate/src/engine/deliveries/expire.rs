@@ -2,7 +2,7 @@
 
 use super::super::accounts::Accounts;
 use super::super::sink::DeliverySink;
-use super::overdue::LATE;
+use super::outstanding::LATE;
 use super::{Context, Deliveries};
 use crate::join::{GivenUp, Leftover, Message, Messages};
 use crate::rows::{Rows, nothing};

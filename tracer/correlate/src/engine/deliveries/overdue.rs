@@ -1,42 +1,41 @@
 //! Messages that ought to have arrived by now: how many, where they are, and what those do that have them.
 
 use super::super::conversations::Conversations;
+use super::outstanding::{LATE, LiesUnread, Outstanding};
 use super::{Deliveries, Observed};
 use crate::flow::{Flow, FlowTable};
-use crate::join::{LegState, Message};
+use crate::join::LegState;
 use crate::rows::{Row, Rows};
 use crate::why::{Losses, Overdue, Whereabouts};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::BTreeMap;
 use wirelap_events::{GroupId, Nanos, Pid, Saturate, TaskId, Tid};
 
-/// A younger message is on its way.
-pub const LATE: Nanos = Nanos::from_millis(1_000);
-
 /// Time for which a process that has read something is taken to go on reading.
-const READS: Nanos = Nanos::from_millis(500);
+const READS_ON: Nanos = Nanos::from_millis(500);
 
 /// A message that is not so many times as old as a typical one gets is on its way, too.
 const TIMES_TYPICAL: u64 = 10;
 
-/// A publisher's messages go on if so many of them have, and so many of a hundred do.
-const FORWARDED: (u64, u64) = (10, 90);
+/// A publisher's messages go on if so many of them have.
+const MIN_FORWARDED: u64 = 10;
+
+/// A publisher's messages go on if so many of a hundred do.
+const MIN_FORWARDED_PERCENT: u64 = 90;
 
 /// A group gives what a member read to another member within this time: Kafka waits for a member for 45 s (`session.timeout.ms`), and then
 /// for all to join again.
 const HANDING_OVER: Nanos = Nanos::from_millis(60_000);
 
 /// A row's overdue messages at one process, in one place on one leg.
-type Key = (GroupId, Whereabouts, usize, Pid);
-
-/// Tells whether the bytes of a leg lie unread in a socket.
-type Lies = fn(&Deliveries, &Flow, &LegState, Observed<'_>) -> bool;
+type PlaceKey = (GroupId, Whereabouts, usize, Pid);
 
 impl Deliveries {
     /// The processes that have messages which ought to have arrived by `now`: what they do is worth a look
     /// ([`wirelap_events::Body::State`]).
     pub fn holding(&self, now: Nanos, seen: Observed<'_>) -> Vec<Pid> {
-        let all = self.late(now, Self::may_lie_unread, seen);
+        let all = self.late_by_place(now, Self::may_lie_unread, seen);
+        let all = named_places(all, now, seen);
         let mut pids: Vec<Pid> =
             all.iter().filter_map(|(_, overdue)| Some(overdue.process?.0.pid)).collect();
         pids.sort_unstable();
@@ -46,53 +45,37 @@ impl Deliveries {
 
     /// Messages that ought to have arrived by `now`, by row and place.
     pub fn overdue(&self, now: Nanos, seen: Observed<'_>) -> Vec<(GroupId, Overdue)> {
-        self.late(now, Self::lies_unread, seen)
+        named_places(self.late_by_place(now, Self::lies_unread, seen), now, seen)
     }
 
-    fn late(&self, now: Nanos, lies: Lies, seen: Observed<'_>) -> Vec<(GroupId, Overdue)> {
-        let mut found: BTreeMap<Key, (u64, Nanos)> = BTreeMap::new();
+    /// The number of messages that ought to have arrived by `now`, and since when the first of them was under way.
+    fn late_by_place(
+        &self,
+        now: Nanos,
+        lies_unread: LiesUnread,
+        seen: Observed<'_>,
+    ) -> BTreeMap<PlaceKey, (u64, Nanos)> {
+        let mut found = BTreeMap::new();
         let mut limits: FxHashMap<GroupId, Nanos> = FxHashMap::default();
-        for (message, leg) in self.messages.unfinished(now - LATE) {
+        let flows = seen.conversations.flows();
+        for one in self.outstanding(now - LATE, seen) {
+            let Outstanding { message, leg, .. } = one;
             let limit =
                 *limits.entry(message.row).or_insert_with(|| late_after(message.row, seen.rows));
-            let is_warmup = message.stamp.is_some_and(|stamp| stamp.warmup);
-            let is_cut = seen.coverage.pauses().has_cut(message.at);
-            if message.at + limit > now || is_warmup || is_cut {
+            let is_late = message.at + limit <= now && !message.is_warmup();
+            let Some(flow) = flows.flow(leg.direction).filter(|_| is_late) else { continue };
+            let Some(place) = self.place_of(&one, flow, lies_unread, seen) else { continue };
+            if place == Whereabouts::Broker && !is_expected(flow, leg, flows) {
                 continue;
             }
-            let Some((place, pid)) = self.whereabouts(message, leg, lies, seen) else {
-                continue;
-            };
-            let depth = self.messages.depth_of(leg);
-            let sum = found.entry((message.row, place, depth, pid)).or_insert((0, message.at));
+            let end = if place == Whereabouts::Network { leg.sender() } else { leg.receiver() };
+            let key =
+                (message.row, place, self.messages.depth_of(leg), end.pid.unwrap_or_default());
+            let sum = found.entry(key).or_insert((0_u64, message.at));
             sum.0.grow(1);
             sum.1 = sum.1.min(message.at);
         }
-        let unread = found.keys().filter(|(_, place, ..)| *place == Whereabouts::BrokerQueue);
-        let readers = reading(unread.map(|&(.., pid)| pid).collect(), now, seen.conversations);
-        let all = found.into_iter().map(|((row, place, leg, pid), (messages, since))| {
-            let (place, pid) = match place {
-                Whereabouts::Broker => {
-                    unasked(row, since, seen.conversations).unwrap_or((place, pid))
-                }
-                Whereabouts::BrokerQueue if readers.contains(&pid) => {
-                    (Whereabouts::LeftUnread, pid)
-                }
-                _ => (place, pid),
-            };
-            let task = TaskId { pid, tid: Tid(pid.0) };
-            let named = || (task, seen.conversations.sockets().comm(pid).unwrap_or_default());
-            let overdue = Overdue {
-                messages,
-                oldest: now - since,
-                place,
-                leg: u8::try_from(leg).unwrap_or(u8::MAX),
-                process: (pid != Pid(0)).then(named),
-                activity: seen.host.states().of(pid, now),
-            };
-            (row, overdue)
-        });
-        all.collect()
+        found
     }
 
     /// Adds the messages of a row that a broker has read since their last reader left, and that are still waited for.
@@ -106,10 +89,9 @@ impl Deliveries {
         if seen.conversations.has_closed_none() {
             return;
         }
-        for (message, leg) in self.messages.unfinished(now - LATE) {
-            let is_here = seen.rows.root(message.row) == id && leg.was_read();
-            let is_cut = seen.coverage.pauses().has_cut(message.at);
-            if !is_here || is_cut || !self.messages.goes_on(message, leg) {
+        for Outstanding { message, leg, goes_on } in self.outstanding(now - LATE, seen) {
+            let is_here = leg.was_read() && goes_on && seen.rows.root(message.row) == id;
+            if !is_here || message.is_warmup() {
                 continue;
             }
             let reader = row.readers.before(message.subject, message.at);
@@ -119,37 +101,36 @@ impl Deliveries {
             }
         }
     }
+}
 
-    /// The place of a leg's message that has not arrived, and the process that has it, or is to send it on. `None` where
-    /// it is not known to be anywhere.
-    fn whereabouts(
-        &self,
-        message: &Message,
-        leg: &LegState,
-        lies: Lies,
-        seen: Observed<'_>,
-    ) -> Option<(Whereabouts, Pid)> {
-        let flow = seen.conversations.flows().flow(leg.direction)?;
-        let receiver = leg.receiver().pid.unwrap_or_default();
-        if leg.was_read() {
-            let goes_on = self.messages.goes_on(message, leg)
-                && is_expected(flow, leg, seen.conversations.flows());
-            return goes_on.then_some((Whereabouts::Broker, receiver));
-        }
-        if !lies(self, flow, leg, seen) {
-            return None;
-        }
-        let is_broker = self.messages.goes_on(message, leg);
-        let now = seen.coverage.now();
-        let is_throttled =
-            flow.throttles.as_ref().is_some_and(|all| all.within(now, now + Nanos(1)) > Nanos(0));
-        Some(match (flow.marks.has_arrived(leg.extent), is_broker) {
-            (true, true) if is_throttled => (Whereabouts::Throttled, receiver),
-            (true, true) => (Whereabouts::BrokerQueue, receiver),
-            (true, false) => (Whereabouts::ReaderQueue, receiver),
-            (false, _) => (Whereabouts::Network, leg.sender().pid.unwrap_or_default()),
-        })
-    }
+/// Overdue messages with the process that has them and what that does, by row.
+fn named_places(
+    found: BTreeMap<PlaceKey, (u64, Nanos)>,
+    now: Nanos,
+    seen: Observed<'_>,
+) -> Vec<(GroupId, Overdue)> {
+    let conversations = seen.conversations;
+    let unread = found.keys().filter(|(_, place, ..)| *place == Whereabouts::BrokerQueue);
+    let readers = reading(unread.map(|&(.., pid)| pid).collect(), now, conversations);
+    let all = found.into_iter().map(|((row, place, leg, pid), (messages, since))| {
+        let (place, pid) = match place {
+            Whereabouts::Broker => unasked(row, since, conversations).unwrap_or((place, pid)),
+            Whereabouts::BrokerQueue if readers.contains(&pid) => (Whereabouts::LeftUnread, pid),
+            _ => (place, pid),
+        };
+        let task = TaskId { pid, tid: Tid(pid.0) };
+        let named = || (task, conversations.sockets().comm(pid).unwrap_or_default());
+        let overdue = Overdue {
+            messages,
+            oldest: now - since,
+            place,
+            leg: u8::try_from(leg).unwrap_or(u8::MAX),
+            process: (pid != Pid(0)).then(named),
+            activity: seen.host.states().of(pid, now),
+        };
+        (row, overdue)
+    });
+    all.collect()
 }
 
 /// The age from which a message of a row is overdue.
@@ -190,7 +171,7 @@ fn reading(mut pids: FxHashSet<Pid>, now: Nanos, conversations: &Conversations) 
     while !pids.is_empty()
         && let Some(flow) = flows.next()
     {
-        if flow.marks.last_read() + READS > now
+        if flow.marks.last_read() + READS_ON > now
             && let Some(pid) = conversations.sockets().pid(flow.receiver)
             && pids.remove(&pid)
         {
@@ -203,11 +184,10 @@ fn reading(mut pids: FxHashSet<Pid>, now: Nanos, conversations: &Conversations) 
 /// True if a publisher's message goes on: those before it did, to a subscriber that is still there, and none after it
 /// has yet. A broker that has passed on a later one is done with this one.
 fn is_expected(flow: &Flow, leg: &LegState, flows: &FlowTable) -> bool {
-    let (least, percent) = FORWARDED;
     let before = flow.messages.saturating_sub(1);
     let by = flow.forwarded_by.and_then(|by| flows.get(by));
-    flow.forwarded >= least
-        && flow.forwarded.saturating_mul(100) >= before.saturating_mul(percent)
+    flow.forwarded >= MIN_FORWARDED
+        && flow.forwarded.saturating_mul(100) >= before.saturating_mul(MIN_FORWARDED_PERCENT)
         && leg.at > flow.forwarded_to
         && by.is_some_and(|conversation| !conversation.closed)
 }

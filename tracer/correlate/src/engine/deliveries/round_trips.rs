@@ -1,6 +1,6 @@
 //! Requests of processes on this host, and the replies from elsewhere that they read.
 
-use super::overdue::LATE;
+use super::outstanding::LATE;
 use super::{Context, Deliveries};
 use crate::flow::{Departure, Flow, FoundExchange, RoundTrip, UnreadReply};
 use crate::ids::Direction;
